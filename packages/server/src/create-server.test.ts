@@ -71,7 +71,7 @@ class Started implements AsyncDisposable {
 }
 
 describe('a server with its agents', () => {
-  test('takes a task and a message once by their idempotency-key, and gives the same answer again', async () => {
+  test('accepts a task and a message once per idempotency-key, and returns the same answer again', async () => {
     await using server = await Started.start();
     const create = async (key: string) =>
       (await server.rpc('greeter', 'task/create', {}, key)).result;
@@ -92,14 +92,14 @@ describe('a server with its agents', () => {
     expect((await send({}, 'a key with spaces')).error.message).toContain('idempotency-key');
   });
 
-  test('answers a message, in lines and at once, and keeps what was said', async () => {
+  test('answers a message, streamed and at once, and stores it', async () => {
     await using server = await Started.start();
     const { result: task } = await server.rpc('greeter', 'task/create', { name: 'talk' });
     const params = { task_id: task.id, content: hello };
     const lines = await server.rpc('greeter', 'message/send', { ...params, stream: true });
     const updates = lines.map(({ result }: { result: Update }) => result) as readonly Update[];
     expect(updates.map(({ type }) => type)).toEqual(expect.arrayContaining(['start', 'done']));
-    // Deltas that came together are told together.
+    // Deltas that arrive together are sent together.
     const deltas = updates.flatMap((update) => (update.type === 'delta' ? [update.delta] : []));
     expect(deltas.map((delta) => delta?.type === 'text' && delta.text_delta).join('')).toBe(
       'Hello',
@@ -115,7 +115,7 @@ describe('a server with its agents', () => {
     });
   });
 
-  test('takes an event, and the same key once', async () => {
+  test('accepts an event once per key', async () => {
     await using server = await Started.start();
     const { result: task } = await server.rpc('listener', 'task/create', {});
     const send = () =>
@@ -130,7 +130,7 @@ describe('a server with its agents', () => {
   });
 
   test.each([['updates'], ['events'], ['records']])(
-    'streams a task that nobody wrote to yet as %s',
+    'streams a task without records as %s',
     async (view) => {
       await using server = await Started.start();
       const { result: task } = await server.rpc('greeter', 'task/create', {});
@@ -146,7 +146,7 @@ describe('a server with its agents', () => {
     },
   );
 
-  test('leaves what it was given open, and goes on with it', async () => {
+  test('does not close stores that it was given, and continues with them', async () => {
     const [log, rows] = [memoryLog(), memoryRows()];
     const first = await Started.start({ log, rows });
     const { result: task } = await first.rpc('greeter', 'task/create', { name: 'kept' });
@@ -155,7 +155,7 @@ describe('a server with its agents', () => {
     expect(await second.get('/tasks/name/kept')).toMatchObject({ id: task.id });
   });
 
-  test('lists page by page, by a cursor, each task once', async () => {
+  test('lists each task once, page by page, by cursor', async () => {
     await using server = await Started.start();
     const made: string[] = [];
     for (let n = 0; n < 7; n++)
@@ -173,7 +173,7 @@ describe('a server with its agents', () => {
     expect((await fetch(new URL('/tasks?cursor=x', server.url))).status).toBe(422);
   });
 
-  test('keeps __proto__ in params as what it is: data', async () => {
+  test('stores __proto__ in params as data', async () => {
     await using server = await Started.start();
     const params = JSON.parse('{"__proto__":{"isAdmin":true},"constructor":1}');
     const { result } = await server.rpc('greeter', 'task/create', { params });
@@ -181,7 +181,7 @@ describe('a server with its agents', () => {
     expect(JSON.stringify(kept)).toBe(JSON.stringify(params));
   });
 
-  test('gives a remote agent a key that reaches its own tasks alone', async () => {
+  test('gives a remote agent a key that reaches only its own tasks', async () => {
     await using server = await Started.start({ tokens: ['operator'] });
     const operator = { authorization: 'Bearer operator', 'content-type': 'application/json' };
     const post = (path: string, body: object, headers: Record<string, string> = operator) =>
@@ -234,7 +234,7 @@ describe('blobs', () => {
     expect(response.headers.get('content-disposition')).toBe(disposition);
     expect(response.headers.get('x-content-type-options')).toBe('nosniff');
     expect(response.headers.get('content-security-policy')).toContain('sandbox');
-    // The same bytes, asked of a task that does not name them.
+    // Requests the same blob through a task that does not reference it.
     const elsewhere = response.url.replace(task.id, other.id);
     expect((await fetch(elsewhere)).status).toBe(404);
   });

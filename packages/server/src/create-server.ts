@@ -67,6 +67,7 @@ export interface ServerOptions {
   readonly random?: (() => number) | undefined;
 }
 
+/** A server that was created by `createServer`. */
 export interface Server {
   /** Starts to listen, resumes orphaned runs, and returns the server's URL. */
   listen(options?: ListenOptions): Promise<{ readonly url: string }>;
@@ -79,11 +80,23 @@ export interface Server {
 /**
  * Creates a server that serves agents over HTTP and SSE. It runs in one process and needs no other
  * service.
+ *
+ * @example
+ * const server = createServer({
+ *   agents: [
+ *     {
+ *       type: 'sync',
+ *       name: 'weather',
+ *       onMessage: async () => ({ type: 'text', author: 'agent', content: 'Sunny, 21 °C' }),
+ *     },
+ *   ],
+ * });
+ * const { url } = await server.listen({ port: 0 });
  */
 export function createServer(options: ServerOptions = {}): Server {
   const {
     agents = [],
-    tokens: operators = [],
+    tokens: operatorTokens = [],
     clock = systemClock,
     onDiagnostic,
     random,
@@ -91,23 +104,23 @@ export function createServer(options: ServerOptions = {}): Server {
   const log = options.log ?? memoryLog({ clock });
   const rows = options.rows ?? memoryRows({ clock });
   const ids = options.ids ?? randomIds((bytes) => crypto.getRandomValues(bytes));
-  const secret = options.secret ?? secretOf(operators);
+  const secret = options.secret ?? deriveSecret(operatorTokens);
   const service = createTaskService({
     ...{ agents, log, rows, clock, ids, random, secret, onDiagnostic },
-    graceMs: graceOf(options.limits),
+    graceMs: graceMsFor(options.limits),
     exporter: options.exporter,
   });
   const streams = createTaskStreams({ log, clock, service, limits: options.streamLimits });
-  const tokens = new TokenStore(rows, operators);
+  const tokens = new TokenStore(rows, operatorTokens);
   const { hosts, origins, page, limits, requestLog, exporter } = options;
   const http = new HttpServer({
     ...{ service, streams, tokens, log, clock, hosts, origins, page, limits, requestLog },
     exporter,
   });
   return {
-    async listen(where) {
+    async listen(address) {
       await service.start();
-      return http.listen(where);
+      return http.listen(address);
     },
     async close() {
       await http.close(() => service.close());
@@ -119,14 +132,14 @@ export function createServer(options: ServerOptions = {}): Server {
 }
 
 /** Work that does not stop is abandoned early enough to write the rest before the server closes. */
-function graceOf(limits: ServerOptions['limits']): number {
+function graceMsFor(limits: ServerOptions['limits']): number {
   const { closeTimeoutMs } = { ...defaultHttpLimits, ...limits };
   return Math.min(1000, closeTimeoutMs / 4);
 }
 
-function secretOf(tokens: readonly string[]): string {
+function deriveSecret(tokens: readonly string[]): string {
   if (tokens.length === 0) return randomBytes(32).toString('base64url');
-  const sum = createHash('sha256').update('agent keys');
-  for (const token of tokens) sum.update('\0').update(token);
-  return sum.digest('base64url');
+  const hash = createHash('sha256').update('agent keys');
+  for (const token of tokens) hash.update('\0').update(token);
+  return hash.digest('base64url');
 }

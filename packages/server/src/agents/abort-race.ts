@@ -1,5 +1,6 @@
 import type { Clock } from '@millrace/log';
 
+/** The result of a race that the work lost. */
 export const abandoned: unique symbol = Symbol('left');
 
 /**

@@ -37,7 +37,7 @@ export class AgentDirectory {
     for (const { name } of options.served) assertName(name);
     this.#byName = new Map(options.served.map((agent) => [agent.name, agent]));
     if (this.#byName.size !== options.served.length)
-      throw new ServerError('conflict', 'Cannot serve two agents of one name. Rename one');
+      throw new ServerError('conflict', 'Cannot serve two agents with the same name. Rename one');
   }
 
   /** Stores the agents of this process. */
@@ -85,7 +85,7 @@ export class AgentDirectory {
 function assertName(name: string): void {
   if (namePattern.test(name)) return;
   const message =
-    'Cannot serve an agent of that name: it has lower case letters, digits and hyphens';
+    'Cannot serve an agent with this name: use only lower case letters, digits and hyphens, at most 256';
   throw new ServerError('invalid', message);
 }
 

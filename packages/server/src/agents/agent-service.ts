@@ -46,7 +46,7 @@ export function agentService(options: AgentServiceOptions): AgentService {
 }
 
 function ownAgentError(name: string): ServerError {
-  const message = `Cannot change agent ${name}: it is one of the server's own. Use another name`;
+  const message = `Cannot change agent ${name}: it is built into the server. Use another name`;
   return new ServerError('conflict', message, { name });
 }
 
@@ -74,12 +74,12 @@ function assertRemoteUrl(text: string): void {
   const isPlain = isHttp && !/[?#]/.test(text) && url.username === '' && url.password === '';
   if (!isPlain) {
     const message =
-      'Cannot register an agent there: acp_url is an http or https address without a user, a query or a fragment in it';
+      'Cannot register the agent: acp_url must be an http or https URL without user, query and fragment';
     throw new ServerError('invalid', message);
   }
   if (!isForbidden(url.hostname)) return;
   const message =
-    'Cannot register an agent there: that address is for the machine itself, or for many. Use the one at which the agent listens';
+    'Cannot register the agent: the host of acp_url is a link-local, multicast or metadata address. Use the address at which the agent listens';
   throw new ServerError('invalid', message);
 }
 

@@ -137,7 +137,7 @@ export class AgentStore {
   async #freeId(wantedId: string | undefined): Promise<string> {
     if (wantedId === undefined) return this.#ids.session();
     if ((await this.#rows.get('agents', wantedId)) === undefined) return wantedId;
-    const message = `Cannot register an agent as ${wantedId}: that is the id of one with another name. Leave out agent_id`;
+    const message = `Cannot register an agent as ${wantedId}: an agent with another name has this id. Omit agent_id`;
     throw new ServerError('conflict', message, { agent: wantedId });
   }
 

@@ -14,7 +14,7 @@ import {
   userText,
 } from '../testing/servers/task-harness.ts';
 
-// What was measured of Agentex's server, and is not so here.
+// Faults that were measured in Agentex's server, and must not occur here.
 const yielding = (...updates: readonly UpdateInput[]): SyncAgent => ({
   ...{ type: 'sync', name: 'speaker' },
   onMessage: async function* () {
@@ -32,7 +32,7 @@ async function answerOf(...updates: readonly UpdateInput[]) {
   return { messages, status: (await stage.task(id)).status };
 }
 
-test('a client that leaves ends nothing, and all that is said after it left is kept', async () => {
+test('a disconnected client does not stop the answer, and the rest of the answer is stored', async () => {
   const gate = Promise.withResolvers<void>();
   const stage = await createTaskHarness([
     {
@@ -52,7 +52,7 @@ test('a client that leaves ends nothing, and all that is said after it left is k
   expect(textsOf(await answer.messages())).toEqual(['one two three']);
 });
 
-test('an agent that crashes leaves every delta that it sent', async () => {
+test('every delta of a crashed agent is stored', async () => {
   const stage = await createTaskHarness([
     {
       ...{ type: 'sync', name: 'speaker' },
@@ -72,7 +72,7 @@ test('without streaming, deltas without a done are not lost', async () => {
   expect(textsOf(messages)).toEqual(['No done']);
 });
 
-test('a start and a done without a delta is the message that the start had', async () => {
+test('a start and a done without a delta store the content of the start', async () => {
   const { messages, status } = await answerOf(
     { type: 'start', index: 0, content: agentText('As it is') },
     { type: 'done', index: 0 },
@@ -80,7 +80,7 @@ test('a start and a done without a delta is the message that the start had', asy
   expect([textsOf(messages), status]).toEqual([['As it is'], 'RUNNING']);
 });
 
-test('updates without an index are taken', async () => {
+test('accepts updates without an index', async () => {
   const { messages } = await answerOf(
     { type: 'delta', delta: { type: 'text', text_delta: 'No ' } },
     { type: 'delta', delta: { type: 'text', text_delta: 'index' } },
@@ -100,7 +100,7 @@ test('two calls at one index are two messages', async () => {
   ]);
 });
 
-test('a tool call without arguments is fine', async () => {
+test('accepts a tool call without arguments', async () => {
   const delta = { type: 'tool_request', tool_call_id: 'c1', name: 'now' } as const;
   const { messages, status } = await answerOf({ type: 'delta', index: 0, delta });
   expect(messages[0]?.content).toMatchObject({ type: 'tool_request', name: 'now', arguments: {} });
@@ -124,7 +124,7 @@ test('summary and content of one reasoning block are one message', async () => {
   expect(status).toBe('RUNNING');
 });
 
-test('done is told after the message is kept', async () => {
+test('done is sent after the message is stored', async () => {
   const stage = await createTaskHarness([yielding(textDelta(0, 'Kept'))]);
   const { id } = await stage.newTask('speaker');
   const answer = await stage.send('speaker', id, 'Hi');
@@ -137,7 +137,7 @@ test('done is told after the message is kept', async () => {
   expect(isKept).toBe(true);
 });
 
-test('text, then a full with citations, then late deltas and a done: the full is told, kept and returned', async () => {
+test('text, then a full with citations, then late deltas and a done: the full is sent, stored and returned', async () => {
   const full = agentText('Cited [1]');
   const stage = await createTaskHarness([
     yielding(
@@ -157,7 +157,7 @@ test('text, then a full with citations, then late deltas and a done: the full is
 });
 
 describe('the manual context', () => {
-  test('lets what its body throws pass, closes the message and fails the task', async () => {
+  test('rethrows errors of the handler, closes the message and fails the task', async () => {
     let caught: unknown;
     const stage = await createTaskHarness([
       onEvent(async (_event, { stream }) => {
@@ -182,7 +182,7 @@ describe('the manual context', () => {
     ]);
   });
 
-  test('gives the full back after a full', async () => {
+  test('returns the full content after a full update', async () => {
     const returned: unknown[] = [];
     const stage = await createTaskHarness([
       onEvent(async (_event, { stream }) => {
@@ -203,7 +203,7 @@ describe('the manual context', () => {
   });
 });
 
-test('one process is all that is needed: a log and rows in memory', async () => {
+test('runs in one process with a log and rows in memory', async () => {
   const stage = await createTaskHarness([yielding(textDelta(0, 'Alone'))], {
     ...{ log: memoryLog(), rows: memoryRows() },
   });

@@ -125,7 +125,7 @@ function failedAnswer(
 }
 
 function interruptedAnswer(taskId: string): ServerError {
-  const message = `Cannot go on with the answer of task ${taskId}: it was interrupted, because the process that answered died. What it said is kept; send another message to go on`;
+  const message = `Cannot continue the answer of task ${taskId}: it was interrupted, because its process crashed. The partial answer is stored. Send another message to continue`;
   return new ServerError(
     'agent_failed',
     message,
@@ -136,12 +136,12 @@ function interruptedAnswer(taskId: string): ServerError {
 
 /** The error for a message that left the queue without an answer. */
 export function messageWithdrawn(taskId: string): ServerError {
-  const message = `Cannot answer this message in task ${taskId}: it was taken back, or its task was closed, before the agent heard it. Send it with another key`;
+  const message = `Cannot answer this message in task ${taskId}: it was withdrawn, or its task was closed, before the agent received it. Send it with another key`;
   return new ServerError('bad_state', message, { task: taskId });
 }
 
 function logClosed(taskId: string): ServerError {
-  const message = `Cannot go on with the answer of task ${taskId}: the log was closed. Read the task's messages later`;
+  const message = `Cannot continue the answer of task ${taskId}: the log was closed. Read the task's messages later`;
   return new ServerError('unavailable', message, { task: taskId });
 }
 
@@ -151,7 +151,7 @@ export function answerNotStarted(
   { stop, error }: Pick<RunResult, 'stop' | 'error'>,
 ) {
   const because = error === undefined ? stop.reason : `${stop.reason}: ${error.message}`;
-  const message = `Cannot answer in task ${taskId} now: the run before it ended (${because}). The message waits in the queue`;
+  const message = `Cannot answer in task ${taskId} now: the previous run ended (${because}). The message stays in the queue`;
   return new ServerError(
     'bad_state',
     message,
@@ -162,7 +162,7 @@ export function answerNotStarted(
 
 /** The error for an answer whose run failed without recording it on the log. */
 export function answerLost(taskId: string, why: string): ServerError {
-  const message = `Cannot go on with the answer of task ${taskId}: its run is lost (${why}). What it said is kept; read the task's messages, or send another one`;
+  const message = `Cannot continue the answer of task ${taskId}: its run failed (${why}). The partial answer is stored. Read the task's messages, or send another one`;
   return new ServerError(
     'agent_failed',
     message,

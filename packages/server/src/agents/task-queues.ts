@@ -44,7 +44,7 @@ export class TaskQueues {
 
   assertOpen(): void {
     if (!this.#isClosing) return;
-    const message = 'Cannot take anything: the server is about to close. Try again later';
+    const message = 'Cannot accept the request: the server is closing. Try again later';
     throw new ServerError('unavailable', message, {}, { retryAfterMs: 1000 });
   }
 
@@ -123,7 +123,7 @@ class TaskQueue {
 }
 
 function queueFull(taskId: string): ServerError {
-  const message = `Cannot take more for task ${taskId}: ${maxQueuedWork} wait already. Try again when they are done`;
+  const message = `Cannot queue more work for task ${taskId}: ${maxQueuedWork} requests already wait. Try again when they are done`;
   return new ServerError('rate_limited', message, { task: taskId }, { retryAfterMs: 1000 });
 }
 

@@ -9,7 +9,7 @@ export const jsonObjectSchema = z
   .custom<JsonObject>(
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
     {
-      error: 'it is no object',
+      error: 'it is not an object',
     },
   )
   .meta({ type: 'object' });
@@ -77,6 +77,9 @@ export const contentSchema = z.discriminatedUnion('type', [
   reasoningContent,
 ]);
 
+/** The content of a stored message: text, data, tool request, tool response or reasoning. */
 export type Content = z.output<typeof contentSchema>;
+/** Content as a caller writes it. Fields with a default may be omitted. */
 export type ContentInput = z.input<typeof contentSchema>;
+/** The content of one type, such as `ContentOf<'text'>`. */
 export type ContentOf<Type extends Content['type']> = Extract<Content, { type: Type }>;

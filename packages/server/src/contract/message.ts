@@ -12,6 +12,7 @@ export const taskMessageSchema = z.object({
   updated_at: z.string().nullable().default(null),
 });
 
+/** A message of a task, as clients see it. */
 export type TaskMessage = z.output<typeof taskMessageSchema>;
 
 /** A text fragment. Absent and null both mean an empty fragment. */
@@ -61,6 +62,9 @@ export const updateSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('done'), ...head }),
 ]);
 
+/** One change of a message while it streams: `start`, `delta`, `full` or `done`. */
 export type Update = z.output<typeof updateSchema>;
+/** An update as an agent sends it. Fields with a default may be omitted. */
 export type UpdateInput = z.input<typeof updateSchema>;
+/** The new part of a streaming message. */
 export type UpdateDelta = z.output<typeof updateDeltaSchema>;

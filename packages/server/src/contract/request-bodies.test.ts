@@ -11,19 +11,19 @@ describe('a time', () => {
     ['2026-01-01T10:00:00+02:00', '2026-01-01T10:00:00+02:00'],
     ['2026-01-01T10:00:00Z', '2026-01-01T10:00:00Z'],
     ['2026-01-01', '2026-01-01'],
-  ])('%s is %s, wherever the server stands', (start_time, read) => {
+  ])('%s is read as %s in every time zone', (start_time, read) => {
     expect(createSpanSchema.parse({ ...span, start_time }).start_time).toBe(read);
   });
 
   test.each(['1', 'yesterday', '2026-13-01T00:00:00Z', 'Thu Jan 1 2026', ''])(
-    '%j is none',
+    '%j is refused',
     (start_time) => {
       expect(createSpanSchema.safeParse({ ...span, start_time }).success).toBe(false);
     },
   );
 });
 
-test('no more than a thousand messages are changed at once', () => {
+test('at most a thousand messages are changed at once', () => {
   const content = { type: 'text', author: 'user', content: '' };
   const many = (count: number) =>
     Object.fromEntries(Array.from({ length: count }, (_, n) => [`m${n}`, content]));

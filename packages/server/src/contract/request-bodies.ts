@@ -5,12 +5,12 @@ import { streamingStatusSchema } from './message.ts';
 import { spanSchema } from './task.ts';
 
 const object = jsonObjectSchema;
-const id = z.string().min(1).max(1024).refine(isId, 'it has characters that cannot be printed');
+const id = z.string().min(1).max(1024).refine(isId, 'it has unprintable characters');
 /** A name: printable and at most 256 characters. */
-const name = z.string().min(1).max(256).refine(isId, 'it has characters that cannot be printed');
+const name = z.string().min(1).max(256).refine(isId, 'it has unprintable characters');
 
 /** An ISO 8601 time. Without a time zone it is read as UTC, whatever the server's zone is. */
-const time = z.string().refine(isTime, 'it is no ISO 8601 time').transform(withZone);
+const time = z.string().refine(isTime, 'it is not an ISO 8601 time').transform(withZone);
 
 export const createTaskSchema = z.object({
   name: name.nullish(),

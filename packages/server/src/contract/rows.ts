@@ -3,6 +3,7 @@ import { type ErrorPlace, type JsonObject, MillraceError } from '@millrace/core'
 /** The tables of a row store. They hold everything that is looked up instead of streamed. */
 export type Table = 'agents' | 'tasks' | 'states' | 'spans' | 'trackers' | 'tokens';
 
+/** One stored document. */
 export interface Row {
   readonly id: string;
   /** 1 for a new row. Each change adds one. */
@@ -12,21 +13,27 @@ export interface Row {
   readonly updatedAt: number;
   /** The fields that queries can select by: `name`, `task_id`, `agent_id`, `status` and so on. */
   readonly keys: Readonly<Record<string, string>>;
+  /** The document itself. Queries cannot select by it. */
   readonly data: JsonObject;
 }
 
+/** Selects and sorts the rows of a table. */
 export interface RowQuery {
   /** Keys that a row must have, with these values. Default: all rows. */
   readonly where?: Readonly<Record<string, string>> | undefined;
+  /** Default: `createdAt`. */
   readonly orderBy?: 'createdAt' | 'updatedAt' | undefined;
+  /** Default: `asc`. */
   readonly direction?: 'asc' | 'desc' | undefined;
   /** Maximum number of rows. Default: 50. */
   readonly limit?: number | undefined;
+  /** Number of rows to skip. Default: 0. */
   readonly offset?: number | undefined;
   /** Continue after this row in the given order. The row may have been deleted since. */
   readonly after?: { readonly at: number; readonly id: string } | undefined;
 }
 
+/** Options of `Rows.put`. */
 export interface PutOptions {
   /**
    * Write only if the row has this version. 0: only if the row does not exist. Default: always
@@ -40,7 +47,9 @@ export interface PutOptions {
  * another database; the suite in `@millrace/server/suite` checks an implementation.
  */
 export interface Rows {
+  /** Returns undefined if the row does not exist. */
   get(table: Table, id: string): Promise<Row | undefined>;
+  /** Returns one page of rows. */
   list(table: Table, query?: RowQuery): Promise<readonly Row[]>;
   /**
    * Inserts or replaces a row. Throws `conflict` if the stored version differs from `ifVersion`, or
@@ -54,9 +63,11 @@ export interface Rows {
   stamp?(table: Table): Promise<string>;
   /** Returns false if the row does not exist. */
   delete(table: Table, id: string): Promise<boolean>;
+  /** Closes the store. Every later call throws `closed`. */
   close(): Promise<void>;
 }
 
+/** Codes of a `RowsError`. */
 export type RowsErrorCode =
   /** The row has another version, or another row has the same name. */
   | 'conflict'
@@ -69,6 +80,7 @@ export type RowsErrorCode =
   /** A later version of Millrace wrote the store. */
   | 'too_new';
 
+/** An error of a row store. Its `code` says what to do. */
 export class RowsError extends MillraceError<RowsErrorCode> {
   constructor(
     code: RowsErrorCode,
@@ -86,17 +98,17 @@ export function versionConflict(
   expected: number,
   found: number,
 ): RowsError {
-  const is = found === 0 ? 'there is none' : `it is at version ${found}`;
-  const wanted = expected === 0 ? 'none was expected' : `version ${expected} was expected`;
-  const message = `Cannot change ${id} of ${table}: ${wanted}, and ${is}. Read it again`;
+  const is = found === 0 ? 'it does not exist' : `it has version ${found}`;
+  const wanted = expected === 0 ? 'no row was expected' : `version ${expected} was expected`;
+  const message = `Cannot change ${id} of ${table}: ${wanted}, but ${is}. Read it again`;
   return new RowsError('conflict', message, { table, id, expected, found });
 }
 
 export function nameConflict(table: string, name: string, id: string): RowsError {
-  const message = `Cannot name ${id} of ${table} so: another one has the name ${name}. Choose another`;
+  const message = `Cannot use the name ${name} for ${id} of ${table}: another row has it. Choose another name`;
   return new RowsError('conflict', message, { table, id, name });
 }
 
 export function rowsClosed(): RowsError {
-  return new RowsError('closed', 'Cannot use rows that were closed. Open them again');
+  return new RowsError('closed', 'Cannot use a closed row store. Open it again');
 }

@@ -2,7 +2,7 @@ import { type ErrorPlace, isMillraceError, MillraceError } from '@millrace/core'
 import { ProviderError } from '@millrace/providers';
 
 /** The HTTP status and the JSON-RPC code of each error code. */
-const kinds = {
+const statusCodes = {
   /** The request cannot be read. */
   bad_request: [400, -32600],
   /** The current state of the resource does not allow the request. */
@@ -33,11 +33,13 @@ const kinds = {
   agent_timeout: [504, -32603],
 } as const satisfies Readonly<Record<string, readonly [number, number]>>;
 
-export type ServerErrorCode = keyof typeof kinds;
+/** Codes of a `ServerError`. */
+export type ServerErrorCode = keyof typeof statusCodes;
 
 export interface ServerErrorOptions extends ErrorOptions {
   /** Details for programs. They never contain content of tasks. */
   readonly details?: Readonly<Record<string, string | number | boolean>> | undefined;
+  /** When the client may try again. Default: no hint. */
   readonly retryAfterMs?: number | undefined;
 }
 
@@ -59,11 +61,12 @@ export class ServerError extends MillraceError<ServerErrorCode> {
 
   /** The HTTP status of the response. */
   get status(): number {
-    return kinds[this.code][0];
+    return statusCodes[this.code][0];
   }
 
+  /** The error code of the JSON-RPC response. */
   get rpcCode(): number {
-    return kinds[this.code][1];
+    return statusCodes[this.code][1];
   }
 }
 
@@ -76,7 +79,7 @@ export function errorReason(error: unknown): string {
       ? error.message
       : typeof error === 'string'
         ? error
-        : 'it threw no error';
+        : 'it threw a value that is not an error';
   return text.slice(0, maxLength);
 }
 

@@ -31,6 +31,7 @@ export interface TaskJournal {
   close(): Promise<void>;
 }
 
+/** A turn that was started and not finished yet. */
 export interface JournalTurn {
   readonly turn: number;
   readonly attempt: number;

@@ -54,11 +54,13 @@ export const taskSummarySchema = taskResponseSchema.omit({ params: true }).exten
   is_at_work: z.boolean().optional(),
   awaits_approval: z.boolean().optional().meta({
     description:
-      'A tool call of it waits for somebody to allow it. Told with `relationships=work`, as far as it is known',
+      'A tool call of the task waits for approval. Sent with `relationships=work`, if known',
   }),
 });
 
+/** The status of a task. */
 export type TaskStatus = z.output<typeof taskStatusSchema>;
+/** A task, as clients see it: one conversation with an agent. */
 export type Task = z.output<typeof taskSchema>;
 export type TaskResponse = z.output<typeof taskResponseSchema>;
 export type TaskSummary = z.output<typeof taskSummarySchema>;
@@ -73,6 +75,7 @@ export const taskEventSchema = z.object({
   content: contentSchema.nullable(),
 });
 
+/** An event that a client sent to an agent. */
 export type TaskEvent = z.output<typeof taskEventSchema>;
 
 /**
@@ -89,6 +92,7 @@ export const taskStateSchema = z.object({
   updated_at: z.string().nullable(),
 });
 
+/** The state that an agent stores for a task. */
 export type TaskState = z.output<typeof taskStateSchema>;
 
 /** The position up to which an agent has processed a task's events. */
@@ -120,4 +124,5 @@ export const spanSchema = z.object({
   data: value,
 });
 
+/** A stored span. */
 export type SpanInfo = z.output<typeof spanSchema>;

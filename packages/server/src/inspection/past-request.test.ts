@@ -32,7 +32,7 @@ async function served() {
   return { spoken, request, list, [Symbol.asyncDispose]: () => server.close() };
 }
 
-test('what a loop asked its model is made again from the log', async () => {
+test('rebuilds a model request of a loop from the log', async () => {
   await using it = await served();
   const id = await it.spoken('looper');
   const { status, body } = await it.request(id, 'turn=1');
@@ -44,7 +44,7 @@ test('what a loop asked its model is made again from the log', async () => {
   expect(body['notes']).toEqual([expect.stringContaining('that the agent has now')]);
 });
 
-test('an attempt that never was is not found, and a turn that is none is refused', async () => {
+test('an unknown attempt is not found, and an invalid turn is refused', async () => {
   await using it = await served();
   const id = await it.spoken('looper');
   const none = await it.request(id, 'turn=1&attempt=7');
@@ -56,16 +56,16 @@ test('an attempt that never was is not found, and a turn that is none is refused
   expect((await it.request('nobody', 'turn=1')).status).toBe(404);
 });
 
-test('an agent that is no loop makes its own requests, and that is said', async () => {
+test('requests of an agent that is not a loop cannot be rebuilt, and the error says why', async () => {
   await using it = await served();
   const { status, body } = await it.request(await it.spoken('echo'), 'turn=1');
   expect([status, body['message']]).toEqual([
     400,
-    expect.stringContaining('Agent echo makes its own requests'),
+    expect.stringContaining('Cannot rebuild requests of agent echo'),
   ]);
 });
 
-test('a list says which tasks are at work, to whoever asks', async () => {
+test('a list reports which tasks are at work, on request', async () => {
   await using it = await served();
   const id = await it.spoken('echo');
   expect(await it.list('relationships=work')).toMatchObject([{ id, is_at_work: false }]);

@@ -30,16 +30,16 @@ export async function pastRequest(
   const { url = null, body = null } = described ?? {};
   if (JSON.stringify(body).length <= maxBodyLength)
     return { ...identity, url, body, notes: [...notes] };
-  const tooLong = `Its body is longer than ${maxBodyLength} characters, and is left out.`;
+  const tooLong = `The body is longer than ${maxBodyLength} characters and was left out.`;
   return { ...identity, url, body: null, notes: [...notes, tooLong] };
 }
 
 function requestsNotLogged(name: string): ServerError {
-  const message = `Agent ${name} makes its own requests to models: they are not on the log, and cannot be made again from it`;
+  const message = `Cannot rebuild requests of agent ${name}: it sends its own requests to models, and they are not on the log`;
   return new ServerError('bad_state', message);
 }
 
 function attemptNotFound(task: string, { turn, attempt }: Attempt): ServerError {
-  const message = `Task ${task} has no request of turn ${turn}, attempt ${attempt}: see its records for those there are`;
+  const message = `Task ${task} has no request of turn ${turn}, attempt ${attempt}: see its records for the existing ones`;
   return new ServerError('not_found', message, { session: task });
 }

@@ -4,9 +4,9 @@ import { describe, expect, test } from 'vitest';
 import { drive } from '../testing/recorded-run.ts';
 import { DigestCache, digestReply, emptyDigest, foldDigest } from './task-digest.ts';
 
-type FrameChunk = readonly [fact: object, turn?: number, attempt?: number];
+type FactInput = readonly [fact: object, turn?: number, attempt?: number];
 
-function digestOf(...facts: readonly FrameChunk[]) {
+function digestOf(...facts: readonly FactInput[]) {
   const records = facts.map(([fact, turn = 1, attempt = 1], index) => ({
     ...{ v: recordVersion, offset: index + 1, time: 1000 + index, turn, attempt, producer: 'test' },
     fact: fact as Fact,
@@ -29,24 +29,24 @@ const usage = (output: number, amount: string) => ({
 });
 
 describe('the digest of a session', () => {
-  test('tells whether a run goes on, waits, or is over, and why', () => {
+  test('states whether a run is active, waits, or is over, and why', () => {
     expect(digestOf()).toMatchObject({ state: 'idle', stop: null, running_since: null });
     expect(digestOf([begun])).toMatchObject({ state: 'running', running_since: 1000 });
-    const pendingApprovals: FrameChunk = [{ type: 'approval_asked', ...call }];
+    const pendingApprovals: FactInput = [{ type: 'approval_asked', ...call }];
     expect(digestOf([begun], pendingApprovals)).toMatchObject({ state: 'waiting' });
-    const answered: FrameChunk = [{ type: 'approval_answered', ...call, decision: 'allow' }];
+    const answered: FactInput = [{ type: 'approval_answered', ...call, decision: 'allow' }];
     expect(digestOf([begun], pendingApprovals, answered)).toMatchObject({ state: 'running' });
     const error = { code: 'auth', message: 'No key' };
     const over = digestOf([begun], [{ type: 'error_reported', error }], [ended('error')]);
     expect(over).toMatchObject({ state: 'idle', stop: { reason: 'error' }, error });
   });
 
-  test('forgets why the last run ended when the next one begins', () => {
+  test('forgets the last stop when the next run starts', () => {
     const again = digestOf([begun], [ended('error')], [begun]);
     expect(again).toMatchObject({ state: 'running', stop: null, error: null });
   });
 
-  test('adds what was used by model: the last word on each attempt, superseded ones included', () => {
+  test('sums usage by model: the last report of each attempt, including superseded ones', () => {
     const digest = digestOf(
       [model('a')],
       [usage(1, '0.5')],
@@ -65,7 +65,7 @@ describe('the digest of a session', () => {
 });
 
 describe('digests of a log', () => {
-  test('read only what came since the last look, and give the same', async () => {
+  test('read only new records, with the same result', async () => {
     const log = memoryLog();
     const session = sessionId('task');
     const reads: number[] = [];

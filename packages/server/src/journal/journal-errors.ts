@@ -8,14 +8,14 @@ export function journalError(taskId: string, error: unknown): unknown {
     case 'held':
       return new ServerError(
         'conflict',
-        `Cannot write to task ${taskId}: it is driven elsewhere. Try again when its run is over`,
+        `Cannot write to task ${taskId}: another process drives it. Try again when its run is over`,
         { task: taskId },
         { cause: error, details: { held: true } },
       );
     case 'fenced':
       return new ServerError(
         'unavailable',
-        `Cannot go on with task ${taskId}: another process has taken it over`,
+        `Cannot continue task ${taskId}: another process has taken it over`,
         { task: taskId },
         { cause: error },
       );
@@ -32,11 +32,11 @@ export function journalError(taskId: string, error: unknown): unknown {
 }
 
 export function journalClosed(taskId: string): ServerError {
-  const message = `Cannot write to task ${taskId}: the server is about to close. Try again later`;
+  const message = `Cannot write to task ${taskId}: the server is closing. Try again later`;
   return new ServerError('unavailable', message, { task: taskId });
 }
 
 export function turnFinished(taskId: string, turn: number): ServerError {
-  const message = `Cannot write to turn ${turn} of task ${taskId}: it is over. Send something to begin another`;
+  const message = `Cannot write to turn ${turn} of task ${taskId}: it is over. Send a message to start another turn`;
   return new ServerError('bad_state', message, { task: taskId, turn });
 }

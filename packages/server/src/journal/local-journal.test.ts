@@ -20,13 +20,13 @@ function stage() {
   return { clock, log, options, journal: new LocalJournal(task, options) };
 }
 
-/** An answer that nobody finishes. */
+/** An answer that is not finished. */
 function half(turn: JournalTurn): readonly DraftRecord[] {
   const writer = new UpdateWriter({ turn: turn.turn, attempt: turn.attempt, ids });
   return writer.write({ type: 'delta', index: 0, delta: { type: 'text', text_delta: 'Half an' } });
 }
 
-test('the lease is taken with the first write, and given back when nothing was written for a while', async () => {
+test('takes the lease with the first write and releases it when idle', async () => {
   const { journal, log, clock } = stage();
   await journal.state();
   expect(await log.info(session)).toBeUndefined();
@@ -40,7 +40,7 @@ test('the lease is taken with the first write, and given back when nothing was w
   await eventually(async () => (await log.info(session))?.lease === undefined);
 });
 
-test('while a turn goes on the lease is kept, however quiet it is', async () => {
+test('keeps the lease during a turn, even without writes', async () => {
   const { journal, log, clock } = stage();
   const turn = await journal.beginTurn();
   clock.advance(100_000);
@@ -50,7 +50,7 @@ test('while a turn goes on the lease is kept, however quiet it is', async () => 
   await eventually(async () => (await log.info(session))?.lease === undefined);
 });
 
-test('it goes on after the lease was given back, and knows what others wrote meanwhile', async () => {
+test('continues after the lease was released, with the records of other writers', async () => {
   const { journal, log, clock, options } = stage();
   await journal.append(said);
   clock.advance(1000);
@@ -64,7 +64,7 @@ test('it goes on after the lease was given back, and knows what others wrote mea
   expect(transcript(await journal.state())).toEqual(transcript(await snapshot(log, session)));
 });
 
-test('appends that are given at once are folded in their order', async () => {
+test('concurrent appends are folded in order', async () => {
   const { journal, log } = stage();
   const texts = Array.from({ length: 20 }, (_, n) => `text ${n}`);
   await Promise.all(texts.map((text) => journal.append(messageDrafts(userText(text), ids))));
@@ -73,7 +73,7 @@ test('appends that are given at once are folded in their order', async () => {
   expect(items).toEqual(transcript(await snapshot(log, session)));
 });
 
-test('turns are numbered on, and there is one at a time', async () => {
+test('turns are numbered, and only one is active', async () => {
   const { journal } = stage();
   const first = await journal.beginTurn();
   await expect(journal.beginTurn()).rejects.toMatchObject({ code: 'conflict' });
@@ -82,7 +82,7 @@ test('turns are numbered on, and there is one at a time', async () => {
   expect([first.turn, (await journal.beginTurn()).turn]).toEqual([1, 2]);
 });
 
-test('what a dead driver left is ended before anything else is written', async () => {
+test('ends what a crashed driver left before it writes anything else', async () => {
   const { journal, log, options } = stage();
   const turn = await journal.beginTurn();
   await turn.append(half(turn));
@@ -101,7 +101,7 @@ test('what a dead driver left is ended before anything else is written', async (
   await expect(turn.append(said)).rejects.toMatchObject({ code: 'unavailable' });
 });
 
-test('commands wait until they are consumed', async () => {
+test('commands stay queued until they are consumed', async () => {
   const { log, options } = stage();
   const journal = new LocalJournal(task, options);
   await log.submit(session, { type: 'event', id: 'a', content: null }, 'a');
@@ -113,7 +113,7 @@ test('commands wait until they are consumed', async () => {
   expect(await keys()).toEqual(['b', 'c']);
 });
 
-test('whoever uses a task’s journal at once uses the same one', async () => {
+test('concurrent users of a task share one journal', async () => {
   const { options, log } = stage();
   const journals = new JournalPool(options);
   await journals.use(task, (one) => journals.use(task, async (two) => expect(two).toBe(one)));

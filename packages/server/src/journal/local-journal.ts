@@ -24,6 +24,7 @@ import {
 import { takeLease } from './session-lease.ts';
 import { repairDrafts } from './turn-closing.ts';
 
+/** Options of a journal. */
 export interface JournalOptions {
   readonly log: Log;
   readonly clock: Clock;
@@ -47,6 +48,7 @@ export interface JournalOptions {
 /** Short, because other servers with the same store may wait for the lease. */
 const defaultIdleMs = 500;
 
+/** The unfinished work of a session. */
 export interface OpenWork {
   readonly isRunOpen: boolean;
   readonly isTurnOpen: boolean;
@@ -55,6 +57,9 @@ export interface OpenWork {
   readonly runnable: readonly QueuedCommand[];
 }
 
+/**
+ * The journal of a task. It folds the session as it writes, and shares one lease among all writers of the process.
+ */
 export class LocalJournal implements TaskJournal {
   readonly taskId: string;
   readonly #session: SessionId;
@@ -223,7 +228,7 @@ export class LocalJournal implements TaskJournal {
       if (record.offset > through) this.#state = foldJournal(this.#state, record);
     const folded = this.#folder.addBatch(batch);
     if (folded.outcome !== 'gap') return;
-    const message = `Cannot fold task ${this.taskId} after offset ${through}: the records do not fit (${folded.gap.code}). Restore a backup`;
+    const message = `Cannot fold task ${this.taskId} after offset ${through}: the records do not match the state (${folded.gap.code}). Restore a backup`;
     throw new LogError('corrupt', message, { session: this.taskId, offset: through });
   }
 
@@ -273,6 +278,6 @@ function undefinedIfMissing(error: unknown): undefined {
 }
 
 function turnInProgress(taskId: string): ServerError {
-  const message = `Cannot begin a turn of task ${taskId}: one goes on. Wait for its end, or interrupt it`;
+  const message = `Cannot start a turn of task ${taskId}: another one is active. Wait for its end, or interrupt it`;
   return new ServerError('conflict', message, { task: taskId });
 }

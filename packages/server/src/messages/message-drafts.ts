@@ -47,8 +47,9 @@ export function convertContent<T>(make: () => T): T {
 function contentError(error: unknown): unknown {
   if (!isMillraceError(error) || error instanceof ServerError) return error;
   const code = error.code === 'too_large' ? 'too_large' : 'invalid';
-  const rule = 'texts have whole characters, ids have 1 to 1024 printable ones, both have limits';
-  const message = `Cannot take this content (${error.code}): ${rule}`;
+  const rule =
+    'texts must not contain lone surrogates, ids need 1 to 1024 printable characters, and both have size limits';
+  const message = `Cannot accept this content (${error.code}): ${rule}`;
   return new ServerError(code, message, {}, { cause: error });
 }
 

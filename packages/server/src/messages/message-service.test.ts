@@ -24,7 +24,7 @@ async function withMessages(...texts: readonly string[]) {
 }
 
 describe('a list of messages', () => {
-  test('is newest first unless told, and has pages and a cursor', async () => {
+  test('is newest first by default, and has pages and a cursor', async () => {
     const { service, id } = await withMessages('a', 'b', 'c', 'd', 'e');
     const query = { taskId: id, filters: [], orderBy: 'created_at', limit: 2 } as const;
     const desc = { ...query, direction: 'desc' } as const;
@@ -58,7 +58,7 @@ describe('a list of messages', () => {
     await expect(service.messages.page(odd)).rejects.toMatchObject({ code: 'invalid' });
   });
 
-  test('is filtered by what is asked for, and by what is not wanted', async () => {
+  test('is filtered by including and excluding filters', async () => {
     const { service, id } = await withMessages('a', 'b');
     await service.messages.create({ task_id: id, content: agentText('c') });
     const open = { task_id: id, content: agentText('d'), streaming_status: 'IN_PROGRESS' } as const;
@@ -74,7 +74,7 @@ describe('a list of messages', () => {
     expect(await listed(either)).toEqual(['a', 'c']);
   });
 
-  test('of a task that is not there is refused', async () => {
+  test('of an unknown task is refused', async () => {
     const { service } = await createTaskHarness([quiet]);
     const query = { taskId: 'nobody', filters: [], limit: 2, direction: 'older' } as const;
     await expect(service.messages.page(query)).rejects.toMatchObject({ code: 'not_found' });
@@ -84,7 +84,7 @@ describe('a list of messages', () => {
 });
 
 describe('an edit', () => {
-  test('of what was said shows under the old id, in the old place, at the old time', async () => {
+  test('of a finished message keeps its id, position and time', async () => {
     const { service, id, messages, made, idOfMessage } = await withMessages('a', 'b', 'c');
     const edit = { task_id: id, content: userText('B') };
     const edited = await service.messages.update(idOfMessage(1), edit);
@@ -101,7 +101,7 @@ describe('an edit', () => {
     expect(await service.messages.get(idOfMessage(1))).toMatchObject({ content: userText('BB') });
   });
 
-  test('of a message that streams grows it, or says something else, until it is done', async () => {
+  test('of a streaming message extends or replaces it, until it is done', async () => {
     const { service, id, messages } = await withMessages();
     const streaming_status = 'IN_PROGRESS' as const;
     const open = { task_id: id, content: agentText(''), streaming_status };
@@ -118,7 +118,7 @@ describe('an edit', () => {
     expect(textsOf(await messages(id))).toEqual(['In all, four']);
   });
 
-  test('of what is not there, or of another task, is refused', async () => {
+  test('of an unknown message, or in another task, is refused', async () => {
     const { service, id, idOfMessage, newTask } = await withMessages('a');
     const other = await newTask('listener');
     const content = userText('x');
@@ -133,7 +133,7 @@ describe('an edit', () => {
   });
 });
 
-test('a message may bring its own time, and stands where that puts it', async () => {
+test('a message may have its own time, and is sorted by it', async () => {
   const { service, id, messages } = await withMessages('now');
   const created_at = '2020-01-02T03:04:05.000Z';
   const old = await service.messages.create({ task_id: id, content: userText('then'), created_at });
@@ -151,7 +151,7 @@ test('reasoning with several entries is one message', async () => {
   expect(made.content).toEqual(content);
 });
 
-test('several are made at once, in their order', async () => {
+test('several are created at once, in order', async () => {
   const { service, id, messages } = await withMessages();
   const contents = ['a', 'b', 'c'].map((text) => userText(text));
   const made = await service.messages.createMany({ task_id: id, contents });
@@ -159,7 +159,7 @@ test('several are made at once, in their order', async () => {
   expect(await messages(id)).toEqual(made);
 });
 
-test('content with an id that is none is refused, and the task goes on', async () => {
+test('content with an invalid id is refused, and the task continues', async () => {
   const { service, id, messages, idOfMessage } = await withMessages('a');
   const head = { type: 'tool_request', author: 'agent', style: 'static' } as const;
   const content = { ...head, tool_call_id: '\u0000', name: 'look', arguments: {} };

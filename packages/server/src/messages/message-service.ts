@@ -113,7 +113,10 @@ function requireMessage(state: FoldState, id: string): TaskMessage {
 function firstMessage(messages: readonly TaskMessage[], what: string): TaskMessage {
   const [message] = messages;
   if (message !== undefined) return message;
-  throw new ServerError('internal', `Cannot find what was just written to ${what}`);
+  throw new ServerError(
+    'internal',
+    `Cannot read back the message that was just written to ${what}`,
+  );
 }
 
 /**
@@ -191,6 +194,6 @@ function startAfter(
 }
 
 function badCursor(): ServerError {
-  const message = 'Cannot go on from this cursor: it is none that a list gave. Start without one';
+  const message = 'Cannot continue from this cursor: it is not from a list. Start without a cursor';
   return new ServerError('invalid', message);
 }

@@ -16,7 +16,7 @@ async function someRows(count: number, data = {}) {
 const ids = (from: number, to: number) =>
   Array.from({ length: to - from }, (_, n) => `s${from + n}`);
 
-test('pages by number and pages by cursor have the same', async () => {
+test('pages by number and by cursor have the same rows', async () => {
   const rows = await someRows(7);
   const list = (more: object) =>
     listRows(rows, { table: 'spans', where: {}, toItem }, { ...page, limit: 3, ...more });
@@ -29,7 +29,7 @@ test('pages by number and pages by cursor have the same', async () => {
   expect(await list({ pageNumber: 4 })).toEqual({ data: [], next: null });
 });
 
-test('a list in which nothing fits for long is gone through piece by piece, to its end', async () => {
+test('a list with few matches is scanned in steps to its end', async () => {
   const rows = await someRows(10_050);
   const list = (cursor?: string) =>
     listRows(
@@ -42,7 +42,7 @@ test('a list in which nothing fits for long is gone through piece by piece, to i
   expect(await list(first.next ?? '')).toEqual({ data: ['s10049'], next: null });
 });
 
-test('more than can be told at once is refused, and with a smaller limit it is told', async () => {
+test('a page that is too large is refused, and a smaller limit works', async () => {
   const rows = await someRows(20, { text: 'x'.repeat(2 ** 20) });
   const list = (limit: number) =>
     listRows(rows, { table: 'spans', where: {}, toItem }, { ...page, limit });

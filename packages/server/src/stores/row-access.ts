@@ -108,13 +108,13 @@ export class PageSizeLimit {
     const isFirst = this.#length === 0;
     this.#length += JSON.stringify(value as JsonValue).length;
     if (isFirst || this.#length <= maxPageLength) return;
-    const message = `Cannot list so much at once: it is over ${maxPageLength} characters. Ask with a smaller limit`;
+    const message = `Cannot return this page: it has over ${maxPageLength} characters. Use a smaller limit`;
     throw new ServerError('too_large', message);
   }
 }
 
 export function notFoundError(what: string, id: string): ServerError {
-  const message = `Cannot find ${what} ${id.slice(0, 200)}: there is none`;
+  const message = `Cannot find ${what} ${id.slice(0, 200)}: it does not exist`;
   return new ServerError('not_found', message, { [what]: id.slice(0, 200) });
 }
 

@@ -176,7 +176,7 @@ function assertIds({ id, trace_id, task_id }: SpanInfo): void {
   if (!areIds)
     throw new ServerError(
       'invalid',
-      'Cannot keep a span: an id of it has other than printable characters',
+      'Cannot store the span: its ids must have printable characters only',
     );
 }
 

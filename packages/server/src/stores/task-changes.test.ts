@@ -11,19 +11,19 @@ const agent: ServedAgent = {
   onMessage: async () => agentText('Here'),
 };
 
-/** Servers of the same rows that begin at once. */
+/** Two servers with the same rows that start at the same time. */
 async function sharing(): Promise<readonly [TaskHarness, TaskHarness]> {
   const shared = { log: memoryLog(), rows: memoryRows(), watchMs: 3 };
   return Promise.all([createTaskHarness([agent], shared), createTaskHarness([agent], shared)]);
 }
 
-describe('of two servers of the same rows', () => {
-  test('both can be the first to have an agent', async () => {
+describe('two servers with the same rows', () => {
+  test('can both create the same agent', async () => {
     const [one, other] = await sharing();
     expect(await other.idOf('agent')).toBe(await one.idOf('agent'));
   });
 
-  test('one tells who watches a task there what the other made of its row, once', async () => {
+  test('publish a change of the other server to their listeners, once', async () => {
     const [one, other] = await sharing();
     const { id } = await one.newTask('agent');
     const told: unknown[] = [];
@@ -41,8 +41,11 @@ describe('of two servers of the same rows', () => {
   });
 });
 
-describe('rows are asked', () => {
-  /** A watch of some rows, how often they were listed, and the names of the task that it told. */
+describe('rows are polled', () => {
+  /**
+   * Creates a poller. Counts how often the rows were listed, and collects the published names of
+   * the task.
+   */
   async function watching(stamp?: () => string) {
     const { rows: kept, newTask } = await createTaskHarness([agent]);
     const { id } = await newTask('agent');
@@ -76,20 +79,20 @@ describe('rows are asked', () => {
     return { watch, asked, listen, rename };
   }
 
-  test('by nobody while nobody watches', async () => {
+  test('never without listeners', async () => {
     const { watch, asked } = await watching();
     await watch.poll();
     expect(asked.lists).toBe(0);
   });
 
-  test('with each look, where they cannot say whether they are as they were', async () => {
+  test('at each interval, if the store has no stamp', async () => {
     const { watch, asked, listen } = await watching();
     listen();
     for (let poll = 0; poll < 3; poll++) await watch.poll();
     expect(asked.lists).toBe(3);
   });
 
-  test('once, where they say that nobody changed them, and again when somebody did', async () => {
+  test('once while the stamp is unchanged, and again after a change', async () => {
     let stamp = 0;
     const { watch, asked, listen, rename } = await watching(() => String(stamp));
     listen();
@@ -101,7 +104,7 @@ describe('rows are asked', () => {
     expect(asked).toEqual({ lists: 2, names: [null, 'changed'] });
   });
 
-  test('again, where they were changed while they were listed', async () => {
+  test('again, if they changed during the poll', async () => {
     let stamp = 0;
     const { watch, asked, listen } = await watching(() => String(stamp++));
     listen();

@@ -109,7 +109,7 @@ export class TaskRowPoller {
         if (before.get(row.id) !== row.version) changes.publish(storedTask(row).task);
       this.#stamp = stamp;
     } catch (error) {
-      onDiagnostic(`Cannot look at what other servers changed: ${errorReason(error)}`);
+      onDiagnostic(`Cannot poll for changes of other servers: ${errorReason(error)}`);
     }
   }
 }

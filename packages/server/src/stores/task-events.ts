@@ -110,7 +110,7 @@ function recordToEvent(taskId: string, agentId: string, record: LogRecord): Task
 function cursorOf(taskId: string, id: string): number {
   const location = parseEventId(id);
   if (location?.taskId === taskId) return location.offset;
-  const message = `Cannot list the events of task ${taskId} after that one: it is no event of this task`;
+  const message = `Cannot list the events of task ${taskId} after this cursor: it is not an event of this task`;
   throw new ServerError('invalid', message, { task: taskId });
 }
 

@@ -18,7 +18,7 @@ test.each([
   ['signs that a database would read', task('1', null, 'Grain'), 'G%n', false],
   ['two of them at once', task('1', 'daily', 'Grain'), 'Grain daily', false],
   ['a title that is none', task('1', null, 12), '12', false],
-])('a task is looked for by %s', (_what, one, text, isThere) => {
+])('finds a task by %s', (_what, one, text, isThere) => {
   expect(matchesSearch(one, text)).toBe(isThere);
 });
 
@@ -58,7 +58,7 @@ interface Made {
   readonly token: string;
 }
 
-test('a server lists those that it finds, page by page, with all else that is asked', async () => {
+test('a server lists matching tasks page by page, combined with other filters', async () => {
   await using it = await served();
   const mills = [await it.made('a', 'Mill one'), await it.made('a', 'Windmill')];
   await it.made('a', 'Grain');
@@ -75,7 +75,7 @@ test('a server lists those that it finds, page by page, with all else that is as
   expect((await it.list(`search=${'x'.repeat(257)}`)).status).toBe(422);
 });
 
-test('whose token is for less finds no more with it', async () => {
+test('a restricted token finds only its own tasks', async () => {
   await using it = await served();
   const mill = await it.made('a', 'Mill');
   await it.made('a', 'Grain');

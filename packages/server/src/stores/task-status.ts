@@ -24,14 +24,14 @@ function isClosed(status: TaskStatus): boolean {
 /** Returns the status after a change. Throws `bad_state` if the task is already closed. */
 export function nextStatus(taskId: string, now: TaskStatus, change: TaskChange): TaskStatus {
   if (openStatuses.includes(now)) return statusAfter[change];
-  const message = `Cannot ${change} task ${taskId}: it is ${now}, and only a task that is RUNNING or INTERRUPTED can be`;
+  const message = `Cannot ${change} task ${taskId}: it is ${now}. Only a RUNNING or INTERRUPTED task allows this`;
   throw new ServerError('bad_state', message, { task: taskId }, { details: { status: now } });
 }
 
 /** Throws `bad_state` if the task accepts no more input. */
 export function assertUsable(taskId: string, now: TaskStatus): void {
   if (!isClosed(now)) return;
-  const message = `Cannot send anything to task ${taskId}: it is ${now}. Create another`;
+  const message = `Cannot send anything to task ${taskId}: it is ${now}. Create another task`;
   throw new ServerError('bad_state', message, { task: taskId }, { details: { status: now } });
 }
 
@@ -46,13 +46,13 @@ export async function applyRunResult(
   };
   const { reason, cause } = stop;
   if (reason === 'error' && cause !== 'held')
-    await change('FAILED', error?.message ?? 'The run ended as an error');
-  if (reason === 'limit') await change('FAILED', `A limit was reached: ${cause ?? ''}`);
+    await change('FAILED', error?.message ?? 'The run ended with an error');
+  if (reason === 'limit') await change('FAILED', `The run reached a limit: ${cause ?? ''}`);
   if (reason !== 'aborted') return;
   const isInterrupted = cause === 'interrupted';
   await change(
     'INTERRUPTED',
-    isInterrupted ? 'The server ended in the midst of it' : 'The run was stopped',
+    isInterrupted ? 'The server stopped during the run' : 'The run was stopped',
   );
 }
 

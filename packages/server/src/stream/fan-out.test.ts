@@ -20,7 +20,7 @@ import { SseReader } from '../testing/sse-reader.ts';
 const session = sessionId('watched');
 const at = { turn: 1, attempt: 1 };
 
-/** A log that counts who reads it. */
+/** A log that counts its readers. */
 function counted(log: Log) {
   const counts = { follows: 0, following: 0, reads: 0 };
   const follow: Log['follow'] = (...given) => {
@@ -51,7 +51,7 @@ const batches = (reader: SseReader): readonly Batch[] =>
 
 const has = (word: string) => (reader: SseReader) => reader.text.includes(word);
 
-test('a hundred viewers cost one reader of the log, which ends a while after the last has left', async () => {
+test('a hundred viewers need one reader of the log, which ends some time after the last viewer', async () => {
   const clock = new TestClock();
   const { log, counts } = counted(memoryLog());
   const { append } = await openTextWriter(log, session);
@@ -69,7 +69,7 @@ test('a hundred viewers cost one reader of the log, which ends a while after the
   await Promise.all(readers.map((reader) => reader.waitUntil(has('hello'))));
   expect(counts.follows).toBe(1);
   expect(server.feeds.stats).toMatchObject({ tasks: 1, viewers: 100 });
-  // What one gets is to the byte what the others of its view get.
+  // All viewers of one view receive the same bytes.
   expect(new Set(readers.map(({ text }) => text)).size).toBe(2);
 
   for (const reader of readers) reader.disconnect();
@@ -82,7 +82,7 @@ test('a hundred viewers cost one reader of the log, which ends a while after the
   expect(server.feeds.stats).toEqual({ tasks: 0, viewers: 0, keptBytes: 0, bufferedBytes: 0 });
 });
 
-test('a viewer who leaves ends nothing, and comes back to what was said meanwhile', async () => {
+test('a disconnected viewer stops nothing, and gets the missed frames when it reconnects', async () => {
   const log = memoryLog();
   const { append } = await openTextWriter(log, session);
   await using server = await startStreamServer({ log });
@@ -107,7 +107,7 @@ test('a viewer who leaves ends nothing, and comes back to what was said meanwhil
   for (const reader of [two, back]) reader.disconnect();
 });
 
-test('the first delta is told at once, later ones together after 20 ms', async () => {
+test('the first delta is sent at once, later ones together after 20 ms', async () => {
   const clock = new TestClock();
   const log = memoryLog({ clock });
   const { append } = await openTextWriter(log, session);
@@ -128,14 +128,14 @@ test('the first delta is told at once, later ones together after 20 ms', async (
     { type: 'assistant_text_delta', at: 0, text: 'first' },
     { type: 'assistant_text_delta', at: 5, text: ' second third' },
   ]);
-  // It was said long ago when the next one comes, and so that one is the first again.
+  // The merge window is over, so the next delta is sent at once again.
   await clock.advance(20);
   await append(' fourth');
   await reader.waitUntil(has('fourth'));
   reader.disconnect();
 });
 
-test('an idle stream is kept alive by comments, 15 s after the last word', async () => {
+test('an idle stream is kept alive by comments, 15 s after the last frame', async () => {
   const clock = new TestClock();
   const log = memoryLog({ clock });
   const { append } = await openTextWriter(log, session);
@@ -154,7 +154,7 @@ test('an idle stream is kept alive by comments, 15 s after the last word', async
   reader.disconnect();
 });
 
-test('who comes late is told finished turns as what came of them, at a cost of items, not of deltas', async () => {
+test('a late viewer gets finished turns settled, at the cost of items, not of deltas', async () => {
   const log = memoryLog();
   const item = itemId('long');
   const writer = new DeltaWriter({ itemId: item, ...at, ids: countingIds() });
@@ -193,7 +193,7 @@ test('who comes late is told finished turns as what came of them, at a cost of i
   late.disconnect();
 });
 
-test('what was redacted is told to nobody who comes afterwards', async () => {
+test('redacted content is not sent to later viewers', async () => {
   const log = memoryLog();
   await drive(log, session, recordedRun(1));
   await using server = await startStreamServer({ log });

@@ -64,10 +64,7 @@ export class FeedRegistry {
     const view = this.#views[name];
     if (view !== undefined) return view;
     const known = Object.keys(this.#views).join(', ');
-    throw new ServerError(
-      'bad_request',
-      `There is no view of that name here: choose among ${known}`,
-    );
+    throw new ServerError('bad_request', `Unknown view. Use one of: ${known}`);
   }
 
   /** Adds a viewer. The caller must release the subscription with `leave`. */
@@ -152,12 +149,12 @@ function serverClosing(): ServerError {
 }
 
 function tooManyStreams(what: 'tasks' | 'viewers', limit: number): ServerError {
-  const message = `The server streams to as many ${what} as it may (${limit}): connect again later`;
+  const message = `The server has reached its limit of ${limit} streamed ${what}: connect again later`;
   return new ServerError('unavailable', message, { limit });
 }
 
 function joinError(session: SessionId, error: unknown): unknown {
   if (!(error instanceof LogError) || error.code !== 'no_session') return error;
-  const message = `Task ${session} has no log: nothing was ever said in it, or it was deleted`;
+  const message = `Task ${session} has no log: it has no messages yet, or it was deleted`;
   return new ServerError('not_found', message, { session }, { cause: error });
 }

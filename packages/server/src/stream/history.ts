@@ -146,6 +146,6 @@ export async function loadHistory(log: Log, session: SessionId, through: number)
 }
 
 export function historyGap(session: SessionId, offset: number): LogError {
-  const message = `Cannot tell session ${session} after offset ${offset}: its records do not fit. Connect again`;
+  const message = `Cannot stream session ${session} after offset ${offset}: its records do not match the state. Connect again`;
   return new LogError('corrupt', message, { session, offset });
 }

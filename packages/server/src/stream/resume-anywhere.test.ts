@@ -26,13 +26,13 @@ const session = sessionId('recorded');
 
 const ids = countingIds();
 
-/** The last message tells those who know of no end that it has come. */
+/** The last message marks the end for views that have no end frame. */
 const recorded = [...recordedRun(2, ids), userMessage(ids, 'the end')];
 
 interface Screen {
   add(message: SseMessage): void;
   restart(): void;
-  /** Or a promise of it. */
+  /** May return a promise. */
   shown(): unknown;
 }
 
@@ -63,7 +63,7 @@ function eventScreen(): Screen {
   };
 }
 
-/** Agentex's own client. */
+/** The client of Agentex. */
 function updateScreen(): Screen {
   let updates: Update[] = [];
   return {
@@ -78,7 +78,7 @@ function updateScreen(): Screen {
   };
 }
 
-/** The AI SDK's own reader. */
+/** The reader of the AI SDK. */
 function uiScreen(): Screen {
   let frames: Frame[] = [];
   return {
@@ -97,10 +97,10 @@ const screens = {
 
 const isEnd = ({ event, data }: SseMessage) =>
   event === 'end' || data === '[DONE]' || data.includes('"the end"');
-/** These do not tell every record. */
+/** These views do not have a frame for every record. */
 const isSparse = (path: string) => /view=(?:updates|ui)/.test(path);
 
-/** A closed session, so that its streams come to an end. */
+/** A closed session, so that its streams end. */
 async function serveRecorded(limits = {}) {
   const log = memoryLog({ clock: new TestClock() });
   await drive(log, session, recorded, { isClosed: true });
@@ -129,7 +129,7 @@ describe.each([
 ] as const)('law 5 over sockets, %s, %s', (view, _, from) => {
   const path = `/recorded?view=${view}${from}`;
 
-  test('cut at any byte and resumed, it is what it is uncut', async () => {
+  test('cut at any byte and resumed, it equals the uncut stream', async () => {
     await using served = await serveRecorded();
     const { proxy, whole } = served;
     const uncut = screens[view]();
@@ -149,7 +149,7 @@ describe.each([
     );
   });
 
-  test('cut while it is written, it is what it is uncut', async () => {
+  test('cut while it is written, it equals the uncut stream', async () => {
     const cuts = fc.array(fc.integer({ min: 0, max: 3_000 }), { maxLength: 12 });
     const kept = fc.constantFrom(0, 500, 2 ** 18);
     const uncut = screens[view]();
@@ -173,7 +173,10 @@ interface WhileWritten {
   readonly screen: Screen;
 }
 
-/** The writer goes on when the reader has what was said, so that it is cut and comes back in between. */
+/**
+ * The writer continues when the reader has everything so far. Thus the reader is cut and reconnects
+ * between two writes.
+ */
 async function readWhileWritten({ path, cuts, ringBytes, screen }: WhileWritten): Promise<void> {
   const log = memoryLog({ clock: new TestClock() });
   await (await log.open(session)).release();
@@ -194,7 +197,7 @@ async function readWhileWritten({ path, cuts, ringBytes, screen }: WhileWritten)
     onRestart: screen.restart,
     onMessage,
   });
-  // Not every view tells every record; where none comes for a read, it goes on as well.
+  // Not every record has a frame in every view. If no frame arrives, the writer continues too.
   const between = async () => {
     const { through = 0 } = (await log.info(session)) ?? {};
     const isTold = isSparse(path) ? reached > 0 : reached >= through;

@@ -15,11 +15,11 @@ import { views } from './frames/views.ts';
 
 const session = sessionId('recorded');
 const ids = countingIds();
-/** The last message tells those who know of no end that it has come. */
+/** The last message marks the end for views that have no end frame. */
 const recorded = [...recordedRun(2, ids), userMessage(ids, 'the end')];
 const isEnd = ({ data }: SseMessage) => data === '[DONE]' || data.includes('"the end"');
 
-/** What a reader shows who listed what there was, and then heard these. */
+/** The content that a client shows after it listed the messages and received these frames. */
 const shown = {
   ui: async (messages: readonly SseMessage[]) => shownByUi(messages.map(({ data }) => ({ data }))),
   updates: async (messages: readonly SseMessage[], listed: readonly TaskMessage[]) => {
@@ -29,12 +29,12 @@ const shown = {
   },
 } as const;
 
-/** Beside the restatement itself. */
+/** Number of frames before the restatement itself. */
 const openings = { ui: 0, updates: 1 } as const;
 
 /**
- * A reader without a cursor comes in after so many reads, is cut off in what it is told of them, comes
- * again without one, and reads to the end.
+ * A client without a cursor connects after some reads, is cut inside the restatement, reconnects
+ * without a cursor, and reads to the end.
  */
 async function readRestated(view: 'ui' | 'updates', reads: number, cutAt: number) {
   const log = memoryLog({ clock: new TestClock() });
@@ -46,7 +46,7 @@ async function readRestated(view: 'ui' | 'updates', reads: number, cutAt: number
   const path = `/recorded?view=${view}`;
   const connect = () => new SseReader({ port: proxy.port, path });
   const hasAll = ({ messages }: SseReader) => messages.length >= restated;
-  // To know how long it is, so that the cut falls into it.
+  // Measures the restatement, so that the cut falls into it.
   const whole = connect();
   await whole.waitUntil(hasAll);
   const bytes = proxy.passed[0] ?? 0;
@@ -65,7 +65,7 @@ async function readRestated(view: 'ui' | 'updates', reads: number, cutAt: number
 }
 
 describe.each(['ui', 'updates'] as const)('law 5 over sockets, %s, without a cursor', (view) => {
-  test('cut in what is restated, and restated again, it is what one has who saw it all', async () => {
+  test('cut inside the restatement and restated again, it equals the uncut stream', async () => {
     const wholeLog = memoryLog({ clock: new TestClock() });
     await drive(wholeLog, session, recorded, { isClosed: true });
     await using server = await startStreamServer({ log: wholeLog });

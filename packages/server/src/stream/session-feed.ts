@@ -55,7 +55,7 @@ export class SessionFeed {
   static async open(session: SessionId, options: FeedOptions): Promise<SessionFeed> {
     const info = await options.log.info(session);
     if (info === undefined) {
-      throw new LogError('no_session', `Cannot stream session ${session}: there is none`, {
+      throw new LogError('no_session', `Cannot stream session ${session}: it does not exist`, {
         session,
       });
     }

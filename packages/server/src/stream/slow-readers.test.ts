@@ -10,7 +10,10 @@ import { defaultStreamLimits } from './stream-limits.ts';
 const session = sessionId('slow');
 const path = '/slow?view=records&from=0';
 
-/** Of a connection: what it is given at once, on top of what it takes before it says that it is full. */
+/**
+ * Buffer of one connection: one write, plus what the connection accepts before it reports that it
+ * is full.
+ */
 const cap = 2 * defaultStreamLimits.pieceBytes + 2 ** 14;
 const chunk = 'x'.repeat(2 ** 14);
 
@@ -21,7 +24,7 @@ async function stalledReader(port: number): Promise<SseReader> {
   return reader;
 }
 
-/** Says so much that it is more than the system keeps for connections that nobody reads. */
+/** Writes more than the operating system buffers for connections that do not read. */
 async function sayUntil(say: (chunk: string) => Promise<unknown>, isEnough: () => boolean) {
   let deltas = 0;
   while (!isEnough()) {
@@ -40,7 +43,7 @@ function fold(...readers: readonly SseReader[]) {
   return transcript(folder.state);
 }
 
-test('law 11: what waits for stalled readers is bounded by their number, not by what is said', async () => {
+test('law 11: memory for stalled readers is bounded by their number, not by the amount of content', async () => {
   const log = memoryLog();
   const { append } = await openTextWriter(log, session);
   await using server = await startStreamServer({
@@ -69,7 +72,7 @@ test('law 11: what waits for stalled readers is bounded by their number, not by 
   for (const reader of readers) reader.disconnect();
 });
 
-test('a reader that stalls and reads again is told all of it, in fewer pieces than it was said in', async () => {
+test('a reader that stalls and continues gets everything, in fewer frames', async () => {
   const log = memoryLog();
   const { append, end } = await openTextWriter(log, session);
   await using server = await startStreamServer({
@@ -78,7 +81,7 @@ test('a reader that stalls and reads again is told all of it, in fewer pieces th
   });
   const reader = await stalledReader(server.port);
   const before = await sayUntil(append, () => server.feeds.stats.bufferedBytes >= 2 ** 16);
-  // Far more than the ring has room for.
+  // Far more than the ring can hold.
   for (let more = 0; more < 2_000; more++) await append('word ');
   for (let more = 0; more < 40; more++) await append(chunk);
   await end();
@@ -89,7 +92,7 @@ test('a reader that stalls and reads again is told all of it, in fewer pieces th
   expect(fold(reader)).toEqual(transcript(await snapshot(log, session)));
 });
 
-test('a reader that is too far behind is sent away, and resumes without losing anything', async () => {
+test('a reader that is too far behind is disconnected, and resumes without loss', async () => {
   const log = memoryLog();
   const { append, end } = await openTextWriter(log, session);
   await using server = await startStreamServer({
@@ -105,15 +108,15 @@ test('a reader that is too far behind is sent away, and resumes without losing a
   expect(reader.messages.some(({ event }) => event === 'end')).toBe(false);
   await end();
   const lastEventId = reader.parser.lastId;
-  const statusAfterCommand = await new SseReader({
+  const resumed = await new SseReader({
     port: server.port,
     path,
     lastEventId,
   }).waitForEnd();
-  expect(fold(reader, statusAfterCommand)).toEqual(transcript(await snapshot(log, session)));
+  expect(fold(reader, resumed)).toEqual(transcript(await snapshot(log, session)));
 });
 
-test('a reader that takes nothing for a minute is cut off', async () => {
+test('a reader that reads nothing for a minute is disconnected', async () => {
   const clock = new TestClock();
   const log = memoryLog();
   const { append } = await openTextWriter(log, session);
@@ -134,7 +137,7 @@ test('a reader that takes nothing for a minute is cut off', async () => {
   for (const each of [reader, other]) each.disconnect();
 });
 
-test('a frame larger than what is given at once is told in pieces', async () => {
+test('a frame larger than one write is sent in parts', async () => {
   const log = memoryLog();
   const { append, end } = await openTextWriter(log, session);
   await using server = await startStreamServer({ log, limits: { pieceBytes: 10_000 } });

@@ -13,6 +13,7 @@ export interface StreamLimits {
   readonly pieceBytes: number;
   /** How long a task without viewers is still followed. Default: 5 s. */
   readonly lingerMs: number;
+  /** A comment is sent after this time without a frame. Default: 15 s. */
   readonly heartbeatMs: number;
   /** The time that clients are told to wait before they reconnect. Default: 1 s. */
   readonly retryMs: number;
@@ -21,13 +22,17 @@ export interface StreamLimits {
    * Default: 50,000.
    */
   readonly maxLagRecords: number;
+  /** The same limit in bytes. Default: 8 MiB. */
   readonly maxLagBytes: number;
   /** A client that reads nothing for this time is disconnected. Default: 60 s. */
   readonly stallTimeoutMs: number;
+  /** Maximum number of tasks that are streamed at once. Default: 2,000. */
   readonly maxTasks: number;
+  /** Maximum number of open streams. Default: 20,000. */
   readonly maxViewers: number;
 }
 
+/** The stream limits of a server without `streamLimits`. */
 export const defaultStreamLimits: StreamLimits = {
   mergeMs: 20,
   ringBytes: 2 ** 18,

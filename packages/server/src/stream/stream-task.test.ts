@@ -31,7 +31,7 @@ async function served(options: Partial<Parameters<typeof startStreamServer>[0]> 
 }
 
 test.each(['-1', 'x', '1.', '1.x', '1.2.3', '99999999999999999', '1e3', '0x1'])(
-  'a cursor that is none (%s) is refused before anything is streamed',
+  'an invalid cursor (%s) is refused before anything is streamed',
   async (cursor) => {
     await using it = await served();
     for (const reader of [it.get(`/asked?from=${cursor}`), it.get('/asked', cursor)]) {
@@ -43,7 +43,7 @@ test.each(['-1', 'x', '1.', '1.x', '1.2.3', '99999999999999999', '1e3', '0x1'])(
   },
 );
 
-test('a stream of records says where what is there ends, so that who folds knows when it has it', async () => {
+test('a stream of records states the current end of the log, so that clients detect when they have caught up', async () => {
   await using it = await served();
   const info = await it.log.info(session);
   const reader = it.get('/asked?view=records');
@@ -53,14 +53,14 @@ test('a stream of records says where what is there ends, so that who folds knows
   reader.disconnect();
 });
 
-test('an offset that never existed is refused, and the refusal says how to go on', async () => {
+test('an offset that never existed is refused, and the error says how to continue', async () => {
   await using it = await served();
   const reader = await it.get('/asked?from=100000').waitForEnd();
   expect(reader.status).toBe(410);
   expect(reader.text).toMatch(/after offset 100000: its log ends at \d+\. Connect without/);
 });
 
-test('a task without a log is not found, and comes to be found once it has one', async () => {
+test('a task without a log is not found until it has one', async () => {
   await using it = await served();
   expect((await it.get('/unknown').waitForEnd()).status).toBe(404);
   await drive(it.log, sessionId('unknown'), recordedRun(1));
@@ -70,7 +70,7 @@ test('a task without a log is not found, and comes to be found once it has one',
   reader.disconnect();
 });
 
-test('beyond the bounds on tasks and viewers, who comes is asked to come later', async () => {
+test('beyond the limits on tasks and viewers, clients are asked to come back later', async () => {
   await using it = await served({ limits: { maxTasks: 1, maxViewers: 2 } });
   await drive(it.log, sessionId('other'), recordedRun(1));
   const first = it.get('/asked');
@@ -82,7 +82,7 @@ test('beyond the bounds on tasks and viewers, who comes is asked to come later',
   for (const reader of [first, second]) reader.disconnect();
 });
 
-test('a stream says that nothing may hold it back, and when to come back', async () => {
+test('a stream disables buffering and sets the retry time', async () => {
   await using it = await served();
   const reader = it.get('/asked');
   await reader.waitUntil(({ messages }) => messages.length > 0);
@@ -96,7 +96,7 @@ test('a stream says that nothing may hold it back, and when to come back', async
   reader.disconnect();
 });
 
-test('updates begin with connected and the row of the task, which has no id', async () => {
+test('updates start with connected and the row of the task, without an id', async () => {
   const watch = { current: () => task, onChange: () => () => {} };
   await using it = await served({ stream: { task: watch } });
   const reader = it.get('/asked?view=updates&from=0');
@@ -131,7 +131,7 @@ function changing() {
   };
 }
 
-test('a task that is over ends its streams, all told, with the reason', async () => {
+test('a finished task ends its streams with the reason, after everything was sent', async () => {
   const { watch, set, listeners } = changing();
   await using it = await served({ stream: { task: watch } });
   const reader = it.get('/asked?view=events');
@@ -151,7 +151,7 @@ test('a task that is over ends its streams, all told, with the reason', async ()
   expect(it.server.ends).toEqual(['ended', 'ended']);
 });
 
-test('the updates of a task that is over end a while later, unless it is taken up again', async () => {
+test('the updates of a finished task end some time later, unless it is resumed', async () => {
   const clock = new TestClock();
   const { watch, set } = changing();
   await using it = await served({ clock, stream: { task: watch } });
@@ -168,7 +168,7 @@ test('the updates of a task that is over end a while later, unless it is taken u
   expect(reader.text).toContain(': end canceled');
 });
 
-test('until idle, a stream ends with the run that goes on', async () => {
+test('until idle, a stream ends with the current run', async () => {
   const log = memoryLog();
   const reads = recordedRun(1);
   await drive(log, session, reads.slice(0, -1));
@@ -181,7 +181,7 @@ test('until idle, a stream ends with the run that goes on', async () => {
   expect(reader.messages.at(-1)).toMatchObject({ event: 'end', data: '{"reason":"idle"}' });
 });
 
-test('the chunks of a chat end with its run, once, under the name of their protocol', async () => {
+test('the chunks of a chat end with its run, once, with the header of their protocol', async () => {
   const log = memoryLog();
   const reads = recordedRun(1);
   await drive(log, session, reads.slice(0, -1));
@@ -206,7 +206,7 @@ test('a session that is deleted ends its streams', async () => {
   expect((await it.get('/asked').waitForEnd()).status).toBe(404);
 });
 
-test('a server that closes sends its viewers away with a hint, and takes no more', async () => {
+test('a closing server disconnects its viewers with a hint and accepts no more', async () => {
   await using it = await served({ limits: { retryMs: 4_321 } });
   const reader = it.get('/asked');
   await reader.waitUntil(({ messages }) => messages.length > 0);

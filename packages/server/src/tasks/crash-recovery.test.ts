@@ -18,32 +18,32 @@ import {
   textsOf,
 } from '../testing/servers/task-harness.ts';
 
-interface FrameChunk {
+interface ProcessMessage {
   readonly type: string;
   readonly task: string;
 }
 
-/** A process that serves, killed when it has told so many deltas; and another one in its place. */
+/** Starts a process that serves, kills it after some deltas, and starts another one. */
 async function killedAfter(
   deltas: number,
   kind: 'sync' | 'async' | 'loop',
   agent: ServedAgent | ((log: Log) => ServedAgent),
 ) {
   const folder = temporaryFolder();
-  const told: FrameChunk[] = [];
+  const received: ProcessMessage[] = [];
   const program = new URL('../testing/servers/crashing-server.ts', import.meta.url);
   const child = startProcess(program, {
     args: [folder, kind],
     onTold: (value) => {
-      told.push(value as FrameChunk);
-      if (told.filter(({ type }) => type === 'delta').length === deltas) child.kill('SIGKILL');
+      received.push(value as ProcessMessage);
+      if (received.filter(({ type }) => type === 'delta').length === deltas) child.kill('SIGKILL');
     },
   });
   const { signal, stderr } = await child.exit;
   expect([signal, stderr]).toEqual(['SIGKILL', expect.not.stringContaining('Error')]);
   const log = sqliteLog({ path: join(folder, 'log.db') });
   const rows = sqliteRows({ path: join(folder, 'rows.db') });
-  const id = told[0]?.task ?? '';
+  const id = received[0]?.task ?? '';
   const before = await snapshot(log, sessionId(id));
   const served = typeof agent === 'function' ? agent(log) : agent;
   const stage = await createTaskHarness([served], { log, rows });
@@ -52,19 +52,19 @@ async function killedAfter(
     await log.close();
     await rows.close();
   });
-  return { ...stage, id, told, before };
+  return { ...stage, id, received, before };
 }
 
 async function* untilThrown<T>(source: AsyncIterable<T>): AsyncGenerator<T> {
   try {
     yield* source;
   } catch {
-    // What was told before is what is looked at.
+    // Only the messages before the kill matter.
   }
 }
 
 test.each([1, 5, 40])(
-  'a sync answer whose process was killed after %i deltas is kept as far as it was told, and failed as interrupted',
+  'a sync answer whose process was killed after %i deltas keeps everything that was streamed, and fails as interrupted',
   async (deltas) => {
     const onMessage = async () => agentText('Back');
     const agent = { type: 'sync', name: 'dying', onMessage } as const;
@@ -75,7 +75,7 @@ test.each([1, 5, 40])(
     const said = before.open[0]?.text ?? '';
     expect(cut).toMatchObject({ streaming_status: 'DONE', content: { content: said } });
     expect(said).toMatch(/^(word\d+ )+$/);
-    // An update has a word or more, and none of those that were told is missing.
+    // An update has one word or more, and no streamed update is missing.
     expect(said.trim().split(' ').length).toBeGreaterThanOrEqual(deltas);
     const item = toArray((await snapshot(log, sessionId(id))).items).at(-1);
     expect(item?.stop).toEqual({ reason: 'aborted', cause: 'interrupted' });
@@ -92,7 +92,7 @@ test.each([1, 5, 40])(
   },
 );
 
-test('an event whose handler was killed is handed over again, and what it had written is kept', async () => {
+test('an event whose handler was killed is delivered again, and its earlier messages are kept', async () => {
   const heard: TaskEvent[] = [];
   const agent: ServedAgent = {
     ...{ type: 'async', name: 'dying' },
@@ -113,7 +113,7 @@ test('an event whose handler was killed is handed over again, and what it had wr
 });
 
 test.each([1, 20])(
-  'a run of an agent loop whose process was killed after %i deltas comes to its end, once, and goes on',
+  'a run of an agent loop whose process was killed after %i deltas ends once, and the task continues',
   async (deltas) => {
     const agent = (log: Log): ServedAgent => ({
       ...{ type: 'loop', name: 'dying' },

@@ -152,7 +152,7 @@ async function failInterrupted(
   const agent = stored && (await directory.find(stored.agentId))?.agent;
   if (agent?.type !== 'sync') return;
   const reason =
-    'interrupted: the process that answered died. What it said is kept; send a message to go on';
+    'interrupted: the process crashed during the answer. The partial answer is stored. Send a message to continue';
   await tasks.setStatus(taskId, (now) => (now === 'RUNNING' ? 'FAILED' : undefined), reason);
 }
 
@@ -170,6 +170,6 @@ async function assertSameLog(log: Log, { name, agent }: LoopAgent, ids: Ids): Pr
   } finally {
     await log.delete(probe);
   }
-  const message = `Cannot serve agent ${name}: it keeps its sessions in another log. Create it with the log that the server has`;
+  const message = `Cannot serve agent ${name}: it uses another log. Create it with the same log as the server`;
   throw new ServerError('internal', message, { agent: name });
 }

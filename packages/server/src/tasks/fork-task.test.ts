@@ -22,7 +22,7 @@ async function looped(script: readonly Scripted[]) {
   return { stage, id, items, texts, untilSaid };
 }
 
-test('the last answer is given again in a task of its own, and the other stays as it is', async () => {
+test('regenerates the last answer in a new task and leaves the original unchanged', async () => {
   const { stage, id, items, texts, untilSaid } = await looped(['One.', 'Two.', 'Another two.']);
   const before = await texts(id);
   const fork = await stage.service.tasks.fork(id, {});
@@ -33,7 +33,7 @@ test('the last answer is given again in a task of its own, and the other stays a
   expect(fork.task_metadata).toEqual({ branch: { of: id, after: second } });
 });
 
-test('something else is said in a fork that has what was before', async () => {
+test('replaces an item in a fork that has everything before it', async () => {
   const { stage, id, items, texts, untilSaid } = await looped(['One.', 'Two.', 'Another one.']);
   const [first] = await items(id);
   const content = { type: 'text', author: 'user', content: 'Not the first' } as const;
@@ -46,7 +46,7 @@ test('something else is said in a fork that has what was before', async () => {
   expect(fork.task_metadata).toEqual({ branch: { of: id, after: null } });
 });
 
-test('a fork is a task like any other: it is listed, and answers', async () => {
+test('a fork is a normal task: it is listed and answers', async () => {
   const { stage, id, untilSaid } = await looped(['One.', 'Two.', 'Another two.', 'Three.']);
   const fork = await stage.service.tasks.fork(id, {});
   await untilSaid(fork.id, 'Another two.');
@@ -55,14 +55,14 @@ test('a fork is a task like any other: it is listed, and answers', async () => {
   expect((await stage.task(fork.id)).status).toBe('RUNNING');
 });
 
-test('an item that is not there is refused, and leaves nothing behind', async () => {
+test('an unknown item is refused and creates nothing', async () => {
   const { stage, id } = await looped(['One.', 'Two.']);
   const asked = stage.service.tasks.fork(id, { item_id: 'nobody' });
   await expect(asked).rejects.toMatchObject({ code: 'not_found' });
   expect(await stage.log.list()).toHaveLength(1);
 });
 
-test('words without the item that they replace are refused', async () => {
+test('content without the item to replace is refused', async () => {
   const { stage, id } = await looped(['One.', 'Two.']);
   const content = {
     type: 'text',
@@ -75,7 +75,7 @@ test('words without the item that they replace are refused', async () => {
   await expect(asked).rejects.toMatchObject({ code: 'invalid' });
 });
 
-test('only a loop can go on otherwise', async () => {
+test('only an agent loop can be forked', async () => {
   const { stage } = await looped(['One.', 'Two.']);
   const { id } = await stage.newTask('echo');
   await expect(stage.service.tasks.fork(id, {})).rejects.toMatchObject({ code: 'bad_state' });

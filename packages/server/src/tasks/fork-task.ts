@@ -62,8 +62,7 @@ export async function forkTask(
 function inputOf({ item_id, content }: ForkTask, id: Item['id']): Item | undefined {
   if (content == null) return undefined;
   if (item_id == null) {
-    const message =
-      'Cannot say something else without `item_id`: it names what it is said instead of';
+    const message = 'Cannot replace an item without `item_id`: it names the item to replace';
     throw new ServerError('invalid', message);
   }
   return { id, kind: 'user', parts: convertContent(() => contentToParts(content)) };

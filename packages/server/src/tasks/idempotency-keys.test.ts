@@ -15,15 +15,15 @@ import {
   userText,
 } from '../testing/servers/task-harness.ts';
 
-/** Says how often it was asked, and says the rest when it is let go on. */
-function counting(resumeIfInterrupted: Promise<void> = Promise.resolve()) {
+/** An agent that counts its calls, and finishes its answer after it is released. */
+function counting(released: Promise<void> = Promise.resolve()) {
   const asked: string[] = [];
   const agent: SyncAgent = {
     ...{ type: 'sync', name: 'agent' },
     async *onMessage(content) {
       asked.push(content.type === 'text' ? content.content : content.type);
       yield textDelta(0, `Answer ${asked.length}`);
-      await resumeIfInterrupted;
+      await released;
       yield textDelta(0, '.');
     },
   };
@@ -57,7 +57,7 @@ describe.each(['sync', 'loop'] as const)('a message to a %s agent', (type) => {
   const agents = () =>
     type === 'sync' ? [counting().agent] : looping(['Answer 1.', 'Answer 2.', 'Answer 3.']);
 
-  test('that is sent again with its key has the answer that there is, whole and as a stream', async () => {
+  test('that is repeated with its key returns the existing answer, complete and as a stream', async () => {
     const stage = await createTaskHarness(agents());
     const { id } = await stage.newTask('agent');
     const first = await keyed(stage, id, 'One', 'k');
@@ -75,14 +75,14 @@ describe.each(['sync', 'loop'] as const)('a message to a %s agent', (type) => {
     expect(runsIn(await recordsOf(stage, id))).toBe(2);
   });
 
-  test('counts each time without a key', async () => {
+  test('takes effect each time without a key', async () => {
     const stage = await createTaskHarness(agents());
     const { id } = await stage.newTask('agent');
     for (const answer of ['Answer 1.', 'Answer 2.'])
       expect(textsOf(await (await keyed(stage, id, 'One')).messages())).toEqual([answer]);
   });
 
-  test('counts once, also across a restart', async () => {
+  test('takes effect once, also across a restart', async () => {
     const [log, rows] = [memoryLog(), memoryRows()];
     const first = await createTaskHarness(agents(), { log, rows });
     const { id } = await first.newTask('agent');
@@ -94,7 +94,7 @@ describe.each(['sync', 'loop'] as const)('a message to a %s agent', (type) => {
     await second.service.close();
   });
 
-  test('counts once however many come at once, and without a task makes one task', async () => {
+  test('takes effect once for concurrent requests, and creates only one task', async () => {
     const stage = await createTaskHarness(agents());
     const sent = await Promise.all([1, 2, 3].map(() => keyed(stage, undefined, 'One', 'k')));
     const [id = '', ...others] = new Set(sent.map(({ taskId }) => taskId));
@@ -107,7 +107,7 @@ describe.each(['sync', 'loop'] as const)('a message to a %s agent', (type) => {
   });
 
   test.each(['interrupt', 'cancel'] as const)(
-    'that is sent again after an %s has its answer, and resumes nothing',
+    'that is repeated after an %s returns its answer and resumes nothing',
     async (change) => {
       const stage = await createTaskHarness(agents());
       const { id } = await stage.newTask('agent');
@@ -120,7 +120,7 @@ describe.each(['sync', 'loop'] as const)('a message to a %s agent', (type) => {
   );
 });
 
-test('a message that is sent again while it is answered is told as it grows', async () => {
+test('a message that is repeated during its answer is streamed as it grows', async () => {
   const gate = Promise.withResolvers<void>();
   const { agent, asked } = counting(gate.promise);
   const stage = await createTaskHarness([agent]);
@@ -135,7 +135,7 @@ test('a message that is sent again while it is answered is told as it grows', as
   expect(asked).toEqual(['One']);
 });
 
-test('a task is made once for a key, with or without a name, and not once more when it was deleted', async () => {
+test('a key creates one task, with or without a name, even after it was deleted', async () => {
   const stage = await createTaskHarness([counting().agent]);
   const agentId = await stage.idOf('agent');
   const create = (body: object, key?: string) => stage.service.tasks.create(agentId, body, { key });

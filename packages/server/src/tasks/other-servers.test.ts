@@ -23,7 +23,7 @@ import {
 
 const { promise: never } = Promise.withResolvers<never>();
 
-/** Says a word, and then nothing any more. */
+/** An agent that sends one word and then nothing. */
 const stuck: ServedAgent = {
   ...{ type: 'sync', name: 'agent' },
   async *onMessage() {
@@ -37,7 +37,7 @@ const quick: ServedAgent = {
 };
 const silent: ServedAgent = { type: 'async', name: 'listener', onEvent: () => never };
 
-/** Servers of the same files. */
+/** Servers with the same stores. */
 function sharing(options: TaskHarnessOptions = {}) {
   const [log, rows] = [memoryLog(), memoryRows()];
   const serve = (agents: Parameters<typeof createTaskHarness>[0]) =>
@@ -47,8 +47,8 @@ function sharing(options: TaskHarnessOptions = {}) {
 
 const isIdle = async (log: Log, id: string) => (await log.info(sessionId(id)))?.hasWork === false;
 
-describe('of two servers', () => {
-  test('one that is asked to interrupt ends what the other does', async () => {
+describe('with two servers', () => {
+  test('one server interrupts the work of the other', async () => {
     const { serve } = sharing();
     const [one, other] = [await serve([stuck]), await serve([stuck])];
     const { id } = await one.newTask('agent');
@@ -59,7 +59,7 @@ describe('of two servers', () => {
     expect((await one.task(id)).status).toBe('INTERRUPTED');
   });
 
-  test('one that is asked to cancel ends a handler of the other, which says nothing', async () => {
+  test('one server cancels a handler of the other that sends nothing', async () => {
     const { serve, log } = sharing({ leaseWaitMs: 60_000 });
     const [one, other] = [await serve([silent]), await serve([silent])];
     const { id } = await one.newTask('listener');
@@ -71,7 +71,7 @@ describe('of two servers', () => {
     expect((await one.task(id)).status).toBe('CANCELED');
   });
 
-  test('one that is asked to interrupt an agent loop of the other aborts its run', async () => {
+  test('one server interrupts an agent loop of the other and aborts its run', async () => {
     const { serve } = sharing();
     const stalls = {
       content: { parts: ['One moment please'] },
@@ -89,7 +89,7 @@ describe('of two servers', () => {
     expect(await answer.messages()).toHaveLength(1);
   });
 
-  test('what is said after one stopped a run of the other is answered, however late that run ends', async () => {
+  test('a message after one server stopped a run of the other is answered, even if that run ends late', async () => {
     const { serve } = sharing();
     const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
     const hold = defineTool({
@@ -116,7 +116,7 @@ describe('of two servers', () => {
     await eventually(async () => (await one.task(id)).status === 'RUNNING');
   });
 
-  test('one waits a moment for a task that the other has just written to', async () => {
+  test('one server waits briefly for a task that the other has just written to', async () => {
     const { serve } = sharing({ leaseWaitMs: 60_000, idleMs: 20 });
     const [one, other] = [await serve([quick]), await serve([quick])];
     const { id } = await one.newTask('agent');
@@ -124,7 +124,7 @@ describe('of two servers', () => {
     expect(textsOf(await (await other.send('agent', id, 'Hi')).messages())).toEqual(['Here']);
   });
 
-  test('each event is handled by one of them, and once', async () => {
+  test('each event is handled once, by one of them', async () => {
     const heard: string[] = [];
     const first = Promise.withResolvers<void>();
     const agent: ServedAgent = {
@@ -146,7 +146,7 @@ describe('of two servers', () => {
       service.tasks.sendEvent(agentId, { task_id: id, content: userText(text) });
     await send(one, 'first');
     await eventually(async () => heard.length === 1);
-    // It finds the first one in the queue, and waits for who handles it.
+    // It finds the first event in the queue and waits for the process that handles it.
     const open = vi.spyOn(its, 'open');
     const has = (type: string) => open.mock.settledResults.some((result) => result.type === type);
     await send(other, 'second');
@@ -158,7 +158,7 @@ describe('of two servers', () => {
     expect(heard).toEqual(['first', 'second']);
   });
 
-  test('one refuses what the other answers, and leaves the task as it was', async () => {
+  test('one server refuses a message while the other answers, and leaves the task unchanged', async () => {
     const { serve } = sharing();
     const [one, other] = [await serve([stuck]), await serve([stuck])];
     const { id } = await one.newTask('agent');
@@ -167,13 +167,13 @@ describe('of two servers', () => {
     expect(textsOf(await other.messages(id))).not.toContain('Me too');
   });
 
-  test('one takes up what the other left when it died, without being started again', async () => {
+  test('one server recovers the work of the other after a crash, without a restart', async () => {
     const { serve, log } = sharing();
     const [dying, living] = [await serve([stuck]), await serve([stuck])];
     const { id } = await dying.newTask('agent');
     const answer = await dying.send('agent', id, 'Go');
     await eventually(async () => (await living.messages(id)).length === 2);
-    // Whoever loses the lease and does nothing more is as good as dead.
+    // A process that lost its lease and does nothing more counts as crashed.
     await (await log.open(sessionId(id), { takeOver: true })).release();
     await eventually(() => isIdle(log, id));
     expect(await living.task(id)).toMatchObject({ status: 'FAILED' });
@@ -181,7 +181,7 @@ describe('of two servers', () => {
     expect(textsOf(await living.messages(id))).toEqual(['Go', 'One moment']);
   });
 
-  test('one answers a message to a task that the other left, and the task goes on', async () => {
+  test('one server answers a message in a task that the other left, and the task continues', async () => {
     const { serve, log } = sharing({ watchMs: 1e9 });
     const [dying, living] = [await serve([stuck]), await serve([quick])];
     const { id } = await dying.newTask('agent');
@@ -210,7 +210,7 @@ describe('an agent loop', () => {
     expect(textsOf(await answer.messages())).toEqual(['Hello']);
   });
 
-  test('is not begun by an abort where nothing goes on', async () => {
+  test('is not started by an abort of an idle task', async () => {
     const stage = await createTaskHarness(saying(['Hello']), { watchMs: 1e9 });
     const { id } = await stage.newTask('looper');
     await (await stage.send('looper', id, 'Hi')).messages();
@@ -221,7 +221,7 @@ describe('an agent loop', () => {
     expect(textsOf(await stage.messages(id))).toEqual(['Hi', 'Hello']);
   });
 
-  test('has its events, as they were sent', async () => {
+  test('lists its events as they were sent', async () => {
     const stage = await createTaskHarness(saying(['Hello']));
     const { id } = await stage.newTask('looper');
     const agentId = await stage.idOf('looper');
@@ -237,14 +237,14 @@ describe('an agent loop', () => {
   });
 });
 
-test('a session in which nothing is to be done is left alone, however often is looked', async () => {
+test('a session without work is left alone by every scan', async () => {
   const { serve, log } = sharing({ watchMs: 1 });
   const stage = await serve([quick]);
   const { id } = await stage.newTask('agent');
   const other = await stage.newTask('agent');
   await log.submit(sessionId(id), { type: 'nobody knows what' }, 'a key');
   const { through } = (await log.info(sessionId(id))) ?? {};
-  // By when another one, which comes after it, was taken up, it was looked at.
+  // When a later session was recovered, this one was scanned too.
   const driver = await log.open(sessionId(other.id));
   await driver.append([{ turn: 1, attempt: 0, fact: { type: 'turn_started' } }]);
   await driver.release();
@@ -252,7 +252,7 @@ test('a session in which nothing is to be done is left alone, however often is l
   expect((await log.info(sessionId(id)))?.through).toBe(through);
 });
 
-test('a handler that is over writes nothing any more', async () => {
+test('a finished handler cannot write', async () => {
   let late: (() => Promise<unknown>) | undefined;
   const agent: ServedAgent = {
     ...{ type: 'sync', name: 'agent' },

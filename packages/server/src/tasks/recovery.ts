@@ -45,7 +45,7 @@ export class Recovery {
     this.#after = page.length < pageLength ? undefined : page.at(-1)?.session;
     for (const info of page)
       await this.#recover(info).catch((error: unknown) =>
-        onDiagnostic(`Task ${info.session}: cannot be taken up: ${errorReason(error)}`),
+        onDiagnostic(`Task ${info.session}: cannot be recovered: ${errorReason(error)}`),
       );
     if (this.#after === undefined && after === undefined) this.#forgetUnlisted(page);
   }
@@ -141,7 +141,7 @@ export class TaskScanner {
       await this.#stopTasksStoppedElsewhere();
       await recovery.recoverPage();
     } catch (error) {
-      onDiagnostic(`Cannot look for tasks that wait: ${errorReason(error)}`);
+      onDiagnostic(`Cannot scan for orphaned tasks: ${errorReason(error)}`);
     }
   }
 

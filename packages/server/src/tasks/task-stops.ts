@@ -65,7 +65,7 @@ export class TaskStopper {
   }
 
   #reportNotifyFailure(taskId: string, error: unknown): void {
-    this.#options.onDiagnostic(`Task ${taskId}: its agent was not told: ${errorReason(error)}`);
+    this.#options.onDiagnostic(`Task ${taskId}: cannot notify its agent: ${errorReason(error)}`);
   }
 
   async #notifyAgent(

@@ -7,7 +7,7 @@ const speaker = { type: 'sync', name: 'speaker', onMessage: async () => agentTex
 const page = { limit: 50, pageNumber: 1, orderBy: 'created_at', direction: 'asc' } as const;
 
 describe('creating a task', () => {
-  test('under a name that is known gives the task that has it, with the new params', async () => {
+  test('with a known name returns that task with the new params', async () => {
     const { service, idOf } = await createTaskHarness([quiet]);
     const agent = await idOf('listener');
     const first = await service.tasks.create(agent, { name: 'one', params: { a: 1 } });
@@ -17,14 +17,14 @@ describe('creating a task', () => {
     expect(plain.params).toEqual({ b: 2 });
   });
 
-  test('many times at once under one name makes one', async () => {
+  test('concurrently with one name creates one task', async () => {
     const { service, idOf } = await createTaskHarness([quiet]);
     const agent = await idOf('listener');
     const made = Array.from({ length: 8 }, () => service.tasks.create(agent, { name: 'one' }));
     expect(new Set((await Promise.all(made)).map(({ id }) => id)).size).toBe(1);
   });
 
-  test('is told to the agent once', async () => {
+  test('notifies the agent once', async () => {
     let created = 0;
     const onTaskCreate = async () => {
       created++;
@@ -37,7 +37,7 @@ describe('creating a task', () => {
     expect(created).toBe(1);
   });
 
-  test('under another agent’s name for one is refused, and so is using that one', async () => {
+  test('with the name of another agent’s task is refused, and so is using that task', async () => {
     const { service, idOf } = await createTaskHarness([quiet, speaker]);
     const task = await service.tasks.create(await idOf('listener'), { name: 'one' });
     const other = await idOf('speaker');
@@ -77,7 +77,7 @@ describe('a task', () => {
     expect(second.next).toBeNull();
   });
 
-  test('tells whoever listens of each change, until he stops', async () => {
+  test('notifies its listeners of each change until they unsubscribe', async () => {
     const { service, newTask } = await createTaskHarness([quiet]);
     const { id } = await newTask('listener');
     const heard: (string | null)[] = [];
@@ -94,7 +94,7 @@ describe('a task', () => {
     expect((await service.tasks.get({ id })).status_reason).toBe('For reasons');
   });
 
-  test('that is closed is closed: nothing changes it, and a deleted one is not there', async () => {
+  test('stays closed: nothing changes it, and a deleted task is not found', async () => {
     const { service, newTask } = await createTaskHarness([quiet]);
     const { id } = await newTask('listener');
     await service.tasks.change(id, 'terminate');
@@ -115,7 +115,7 @@ describe('a task', () => {
     expect([task.params, task.task_metadata]).toEqual([{ a: 1, b: 2 }, { m: 1 }]);
   });
 
-  test('has a tracker, which is found by the task’s id', async () => {
+  test('has a tracker that is found by the task’s id', async () => {
     const { service, newTask } = await createTaskHarness([quiet]);
     const { id } = await newTask('listener');
     const changed = await service.trackers.update(id, { status: 'busy' });
@@ -125,7 +125,7 @@ describe('a task', () => {
 });
 
 describe('a state', () => {
-  test('is one for a task and its agent, and is changed by version', async () => {
+  test('exists once per task and agent, and is changed by version', async () => {
     const { service, newTask, idOf } = await createTaskHarness([quiet]);
     const { id: task_id } = await newTask('listener');
     const agent_id = await idOf('listener');
@@ -144,7 +144,7 @@ describe('a state', () => {
     await expect(service.states.get(made.id)).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  test('of a task that is not the agent’s is refused', async () => {
+  test('of another agent’s task is refused', async () => {
     const { service, newTask } = await createTaskHarness([quiet]);
     const { id: task_id } = await newTask('listener');
     const create = service.states.create({ task_id, agent_id: 'nobody', state: {} });
@@ -167,7 +167,7 @@ test('agents of the server are ready, keep their ids, and cannot be deleted', as
   });
 });
 
-test('a service that closes takes nothing more', async () => {
+test('a closing service accepts no requests', async () => {
   const { service, newTask, send, idOf } = await createTaskHarness([quiet, speaker]);
   const { id } = await newTask('speaker');
   const agent = await idOf('listener');

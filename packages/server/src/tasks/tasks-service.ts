@@ -159,7 +159,7 @@ async function namedTask(
   { task_id, task_name }: TaskReference,
 ): Promise<StoredTask> {
   if ((task_id == null) === (task_name == null)) {
-    const message = 'Cannot tell which task is meant: send either task_id or task_name';
+    const message = 'Cannot select the task: send either task_id or task_name';
     throw new ServerError('invalid', message);
   }
   const stored = await tasks.get(task_id != null ? { id: task_id } : { name: task_name ?? '' });
@@ -237,7 +237,7 @@ async function assertQueueCapacity(
   const count = async (journal: LocalJournal) => (await journal.commands()).length;
   const queuedCount = await journals.use(taskId, count, type === 'loop' ? loopJournalOptions : {});
   if (queuedCount < maxQueuedCommands) return;
-  const message = `Cannot take more for task ${taskId}: ${queuedCount} events wait already. Try again when they are done`;
+  const message = `Cannot queue more for task ${taskId}: ${queuedCount} events already wait. Try again when they are done`;
   throw new ServerError('rate_limited', message, { task: taskId }, { retryAfterMs: 1000 });
 }
 

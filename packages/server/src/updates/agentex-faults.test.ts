@@ -5,7 +5,7 @@ import { byId, shownByAgentex, updatesOfLog } from '../testing/agentex-client.ts
 import { recordUpdates, task } from '../testing/recorded-updates.ts';
 import { messagesOf } from './task-messages.ts';
 
-// Each of these is what another server was seen to do, and what is right instead.
+// Each test names a fault that was observed in another server, and checks the correct result.
 
 const text = (content: string): Content => ({
   ...{ type: 'text', author: 'agent', style: 'static', format: 'plain' },
@@ -22,7 +22,7 @@ const called = (id: string, name: string, piece: string, index = 0) => ({
   delta: { type: 'tool_request', tool_call_id: id, name, arguments_delta: piece },
 });
 
-/** The messages that are kept; the ones that are told must be the same. */
+/** Returns the stored messages, after a check that the streamed ones are equal. */
 function kept(...given: Parameters<typeof recordUpdates>) {
   const { records, state } = recordUpdates(...given);
   const messages = messagesOf(state);
@@ -35,7 +35,7 @@ function kept(...given: Parameters<typeof recordUpdates>) {
 const contents = (...given: Parameters<typeof recordUpdates>) =>
   kept(...given).map(({ content }) => content);
 
-test('text deltas, then a Full with citations, then late deltas and Done: the Full is kept and told', () => {
+test('text deltas, then a Full with citations, then late deltas and Done: the Full is stored and sent', () => {
   const full = { ...text('The answer.\n\n## Sources\n[1]'), format: 'markdown' as const };
   const updates = [
     { type: 'start', index: 0, content: text('') },
@@ -68,7 +68,7 @@ test('two call ids at one index are two calls, two messages and two indexes', ()
   expect(starts.map(({ index }) => index)).toEqual([0, 1]);
 });
 
-test('a call without arguments is a call with none, and fails nothing', () => {
+test('a call without arguments has empty arguments and fails nothing', () => {
   const call = { type: 'tool_request', author: 'agent', tool_call_id: 'c', name: 'now' };
   const ways = [
     [called('c', 'now', ''), { type: 'done', index: 0 }],
@@ -81,7 +81,7 @@ test('a call without arguments is a call with none, and fails nothing', () => {
   for (const updates of ways) expect(contents(updates)).toMatchObject([{ ...call, arguments: {} }]);
 });
 
-test('summary and content of one reasoning block at one index are one message, an entry for each', () => {
+test('summary and content of one reasoning block at one index are one message with an entry each', () => {
   const summed = (entry: number, piece: string) => ({
     ...{ type: 'delta', index: 0 },
     delta: { type: 'reasoning_summary', summary_index: entry, summary_delta: piece },
@@ -102,7 +102,7 @@ test('summary and content of one reasoning block at one index are one message, a
   ]);
 });
 
-test('an agent that crashes keeps all that it had said, not the first delta only', () => {
+test('all deltas of a crashed agent are stored, not only the first', () => {
   const stop = { reason: 'error' } as const;
   const updates = [said('One, '), said('two, '), said('three'), called('c', 'cut', '{"a', 1)];
   expect(contents(updates, { stop })).toMatchObject([{ content: 'One, two, three' }]);
@@ -110,13 +110,13 @@ test('an agent that crashes keeps all that it had said, not the first delta only
   expect(item).toMatchObject({ stop, parts: [{ text: 'One, two, three', partial: true }] });
 });
 
-test('deltas without a Done are kept, and told as done', () => {
+test('deltas without a Done are stored and sent as done', () => {
   expect(kept([said('Hel'), said('lo')])).toMatchObject([
     { content: { content: 'Hello' }, streaming_status: 'DONE' },
   ]);
 });
 
-test('after a Full the message is the Full, also where it is of another type', () => {
+test('after a Full the message is the Full, even of another type', () => {
   const content = {
     ...{ type: 'tool_response', author: 'agent', style: 'static', tool_call_id: 'c' },
     ...{ name: 'read', content: ['x', { y: null }], is_error: null },
@@ -124,7 +124,7 @@ test('after a Full the message is the Full, also where it is of another type', (
   expect(contents([said('wip'), { type: 'full', index: 0, content }])).toEqual([content]);
 });
 
-test('format, style and attachments of a start are still there after deltas and a Done', () => {
+test('format, style and attachments of a start remain after deltas and a Done', () => {
   const attachments = [{ file_id: 'f', name: 'a.txt', type: 'text/plain', size: 3 }];
   const start = { ...text(''), format: 'markdown', style: 'active', attachments };
   const updates = [
@@ -137,7 +137,7 @@ test('format, style and attachments of a start are still there after deltas and 
   expect(told.map(({ type }) => type)).toEqual(['start', 'delta', 'done']);
 });
 
-test('a start with a Done right after it is kept as it was', () => {
+test('a start directly followed by Done is stored unchanged', () => {
   const updates = [
     { type: 'start', index: 0, content: text('draft') },
     { type: 'done', index: 0 },
@@ -145,7 +145,7 @@ test('a start with a Done right after it is kept as it was', () => {
   expect(contents(updates)).toEqual([text('draft')]);
 });
 
-test('updates without an index are kept', () => {
+test('updates without an index are stored', () => {
   const delta = (piece: string) => ({ type: 'delta', delta: { text_delta: piece } });
   expect(contents([delta('a'), delta('b'), { type: 'done' }, delta('c')])).toEqual([
     text('ab'),
@@ -153,7 +153,7 @@ test('updates without an index are kept', () => {
   ]);
 });
 
-test('a Full tells the new row, and a Done comes after its row is on the log', () => {
+test('a Full carries the new row, and a Done follows after its row is on the log', () => {
   const { records } = recordUpdates([
     said('Hello'),
     { type: 'full', index: 0, content: text('Bye') },
@@ -166,7 +166,7 @@ test('a Full tells the new row, and a Done comes after its row is on the log', (
   expect(toArray(state.items)).toHaveLength(1);
 });
 
-test('what is told of a message does not grow with it', () => {
+test('the size of a delta does not grow with its message', () => {
   const pieces = Array.from({ length: 200 }, () => said('x'.repeat(50)));
   const { updates } = updatesOfLog(task, recordUpdates(pieces).records);
   const lengths = updates

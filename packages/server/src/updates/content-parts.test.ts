@@ -5,7 +5,7 @@ import { contentSchema } from '../contract/content.ts';
 import { contents } from '../testing/random-updates.ts';
 import { contentToParts, partToContent, reasoningContent } from './content-parts.ts';
 
-test('content made into parts and back is what it was', () => {
+test('content survives the conversion to parts and back', () => {
   fc.assert(
     fc.property(contents, (content) => {
       const parts = contentToParts(content);
@@ -32,7 +32,7 @@ const picture = {
 test.each<[string, Part, object]>([
   ['a picture can be shown as it is', picture, { url: 'data:image/png;base64,AQID' }],
   [
-    'a file in a blob says which',
+    'a file in a blob has its hash',
     {
       ...{ kind: 'file', name: 'a.pdf', mimeType: 'application/pdf' },
       source: { type: 'blob', hash: 'h', length: 9 },
@@ -40,7 +40,7 @@ test.each<[string, Part, object]>([
     { name: 'a.pdf', mime_type: 'application/pdf', blob: 'h', length: 9 },
   ],
   [
-    'a picture elsewhere has its address',
+    'an external image has its URL',
     { ...picture, source: { type: 'url', url: 'https://example.com/a.png' } },
     { url: 'https://example.com/a.png' },
   ],
@@ -52,12 +52,12 @@ test.each<[string, Part, object]>([
   expect(contentSchema.parse(content)).toEqual(content);
 });
 
-test('arguments that are no JSON are still there to be seen', () => {
+test('arguments that are not JSON stay visible', () => {
   const content = partToContent({ kind: 'tool_call', ...call, arguments: '{"pa' }, 'agent');
   expect(content).toMatchObject({ arguments: { invalid_json: '{"pa' } });
 });
 
-test('a result has its pictures with it', () => {
+test('a result includes its images', () => {
   const result = { kind: 'tool_result', ...call, text: 'seen', isError: true } as const;
   expect(partToContent({ ...result, attachments: [picture] }, 'agent')).toMatchObject({
     content: { result: 'seen', attachments: [{ url: 'data:image/png;base64,AQID' }] },

@@ -29,12 +29,12 @@ function outcomeOf(read: () => unknown): unknown {
   }
 }
 
-test('a piece of text is at a glance what it is when it is looked at closely', () => {
+test('the fast path reads a text delta exactly like the general path', () => {
   let glances = 0;
   fc.assert(
     fc.property(update, (given) => {
       if (readTextDelta(given) !== undefined) glances++;
-      // A field too many, even one that says nothing, is looked at closely.
+      // An additional field, even with the value undefined, takes the general path.
       const closely = { ...given, parent_task_message: undefined };
       expect(outcomeOf(() => readUpdate(given))).toEqual(outcomeOf(() => readUpdate(closely)));
     }),

@@ -21,7 +21,7 @@ function parseUpdate(input: unknown): Update {
 }
 
 function badUpdate(path: string): UpdateError {
-  return new UpdateError('bad_update', 'take an update', { path });
+  return new UpdateError('bad_update', 'accept an update', { path });
 }
 
 function pathOf({ issues }: z.ZodError): string {
@@ -129,9 +129,9 @@ type UpdateErrorCode = 'bad_update' | 'too_many_indexes' | 'writer_ended';
 
 const explanations: { readonly [Code in UpdateErrorCode]: string } = {
   bad_update:
-    'it is not an update; send start, delta, full or done with the fields of its type at that path',
-  too_many_indexes: 'a message has too many of them; finish with fewer, or send several messages',
-  writer_ended: 'the answer is over; begin another one',
+    'it is not an update. Send start, delta, full or done with the fields of its type at this path',
+  too_many_indexes: 'the answer has too many. Use fewer, or send several messages',
+  writer_ended: 'the answer is over. Start another one',
 };
 
 /** A refused update. It had no effect. */

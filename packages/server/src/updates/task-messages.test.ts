@@ -15,7 +15,7 @@ import { messageOf, messagesOf } from './task-messages.ts';
 
 const outside = { turn: 0, attempt: 0 };
 
-/** A task of which something is said in one piece. */
+/** Builds the records of a task whose messages are written at once. */
 class Stage extends RecordBuilder {
   readonly ids = countingIds();
 
@@ -43,7 +43,7 @@ class Stage extends RecordBuilder {
 
 const text = (said: string): Part => ({ kind: 'text', text: said });
 
-test('what is said to a model only is no message', () => {
+test('items for the model only are not messages', () => {
   const { state } = new Stage()
     .say('system', [text('Be brief.')])
     .say('user', [text('Hi'), text('there')])
@@ -71,7 +71,7 @@ test('a message has the times of its item, and is found by its id', () => {
 });
 
 test.each(['before', 'after'] as const)(
-  'an edit that comes %s what it stands for leaves has its id, its time and its place',
+  'an edit that is written %s its original is retracted keeps its id, time and position',
   (order) => {
     const stage = new Stage().say('user', [text('Hi')]).say('assistant', [text('Hello')]);
     const [first, second] = messagesOf(stage.state);
@@ -94,7 +94,7 @@ test.each(['before', 'after'] as const)(
   },
 );
 
-test('what streams is shown as far as it came', () => {
+test('a streaming message shows its content so far', () => {
   const ids = countingIds();
   const itemId = ids.item();
   const at = { turn: 1, attempt: 1 };

@@ -65,6 +65,6 @@ function withoutResults(messages: readonly TaskMessage[]): readonly Item[] {
 }
 
 function missingResult({ toolCallId, name }: ToolCallPart): ToolResultPart {
-  const text = 'There is no result: the call was not carried out, or its end is not known.';
+  const text = 'There is no result: the call was not executed, or its outcome is unknown.';
   return { kind: 'tool_result', toolCallId, name, text, isError: true };
 }

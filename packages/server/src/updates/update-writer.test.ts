@@ -18,8 +18,8 @@ const contents = (...given: Parameters<typeof recordUpdates>) =>
 
 const aborted = { reason: 'aborted', cause: 'interrupted' } as const;
 
-describe('whatever an agent sends', () => {
-  test('comes to its end: nothing is open, and what is told is what is kept', () => {
+describe('any sequence of updates', () => {
+  test('is closed at the end, and the streamed messages equal the stored ones', () => {
     fc.assert(
       fc.property(updateLists, fc.boolean(), (updates, isCut) => {
         const { records, state } = recordUpdates(updates, isCut ? { stop: aborted } : {});
@@ -32,7 +32,7 @@ describe('whatever an agent sends', () => {
     );
   });
 
-  test('no two messages have one index', () => {
+  test('no two messages share an index', () => {
     fc.assert(
       fc.property(updateLists, (updates) => {
         const byMessage = new Map<unknown, Set<unknown>>();
@@ -48,7 +48,7 @@ describe('whatever an agent sends', () => {
     );
   });
 
-  test('without an end, is on the log as far as it came', () => {
+  test('without an end, is on the log as far as it was sent', () => {
     fc.assert(
       fc.property(updateLists, (updates) => {
         const { state } = recordUpdates(updates, { leave: true });
@@ -68,14 +68,14 @@ describe('whatever an agent sends', () => {
 });
 
 describe('a start', () => {
-  test('is a preview: what follows counts instead of it', () => {
+  test('is a preview that later updates replace', () => {
     expect(contents([start(text('draft')), said('wip'), done()])).toMatchObject([
       { content: 'wip' },
     ]);
     expect(contents([start(text('draft'))])).toMatchObject([{ content: 'draft' }]);
   });
 
-  test('that comes again gives a format and a preview, and leaves what was said', () => {
+  test('that is repeated sets format and preview, and keeps the text', () => {
     const again = start(text('other', { format: 'code' }));
     const updates = [start(text('draft')), said('kept'), again, said('!')];
     expect(contents(updates)).toMatchObject([{ content: 'kept!', format: 'code' }]);
@@ -85,7 +85,7 @@ describe('a start', () => {
     ]);
   });
 
-  test('of another type than the deltas after it counts for nothing, unless it is a call', () => {
+  test('of another type than its deltas is dropped, unless it is a call', () => {
     const data = delta({ type: 'data', data_delta: '{"a":1}' });
     expect(contents([start(text('')), data])).toMatchObject([{ type: 'data', data: { a: 1 } }]);
     expect(recordUpdates([start(text('')), data]).warnings.mismatched).toBe(1);
@@ -99,7 +99,7 @@ describe('a start', () => {
     expect(contents([start(call), said('Hm.')])).toMatchObject([call, { content: 'Hm.' }]);
   });
 
-  test('of reasoning names the message that its entries are in', () => {
+  test('of reasoning gives its entries one message', () => {
     const reasoning = { type: 'reasoning', author: 'agent', summary: [], content: null };
     const entry = delta({ type: 'reasoning_content', content_index: 0, content_delta: 'Hm.' });
     const { state, records } = recordUpdates([start(reasoning), entry]);
@@ -111,13 +111,13 @@ describe('a start', () => {
 });
 
 describe('an update without an index', () => {
-  test('goes to the one opened last, and a start opens the next free one', () => {
+  test('goes to the latest index, and a start opens the next free index', () => {
     const updates = [said('a', 1), said('b', null), start(text(''), null), said('c', null)];
     expect(contents(updates)).toMatchObject([{ content: 'ab' }, { content: 'c' }]);
     expect(recordUpdates(updates).warnings.unindexed).toBe(3);
   });
 
-  test('does not override by a full what has an index', () => {
+  test('with a full does not replace an indexed message', () => {
     const full = { type: 'full', content: text('whole') };
     expect(contents([said('a'), full, full])).toMatchObject([
       { content: 'a' },
@@ -127,13 +127,13 @@ describe('an update without an index', () => {
   });
 });
 
-test('a done of which nothing is known is counted and dropped', () => {
+test('a done for an unknown index is counted and dropped', () => {
   const { records, warnings } = recordUpdates([done(3), done(null)]);
   expect(records).toEqual([]);
   expect(warnings.unopened).toBe(2);
 });
 
-test('data that is no JSON is kept as text, with a note', () => {
+test('data that is not JSON is stored as text, with a note', () => {
   const { state, warnings } = recordUpdates([delta({ type: 'data', data_delta: '{"a":' })]);
   expect(messagesOf(state)).toMatchObject([{ content: { type: 'text', content: '{"a":' } }]);
   expect(transcript(state)[0]?.parts[0]).toMatchObject({
@@ -156,7 +156,7 @@ test('a key named __proto__ is data', () => {
   expect(JSON.stringify(content)).toContain('"arguments":{"__proto__":{"x":1}}');
 });
 
-test('a stop keeps text as partial, retracts half a call and finishes the items with it', () => {
+test('a stop stores text as partial, retracts an unfinished call and finishes the items', () => {
   const half = delta({ tool_call_id: 'c', name: 'n', arguments_delta: '{' });
   const { state } = recordUpdates([said('Hel'), half], { stop: aborted });
   expect(transcript(state)).toMatchObject([
@@ -199,14 +199,14 @@ describe('a refusal', () => {
         data: JSON.parse(`${'{"a":'.repeat(1e4)}1${'}'.repeat(1e4)}`),
       }),
     ],
-  ])('of %s is typed, and changes nothing', (_what, update) => {
+  ])('of %s has a code and no effect', (_what, update) => {
     const one = writer();
     expect(code(() => one.write(update))).toBe('bad_update');
     expect(one.isOpen).toBe(false);
     expect(one.write(said('on'))).not.toEqual([]);
   });
 
-  test('of one index too many, or of too much text, says so and leaves the rest', () => {
+  test('of too many indexes, or of too much text, has a code and keeps the rest', () => {
     const one = writer({ maxIndexes: 1, limits: { maxTextLength: 100 } });
     one.write(said('a'.repeat(99)));
     expect(code(() => one.write(said('', 1)))).toBe('too_many_indexes');

@@ -45,7 +45,7 @@ export class UpdateWriter {
 
   /** Accepts any value. Throws `UpdateError` if it is not an update. */
   write(input: unknown): readonly DraftRecord[] {
-    if (this.#hasEnded) throw new UpdateError('writer_ended', 'take an update', this.#location());
+    if (this.#hasEnded) throw new UpdateError('writer_ended', 'accept an update', this.#location());
     const update = readUpdate(input);
     if (update.type === 'delta' && update.delta === null) return [];
     const writer = this.#writerFor(update);

@@ -10,7 +10,7 @@ import { recordUpdates, task } from '../testing/recorded-updates.ts';
 import { messagesOf } from './task-messages.ts';
 import { connectedFrame, restatement, updatesOf, updatesView } from './updates-view.ts';
 
-/** Random logs, of which some items came by updates. */
+/** Random logs in which some items were written by updates. */
 const logs = fc
   .array(fc.nat(0xffff), { minLength: 1, maxLength: 400, size: 'max' })
   .map((numbers) =>
@@ -25,7 +25,7 @@ function indexed(record: LogRecord, index: number): LogRecord {
 
 const isDone = ({ streaming_status }: TaskMessage) => streaming_status === 'DONE';
 
-/** Those that stream are compared by what is text of them: of the rest a client has the start. */
+/** Streaming messages are compared by their text. For other types, a client only has the start. */
 const comparable = (messages: readonly TaskMessage[]) => [
   byId(messages.filter(isDone)),
   new Map(
@@ -42,8 +42,8 @@ const stateAt = (records: readonly LogRecord[], through: number): FoldState => {
   return folder.state;
 };
 
-describe('law 5: what a client of updates has', () => {
-  test('equals the messages of the task, at any record', () => {
+describe('law 5: the messages of a client of updates', () => {
+  test('equal the messages of the task, at any record', () => {
     fc.assert(
       fc.property(logs, fc.nat(), (records, at) => {
         const { updates, state } = updatesOfLog(
@@ -57,7 +57,7 @@ describe('law 5: what a client of updates has', () => {
     );
   });
 
-  test('is the same if it comes in at any record, with the list of that time and a restatement', () => {
+  test('are the same if it connects at any record, with the list of that time and a restatement', () => {
     fc.assert(
       fc.property(logs, fc.nat(), (records, at) => {
         const cut = at % (records.length + 1);
@@ -70,7 +70,7 @@ describe('law 5: what a client of updates has', () => {
     );
   });
 
-  test('is the same if appends were merged on the way', () => {
+  test('are the same if appends were merged', () => {
     fc.assert(
       fc.property(logs, (records) => {
         const { updates, state } = updatesOfLog(testSession, merge(records), records.length);
@@ -79,7 +79,7 @@ describe('law 5: what a client of updates has', () => {
     );
   });
 
-  test('is the same if the turns were settled since, whatever it had of them', () => {
+  test('are the same if turns were settled meanwhile', () => {
     fc.assert(
       fc.property(logs, fc.nat(), (records, at) => {
         const cut = at % (records.length + 1);
@@ -102,7 +102,7 @@ describe('law 5: what a client of updates has', () => {
     );
   });
 
-  test('is, of every recording, what the log has, cut at any record', async () => {
+  test('equal the log for every recording, cut at any record', async () => {
     for (const { name, session, records } of await recordedLogs()) {
       const { steps, state } = updatesOfLog(session, records);
       const { messages, refetched } = shownByAgentex(steps.flatMap(({ updates }) => updates));
@@ -113,17 +113,15 @@ describe('law 5: what a client of updates has', () => {
         folder.add(record);
         const tail = steps.filter(({ offset }) => offset > record.offset);
         const told = [...restatement(folder.state), ...tail.flatMap(({ updates }) => updates)];
-        const statusAfterCommand = shownByAgentex(told, messagesOf(folder.state));
-        expect(byId(statusAfterCommand.messages), `${name} at ${record.offset}`).toEqual(
-          byId(messages),
-        );
+        const resumed = shownByAgentex(told, messagesOf(folder.state));
+        expect(byId(resumed.messages), `${name} at ${record.offset}`).toEqual(byId(messages));
       }
     }
   });
 });
 
 describe('frames', () => {
-  test('are updates that a client can read, each with a name of its own', () => {
+  test('are valid updates with unique ids', () => {
     fc.assert(
       fc.property(logs, (records) => {
         const folder = new Folder(testSession);
@@ -142,7 +140,7 @@ describe('frames', () => {
     );
   });
 
-  test('of one record but the last say which they are', () => {
+  test('of one record have `offset.k` as id, except the last', () => {
     const called = (id: string, at: number) => ({
       ...{ type: 'delta', index: at },
       delta: { tool_call_id: id, name: 'n', arguments_delta: '{}' },
@@ -162,7 +160,7 @@ describe('frames', () => {
     expect(frames.every(({ data }) => JSON.parse(data).retracted === true)).toBe(true);
   });
 
-  test('of a restatement have no id, and begin after the hello', () => {
+  test('of a restatement have no id and follow the connected frame', () => {
     const said = { type: 'delta', index: 0, delta: { text_delta: 'Hel' } };
     const { state } = recordUpdates([said, said], { leave: true });
     const frames = updatesView.restate(state);
@@ -175,7 +173,7 @@ describe('frames', () => {
   });
 });
 
-test('no delta comes before the start of its message', () => {
+test('no delta precedes the start of its message', () => {
   fc.assert(
     fc.property(updateLists, (updates) => {
       const { updates: told } = updatesOfLog(task, recordUpdates(updates).records);

@@ -29,7 +29,7 @@ const isIdle = async ({ log }: TaskHarness, id: string) =>
 const stores: readonly NonNullable<TaskHarnessOptions['store']>[] = ['memory', 'sqlite'];
 
 describe.each(stores)('an async agent on a %s log', (store) => {
-  test('echoes and answers, and its events come in order, one at a time', async () => {
+  test('answers, and gets its events in order, one at a time', async () => {
     let [atOnce, most] = [0, 0];
     const agent = listener({
       async onTaskCreate({ messages }) {
@@ -56,7 +56,7 @@ describe.each(stores)('an async agent on a %s log', (store) => {
 });
 
 describe('an event', () => {
-  test('is known by its id, and listed after a cursor', async () => {
+  test('is found by its id and listed after a cursor', async () => {
     const stage = await createTaskHarness([listener({ onEvent: async () => {} })]);
     const { id } = await stage.newTask('listener');
     const agentId = await stage.idOf('listener');
@@ -70,7 +70,7 @@ describe('an event', () => {
     await expect(events.get('nobody.1')).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  test('that is sent twice under one key is one event', async () => {
+  test('that is sent twice with one key is one event', async () => {
     const heard: string[] = [];
     const stage = await createTaskHarness([
       listener({
@@ -87,7 +87,7 @@ describe('an event', () => {
     expect((await stage.service.trackers.get(id)).last_processed_event_id).toBe(one.id);
   });
 
-  test('that was not dealt with when the server stopped is handed over again', async () => {
+  test('that was not handled when the server stopped is delivered again', async () => {
     const log = memoryLog();
     const rows = memoryRows();
     const heard: string[] = [];
@@ -133,7 +133,7 @@ describe('a handler that throws', () => {
     expect((await stage.task(id)).status).toBe('RUNNING');
   });
 
-  test('when the task is created fails it too', async () => {
+  test('in onTaskCreate fails the task too', async () => {
     const stage = await createTaskHarness([
       listener({
         onTaskCreate: () => Promise.reject(new Error('Closed on Sundays')),
@@ -172,7 +172,7 @@ describe('stopping', () => {
     expect((await stage.task(id)).status).toBe('RUNNING');
   });
 
-  test('a cancel tells the handler, and takes what waits off the queue', async () => {
+  test('a cancel calls the handler and clears the queue', async () => {
     const handled: string[] = [];
     const stage = await createTaskHarness([
       listener({
@@ -197,7 +197,7 @@ describe('stopping', () => {
     await expect(send(stage, id, 'three')).rejects.toMatchObject({ code: 'bad_state' });
   });
 
-  test('what a handler writes after it was left behind is refused', async () => {
+  test('refuses writes of a handler that was abandoned', async () => {
     const late = Promise.withResolvers<unknown>();
     const gate = Promise.withResolvers<void>();
     const stage = await createTaskHarness([
@@ -220,7 +220,7 @@ describe('stopping', () => {
   });
 });
 
-test('a sync agent takes no events, and an async one no messages', async () => {
+test('a sync agent accepts no events, and an async agent no messages', async () => {
   const stage = await createTaskHarness([
     listener({ onEvent: async () => {} }),
     { type: 'sync', name: 'speaker', onMessage: async () => agentText('Hi') },
@@ -234,7 +234,7 @@ test('a sync agent takes no events, and an async one no messages', async () => {
   );
 });
 
-test('no more than a thousand events wait for a handler', async () => {
+test('at most a thousand events are queued for a handler', async () => {
   const { promise: never } = Promise.withResolvers<void>();
   const stage = await createTaskHarness([{ type: 'async', name: 'slow', onEvent: () => never }]);
   const { id } = await stage.newTask('slow');

@@ -67,7 +67,8 @@ export class AsyncRunner {
         resumeIfInterrupted ||= this.#draining.get(taskId) === true;
       }
     } catch (error) {
-      if (!queues.isClosing) onDiagnostic(`Task ${taskId}: its events wait: ${errorReason(error)}`);
+      if (!queues.isClosing)
+        onDiagnostic(`Task ${taskId}: cannot deliver queued events: ${errorReason(error)}`);
     } finally {
       this.#draining.delete(taskId);
     }

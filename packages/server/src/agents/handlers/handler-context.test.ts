@@ -14,7 +14,7 @@ import {
 } from '../../testing/servers/task-harness.ts';
 import { toItems } from '../../updates/to-items.ts';
 
-/** Runs a handler for one event, and gives what it gives and what is left of it. */
+/** Runs a handler for one event. Returns its result and the resulting messages. */
 async function handled<T>(handler: (context: HandlerContext) => Promise<T>) {
   const outcome = Promise.withResolvers<T>();
   const onEvent = async (_event: unknown, context: HandlerContext) => {
@@ -45,7 +45,7 @@ const call: Part = {
 };
 
 describe('auto-send', () => {
-  test('makes a message of each part, all of which it gives and keeps, and the final one', async () => {
+  test('creates and stores a message per part, and returns all of them and the last', async () => {
     const parts: readonly Part[] = [
       { kind: 'reasoning', form: 'full', text: 'Let me think about it' },
       { kind: 'text', text: 'I will look at it' },
@@ -67,7 +67,7 @@ describe('auto-send', () => {
     expect(kept.every((one) => one.streaming_status === 'DONE')).toBe(true);
   });
 
-  test('asks a provider itself, whose request ends with the handler', async () => {
+  test('sends the request to a provider, and aborts it with the handler', async () => {
     const provider = scriptedProvider(['One', 'Two'], { pieces: 'token' });
     const signals: (AbortSignal | undefined)[] = [];
     const watched: Pick<typeof provider, 'stream'> = {
@@ -86,7 +86,7 @@ describe('auto-send', () => {
     expect(signals).toEqual([given?.signal, given?.signal]);
   });
 
-  test('can be used again and again in one turn, whatever ids the streams count by', async () => {
+  test('can be used repeatedly in one turn, even if the streams use the same ids', async () => {
     const one = () => {
       const counted = { ...ids, part: () => '7.3.p1' as ReturnType<typeof ids.part> };
       const provider = scriptedProvider(['Again']);
@@ -100,7 +100,7 @@ describe('auto-send', () => {
     expect(textsOf(given ?? [])).toEqual(['Again', 'Again']);
   });
 
-  test('keeps what came of a stream that fails, and throws what it failed with', async () => {
+  test('stores the partial content of a failed stream and throws its error', async () => {
     const fault = { type: 'error', after: 3, error: 'overloaded' } as const;
     const { thrown, messages, id, task } = await handled(({ stream }) =>
       stream.auto(streamOf({ content: { parts: ['One two three four'] }, fault })),
@@ -112,7 +112,7 @@ describe('auto-send', () => {
     await eventually(async () => (await task(id)).status === 'FAILED');
   });
 
-  test('does not let a stream that breaks the protocol onto the log', async () => {
+  test('refuses a stream that violates the protocol', async () => {
     const fault = { type: 'swap', after: 2 } as const;
     const { thrown, messages, id } = await handled(({ stream }) =>
       stream.auto(streamOf({ content: { parts: ['One two three four'] }, fault })),
@@ -121,7 +121,7 @@ describe('auto-send', () => {
     expect((await messages(id)).every((one) => one.streaming_status === 'DONE')).toBe(true);
   });
 
-  test('of a stream without an end is an error', async () => {
+  test('throws for a stream without a final step', async () => {
     const { thrown } = await handled(({ stream }) =>
       stream.auto(
         (async function* () {
@@ -133,8 +133,8 @@ describe('auto-send', () => {
   });
 });
 
-describe('a message that is opened by hand', () => {
-  test('tells its sinks each update after it is kept', async () => {
+describe('a message opened by the handler', () => {
+  test('sends each update to its sinks after it is stored', async () => {
     const told: Update[] = [];
     let kept: readonly TaskMessage[] = [];
     await handled(async ({ stream, messages }) => {
@@ -168,7 +168,7 @@ describe('a message that is opened by hand', () => {
     expect(textsOf(given?.closed ?? [])).toEqual(['A', 'B']);
   });
 
-  test('is closed with the turn where its handler forgot it', async () => {
+  test('is closed with the turn if the handler does not close it', async () => {
     const { messages, id } = await handled(async ({ stream }) => {
       const message = await stream.open(agentText(''));
       await message.write({ type: 'delta', delta: { type: 'text', text_delta: 'Forgotten' } });
@@ -177,7 +177,7 @@ describe('a message that is opened by hand', () => {
     expect(textsOf(await messages(id))).toEqual(['Forgotten']);
   });
 
-  test('a sink that throws is heard by whoever writes', async () => {
+  test('an error of a sink reaches the handler', async () => {
     const { thrown } = await handled(({ stream }) =>
       stream.open(agentText(''), { sinks: [() => Promise.reject(new Error('Deaf'))] }),
     );
@@ -186,7 +186,7 @@ describe('a message that is opened by hand', () => {
 });
 
 describe('the state', () => {
-  test('has a version, and a change of an older one is a conflict', async () => {
+  test('has a version, and changing an older version is a conflict', async () => {
     const { given, service, id } = await handled(async ({ state }) => {
       const before = await state.get();
       const first = await state.set({ n: 1 }, { ifVersion: 0 });
@@ -205,7 +205,7 @@ describe('the state', () => {
 });
 
 describe('tracing', () => {
-  test('spans have the ids of W3C trace context, and their parents', async () => {
+  test('spans have ids of W3C trace context and their parents', async () => {
     const { given, service } = await handled(async ({ tracing }) => {
       const outer = await tracing.span('turn', { input: { n: 1 } });
       {
@@ -252,7 +252,7 @@ describe('messages as items', () => {
     expect(items[2]?.parts).toMatchObject([{ text: 'seen 1' }, { text: 'seen 2' }]);
   });
 
-  test('leave out a result that nobody asked for', () => {
+  test('leave out a result without a call', () => {
     const items = toItems([message('u', userText('Hi')), response('9')]);
     expect(items.map(({ kind }) => kind)).toEqual(['user']);
   });

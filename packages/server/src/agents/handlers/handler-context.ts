@@ -96,6 +96,6 @@ function eventsFor({ task, agent, services: { log } }: ContextOptions): EventsOf
 }
 
 function handlerStopped(taskId: string): ServerError {
-  const message = `Cannot write to task ${taskId}: the handler was stopped. Heed context.signal`;
+  const message = `Cannot write to task ${taskId}: the handler was stopped. Check context.signal before you write`;
   return new ServerError('bad_state', message, { task: taskId });
 }

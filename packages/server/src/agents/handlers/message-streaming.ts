@@ -60,7 +60,7 @@ class ManualMessage implements OpenMessage {
   }
 
   get message(): TaskMessage {
-    if (this.#message === undefined) throw new Error('A message is there when it was opened');
+    if (this.#message === undefined) throw new Error('Cannot read the message: it is not open yet');
     return this.#message;
   }
 

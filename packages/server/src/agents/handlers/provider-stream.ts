@@ -71,7 +71,7 @@ async function forwardSteps(
     for (;;) {
       const next = await watch.raceAbort(iterator.next());
       if (next === abandoned) throw signal.reason;
-      if (next.done) throw invalidStream('it ended without an end');
+      if (next.done) throw invalidStream('it ended without a final step');
       const drafts = next.value.deltas.flatMap(
         (delta) => checker.draft(relocator.relocate(delta)) ?? [],
       );
@@ -79,7 +79,7 @@ async function forwardSteps(
       await writer.add(drafts);
       const { end } = next.value;
       if (end === undefined) continue;
-      if (checker.hasOpenParts) throw invalidStream('parts are open at its end');
+      if (checker.hasOpenParts) throw invalidStream('parts are still open at its end');
       return end;
     }
   } finally {
@@ -144,7 +144,7 @@ class DeltaChecker {
       return draft;
     } catch (cause) {
       if (!isMillraceError(cause)) throw cause;
-      throw invalidStream(`a delta does not follow those before it (${cause.code})`, cause);
+      throw invalidStream(`a delta does not follow the previous ones (${cause.code})`, cause);
     }
   }
 
@@ -156,7 +156,7 @@ class DeltaChecker {
 }
 
 function invalidStream(why: string, cause?: unknown): ProviderError {
-  const message = `Cannot send the provider's stream on: ${why}. Mend the provider or what changes its steps`;
+  const message = `Cannot forward the provider's stream: ${why}. Fix the provider or the code that changes its steps`;
   return new ProviderError('protocol_error', message, { provider: 'unknown', cause });
 }
 

@@ -11,7 +11,7 @@ import {
   userText,
 } from '../../testing/servers/task-harness.ts';
 
-/** An agent that says what it is told to, and may break off. */
+/** An agent that sends scripted updates and may fail at their end. */
 function puppet() {
   let script: readonly unknown[] = [];
   let breaksOff = false;
@@ -29,12 +29,12 @@ function puppet() {
   return { agent, play };
 }
 
-/** What does not differ between two tellings of the same. */
+/** The fields that are equal in two runs of the same script. */
 function saidIn(messages: readonly TaskMessage[]): readonly unknown[] {
   return messages.map(({ content, streaming_status }) => ({ content, streaming_status }));
 }
 
-/** What somebody has who knows nothing but the updates: the last word on each message. */
+/** The last update of each message, as a client sees it that only reads updates. */
 function heardIn(updates: readonly Update[]): ReadonlyMap<string, Update> {
   const ends = updates.filter(({ type }) => type === 'done' || type === 'full');
   return new Map(ends.map((update) => [update.parent_task_message?.id ?? '', update]));
@@ -46,7 +46,7 @@ async function newAnswer(stage: TaskHarness) {
   return { id, answer };
 }
 
-test('whatever an agent sends is kept, the same with and without streaming, and what was told is what is kept', async () => {
+test('stores any updates, the same with and without streaming, and the stream equals the stored messages', async () => {
   const { agent, play } = puppet();
   const stage = await createTaskHarness([agent]);
   await fc.assert(
@@ -69,7 +69,7 @@ test('whatever an agent sends is kept, the same with and without streaming, and 
   );
 });
 
-test('an agent that breaks off anywhere leaves nothing open, and nothing that was told is lost', async () => {
+test('an agent that fails at any update leaves nothing open, and no streamed content is lost', async () => {
   const { agent, play } = puppet();
   const stage = await createTaskHarness([agent]);
   await fc.assert(
@@ -86,7 +86,7 @@ test('an agent that breaks off anywhere leaves nothing open, and nothing that wa
   );
 });
 
-test('any content that is written from elsewhere is read as it was written, edited or not', async () => {
+test('content from another client is read back as written, edited or not', async () => {
   const stage = await createTaskHarness([puppet().agent]);
   const { id: task_id } = await stage.newTask('puppet');
   const { messages } = stage.service;

@@ -23,7 +23,7 @@ const yielding = (...updates: readonly UpdateInput[]) =>
 const stores: readonly NonNullable<TaskHarnessOptions['store']>[] = ['memory', 'sqlite'];
 
 describe.each(stores)('a sync agent on a %s log', (store) => {
-  test('is streamed and kept, the message before it included', async () => {
+  test("is streamed and stored, including the user's message", async () => {
     const stage = await createTaskHarness([yielding(textDelta(0, 'Hel'), textDelta(0, 'lo'))], {
       store,
     });
@@ -37,7 +37,7 @@ describe.each(stores)('a sync agent on a %s log', (store) => {
     expect(await stage.service.messages.get(done?.id ?? '')).toMatchObject(told);
   });
 
-  test('gives the same stored result to whoever does not stream', async () => {
+  test('returns the same stored result without streaming', async () => {
     const stage = await createTaskHarness(
       [yielding(textDelta(0, 'a'), textDelta(1, 'b'), textDelta(0, 'A'))],
       { store },
@@ -50,7 +50,7 @@ describe.each(stores)('a sync agent on a %s log', (store) => {
   });
 });
 
-test('a message in a task without a name makes the task', async () => {
+test('a message without a task creates one', async () => {
   const { service, idOf } = await createTaskHarness([yielding(textDelta(0, 'Yes'))]);
   const agent = await idOf('speaker');
   const send = (task_name: string) =>
@@ -64,7 +64,7 @@ test('a message in a task without a name makes the task', async () => {
   );
 });
 
-test('an answer that comes whole is a message, and several are several', async () => {
+test('a returned content is one message, and several contents are several', async () => {
   const stage = await createTaskHarness([
     answering(async () => [agentText('One'), { type: 'data', author: 'agent', data: { n: 2 } }]),
   ]);
@@ -99,7 +99,7 @@ describe('an agent that throws', () => {
     throw new Error('The well is dry');
   });
 
-  test('fails the task with the reason, and what it said is kept as partial', async () => {
+  test('fails the task with the reason and stores the partial answer', async () => {
     const stage = await createTaskHarness([failing]);
     const { id } = await stage.newTask('speaker');
     const answer = await stage.send('speaker', id, 'Hi');
@@ -118,7 +118,7 @@ describe('an agent that throws', () => {
     expect(textsOf(await stage.messages(id))).toEqual(['Hi', 'So far so good']);
   });
 
-  test('can be asked again', async () => {
+  test('can answer again', async () => {
     const stage = await createTaskHarness([failing]);
     const { id } = await stage.newTask('speaker');
     await expect((await stage.send('speaker', id, 'Hi')).messages()).rejects.toThrow();
@@ -127,7 +127,7 @@ describe('an agent that throws', () => {
     expect((await stage.messages(id)).length).toBe(4);
   });
 
-  test('before its first word fails the task all the same', async () => {
+  test('before its first update fails the task too', async () => {
     const stage = await createTaskHarness([
       answering(() => {
         throw new Error('Not today');
@@ -140,7 +140,7 @@ describe('an agent that throws', () => {
 });
 
 describe('an interrupt', () => {
-  test('stops the answer, keeps what was said, and leaves the task usable', async () => {
+  test('stops the answer, stores the partial answer, and leaves the task usable', async () => {
     let signal: AbortSignal | undefined;
     let turn = 0;
     const stage = await createTaskHarness([

@@ -142,7 +142,7 @@ export class SyncRunner {
       exportRun(this.#options, { task, agent: info, turn, startMs, ...end });
       this.#warn(taskId, end.warnings);
     } catch (error) {
-      await this.#fail(taskId, `Cannot keep the answer: ${errorReason(error)}`);
+      await this.#fail(taskId, `Cannot store the answer: ${errorReason(error)}`);
       await abandonTurn(journal, turn);
       throw error;
     } finally {
@@ -164,7 +164,9 @@ export class SyncRunner {
     const { tasks } = this.#options;
     const whileOpen = (now: string) => (now === 'RUNNING' ? ('INTERRUPTED' as const) : undefined);
     const isClosing = stopKindOf(signal) === 'close_server';
-    const reason = isClosing ? 'The server stopped. Send a message to go on' : 'Task interrupted';
+    const reason = isClosing
+      ? 'The server stopped. Send a message to continue'
+      : 'Task interrupted';
     await tasks.setStatus(taskId, whileOpen, reason);
   }
 
@@ -177,7 +179,7 @@ export class SyncRunner {
     const counted = Object.entries(warnings).filter(([, count]) => count > 0);
     if (counted.length === 0) return;
     const summary = counted.map(([name, count]) => `${count} ${name}`).join(', ');
-    this.#options.onDiagnostic(`Task ${taskId}: updates of the agent were odd: ${summary}`);
+    this.#options.onDiagnostic(`Task ${taskId}: the agent sent irregular updates: ${summary}`);
   }
 }
 

@@ -8,7 +8,7 @@ const piece = (length: number): DraftRecord => ({
   delta: { type: 'append_text', partId: partId(1, 1, 'a'), at: 0, chunk: 'x'.repeat(length) },
 });
 
-/** How many are taken by a log that does not answer. */
+/** The number of writes that are accepted by a log that does not respond. */
 async function takenOf(length: number): Promise<number> {
   const stored: (() => void)[] = [];
   const append = () => new Promise<Batch>((resolve) => stored.push(() => resolve(batch)));
@@ -27,16 +27,16 @@ async function takenOf(length: number): Promise<number> {
   return waitingAt;
 }
 
-test('whoever streams waits when much is under way, and goes on when it is stored', async () => {
+test('the writer waits when much data is pending and continues when it is stored', async () => {
   expect(await takenOf(1)).toBeLessThan(300);
   expect(await takenOf(1)).toBeGreaterThan(100);
 });
 
-test('long pieces fill it sooner than many', async () => {
+test('long chunks reach the limit sooner than many short ones', async () => {
   expect(await takenOf(300_000)).toBeLessThan(5);
 });
 
-test('what the log refuses is told to whoever streams, at the latest at the end', async () => {
+test('errors of the log reach the writer, at the latest at the end', async () => {
   const flow = new TurnWriter({ append: () => Promise.reject(new Error('The disk is full')) });
   await flow.add([piece(1)]);
   await expect(flow.flush()).rejects.toThrow('The disk is full');

@@ -39,7 +39,7 @@ const stalls = {
 const isIdle = async ({ log }: TaskHarness, id: string) =>
   (await log.info(sessionId(id)))?.hasWork === false;
 
-test('an agent loop is served as it is: a message is a run, tools included', async () => {
+test('serves an agent loop: a message starts a run, including tools', async () => {
   const stage = await createTaskHarness(
     looping([{ content: { parts: ['Let me see', looks] } }, 'It is.'], { tools: [look] }),
   );
@@ -53,7 +53,7 @@ test('an agent loop is served as it is: a message is a run, tools included', asy
   expect((await stage.task(id)).status).toBe('RUNNING');
 });
 
-test('a second message while a run goes on is answered after it', async () => {
+test('answers a second message after the current run', async () => {
   const slow = { content: { parts: ['First of all this'] }, pauseMs: 1, pieces: 'token' } as const;
   const stage = await createTaskHarness(looping([slow, 'Second']));
   const { id } = await stage.newTask('looper');
@@ -64,7 +64,7 @@ test('a second message while a run goes on is answered after it', async () => {
 });
 
 describe('commands', () => {
-  test('an abort from elsewhere stops the run, and what was said stays', async () => {
+  test('an abort from another client stops the run and keeps the partial answer', async () => {
     const stage = await createTaskHarness(looping([stalls, 'Back again']));
     const { id } = await stage.newTask('looper');
     const answer = await stage.send('looper', id, 'Hi');
@@ -76,7 +76,7 @@ describe('commands', () => {
     expect(textsOf(await next.messages())).toEqual(['Back again']);
   });
 
-  test('what is said after an abort is answered, however late the run ends', async () => {
+  test('a message after an abort is answered, even if the run ends late', async () => {
     const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
     const hold = defineTool({
       ...{ name: 'look', description: 'Looks until it is let go', input: z.object({}) },
@@ -97,7 +97,7 @@ describe('commands', () => {
     expect((await stage.task(id)).status).toBe('RUNNING');
   });
 
-  test('an interrupt of the task is an abort of its run', async () => {
+  test('interrupting the task aborts its run', async () => {
     const stage = await createTaskHarness(looping([stalls]), { graceMs: 5000 });
     const { id } = await stage.newTask('looper');
     const answer = await stage.send('looper', id, 'Hi');
@@ -107,7 +107,7 @@ describe('commands', () => {
     expect(await isIdle(stage, id)).toBe(true);
   });
 
-  test('an approval that comes later lets the call run', async () => {
+  test('a later approval runs the call', async () => {
     const stage = await createTaskHarness(
       looping([{ content: { parts: [looks] } }, 'It is.'], {
         ...{ tools: [look], approve: () => 'ask', whileAsking: 'park' },
@@ -122,7 +122,7 @@ describe('commands', () => {
     await eventually(() => isIdle(stage, id));
   });
 
-  test('an interrupt of one that waits for an approval ends it, and answers nothing', async () => {
+  test('interrupting a run that waits for approval ends it without an answer', async () => {
     const stage = await createTaskHarness(
       looping([{ content: { parts: [looks] } }, 'It is.'], {
         ...{ tools: [look], approve: () => 'ask', whileAsking: 'park' },
@@ -140,7 +140,7 @@ describe('commands', () => {
     expect((await stage.task(id)).status).toBe('INTERRUPTED');
   });
 
-  test('that say nothing reach the loop, and take up nothing that was stopped', async () => {
+  test('without an answer reach the loop and do not resume a stopped task', async () => {
     const stage = await createTaskHarness(looping([stalls, 'Back again']), { graceMs: 5000 });
     const { id } = await stage.newTask('looper');
     await stage.send('looper', id, 'Hi');
@@ -167,7 +167,7 @@ describe('commands', () => {
     expect(textsOf(await stage.messages(id))).not.toContain('Never mind');
   });
 
-  test('the same key again is the same command', async () => {
+  test('a repeated key is the same command', async () => {
     const stage = await createTaskHarness(looping(['One', 'Two']));
     const { id } = await stage.newTask('looper');
     const command = { type: 'message', content: userText('Hi') } as const;
@@ -178,7 +178,7 @@ describe('commands', () => {
     expect((await stage.messages(id)).length).toBe(2);
   });
 
-  test('are for agent loops alone', async () => {
+  test('are accepted for agent loops only', async () => {
     const stage = await createTaskHarness([
       {
         type: 'sync',
@@ -193,7 +193,7 @@ describe('commands', () => {
   });
 });
 
-test('an event is a message that nobody waits for', async () => {
+test('an event is a message without a waiting client', async () => {
   const stage = await createTaskHarness(looping(['Heard you']));
   const { id: task_id } = await stage.newTask('looper');
   const agent = await stage.idOf('looper');
@@ -202,7 +202,7 @@ test('an event is a message that nobody waits for', async () => {
   await eventually(async () => (await stage.messages(task_id)).length === 2);
 });
 
-test('a run that fails fails the task with its reason, and whoever waits hears it', async () => {
+test('a failed run fails the task with its reason and rejects the waiting client', async () => {
   const fault = { type: 'error', after: 0, error: 'auth' } as const;
   const stage = await createTaskHarness(looping([{ content: { parts: ['No'] }, fault }]));
   const { id } = await stage.newTask('looper');
@@ -211,7 +211,7 @@ test('a run that fails fails the task with its reason, and whoever waits hears i
   await eventually(async () => (await stage.task(id)).status === 'FAILED');
 });
 
-test('an agent loop with another log is refused at the start, in words that help', async () => {
+test('refuses an agent loop with another log at the start and explains why', async () => {
   const agent = createAgent({ provider: scriptedProvider([]), log: memoryLog() });
   const log = memoryLog();
   const started = createTaskHarness([{ type: 'loop', name: 'looper', agent }], {
@@ -222,7 +222,7 @@ test('an agent loop with another log is refused at the start, in words that help
   expect(await log.list()).toEqual([]);
 });
 
-test('an answer that a server leaves when it stops is ended by the next one, which says why', async () => {
+test('the next server ends an answer that a stopped server left, and states the reason', async () => {
   const [log, rows] = [memoryLog(), memoryRows()];
   const script = [stalls, 'Here I am'];
   const agents = looping(script)(log);
@@ -234,7 +234,7 @@ test('an answer that a server leaves when it stops is ended by the next one, whi
   expect(await log.info(sessionId(id))).toMatchObject({ hasWork: true, lease: undefined });
   const second = await createTaskHarness(agents, { log, rows });
   await eventually(() => isIdle(second, id));
-  const reason = 'The server ended in the midst of it';
+  const reason = 'The server stopped during the run';
   await eventually(async () => (await second.task(id)).status_reason === reason);
   expect((await second.task(id)).status).toBe('INTERRUPTED');
   const answer = await second.send('looper', id, 'Hello?');
@@ -242,7 +242,7 @@ test('an answer that a server leaves when it stops is ended by the next one, whi
   await second.service.close();
 });
 
-test('a call that waits for somebody when its server stops waits at the next one, and runs there', async () => {
+test('a call that waits for approval when its server stops can be approved at the next server', async () => {
   const [log, rows] = [memoryLog(), memoryRows()];
   const script = [{ content: { parts: [looks] } }, 'It is.'];
   const agents = looping(script, { tools: [look], approve: () => 'ask' })(log);

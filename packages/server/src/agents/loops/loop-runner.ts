@@ -189,7 +189,7 @@ export class LoopRunner {
       this.#active.delete(taskId);
       const why = errorReason(error);
       this.#waiters.end(taskId, () => answerLost(taskId, why));
-      this.#options.onDiagnostic(`Task ${taskId}: its run is lost: ${why}`);
+      this.#options.onDiagnostic(`Task ${taskId}: the run failed: ${why}`);
     });
     this.#active.set(taskId, { detach, done });
   }
@@ -299,7 +299,7 @@ export class LoopRunner {
       if (runnable.length > 0) await this.#resumeFor(taskId, agent, runnable);
     };
     const report = (error: unknown) =>
-      onDiagnostic(`Task ${taskId}: it does not go on: ${errorReason(error)}`);
+      onDiagnostic(`Task ${taskId}: cannot resume the run: ${errorReason(error)}`);
     clock.after(retryDelayMs, () => void retry().catch(report), { isIdle: true });
   }
 

@@ -14,7 +14,7 @@ import {
 
 type Call = (...args: readonly unknown[]) => unknown;
 
-/** The same thing, with its methods as somebody makes them. */
+/** A copy of an object with some methods replaced. */
 function altered<T extends object>(
   thing: T,
   alter: (name: string | symbol, call: Call) => Call,
@@ -27,7 +27,7 @@ function altered<T extends object>(
   });
 }
 
-/** A log that cannot be written by drivers, or be read, while it is told so. */
+/** A log whose reads, or whose writes by drivers, can be made to fail. */
 function breakable() {
   const broken = { writes: false, reads: false };
   const fail = async () => {
@@ -46,18 +46,15 @@ function breakable() {
   return { log, broken };
 }
 
-/** Says the first half of its answer, and the rest when it is let go on. */
-function gated(
-  script: Parameters<typeof scriptedProvider>[0],
-  resumeIfInterrupted: Promise<void>,
-): Provider {
+/** A provider that streams the first half of its answer, and the rest after it is released. */
+function gated(script: Parameters<typeof scriptedProvider>[0], released: Promise<void>): Provider {
   const provider = scriptedProvider(script, { pieces: 'token' });
   return {
     ...provider,
     stream: async function* (request, context) {
       let steps = 0;
       for await (const step of provider.stream(request, context)) {
-        if (steps++ === 3) await resumeIfInterrupted;
+        if (steps++ === 3) await released;
         yield step;
       }
     },
@@ -66,8 +63,8 @@ function gated(
 
 const hasSpoken = async (stage: TaskHarness, id: string) => (await stage.messages(id)).length === 2;
 
-describe('who waits for the answer of a run that dies', () => {
-  test.each(['writes', 'reads'] as const)('is told so, where the log fails: %s', async (what) => {
+describe('a client that waits for the answer of a failed run', () => {
+  test.each(['writes', 'reads'] as const)('gets an error when the log fails: %s', async (what) => {
     const { log, broken } = breakable();
     const gate = Promise.withResolvers<void>();
     const provider = gated(['One two three four', 'Back'], gate.promise);
@@ -90,7 +87,7 @@ describe('who waits for the answer of a run that dies', () => {
   });
 });
 
-test('a message that is taken back before it is heard has no answer, and whoever waits is told', async () => {
+test('a message that is withdrawn before the agent reads it has no answer, and its client gets an error', async () => {
   const gate = Promise.withResolvers<void>();
   const stage = await createTaskHarness((log) => {
     const provider = gated(['One two three four', 'Another'], gate.promise);

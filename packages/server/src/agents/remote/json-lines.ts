@@ -65,7 +65,7 @@ async function* splitLines(
 }
 
 function answerTooLarge(what: string): ServerError {
-  return new ServerError('agent_failed', `Cannot take the agent's answer: it has ${what}`);
+  return new ServerError('agent_failed', `Cannot accept the agent's answer: it has ${what}`);
 }
 
 /**
@@ -95,6 +95,6 @@ export class LineSequence {
 }
 
 function linesMissing(last: number, next: number): ServerError {
-  const message = `Cannot go on with the agent's answer: line ${next} came after line ${last}, and what lies between is lost`;
+  const message = `Cannot continue the agent's answer: line ${next} followed line ${last}, and the lines between are lost`;
   return new ServerError('agent_failed', message, { last, next });
 }

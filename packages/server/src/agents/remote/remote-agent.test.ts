@@ -32,7 +32,7 @@ function register(
   return stage.service.agents.register({ ...described, acp_url, acp_type });
 }
 
-/** A server with a remote agent that answers so, and a task of it. */
+/** Creates a server with a remote agent that responds in this way, and a task of it. */
 async function farStage(
   answer: (call: RemoteCall, response: ServerResponse) => void | Promise<void>,
   acp_type: RegisterAgent['acp_type'] = 'sync',
@@ -46,7 +46,7 @@ async function farStage(
 }
 
 describe('a remote sync agent', () => {
-  test('is called as the wire has it, and its lines are an answer like any other', async () => {
+  test('is called in the wire format, and its lines are the answer', async () => {
     const { send, remote, agent, id, messages } = await farStage((_call, response) => {
       response.setHeader('content-type', 'application/x-ndjson');
       response.write(resultLine(textDelta(0, 'Hel')));
@@ -67,7 +67,7 @@ describe('a remote sync agent', () => {
     expect(call?.headers['x-request-id']).toBe(call?.id);
   });
 
-  test('is told which trace it answers in, under the run that its answer is', async () => {
+  test('receives the trace of its answer, with the run as parent', async () => {
     const { stage, remote, id, log } = await farStage((_call, response) => {
       response.end(resultLine(textDelta(0, 'Hello')));
     });
@@ -88,7 +88,7 @@ describe('a remote sync agent', () => {
     expect(remote.calls[0]?.headers['tracestate']).toBe('a=1');
   });
 
-  test('that dies in the middle leaves what came, and the task fails as interrupted', async () => {
+  test('that crashes during the answer leaves the partial answer, and the task fails as interrupted', async () => {
     const stage = await farStage(async (_call, response) => {
       response.write(resultLine(textDelta(0, 'I was about to ')));
     });
@@ -104,13 +104,13 @@ describe('a remote sync agent', () => {
     expect(textsOf(await messages(id))).toEqual(['Hi', 'I was about to ']);
   });
 
-  test('that cannot be reached fails the task, and says so', async () => {
+  test('that cannot be reached fails the task with the reason', async () => {
     const { send, remote, id } = await farStage((_call, response) => void response.end());
     await remote.stop();
     await expect((await send('far', id, 'Hi')).messages()).rejects.toThrow('interrupted');
   });
 
-  test('may send lines that are nothing: they are skipped and counted', async () => {
+  test('may send invalid lines: they are skipped and counted', async () => {
     const { send, id, stage } = await farStage((_call, response) => {
       response.write('not json\n\n');
       response.write(resultLine({ type: 'nonsense' }));
@@ -121,7 +121,7 @@ describe('a remote sync agent', () => {
     expect(stage.diagnostics[0]).toContain('2 lines that are no updates');
   });
 
-  test('that numbers its lines may say one twice, and is not believed when one is missing', async () => {
+  test('that numbers its lines may repeat one, but must not omit one', async () => {
     const lines = (...numbers: readonly number[]) =>
       numbers.map((seq) => resultLine(textDelta(0, `${seq} `), { seq })).join('');
     const answers = [lines(1, 2, 2, 1, 3), lines(1, 2, 4)];
@@ -130,12 +130,12 @@ describe('a remote sync agent', () => {
     );
     expect(textsOf(await (await send('far', id, 'Hi')).messages())).toEqual(['1 2 3 ']);
     await expect((await send('far', id, 'Hi')).messages()).rejects.toThrow(
-      'line 4 came after line 2',
+      'line 4 followed line 2',
     );
     expect(textsOf(await messages(id)).at(-1)).toBe('1 2 ');
   });
 
-  test('whose error is in its last line fails with it', async () => {
+  test('fails with the error of its last line', async () => {
     const { send, id, task } = await farStage((_call, response) => {
       response.write(resultLine(textDelta(0, 'Hm')));
       response.end(resultLine(null, { error: { code: -32603, message: 'Out of ink' } }));
@@ -145,7 +145,7 @@ describe('a remote sync agent', () => {
   });
 
   test.each([301, 307, 404, 500])(
-    'that answers %i is refused, and no other host is asked',
+    'that responds with %i is refused, and no other host is called',
     async (status) => {
       const elsewhere = await startRemoteAgent((_call, response) => void response.end());
       const { send, id } = await farStage((_call, response) => {
@@ -159,7 +159,7 @@ describe('a remote sync agent', () => {
     },
   );
 
-  test('that sends a line without end is cut off', async () => {
+  test('that sends an endless line is cut off', async () => {
     const { send, id } = await farStage(async (_call, response) => {
       const piece = Buffer.alloc(2 ** 20, 'x');
       for (let sent = 0; sent < 12 && !response.destroyed; sent++) {
@@ -171,7 +171,7 @@ describe('a remote sync agent', () => {
     await expect((await send('far', id, 'Hi')).messages()).rejects.toThrow('a line of over');
   });
 
-  test('that says nothing is not waited for without end', async () => {
+  test('that sends nothing times out', async () => {
     const clock = new VirtualClock();
     const limits = { answerTimeoutMs: 1000, idleTimeoutMs: 1000, maxBytes: 1000 };
     const { send, id, remote } = await farStage(() => {}, 'sync', {
@@ -183,17 +183,17 @@ describe('a remote sync agent', () => {
     await expect(answer.messages()).rejects.toThrow('said nothing for 1000 ms');
   });
 
-  test('that does not answer to an interrupt keeps nobody waiting', async () => {
+  test('that does not respond to an interrupt does not block the request', async () => {
     const remote = await startRemoteAgent(() => {});
     const stage = await createTaskHarness([]);
     await register(stage, remote.url);
     const { id } = await stage.newTask('far');
-    // Its answer would be waited for until the time-out of the call.
+    // Otherwise the request would wait until the call times out.
     expect((await stage.service.tasks.change(id, 'interrupt')).status).toBe('INTERRUPTED');
     await eventually(async () => remote.calls.at(-1)?.method === 'task/interrupt');
   });
 
-  test('is told of an interrupt, and its connection is closed', async () => {
+  test('receives an interrupt, and its connection is closed', async () => {
     let isClosed = false;
     const { send, service, id, remote, messages } = await farStage((call, response) => {
       if (call.method === 'task/interrupt') return acknowledge(response, call);
@@ -211,7 +211,7 @@ describe('a remote sync agent', () => {
 });
 
 describe('a remote async agent', () => {
-  test('hears of its tasks, events and cancels, each with whole objects', async () => {
+  test('receives its tasks, events and cancels, each with whole objects', async () => {
     const { service, agent, id, remote } = await farStage(
       (call, response) => acknowledge(response, call),
       'async',
@@ -226,7 +226,7 @@ describe('a remote async agent', () => {
     expect(cancelled).toMatchObject({ method: 'task/cancel', params: { agent: { id: agent.id } } });
   });
 
-  test('writes back by the same service: open first, whole in the end', async () => {
+  test('writes messages back: open first, complete at the end', async () => {
     const { service, id, messages } = await farStage(
       (call, response) => acknowledge(response, call),
       'async',
@@ -244,7 +244,7 @@ describe('a remote async agent', () => {
 });
 
 describe('registering', () => {
-  test('again gives the same agent and the same key, which is kept nowhere', async () => {
+  test('again returns the same agent and the same key, which is not stored', async () => {
     const stage = await createTaskHarness([]);
     const first = await register(stage, 'http://127.0.0.1:1/');
     const again = await register(stage, 'http://127.0.0.1:2/');
@@ -257,9 +257,9 @@ describe('registering', () => {
 
   test.each([
     ...['ftp://127.0.0.1/', 'file:///etc/passwd', 'http://a:b@127.0.0.1/', 'nowhere'],
-    // What is called below it would be in the query.
+    // The path of a call would become part of the query.
     ...['http://127.0.0.1/?a=', 'http://127.0.0.1/#', 'http://127.0.0.1/a?'],
-    // Where clouds tell a machine its secrets, however it is written.
+    // Addresses where clouds serve credentials, in several spellings.
     ...['http://169.254.169.254/', 'http://2852039166/', 'http://0xa9.0xfe.0xa9.0xfe/'],
     ...['http://[::ffff:169.254.169.254]/', 'http://[fe80::1]/', 'http://[fd00:ec2::254]/'],
     ...[
@@ -290,7 +290,7 @@ describe('registering', () => {
   });
 });
 
-test('health is asked for on the clock: who does not answer is unhealthy until it does', async () => {
+test('checks health periodically: an agent that does not respond is unhealthy until it does', async () => {
   const clock = new VirtualClock();
   let isWell = false;
   const remote = await startRemoteAgent(
@@ -306,7 +306,7 @@ test('health is asked for on the clock: who does not answer is unhealthy until i
   const agent = () => stage.service.agents.get({ id });
   expect((await agent()).status).toBe('Ready');
   const becomes = async (status: string) => {
-    // That of the next check, and those of the watches over tasks and over rows.
+    // The next health check, the task scanner and the row poller.
     await eventually(async () => clock.pending === 3);
     clock.advance(1000);
     await eventually(async () => (await agent()).status === status);

@@ -132,7 +132,7 @@ async function* remoteUpdates(
     const skipped = counts.unreadable + sequence.repeated;
     if (skipped > 0)
       onDiagnostic(
-        `Task ${task.id}: agent ${info.name} sent ${counts.unreadable} lines that are no updates and ${sequence.repeated} twice`,
+        `Task ${task.id}: agent ${info.name} sent ${counts.unreadable} lines that are not updates and repeated ${sequence.repeated}`,
       );
   }
 }

@@ -72,7 +72,7 @@ export async function callRemote(
     });
     if (response.status !== 200 || response.body === null) {
       await response.body?.cancel().catch(() => {});
-      throw agentFailed(`it answered with HTTP status ${response.status}`);
+      throw agentFailed(`it responded with HTTP status ${response.status}`);
     }
     const type = response.headers.get('content-type') ?? '';
     const isStream = !type.startsWith('application/json');
@@ -93,11 +93,11 @@ export async function resultOf(
   for await (const piece of body) {
     length += piece.length;
     if (length > limits.maxBytes)
-      throw agentFailed(`it answered more than ${limits.maxBytes} bytes`);
+      throw agentFailed(`its response has more than ${limits.maxBytes} bytes`);
     pieces.push(piece);
   }
   const parsed = parseJson(Buffer.concat(pieces).toString());
-  if (!parsed.ok) throw agentFailed('it answered no JSON');
+  if (!parsed.ok) throw agentFailed('its response is not JSON');
   return resultIn(parsed.value);
 }
 
@@ -106,7 +106,7 @@ export function resultIn(envelope: JsonValue): JsonValue {
   const { result = null, error = null } = (envelope ?? {}) as JsonObject;
   if (error === null || typeof error !== 'object') return result;
   const { message } = error as JsonObject;
-  throw agentFailed(typeof message === 'string' ? message.slice(0, 2000) : 'it answered an error');
+  throw agentFailed(typeof message === 'string' ? message.slice(0, 2000) : 'it returned an error');
 }
 
 function agentFailed(what: string): ServerError {
@@ -153,7 +153,7 @@ class CallGuard {
   startTimeout(ms: number): void {
     this.#cancel();
     this.#cancel = this.#clock.after(ms, () => {
-      this.#timeoutError = new ServerError('agent_timeout', `The agent said nothing for ${ms} ms`);
+      this.#timeoutError = new ServerError('agent_timeout', `The agent sent nothing for ${ms} ms`);
       this.#controller.abort(this.#timeoutError);
     });
   }

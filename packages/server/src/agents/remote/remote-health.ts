@@ -72,14 +72,14 @@ export class RemoteHealth {
       const at = `${url.replace(/\/+$/, '')}/healthz`;
       const response = await fetch(at, { redirect: 'manual', signal });
       const text = await textOf(response);
-      if (response.status !== 200) return `Its health check answered ${response.status}`;
+      if (response.status !== 200) return `Its health check returned ${response.status}`;
       const parsed = parseJson(text);
       const reportedId = parsed.ok ? ((parsed.value ?? {}) as JsonObject)['agent_id'] : undefined;
       const isAnother = typeof reportedId === 'string' && reportedId !== agentId;
-      return isAnother ? 'Another agent answers its health check' : undefined;
+      return isAnother ? 'Another agent responds to its health check' : undefined;
     } catch {
       return controller.signal.aborted
-        ? `Its health check did not answer within ${timeoutMs} ms`
+        ? `Its health check did not respond within ${timeoutMs} ms`
         : 'Its health check cannot be reached';
     } finally {
       cancel();

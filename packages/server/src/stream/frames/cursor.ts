@@ -29,11 +29,11 @@ export function cursorId({ offset, k }: Cursor): string {
 /** Throws if the offset is beyond the end of the log, instead of skipping records silently. */
 export function assertInLog(session: string, { offset }: Cursor, through: number): void {
   if (offset <= through) return;
-  const message = `Cannot resume task ${session} after offset ${offset}: its log ends at ${through}. Connect without from and Last-Event-ID to get what there is`;
+  const message = `Cannot resume task ${session} after offset ${offset}: its log ends at ${through}. Connect without from and Last-Event-ID to get the current state`;
   throw new ServerError('gone', message, { session, offset, through });
 }
 
 function badCursor(length: number): ServerError {
-  const message = `Cannot resume: from or Last-Event-ID has ${length} characters that are no offset. Send the id of the last event that came (such as 12 or 12.0), or none`;
+  const message = `Cannot resume: from or Last-Event-ID is not an offset (it has ${length} characters). Send the id of the last received event (such as 12 or 12.0), or none`;
   return new ServerError('bad_request', message);
 }

@@ -6,7 +6,7 @@ import { encodeComment, encodeFrame, encodeRetry, indexAfter } from './sse.ts';
 const line = fc.string().filter((text) => !/[\r\n]/.test(text) && text !== '');
 const frame = fc.record({ id: line, event: line, data: fc.string() });
 
-test('what is written is read as it was, its lines ended by \\n', () => {
+test('encoded frames are read back unchanged, with \\n as line end', () => {
   fc.assert(
     fc.property(fc.array(frame), (frames) => {
       const text = frames.map(encodeFrame).join(encodeComment('a\nb')) + encodeRetry(12.3);
@@ -18,14 +18,14 @@ test('what is written is read as it was, its lines ended by \\n', () => {
   );
 });
 
-test('an id, an event and a comment cannot begin a line of their own', () => {
+test('an id, an event and a comment cannot start a new line', () => {
   const text =
     encodeFrame({ id: '1\ndata: x', event: 'a\r\nid: 9', data: '{}' }) +
     encodeComment('x\r\ndata: y');
   expect(new SseParser().add(text)).toEqual([{ id: '1 data: x', event: 'a id: 9', data: '{}' }]);
 });
 
-test('a stretch of frames is entered after any of its ids, and after nothing else', () => {
+test('encoded frames can be entered after each id, and nowhere else', () => {
   const ids = ['1', '2.0', '2', '12', '20'];
   const data = JSON.stringify('\n\nid: 3\ndata: x');
   const bytes = Buffer.from(ids.map((id) => encodeFrame({ id, data })).join(''));
