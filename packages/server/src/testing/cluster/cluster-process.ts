@@ -1,3 +1,5 @@
+// One process of a cluster: cluster-process.ts server|worker <store> <bus> <file> <port>. A worker
+// takes over waiting runs, as servers do, but does not listen.
 import { randomIds } from '@millrace/core';
 import { systemClock } from '@millrace/log';
 import { tell } from '../../../../log/src/testing/parent-pipe.ts';
@@ -6,8 +8,6 @@ import { createTaskService } from '../../tasks/create-task-service.ts';
 import { clusterAgent } from './cluster-agent.ts';
 import { openClusterStore } from './cluster-store.ts';
 
-// One process of a cluster: cluster-process.ts server|worker <store> <bus> <file> <port>. A worker
-// takes over waiting runs, as servers do, but does not listen.
 const [role = '', store = '', bus = '', doneFile = '', port = '0'] = process.argv.slice(2);
 const { log, rows } = await openClusterStore(store, bus);
 const agents = [clusterAgent(log, doneFile)];

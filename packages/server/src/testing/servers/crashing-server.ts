@@ -1,3 +1,5 @@
+// Serves one agent with files in a folder and reports its progress: crashing-server.ts <folder>
+// sync|async|loop. The test kills this process in the middle of an answer.
 import { join } from 'node:path';
 import { createAgent } from '@millrace/agent';
 import { randomIds } from '@millrace/core';
@@ -11,8 +13,6 @@ import type { HandlerContext, ServedAgent } from '../../contract/served-agent.ts
 import { sqliteRows } from '../../rows/sqlite/sqlite-rows.ts';
 import { createTaskService } from '../../tasks/create-task-service.ts';
 
-// Serves one agent with files in a folder and reports its progress: crashing-server.ts <folder>
-// sync|async|loop. The test kills this process in the middle of an answer.
 const [folder = '', kind = ''] = process.argv.slice(2);
 const content: ContentInput = { type: 'text', author: 'user', content: 'Go' };
 
