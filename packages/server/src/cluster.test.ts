@@ -37,15 +37,15 @@ describe('two servers and a worker on Postgres and Redis', () => {
   /** A task that is created and used on B, and watched on A. */
   async function watched(): Promise<{ readonly a: TaskHandle; readonly b: TaskHandle }> {
     const [viaA, viaB] = [createClient(cluster.a), createClient(cluster.b)];
-    const made = await viaB.createTask({ agent: clusterAgentName });
-    const a = viaA.task(made.id);
+    const created = await viaB.createTask({ agent: clusterAgentName });
+    const a = viaA.task(created.id);
     const stop = a.subscribe(() => {});
     onTestFinished(() => {
       stop();
       viaA.close();
       viaB.close();
     });
-    return { a, b: made };
+    return { a, b: created };
   }
 
   const saysNow = (task: TaskHandle) => textOf(task.transcript.at(-1));
@@ -94,8 +94,8 @@ describe('two servers and a worker on Postgres and Redis', () => {
     expect(await holderOf(a)).toContain(String(cluster.b.pid));
     await a.send('two', { when: 'steer' });
     await a.until(({ isRunning }) => !isRunning && saysNow(a) === expectedEnd('two'));
-    const said = a.transcript.filter(({ kind }) => kind === 'user').map(textOf);
-    expect(said).toEqual(['one', 'two']);
+    const text = a.transcript.filter(({ kind }) => kind === 'user').map(textOf);
+    expect(text).toEqual(['one', 'two']);
   });
 
   test('a call that waits on B is approved through A', async () => {

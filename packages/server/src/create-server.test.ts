@@ -139,10 +139,10 @@ describe('a server with its agents', () => {
       expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/);
       const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
       await server.rpc('greeter', 'message/send', { task_id: task.id, content: hello });
-      let told = '';
-      while (!told.includes('Hel')) told += (await reader?.read())?.value ?? '';
+      let streamed = '';
+      while (!streamed.includes('Hel')) streamed += (await reader?.read())?.value ?? '';
       await reader?.cancel();
-      expect(told).toContain('id: ');
+      expect(streamed).toContain('id: ');
     },
   );
 
@@ -157,9 +157,9 @@ describe('a server with its agents', () => {
 
   test('lists each task once, page by page, by cursor', async () => {
     await using server = await Started.start();
-    const made: string[] = [];
+    const created: string[] = [];
     for (let n = 0; n < 7; n++)
-      made.push((await server.rpc('greeter', 'task/create', {})).result.id);
+      created.push((await server.rpc('greeter', 'task/create', {})).result.id);
     const found: string[] = [];
     let cursor: string | null = '';
     for (let pages = 0; cursor !== null && pages < 10; pages++) {
@@ -169,7 +169,7 @@ describe('a server with its agents', () => {
       found.push(...page.map(({ id }) => id));
       cursor = response.headers.get('x-next-cursor');
     }
-    expect(found.toSorted()).toEqual(made.toSorted());
+    expect(found.toSorted()).toEqual(created.toSorted());
     expect((await fetch(new URL('/tasks?cursor=x', server.url))).status).toBe(422);
   });
 
@@ -177,8 +177,8 @@ describe('a server with its agents', () => {
     await using server = await Started.start();
     const params = JSON.parse('{"__proto__":{"isAdmin":true},"constructor":1}');
     const { result } = await server.rpc('greeter', 'task/create', { params });
-    const { params: kept } = await server.get(`/tasks/${result.id}`);
-    expect(JSON.stringify(kept)).toBe(JSON.stringify(params));
+    const { params: stored } = await server.get(`/tasks/${result.id}`);
+    expect(JSON.stringify(stored)).toBe(JSON.stringify(params));
   });
 
   test('gives a remote agent a key that reaches only its own tasks', async () => {
@@ -186,13 +186,13 @@ describe('a server with its agents', () => {
     const operator = { authorization: 'Bearer operator', 'content-type': 'application/json' };
     const post = (path: string, body: object, headers: Record<string, string> = operator) =>
       fetch(new URL(path, server.url), { method: 'POST', headers, body: JSON.stringify(body) });
-    const told = async (path: string, body: object) =>
+    const streamed = async (path: string, body: object) =>
       (await (await post(path, body)).json()) as { agent_api_key: string; result: { id: string } };
     const create = { method: 'task/create', params: {} };
     const agent = { description: '', acp_url: 'http://127.0.0.1:1', acp_type: 'sync' };
-    const registered = await told('/agents/register', { name: 'far', ...agent });
-    const { result: own } = await told('/agents/name/far/rpc', create);
-    const { result: others } = await told('/agents/name/greeter/rpc', create);
+    const registered = await streamed('/agents/register', { name: 'far', ...agent });
+    const { result: own } = await streamed('/agents/name/far/rpc', create);
+    const { result: others } = await streamed('/agents/name/greeter/rpc', create);
     const key = { 'x-agent-api-key': registered.agent_api_key, 'content-type': 'application/json' };
     const content = { type: 'text', author: 'agent', content: 'written from afar' };
     expect((await post('/messages', { task_id: own.id, content }, key)).status).toBe(200);

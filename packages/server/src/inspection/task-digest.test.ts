@@ -14,7 +14,7 @@ function digestOf(...facts: readonly FactInput[]) {
   return digestReply(foldDigest(emptyDigest, records as readonly LogRecord[]));
 }
 
-const begun = { type: 'run_started', runId: 'r' };
+const started = { type: 'run_started', runId: 'r' };
 const ended = (reason: string) => ({ type: 'run_finished', runId: 'r', stop: { reason } });
 const call = { toolCallId: 'c', name: 'bash' };
 const model = (name: string) => ({
@@ -31,18 +31,18 @@ const usage = (output: number, amount: string) => ({
 describe('the digest of a session', () => {
   test('states whether a run is active, waits, or is over, and why', () => {
     expect(digestOf()).toMatchObject({ state: 'idle', stop: null, running_since: null });
-    expect(digestOf([begun])).toMatchObject({ state: 'running', running_since: 1000 });
+    expect(digestOf([started])).toMatchObject({ state: 'running', running_since: 1000 });
     const pendingApprovals: FactInput = [{ type: 'approval_asked', ...call }];
-    expect(digestOf([begun], pendingApprovals)).toMatchObject({ state: 'waiting' });
+    expect(digestOf([started], pendingApprovals)).toMatchObject({ state: 'waiting' });
     const answered: FactInput = [{ type: 'approval_answered', ...call, decision: 'allow' }];
-    expect(digestOf([begun], pendingApprovals, answered)).toMatchObject({ state: 'running' });
+    expect(digestOf([started], pendingApprovals, answered)).toMatchObject({ state: 'running' });
     const error = { code: 'auth', message: 'No key' };
-    const over = digestOf([begun], [{ type: 'error_reported', error }], [ended('error')]);
+    const over = digestOf([started], [{ type: 'error_reported', error }], [ended('error')]);
     expect(over).toMatchObject({ state: 'idle', stop: { reason: 'error' }, error });
   });
 
   test('forgets the last stop when the next run starts', () => {
-    const again = digestOf([begun], [ended('error')], [begun]);
+    const again = digestOf([started], [ended('error')], [started]);
     expect(again).toMatchObject({ state: 'running', stop: null, error: null });
   });
 
@@ -79,7 +79,7 @@ describe('digests of a log', () => {
     } as typeof log;
     const digests = new DigestCache(counting);
     expect(await digests.read(session)).toMatchObject({ state: { through: 0 }, isWhole: true });
-    await drive(log, session, [[{ turn: 0, attempt: 0, fact: begun as Fact }]]);
+    await drive(log, session, [[{ turn: 0, attempt: 0, fact: started as Fact }]]);
     const first = await digests.read(session);
     expect(first.state.runSince).toBeTypeOf('number');
     await digests.read(session);

@@ -11,9 +11,9 @@ import { LocalJournal } from './local-journal.ts';
 
 const task = 'task1';
 const session = sessionId(task);
-const said = messageDrafts(userText('Hi'), ids);
+const message = messageDrafts(userText('Hi'), ids);
 
-function stage() {
+function harness() {
   const clock = new VirtualClock();
   const log = memoryLog();
   const options = { log, clock, ids, idleMs: 1000 };
@@ -27,10 +27,10 @@ function half(turn: JournalTurn): readonly DraftRecord[] {
 }
 
 test('takes the lease with the first write and releases it when idle', async () => {
-  const { journal, log, clock } = stage();
+  const { journal, log, clock } = harness();
   await journal.state();
   expect(await log.info(session)).toBeUndefined();
-  await journal.append(said);
+  await journal.append(message);
   expect((await log.info(session))?.lease?.holder).toBe('server');
   clock.advance(999);
   await journal.append([]);
@@ -41,7 +41,7 @@ test('takes the lease with the first write and releases it when idle', async () 
 });
 
 test('keeps the lease during a turn, even without writes', async () => {
-  const { journal, log, clock } = stage();
+  const { journal, log, clock } = harness();
   const turn = await journal.beginTurn();
   clock.advance(100_000);
   expect((await log.info(session))?.lease).toBeDefined();
@@ -51,13 +51,13 @@ test('keeps the lease during a turn, even without writes', async () => {
 });
 
 test('continues after the lease was released, with the records of other writers', async () => {
-  const { journal, log, clock, options } = stage();
-  await journal.append(said);
+  const { journal, log, clock, options } = harness();
+  await journal.append(message);
   clock.advance(1000);
   await eventually(async () => (await log.info(session))?.lease === undefined);
   const other = new LocalJournal(task, options);
   await other.append(messageDrafts(userText('From elsewhere'), ids));
-  await expect(journal.append(said)).rejects.toMatchObject({ code: 'conflict' });
+  await expect(journal.append(message)).rejects.toMatchObject({ code: 'conflict' });
   await other.close();
   expect(transcript(await journal.state())).toHaveLength(2);
   await journal.append(messageDrafts(userText('And again'), ids));
@@ -65,7 +65,7 @@ test('continues after the lease was released, with the records of other writers'
 });
 
 test('concurrent appends are folded in order', async () => {
-  const { journal, log } = stage();
+  const { journal, log } = harness();
   const texts = Array.from({ length: 20 }, (_, n) => `text ${n}`);
   await Promise.all(texts.map((text) => journal.append(messageDrafts(userText(text), ids))));
   const items = transcript(await journal.state());
@@ -74,35 +74,35 @@ test('concurrent appends are folded in order', async () => {
 });
 
 test('turns are numbered, and only one is active', async () => {
-  const { journal } = stage();
+  const { journal } = harness();
   const first = await journal.beginTurn();
   await expect(journal.beginTurn()).rejects.toMatchObject({ code: 'conflict' });
   await first.finish({ reason: 'stop' });
-  await expect(first.append(said)).rejects.toMatchObject({ code: 'bad_state' });
+  await expect(first.append(message)).rejects.toMatchObject({ code: 'bad_state' });
   expect([first.turn, (await journal.beginTurn()).turn]).toEqual([1, 2]);
 });
 
 test('ends what a crashed driver left before it writes anything else', async () => {
-  const { journal, log, options } = stage();
+  const { journal, log, options } = harness();
   const turn = await journal.beginTurn();
   await turn.append(half(turn));
-  const mended: string[] = [];
+  const repaired: string[] = [];
   const dead = await log.open(session, { takeOver: true });
   await dead.release();
-  const onRepaired = async (id: string) => void mended.push(id);
+  const onRepaired = async (id: string) => void repaired.push(id);
   const next = new LocalJournal(task, { ...options, onRepaired });
   await next.append(messageDrafts(agentText('Next'), ids));
-  const [kept] = transcript(await next.state());
-  expect(kept).toMatchObject({
+  const [stored] = transcript(await next.state());
+  expect(stored).toMatchObject({
     parts: [{ text: 'Half an', partial: true }],
     stop: { reason: 'aborted', cause: 'interrupted' },
   });
-  expect([mended, (await log.info(session))?.hasWork]).toEqual([[task], false]);
-  await expect(turn.append(said)).rejects.toMatchObject({ code: 'unavailable' });
+  expect([repaired, (await log.info(session))?.hasWork]).toEqual([[task], false]);
+  await expect(turn.append(message)).rejects.toMatchObject({ code: 'unavailable' });
 });
 
 test('commands stay queued until they are consumed', async () => {
-  const { log, options } = stage();
+  const { log, options } = harness();
   const journal = new LocalJournal(task, options);
   await log.submit(session, { type: 'event', id: 'a', content: null }, 'a');
   await log.submit(session, { type: 'event', id: 'b', content: null }, 'b');
@@ -114,13 +114,13 @@ test('commands stay queued until they are consumed', async () => {
 });
 
 test('concurrent users of a task share one journal', async () => {
-  const { options, log } = stage();
+  const { options, log } = harness();
   const journals = new JournalPool(options);
   await journals.use(task, (one) => journals.use(task, async (two) => expect(two).toBe(one)));
-  await journals.use(task, (journal) => journal.append(said));
+  await journals.use(task, (journal) => journal.append(message));
   await journals.close();
   expect((await log.info(session))?.lease).toBeUndefined();
-  await expect(journals.use(task, (journal) => journal.append(said))).rejects.toMatchObject({
+  await expect(journals.use(task, (journal) => journal.append(message))).rejects.toMatchObject({
     code: 'unavailable',
   });
 });

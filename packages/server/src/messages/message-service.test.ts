@@ -14,13 +14,13 @@ const quiet = { type: 'async', name: 'listener', onEvent: async () => {} } as co
 async function withMessages(...texts: readonly string[]) {
   const clock = tickingClock();
   const log = memoryLog({ clock });
-  const stage = await createTaskHarness([quiet], { log, clock });
-  const { id: task_id } = await stage.newTask('listener');
-  const made: TaskMessage[] = [];
+  const harness = await createTaskHarness([quiet], { log, clock });
+  const { id: task_id } = await harness.newTask('listener');
+  const created: TaskMessage[] = [];
   for (const text of texts)
-    made.push(await stage.service.messages.create({ task_id, content: userText(text) }));
+    created.push(await harness.service.messages.create({ task_id, content: userText(text) }));
   const id = task_id;
-  return { ...stage, id, made, idOfMessage: (place: number) => made[place]?.id ?? '' };
+  return { ...harness, id, created, idOfMessage: (place: number) => created[place]?.id ?? '' };
 }
 
 describe('a list of messages', () => {
@@ -85,10 +85,10 @@ describe('a list of messages', () => {
 
 describe('an edit', () => {
   test('of a finished message keeps its id, position and time', async () => {
-    const { service, id, messages, made, idOfMessage } = await withMessages('a', 'b', 'c');
+    const { service, id, messages, created, idOfMessage } = await withMessages('a', 'b', 'c');
     const edit = { task_id: id, content: userText('B') };
     const edited = await service.messages.update(idOfMessage(1), edit);
-    expect([edited.id, edited.created_at]).toEqual([made[1]?.id, made[1]?.created_at]);
+    expect([edited.id, edited.created_at]).toEqual([created[1]?.id, created[1]?.created_at]);
     expect(textsOf(await messages(id))).toEqual(['a', 'B', 'c']);
     const again = await service.messages.updateMany({
       ...{
@@ -97,7 +97,7 @@ describe('an edit', () => {
       },
     });
     expect(textsOf(again)).toEqual(['BB', 'C']);
-    expect((await messages(id)).map((one) => one.id)).toEqual(made.map((one) => one.id));
+    expect((await messages(id)).map((one) => one.id)).toEqual(created.map((one) => one.id));
     expect(await service.messages.get(idOfMessage(1))).toMatchObject({ content: userText('BB') });
   });
 
@@ -105,16 +105,16 @@ describe('an edit', () => {
     const { service, id, messages } = await withMessages();
     const streaming_status = 'IN_PROGRESS' as const;
     const open = { task_id: id, content: agentText(''), streaming_status };
-    const { id: made } = await service.messages.create(open);
+    const { id: created } = await service.messages.create(open);
     const edit = (text: string, status?: 'DONE' | 'IN_PROGRESS') =>
-      service.messages.update(made ?? '', {
+      service.messages.update(created ?? '', {
         ...{ task_id: id, content: agentText(text), streaming_status: status },
       });
     for (const text of ['One', 'One two', 'No: three', 'No: three four'])
       expect(await edit(text, 'IN_PROGRESS')).toMatchObject({
-        ...{ id: made, content: agentText(text), streaming_status },
+        ...{ id: created, content: agentText(text), streaming_status },
       });
-    expect(await edit('In all, four')).toMatchObject({ id: made, streaming_status: 'DONE' });
+    expect(await edit('In all, four')).toMatchObject({ id: created, streaming_status: 'DONE' });
     expect(textsOf(await messages(id))).toEqual(['In all, four']);
   });
 
@@ -146,17 +146,17 @@ test('reasoning with several entries is one message', async () => {
   const { service, id, messages } = await withMessages();
   const block = { type: 'reasoning', author: 'agent', style: 'static' } as const;
   const content = { ...block, summary: ['a', 'b'], content: ['c'] };
-  const made = await service.messages.create({ task_id: id, content });
-  expect(await messages(id)).toEqual([made]);
-  expect(made.content).toEqual(content);
+  const created = await service.messages.create({ task_id: id, content });
+  expect(await messages(id)).toEqual([created]);
+  expect(created.content).toEqual(content);
 });
 
 test('several are created at once, in order', async () => {
   const { service, id, messages } = await withMessages();
   const contents = ['a', 'b', 'c'].map((text) => userText(text));
-  const made = await service.messages.createMany({ task_id: id, contents });
-  expect(textsOf(made)).toEqual(['a', 'b', 'c']);
-  expect(await messages(id)).toEqual(made);
+  const created = await service.messages.createMany({ task_id: id, contents });
+  expect(textsOf(created)).toEqual(['a', 'b', 'c']);
+  expect(await messages(id)).toEqual(created);
 });
 
 test('content with an invalid id is refused, and the task continues', async () => {

@@ -26,18 +26,18 @@ describe('two servers with the same rows', () => {
   test('publish a change of the other server to their listeners, once', async () => {
     const [one, other] = await sharing();
     const { id } = await one.newTask('agent');
-    const told: unknown[] = [];
-    const heard = Promise.withResolvers<void>();
+    const published: unknown[] = [];
+    const received = Promise.withResolvers<void>();
     const stop = other.service.changes.listen(id, ({ status, task_metadata }) => {
-      told.push(task_metadata ?? status);
-      if (status === 'CANCELED') heard.resolve();
+      published.push(task_metadata ?? status);
+      if (status === 'CANCELED') received.resolve();
     });
     await one.service.tasks.update(id, { task_metadata: { a: 1 } });
     await one.service.tasks.change(id, 'cancel');
-    await heard.promise;
+    await received.promise;
     stop();
-    expect(told.at(-1)).toEqual({ a: 1 });
-    expect(told.length).toBeLessThanOrEqual(3);
+    expect(published.at(-1)).toEqual({ a: 1 });
+    expect(published.length).toBeLessThanOrEqual(3);
   });
 });
 
@@ -46,19 +46,19 @@ describe('rows are polled', () => {
    * Creates a poller. Counts how often the rows were listed, and collects the published names of
    * the task.
    */
-  async function watching(stamp?: () => string) {
-    const { rows: kept, newTask } = await createTaskHarness([agent]);
+  async function testPoller(stamp?: () => string) {
+    const { rows: stored, newTask } = await createTaskHarness([agent]);
     const { id } = await newTask('agent');
-    const asked = { lists: 0, names: [] as unknown[] };
+    const polls = { lists: 0, names: [] as unknown[] };
     const rows: Rows = {
-      get: (...which) => kept.get(...which),
+      get: (...which) => stored.get(...which),
       list: (...which) => {
-        asked.lists++;
-        return kept.list(...which);
+        polls.lists++;
+        return stored.list(...which);
       },
-      put: (...what) => kept.put(...what),
-      delete: (...which) => kept.delete(...which),
-      close: () => kept.close(),
+      put: (...what) => stored.put(...what),
+      delete: (...which) => stored.delete(...which),
+      close: () => stored.close(),
       ...(stamp && { stamp: async () => stamp() }),
     };
     const changes = new TaskChanges();
@@ -70,45 +70,45 @@ describe('rows are polled', () => {
       everyMs: 1,
       onDiagnostic,
     });
-    const listen = () => changes.listen(id, ({ name }) => void asked.names.push(name));
+    const listen = () => changes.listen(id, ({ name }) => void polls.names.push(name));
     const rename = async (name: string) => {
-      const row = await kept.get('tasks', id);
+      const row = await stored.get('tasks', id);
       if (row === undefined) return expect.fail('it is gone');
-      await kept.put('tasks', { id, keys: row.keys, data: { ...row.data, name } });
+      await stored.put('tasks', { id, keys: row.keys, data: { ...row.data, name } });
     };
-    return { watch, asked, listen, rename };
+    return { watch, polls, listen, rename };
   }
 
   test('never without listeners', async () => {
-    const { watch, asked } = await watching();
+    const { watch, polls } = await testPoller();
     await watch.poll();
-    expect(asked.lists).toBe(0);
+    expect(polls.lists).toBe(0);
   });
 
   test('at each interval, if the store has no stamp', async () => {
-    const { watch, asked, listen } = await watching();
+    const { watch, polls, listen } = await testPoller();
     listen();
     for (let poll = 0; poll < 3; poll++) await watch.poll();
-    expect(asked.lists).toBe(3);
+    expect(polls.lists).toBe(3);
   });
 
   test('once while the stamp is unchanged, and again after a change', async () => {
     let stamp = 0;
-    const { watch, asked, listen, rename } = await watching(() => String(stamp));
+    const { watch, polls, listen, rename } = await testPoller(() => String(stamp));
     listen();
     for (let poll = 0; poll < 3; poll++) await watch.poll();
-    expect(asked.lists).toBe(1);
+    expect(polls.lists).toBe(1);
     await rename('changed');
     stamp++;
     for (let poll = 0; poll < 3; poll++) await watch.poll();
-    expect(asked).toEqual({ lists: 2, names: [null, 'changed'] });
+    expect(polls).toEqual({ lists: 2, names: [null, 'changed'] });
   });
 
   test('again, if they changed during the poll', async () => {
     let stamp = 0;
-    const { watch, asked, listen } = await watching(() => String(stamp++));
+    const { watch, polls, listen } = await testPoller(() => String(stamp++));
     listen();
     for (let poll = 0; poll < 3; poll++) await watch.poll();
-    expect(asked.lists).toBe(3);
+    expect(polls.lists).toBe(3);
   });
 });

@@ -114,17 +114,17 @@ test('the first delta is sent at once, later ones together after 20 ms', async (
   await using server = await startStreamServer({ log, clock });
   const reader = new SseReader({ port: server.port, path: '/watched?view=events' });
   await reader.waitUntil(({ messages }) => messages.length === 2);
-  const told = () => reader.messages.slice(2).map(({ data }) => decodeEvent(data));
+  const sent = () => reader.messages.slice(2).map(({ data }) => decodeEvent(data));
 
   await append('first');
   await reader.waitUntil(has('first'));
   for (const word of [' second', ' third']) await append(word);
   await settled();
   await clock.advance(19);
-  expect(told()).toHaveLength(1);
+  expect(sent()).toHaveLength(1);
   await clock.advance(1);
   await reader.waitUntil(has('third'));
-  expect(told()).toMatchObject([
+  expect(sent()).toMatchObject([
     { type: 'assistant_text_delta', at: 0, text: 'first' },
     { type: 'assistant_text_delta', at: 5, text: ' second third' },
   ]);

@@ -151,12 +151,12 @@ describe.each([
 
   test('cut while it is written, it equals the uncut stream', async () => {
     const cuts = fc.array(fc.integer({ min: 0, max: 3_000 }), { maxLength: 12 });
-    const kept = fc.constantFrom(0, 500, 2 ** 18);
+    const stored = fc.constantFrom(0, 500, 2 ** 18);
     const uncut = screens[view]();
     await using served = await serveRecorded();
     await readThroughCuts({ proxy: served.proxy, path, cuts: [], isEnd, onMessage: uncut.add });
     await fc.assert(
-      fc.asyncProperty(cuts, kept, async (afterBytes, ringBytes) => {
+      fc.asyncProperty(cuts, stored, async (afterBytes, ringBytes) => {
         const screen = screens[view]();
         await readWhileWritten({ path, cuts: afterBytes, ringBytes, screen });
         expect(await screen.shown()).toEqual(await uncut.shown());
@@ -200,8 +200,8 @@ async function readWhileWritten({ path, cuts, ringBytes, screen }: WhileWritten)
   // Not every record has a frame in every view. If no frame arrives, the writer continues too.
   const between = async () => {
     const { through = 0 } = (await log.info(session)) ?? {};
-    const isTold = isSparse(path) ? reached > 0 : reached >= through;
-    if (!isTold) {
+    const isSent = isSparse(path) ? reached > 0 : reached >= through;
+    if (!isSent) {
       await new Promise<void>((resolve) => {
         wake = () => reached >= through && resolve();
         if (isSparse(path)) setImmediate(resolve);

@@ -25,10 +25,10 @@ async function stalledReader(port: number): Promise<SseReader> {
 }
 
 /** Writes more than the operating system buffers for connections that do not read. */
-async function sayUntil(say: (chunk: string) => Promise<unknown>, isEnough: () => boolean) {
+async function writeUntil(write: (chunk: string) => Promise<unknown>, isEnough: () => boolean) {
   let deltas = 0;
   while (!isEnough()) {
-    await say(chunk);
+    await write(chunk);
     deltas++;
     await settled();
   }
@@ -59,7 +59,7 @@ test('law 11: memory for stalled readers is bounded by their number, not by the 
     most = Math.max(most, server.feeds.stats.bufferedBytes);
     return server.feeds.stats.bufferedBytes;
   };
-  await sayUntil(append, () => buffered() >= count * defaultStreamLimits.pieceBytes);
+  await writeUntil(append, () => buffered() >= count * defaultStreamLimits.pieceBytes);
   for (let more = 0; more < 200; more++) {
     await append(chunk);
     buffered();
@@ -80,7 +80,7 @@ test('a reader that stalls and continues gets everything, in fewer frames', asyn
     limits: { mergeMs: 0, maxLagRecords: 1e9, maxLagBytes: 1e9 },
   });
   const reader = await stalledReader(server.port);
-  const before = await sayUntil(append, () => server.feeds.stats.bufferedBytes >= 2 ** 16);
+  const before = await writeUntil(append, () => server.feeds.stats.bufferedBytes >= 2 ** 16);
   // Far more than the ring can hold.
   for (let more = 0; more < 2_000; more++) await append('word ');
   for (let more = 0; more < 40; more++) await append(chunk);
@@ -100,7 +100,7 @@ test('a reader that is too far behind is disconnected, and resumes without loss'
     limits: { mergeMs: 0, maxLagRecords: 100, retryMs: 77 },
   });
   const reader = await stalledReader(server.port);
-  await sayUntil(append, () => server.ends.length > 0);
+  await writeUntil(append, () => server.ends.length > 0);
   expect(server.ends).toEqual(['cut_off']);
   expect(server.feeds.stats).toMatchObject({ viewers: 0, bufferedBytes: 0 });
   reader.resume();
@@ -126,7 +126,7 @@ test('a reader that reads nothing for a minute is disconnected', async () => {
     limits: { mergeMs: 0, maxLagRecords: 1e9, maxLagBytes: 1e9 },
   });
   const reader = await stalledReader(server.port);
-  await sayUntil(append, () => server.feeds.stats.bufferedBytes >= 2 ** 16);
+  await writeUntil(append, () => server.feeds.stats.bufferedBytes >= 2 ** 16);
   const other = new SseReader({ port: server.port, path });
   await other.waitUntil(({ text }) => text.length > 2 ** 20);
   await clock.advance(59_999);

@@ -37,7 +37,7 @@ test.each(['-1', 'x', '1.', '1.x', '1.2.3', '99999999999999999', '1e3', '0x1'])(
     for (const reader of [it.get(`/asked?from=${cursor}`), it.get('/asked', cursor)]) {
       await reader.waitForEnd();
       expect(reader.status).toBe(400);
-      expect(reader.text).toContain('Send the id of the last event');
+      expect(reader.text).toContain('Send the id of the last received event');
     }
     expect(it.server.feeds.stats.viewers).toBe(0);
   },

@@ -46,13 +46,13 @@ async function killedAfter(
   const id = received[0]?.task ?? '';
   const before = await snapshot(log, sessionId(id));
   const served = typeof agent === 'function' ? agent(log) : agent;
-  const stage = await createTaskHarness([served], { log, rows });
+  const harness = await createTaskHarness([served], { log, rows });
   onTestFinished(async () => {
-    await stage.service.close();
+    await harness.service.close();
     await log.close();
     await rows.close();
   });
-  return { ...stage, id, received, before };
+  return { ...harness, id, received, before };
 }
 
 async function* untilThrown<T>(source: AsyncIterable<T>): AsyncGenerator<T> {
@@ -68,15 +68,15 @@ test.each([1, 5, 40])(
   async (deltas) => {
     const onMessage = async () => agentText('Back');
     const agent = { type: 'sync', name: 'dying', onMessage } as const;
-    const stage = await killedAfter(deltas, 'sync', agent);
-    const { id, messages, task, send, log, before, service, idOf } = stage;
+    const harness = await killedAfter(deltas, 'sync', agent);
+    const { id, messages, task, send, log, before, service, idOf } = harness;
     const [go, first, cut] = await messages(id);
     expect(textsOf([go, first].flatMap((one) => one ?? []))).toEqual(['Go', 'First']);
-    const said = before.open[0]?.text ?? '';
-    expect(cut).toMatchObject({ streaming_status: 'DONE', content: { content: said } });
-    expect(said).toMatch(/^(word\d+ )+$/);
+    const text = before.open[0]?.text ?? '';
+    expect(cut).toMatchObject({ streaming_status: 'DONE', content: { content: text } });
+    expect(text).toMatch(/^(word\d+ )+$/);
     // An update has one word or more, and no streamed update is missing.
-    expect(said.trim().split(' ').length).toBeGreaterThanOrEqual(deltas);
+    expect(text.trim().split(' ').length).toBeGreaterThanOrEqual(deltas);
     const item = toArray((await snapshot(log, sessionId(id))).items).at(-1);
     expect(item?.stop).toEqual({ reason: 'aborted', cause: 'interrupted' });
     expect(await task(id)).toMatchObject({ status: 'FAILED' });
@@ -93,19 +93,19 @@ test.each([1, 5, 40])(
 );
 
 test('an event whose handler was killed is delivered again, and its earlier messages are kept', async () => {
-  const heard: TaskEvent[] = [];
+  const handled: TaskEvent[] = [];
   const agent: ServedAgent = {
     ...{ type: 'async', name: 'dying' },
     async onEvent(event, { messages }) {
-      heard.push(event);
+      handled.push(event);
       await messages.create(agentText('Done now'));
     },
   };
   const { id, messages, log, task, service, idOf } = await killedAfter(5, 'async', agent);
   await eventually(async () => (await log.info(sessionId(id)))?.hasWork === false);
-  expect(heard).toHaveLength(1);
+  expect(handled).toHaveLength(1);
   const [event] = await service.events.list({ taskId: id, agentId: await idOf('dying') });
-  expect(heard[0]).toEqual(event);
+  expect(handled[0]).toEqual(event);
   const texts = textsOf(await messages(id));
   expect(texts.at(-1)).toBe('Done now');
   expect(texts[0]).toMatch(/^(word\d+ )*$/);
@@ -121,9 +121,9 @@ test.each([1, 20])(
     });
     const { id, messages, log, send, task, before } = await killedAfter(deltas, 'loop', agent);
     await eventually(async () => (await log.info(sessionId(id)))?.hasWork === false);
-    const said = before.open[0]?.text ?? '';
-    expect(textsOf(await messages(id))).toEqual(['Go', said]);
-    expect(said.trim().split(' ').length).toBeGreaterThanOrEqual(deltas);
+    const text = before.open[0]?.text ?? '';
+    expect(textsOf(await messages(id))).toEqual(['Go', text]);
+    expect(text.trim().split(' ').length).toBeGreaterThanOrEqual(deltas);
     expect(textsOf(await (await send('dying', id, 'Again?')).messages())).toEqual(['Back']);
     expect(await task(id)).toMatchObject({ status: 'RUNNING' });
   },

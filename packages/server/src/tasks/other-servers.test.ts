@@ -91,11 +91,11 @@ describe('with two servers', () => {
 
   test('a message after one server stopped a run of the other is answered, even if that run ends late', async () => {
     const { serve } = sharing();
-    const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
+    const [started, held] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
     const hold = defineTool({
       ...{ name: 'hold', description: 'Holds', input: z.object({}) },
       execute: () => {
-        begun.resolve();
+        started.resolve();
         return held.promise;
       },
     });
@@ -108,7 +108,7 @@ describe('with two servers', () => {
     const [one, other] = [await serve(looping), await serve(looping)];
     const { id } = await one.newTask('looper');
     await one.send('looper', id, 'Go');
-    await begun.promise;
+    await started.promise;
     await other.service.tasks.change(id, 'interrupt');
     await other.send('looper', id, 'And now?');
     held.resolve('Let go');
@@ -125,29 +125,29 @@ describe('with two servers', () => {
   });
 
   test('each event is handled once, by one of them', async () => {
-    const heard: string[] = [];
+    const handled: string[] = [];
     const first = Promise.withResolvers<void>();
     const agent: ServedAgent = {
       ...{ type: 'async', name: 'listener' },
       async onEvent({ content }) {
-        heard.push(content?.type === 'text' ? content.content : '');
-        if (heard.length === 1) await first.promise;
+        handled.push(content?.type === 'text' ? content.content : '');
+        if (handled.length === 1) await first.promise;
       },
     };
     const path = join(temporaryFolder(), 'log.db');
-    const [log, its] = [sqliteLog({ path }), sqliteLog({ path })];
-    onTestFinished(() => Promise.all([log.close(), its.close()]).then(() => {}));
+    const [log, otherLog] = [sqliteLog({ path }), sqliteLog({ path })];
+    onTestFinished(() => Promise.all([log.close(), otherLog.close()]).then(() => {}));
     const options = { rows: memoryRows(), leaseWaitMs: 60_000, idleMs: 1, watchMs: 1e9 };
     const one = await createTaskHarness([agent], { ...options, log });
-    const other = await createTaskHarness([agent], { ...options, log: its });
+    const other = await createTaskHarness([agent], { ...options, log: otherLog });
     const { id } = await one.newTask('listener');
     const agentId = await one.idOf('listener');
     const send = ({ service }: TaskHarness, text: string) =>
       service.tasks.sendEvent(agentId, { task_id: id, content: userText(text) });
     await send(one, 'first');
-    await eventually(async () => heard.length === 1);
+    await eventually(async () => handled.length === 1);
     // It finds the first event in the queue and waits for the process that handles it.
-    const open = vi.spyOn(its, 'open');
+    const open = vi.spyOn(otherLog, 'open');
     const has = (type: string) => open.mock.settledResults.some((result) => result.type === type);
     await send(other, 'second');
     await eventually(async () => has('rejected'));
@@ -155,7 +155,7 @@ describe('with two servers', () => {
     await eventually(async () => has('fulfilled'));
     await eventually(async () => (await log.info(sessionId(id)))?.lease === undefined);
     expect(await isIdle(log, id)).toBe(true);
-    expect(heard).toEqual(['first', 'second']);
+    expect(handled).toEqual(['first', 'second']);
   });
 
   test('one server refuses a message while the other answers, and leaves the task unchanged', async () => {
@@ -203,45 +203,45 @@ describe('an agent loop', () => {
     ] as const;
 
   test('answers a message that follows a REST message at once', async () => {
-    const stage = await createTaskHarness(saying(['Hello']), { watchMs: 1e9 });
-    const { id } = await stage.newTask('looper');
-    await stage.service.messages.create({ task_id: id, content: agentText('Written by hand') });
-    const answer = await stage.send('looper', id, 'Hi');
+    const harness = await createTaskHarness(saying(['Hello']), { watchMs: 1e9 });
+    const { id } = await harness.newTask('looper');
+    await harness.service.messages.create({ task_id: id, content: agentText('Written by hand') });
+    const answer = await harness.send('looper', id, 'Hi');
     expect(textsOf(await answer.messages())).toEqual(['Hello']);
   });
 
   test('is not started by an abort of an idle task', async () => {
-    const stage = await createTaskHarness(saying(['Hello']), { watchMs: 1e9 });
-    const { id } = await stage.newTask('looper');
-    await (await stage.send('looper', id, 'Hi')).messages();
-    await stage.service.tasks.change(id, 'complete');
-    await stage.service.tasks.submit(id, { type: 'abort' });
-    await eventually(() => isIdle(stage.log, id));
-    expect((await stage.task(id)).status).toBe('COMPLETED');
-    expect(textsOf(await stage.messages(id))).toEqual(['Hi', 'Hello']);
+    const harness = await createTaskHarness(saying(['Hello']), { watchMs: 1e9 });
+    const { id } = await harness.newTask('looper');
+    await (await harness.send('looper', id, 'Hi')).messages();
+    await harness.service.tasks.change(id, 'complete');
+    await harness.service.tasks.submit(id, { type: 'abort' });
+    await eventually(() => isIdle(harness.log, id));
+    expect((await harness.task(id)).status).toBe('COMPLETED');
+    expect(textsOf(await harness.messages(id))).toEqual(['Hi', 'Hello']);
   });
 
   test('lists its events as they were sent', async () => {
-    const stage = await createTaskHarness(saying(['Hello']));
-    const { id } = await stage.newTask('looper');
-    const agentId = await stage.idOf('looper');
-    const { service } = stage;
+    const harness = await createTaskHarness(saying(['Hello']));
+    const { id } = await harness.newTask('looper');
+    const agentId = await harness.idOf('looper');
+    const { service } = harness;
     const send = () =>
       service.tasks.sendEvent(agentId, { task_id: id, content: userText('Hi') }, { key: 'a key' });
     const event = await send();
     expect(await send()).toEqual(event);
     expect(await service.events.get(event.id)).toEqual(event);
     expect(await service.events.list({ taskId: id, agentId })).toEqual([event]);
-    await eventually(() => isIdle(stage.log, id));
-    expect(textsOf(await stage.messages(id))).toEqual(['Hi', 'Hello']);
+    await eventually(() => isIdle(harness.log, id));
+    expect(textsOf(await harness.messages(id))).toEqual(['Hi', 'Hello']);
   });
 });
 
 test('a session without work is left alone by every scan', async () => {
   const { serve, log } = sharing({ watchMs: 1 });
-  const stage = await serve([quick]);
-  const { id } = await stage.newTask('agent');
-  const other = await stage.newTask('agent');
+  const harness = await serve([quick]);
+  const { id } = await harness.newTask('agent');
+  const other = await harness.newTask('agent');
   await log.submit(sessionId(id), { type: 'nobody knows what' }, 'a key');
   const { through } = (await log.info(sessionId(id))) ?? {};
   // When a later session was recovered, this one was scanned too.
@@ -261,9 +261,9 @@ test('a finished handler cannot write', async () => {
       return agentText('That is all');
     },
   };
-  const stage = await createTaskHarness([agent]);
-  const { id } = await stage.newTask('agent');
-  await collect((await stage.send('agent', id, 'Hi')).updates());
+  const harness = await createTaskHarness([agent]);
+  const { id } = await harness.newTask('agent');
+  await collect((await harness.send('agent', id, 'Hi')).updates());
   await expect(late?.()).rejects.toMatchObject({ code: 'bad_state' });
-  expect(textsOf(await stage.messages(id))).toEqual(['Hi', 'That is all']);
+  expect(textsOf(await harness.messages(id))).toEqual(['Hi', 'That is all']);
 });

@@ -20,8 +20,8 @@ describe('creating a task', () => {
   test('concurrently with one name creates one task', async () => {
     const { service, idOf } = await createTaskHarness([quiet]);
     const agent = await idOf('listener');
-    const made = Array.from({ length: 8 }, () => service.tasks.create(agent, { name: 'one' }));
-    expect(new Set((await Promise.all(made)).map(({ id }) => id)).size).toBe(1);
+    const created = Array.from({ length: 8 }, () => service.tasks.create(agent, { name: 'one' }));
+    expect(new Set((await Promise.all(created)).map(({ id }) => id)).size).toBe(1);
   });
 
   test('notifies the agent once', async () => {
@@ -55,24 +55,24 @@ describe('a task', () => {
   test('is listed by agent, status and metadata, page by page', async () => {
     const { service, idOf } = await createTaskHarness([quiet, speaker], { clock: tickingClock() });
     const agentId = await idOf('listener');
-    const made: Task[] = [];
+    const created: Task[] = [];
     for (let n = 0; n < 7; n++)
-      made.push(await service.tasks.create(agentId, { task_metadata: { odd: n % 2 === 1, n } }));
+      created.push(await service.tasks.create(agentId, { task_metadata: { odd: n % 2 === 1, n } }));
     await service.tasks.create(await idOf('speaker'), {});
-    await service.tasks.change(made[0]?.id ?? '', 'complete');
-    await service.tasks.delete(made[1]?.id ?? '');
+    await service.tasks.change(created[0]?.id ?? '', 'complete');
+    await service.tasks.delete(created[1]?.id ?? '');
     const ids = (tasks: readonly { id: string }[]) => tasks.map(({ id }) => id);
     const listed = await service.tasks.list({ ...page, agentId });
-    expect(ids(listed.data)).toEqual(ids(made).toSpliced(1, 1));
+    expect(ids(listed.data)).toEqual(ids(created).toSpliced(1, 1));
     expect(listed.data[0]?.agents).toMatchObject([{ id: agentId }]);
     const done = await service.tasks.list({ ...page, agentId, status: 'COMPLETED' });
-    expect(ids(done.data)).toEqual([made[0]?.id]);
+    expect(ids(done.data)).toEqual([created[0]?.id]);
     const few = { ...page, agentId, limit: 1, metadata: { odd: true } };
     const first = await service.tasks.list(few);
     const second = await service.tasks.list({ ...few, cursor: first.next ?? '' });
     const third = await service.tasks.list({ ...few, pageNumber: 2 });
     expect([first, second, third].flatMap(({ data }) => ids(data))).toEqual(
-      [3, 5, 5].map((n) => made[n]?.id),
+      [3, 5, 5].map((n) => created[n]?.id),
     );
     expect(second.next).toBeNull();
   });
@@ -80,9 +80,9 @@ describe('a task', () => {
   test('notifies its listeners of each change until they unsubscribe', async () => {
     const { service, newTask } = await createTaskHarness([quiet]);
     const { id } = await newTask('listener');
-    const heard: (string | null)[] = [];
+    const notified: (string | null)[] = [];
     const stop = service.changes.listen(id, ({ status }) => {
-      heard.push(status);
+      notified.push(status);
       throw new Error('A listener changes nothing');
     });
     await service.tasks.change(id, 'interrupt');
@@ -90,7 +90,7 @@ describe('a task', () => {
     await service.tasks.update(id, { task_metadata: { a: 1 } });
     stop();
     await service.tasks.change(id, 'fail', 'For reasons');
-    expect(heard).toEqual(['INTERRUPTED', 'INTERRUPTED']);
+    expect(notified).toEqual(['INTERRUPTED', 'INTERRUPTED']);
     expect((await service.tasks.get({ id })).status_reason).toBe('For reasons');
   });
 
@@ -129,19 +129,19 @@ describe('a state', () => {
     const { service, newTask, idOf } = await createTaskHarness([quiet]);
     const { id: task_id } = await newTask('listener');
     const agent_id = await idOf('listener');
-    const made = await service.states.create({ task_id, agent_id, state: { n: 1 } });
+    const created = await service.states.create({ task_id, agent_id, state: { n: 1 } });
     await expect(service.states.create({ task_id, agent_id, state: {} })).rejects.toMatchObject({
       code: 'conflict',
     });
-    const changed = await service.states.update(made.id, {
+    const changed = await service.states.update(created.id, {
       state: { n: 2 },
-      version: made.version,
+      version: created.version,
     });
     await expect(
-      service.states.update(made.id, { state: { n: 3 }, version: made.version }),
+      service.states.update(created.id, { state: { n: 3 }, version: created.version }),
     ).rejects.toMatchObject({ code: 'conflict' });
-    expect(await service.states.delete(made.id)).toEqual(changed);
-    await expect(service.states.get(made.id)).rejects.toMatchObject({ code: 'not_found' });
+    expect(await service.states.delete(created.id)).toEqual(changed);
+    await expect(service.states.get(created.id)).rejects.toMatchObject({ code: 'not_found' });
   });
 
   test('of another agent’s task is refused', async () => {

@@ -3,7 +3,8 @@ import type { AgentDirectory, ResolvedAgent } from '../agents/agent-directory.ts
 import type { AgentStore } from '../agents/agent-store.ts';
 import type { AsyncRunner } from '../agents/handlers/async-runner.ts';
 import type { SyncRunner } from '../agents/handlers/sync-runner.ts';
-import { type LoopRunner, loopJournalOptions } from '../agents/loops/loop-runner.ts';
+import { loopJournalOptions } from '../agents/loops/loop-commands.ts';
+import type { LoopRunner } from '../agents/loops/loop-runner.ts';
 import type { RunnerOptions } from '../agents/runner-options.ts';
 import type { Command, SendEvent, SendMessage } from '../contract/request-bodies.ts';
 import { ServerError } from '../contract/server-error.ts';

@@ -11,20 +11,20 @@ const text = (content: string): Content => ({
   ...{ type: 'text', author: 'agent', style: 'static', format: 'plain' },
   ...{ content, attachments: null },
 });
-const said = (piece: string, index = 0) => ({
+const textDelta = (piece: string, index = 0) => ({
   type: 'delta',
   index,
   delta: { type: 'text', text_delta: piece },
 });
-const called = (id: string, name: string, piece: string, index = 0) => ({
+const callDelta = (id: string, name: string, piece: string, index = 0) => ({
   type: 'delta',
   index,
   delta: { type: 'tool_request', tool_call_id: id, name, arguments_delta: piece },
 });
 
 /** Returns the stored messages, after a check that the streamed ones are equal. */
-function kept(...given: Parameters<typeof recordUpdates>) {
-  const { records, state } = recordUpdates(...given);
+function storedMessages(...args: Parameters<typeof recordUpdates>) {
+  const { records, state } = recordUpdates(...args);
   const messages = messagesOf(state);
   const { messages: shown, refetched } = shownByAgentex(updatesOfLog(task, records).updates);
   expect(byId(shown)).toEqual(byId(messages));
@@ -32,30 +32,30 @@ function kept(...given: Parameters<typeof recordUpdates>) {
   return messages;
 }
 
-const contents = (...given: Parameters<typeof recordUpdates>) =>
-  kept(...given).map(({ content }) => content);
+const contents = (...args: Parameters<typeof recordUpdates>) =>
+  storedMessages(...args).map(({ content }) => content);
 
 test('text deltas, then a Full with citations, then late deltas and Done: the Full is stored and sent', () => {
   const full = { ...text('The answer.\n\n## Sources\n[1]'), format: 'markdown' as const };
   const updates = [
     { type: 'start', index: 0, content: text('') },
-    said('The '),
-    said('answer.'),
+    textDelta('The '),
+    textDelta('answer.'),
     { type: 'full', index: 0, content: full },
-    said(' And more'),
+    textDelta(' And more'),
     { type: 'done', index: 0 },
   ];
   expect(contents(updates)).toEqual([full]);
   expect(recordUpdates(updates).warnings).toMatchObject({ late: 2 });
-  expect(kept(updates)).toMatchObject([{ streaming_status: 'DONE' }]);
+  expect(storedMessages(updates)).toMatchObject([{ streaming_status: 'DONE' }]);
 });
 
 test('two call ids at one index are two calls, two messages and two indexes', () => {
   const updates = [
-    called('a', 'read', '{"path":'),
-    called('b', 'list', '{"all":'),
-    called('a', 'read', '"x"}'),
-    called('b', 'list', 'true}'),
+    callDelta('a', 'read', '{"path":'),
+    callDelta('b', 'list', '{"all":'),
+    callDelta('a', 'read', '"x"}'),
+    callDelta('b', 'list', 'true}'),
     { type: 'done', index: 0 },
   ];
   expect(contents(updates)).toMatchObject([
@@ -71,7 +71,7 @@ test('two call ids at one index are two calls, two messages and two indexes', ()
 test('a call without arguments has empty arguments and fails nothing', () => {
   const call = { type: 'tool_request', author: 'agent', tool_call_id: 'c', name: 'now' };
   const ways = [
-    [called('c', 'now', ''), { type: 'done', index: 0 }],
+    [callDelta('c', 'now', ''), { type: 'done', index: 0 }],
     [
       { type: 'start', index: 0, content: { ...call, arguments: {} } },
       { type: 'done', index: 0 },
@@ -104,14 +104,19 @@ test('summary and content of one reasoning block at one index are one message wi
 
 test('all deltas of a crashed agent are stored, not only the first', () => {
   const stop = { reason: 'error' } as const;
-  const updates = [said('One, '), said('two, '), said('three'), called('c', 'cut', '{"a', 1)];
+  const updates = [
+    textDelta('One, '),
+    textDelta('two, '),
+    textDelta('three'),
+    callDelta('c', 'cut', '{"a', 1),
+  ];
   expect(contents(updates, { stop })).toMatchObject([{ content: 'One, two, three' }]);
   const [item] = transcript(recordUpdates(updates, { stop }).state);
   expect(item).toMatchObject({ stop, parts: [{ text: 'One, two, three', partial: true }] });
 });
 
 test('deltas without a Done are stored and sent as done', () => {
-  expect(kept([said('Hel'), said('lo')])).toMatchObject([
+  expect(storedMessages([textDelta('Hel'), textDelta('lo')])).toMatchObject([
     { content: { content: 'Hello' }, streaming_status: 'DONE' },
   ]);
 });
@@ -121,7 +126,7 @@ test('after a Full the message is the Full, even of another type', () => {
     ...{ type: 'tool_response', author: 'agent', style: 'static', tool_call_id: 'c' },
     ...{ name: 'read', content: ['x', { y: null }], is_error: null },
   } as const;
-  expect(contents([said('wip'), { type: 'full', index: 0, content }])).toEqual([content]);
+  expect(contents([textDelta('wip'), { type: 'full', index: 0, content }])).toEqual([content]);
 });
 
 test('format, style and attachments of a start remain after deltas and a Done', () => {
@@ -129,7 +134,7 @@ test('format, style and attachments of a start remain after deltas and a Done', 
   const start = { ...text(''), format: 'markdown', style: 'active', attachments };
   const updates = [
     { type: 'start', index: 0, content: start },
-    said('# Hi'),
+    textDelta('# Hi'),
     { type: 'done', index: 0 },
   ];
   expect(contents(updates)).toEqual([{ ...start, content: '# Hi' }]);
@@ -155,7 +160,7 @@ test('updates without an index are stored', () => {
 
 test('a Full carries the new row, and a Done follows after its row is on the log', () => {
   const { records } = recordUpdates([
-    said('Hello'),
+    textDelta('Hello'),
     { type: 'full', index: 0, content: text('Bye') },
   ]);
   const { updates, state } = updatesOfLog(task, records);
@@ -167,7 +172,7 @@ test('a Full carries the new row, and a Done follows after its row is on the log
 });
 
 test('the size of a delta does not grow with its message', () => {
-  const pieces = Array.from({ length: 200 }, () => said('x'.repeat(50)));
+  const pieces = Array.from({ length: 200 }, () => textDelta('x'.repeat(50)));
   const { updates } = updatesOfLog(task, recordUpdates(pieces).records);
   const lengths = updates
     .filter(({ type }) => type === 'delta')

@@ -197,7 +197,7 @@ export class IndexWriter {
     const parsed = parseJson(text === '' ? '{}' : text);
     if (parsed.ok) return writer.replace({ kind: 'structured', value: parsed.value, metadata });
     this.#options.warn('unparsed');
-    this.#setMetadata(open, { ...metadata, note: `not JSON: ${parsed.failure.message}` });
+    this.#setMetadata(open, { ...metadata, note: `no JSON: ${parsed.failure.message}` });
     writer.commit({ partial: true });
   }
 

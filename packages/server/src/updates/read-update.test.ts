@@ -32,11 +32,11 @@ function outcomeOf(read: () => unknown): unknown {
 test('the fast path reads a text delta exactly like the general path', () => {
   let glances = 0;
   fc.assert(
-    fc.property(update, (given) => {
-      if (readTextDelta(given) !== undefined) glances++;
+    fc.property(update, (update) => {
+      if (readTextDelta(update) !== undefined) glances++;
       // An additional field, even with the value undefined, takes the general path.
-      const closely = { ...given, parent_task_message: undefined };
-      expect(outcomeOf(() => readUpdate(given))).toEqual(outcomeOf(() => readUpdate(closely)));
+      const general = { ...update, parent_task_message: undefined };
+      expect(outcomeOf(() => readUpdate(update))).toEqual(outcomeOf(() => readUpdate(general)));
     }),
   );
   expect(glances).toBeGreaterThan(0);

@@ -16,10 +16,10 @@ import { messageOf, messagesOf } from './task-messages.ts';
 const outside = { turn: 0, attempt: 0 };
 
 /** Builds the records of a task whose messages are written at once. */
-class Stage extends RecordBuilder {
+class MessageBuilder extends RecordBuilder {
   readonly ids = countingIds();
 
-  say(kind: ItemKind, parts: readonly Part[], metadata?: JsonObject): this {
+  addMessage(kind: ItemKind, parts: readonly Part[], metadata?: JsonObject): this {
     const itemId = this.ids.item();
     const writer = new DeltaWriter({ itemId, ...outside, ids: this.ids });
     for (const part of parts) writer.whole(part);
@@ -41,14 +41,14 @@ class Stage extends RecordBuilder {
   }
 }
 
-const text = (said: string): Part => ({ kind: 'text', text: said });
+const text = (content: string): Part => ({ kind: 'text', text: content });
 
 test('items for the model only are not messages', () => {
-  const { state } = new Stage()
-    .say('system', [text('Be brief.')])
-    .say('user', [text('Hi'), text('there')])
-    .say('context', [text('A summary')])
-    .say('assistant', [text('Hello')]);
+  const { state } = new MessageBuilder()
+    .addMessage('system', [text('Be brief.')])
+    .addMessage('user', [text('Hi'), text('there')])
+    .addMessage('context', [text('A summary')])
+    .addMessage('assistant', [text('Hello')]);
   expect(messagesOf(state)).toMatchObject([
     { content: { author: 'user', content: 'Hi' } },
     { content: { author: 'user', content: 'there' } },
@@ -57,7 +57,7 @@ test('items for the model only are not messages', () => {
 });
 
 test('a message has the times of its item, and is found by its id', () => {
-  const { state } = new Stage().say('user', [text('Hi')]);
+  const { state } = new MessageBuilder().addMessage('user', [text('Hi')]);
   const [message] = messagesOf(state);
   expect(message).toMatchObject({
     task_id: 'task',
@@ -73,24 +73,29 @@ test('a message has the times of its item, and is found by its id', () => {
 test.each(['before', 'after'] as const)(
   'an edit that is written %s its original is retracted keeps its id, time and position',
   (order) => {
-    const stage = new Stage().say('user', [text('Hi')]).say('assistant', [text('Hello')]);
-    const [first, second] = messagesOf(stage.state);
+    const builder = new MessageBuilder()
+      .addMessage('user', [text('Hi')])
+      .addMessage('assistant', [text('Hello')]);
+    const [first, second] = messagesOf(builder.state);
     const id = first?.id ?? '';
     const edit = () =>
-      stage.say('user', [text('Bye')], { message: id, createdAt: first?.created_at ?? null });
-    const parts = findMessage(stage.state, id)?.slots.map((slot) => slot.id) ?? [];
-    const leave = () => stage.retract(parts);
+      builder.addMessage('user', [text('Bye')], {
+        message: id,
+        createdAt: first?.created_at ?? null,
+      });
+    const parts = findMessage(builder.state, id)?.slots.map((slot) => slot.id) ?? [];
+    const leave = () => builder.retract(parts);
     for (const act of order === 'before' ? [edit, leave] : [leave, edit]) act();
-    const [edited, ...others] = messagesOf(stage.state);
+    const [edited, ...others] = messagesOf(builder.state);
     expect(edited).toMatchObject({
       id,
       content: { content: 'Bye' },
       created_at: first?.created_at,
     });
     expect(others).toEqual([second]);
-    expect(messageOf(stage.state, id)).toEqual(edited);
-    const { messages } = shownByAgentex(updatesOfLog(task, stage.records).updates);
-    expect(byId(messages)).toEqual(byId(messagesOf(stage.state)));
+    expect(messageOf(builder.state, id)).toEqual(edited);
+    const { messages } = shownByAgentex(updatesOfLog(task, builder.records).updates);
+    expect(byId(messages)).toEqual(byId(messagesOf(builder.state)));
   },
 );
 

@@ -9,12 +9,16 @@ import { UpdateWriter } from './update-writer.ts';
 
 const start = (content: object, index: number | null = 0) => ({ type: 'start', index, content });
 const text = (content: string, more = {}) => ({ type: 'text', author: 'agent', content, ...more });
-const delta = (given: object, index: number | null = 0) => ({ type: 'delta', index, delta: given });
-const said = (text_delta: string, index: number | null = 0) =>
+const delta = (fields: object, index: number | null = 0) => ({
+  type: 'delta',
+  index,
+  delta: fields,
+});
+const textDelta = (text_delta: string, index: number | null = 0) =>
   delta({ type: 'text', text_delta }, index);
 const done = (index: number | null = 0) => ({ type: 'done', index });
-const contents = (...given: Parameters<typeof recordUpdates>) =>
-  messagesOf(recordUpdates(...given).state).map(({ content }) => content);
+const contents = (...updates: Parameters<typeof recordUpdates>) =>
+  messagesOf(recordUpdates(...updates).state).map(({ content }) => content);
 
 const aborted = { reason: 'aborted', cause: 'interrupted' } as const;
 
@@ -53,15 +57,15 @@ describe('any sequence of updates', () => {
       fc.property(updateLists, (updates) => {
         const { state } = recordUpdates(updates, { leave: true });
         const pieces = updates.flatMap((update) => {
-          const { type, index, delta: given } = update as ReturnType<typeof said>;
-          return type === 'delta' && index === 0 && 'text_delta' in given ? given.text_delta : [];
+          const { type, index, delta: fields } = update as ReturnType<typeof textDelta>;
+          return type === 'delta' && index === 0 && 'text_delta' in fields ? fields.text_delta : [];
         });
         const isPlain = updates.every(
-          (update) => (update as ReturnType<typeof said>).type === 'delta',
+          (update) => (update as ReturnType<typeof textDelta>).type === 'delta',
         );
         fc.pre(isPlain && pieces.length > 0);
-        const kept = messagesOf(state).filter(({ content }) => content.type === 'text');
-        expect(kept.length).toBeGreaterThan(0);
+        const stored = messagesOf(state).filter(({ content }) => content.type === 'text');
+        expect(stored.length).toBeGreaterThan(0);
       }),
     );
   });
@@ -69,7 +73,7 @@ describe('any sequence of updates', () => {
 
 describe('a start', () => {
   test('is a preview that later updates replace', () => {
-    expect(contents([start(text('draft')), said('wip'), done()])).toMatchObject([
+    expect(contents([start(text('draft')), textDelta('wip'), done()])).toMatchObject([
       { content: 'wip' },
     ]);
     expect(contents([start(text('draft'))])).toMatchObject([{ content: 'draft' }]);
@@ -77,7 +81,7 @@ describe('a start', () => {
 
   test('that is repeated sets format and preview, and keeps the text', () => {
     const again = start(text('other', { format: 'code' }));
-    const updates = [start(text('draft')), said('kept'), again, said('!')];
+    const updates = [start(text('draft')), textDelta('kept'), again, textDelta('!')];
     expect(contents(updates)).toMatchObject([{ content: 'kept!', format: 'code' }]);
     expect(recordUpdates(updates).warnings.restarted).toBe(1);
     expect(contents([start(text('one')), again])).toMatchObject([
@@ -96,30 +100,35 @@ describe('a start', () => {
       name: 'now',
       arguments: {},
     };
-    expect(contents([start(call), said('Hm.')])).toMatchObject([call, { content: 'Hm.' }]);
+    expect(contents([start(call), textDelta('Hm.')])).toMatchObject([call, { content: 'Hm.' }]);
   });
 
   test('of reasoning gives its entries one message', () => {
     const reasoning = { type: 'reasoning', author: 'agent', summary: [], content: null };
     const entry = delta({ type: 'reasoning_content', content_index: 0, content_delta: 'Hm.' });
     const { state, records } = recordUpdates([start(reasoning), entry]);
-    const [begun] = updatesOfLog(task, records).updates;
+    const [started] = updatesOfLog(task, records).updates;
     expect(messagesOf(state)).toMatchObject([
-      { id: begun?.parent_task_message?.id, content: { summary: [], content: ['Hm.'] } },
+      { id: started?.parent_task_message?.id, content: { summary: [], content: ['Hm.'] } },
     ]);
   });
 });
 
 describe('an update without an index', () => {
   test('goes to the latest index, and a start opens the next free index', () => {
-    const updates = [said('a', 1), said('b', null), start(text(''), null), said('c', null)];
+    const updates = [
+      textDelta('a', 1),
+      textDelta('b', null),
+      start(text(''), null),
+      textDelta('c', null),
+    ];
     expect(contents(updates)).toMatchObject([{ content: 'ab' }, { content: 'c' }]);
     expect(recordUpdates(updates).warnings.unindexed).toBe(3);
   });
 
   test('with a full does not replace an indexed message', () => {
     const full = { type: 'full', content: text('whole') };
-    expect(contents([said('a'), full, full])).toMatchObject([
+    expect(contents([textDelta('a'), full, full])).toMatchObject([
       { content: 'a' },
       { content: 'whole' },
       { content: 'whole' },
@@ -144,13 +153,13 @@ test('data that is not JSON is stored as text, with a note', () => {
 });
 
 test('a key named __proto__ is data', () => {
-  const given = JSON.parse('{"__proto__":{"x":1}}') as object;
+  const input = JSON.parse('{"__proto__":{"x":1}}') as object;
   const call = {
     type: 'tool_request',
     author: 'agent',
     tool_call_id: 'c',
     name: 'n',
-    arguments: given,
+    arguments: input,
   };
   const [content] = contents([{ type: 'full', index: 0, content: call }]);
   expect(JSON.stringify(content)).toContain('"arguments":{"__proto__":{"x":1}}');
@@ -158,7 +167,7 @@ test('a key named __proto__ is data', () => {
 
 test('a stop stores text as partial, retracts an unfinished call and finishes the items', () => {
   const half = delta({ tool_call_id: 'c', name: 'n', arguments_delta: '{' });
-  const { state } = recordUpdates([said('Hel'), half], { stop: aborted });
+  const { state } = recordUpdates([textDelta('Hel'), half], { stop: aborted });
   expect(transcript(state)).toMatchObject([
     { stop: aborted, parts: [{ kind: 'text', text: 'Hel', partial: true }] },
   ]);
@@ -182,7 +191,7 @@ describe('a refusal', () => {
     ['an unknown type', { type: 'begin', index: 0 }],
     ['a content without an author', start({ type: 'text', content: '' })],
     ['a delta without a word', delta({})],
-    ['an index below zero', said('', -1)],
+    ['an index below zero', textDelta('', -1)],
     [
       'a cycle',
       (() => {
@@ -203,16 +212,16 @@ describe('a refusal', () => {
     const one = writer();
     expect(code(() => one.write(update))).toBe('bad_update');
     expect(one.isOpen).toBe(false);
-    expect(one.write(said('on'))).not.toEqual([]);
+    expect(one.write(textDelta('on'))).not.toEqual([]);
   });
 
   test('of too many indexes, or of too much text, has a code and keeps the rest', () => {
     const one = writer({ maxIndexes: 1, limits: { maxTextLength: 100 } });
-    one.write(said('a'.repeat(99)));
-    expect(code(() => one.write(said('', 1)))).toBe('too_many_indexes');
-    expect(code(() => one.write(said('de')))).toBe('too_large');
-    one.write(said('d'));
+    one.write(textDelta('a'.repeat(99)));
+    expect(code(() => one.write(textDelta('', 1)))).toBe('too_many_indexes');
+    expect(code(() => one.write(textDelta('de')))).toBe('too_large');
+    one.write(textDelta('d'));
     expect(one.end().map(({ delta: last }) => last?.type)).toContain('commit_part');
-    expect(code(() => one.write(said('late')))).toBe('writer_ended');
+    expect(code(() => one.write(textDelta('late')))).toBe('writer_ended');
   });
 });

@@ -112,8 +112,8 @@ describe('law 5: the messages of a client of updates', () => {
       for (const record of records) {
         folder.add(record);
         const tail = steps.filter(({ offset }) => offset > record.offset);
-        const told = [...restatement(folder.state), ...tail.flatMap(({ updates }) => updates)];
-        const resumed = shownByAgentex(told, messagesOf(folder.state));
+        const streamed = [...restatement(folder.state), ...tail.flatMap(({ updates }) => updates)];
+        const resumed = shownByAgentex(streamed, messagesOf(folder.state));
         expect(byId(resumed.messages), `${name} at ${record.offset}`).toEqual(byId(messages));
       }
     }
@@ -161,8 +161,8 @@ describe('frames', () => {
   });
 
   test('of a restatement have no id and follow the connected frame', () => {
-    const said = { type: 'delta', index: 0, delta: { text_delta: 'Hel' } };
-    const { state } = recordUpdates([said, said], { leave: true });
+    const text = { type: 'delta', index: 0, delta: { text_delta: 'Hel' } };
+    const { state } = recordUpdates([text, text], { leave: true });
     const frames = updatesView.restate(state);
     expect(frames.map(({ id, data }) => [id, JSON.parse(data).type])).toEqual([
       [undefined, 'start'],
@@ -176,11 +176,11 @@ describe('frames', () => {
 test('no delta precedes the start of its message', () => {
   fc.assert(
     fc.property(updateLists, (updates) => {
-      const { updates: told } = updatesOfLog(task, recordUpdates(updates).records);
+      const { updates: streamed } = updatesOfLog(task, recordUpdates(updates).records);
       const started = new Set(
-        told.filter(({ type }) => type === 'start').map((one) => one.parent_task_message?.id),
+        streamed.filter(({ type }) => type === 'start').map((one) => one.parent_task_message?.id),
       );
-      const deltas = told.filter(({ type }) => type === 'delta');
+      const deltas = streamed.filter(({ type }) => type === 'delta');
       expect(deltas.every((one) => started.has(one.parent_task_message?.id))).toBe(true);
     }),
   );

@@ -18,9 +18,14 @@ const listener = (agent: Omit<AsyncAgent, 'type' | 'name'>): AsyncAgent => ({
   ...{ type: 'async', name: 'listener', ...agent },
 });
 
-function send(stage: TaskHarness, task_id: string, text: string, key?: string): Promise<TaskEvent> {
+function send(
+  harness: TaskHarness,
+  task_id: string,
+  text: string,
+  key?: string,
+): Promise<TaskEvent> {
   const event = { task_id, content: userText(text) };
-  return stage.idOf('listener').then((id) => stage.service.tasks.sendEvent(id, event, { key }));
+  return harness.idOf('listener').then((id) => harness.service.tasks.sendEvent(id, event, { key }));
 }
 
 const isIdle = async ({ log }: TaskHarness, id: string) =>
@@ -42,27 +47,27 @@ describe.each(stores)('an async agent on a %s log', (store) => {
         atOnce--;
       },
     });
-    const stage = await createTaskHarness([agent], { store });
-    const { id } = await stage.newTask('listener');
-    const events = await Promise.all(['a', 'b', 'c'].map((text) => send(stage, id, text)));
-    await eventually(() => isIdle(stage, id));
+    const harness = await createTaskHarness([agent], { store });
+    const { id } = await harness.newTask('listener');
+    const events = await Promise.all(['a', 'b', 'c'].map((text) => send(harness, id, text)));
+    await eventually(() => isIdle(harness, id));
     const order = [...events].sort((a, b) => a.sequence_id - b.sequence_id);
-    const said = order.flatMap(({ content }) =>
+    const texts = order.flatMap(({ content }) =>
       content?.type === 'text' ? [content.content, 'Heard'] : [],
     );
-    expect(textsOf(await stage.messages(id))).toEqual(['Welcome', ...said]);
+    expect(textsOf(await harness.messages(id))).toEqual(['Welcome', ...texts]);
     expect(most).toBe(1);
   });
 });
 
 describe('an event', () => {
   test('is found by its id and listed after a cursor', async () => {
-    const stage = await createTaskHarness([listener({ onEvent: async () => {} })]);
-    const { id } = await stage.newTask('listener');
-    const agentId = await stage.idOf('listener');
-    const first = await send(stage, id, 'a');
-    const second = await send(stage, id, 'b');
-    const { events } = stage.service;
+    const harness = await createTaskHarness([listener({ onEvent: async () => {} })]);
+    const { id } = await harness.newTask('listener');
+    const agentId = await harness.idOf('listener');
+    const first = await send(harness, id, 'a');
+    const second = await send(harness, id, 'b');
+    const { events } = harness.service;
     expect(await events.get(first.id)).toEqual(first);
     expect(await events.list({ taskId: id, agentId })).toEqual([first, second]);
     expect(await events.list({ taskId: id, agentId, after: first.id })).toEqual([second]);
@@ -71,31 +76,31 @@ describe('an event', () => {
   });
 
   test('that is sent twice with one key is one event', async () => {
-    const heard: string[] = [];
-    const stage = await createTaskHarness([
+    const handled: string[] = [];
+    const harness = await createTaskHarness([
       listener({
         async onEvent({ id }) {
-          heard.push(id);
+          handled.push(id);
         },
       }),
     ]);
-    const { id } = await stage.newTask('listener');
-    const [one, two] = [await send(stage, id, 'a', 'k1'), await send(stage, id, 'other', 'k1')];
+    const { id } = await harness.newTask('listener');
+    const [one, two] = [await send(harness, id, 'a', 'k1'), await send(harness, id, 'other', 'k1')];
     expect(two).toEqual(one);
-    await eventually(() => isIdle(stage, id));
-    expect(heard).toEqual([one.id]);
-    expect((await stage.service.trackers.get(id)).last_processed_event_id).toBe(one.id);
+    await eventually(() => isIdle(harness, id));
+    expect(handled).toEqual([one.id]);
+    expect((await harness.service.trackers.get(id)).last_processed_event_id).toBe(one.id);
   });
 
   test('that was not handled when the server stopped is delivered again', async () => {
     const log = memoryLog();
     const rows = memoryRows();
-    const heard: string[] = [];
+    const handled: string[] = [];
     const stuck = listener({
       async onEvent({ id }, { messages }) {
-        heard.push(id);
+        handled.push(id);
         await messages.create(agentText('Working'));
-        if (heard.length === 1) await new Promise(() => {});
+        if (handled.length === 1) await new Promise(() => {});
       },
     });
     const first = await createTaskHarness([stuck], { log, rows });
@@ -105,7 +110,7 @@ describe('an event', () => {
     await first.service.close();
     const second = await createTaskHarness([stuck], { log, rows });
     await eventually(() => isIdle(second, id));
-    expect(heard).toEqual([event.id, event.id]);
+    expect(handled).toEqual([event.id, event.id]);
     expect((await second.task(id)).status).toBe('RUNNING');
     await second.service.close();
     await log.close();
@@ -115,7 +120,7 @@ describe('an event', () => {
 describe('a handler that throws', () => {
   test('fails the task with the reason, and is not called again with the same event', async () => {
     let calls = 0;
-    const stage = await createTaskHarness([
+    const harness = await createTaskHarness([
       listener({
         async onEvent(_event, { messages }) {
           await messages.create(agentText('Before'));
@@ -123,33 +128,33 @@ describe('a handler that throws', () => {
         },
       }),
     ]);
-    const { id } = await stage.newTask('listener');
-    await send(stage, id, 'a');
-    await eventually(async () => (await stage.task(id)).status === 'FAILED');
-    expect((await stage.task(id)).status_reason).toBe('No more paper');
-    await send(stage, id, 'b');
-    await eventually(() => isIdle(stage, id));
+    const { id } = await harness.newTask('listener');
+    await send(harness, id, 'a');
+    await eventually(async () => (await harness.task(id)).status === 'FAILED');
+    expect((await harness.task(id)).status_reason).toBe('No more paper');
+    await send(harness, id, 'b');
+    await eventually(() => isIdle(harness, id));
     expect(calls).toBe(2);
-    expect((await stage.task(id)).status).toBe('RUNNING');
+    expect((await harness.task(id)).status).toBe('RUNNING');
   });
 
   test('in onTaskCreate fails the task too', async () => {
-    const stage = await createTaskHarness([
+    const harness = await createTaskHarness([
       listener({
         onTaskCreate: () => Promise.reject(new Error('Closed on Sundays')),
         onEvent: async () => {},
       }),
     ]);
-    const { id } = await stage.newTask('listener');
-    await eventually(async () => (await stage.task(id)).status === 'FAILED');
-    expect((await stage.task(id)).status_reason).toBe('Closed on Sundays');
+    const { id } = await harness.newTask('listener');
+    await eventually(async () => (await harness.task(id)).status === 'FAILED');
+    expect((await harness.task(id)).status_reason).toBe('Closed on Sundays');
   });
 });
 
 describe('stopping', () => {
   test('an interrupt aborts the signal, and the next event is handled', async () => {
     const reasons: unknown[] = [];
-    const stage = await createTaskHarness([
+    const harness = await createTaskHarness([
       listener({
         async onEvent({ content }, { signal, messages }) {
           await messages.create(agentText('Begun'));
@@ -159,22 +164,22 @@ describe('stopping', () => {
         },
       }),
     ]);
-    const { id } = await stage.newTask('listener');
-    await send(stage, id, 'slow');
-    await eventually(async () => (await stage.messages(id)).length === 1);
-    expect((await stage.service.tasks.change(id, 'interrupt', 'Stop it')).status).toBe(
+    const { id } = await harness.newTask('listener');
+    await send(harness, id, 'slow');
+    await eventually(async () => (await harness.messages(id)).length === 1);
+    expect((await harness.service.tasks.change(id, 'interrupt', 'Stop it')).status).toBe(
       'INTERRUPTED',
     );
     expect(reasons).toMatchObject([{ name: 'AbortError', message: 'Stop it' }]);
-    await send(stage, id, 'fast');
-    await eventually(() => isIdle(stage, id));
-    expect((await stage.messages(id)).length).toBe(2);
-    expect((await stage.task(id)).status).toBe('RUNNING');
+    await send(harness, id, 'fast');
+    await eventually(() => isIdle(harness, id));
+    expect((await harness.messages(id)).length).toBe(2);
+    expect((await harness.task(id)).status).toBe('RUNNING');
   });
 
   test('a cancel calls the handler and clears the queue', async () => {
     const handled: string[] = [];
-    const stage = await createTaskHarness([
+    const harness = await createTaskHarness([
       listener({
         async onEvent({ content }, { messages }) {
           handled.push(content?.type === 'text' ? content.content : '');
@@ -186,21 +191,21 @@ describe('stopping', () => {
         },
       }),
     ]);
-    const { id } = await stage.newTask('listener');
-    await send(stage, id, 'one');
-    await send(stage, id, 'two');
-    await eventually(async () => (await stage.messages(id)).length === 1);
-    expect((await stage.service.tasks.change(id, 'cancel')).status).toBe('CANCELED');
-    await eventually(() => isIdle(stage, id));
-    expect(textsOf(await stage.messages(id))).toEqual(['Begun', 'Cleaned up']);
+    const { id } = await harness.newTask('listener');
+    await send(harness, id, 'one');
+    await send(harness, id, 'two');
+    await eventually(async () => (await harness.messages(id)).length === 1);
+    expect((await harness.service.tasks.change(id, 'cancel')).status).toBe('CANCELED');
+    await eventually(() => isIdle(harness, id));
+    expect(textsOf(await harness.messages(id))).toEqual(['Begun', 'Cleaned up']);
     expect(handled).toEqual(['one']);
-    await expect(send(stage, id, 'three')).rejects.toMatchObject({ code: 'bad_state' });
+    await expect(send(harness, id, 'three')).rejects.toMatchObject({ code: 'bad_state' });
   });
 
   test('refuses writes of a handler that was abandoned', async () => {
     const late = Promise.withResolvers<unknown>();
     const gate = Promise.withResolvers<void>();
-    const stage = await createTaskHarness([
+    const harness = await createTaskHarness([
       listener({
         async onEvent(_event, { messages, stream }) {
           await messages.create(agentText('Begun'));
@@ -209,38 +214,38 @@ describe('stopping', () => {
         },
       }),
     ]);
-    const { id } = await stage.newTask('listener');
-    await send(stage, id, 'one');
-    await eventually(async () => (await stage.messages(id)).length === 1);
-    await stage.service.tasks.change(id, 'interrupt');
-    await eventually(() => isIdle(stage, id));
+    const { id } = await harness.newTask('listener');
+    await send(harness, id, 'one');
+    await eventually(async () => (await harness.messages(id)).length === 1);
+    await harness.service.tasks.change(id, 'interrupt');
+    await eventually(() => isIdle(harness, id));
     gate.resolve();
     expect(await late.promise).toMatchObject({ code: 'bad_state' });
-    expect(textsOf(await stage.messages(id))).toEqual(['Begun']);
+    expect(textsOf(await harness.messages(id))).toEqual(['Begun']);
   });
 });
 
 test('a sync agent accepts no events, and an async agent no messages', async () => {
-  const stage = await createTaskHarness([
+  const harness = await createTaskHarness([
     listener({ onEvent: async () => {} }),
     { type: 'sync', name: 'speaker', onMessage: async () => agentText('Hi') },
   ]);
-  const { id } = await stage.newTask('listener');
-  await expect(stage.send('listener', id, 'Hi')).rejects.toThrow('Use event/send');
-  const other = await stage.newTask('speaker');
-  const agent = await stage.idOf('speaker');
-  await expect(stage.service.tasks.sendEvent(agent, { task_id: other.id })).rejects.toThrow(
+  const { id } = await harness.newTask('listener');
+  await expect(harness.send('listener', id, 'Hi')).rejects.toThrow('Use event/send');
+  const other = await harness.newTask('speaker');
+  const agent = await harness.idOf('speaker');
+  await expect(harness.service.tasks.sendEvent(agent, { task_id: other.id })).rejects.toThrow(
     'Use message/send',
   );
 });
 
 test('at most a thousand events are queued for a handler', async () => {
   const { promise: never } = Promise.withResolvers<void>();
-  const stage = await createTaskHarness([{ type: 'async', name: 'slow', onEvent: () => never }]);
-  const { id } = await stage.newTask('slow');
-  const agentId = await stage.idOf('slow');
+  const harness = await createTaskHarness([{ type: 'async', name: 'slow', onEvent: () => never }]);
+  const { id } = await harness.newTask('slow');
+  const agentId = await harness.idOf('slow');
   const send = () =>
-    stage.service.tasks.sendEvent(agentId, { task_id: id, content: userText('Go') });
+    harness.service.tasks.sendEvent(agentId, { task_id: id, content: userText('Go') });
   for (let n = 0; n < 1000; n++) await send();
   await expect(send()).rejects.toMatchObject({ code: 'rate_limited', retryAfterMs: 1000 });
 });

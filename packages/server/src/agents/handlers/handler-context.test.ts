@@ -23,15 +23,15 @@ async function handled<T>(handler: (context: HandlerContext) => Promise<T>) {
     await running;
   };
   outcome.promise.catch(() => {});
-  const stage = await createTaskHarness([{ type: 'async', name: 'listener', onEvent }]);
-  const { id: task_id } = await stage.newTask('listener');
-  const agent = await stage.idOf('listener');
-  await stage.service.tasks.sendEvent(agent, { task_id, content: userText('Go') });
+  const harness = await createTaskHarness([{ type: 'async', name: 'listener', onEvent }]);
+  const { id: task_id } = await harness.newTask('listener');
+  const agent = await harness.idOf('listener');
+  await harness.service.tasks.sendEvent(agent, { task_id, content: userText('Go') });
   const value = await outcome.promise.then(
-    (given) => ({ given, thrown: undefined }),
-    (thrown: unknown) => ({ given: undefined, thrown }),
+    (result) => ({ result, thrown: undefined }),
+    (thrown: unknown) => ({ result: undefined, thrown }),
   );
-  return { ...stage, ...value, id: task_id };
+  return { ...harness, ...value, id: task_id };
 }
 
 function streamOf(scripted: Scripted) {
@@ -52,19 +52,19 @@ describe('auto-send', () => {
       { kind: 'structured', value: { ok: true } },
       call,
     ];
-    const { given, messages, id } = await handled(({ stream }) =>
+    const { result, messages, id } = await handled(({ stream }) =>
       stream.auto(streamOf({ content: { parts } })),
     );
-    expect(given?.messages.map(({ content }) => content)).toMatchObject([
+    expect(result?.messages.map(({ content }) => content)).toMatchObject([
       { type: 'reasoning', content: ['Let me think about it'] },
       { type: 'text', content: 'I will look at it' },
       { type: 'data', data: { ok: true } },
       { type: 'tool_request', tool_call_id: 'c1', name: 'look', arguments: { at: 'it' } },
     ]);
-    expect(given?.final).toEqual(given?.messages.at(-1));
-    const kept = await messages(id);
-    expect(kept.map((one) => one.id)).toEqual(given?.messages.map((one) => one.id));
-    expect(kept.every((one) => one.streaming_status === 'DONE')).toBe(true);
+    expect(result?.final).toEqual(result?.messages.at(-1));
+    const stored = await messages(id);
+    expect(stored.map((one) => one.id)).toEqual(result?.messages.map((one) => one.id));
+    expect(stored.every((one) => one.streaming_status === 'DONE')).toBe(true);
   });
 
   test('sends the request to a provider, and aborts it with the handler', async () => {
@@ -76,14 +76,14 @@ describe('auto-send', () => {
         return provider.stream(request, context);
       },
     };
-    const { given, id, messages } = await handled(async ({ stream, signal }) => {
+    const { result, id, messages } = await handled(async ({ stream, signal }) => {
       const first = await stream.auto(watched, { items: [] });
       const second = await stream.auto(watched, { items: [] });
       return { signal, sent: [first, second].flatMap((one) => one.messages) };
     });
-    expect(textsOf(given?.sent ?? [])).toEqual(['One', 'Two']);
-    expect(await messages(id)).toEqual(given?.sent);
-    expect(signals).toEqual([given?.signal, given?.signal]);
+    expect(textsOf(result?.sent ?? [])).toEqual(['One', 'Two']);
+    expect(await messages(id)).toEqual(result?.sent);
+    expect(signals).toEqual([result?.signal, result?.signal]);
   });
 
   test('can be used repeatedly in one turn, even if the streams use the same ids', async () => {
@@ -93,11 +93,11 @@ describe('auto-send', () => {
       const item = { id: ids.item(), turn: 7, attempt: 3 };
       return provider.stream({ items: [] }, { item, ids: counted });
     };
-    const { given } = await handled(async ({ stream }) => [
+    const { result } = await handled(async ({ stream }) => [
       ...(await stream.auto(one())).messages,
       ...(await stream.auto(one())).messages,
     ]);
-    expect(textsOf(given ?? [])).toEqual(['Again', 'Again']);
+    expect(textsOf(result ?? [])).toEqual(['Again', 'Again']);
   });
 
   test('stores the partial content of a failed stream and throws its error', async () => {
@@ -107,8 +107,8 @@ describe('auto-send', () => {
     );
     expect(thrown).toBeInstanceOf(ProviderError);
     expect(thrown).toMatchObject({ kind: 'overloaded' });
-    const [kept] = textsOf(await messages(id));
-    expect(kept).toMatch(/^One /);
+    const [stored] = textsOf(await messages(id));
+    expect(stored).toMatch(/^One /);
     await eventually(async () => (await task(id)).status === 'FAILED');
   });
 
@@ -135,27 +135,27 @@ describe('auto-send', () => {
 
 describe('a message opened by the handler', () => {
   test('sends each update to its sinks after it is stored', async () => {
-    const told: Update[] = [];
-    let kept: readonly TaskMessage[] = [];
+    const published: Update[] = [];
+    let stored: readonly TaskMessage[] = [];
     await handled(async ({ stream, messages }) => {
       const sink = async (update: Update) => {
-        told.push(update);
-        kept = await messages.list();
+        published.push(update);
+        stored = await messages.list();
       };
       const others: string[] = [];
       const both = [sink, (update: Update) => void others.push(update.type)];
       const message = await stream.open(agentText(''), { sinks: both });
       await message.write({ type: 'delta', delta: { type: 'text', text_delta: 'LOUD' } });
-      expect(textsOf(kept)).toEqual(['LOUD']);
+      expect(textsOf(stored)).toEqual(['LOUD']);
       await message.close();
       expect(others).toEqual(['start', 'delta', 'done']);
     });
-    expect(told.map(({ type }) => type)).toEqual(['start', 'delta', 'done']);
-    expect(told[2]?.parent_task_message?.content).toEqual(agentText('LOUD'));
+    expect(published.map(({ type }) => type)).toEqual(['start', 'delta', 'done']);
+    expect(published[2]?.parent_task_message?.content).toEqual(agentText('LOUD'));
   });
 
   test('several are open at once, and each has its own index', async () => {
-    const { given } = await handled(async ({ stream }) => {
+    const { result } = await handled(async ({ stream }) => {
       const indexes: unknown[] = [];
       const sinks = [(update: Update) => void indexes.push(update.index)];
       const a = await stream.open(agentText(''), { sinks });
@@ -164,8 +164,8 @@ describe('a message opened by the handler', () => {
       await a.write({ type: 'delta', delta: { type: 'text', text_delta: 'A' } });
       return { indexes, closed: [await a.close(), await b.close()] };
     });
-    expect(given?.indexes.slice(0, 4)).toEqual([0, 1, 1, 0]);
-    expect(textsOf(given?.closed ?? [])).toEqual(['A', 'B']);
+    expect(result?.indexes.slice(0, 4)).toEqual([0, 1, 1, 0]);
+    expect(textsOf(result?.closed ?? [])).toEqual(['A', 'B']);
   });
 
   test('is closed with the turn if the handler does not close it', async () => {
@@ -187,14 +187,14 @@ describe('a message opened by the handler', () => {
 
 describe('the state', () => {
   test('has a version, and changing an older version is a conflict', async () => {
-    const { given, service, id } = await handled(async ({ state }) => {
+    const { result, service, id } = await handled(async ({ state }) => {
       const before = await state.get();
       const first = await state.set({ n: 1 }, { ifVersion: 0 });
       const second = await state.set({ n: 2 }, { ifVersion: first });
       const refused = await state.set({ n: 3 }, { ifVersion: first }).catch((error) => error.code);
       return { before, first, second, refused, after: await state.get() };
     });
-    expect(given).toEqual({
+    expect(result).toEqual({
       ...{ before: undefined, first: 1, second: 2, refused: 'conflict' },
       after: { value: { n: 2 }, version: 2 },
     });
@@ -206,7 +206,7 @@ describe('the state', () => {
 
 describe('tracing', () => {
   test('spans have ids of W3C trace context and their parents', async () => {
-    const { given, service } = await handled(async ({ tracing }) => {
+    const { result, service } = await handled(async ({ tracing }) => {
       const outer = await tracing.span('turn', { input: { n: 1 } });
       {
         await using inner = await tracing.span('model', { parent: outer });
@@ -215,12 +215,12 @@ describe('tracing', () => {
       await outer.end({ output: { ok: true } });
       return outer;
     });
-    expect(given?.traceparent).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);
+    expect(result?.traceparent).toMatch(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/);
     const page = { limit: 50, pageNumber: 1, orderBy: 'created_at', direction: 'asc' } as const;
-    const { data } = await service.spans.list({ ...page, traceId: given?.traceId });
+    const { data } = await service.spans.list({ ...page, traceId: result?.traceId });
     const [first, second] = [...data].sort((a, b) => (a.name > b.name ? -1 : 1));
     expect(first).toMatchObject({ name: 'turn', parent_id: null, output: { ok: true } });
-    expect(second).toMatchObject({ name: 'model', parent_id: given?.id });
+    expect(second).toMatchObject({ name: 'model', parent_id: result?.id });
     expect(data.every(({ end_time }) => end_time !== null)).toBe(true);
   });
 });

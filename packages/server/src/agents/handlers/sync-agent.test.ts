@@ -24,29 +24,29 @@ const stores: readonly NonNullable<TaskHarnessOptions['store']>[] = ['memory', '
 
 describe.each(stores)('a sync agent on a %s log', (store) => {
   test("is streamed and stored, including the user's message", async () => {
-    const stage = await createTaskHarness([yielding(textDelta(0, 'Hel'), textDelta(0, 'lo'))], {
+    const harness = await createTaskHarness([yielding(textDelta(0, 'Hel'), textDelta(0, 'lo'))], {
       store,
     });
-    const { id } = await stage.newTask('speaker');
-    const answer = await stage.send('speaker', id, 'Hi');
+    const { id } = await harness.newTask('speaker');
+    const answer = await harness.send('speaker', id, 'Hi');
     const updates = await collect(answer.updates());
     expect(typesOf(updates)).toEqual(['start 0', 'delta 0', 'done 0']);
-    expect(textsOf(await stage.messages(id))).toEqual(['Hi', 'Hello']);
+    expect(textsOf(await harness.messages(id))).toEqual(['Hi', 'Hello']);
     const done = updates.at(-1)?.parent_task_message;
-    const { updated_at, ...told } = done ?? {};
-    expect(await stage.service.messages.get(done?.id ?? '')).toMatchObject(told);
+    const { updated_at, ...streamed } = done ?? {};
+    expect(await harness.service.messages.get(done?.id ?? '')).toMatchObject(streamed);
   });
 
   test('returns the same stored result without streaming', async () => {
-    const stage = await createTaskHarness(
+    const harness = await createTaskHarness(
       [yielding(textDelta(0, 'a'), textDelta(1, 'b'), textDelta(0, 'A'))],
       { store },
     );
-    const { id } = await stage.newTask('speaker');
-    const answer = await stage.send('speaker', id, 'Hi');
+    const { id } = await harness.newTask('speaker');
+    const answer = await harness.send('speaker', id, 'Hi');
     const messages = await answer.messages();
     expect(textsOf(messages)).toEqual(['aA', 'b']);
-    expect((await stage.messages(id)).slice(1)).toEqual(messages);
+    expect((await harness.messages(id)).slice(1)).toEqual(messages);
   });
 });
 
@@ -65,16 +65,16 @@ test('a message without a task creates one', async () => {
 });
 
 test('a returned content is one message, and several contents are several', async () => {
-  const stage = await createTaskHarness([
+  const harness = await createTaskHarness([
     answering(async () => [agentText('One'), { type: 'data', author: 'agent', data: { n: 2 } }]),
   ]);
-  const { id } = await stage.newTask('speaker');
-  const messages = await (await stage.send('speaker', id, 'Hi')).messages();
+  const { id } = await harness.newTask('speaker');
+  const messages = await (await harness.send('speaker', id, 'Hi')).messages();
   expect(messages.map(({ content }) => content.type)).toEqual(['text', 'data']);
 });
 
 test('late updates of a closed index are dropped and counted', async () => {
-  const stage = await createTaskHarness([
+  const harness = await createTaskHarness([
     yielding(
       textDelta(0, 'draft'),
       { type: 'full', index: 0, content: agentText('Final [1]') },
@@ -82,14 +82,14 @@ test('late updates of a closed index are dropped and counted', async () => {
       { type: 'done', index: 0 },
     ),
   ]);
-  const { id } = await stage.newTask('speaker');
-  const answer = await stage.send('speaker', id, 'Hi');
+  const { id } = await harness.newTask('speaker');
+  const answer = await harness.send('speaker', id, 'Hi');
   const updates = await collect(answer.updates());
   expect(typesOf(updates)).toEqual(['start 0', 'delta 0', 'full 0']);
   expect(textsOf(await answer.messages())).toEqual(['Final [1]']);
-  await eventually(async () => stage.diagnostics.length > 0);
-  expect(stage.diagnostics).toEqual([expect.stringContaining('2 late')]);
-  expect((await stage.task(id)).status).toBe('RUNNING');
+  await eventually(async () => harness.diagnostics.length > 0);
+  expect(harness.diagnostics).toEqual([expect.stringContaining('2 late')]);
+  expect((await harness.task(id)).status).toBe('RUNNING');
 });
 
 describe('an agent that throws', () => {
@@ -100,42 +100,42 @@ describe('an agent that throws', () => {
   });
 
   test('fails the task with the reason and stores the partial answer', async () => {
-    const stage = await createTaskHarness([failing]);
-    const { id } = await stage.newTask('speaker');
-    const answer = await stage.send('speaker', id, 'Hi');
-    const heard: Update[] = [];
+    const harness = await createTaskHarness([failing]);
+    const { id } = await harness.newTask('speaker');
+    const answer = await harness.send('speaker', id, 'Hi');
+    const handled: Update[] = [];
     const listening = (async () => {
-      for await (const update of answer.updates()) heard.push(update);
+      for await (const update of answer.updates()) handled.push(update);
     })();
     await expect(listening).rejects.toMatchObject({
       ...{ code: 'agent_failed', message: 'The well is dry' },
     });
-    expect(typesOf(heard)).toEqual(['start 0', 'delta 0', 'done 0']);
+    expect(typesOf(handled)).toEqual(['start 0', 'delta 0', 'done 0']);
     await expect(answer.messages()).rejects.toThrow('The well is dry');
-    expect(await stage.task(id)).toMatchObject({
+    expect(await harness.task(id)).toMatchObject({
       ...{ status: 'FAILED', status_reason: 'The well is dry' },
     });
-    expect(textsOf(await stage.messages(id))).toEqual(['Hi', 'So far so good']);
+    expect(textsOf(await harness.messages(id))).toEqual(['Hi', 'So far so good']);
   });
 
   test('can answer again', async () => {
-    const stage = await createTaskHarness([failing]);
-    const { id } = await stage.newTask('speaker');
-    await expect((await stage.send('speaker', id, 'Hi')).messages()).rejects.toThrow();
-    const again = await stage.send('speaker', id, 'And now?');
+    const harness = await createTaskHarness([failing]);
+    const { id } = await harness.newTask('speaker');
+    await expect((await harness.send('speaker', id, 'Hi')).messages()).rejects.toThrow();
+    const again = await harness.send('speaker', id, 'And now?');
     await expect(again.messages()).rejects.toThrow('The well is dry');
-    expect((await stage.messages(id)).length).toBe(4);
+    expect((await harness.messages(id)).length).toBe(4);
   });
 
   test('before its first update fails the task too', async () => {
-    const stage = await createTaskHarness([
+    const harness = await createTaskHarness([
       answering(() => {
         throw new Error('Not today');
       }),
     ]);
-    const { id } = await stage.newTask('speaker');
-    await expect((await stage.send('speaker', id, 'Hi')).messages()).rejects.toThrow('Not today');
-    expect((await stage.task(id)).status_reason).toBe('Not today');
+    const { id } = await harness.newTask('speaker');
+    await expect((await harness.send('speaker', id, 'Hi')).messages()).rejects.toThrow('Not today');
+    expect((await harness.task(id)).status_reason).toBe('Not today');
   });
 });
 
@@ -143,31 +143,31 @@ describe('an interrupt', () => {
   test('stops the answer, stores the partial answer, and leaves the task usable', async () => {
     let signal: AbortSignal | undefined;
     let turn = 0;
-    const stage = await createTaskHarness([
+    const harness = await createTaskHarness([
       answering(async function* (_content, context) {
         signal = context.signal;
         yield textDelta(0, turn++ === 0 ? 'Once upon' : 'Again');
         if (turn === 1) await new Promise(() => {});
       }),
     ]);
-    const { id } = await stage.newTask('speaker');
-    const answer = await stage.send('speaker', id, 'Hi');
-    await eventually(async () => (await stage.messages(id)).length === 2);
-    const task = await stage.service.tasks.change(id, 'interrupt', 'Enough');
+    const { id } = await harness.newTask('speaker');
+    const answer = await harness.send('speaker', id, 'Hi');
+    await eventually(async () => (await harness.messages(id)).length === 2);
+    const task = await harness.service.tasks.change(id, 'interrupt', 'Enough');
     expect([task.status, signal?.aborted]).toEqual(['INTERRUPTED', true]);
     expect(textsOf(await answer.messages())).toEqual(['Once upon']);
-    expect((await stage.service.tasks.change(id, 'interrupt')).status).toBe('INTERRUPTED');
-    const next = await stage.send('speaker', id, 'Go on');
+    expect((await harness.service.tasks.change(id, 'interrupt')).status).toBe('INTERRUPTED');
+    const next = await harness.send('speaker', id, 'Go on');
     expect(textsOf(await next.messages())).toEqual(['Again']);
-    expect((await stage.task(id)).status).toBe('RUNNING');
+    expect((await harness.task(id)).status).toBe('RUNNING');
   });
 
   test('that cancels closes the task for good', async () => {
-    const stage = await createTaskHarness([yielding(textDelta(0, 'x'))]);
-    const { id } = await stage.newTask('speaker');
-    expect((await stage.service.tasks.change(id, 'cancel')).status).toBe('CANCELED');
-    await expect(stage.send('speaker', id, 'Hi')).rejects.toMatchObject({ code: 'bad_state' });
-    await expect(stage.service.tasks.change(id, 'complete')).rejects.toMatchObject({
+    const harness = await createTaskHarness([yielding(textDelta(0, 'x'))]);
+    const { id } = await harness.newTask('speaker');
+    expect((await harness.service.tasks.change(id, 'cancel')).status).toBe('CANCELED');
+    await expect(harness.send('speaker', id, 'Hi')).rejects.toMatchObject({ code: 'bad_state' });
+    await expect(harness.service.tasks.change(id, 'complete')).rejects.toMatchObject({
       code: 'bad_state',
     });
   });
@@ -176,7 +176,7 @@ describe('an interrupt', () => {
 test('messages to one task are answered one after the other', async () => {
   let atOnce = 0;
   let most = 0;
-  const stage = await createTaskHarness([
+  const harness = await createTaskHarness([
     answering(async function* (content) {
       most = Math.max(most, ++atOnce);
       yield textDelta(0, content.type === 'text' ? content.content : '');
@@ -184,8 +184,10 @@ test('messages to one task are answered one after the other', async () => {
       atOnce--;
     }),
   ]);
-  const { id } = await stage.newTask('speaker');
-  const answers = await Promise.all(['a', 'b', 'c'].map((text) => stage.send('speaker', id, text)));
+  const { id } = await harness.newTask('speaker');
+  const answers = await Promise.all(
+    ['a', 'b', 'c'].map((text) => harness.send('speaker', id, text)),
+  );
   const texts = await Promise.all(answers.map(async (one) => textsOf(await one.messages())));
   expect(texts).toEqual([['a'], ['b'], ['c']]);
   expect(most).toBe(1);

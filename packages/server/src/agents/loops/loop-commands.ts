@@ -1,16 +1,26 @@
 import {
+  emptyState,
   encodeTranscript,
+  type FoldState,
   type Item,
   type JsonObject,
   type JsonValue,
+  type LogRecord,
   parseJson,
   sessionId,
 } from '@millrace/core';
-import type { Log } from '@millrace/log';
+import { type Log, snapshot } from '@millrace/log';
 import type { Command } from '../../contract/request-bodies.ts';
 import type { QueuedCommand } from '../../journal/journal-state.ts';
 import { convertContent } from '../../messages/message-drafts.ts';
 import { contentToParts } from '../../updates/content-parts.ts';
+import { messageWithdrawn } from '../answers.ts';
+
+/**
+ * An agent loop repairs its session itself. The server releases the lease at once, so that it does
+ * not block the loop.
+ */
+export const loopJournalOptions = { repairsOnOpen: false, idleMs: 0 } as const;
 
 /** Commands that get no answer. They do not resume an interrupted task. */
 export const silentCommandTypes: ReadonlySet<string> = new Set(['abort', 'withdraw', 'revoke']);
@@ -72,4 +82,28 @@ export async function findQueuedCommand(
     if (through <= from) return undefined;
     from = through;
   }
+}
+
+/** The key of a client's message on the log. */
+export function messageKey(key: string): string {
+  return `message:${key}`;
+}
+
+/**
+ * A message that reaches the agent is consumed together with the start of its item. A withdrawn
+ * message is consumed alone.
+ */
+export function consumesMessage(taskId: string, key: string) {
+  return ({ fact }: LogRecord, previous: LogRecord | undefined): boolean => {
+    const consumed = previous?.fact;
+    if (consumed?.type !== 'command_consumed' || consumed.key !== key) return false;
+    if (fact?.type === 'item_started') return true;
+    throw messageWithdrawn(taskId);
+  };
+}
+
+/** Returns the current state of a task's session, even if the session does not exist yet. */
+export async function currentState(log: Log, taskId: string): Promise<FoldState> {
+  const session = sessionId(taskId);
+  return (await log.info(session)) === undefined ? emptyState(session) : snapshot(log, session);
 }

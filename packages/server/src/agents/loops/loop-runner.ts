@@ -5,14 +5,8 @@ import {
   type RunResult,
   type SpanExporter,
 } from '@millrace/agent';
-import {
-  emptyState,
-  type FoldState,
-  type JsonObject,
-  type LogRecord,
-  sessionId,
-} from '@millrace/core';
-import { type Log, snapshot } from '@millrace/log';
+import { type JsonObject, sessionId } from '@millrace/core';
+import { snapshot } from '@millrace/log';
 import type { Content } from '../../contract/content.ts';
 import type { Command } from '../../contract/request-bodies.ts';
 import type { LoopAgent } from '../../contract/served-agent.ts';
@@ -37,8 +31,12 @@ import {
 } from '../answers.ts';
 import type { RunnerOptions } from '../runner-options.ts';
 import {
+  consumesMessage,
+  currentState,
   expectsAnswer,
   findQueuedCommand,
+  loopJournalOptions,
+  messageKey,
   silentCommandTypes,
   toLoopCommand,
 } from './loop-commands.ts';
@@ -50,12 +48,6 @@ interface ActiveRun {
 
 /** Delay before a run is retried that found its session leased or its log broken. */
 const retryDelayMs = 500;
-
-/**
- * An agent loop repairs its session itself. The server releases the lease at once, so that it does
- * not block the loop.
- */
-export const loopJournalOptions = { repairsOnOpen: false, idleMs: 0 } as const;
 
 /**
  * Serves agent loops. A loop drives its session itself, and the server only queues commands on the
@@ -86,7 +78,7 @@ export class LoopRunner {
     const { log, ids } = this.#options;
     const taskId = stored.task.id;
     const key = clientKey === undefined ? `server:${ids.execution()}` : messageKey(clientKey);
-    const before = await stateOf(log, taskId);
+    const before = await currentState(log, taskId);
     const waiter = this.#waiters.add(taskId, key);
     try {
       await this.submit(stored, agent, { type: 'message', content }, key, traceJson(trace));
@@ -164,8 +156,8 @@ export class LoopRunner {
     if (this.#active.has(taskId) || this.#options.queues.isClosing) return;
     const detach = new AbortController();
     const observers = this.observersOf(agent);
-    const own = { signal: stopped, leave: detach.signal, observers };
-    this.track(taskId, agent, agent.resume(sessionId(taskId), own), detach);
+    const runOptions = { signal: stopped, leave: detach.signal, observers };
+    this.track(taskId, agent, agent.resume(sessionId(taskId), runOptions), detach);
   }
 
   /** Resumes an orphaned or interrupted session, whatever its stored status is. */
@@ -310,29 +302,6 @@ export class LoopRunner {
   }
 }
 
-async function stateOf(log: Log, taskId: string): Promise<FoldState> {
-  const session = sessionId(taskId);
-  return (await log.info(session)) === undefined ? emptyState(session) : snapshot(log, session);
-}
-
 function observerOf({ tracer, ids }: SpanExporter, agentName: string): Observer {
   return openTelemetryObserver({ tracer, ids, agentName }).observe;
-}
-
-/** The key of a client's message on the log. */
-function messageKey(key: string): string {
-  return `message:${key}`;
-}
-
-/**
- * A message that reaches the agent is consumed together with the start of its item. A withdrawn
- * message is consumed alone.
- */
-function consumesMessage(taskId: string, key: string) {
-  return ({ fact }: LogRecord, previous: LogRecord | undefined): boolean => {
-    const consumed = previous?.fact;
-    if (consumed?.type !== 'command_consumed' || consumed.key !== key) return false;
-    if (fact?.type === 'item_started') return true;
-    throw messageWithdrawn(taskId);
-  };
 }

@@ -61,7 +61,8 @@ function gated(script: Parameters<typeof scriptedProvider>[0], released: Promise
   };
 }
 
-const hasSpoken = async (stage: TaskHarness, id: string) => (await stage.messages(id)).length === 2;
+const hasSpoken = async (harness: TaskHarness, id: string) =>
+  (await harness.messages(id)).length === 2;
 
 describe('a client that waits for the answer of a failed run', () => {
   test.each(['writes', 'reads'] as const)('gets an error when the log fails: %s', async (what) => {
@@ -71,45 +72,45 @@ describe('a client that waits for the answer of a failed run', () => {
     const served: LoopAgent = {
       ...{ type: 'loop', name: 'looper', agent: createAgent({ provider, log }) },
     };
-    const stage = await createTaskHarness([served], { log, rows: memoryRows() });
-    const { id } = await stage.newTask('looper');
-    const answer = await stage.send('looper', id, 'Hi');
+    const harness = await createTaskHarness([served], { log, rows: memoryRows() });
+    const { id } = await harness.newTask('looper');
+    const answer = await harness.send('looper', id, 'Hi');
     const messages = answer.messages();
     messages.catch(() => {});
-    await eventually(() => hasSpoken(stage, id));
+    await eventually(() => hasSpoken(harness, id));
     broken.writes = true;
     broken.reads = what === 'reads';
     gate.resolve();
     await expect(messages).rejects.toMatchObject({ place: { task: id } });
     broken.writes = false;
     broken.reads = false;
-    await stage.service.close();
+    await harness.service.close();
   });
 });
 
 test('a message that is withdrawn before the agent reads it has no answer, and its client gets an error', async () => {
   const gate = Promise.withResolvers<void>();
-  const stage = await createTaskHarness((log) => {
+  const harness = await createTaskHarness((log) => {
     const provider = gated(['One two three four', 'Another'], gate.promise);
     return [{ type: 'loop', name: 'looper', agent: createAgent({ provider, log }) }];
   });
-  const { id } = await stage.newTask('looper');
-  const agentId = await stage.idOf('looper');
-  const first = await stage.send('looper', id, 'Hi');
-  await eventually(() => hasSpoken(stage, id));
-  const content = (await stage.messages(id))[0]?.content ?? expect.fail();
-  const waits = await stage.service.tasks.sendMessage(
+  const { id } = await harness.newTask('looper');
+  const agentId = await harness.idOf('looper');
+  const first = await harness.send('looper', id, 'Hi');
+  await eventually(() => hasSpoken(harness, id));
+  const content = (await harness.messages(id))[0]?.content ?? expect.fail();
+  const waits = await harness.service.tasks.sendMessage(
     agentId,
     { task_id: id, content },
     { key: 'k' },
   );
   const answered = waits.messages();
   answered.catch(() => {});
-  await stage.service.tasks.submit(id, { type: 'withdraw', key: 'k' });
+  await harness.service.tasks.submit(id, { type: 'withdraw', key: 'k' });
   gate.resolve();
   expect(textsOf(await first.messages())).toEqual(['One two three four']);
   await expect(answered).rejects.toMatchObject({ code: 'bad_state' });
-  const again = await stage.service.tasks.sendMessage(
+  const again = await harness.service.tasks.sendMessage(
     agentId,
     { task_id: id, content },
     { key: 'k' },

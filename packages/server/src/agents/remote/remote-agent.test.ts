@@ -25,29 +25,29 @@ import {
 const described = { name: 'far', description: 'Far away' };
 
 function register(
-  stage: TaskHarness,
+  harness: TaskHarness,
   acp_url: string,
   acp_type: RegisterAgent['acp_type'] = 'sync',
 ) {
-  return stage.service.agents.register({ ...described, acp_url, acp_type });
+  return harness.service.agents.register({ ...described, acp_url, acp_type });
 }
 
 /** Creates a server with a remote agent that responds in this way, and a task of it. */
-async function farStage(
+async function remoteHarness(
   answer: (call: RemoteCall, response: ServerResponse) => void | Promise<void>,
   acp_type: RegisterAgent['acp_type'] = 'sync',
   options: TaskHarnessOptions = {},
 ) {
   const remote = await startRemoteAgent(answer);
-  const stage = await createTaskHarness([], options);
-  const agent = await register(stage, remote.url, acp_type);
-  const task = await stage.newTask('far');
-  return { ...stage, stage, remote, agent, id: task.id };
+  const harness = await createTaskHarness([], options);
+  const agent = await register(harness, remote.url, acp_type);
+  const task = await harness.newTask('far');
+  return { ...harness, harness, remote, agent, id: task.id };
 }
 
 describe('a remote sync agent', () => {
   test('is called in the wire format, and its lines are the answer', async () => {
-    const { send, remote, agent, id, messages } = await farStage((_call, response) => {
+    const { send, remote, agent, id, messages } = await remoteHarness((_call, response) => {
       response.setHeader('content-type', 'application/x-ndjson');
       response.write(resultLine(textDelta(0, 'Hel')));
       response.end(resultLine(textDelta(0, 'lö')));
@@ -68,15 +68,15 @@ describe('a remote sync agent', () => {
   });
 
   test('receives the trace of its answer, with the run as parent', async () => {
-    const { stage, remote, id, log } = await farStage((_call, response) => {
+    const { harness, remote, id, log } = await remoteHarness((_call, response) => {
       response.end(resultLine(textDelta(0, 'Hello')));
     });
-    const given = `00-${'ab'.repeat(16)}-${'cd'.repeat(8)}-01`;
-    const trace = { traceparent: given, tracestate: 'a=1' };
+    const received = `00-${'ab'.repeat(16)}-${'cd'.repeat(8)}-01`;
+    const trace = { traceparent: received, tracestate: 'a=1' };
     const body = { task_id: id, content: userText('Hi') };
-    const agentId = await stage.idOf('far');
-    await (await stage.service.tasks.sendMessage(agentId, body, { trace })).messages();
-    await (await stage.service.tasks.sendMessage(agentId, body)).messages();
+    const agentId = await harness.idOf('far');
+    await (await harness.service.tasks.sendMessage(agentId, body, { trace })).messages();
+    await (await harness.service.tasks.sendMessage(agentId, body)).messages();
     const { records } = await log.read(sessionId(id));
     const runs = records.flatMap(({ fact }) => (fact?.type === 'run_started' ? [fact] : []));
     expect(runs.map((run) => run.trace)).toEqual([trace, undefined]);
@@ -89,10 +89,10 @@ describe('a remote sync agent', () => {
   });
 
   test('that crashes during the answer leaves the partial answer, and the task fails as interrupted', async () => {
-    const stage = await farStage(async (_call, response) => {
+    const harness = await remoteHarness(async (_call, response) => {
       response.write(resultLine(textDelta(0, 'I was about to ')));
     });
-    const { send, remote, id, messages, task } = stage;
+    const { send, remote, id, messages, task } = harness;
     const answer = await send('far', id, 'Hi');
     await eventually(async () => (await messages(id)).length === 2);
     await remote.stop();
@@ -105,27 +105,27 @@ describe('a remote sync agent', () => {
   });
 
   test('that cannot be reached fails the task with the reason', async () => {
-    const { send, remote, id } = await farStage((_call, response) => void response.end());
+    const { send, remote, id } = await remoteHarness((_call, response) => void response.end());
     await remote.stop();
     await expect((await send('far', id, 'Hi')).messages()).rejects.toThrow('interrupted');
   });
 
   test('may send invalid lines: they are skipped and counted', async () => {
-    const { send, id, stage } = await farStage((_call, response) => {
+    const { send, id, harness } = await remoteHarness((_call, response) => {
       response.write('not json\n\n');
       response.write(resultLine({ type: 'nonsense' }));
       response.end(resultLine(textDelta(0, 'Still here')));
     });
     expect(textsOf(await (await send('far', id, 'Hi')).messages())).toEqual(['Still here']);
-    await eventually(async () => stage.diagnostics.length > 0);
-    expect(stage.diagnostics[0]).toContain('2 lines that are no updates');
+    await eventually(async () => harness.diagnostics.length > 0);
+    expect(harness.diagnostics[0]).toContain('2 lines that are not updates');
   });
 
   test('that numbers its lines may repeat one, but must not omit one', async () => {
     const lines = (...numbers: readonly number[]) =>
       numbers.map((seq) => resultLine(textDelta(0, `${seq} `), { seq })).join('');
     const answers = [lines(1, 2, 2, 1, 3), lines(1, 2, 4)];
-    const { send, id, messages } = await farStage(
+    const { send, id, messages } = await remoteHarness(
       (_call, response) => void response.end(answers.shift()),
     );
     expect(textsOf(await (await send('far', id, 'Hi')).messages())).toEqual(['1 2 3 ']);
@@ -136,7 +136,7 @@ describe('a remote sync agent', () => {
   });
 
   test('fails with the error of its last line', async () => {
-    const { send, id, task } = await farStage((_call, response) => {
+    const { send, id, task } = await remoteHarness((_call, response) => {
       response.write(resultLine(textDelta(0, 'Hm')));
       response.end(resultLine(null, { error: { code: -32603, message: 'Out of ink' } }));
     });
@@ -148,7 +148,7 @@ describe('a remote sync agent', () => {
     'that responds with %i is refused, and no other host is called',
     async (status) => {
       const elsewhere = await startRemoteAgent((_call, response) => void response.end());
-      const { send, id } = await farStage((_call, response) => {
+      const { send, id } = await remoteHarness((_call, response) => {
         response.writeHead(status, { location: `${elsewhere.url}/api` });
         response.end();
       });
@@ -160,7 +160,7 @@ describe('a remote sync agent', () => {
   );
 
   test('that sends an endless line is cut off', async () => {
-    const { send, id } = await farStage(async (_call, response) => {
+    const { send, id } = await remoteHarness(async (_call, response) => {
       const piece = Buffer.alloc(2 ** 20, 'x');
       for (let sent = 0; sent < 12 && !response.destroyed; sent++) {
         const isFull = !response.write(piece);
@@ -174,28 +174,28 @@ describe('a remote sync agent', () => {
   test('that sends nothing times out', async () => {
     const clock = new VirtualClock();
     const limits = { answerTimeoutMs: 1000, idleTimeoutMs: 1000, maxBytes: 1000 };
-    const { send, id, remote } = await farStage(() => {}, 'sync', {
+    const { send, id, remote } = await remoteHarness(() => {}, 'sync', {
       ...{ clock, log: memoryLog(), remote: limits },
     });
     const answer = await send('far', id, 'Hi');
     await eventually(async () => remote.calls.length === 1);
     clock.advance(1001);
-    await expect(answer.messages()).rejects.toThrow('said nothing for 1000 ms');
+    await expect(answer.messages()).rejects.toThrow('sent nothing for 1000 ms');
   });
 
   test('that does not respond to an interrupt does not block the request', async () => {
     const remote = await startRemoteAgent(() => {});
-    const stage = await createTaskHarness([]);
-    await register(stage, remote.url);
-    const { id } = await stage.newTask('far');
+    const harness = await createTaskHarness([]);
+    await register(harness, remote.url);
+    const { id } = await harness.newTask('far');
     // Otherwise the request would wait until the call times out.
-    expect((await stage.service.tasks.change(id, 'interrupt')).status).toBe('INTERRUPTED');
+    expect((await harness.service.tasks.change(id, 'interrupt')).status).toBe('INTERRUPTED');
     await eventually(async () => remote.calls.at(-1)?.method === 'task/interrupt');
   });
 
   test('receives an interrupt, and its connection is closed', async () => {
     let isClosed = false;
-    const { send, service, id, remote, messages } = await farStage((call, response) => {
+    const { send, service, id, remote, messages } = await remoteHarness((call, response) => {
       if (call.method === 'task/interrupt') return acknowledge(response, call);
       response.on('close', () => {
         isClosed = true;
@@ -212,7 +212,7 @@ describe('a remote sync agent', () => {
 
 describe('a remote async agent', () => {
   test('receives its tasks, events and cancels, each with whole objects', async () => {
-    const { service, agent, id, remote } = await farStage(
+    const { service, agent, id, remote } = await remoteHarness(
       (call, response) => acknowledge(response, call),
       'async',
     );
@@ -227,7 +227,7 @@ describe('a remote async agent', () => {
   });
 
   test('writes messages back: open first, complete at the end', async () => {
-    const { service, id, messages } = await farStage(
+    const { service, id, messages } = await remoteHarness(
       (call, response) => acknowledge(response, call),
       'async',
     );
@@ -245,11 +245,11 @@ describe('a remote async agent', () => {
 
 describe('registering', () => {
   test('again returns the same agent and the same key, which is not stored', async () => {
-    const stage = await createTaskHarness([]);
-    const first = await register(stage, 'http://127.0.0.1:1/');
-    const again = await register(stage, 'http://127.0.0.1:2/');
+    const harness = await createTaskHarness([]);
+    const first = await register(harness, 'http://127.0.0.1:1/');
+    const again = await register(harness, 'http://127.0.0.1:2/');
     expect([again.id, again.agent_api_key]).toEqual([first.id, first.agent_api_key]);
-    const tokens = await stage.rows.list('tokens');
+    const tokens = await harness.rows.list('tokens');
     expect(JSON.stringify(tokens)).not.toContain(first.agent_api_key);
     const hash = createHash('sha256').update(first.agent_api_key).digest('hex');
     expect(tokens).toMatchObject([{ id: hash, keys: { agent_id: first.id } }]);
@@ -268,25 +268,25 @@ describe('registering', () => {
       'http://224.0.0.1/',
     ],
   ])('at %s is refused', async (url) => {
-    const stage = await createTaskHarness([]);
-    await expect(register(stage, url)).rejects.toMatchObject({ code: 'invalid' });
+    const harness = await createTaskHarness([]);
+    await expect(register(harness, url)).rejects.toMatchObject({ code: 'invalid' });
   });
 
   test('under the name of an agent of the server is refused', async () => {
-    const stage = await createTaskHarness([
+    const harness = await createTaskHarness([
       { type: 'sync', name: 'far', onMessage: async () => agentText('Near') },
     ]);
-    await expect(register(stage, 'http://127.0.0.1:1/')).rejects.toMatchObject({
+    await expect(register(harness, 'http://127.0.0.1:1/')).rejects.toMatchObject({
       code: 'conflict',
     });
   });
 
   test('after it was deleted works again', async () => {
-    const stage = await createTaskHarness([]);
-    const { id } = await register(stage, 'http://127.0.0.1:1/');
-    await stage.service.agents.delete(id);
-    await expect(stage.service.agents.get({ id })).rejects.toMatchObject({ code: 'not_found' });
-    expect((await register(stage, 'http://127.0.0.1:1/')).status).toBe('Ready');
+    const harness = await createTaskHarness([]);
+    const { id } = await register(harness, 'http://127.0.0.1:1/');
+    await harness.service.agents.delete(id);
+    await expect(harness.service.agents.get({ id })).rejects.toMatchObject({ code: 'not_found' });
+    expect((await register(harness, 'http://127.0.0.1:1/')).status).toBe('Ready');
   });
 });
 
@@ -301,9 +301,9 @@ test('checks health periodically: an agent that does not respond is unhealthy un
     },
   );
   const health = { everyMs: 1000, timeoutMs: 500 };
-  const stage = await createTaskHarness([], { clock, log: memoryLog(), health, watchMs: 1e9 });
-  const { id } = await register(stage, remote.url);
-  const agent = () => stage.service.agents.get({ id });
+  const harness = await createTaskHarness([], { clock, log: memoryLog(), health, watchMs: 1e9 });
+  const { id } = await register(harness, remote.url);
+  const agent = () => harness.service.agents.get({ id });
   expect((await agent()).status).toBe('Ready');
   const becomes = async (status: string) => {
     // The next health check, the task scanner and the row poller.
