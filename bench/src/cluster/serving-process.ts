@@ -1,16 +1,16 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { sessionId } from '@millrace/core';
-import { Feeds } from '../../../packages/server/src/stream/feeds.ts';
+import { FeedRegistry } from '../../../packages/server/src/stream/feed-registry.ts';
+import { views } from '../../../packages/server/src/stream/frames/views.ts';
 import { streamTask } from '../../../packages/server/src/stream/stream-task.ts';
-import { views } from '../../../packages/server/src/stream/views.ts';
 import { promptClock } from '../server/servers.ts';
 import { openPlace, type Place } from './stores.ts';
 
 // One of several servers: streams any session of a log that somebody else writes.
 
 const { log } = await openPlace(JSON.parse(process.argv[2] ?? '{}') as Place);
-const feeds = new Feeds({ log, views, clock: promptClock, limits: { mergeMs: 0 } });
+const feeds = new FeedRegistry({ log, views, clock: promptClock, limits: { mergeMs: 0 } });
 const server = createServer((request, response) => {
   const session = sessionId(request.url?.slice(1) ?? '');
   void streamTask({ feeds, session, view: 'records', response });

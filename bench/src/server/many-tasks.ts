@@ -2,10 +2,10 @@ import { createServer, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { encodeBatch, sessionId } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
-import { Feeds } from '../../../packages/server/src/stream/feeds.ts';
-import { encodeFrame } from '../../../packages/server/src/stream/sse.ts';
+import { FeedRegistry } from '../../../packages/server/src/stream/feed-registry.ts';
+import { encodeFrame } from '../../../packages/server/src/stream/frames/sse.ts';
+import { views } from '../../../packages/server/src/stream/frames/views.ts';
 import { streamTask } from '../../../packages/server/src/stream/stream-task.ts';
-import { views } from '../../../packages/server/src/stream/views.ts';
 import { macrotask } from '../floor.ts';
 import { median } from './fan-out.ts';
 import { promptClock, speech } from './servers.ts';
@@ -18,7 +18,7 @@ const rounds = 5;
 /** As many tasks at once, each with a viewer of its own. */
 export async function compareManyTasks(): Promise<void> {
   const log = memoryLog();
-  const feeds = new Feeds({ log, views, clock: promptClock, limits: { mergeMs: 0 } });
+  const feeds = new FeedRegistry({ log, views, clock: promptClock, limits: { mergeMs: 0 } });
   const plain: ServerResponse[] = [];
   const server = createServer((request, response) => {
     const name = request.url?.slice(1) ?? '';

@@ -9,11 +9,11 @@ import {
   sessionId,
 } from '@millrace/core';
 import { type Clock, type Driver, memoryLog, systemClock } from '@millrace/log';
-import { Feeds } from '../../../packages/server/src/stream/feeds.ts';
-import { encodeFrame } from '../../../packages/server/src/stream/sse.ts';
+import { FeedRegistry } from '../../../packages/server/src/stream/feed-registry.ts';
+import { encodeFrame } from '../../../packages/server/src/stream/frames/sse.ts';
+import { views } from '../../../packages/server/src/stream/frames/views.ts';
 import type { StreamLimits } from '../../../packages/server/src/stream/stream-limits.ts';
 import { streamTask } from '../../../packages/server/src/stream/stream-task.ts';
-import { views } from '../../../packages/server/src/stream/views.ts';
 import { macrotask } from '../floor.ts';
 
 /** Says something to everybody who watches. */
@@ -26,7 +26,7 @@ export interface Speaking extends AsyncDisposable {
 }
 
 export interface Ours extends Speaking {
-  readonly feeds: Feeds;
+  readonly feeds: FeedRegistry;
   readonly session: SessionId;
   /** As it was told, of what was said last. */
   readonly frame: Buffer;
@@ -50,7 +50,7 @@ export async function ours(limits: Partial<StreamLimits> = { mergeMs: 0 }): Prom
   const session = sessionId('bench');
   const driver = await log.open(session, { leaseMs: Number.POSITIVE_INFINITY });
   const text = await speech(driver);
-  const feeds = new Feeds({ log, views, clock: promptClock, limits });
+  const feeds = new FeedRegistry({ log, views, clock: promptClock, limits });
   const server = createServer((request, response) => {
     const lastEventId = request.headers['last-event-id']?.toString();
     void streamTask({ feeds, session, view: 'records', response, lastEventId });

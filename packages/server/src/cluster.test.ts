@@ -9,10 +9,10 @@ import { createClient } from '../../client/src/create-client.ts';
 import type { TaskHandle } from '../../client/src/task/task-handle.ts';
 import { describeOnPostgres } from '../../log/src/testing/start-postgres.ts';
 import { needsRedis } from '../../log/src/testing/start-redis.ts';
-import { type Cluster, startCluster } from './testing/cluster.ts';
-import { clusterAgentName, ending, textOf } from './testing/cluster-agent.ts';
-import { clusterChaos } from './testing/cluster-chaos.ts';
-import { type ClusterStore, openClusterStore } from './testing/cluster-store.ts';
+import { clusterChaos } from './testing/cluster/chaos.ts';
+import { type Cluster, startCluster } from './testing/cluster/cluster.ts';
+import { clusterAgentName, expectedEnd, textOf } from './testing/cluster/cluster-agent.ts';
+import { type ClusterStore, openClusterStore } from './testing/cluster/cluster-store.ts';
 
 const kills = 20;
 const describe = needsRedis(describeOnPostgres());
@@ -34,18 +34,18 @@ describe('two servers and a worker on Postgres and Redis', () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  /** A task that is made and spoken to on B, and watched on A. */
+  /** A task that is created and used on B, and watched on A. */
   async function watched(): Promise<{ readonly a: TaskHandle; readonly b: TaskHandle }> {
     const [viaA, viaB] = [createClient(cluster.a), createClient(cluster.b)];
-    const made = await viaB.createTask({ agent: clusterAgentName });
-    const a = viaA.task(made.id);
+    const created = await viaB.createTask({ agent: clusterAgentName });
+    const a = viaA.task(created.id);
     const stop = a.subscribe(() => {});
     onTestFinished(() => {
       stop();
       viaA.close();
       viaB.close();
     });
-    return { a, b: made };
+    return { a, b: created };
   }
 
   const saysNow = (task: TaskHandle) => textOf(task.transcript.at(-1));
@@ -54,32 +54,32 @@ describe('two servers and a worker on Postgres and Redis', () => {
     return (await store.log.info(sessionId(id)))?.lease?.holder;
   }
 
-  test('a run that B drives is followed through A, word by word, and is what the log has', async () => {
+  test('a run that B drives is followed through A, piece by piece, and equals the log', async () => {
     const { a, b } = await watched();
     const shown = new Set<string>();
     a.subscribe(() => shown.add(saysNow(a)));
     await b.send('hello');
     await a.until(({ items }) => items.length === 2);
     expect(await holderOf(a)).toContain(String(cluster.b.pid));
-    await a.until(({ isRunning }) => !isRunning && saysNow(a) === ending('hello'));
-    // Not at once, but as it came.
+    await a.until(({ isRunning }) => !isRunning && saysNow(a) === expectedEnd('hello'));
+    // The text arrived in several pieces.
     expect(shown.size).toBeGreaterThan(5);
     expect(a.transcript).toEqual(transcript(await snapshot(store.log, sessionId(a.id))));
   });
 
-  test('a run that B drives is stopped through A, which hears of it, and is resumed through A', async () => {
+  test('a run that B drives is stopped and resumed through A', async () => {
     const { a, b } = await watched();
     await b.send('first');
     await a.until(({ items }) => items.length === 2 && saysNow(a).length > 10);
     expect(await holderOf(a)).toContain(String(cluster.b.pid));
     await a.stop();
     await a.until(({ isRunning, task }) => !isRunning && task?.status === 'INTERRUPTED');
-    expect(saysNow(a)).not.toBe(ending('first'));
+    expect(saysNow(a)).not.toBe(expectedEnd('first'));
     await a.send('second');
-    await a.until(({ isRunning }) => !isRunning && saysNow(a) === ending('second'));
+    await a.until(({ isRunning }) => !isRunning && saysNow(a) === expectedEnd('second'));
   });
 
-  test('what changes in a row on B is told live to who watches on A', async () => {
+  test('a row change on B is sent live to clients of A', async () => {
     const { a, b } = await watched();
     await b.send('one');
     await a.until(({ items }) => items.length === 2);
@@ -93,20 +93,20 @@ describe('two servers and a worker on Postgres and Redis', () => {
     await a.until(({ items }) => items.length === 2 && saysNow(a).length > 10);
     expect(await holderOf(a)).toContain(String(cluster.b.pid));
     await a.send('two', { when: 'steer' });
-    await a.until(({ isRunning }) => !isRunning && saysNow(a) === ending('two'));
-    const said = a.transcript.filter(({ kind }) => kind === 'user').map(textOf);
-    expect(said).toEqual(['one', 'two']);
+    await a.until(({ isRunning }) => !isRunning && saysNow(a) === expectedEnd('two'));
+    const text = a.transcript.filter(({ kind }) => kind === 'user').map(textOf);
+    expect(text).toEqual(['one', 'two']);
   });
 
-  test('what waits for a word on B is approved through A', async () => {
+  test('a call that waits on B is approved through A', async () => {
     const { a, b } = await watched();
     await b.send('asking first');
     const { approvals } = await a.until((now) => now.approvals.length === 2);
     for (const { toolCallId } of approvals) await a.approve(toolCallId);
-    await a.until(({ isRunning }) => !isRunning && saysNow(a) === ending('asking first'));
+    await a.until(({ isRunning }) => !isRunning && saysNow(a) === expectedEnd('asking first'));
   });
 
-  test('whoever dies and whatever is lost, a client of A has in the end what the log has, each thing once', async () => {
+  test('after crashes and lost connections, a client of A has exactly what the log has', async () => {
     const seed = Number(process.env['SEED']);
     const chance = new Randomness(seed);
     const rounds: string[] = [];

@@ -1,10 +1,10 @@
 import { countingIds, DeltaWriter, itemId, sessionId } from '@millrace/core';
 import { type Log, memoryLog } from '@millrace/log';
 import { describe, expect, test } from 'vitest';
-import type { ServedAgent } from './agents/served-agent.ts';
+import type { Update } from './contract/message.ts';
+import type { ServedAgent } from './contract/served-agent.ts';
 import { createServer, type Server, type ServerOptions } from './create-server.ts';
 import { memoryRows } from './rows/memory-rows.ts';
-import type { Update } from './wire/update.ts';
 
 const greeter: ServedAgent = {
   type: 'sync',
@@ -71,7 +71,7 @@ class Started implements AsyncDisposable {
 }
 
 describe('a server with its agents', () => {
-  test('takes a task and a message once by their idempotency-key, and gives the same answer again', async () => {
+  test('accepts a task and a message once per idempotency-key, and returns the same answer again', async () => {
     await using server = await Started.start();
     const create = async (key: string) =>
       (await server.rpc('greeter', 'task/create', {}, key)).result;
@@ -92,14 +92,14 @@ describe('a server with its agents', () => {
     expect((await send({}, 'a key with spaces')).error.message).toContain('idempotency-key');
   });
 
-  test('answers a message, in lines and at once, and keeps what was said', async () => {
+  test('answers a message, streamed and at once, and stores it', async () => {
     await using server = await Started.start();
     const { result: task } = await server.rpc('greeter', 'task/create', { name: 'talk' });
     const params = { task_id: task.id, content: hello };
     const lines = await server.rpc('greeter', 'message/send', { ...params, stream: true });
     const updates = lines.map(({ result }: { result: Update }) => result) as readonly Update[];
     expect(updates.map(({ type }) => type)).toEqual(expect.arrayContaining(['start', 'done']));
-    // Deltas that came together are told together.
+    // Deltas that arrive together are sent together.
     const deltas = updates.flatMap((update) => (update.type === 'delta' ? [update.delta] : []));
     expect(deltas.map((delta) => delta?.type === 'text' && delta.text_delta).join('')).toBe(
       'Hello',
@@ -115,7 +115,7 @@ describe('a server with its agents', () => {
     });
   });
 
-  test('takes an event, and the same key once', async () => {
+  test('accepts an event once per key', async () => {
     await using server = await Started.start();
     const { result: task } = await server.rpc('listener', 'task/create', {});
     const send = () =>
@@ -130,7 +130,7 @@ describe('a server with its agents', () => {
   });
 
   test.each([['updates'], ['events'], ['records']])(
-    'streams a task that nobody wrote to yet as %s',
+    'streams a task without records as %s',
     async (view) => {
       await using server = await Started.start();
       const { result: task } = await server.rpc('greeter', 'task/create', {});
@@ -139,14 +139,14 @@ describe('a server with its agents', () => {
       expect(response.headers.get('content-type')).toMatch(/^text\/event-stream/);
       const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
       await server.rpc('greeter', 'message/send', { task_id: task.id, content: hello });
-      let told = '';
-      while (!told.includes('Hel')) told += (await reader?.read())?.value ?? '';
+      let streamed = '';
+      while (!streamed.includes('Hel')) streamed += (await reader?.read())?.value ?? '';
       await reader?.cancel();
-      expect(told).toContain('id: ');
+      expect(streamed).toContain('id: ');
     },
   );
 
-  test('leaves what it was given open, and goes on with it', async () => {
+  test('does not close stores that it was given, and continues with them', async () => {
     const [log, rows] = [memoryLog(), memoryRows()];
     const first = await Started.start({ log, rows });
     const { result: task } = await first.rpc('greeter', 'task/create', { name: 'kept' });
@@ -155,11 +155,11 @@ describe('a server with its agents', () => {
     expect(await second.get('/tasks/name/kept')).toMatchObject({ id: task.id });
   });
 
-  test('lists page by page, by a cursor, each task once', async () => {
+  test('lists each task once, page by page, by cursor', async () => {
     await using server = await Started.start();
-    const made: string[] = [];
+    const created: string[] = [];
     for (let n = 0; n < 7; n++)
-      made.push((await server.rpc('greeter', 'task/create', {})).result.id);
+      created.push((await server.rpc('greeter', 'task/create', {})).result.id);
     const found: string[] = [];
     let cursor: string | null = '';
     for (let pages = 0; cursor !== null && pages < 10; pages++) {
@@ -169,30 +169,30 @@ describe('a server with its agents', () => {
       found.push(...page.map(({ id }) => id));
       cursor = response.headers.get('x-next-cursor');
     }
-    expect(found.toSorted()).toEqual(made.toSorted());
+    expect(found.toSorted()).toEqual(created.toSorted());
     expect((await fetch(new URL('/tasks?cursor=x', server.url))).status).toBe(422);
   });
 
-  test('keeps __proto__ in params as what it is: data', async () => {
+  test('stores __proto__ in params as data', async () => {
     await using server = await Started.start();
     const params = JSON.parse('{"__proto__":{"isAdmin":true},"constructor":1}');
     const { result } = await server.rpc('greeter', 'task/create', { params });
-    const { params: kept } = await server.get(`/tasks/${result.id}`);
-    expect(JSON.stringify(kept)).toBe(JSON.stringify(params));
+    const { params: stored } = await server.get(`/tasks/${result.id}`);
+    expect(JSON.stringify(stored)).toBe(JSON.stringify(params));
   });
 
-  test('gives a remote agent a key that reaches its own tasks alone', async () => {
+  test('gives a remote agent a key that reaches only its own tasks', async () => {
     await using server = await Started.start({ tokens: ['operator'] });
     const operator = { authorization: 'Bearer operator', 'content-type': 'application/json' };
     const post = (path: string, body: object, headers: Record<string, string> = operator) =>
       fetch(new URL(path, server.url), { method: 'POST', headers, body: JSON.stringify(body) });
-    const told = async (path: string, body: object) =>
+    const streamed = async (path: string, body: object) =>
       (await (await post(path, body)).json()) as { agent_api_key: string; result: { id: string } };
     const create = { method: 'task/create', params: {} };
     const agent = { description: '', acp_url: 'http://127.0.0.1:1', acp_type: 'sync' };
-    const registered = await told('/agents/register', { name: 'far', ...agent });
-    const { result: own } = await told('/agents/name/far/rpc', create);
-    const { result: others } = await told('/agents/name/greeter/rpc', create);
+    const registered = await streamed('/agents/register', { name: 'far', ...agent });
+    const { result: own } = await streamed('/agents/name/far/rpc', create);
+    const { result: others } = await streamed('/agents/name/greeter/rpc', create);
     const key = { 'x-agent-api-key': registered.agent_api_key, 'content-type': 'application/json' };
     const content = { type: 'text', author: 'agent', content: 'written from afar' };
     expect((await post('/messages', { task_id: own.id, content }, key)).status).toBe(200);
@@ -234,7 +234,7 @@ describe('blobs', () => {
     expect(response.headers.get('content-disposition')).toBe(disposition);
     expect(response.headers.get('x-content-type-options')).toBe('nosniff');
     expect(response.headers.get('content-security-policy')).toContain('sandbox');
-    // The same bytes, asked of a task that does not name them.
+    // Requests the same blob through a task that does not reference it.
     const elsewhere = response.url.replace(task.id, other.id);
     expect((await fetch(elsewhere)).status).toBe(404);
   });

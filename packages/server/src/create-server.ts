@@ -2,65 +2,101 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { SpanExporter } from '@millrace/agent';
 import { type Ids, randomIds } from '@millrace/core';
 import { type Clock, type Log, memoryLog, systemClock } from '@millrace/log';
-import type { ServedAgent } from './agents/served-agent.ts';
+import type { Rows } from './contract/rows.ts';
+import type { ServedAgent } from './contract/served-agent.ts';
+import { TokenStore } from './http/access/token-store.ts';
 import { defaultHttpLimits, type HttpLimits } from './http/http-limits.ts';
 import { HttpServer, type ListenOptions } from './http/http-server.ts';
 import type { RequestLogOptions } from './http/request-log.ts';
-import { TokenStore } from './http/token-store.ts';
-import { feedStreams } from './routes/feed-streams.ts';
+import { createTaskStreams } from './routes/task-streams.ts';
 import { memoryRows } from './rows/memory-rows.ts';
-import type { Rows } from './rows/rows.ts';
 import type { StreamLimits } from './stream/stream-limits.ts';
 import { createTaskService } from './tasks/create-task-service.ts';
 
+/** Options of `createServer`. */
 export interface ServerOptions {
+  /** The agents of this process. Other processes can register remote agents. Default: none. */
   readonly agents?: readonly ServedAgent[] | undefined;
-  /** Where sessions are kept; in memory unless told. */
+  /** Stores the sessions. Default: in memory. The caller must close a log that it passes in. */
   readonly log?: Log | undefined;
-  /** Where all else is kept; in memory unless told. */
+  /**
+   * Stores agents, tasks, states, spans, trackers and tokens. Default: in memory. The caller must
+   * close a store that it passes in.
+   */
   readonly rows?: Rows | undefined;
-  /** What is off loopback needs a token. Where there is one, it is needed on loopback too. */
+  /**
+   * Bearer tokens with full access. Required to listen on an address other than loopback. If tokens
+   * are set, loopback requests need one too. Default: none.
+   */
   readonly tokens?: readonly string[] | undefined;
   /**
-   * What the keys of remote agents follow from: they are good as long as it is the same. It follows
-   * from the tokens unless told; where there are none, it is new with each start.
+   * The secret that the API keys of remote agents are derived from. The keys stay valid while it
+   * stays the same. Default: derived from `tokens`; without tokens, a new secret at each start.
    */
   readonly secret?: string | undefined;
-  /** Names under which the server is reached, besides localhost and addresses. */
+  /** Host names that the server accepts, besides localhost and IP addresses. Default: none. */
   readonly hosts?: readonly string[] | undefined;
-  /** Origins that pages of other hosts may call from; none unless told. */
+  /** Origins of other hosts whose pages may call the server. Default: none. */
   readonly origins?: readonly string[] | undefined;
-  /** A folder with a built page, served at `/` and below `/app/`; none unless told. */
+  /** Folder of a built web page, served at `/` and below `/app/`. Default: none. */
   readonly page?: string | undefined;
+  /** Limits for HTTP requests. Default: `defaultHttpLimits`. */
   readonly limits?: Partial<HttpLimits> | undefined;
+  /** Limits for streams. Default: `defaultStreamLimits`. */
   readonly streamLimits?: Partial<StreamLimits> | undefined;
-  /** A line for each request; none unless told. */
+  /** Logs one line per request. Default: off. */
   readonly requestLog?: RequestLogOptions | undefined;
-  /** Hears what is odd and changes nothing. Never content. */
+  /**
+   * Receives descriptions of irregular events that have no effect. They never contain content.
+   * Default: ignored.
+   */
   readonly onDiagnostic?: ((problem: string) => void) | undefined;
   /**
-   * Takes the spans of requests, runs and handlers: `otlpExporter({ url })`. None are made unless told;
-   * the trace that a request names is followed all the same.
+   * Receives the spans of requests, runs and handlers, for example `otlpExporter({ url })`.
+   * Default: no spans. The trace of a request is passed on in any case.
    */
   readonly exporter?: SpanExporter | undefined;
+  /** The source of time, for tests. Default: the system clock. */
   readonly clock?: Clock | undefined;
+  /** Creates ids, for tests. Default: random ids. */
   readonly ids?: Ids | undefined;
-  /** From 0 up to 1: when exactly is looked what other servers of the same files left. */
+  /**
+   * Returns a number from 0 up to 1. It spreads the scans for orphaned runs of several servers.
+   * Default: `Math.random`.
+   */
   readonly random?: (() => number) | undefined;
 }
 
+/** A server that was created by `createServer`. */
 export interface Server {
-  /** Begins to serve, takes up what was left, and says where. */
+  /** Starts to listen, resumes orphaned runs, and returns the server's URL. */
   listen(options?: ListenOptions): Promise<{ readonly url: string }>;
-  /** Takes no more work, stops or parks what goes on, and ends streams with a hint to come back. */
+  /**
+   * Stops accepting work, stops or parks current work, and ends streams with a hint to reconnect.
+   */
   close(): Promise<void>;
 }
 
-/** Agents as a service: one process, and nothing else to start. */
+/**
+ * Creates a server that serves agents over HTTP and SSE. It runs in one process and needs no other
+ * service.
+ *
+ * @example
+ * const server = createServer({
+ *   agents: [
+ *     {
+ *       type: 'sync',
+ *       name: 'weather',
+ *       onMessage: async () => ({ type: 'text', author: 'agent', content: 'Sunny, 21 °C' }),
+ *     },
+ *   ],
+ * });
+ * const { url } = await server.listen({ port: 0 });
+ */
 export function createServer(options: ServerOptions = {}): Server {
   const {
     agents = [],
-    tokens: operators = [],
+    tokens: operatorTokens = [],
     clock = systemClock,
     onDiagnostic,
     random,
@@ -68,42 +104,42 @@ export function createServer(options: ServerOptions = {}): Server {
   const log = options.log ?? memoryLog({ clock });
   const rows = options.rows ?? memoryRows({ clock });
   const ids = options.ids ?? randomIds((bytes) => crypto.getRandomValues(bytes));
-  const secret = options.secret ?? secretOf(operators);
+  const secret = options.secret ?? deriveSecret(operatorTokens);
   const service = createTaskService({
     ...{ agents, log, rows, clock, ids, random, secret, onDiagnostic },
-    graceMs: graceOf(options.limits),
+    graceMs: graceMsFor(options.limits),
     exporter: options.exporter,
   });
-  const streams = feedStreams({ log, clock, service, limits: options.streamLimits });
-  const tokens = new TokenStore(rows, operators);
+  const streams = createTaskStreams({ log, clock, service, limits: options.streamLimits });
+  const tokens = new TokenStore(rows, operatorTokens);
   const { hosts, origins, page, limits, requestLog, exporter } = options;
   const http = new HttpServer({
     ...{ service, streams, tokens, log, clock, hosts, origins, page, limits, requestLog },
     exporter,
   });
   return {
-    async listen(where) {
+    async listen(address) {
       await service.start();
-      return http.listen(where);
+      return http.listen(address);
     },
     async close() {
       await http.close(() => service.close());
-      // What was given is its giver's to close.
+      // The caller closes stores that it passed in.
       if (options.log === undefined) await log.close();
       if (options.rows === undefined) await rows.close();
     },
   };
 }
 
-/** What does not let itself be stopped is left early enough for the rest to be written. */
-function graceOf(limits: ServerOptions['limits']): number {
+/** Work that does not stop is abandoned early enough to write the rest before the server closes. */
+function graceMsFor(limits: ServerOptions['limits']): number {
   const { closeTimeoutMs } = { ...defaultHttpLimits, ...limits };
   return Math.min(1000, closeTimeoutMs / 4);
 }
 
-function secretOf(tokens: readonly string[]): string {
+function deriveSecret(tokens: readonly string[]): string {
   if (tokens.length === 0) return randomBytes(32).toString('base64url');
-  const sum = createHash('sha256').update('agent keys');
-  for (const token of tokens) sum.update('\0').update(token);
-  return sum.digest('base64url');
+  const hash = createHash('sha256').update('agent keys');
+  for (const token of tokens) hash.update('\0').update(token);
+  return hash.digest('base64url');
 }

@@ -1,11 +1,11 @@
 import { expect, expectTypeOf, test } from 'vitest';
-import type { AgentInfo as ServedInfo } from '../../../server/src/wire/agent-info.ts';
-import { contentSchema } from '../../../server/src/wire/content.ts';
-import type { PastRequestInfo } from '../../../server/src/wire/past-request.ts';
+import { contentSchema } from '../../../server/src/contract/content.ts';
+import type { PastRequestInfo } from '../../../server/src/contract/inspection.ts';
 import type {
+  AgentInfo as ServedInfo,
   TaskSummary as ServedSummary,
   Task as ServedTask,
-} from '../../../server/src/wire/task.ts';
+} from '../../../server/src/contract/task.ts';
 import { userContent } from '../task/task-commands.ts';
 import {
   type AgentInfo,

@@ -2,8 +2,7 @@ import { type AgentEvent, countingIds, sessionId, transcript } from '@millrace/c
 import { memoryLog, snapshot } from '@millrace/log';
 import { describe, expect, test } from 'vitest';
 import { rebuild } from '../../../core/src/testing/rebuild.ts';
-import { drive } from '../../../server/src/testing/drive.ts';
-import { recordedRun } from '../../../server/src/testing/recorded-run.ts';
+import { drive, recordedRun } from '../../../server/src/testing/recorded-run.ts';
 import { echo, listener } from '../testing/agents.ts';
 import { serving } from '../testing/serving.ts';
 import { EventQueue } from './event-queue.ts';

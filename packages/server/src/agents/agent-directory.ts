@@ -1,19 +1,20 @@
+import { createHash, createHmac } from 'node:crypto';
 import type { Clock } from '@millrace/log';
-import { ServerError } from '../http/server-error.ts';
-import type { AgentInfo } from '../wire/agent-info.ts';
-import type { AgentKeys } from './agent-keys.ts';
-import type { AgentRows, KeptAgent } from './agent-rows.ts';
-import { type RemoteAgent, remoteAgent } from './remote-agent.ts';
-import type { RemoteLimits } from './remote-call.ts';
-import type { ServedAgent } from './served-agent.ts';
+import type { Row } from '../contract/rows.ts';
+import type { ServedAgent } from '../contract/served-agent.ts';
+import { ServerError } from '../contract/server-error.ts';
+import type { AgentInfo } from '../contract/task.ts';
+import type { AgentStore, StoredAgent } from './agent-store.ts';
+import { type RemoteAgent, remoteAgent } from './remote/remote-agent.ts';
+import type { RemoteLimits } from './remote/remote-call.ts';
 
-export interface FoundAgent {
+export interface ResolvedAgent {
   readonly info: AgentInfo;
   readonly agent: ServedAgent | RemoteAgent;
 }
 
-export interface DirectoryOptions {
-  readonly rows: AgentRows;
+interface DirectoryOptions {
+  readonly rows: AgentStore;
   readonly served: readonly ServedAgent[];
   readonly keys: AgentKeys;
   readonly clock: Clock;
@@ -21,9 +22,12 @@ export interface DirectoryOptions {
   readonly limits?: RemoteLimits | undefined;
 }
 
-const nameForm = /^[a-z0-9-]{1,256}$/;
+const namePattern = /^[a-z0-9-]{1,256}$/;
 
-/** Who answers for an agent's id: one of this process, or a caller of another one. */
+/**
+ * Resolves the id of an agent to the agent itself: one of this process, or a proxy for a remote
+ * agent.
+ */
 export class AgentDirectory {
   readonly #options: DirectoryOptions;
   readonly #byName: ReadonlyMap<string, ServedAgent>;
@@ -33,15 +37,20 @@ export class AgentDirectory {
     for (const { name } of options.served) assertName(name);
     this.#byName = new Map(options.served.map((agent) => [agent.name, agent]));
     if (this.#byName.size !== options.served.length)
-      throw new ServerError('conflict', 'Cannot serve two agents of one name. Rename one');
+      throw new ServerError('conflict', 'Cannot serve two agents with the same name. Rename one');
   }
 
-  /** Notes those of this process. */
+  /** Stores the agents of this process. */
   async start(): Promise<void> {
     for (const { name, description = '', type } of this.#byName.values()) {
       const acp_type = type === 'async' ? 'async' : 'sync';
       const registration_metadata = { kind: type };
-      await this.#options.rows.serve({ name, description, acp_type, registration_metadata });
+      await this.#options.rows.registerLocal({
+        name,
+        description,
+        acp_type,
+        registration_metadata,
+      });
     }
   }
 
@@ -49,22 +58,22 @@ export class AgentDirectory {
     return this.#byName.has(name);
   }
 
-  /** Undefined where there is none, or it does not run anywhere. */
-  async find(agentId: string): Promise<FoundAgent | undefined> {
-    const kept = await this.#options.rows.find({ id: agentId });
-    const agent = kept && this.#agentOf(kept);
-    return agent && { info: kept.info, agent };
+  /** Returns undefined if the agent does not exist or does not run anywhere. */
+  async find(agentId: string): Promise<ResolvedAgent | undefined> {
+    const stored = await this.#options.rows.find({ id: agentId });
+    const agent = stored && this.#resolve(stored);
+    return agent && { info: stored.info, agent };
   }
 
-  /** Throws where there is none, or it does not run anywhere. */
-  async get(agentId: string): Promise<FoundAgent> {
-    const kept = await this.#options.rows.get({ id: agentId });
-    const agent = this.#agentOf(kept);
-    if (agent === undefined) throw notRunning(kept.info);
-    return { info: kept.info, agent };
+  /** Throws if the agent does not exist or does not run anywhere. */
+  async get(agentId: string): Promise<ResolvedAgent> {
+    const stored = await this.#options.rows.get({ id: agentId });
+    const agent = this.#resolve(stored);
+    if (agent === undefined) throw notRunning(stored.info);
+    return { info: stored.info, agent };
   }
 
-  #agentOf({ info, url }: KeptAgent): FoundAgent['agent'] | undefined {
+  #resolve({ info, url }: StoredAgent): ResolvedAgent['agent'] | undefined {
     const local = this.#byName.get(info.name);
     if (local !== undefined || url === null) return local;
     const { keys, clock, onDiagnostic, limits } = this.#options;
@@ -74,13 +83,36 @@ export class AgentDirectory {
 }
 
 function assertName(name: string): void {
-  if (nameForm.test(name)) return;
+  if (namePattern.test(name)) return;
   const message =
-    'Cannot serve an agent of that name: it has lower case letters, digits and hyphens';
+    'Cannot serve an agent with this name: use only lower case letters, digits and hyphens, at most 256';
   throw new ServerError('invalid', message);
 }
 
 function notRunning({ id, name }: AgentInfo): ServerError {
   const message = `Cannot use agent ${name}: it is not running here. Register it, or serve it`;
   return new ServerError('unavailable', message, { agent: id });
+}
+
+/**
+ * The API keys of remote agents, used in both directions. A key is derived from the server's secret
+ * and the agent's id. It is stored nowhere and stays the same after a restart.
+ */
+export class AgentKeys {
+  readonly #secret: string | Uint8Array;
+
+  constructor(secret: string | Uint8Array) {
+    this.#secret = secret;
+  }
+
+  keyOf(agentId: string): string {
+    return `mr_${createHmac('sha256', this.#secret).update(`agent ${agentId}`).digest('base64url')}`;
+  }
+
+  /** The token row that authenticates the key. It stores only a hash of the key. */
+  tokenRow(agentId: string): Pick<Row, 'id' | 'keys' | 'data'> {
+    const id = createHash('sha256').update(this.keyOf(agentId)).digest('hex');
+    const scope = { kind: 'agent', agentId };
+    return { id, keys: { agent_id: agentId }, data: { scope, label: 'registered agent' } };
+  }
 }

@@ -1,13 +1,13 @@
 import type { SpanExporter } from '@millrace/agent';
 import type { Ids } from '@millrace/core';
 import type { Clock, Log } from '@millrace/log';
-import type { SpanService, TrackerService } from '../routes/service.ts';
-import type { Rows } from '../rows/rows.ts';
-import type { Journals } from '../tasks/journals.ts';
-import type { TaskRows } from '../tasks/task-rows.ts';
-import type { TaskWorks } from './task-works.ts';
+import type { Rows } from '../contract/rows.ts';
+import type { SpanService, TrackerService } from '../contract/service.ts';
+import type { JournalPool } from '../journal/journal-pool.ts';
+import type { TaskStore } from '../stores/task-store.ts';
+import type { TaskQueues } from './task-queues.ts';
 
-/** What all who run agents share. */
+/** The services that all agent runners share. */
 export interface RunnerOptions {
   readonly log: Log;
   readonly rows: Rows;
@@ -15,12 +15,12 @@ export interface RunnerOptions {
   readonly ids: Ids;
   readonly spans: SpanService;
   readonly trackers: TrackerService;
-  readonly tasks: TaskRows;
-  readonly journals: Journals;
-  readonly works: TaskWorks;
+  readonly tasks: TaskStore;
+  readonly journals: JournalPool;
+  readonly queues: TaskQueues;
   readonly graceMs: number;
-  /** Takes the spans of what runs. */
+  /** Receives the spans of runs. */
   readonly exporter?: SpanExporter | undefined;
-  /** Hears what is odd and changes nothing. */
+  /** Receives diagnostics that have no effect on the task. */
   readonly onDiagnostic: (problem: string) => void;
 }

@@ -2,9 +2,9 @@ import { Agentex } from 'agentex';
 import { agentRPCNonStreaming, agentRPCWithStreaming, subscribeTaskState } from 'agentex/lib';
 import { describe, expect, test } from 'vitest';
 import type { ServerOptions } from '../create-server.ts';
-import { compatServer } from '../testing/compat-server.ts';
+import { compatServer } from '../testing/servers/compat-server.ts';
 
-// What people use against Agentex's own server, as the registry has it, against ours.
+// Runs the published npm client of Agentex against this server.
 
 const hello = { type: 'text', author: 'user', content: 'hello' } as const;
 const answers = [
@@ -19,15 +19,19 @@ async function client(apiKey = 'any', options: ServerOptions = {}) {
   return new Agentex({ baseURL, apiKey, maxRetries: 0 });
 }
 
-const teller = { agentName: 'teller' } as const;
-const listener = { agentName: 'listener' } as const;
+const syncAgent = { agentName: 'sync-agent' } as const;
+const asyncAgent = { agentName: 'async-agent' } as const;
 
-describe("Agentex's client for TypeScript", () => {
-  test('finds agents, makes tasks, and finds them by id, name and in lists', async () => {
+describe("Agentex's TypeScript client", () => {
+  test('finds agents, creates tasks, and finds them by id, by name and in lists', async () => {
     const agentex = await client();
     const agents = await agentex.agents.list();
-    expect(agents.map(({ name }) => name).toSorted()).toEqual(['listener', 'teller', 'wheel']);
-    const agent = await agentex.agents.retrieveByName('teller');
+    expect(agents.map(({ name }) => name).toSorted()).toEqual([
+      'async-agent',
+      'loop-agent',
+      'sync-agent',
+    ]);
+    const agent = await agentex.agents.retrieveByName('sync-agent');
     expect(await agentex.agents.retrieve(agent.id)).toEqual(agent);
     const params = { name: 'a talk', params: { depth: 3 } };
     const { result: task } = await agentRPCNonStreaming(
@@ -37,15 +41,15 @@ describe("Agentex's client for TypeScript", () => {
     const id = task?.id ?? '';
     expect(await agentex.tasks.retrieve(id)).toMatchObject({ id, name: 'a talk' });
     expect(await agentex.tasks.retrieveByName('a talk')).toMatchObject({ id });
-    expect(await agentex.tasks.list({ agent_name: 'teller' })).toMatchObject([{ id }]);
-    expect(await agentex.tasks.list({ agent_name: 'listener' })).toEqual([]);
+    expect(await agentex.tasks.list({ agent_name: 'sync-agent' })).toMatchObject([{ id }]);
+    expect(await agentex.tasks.list({ agent_name: 'async-agent' })).toEqual([]);
   });
 
-  test('sends a message without streaming, and lists what was said', async () => {
+  test('sends a message without streaming, and lists the messages', async () => {
     const agentex = await client();
-    const { result: task } = await agentRPCNonStreaming(agentex, teller, 'task/create', {});
+    const { result: task } = await agentRPCNonStreaming(agentex, syncAgent, 'task/create', {});
     const params = { task_id: task?.id ?? '', content: hello };
-    const { result } = await agentRPCNonStreaming(agentex, teller, 'message/send', params);
+    const { result } = await agentRPCNonStreaming(agentex, syncAgent, 'message/send', params);
     expect(result?.map(({ content }) => content)).toMatchObject(answers);
     const listed = await agentex.messages.list({ task_id: params.task_id });
     const oldestFirst = listed.toReversed();
@@ -53,27 +57,32 @@ describe("Agentex's client for TypeScript", () => {
     expect(await agentex.messages.retrieve(listed[0]?.id ?? '')).toEqual(listed[0]);
   });
 
-  test('sends a message with streaming: each update is of a message that is kept', async () => {
+  test('sends a message with streaming, and every update belongs to a stored message', async () => {
     const agentex = await client();
     const params = { content: hello };
     const types: string[] = [];
     const ids = new Set<string>();
     let taskId = '';
-    for await (const { result } of agentRPCWithStreaming(agentex, teller, 'message/send', params)) {
+    for await (const { result } of agentRPCWithStreaming(
+      agentex,
+      syncAgent,
+      'message/send',
+      params,
+    )) {
       types.push(result?.type ?? 'error');
       ids.add(result?.parent_task_message?.id ?? '');
       taskId = result?.parent_task_message?.task_id ?? '';
     }
     expect(new Set(types)).toEqual(new Set(['start', 'delta', 'full', 'done']));
-    const kept = await agentex.messages.list({ task_id: taskId });
-    expect(kept.map(({ id }) => id)).toEqual(expect.arrayContaining([...ids]));
+    const stored = await agentex.messages.list({ task_id: taskId });
+    expect(stored.map(({ id }) => id)).toEqual(expect.arrayContaining([...ids]));
     expect(ids.size).toBe(answers.length);
   });
 
-  test('is told why a message cannot be sent, in band', async () => {
+  test('gets the reason why a message cannot be sent, in the JSON-RPC error', async () => {
     const agentex = await client();
     const params = { task_id: 'nowhere', content: hello };
-    const answer = agentRPCNonStreaming(agentex, listener, 'message/send', params);
+    const answer = agentRPCNonStreaming(agentex, asyncAgent, 'message/send', params);
     expect((await answer).error).toMatchObject({ message: expect.stringContaining('event/send') });
     const wrong = new Agentex({ baseURL: agentex.baseURL, apiKey: 'wrong', maxRetries: 0 });
     await expect(wrong.agents.list()).rejects.toMatchObject({ status: 401 });
@@ -81,31 +90,31 @@ describe("Agentex's client for TypeScript", () => {
 
   test('sends events, lists them, cancels the task', async () => {
     const agentex = await client();
-    const { result: task } = await agentRPCNonStreaming(agentex, listener, 'task/create', {});
+    const { result: task } = await agentRPCNonStreaming(agentex, asyncAgent, 'task/create', {});
     const params = { task_id: task?.id ?? '', content: hello };
-    const { result: event } = await agentRPCNonStreaming(agentex, listener, 'event/send', params);
+    const { result: event } = await agentRPCNonStreaming(agentex, asyncAgent, 'event/send', params);
     expect(event).toMatchObject({ task_id: params.task_id, content: hello });
     expect(await agentex.events.retrieve(event?.id ?? '')).toMatchObject({ id: event?.id });
     const ofTask = { task_id: params.task_id, agent_id: event?.agent_id ?? '' };
     expect(await agentex.events.list(ofTask)).toMatchObject([{ id: event?.id }]);
-    const { result: canceled } = await agentRPCNonStreaming(agentex, listener, 'task/cancel', {
+    const { result: canceled } = await agentRPCNonStreaming(agentex, asyncAgent, 'task/cancel', {
       task_id: params.task_id,
     });
     expect(canceled).toMatchObject({ id: params.task_id, status: 'CANCELED' });
   });
 
   test.each([
-    ['async', listener, 'event/send', [hello, { type: 'text', content: 'I heard hello' }]],
-    ['sync', teller, 'message/send', [hello, ...answers]],
+    ['async', asyncAgent, 'event/send', [hello, { type: 'text', content: 'Received: hello' }]],
+    ['sync', syncAgent, 'message/send', [hello, ...answers]],
   ] as const)(
-    'follows a task of an agent that is %s to its last word',
+    'streams a task of an agent of type %s to its last message',
     async (_, who, method, all) => {
       const agentex = await client();
       const { result: task } = await agentRPCNonStreaming(agentex, who, 'task/create', {});
       const taskID = task?.id ?? '';
-      const left = new AbortController();
+      const abort = new AbortController();
       const isConnected = Promise.withResolvers<void>();
-      const isTold = Promise.withResolvers<void>();
+      const isComplete = Promise.withResolvers<void>();
       let shown: readonly {
         readonly content: object;
         readonly streaming_status?: string | null;
@@ -121,24 +130,24 @@ describe("Agentex's client for TypeScript", () => {
           onMessagesChange: (messages) => {
             shown = messages;
             const isDone = messages.every((one) => one.streaming_status === 'DONE');
-            if (messages.length === all.length && isDone) isTold.resolve();
+            if (messages.length === all.length && isDone) isComplete.resolve();
           },
         },
-        { signal: left.signal },
+        { signal: abort.signal },
       );
       await isConnected.promise;
       await agentRPCNonStreaming(agentex, who, method, { task_id: taskID, content: hello });
-      await isTold.promise;
-      left.abort();
+      await isComplete.promise;
+      abort.abort();
       expect(await following).toEqual({ aborted: true });
       expect(shown.map(({ content }) => content)).toMatchObject(all);
     },
   );
 
-  test('keeps states, spans and trackers', async () => {
+  test('stores states, spans and trackers', async () => {
     const agentex = await client();
-    const { result: task } = await agentRPCNonStreaming(agentex, listener, 'task/create', {});
-    const agent = await agentex.agents.retrieveByName('listener');
+    const { result: task } = await agentRPCNonStreaming(agentex, asyncAgent, 'task/create', {});
+    const agent = await agentex.agents.retrieveByName('async-agent');
     const whose = { task_id: task?.id ?? '', agent_id: agent.id };
     const state = await agentex.states.create({ ...whose, state: { n: 1 } });
     await agentex.states.update(state.id, { ...whose, state: { n: 2 } });

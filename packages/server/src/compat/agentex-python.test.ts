@@ -5,11 +5,11 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { freePort } from '../../../log/src/testing/external-programs.ts';
-import { compatServer } from '../testing/compat-server.ts';
-import type { TaskMessage } from '../wire/task-message.ts';
+import type { TaskMessage } from '../contract/message.ts';
+import { compatServer } from '../testing/servers/compat-server.ts';
 
-// PyPI's agentex-sdk against our server. It takes a gigabyte and is not asked of everybody:
-// `npm run test:setup -- --python` installs it.
+// Runs the published Python SDK of Agentex against this server. The SDK needs a gigabyte, so it is
+// optional: `npm run test:setup -- --python` installs it.
 
 const root = new URL('../../../../', import.meta.url);
 const python = fileURLToPath(new URL('node_modules/.cache/agentex-sdk/bin/python', root));
@@ -26,11 +26,11 @@ const answers = [
   { type: 'tool_response', tool_call_id: 'c1', name: 'look', content: { seen: true } },
 ];
 
-/** Starts an agent of Agentex's own kit, and waits until it has registered. */
+/** Starts an agent of the Python SDK and waits until it has registered. */
 async function startAgent(url: string, kind: 'sync' | 'async'): Promise<void> {
   const port = await freePort();
   const env = {
-    ...{ PATH, HOME, AGENTEX_BASE_URL: url, AGENT_NAME: 'far', ACP_TYPE: kind },
+    ...{ PATH, HOME, AGENTEX_BASE_URL: url, AGENT_NAME: 'remote', ACP_TYPE: kind },
     ...{ ACP_URL: 'http://127.0.0.1', ACP_PORT: String(port), ENVIRONMENT: 'development' },
   };
   const child = spawn(python, [script('agentex-agent.py'), kind], {
@@ -42,18 +42,18 @@ async function startAgent(url: string, kind: 'sync' | 'async'): Promise<void> {
     child.kill('SIGKILL');
     await exit;
   });
-  let said = '';
-  // It registers before it says that it listens.
+  let output = '';
+  // The agent registers before it prints that it listens.
   for await (const text of child.stderr.setEncoding('utf8').iterator({ destroyOnReturn: false })) {
-    said += text;
-    if (said.includes('Uvicorn running on')) break;
+    output += text;
+    if (output.includes('Uvicorn running on')) break;
   }
-  if (!said.includes('Uvicorn running on')) throw new Error(`The agent ended: ${said}`);
+  if (!output.includes('Uvicorn running on')) throw new Error(`The agent exited: ${output}`);
   child.stderr.resume();
 }
 
 async function rpc(url: string, method: string, params: object) {
-  const response = await fetch(`${url}/agents/name/far/rpc`, {
+  const response = await fetch(`${url}/agents/name/remote/rpc`, {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ id: 1, method, params }),
@@ -64,15 +64,15 @@ async function rpc(url: string, method: string, params: object) {
 
 const content = { type: 'text', author: 'user', content: 'hello' };
 
-describe.skipIf(!isThere)("Agentex's kit for Python", () => {
-  test('makes tasks, sends with and without streaming, sends events, lists, follows, cancels', async () => {
+describe.skipIf(!isThere)("Agentex's Python SDK", () => {
+  test('creates tasks, sends messages and events, lists, streams and cancels', async () => {
     const url = await compatServer({ tokens: ['key'] });
     const run = promisify(execFile);
     const { stdout } = await run(python, [script('agentex-client.py'), url], {
       env: { PATH, HOME },
     });
     expect(JSON.parse(stdout)).toMatchObject({
-      agents: ['listener', 'teller', 'wheel'],
+      agents: ['async-agent', 'loop-agent', 'sync-agent'],
       task: { name: 'py', status: 'RUNNING', params: { n: 1 } },
       again: true,
       sent: answers,
@@ -80,23 +80,31 @@ describe.skipIf(!isThere)("Agentex's kit for Python", () => {
       messages: 2 * (1 + answers.length),
       event: [true, true],
       events: [true],
-      followed: ['connected', expect.arrayContaining(['start', 'delta', 'done']), 'I heard hello'],
+      followed: [
+        'connected',
+        expect.arrayContaining(['start', 'delta', 'done']),
+        'Received: hello',
+      ],
       canceled: 'CANCELED',
       state: { n: 2 },
       span: 'work',
     });
   });
 
-  test('serves an agent that answers, which registers itself, and is called with its protocol', async () => {
+  test('serves a sync agent, which registers itself and is called with its protocol', async () => {
     const url = await compatServer();
     await startAgent(url, 'sync');
-    const lines = await rpc(url, 'message/send', { task_name: 'far talk', content, stream: true });
+    const lines = await rpc(url, 'message/send', {
+      task_name: 'remote chat',
+      content,
+      stream: true,
+    });
     expect(lines.at(-1)).toMatchObject({ error: null, result: { type: 'done' } });
-    const [{ result }] = await rpc(url, 'message/send', { task_name: 'far talk', content });
-    expect(result).toMatchObject([{ content: { content: 'From afar: hello' } }]);
+    const [{ result }] = await rpc(url, 'message/send', { task_name: 'remote chat', content });
+    expect(result).toMatchObject([{ content: { content: 'Remote: hello' } }]);
   });
 
-  test('serves an agent that listens, which writes back with its own key', async () => {
+  test('serves an async agent, which writes messages with its own key', async () => {
     const url = await compatServer();
     await startAgent(url, 'async');
     const [{ result: task }] = await rpc(url, 'task/create', {});
@@ -104,13 +112,13 @@ describe.skipIf(!isThere)("Agentex's kit for Python", () => {
     const [{ error }] = await rpc(url, 'event/send', { task_id: task.id, content });
     expect(error).toBeNull();
     const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader();
-    for (let told = ''; !told.includes('From afar'); ) told += (await reader?.read())?.value ?? '';
+    for (let text = ''; !text.includes('Remote: '); ) text += (await reader?.read())?.value ?? '';
     await reader?.cancel();
     const listed = await fetch(`${url}/messages?task_id=${task.id}&order_direction=asc`);
     const messages = (await listed.json()) as readonly TaskMessage[];
-    expect(messages.map(({ content: said }) => said)).toMatchObject([
+    expect(messages.map(({ content: output }) => output)).toMatchObject([
       { author: 'user', content: 'hello' },
-      { author: 'agent', content: 'From afar: hello' },
+      { author: 'agent', content: 'Remote: hello' },
     ]);
   });
 });

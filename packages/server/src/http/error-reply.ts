@@ -1,18 +1,23 @@
-import { Reply } from './reply.ts';
-import { ServerError } from './server-error.ts';
+import type { Socket } from 'node:net';
+import { isMillraceError } from '@millrace/core';
+import { ServerError, type ServerErrorCode } from '../contract/server-error.ts';
+import { type Method, Reply, type Route } from './route.ts';
 
-/** Agentex's number for what a schema refuses. */
+/** The code that Agentex uses for validation errors. */
 const invalidCode = 10_422;
 
-/** A refusal in the shape that clients of Agentex know, and beside it what programs can go by. */
+/**
+ * Converts an error to a reply in the format of Agentex. The field `error` adds the error code and
+ * details.
+ */
 export function errorReply(error: ServerError): Reply {
   const { status, message, code, details, retryAfterMs } = error;
-  const own = { code, ...details };
+  const errorInfo = { code, ...details };
   const body =
     status === 422
-      ? { status_code: invalidCode, message, data: null, error: own }
-      : { message, code: status, data: null, error: own };
-  const retry = retryAfterMs === undefined ? {} : { 'retry-after': secondsOf(retryAfterMs) };
+      ? { status_code: invalidCode, message, data: null, error: errorInfo }
+      : { message, code: status, data: null, error: errorInfo };
+  const retry = retryAfterMs === undefined ? {} : { 'retry-after': toSeconds(retryAfterMs) };
   const challenge = status === 401 ? { 'www-authenticate': 'Bearer' } : {};
   const allow = status === 405 ? { allow: String(details?.['allow'] ?? '') } : {};
   return new Reply(status === 401 ? { ...body, detail: message } : body, {
@@ -21,12 +26,146 @@ export function errorReply(error: ServerError): Reply {
   });
 }
 
-function secondsOf(ms: number): string {
+function toSeconds(ms: number): string {
   return String(Math.max(1, Math.ceil(ms / 1000)));
 }
 
-/** What is told of an error that nobody foresaw: nothing, for it may hold anything. */
-export function unforeseen(requestId: string): ServerError {
-  const message = `Cannot answer request ${requestId}: the server failed. Its log has more under this id`;
+/**
+ * The error that a client gets for an unexpected failure. It has no details, because they may
+ * contain private data.
+ */
+export function internalError(requestId: string): ServerError {
+  const message = `Cannot answer request ${requestId}: the server failed. The server log has details under this id`;
   return new ServerError('internal', message, { requestId });
+}
+
+/** Server error codes for errors of lower layers, by error class and code. */
+const serverCodes: Readonly<Record<string, Readonly<Record<string, ServerErrorCode>>>> = {
+  RowsError: { conflict: 'conflict', bad_row: 'invalid', closed: 'unavailable' },
+  LogError: {
+    held: 'conflict',
+    fenced: 'conflict',
+    no_session: 'not_found',
+    session_closed: 'bad_state',
+    bad_offset: 'gone',
+    bad_records: 'invalid',
+    closed: 'unavailable',
+  },
+  AgentError: { no_such_call: 'bad_state', run_over: 'bad_state' },
+  ProtocolError: { too_large: 'too_large' },
+};
+
+/**
+ * Converts a known error to a `ServerError`. Returns undefined for unexpected errors, whose message
+ * must not reach clients.
+ */
+export function asServerError(error: unknown): ServerError | undefined {
+  if (error instanceof ServerError) return error;
+  if (!isMillraceError(error)) return undefined;
+  const code = serverCodes[error.name]?.[error.code];
+  return code && new ServerError(code, error.message, error.place, { cause: error });
+}
+
+/** Error codes and messages for errors that Fastify raises. */
+const fastifyErrors: Readonly<Record<string, readonly [ServerErrorCode, string]>> = {
+  FST_ERR_CTP_BODY_TOO_LARGE: [
+    'too_large',
+    'Cannot accept a body of this size. Send a smaller body',
+  ],
+  FST_ERR_CTP_INVALID_MEDIA_TYPE: [
+    'unsupported_media_type',
+    'Cannot read a body of this type. Send `content-type: application/json`',
+  ],
+  FST_ERR_CTP_INVALID_CONTENT_LENGTH: [
+    'bad_request',
+    'Cannot read the body: its length differs from content-length',
+  ],
+  // The client disconnected. The server did not fail.
+  ECONNRESET: ['bad_request', 'Cannot read the body: the connection closed before its end'],
+  FST_ERR_BAD_URL: ['bad_request', 'Cannot read the path: its percent-encoding is invalid'],
+};
+
+/** Converts an error of Fastify to a `ServerError`. Undefined if the request did not cause it. */
+export function fastifyError(error: unknown): ServerError | undefined {
+  const { code = '', statusCode = 500 } = error as { code?: string; statusCode?: number };
+  const known = fastifyErrors[code];
+  if (known !== undefined) return new ServerError(...known);
+  // Other Fastify errors that the request caused.
+  if (code.startsWith('FST_') && statusCode < 500)
+    return new ServerError(
+      'bad_request',
+      'Cannot read the request. Check its headers and its body',
+    );
+  return undefined;
+}
+
+/** The error for an unknown path, or for a known path with another method. */
+export function routeNotFound(
+  { method, url }: { readonly method: string; readonly url: string },
+  routes: readonly Route[],
+): ServerError {
+  const path = url.split('?', 1)[0] ?? '';
+  const allowed = methodsAt(path, routes);
+  if (allowed.length === 0) {
+    const message = 'Cannot find this path. /openapi.json lists all paths';
+    return new ServerError('not_found', message);
+  }
+  const message = `Cannot use ${method} here. This path accepts ${allowed.join(', ')}`;
+  const details = { allow: allowed.join(', ') };
+  return new ServerError('method_not_allowed', message, {}, { details });
+}
+
+function methodsAt(path: string, routes: readonly Route[]): readonly Method[] {
+  const found = routes.filter((route) => matchesPath(path, route.path));
+  return [...new Set(found.map(({ method }) => method))];
+}
+
+function matchesPath(path: string, pattern: string): boolean {
+  const requested = path.split('/');
+  const steps = pattern.split('/');
+  return (
+    requested.length === steps.length &&
+    steps.every(
+      (step, index) => step === requested[index] || (step.startsWith('{') && requested[index]),
+    )
+  );
+}
+
+/** Answers bytes that are not valid HTTP, and closes the connection. */
+export function onClientError(error: Error & { readonly code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy();
+  const { status = 400, body } = errorReply(protocolError(error.code));
+  const text = JSON.stringify(body);
+  const head = [
+    `HTTP/1.1 ${status} ${statusTexts[status] ?? 'Bad Request'}`,
+    'content-type: application/json; charset=utf-8',
+    `content-length: ${Buffer.byteLength(text)}`,
+    'connection: close',
+  ];
+  socket.end(`${head.join('\r\n')}\r\n\r\n${text}`);
+  // Ends the connection even if the client continues to send.
+  socket.destroySoon();
+}
+
+const statusTexts: Readonly<Record<number, string>> = {
+  400: 'Bad Request',
+  408: 'Request Timeout',
+  431: 'Request Header Fields Too Large',
+};
+
+function protocolError(code: string | undefined): ServerError {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return new ServerError(
+        'headers_too_large',
+        'Cannot accept headers of this size. Send fewer or shorter headers',
+      );
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new ServerError(
+        'request_timeout',
+        'Cannot wait longer for the rest of the request. Send it faster',
+      );
+    default:
+      return new ServerError('bad_request', 'Cannot read the request: it is not valid HTTP');
+  }
 }

@@ -1,17 +1,17 @@
 import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { rawRequest } from '../testing/raw-request.ts';
-import { type PlainServer, servePlainly } from '../testing/serve-plainly.ts';
+import { startTestServer, type TestServer } from '../testing/servers/test-server.ts';
 
-let server: PlainServer;
+let server: TestServer;
 beforeAll(async () => {
-  server = await servePlainly({ limits: { headersTimeoutMs: 200, requestTimeoutMs: 400 } });
+  server = await startTestServer({ limits: { headersTimeoutMs: 200, requestTimeoutMs: 400 } });
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-/** It is refused, and the server is as it was. */
+/** Checks that the server still answers. */
 async function isStillUp(): Promise<void> {
-  const { status, json } = await server.ask('/healthz');
+  const { status, json } = await server.request('/healthz');
   expect([status, json]).toEqual([200, { status: 'healthy' }]);
 }
 
@@ -21,7 +21,7 @@ const jsonHead = (length: number) =>
   head('POST', '/messages', 'content-type: application/json', `content-length: ${length}`);
 
 describe('a body', () => {
-  test('of 10 MB is refused by what it says of itself, before it is there', async () => {
+  test('of 10 MB is rejected by its content-length, before it arrives', async () => {
     const { status, text } = await rawRequest(server.port, jsonHead(10 * 2 ** 20));
     expect(status).toBe(413);
     expect(text).toContain('"too_large"');
@@ -29,7 +29,7 @@ describe('a body', () => {
     await isStillUp();
   });
 
-  test('of 10 MB is refused where it does not say how long it is', async () => {
+  test('of 10 MB without content-length is rejected', async () => {
     const chunk = `10000\r\n${'x'.repeat(2 ** 16)}\r\n`;
     const type = 'content-type: application/json';
     const bytes = head('POST', '/messages', type, 'transfer-encoding: chunked') + chunk.repeat(160);
@@ -40,14 +40,14 @@ describe('a body', () => {
 
   test.each([
     ['10,000 deep', `${'{"a":'.repeat(10_000)}1${'}'.repeat(10_000)}`, 400],
-    ['no JSON', '{"task_id": ', 400],
+    ['invalid JSON', '{"task_id": ', 400],
     ['not UTF-8', Buffer.from([0x22, 0xff, 0xfe, 0x22]), 400],
-    ['numbers that no double holds', '{"task_id":1e999}', 400],
+    ['too large for a double', '{"task_id":1e999}', 400],
     ['a list', '[]', 422],
     ['a text', '"x"', 422],
     ['of another shape', '{"task_id":1}', 422],
     ['empty', '', 422],
-  ])('that is %s is refused with where it is wrong', async (_what, body, status) => {
+  ])('that is %s is rejected with the position of the error', async (_what, body, status) => {
     const type = 'content-type: application/json';
     const bytes = Buffer.from(body);
     const length = `content-length: ${bytes.length}`;
@@ -64,8 +64,8 @@ describe('a body', () => {
     ['text/plain'],
     ['application/x-www-form-urlencoded'],
     ['multipart/form-data; boundary=x'],
-  ])('that says it is %s, which any page may send, is not read', async (type) => {
-    const { status, json } = await server.ask('/messages', {
+  ])('of type %s, which any page can send, is not read', async (type) => {
+    const { status, json } = await server.request('/messages', {
       body: '{}',
       headers: { 'content-type': type },
     });
@@ -73,25 +73,25 @@ describe('a body', () => {
   });
 
   test.each([['gzip'], ['br'], ['deflate, gzip'], ['x']])(
-    'that is packed as %s is refused before it is unpacked',
+    'that is compressed as %s is rejected before decompression',
     async (encoding) => {
-      await using server = await servePlainly();
+      await using server = await startTestServer();
       const headers = { 'content-encoding': encoding };
-      const { status, json } = await server.ask('/messages', { headers, body: '{}' });
+      const { status, json } = await server.request('/messages', { headers, body: '{}' });
       expect([status, json.error.code]).toEqual([415, 'unsupported_media_type']);
     },
   );
 
-  test('does not change what objects are, whatever its keys', async () => {
+  test('cannot change object prototypes', async () => {
     const body = `{"id":1,"method":"task/create","params":{"name":"proto","params":{"__proto__":{"isAdmin":true}}},"__proto__":{"method":"x"}}`;
-    const { json } = await server.ask('/agents/name/echo/rpc', { body });
+    const { json } = await server.request('/agents/name/echo/rpc', { body });
     expect(json.result.name).toBe('proto');
     expect(({} as { isAdmin?: boolean }).isAdmin).toBeUndefined();
   });
 });
 
-describe('a head', () => {
-  test('with a flood of headers is refused', async () => {
+describe('a request head', () => {
+  test('with thousands of headers is rejected', async () => {
     const flood = Array.from({ length: 5000 }, (_, n) => `x-flood-${n}: ${'y'.repeat(20)}`);
     const { status, text } = await rawRequest(server.port, head('GET', '/healthz', ...flood));
     expect(status).toBe(431);
@@ -99,7 +99,7 @@ describe('a head', () => {
     await isStillUp();
   });
 
-  test('with one long header is refused', async () => {
+  test('with one long header is rejected', async () => {
     const bytes = head('GET', '/healthz', `x-long: ${'y'.repeat(2 ** 17)}`);
     expect((await rawRequest(server.port, bytes)).status).toBe(431);
     await isStillUp();
@@ -112,12 +112,12 @@ describe('a head', () => {
     ['another host in its path', head('GET', 'http://evil.example/healthz', 'connection: close')],
     ['two lengths', head('POST', '/messages', 'content-length: 1', 'content-length: 2')],
     [
-      'a length and chunks, as request smuggling has it',
+      'a length and chunks (request smuggling)',
       head('POST', '/messages', 'content-length: 4', 'transfer-encoding: chunked'),
     ],
-    ['a method that there is not', head('EXPLODE', '/healthz')],
+    ['an unknown method', head('EXPLODE', '/healthz')],
     ['a bare line feed in a header', 'GET /healthz HTTP/1.1\nhost: localhost\nx: a\r\r\n\n'],
-  ])('with %s is refused', async (_what, bytes) => {
+  ])('with %s is rejected', async (_what, bytes) => {
     const { status, text } = await rawRequest(server.port, bytes);
     expect(status).toBe(400);
     expect(text).toContain('"bad_request"');
@@ -125,21 +125,21 @@ describe('a head', () => {
   });
 });
 
-describe('who is slow', () => {
-  test('with the headers is hung up on, with a word', async () => {
+describe('a slow client', () => {
+  test('that delays the headers is disconnected with an error', async () => {
     const { status, text } = await rawRequest(server.port, 'GET /healthz HTTP/1.1\r\nhost: loc');
     expect(status).toBe(408);
     expect(text).toContain('"request_timeout"');
     await isStillUp();
   });
 
-  test('with the body is hung up on, with a word', async () => {
+  test('that delays the body is disconnected with an error', async () => {
     const { status } = await rawRequest(server.port, `${jsonHead(100)}{"task_id"`);
     expect(status).toBe(408);
     await isStillUp();
   });
 
-  test('does not keep others from being answered, two hundred at once', async () => {
+  test('does not block others, even two hundred at once', async () => {
     const sockets = Array.from({ length: 200 }, () => {
       const socket = connect(server.port, '127.0.0.1');
       socket.on('error', () => {});
@@ -156,8 +156,8 @@ describe('who is slow', () => {
 });
 
 describe('connections', () => {
-  test('beyond the limit are hung up on, and those within it are served on', async () => {
-    await using few = await servePlainly({ limits: { maxConnections: 3 } });
+  test('beyond the limit are closed, and those within it still work', async () => {
+    await using few = await startTestServer({ limits: { maxConnections: 3 } });
     const get = 'GET /healthz HTTP/1.1\r\nhost: localhost\r\n\r\n';
     const sockets = Array.from({ length: 3 }, () => connect(few.port, '127.0.0.1'));
     const answers = sockets.map(
@@ -179,8 +179,8 @@ describe('a path', () => {
     ['DELETE', '/healthz', 405],
     ['PUT', '/agents/name/echo/rpc', 405],
     ['HEAD', '/tasks', 405],
-    ['GET', '/tasks/nobody', 404],
-    ['GET', '/tasks/name/nobody/stream', 404],
+    ['GET', '/tasks/unknown', 404],
+    ['GET', '/tasks/name/unknown/stream', 404],
     ['GET', '/tasks/%00', 422],
     ['GET', '/tasks/%', 400],
     ['GET', '/tasks/%c0%af', 400],
@@ -199,7 +199,7 @@ describe('a path', () => {
     await isStillUp();
   });
 
-  test('with an id that is longer than any is refused', async () => {
+  test('with an id that is too long is rejected', async () => {
     const path = `/tasks/${'x'.repeat(3000)}`;
     const answer = await rawRequest(server.port, head('GET', path, 'connection: close'));
     expect(answer.status).toBe(422);
@@ -210,21 +210,21 @@ describe('a path', () => {
     ['/tasks/t/blobs/..%2f..%2fetc%2fpasswd'],
     ['/tasks/t/blobs/%2e%2e'],
     [`/tasks/t/blobs/${'A'.repeat(64)}`],
-  ])('that leaves the blobs is refused: %s', async (path) => {
+  ])('that leaves the blob folder is rejected: %s', async (path) => {
     const answer = await rawRequest(server.port, head('GET', path, 'connection: close'));
     expect([404, 422]).toContain(answer.status);
   });
 
   test.each([['x'], ['-1'], ['1.'], ['1.5.2'], ['1e9'], ['99999999999999999999']])(
-    'with a cursor that is none is refused: %s',
+    'with an invalid cursor is rejected: %s',
     async (from) => {
-      const { json } = await server.ask('/agents/name/echo/rpc', {
+      const { json } = await server.request('/agents/name/echo/rpc', {
         body: { method: 'task/create' },
       });
       const { id } = json.result;
-      expect((await server.ask(`/tasks/${id}/stream?from=${from}`)).status).toBe(422);
+      expect((await server.request(`/tasks/${id}/stream?from=${from}`)).status).toBe(422);
       const headers = { 'last-event-id': from };
-      expect((await server.ask(`/tasks/${id}/stream`, { headers })).status).toBe(422);
+      expect((await server.request(`/tasks/${id}/stream`, { headers })).status).toBe(422);
     },
   );
 });

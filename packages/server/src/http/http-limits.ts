@@ -1,27 +1,32 @@
-/** Bounds on what a server takes in. */
+/** Limits for HTTP requests, connections and streams. */
 export interface HttpLimits {
-  /** Of a request. */
+  /** Maximum size of a request body. Default: 1 MiB. */
   readonly maxBodyBytes: number;
-  /** Arrays and objects within each other. */
+  /** Maximum nesting of arrays and objects in JSON. Default: 64. */
   readonly maxJsonDepth: number;
-  /** All headers of a request together. */
+  /** Maximum size of all headers of a request. Default: 16 KiB. */
   readonly maxHeaderBytes: number;
+  /** Maximum number of open connections. Default: 10,000. */
   readonly maxConnections: number;
-  /** Streams of one token, or of one address where there is none. */
+  /** Maximum number of open streams per token, or per address without a token. Default: 5,000. */
   readonly maxStreamsPerCaller: number;
-  /** How long a request may take to arrive: its headers, and all of it. */
+  /** Maximum time until the headers of a request have arrived. Default: 10 s. */
   readonly headersTimeoutMs: number;
+  /** Maximum time until a whole request has arrived. Default: 30 s. */
   readonly requestTimeoutMs: number;
-  /** How long a connection may stay without a request. */
+  /** Maximum time that a connection stays open without a request. Default: 72 s. */
   readonly idleTimeoutMs: number;
-  /** Requests of one token, or of one address where there is none. */
+  /**
+   * Maximum rate of requests per token, or per address without a token. Default: 1,000 per second.
+   */
   readonly requestsPerSecond: number;
-  /** As many may come at once. */
+  /** Maximum number of requests in one burst. Default: 5,000. */
   readonly requestBurst: number;
-  /** How long what goes on may take to end when the server is closed. */
+  /** Maximum time that running requests get to finish when the server closes. Default: 5 s. */
   readonly closeTimeoutMs: number;
 }
 
+/** The default limits of a server. */
 export const defaultHttpLimits: HttpLimits = {
   maxBodyBytes: 2 ** 20,
   maxJsonDepth: 64,

@@ -2,17 +2,17 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { TestClock } from '@millrace/log/suite';
 import { describe, expect, test } from 'vitest';
-import { servePlainly } from '../testing/serve-plainly.ts';
-import { eventually } from '../testing/task-stage.ts';
+import { eventually } from '../testing/servers/task-harness.ts';
+import { startTestServer } from '../testing/servers/test-server.ts';
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nhost: localhost\r\n\r\n`;
 
-describe('a server that closes', () => {
-  test('lets what is under way end, refuses what comes with a hint, and is gone then', async () => {
-    const at = await servePlainly();
+describe('closing a server', () => {
+  test('waits for running work, rejects new requests with retry-after, then stops listening', async () => {
+    const at = await startTestServer();
     const { promise: isFinished, resolve: finish } = Promise.withResolvers<void>();
     const closed = at.server.close(() => isFinished);
-    const { status, headers, json } = await at.ask('/tasks');
+    const { status, headers, json } = await at.request('/tasks');
     expect([status, headers.get('retry-after'), json.error.code]).toEqual([
       503,
       '1',
@@ -21,39 +21,39 @@ describe('a server that closes', () => {
     expect(headers.get('connection')).toBe('close');
     finish();
     await closed;
-    await expect(at.ask('/tasks')).rejects.toThrow();
+    await expect(at.request('/tasks')).rejects.toThrow();
   });
 
-  test('closes connections that wait for nothing at once', async () => {
-    const at = await servePlainly();
+  test('closes idle connections at once', async () => {
+    const at = await startTestServer();
     const socket = connect(at.port, '127.0.0.1');
     socket.write(get('/healthz'));
     await new Promise((resolve) => socket.once('data', resolve));
-    const hungUp = new Promise((resolve) => socket.once('close', resolve));
+    const disconnected = new Promise((resolve) => socket.once('close', resolve));
     await at.server.close();
-    await hungUp;
+    await disconnected;
   });
 
-  test('closes connections on which nothing was asked yet at once, however late they came', async () => {
-    const at = await servePlainly({ clock: new TestClock() });
-    const hungUp: Promise<unknown>[] = [];
+  test('closes connections without a request at once, also those that open while it closes', async () => {
+    const at = await startTestServer({ clock: new TestClock() });
+    const disconnected: Promise<unknown>[] = [];
     const connected = async () => {
       const socket = connect(at.port, '127.0.0.1');
-      hungUp.push(new Promise((resolve) => socket.once('close', resolve)));
+      disconnected.push(new Promise((resolve) => socket.once('close', resolve)));
       await once(socket, 'connect');
-      // Connections are taken in their order: whoever is answered now came after the silent one.
+      // Connections are accepted in order, so the unused connection was accepted before this one.
       await (await fetch(at.url, { headers: { connection: 'close' } })).text();
     };
     await connected();
-    // The clock stands still: nothing is cut off because of the time.
+    // The clock does not move, so no timeout can close the connections.
     await at.server.close(connected);
-    await Promise.all(hungUp);
-    expect(hungUp).toHaveLength(2);
+    await Promise.all(disconnected);
+    expect(disconnected).toHaveLength(2);
   });
 
-  test('cuts off what does not end in time', async () => {
+  test('closes connections that do not end before the timeout', async () => {
     const clock = new TestClock();
-    const at = await servePlainly({
+    const at = await startTestServer({
       clock,
       streams: {
         serve: async ({ response }) => {
@@ -63,12 +63,12 @@ describe('a server that closes', () => {
         close: async () => {},
       },
     });
-    const { json } = await at.ask('/agents/name/echo/rpc', { body: { method: 'task/create' } });
+    const { json } = await at.request('/agents/name/echo/rpc', { body: { method: 'task/create' } });
     const socket = connect(at.port, '127.0.0.1');
     socket.write(get(`/tasks/${json.result.id}/stream`));
     const read = await new Promise((resolve) => socket.once('data', resolve));
     expect(String(read)).toContain('200 OK');
-    const hungUp = new Promise((resolve) => socket.once('close', resolve));
+    const disconnected = new Promise((resolve) => socket.once('close', resolve));
     let isClosed = false;
     const closed = at.server.close().then(() => {
       isClosed = true;
@@ -77,11 +77,11 @@ describe('a server that closes', () => {
     expect(isClosed).toBe(false);
     await clock.advance(1);
     await closed;
-    await hungUp;
+    await disconnected;
   });
 
-  test('closes once, however often it is told', async () => {
-    const at = await servePlainly();
+  test('happens once, even if close is called twice', async () => {
+    const at = await startTestServer();
     let finished = 0;
     const finish = async () => {
       finished++;
@@ -90,10 +90,10 @@ describe('a server that closes', () => {
     expect(finished).toBe(1);
   });
 
-  test('closes all the same where what is to be finished fails, and says so', async () => {
-    const at = await servePlainly();
+  test('completes if the running work fails, and rejects with its error', async () => {
+    const at = await startTestServer();
     await expect(at.server.close(() => Promise.reject(new Error('no')))).rejects.toThrow('no');
-    await expect(at.ask('/healthz')).rejects.toThrow();
+    await expect(at.request('/healthz')).rejects.toThrow();
   });
 });
 
@@ -102,22 +102,22 @@ describe('the request log', () => {
     const lines: string[] = [];
     const clock = new TestClock(Date.UTC(2026, 0, 2, 3, 4, 5));
     const requestLog = { format, write: (line: string) => lines.push(line) };
-    const at = await servePlainly({ clock, requestLog });
-    await at.ask('/agents/name/echo/rpc', { body: { method: 'task/create' } });
-    await at.ask('/tasks/nobody?secret=1');
+    const at = await startTestServer({ clock, requestLog });
+    await at.request('/agents/name/echo/rpc', { body: { method: 'task/create' } });
+    await at.request('/tasks/unknown?secret=1');
     await at.server.close();
     return lines;
   }
 
-  test('has a line for people for each request', async () => {
+  test('has one text line per request', async () => {
     const [first, second] = await linesOf('text');
     const form =
       /^2026-01-02T03:04:05\.000Z POST \/agents\/name\/echo\/rpc task\/create 200 0 ms 127\.0\.0\.1 \w+$/;
     expect(first).toMatch(form);
-    expect(second).toMatch(/ GET \/tasks\/nobody 404 /);
+    expect(second).toMatch(/ GET \/tasks\/unknown 404 /);
   });
 
-  test('has a line of JSON for programs', async () => {
+  test('has one JSON line per request', async () => {
     const [first = '', second = ''] = await linesOf('json');
     expect(JSON.parse(first)).toMatchObject({
       time: '2026-01-02T03:04:05.000Z',
@@ -128,36 +128,36 @@ describe('the request log', () => {
       status: 200,
       address: '127.0.0.1',
     });
-    expect(JSON.parse(second)).toMatchObject({ path: '/tasks/nobody', status: 404 });
+    expect(JSON.parse(second)).toMatchObject({ path: '/tasks/unknown', status: 404 });
   });
 
-  test('has no failure in it where somebody hangs up in the middle of a body', async () => {
+  test('has no failure if a client disconnects in the middle of a body', async () => {
     const lines: string[] = [];
     const requestLog = { format: 'json', write: (line: string) => lines.push(line) } as const;
-    await using at = await servePlainly({ requestLog });
+    await using at = await startTestServer({ requestLog });
     const head = 'POST /messages HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\n';
     const socket = connect(at.port, '127.0.0.1');
     socket.write(`${head}content-length: 100\r\nexpect: 100-continue\r\n\r\n`);
-    // That it may go on tells that its head was taken.
-    const [told] = await once(socket, 'data');
-    expect(String(told)).toContain('100 Continue');
+    // The 100 Continue response shows that the server has read the headers.
+    const [response] = await once(socket, 'data');
+    expect(String(response)).toContain('100 Continue');
     socket.destroy();
     await eventually(async () => lines.some((line) => line.includes('/messages')));
     expect(lines.filter((line) => line.includes('"failure"'))).toEqual([]);
   });
 
-  test('says where something failed that nobody foresaw, and not what it said', async () => {
+  test('has the location of an unexpected error, but not its message', async () => {
     const lines: string[] = [];
     const requestLog = { format: 'text', write: (line: string) => lines.push(line) } as const;
-    await using at = await servePlainly({
+    await using at = await startTestServer({
       requestLog,
       streams: {
         serve: async () => Promise.reject(new TypeError('the password is swordfish')),
         close: async () => {},
       },
     });
-    const { json } = await at.ask('/agents/name/echo/rpc', { body: { method: 'task/create' } });
-    const { status, json: refusal, text } = await at.ask(`/tasks/${json.result.id}/stream`);
+    const { json } = await at.request('/agents/name/echo/rpc', { body: { method: 'task/create' } });
+    const { status, json: refusal, text } = await at.request(`/tasks/${json.result.id}/stream`);
     expect([status, refusal.error.code]).toEqual([500, 'internal']);
     const failure = lines.find((line) => line.includes('failure'));
     expect(failure).toMatch(/failure \w+: TypeError at .*http-server\.test\.ts/);

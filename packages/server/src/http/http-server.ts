@@ -1,15 +1,14 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
-import { tokenName } from './authenticate.ts';
-import { isLoopback } from './host-check.ts';
+import { ServerError } from '../contract/server-error.ts';
+import { callerOfToken } from './access/check-access.ts';
+import { isLoopback } from './access/host-and-origin.ts';
+import { RateLimit } from './access/rate-limit.ts';
 import { createHttpApp } from './http-app.ts';
 import { defaultHttpLimits, type HttpLimits } from './http-limits.ts';
-import { OpenStreams } from './open-streams.ts';
-import { RateLimit } from './rate-limit.ts';
+import { OpenStreams, UnusedConnections } from './open-connections.ts';
 import { RequestLog, type RequestLogOptions } from './request-log.ts';
 import type { RouteServices } from './route.ts';
-import { ServerError } from './server-error.ts';
-import { SilentConnections } from './silent-connections.ts';
 
 export interface HttpServerOptions extends RouteServices {
   readonly hosts?: readonly string[] | undefined;
@@ -19,23 +18,26 @@ export interface HttpServerOptions extends RouteServices {
   readonly page?: string | undefined;
 }
 
+/** Where a server listens. */
 export interface ListenOptions {
+  /** 0 selects a free port. Default: 5003. */
   readonly port?: number | undefined;
+  /** Other addresses than loopback need a token. Default: `127.0.0.1`. */
   readonly host?: string | undefined;
 }
 
-/** Where clients of Agentex look unless told. */
+/** The default port of Agentex clients. */
 const defaultPort = 5003;
 
-/** The routes on a socket, from the first request to the last. */
+/** Serves the routes on a port until it is closed. */
 export class HttpServer {
   readonly #options: HttpServerOptions;
   readonly #limits: HttpLimits;
   readonly #closing = new AbortController();
   readonly #hosts: Set<string>;
   readonly #app: FastifyInstance;
-  readonly #silent: SilentConnections;
-  #isTokenNeeded: boolean;
+  readonly #unusedConnections: UnusedConnections;
+  #isTokenRequired: boolean;
   #closed: Promise<void> | undefined;
 
   constructor(options: HttpServerOptions) {
@@ -43,42 +45,46 @@ export class HttpServer {
     const { clock, tokens, hosts = [], origins = [] } = options;
     this.#limits = { ...defaultHttpLimits, ...options.limits };
     this.#hosts = new Set(hosts.map((host) => host.toLowerCase()));
-    this.#isTokenNeeded = tokens.hasOperators;
+    this.#isTokenRequired = tokens.hasOperatorTokens;
     const closing = this.#closing.signal;
     const openStreams = new OpenStreams(this.#limits.maxStreamsPerCaller);
-    tokens.onRevoked((id) => openStreams.cut(tokenName(id)));
+    tokens.onRevoked((id) => openStreams.disconnect(callerOfToken(id)));
     this.#app = createHttpApp({
       ...options,
       limits: this.#limits,
       requestLog: new RequestLog(options.requestLog, clock),
       openStreams,
       closing,
-      gate: {
+      access: {
         hosts: this.#hosts,
         origins: new Set(origins),
         rateLimit: new RateLimit(clock, this.#limits),
         tokens,
-        isTokenNeeded: () => this.#isTokenNeeded,
+        isTokenRequired: () => this.#isTokenRequired,
         closing,
       },
     });
     const { server } = this.#app;
-    this.#silent = new SilentConnections(server);
-    // A connection whose last answer ends while the server closes would wait for a request that is not taken.
-    const hangUp = () => closing.aborted && setImmediate(() => server.closeIdleConnections());
-    server.on('request', (_request, response) => response.once('close', hangUp));
+    this.#unusedConnections = new UnusedConnections(server);
+    // Closes connections whose last response ends during shutdown. They would wait for a request
+    // that is rejected.
+    const closeIdle = () => closing.aborted && setImmediate(() => server.closeIdleConnections());
+    server.on('request', (_request, response) => response.once('close', closeIdle));
   }
 
   async listen({ port = defaultPort, host = '127.0.0.1' }: ListenOptions = {}) {
-    if (!isLoopback(host)) await this.#needToken(host);
+    if (!isLoopback(host)) await this.#requireToken(host);
     this.#hosts.add(host.toLowerCase());
     await this.#app.listen({ port, host });
     const address = this.#app.server.address() as AddressInfo;
-    const shown = host.includes(':') ? `[${host}]` : host;
-    return { url: `http://${shown}:${address.port}` };
+    const displayHost = host.includes(':') ? `[${host}]` : host;
+    return { url: `http://${displayHost}:${address.port}` };
   }
 
-  /** Refuses what comes, lets what is under way end, and cuts off what does not. */
+  /**
+   * Rejects new requests, waits for running ones, and closes the remaining connections after
+   * `closeTimeoutMs`.
+   */
   close(finish: () => Promise<void> = async () => {}): Promise<void> {
     this.#closed ??= this.#close(finish);
     return this.#closed;
@@ -88,27 +94,27 @@ export class HttpServer {
     this.#closing.abort();
     const { clock, streams } = this.#options;
     const { closeTimeoutMs } = this.#limits;
-    const { promise: isLate, resolve } = Promise.withResolvers<void>();
+    const { promise: timeout, resolve } = Promise.withResolvers<void>();
     const stop = clock.after(closeTimeoutMs, resolve);
-    const onTime = (work: Promise<unknown>) => Promise.race([work, isLate]);
+    const withTimeout = (work: Promise<unknown>) => Promise.race([work, timeout]);
     try {
-      await onTime(finish());
+      await withTimeout(finish());
     } finally {
-      await onTime(streams.close());
-      this.#silent.close();
+      await withTimeout(streams.close());
+      this.#unusedConnections.close();
       const closed = this.#app.close();
-      await onTime(closed);
+      await withTimeout(closed);
       this.#app.server.closeAllConnections();
       await closed;
       stop();
     }
   }
 
-  /** Beyond this machine nobody is let in without a token, so that there has to be one. */
-  async #needToken(host: string): Promise<void> {
-    this.#isTokenNeeded = true;
+  /** Outside loopback every request needs a token, so at least one token must exist. */
+  async #requireToken(host: string): Promise<void> {
+    this.#isTokenRequired = true;
     const { tokens } = this.#options;
-    if (tokens.hasOperators || (await tokens.list()).length > 0) return;
+    if (tokens.hasOperatorTokens || (await tokens.list()).length > 0) return;
     const message = `Cannot listen on ${host} without a token: everybody in the network could use the agents. Set \`tokens\`, or listen on 127.0.0.1`;
     throw new ServerError('unauthorized', message, { host });
   }

@@ -1,29 +1,29 @@
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { allRoutes } from '../routes/all-routes.ts';
-import { type PlainServer, servePlainly } from '../testing/serve-plainly.ts';
+import { startTestServer, type TestServer } from '../testing/servers/test-server.ts';
 
-let server: PlainServer;
+let server: TestServer;
 beforeAll(async () => {
-  server = await servePlainly();
+  server = await startTestServer();
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
 describe('the OpenAPI document', () => {
-  test('is one', async () => {
-    const { json } = await server.ask('/openapi.json');
+  test('is valid', async () => {
+    const { json } = await server.request('/openapi.json');
     const result = await new Validator().validate(json);
     expect(result).toEqual({ valid: true });
   });
 
-  test('has a version that clients of Agentex take', async () => {
-    const { json } = await server.ask('/openapi.json');
+  test('has a version that Agentex clients accept', async () => {
+    const { json } = await server.request('/openapi.json');
     const [major, minor] = json.info.version.split('.').map(Number);
     expect(major * 1000 + minor).toBeGreaterThanOrEqual(1);
   });
 
-  test('has every route, with names that are its own', async () => {
-    const { json } = await server.ask('/openapi.json');
+  test('has every route, with unique operation ids', async () => {
+    const { json } = await server.request('/openapi.json');
     const operations = Object.values<object>(json.paths).flatMap((path) => Object.values(path));
     expect(operations).toHaveLength(allRoutes.length);
     const ids = operations.map(({ operationId }) => operationId);
@@ -38,8 +38,8 @@ describe('the OpenAPI document', () => {
       expect(json.paths).toHaveProperty([path]);
   });
 
-  test('has the headers that mean something to a route', async () => {
-    const { json } = await server.ask('/openapi.json');
+  test('has the headers that a route reads', async () => {
+    const { json } = await server.request('/openapi.json');
     const headersOf = (path: string, method: string): readonly string[] =>
       json.paths[path][method].parameters
         .filter((parameter: { in: string }) => parameter.in === 'header')
@@ -50,8 +50,8 @@ describe('the OpenAPI document', () => {
     expect(headersOf('/tasks/{task_id}', 'get')).toEqual([]);
   });
 
-  test('refers to nothing that is not in it', async () => {
-    const { text, json } = await server.ask('/openapi.json');
+  test('has no dangling references', async () => {
+    const { text, json } = await server.request('/openapi.json');
     const refs = [...text.matchAll(/"\$ref":"([^"]+)"/g)].map(([, ref = '']) => ref);
     expect(refs.length).toBeGreaterThan(50);
     for (const ref of new Set(refs)) {
@@ -62,8 +62,8 @@ describe('the OpenAPI document', () => {
 });
 
 describe('the reference page', () => {
-  test('shows every path, runs nothing, and asks no other host', async () => {
-    const { status, text, headers } = await server.ask('/docs');
+  test('shows every path, runs no scripts and contacts no other host', async () => {
+    const { status, text, headers } = await server.request('/docs');
     expect(status).toBe(200);
     expect(headers.get('content-type')).toBe('text/html; charset=utf-8');
     for (const { path } of allRoutes) expect(text).toContain(path);
@@ -71,7 +71,7 @@ describe('the reference page', () => {
     const policy = headers.get('content-security-policy');
     expect(policy).toContain("default-src 'none'");
     expect(policy).not.toContain('unsafe');
-    const style = await server.ask('/docs.css');
+    const style = await server.request('/docs.css');
     expect([style.status, style.headers.get('content-type')]).toEqual([
       200,
       'text/css; charset=utf-8',

@@ -1,23 +1,26 @@
 import { z } from 'zod';
-import { agentInfoSchema } from '../wire/agent-info.ts';
-import { contentSchema } from '../wire/content.ts';
-import { spanSchema } from '../wire/span-info.ts';
-import { taskResponseSchema, taskSchema, taskSummarySchema } from '../wire/task.ts';
-import { taskEventSchema } from '../wire/task-event.ts';
-import { taskMessageSchema } from '../wire/task-message.ts';
-import { taskStateSchema } from '../wire/task-state.ts';
-import { trackerSchema } from '../wire/tracker.ts';
-import { kindOf, type QueryKind } from './read-query.ts';
-import type { Route } from './route.ts';
-import { headerParameter } from './route-header.ts';
+import { contentSchema } from '../contract/content.ts';
+import { taskMessageSchema } from '../contract/message.ts';
+import {
+  agentInfoSchema,
+  spanSchema,
+  taskEventSchema,
+  taskResponseSchema,
+  taskSchema,
+  taskStateSchema,
+  taskSummarySchema,
+  trackerSchema,
+} from '../contract/task.ts';
+import { type QueryKind, queryKindOf } from './request-input.ts';
+import { headerParameter, type Route } from './route.ts';
 
-/** What the document says of its version; clients of Agentex refuse one below 0.1.0. */
+/** Version of the API document. Agentex clients reject versions below 0.1.0. */
 const apiVersion = '0.1.0';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Things that have a name of their own, as they are on the way in and on the way out. */
-const named: readonly (readonly [string, z.ZodType])[] = [
+/** Schemas with a name of their own in the document, for input and output. */
+const namedSchemas: readonly (readonly [string, z.ZodType])[] = [
   ['Agent', agentInfoSchema],
   ['Content', contentSchema],
   ['Task', taskSchema],
@@ -38,12 +41,12 @@ const errorSchema = z.object({
   error: z.looseObject({ code: z.string() }),
 });
 
-/** The OpenAPI document of a table of routes. */
-export function openApiOf(routes: readonly Route[]): Json {
+/** Creates the OpenAPI document for a list of routes. */
+export function createOpenApiDocument(routes: readonly Route[]): Json {
   const schemas = new Schemas();
   const paths: Record<string, Record<string, Json>> = {};
   for (const route of routes) {
-    const operation = { [route.method.toLowerCase()]: operationOf(route, schemas) };
+    const operation = { [route.method.toLowerCase()]: createOperation(route, schemas) };
     paths[route.path] = { ...paths[route.path], ...operation };
   }
   return {
@@ -51,8 +54,7 @@ export function openApiOf(routes: readonly Route[]): Json {
     info: {
       title: 'Millrace',
       version: apiVersion,
-      description:
-        'Agents as a service: tasks, messages, and streams that can be left and rejoined.',
+      description: 'Agents as a service: tasks, messages, and streams that clients can resume.',
     },
     paths,
     components: {
@@ -66,7 +68,7 @@ export function openApiOf(routes: readonly Route[]): Json {
   };
 }
 
-function operationOf(route: Route, schemas: Schemas): Json {
+function createOperation(route: Route, schemas: Schemas): Json {
   const { method, path, summary, body, status = 200, replyType = 'application/json' } = route;
   const id = operationId(method, path);
   const reply = { schema: schemas.add(`${id}_reply`, route.reply, 'output') };
@@ -90,9 +92,9 @@ function operationOf(route: Route, schemas: Schemas): Json {
           },
         }),
     responses: {
-      [status]: { description: 'Done', content: { [replyType]: reply } },
+      [status]: { description: 'Success', content: { [replyType]: reply } },
       default: {
-        description: 'Refused, and why',
+        description: 'Error, with the reason',
         content: { 'application/json': { schema: schemas.add('Error', errorSchema, 'output') } },
       },
     },
@@ -113,12 +115,17 @@ function parametersOf(route: Route, place: 'path' | 'query'): readonly Json[] {
   return Object.entries(fields).map(([name, field]) => {
     const schema = jsonSchemaOf(field as z.ZodType, 'input');
     const required = place === 'path' || !(field as z.ZodType).safeParse(undefined).success;
-    return { name, in: place, required, ...written(kindOf(field as z.ZodType), schema) };
+    return {
+      name,
+      in: place,
+      required,
+      ...parameterStyle(queryKindOf(field as z.ZodType), schema),
+    };
   });
 }
 
-/** How a value of that kind stands in a query. */
-function written(kind: QueryKind, schema: Json): Json {
+/** How OpenAPI describes a query parameter of this kind. */
+function parameterStyle(kind: QueryKind, schema: Json): Json {
   if (kind === 'json') return { content: { 'application/json': { schema } } };
   return kind === 'list' ? { style: 'form', explode: false, schema } : { schema };
 }
@@ -128,13 +135,13 @@ function jsonSchemaOf(schema: z.ZodType, io: 'input' | 'output'): Json {
   return json;
 }
 
-/** What the document refers to, each once. */
+/** Collects the schemas that the document refers to, each once. */
 class Schemas {
   readonly #inputs = z.registry<{ id: string }>();
   readonly #outputs = z.registry<{ id: string }>();
 
   constructor() {
-    for (const [id, schema] of named) {
+    for (const [id, schema] of namedSchemas) {
       this.#outputs.add(schema, { id });
       this.#inputs.add(schema, { id: `${id}Input` });
     }

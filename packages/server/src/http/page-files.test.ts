@@ -13,12 +13,12 @@ async function pageFolder(): Promise<string> {
   await writeFile(join(folder, 'dist', 'index.html'), '<!doctype html><title>page</title>');
   await writeFile(join(folder, 'dist', 'icon.svg'), '<svg/>');
   await writeFile(join(folder, 'dist', 'assets', 'index-a1b2c3d4.js'), 'let a = 1;\n'.repeat(200));
-  await writeFile(join(folder, 'dist', 'server.key'), 'secret of a kind that no page has');
+  await writeFile(join(folder, 'dist', 'server.key'), 'secret that no page contains');
   await writeFile(join(folder, 'outside.js'), 'secret');
   return join(folder, 'dist');
 }
 
-async function serving(options: Parameters<typeof createServer>[0] = {}): Promise<string> {
+async function startServer(options: Parameters<typeof createServer>[0] = {}): Promise<string> {
   const server = createServer({ page: await pageFolder(), ...options });
   onTestFinished(() => server.close());
   return (await server.listen({ port: 0 })).url;
@@ -26,8 +26,8 @@ async function serving(options: Parameters<typeof createServer>[0] = {}): Promis
 
 const html = '<!doctype html><title>page</title>';
 
-test('the page is at the root, and at all paths that are its own', async () => {
-  const url = await serving();
+test('the page is served at the root and below /app/', async () => {
+  const url = await startServer();
   for (const path of ['/', '/app/tasks/abc', '/app/tasks/abc?at=12', '/app/overview']) {
     const response = await fetch(url + path);
     expect([path, response.status, await response.text()]).toEqual([path, 200, html]);
@@ -35,8 +35,8 @@ test('the page is at the root, and at all paths that are its own', async () => {
   }
 });
 
-test('what is served runs nothing that is not served', async () => {
-  const { headers } = await fetch(await serving());
+test('the content security policy allows only scripts of the server', async () => {
+  const { headers } = await fetch(await startServer());
   const policy = headers.get('content-security-policy') ?? '';
   expect(policy).toContain("default-src 'none'");
   expect(policy).toContain("script-src 'self';");
@@ -46,23 +46,23 @@ test('what is served runs nothing that is not served', async () => {
   expect(headers.get('x-content-type-options')).toBe('nosniff');
 });
 
-test('files with the hash of their content in their name are kept for good', async () => {
-  const url = await serving();
+test('files with a content hash in their name are cached forever', async () => {
+  const url = await startServer();
   const hashed = await fetch(`${url}/assets/index-a1b2c3d4.js`);
   expect(hashed.headers.get('content-type')).toBe('text/javascript; charset=utf-8');
   expect(hashed.headers.get('cache-control')).toContain('immutable');
   expect((await fetch(`${url}/icon.svg`)).headers.get('cache-control')).toBe('no-cache');
 });
 
-test('who has it already is told so', async () => {
-  const url = await serving();
+test('a client with the current file gets 304', async () => {
+  const url = await startServer();
   const etag = (await fetch(url)).headers.get('etag') ?? '';
   const again = await fetch(url, { headers: { 'if-none-match': etag } });
   expect([again.status, await again.text()]).toEqual([304, '']);
 });
 
-test('it comes compressed to whoever takes that, and is the same', async () => {
-  const url = new URL(await serving());
+test('files are compressed for clients that accept it', async () => {
+  const url = new URL(await startServer());
   const path = '/assets/index-a1b2c3d4.js';
   const plain = await (await fetch(new URL(path, url))).text();
   const response = await fetch(new URL(path, url), { headers: { 'accept-encoding': 'gzip' } });
@@ -71,8 +71,8 @@ test('it comes compressed to whoever takes that, and is the same', async () => {
   expect(await response.text()).toBe(plain);
 });
 
-test('no path leads out of the folder, nor to files that are no page’s', async () => {
-  const url = new URL(await serving());
+test('no path leads out of the folder or to files of other types', async () => {
+  const url = new URL(await startServer());
   for (const path of [
     '/../outside.js',
     '/assets/../../outside.js',
@@ -90,13 +90,13 @@ test('no path leads out of the folder, nor to files that are no page’s', async
   }
 });
 
-test('everybody may read the page, and nobody without a token what it shows', async () => {
-  const url = await serving({ tokens: ['a-long-token-of-somebody'] });
+test('the page is public, and the API needs a token', async () => {
+  const url = await startServer({ tokens: ['a-long-random-token'] });
   expect((await fetch(url)).status).toBe(200);
   expect((await fetch(`${url}/tasks`)).status).toBe(401);
 });
 
-test('a folder without a page is refused at once', () => {
+test('a folder without a page is rejected at once', () => {
   const make = () => createServer({ page: join(tmpdir(), 'millrace-no-such-folder') });
-  expect(make).toThrow('there is no index.html');
+  expect(make).toThrow('it contains no index.html');
 });

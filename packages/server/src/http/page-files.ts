@@ -4,18 +4,17 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { join, sep } from 'node:path';
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib';
 import { z } from 'zod';
-import { StreamReply } from './reply.ts';
-import { type Route, route } from './route.ts';
-import { ServerError } from './server-error.ts';
+import { ServerError } from '../contract/server-error.ts';
+import { type Route, route, StreamReply } from './route.ts';
 
-/** What is served of a built page is read once, so that a path can name nothing else. */
+/** A file of the built page. All files are read at start, so no path can reach other files. */
 interface PageFile {
-  /** `/assets/index-a1b2c3.js` */
+  /** For example `/assets/index-a1b2c3.js`. */
   readonly path: string;
   readonly bytes: Buffer;
 }
 
-const types: Readonly<Record<string, string>> = {
+const contentTypes: Readonly<Record<string, string>> = {
   html: 'text/html; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
   css: 'text/css; charset=utf-8',
@@ -27,20 +26,23 @@ const types: Readonly<Record<string, string>> = {
   txt: 'text/plain; charset=utf-8',
 };
 
-/** Only what comes from here runs or is loaded; pictures and sounds of a task are made in the page. */
-const policy =
+/**
+ * Scripts and styles load only from this server. The page creates images and sounds of a task as
+ * blobs.
+ */
+const contentSecurityPolicy =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; media-src blob:; connect-src 'self'; font-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'";
 
 const maxFiles = 1000;
 
 /**
- * Routes for a folder of static files: its `index.html` at `/` and at every path below `/app/`, which
- * are the page's own, and each file at its path.
+ * Creates routes for a folder of static files. `index.html` is served at `/` and at every path
+ * below `/app/`, which the page handles itself. Every other file is served at its own path.
  */
 export function pageRoutes(folder: string): readonly Route[] {
-  const files = filesIn(folder);
+  const files = readFiles(folder);
   const index = files.find(({ path }) => path === '/index.html');
-  if (index === undefined) throw noPage(folder);
+  if (index === undefined) throw pageNotFound(folder);
   const others = files.filter((file) => file !== index && typeOf(file.path) !== undefined);
   return [
     fileRoute('/', index),
@@ -49,7 +51,7 @@ export function pageRoutes(folder: string): readonly Route[] {
   ];
 }
 
-function filesIn(folder: string): readonly PageFile[] {
+function readFiles(folder: string): readonly PageFile[] {
   try {
     const entries = readdirSync(folder, { recursive: true, withFileTypes: true });
     const found = entries.filter((entry) => entry.isFile()).slice(0, maxFiles);
@@ -59,40 +61,46 @@ function filesIn(folder: string): readonly PageFile[] {
       return { path: `/${path.join('/')}`, bytes: readFileSync(file) };
     });
   } catch (cause) {
-    throw noPage(folder, cause);
+    throw pageNotFound(folder, cause);
   }
 }
 
-function noPage(folder: string, cause?: unknown): ServerError {
-  const message = `Cannot serve the page from ${folder}: there is no index.html in it. Build the page, or leave out \`page\``;
+function pageNotFound(folder: string, cause?: unknown): ServerError {
+  const message = `Cannot serve the page from ${folder}: it contains no index.html. Build the page, or omit \`page\``;
   return new ServerError('not_found', message, { folder }, { cause });
 }
 
 function typeOf(path: string): string | undefined {
-  return types[path.slice(path.lastIndexOf('.') + 1)];
+  return contentTypes[path.slice(path.lastIndexOf('.') + 1)];
 }
 
-/** Everybody may read it: it holds no secret. */
-function fileRoute(path: string, { path: of, bytes }: PageFile): Route {
-  const type = typeOf(of) ?? 'application/octet-stream';
+/** The route is public, because the files contain no secrets. */
+function fileRoute(path: string, { path: filePath, bytes }: PageFile): Route {
+  const type = typeOf(filePath) ?? 'application/octet-stream';
   const etag = `"${createHash('sha256').update(bytes).digest('base64url').slice(0, 27)}"`;
-  const encoded = encoder(bytes, type);
+  const encoded = createEncoder(bytes, type);
   const headers = {
     'content-type': type,
-    'content-security-policy': policy,
+    'content-security-policy': contentSecurityPolicy,
     'cross-origin-opener-policy': 'same-origin',
-    // What has the hash of its content in its name never changes.
-    'cache-control': isHashed(of) ? 'public, max-age=31536000, immutable' : 'no-cache',
+    // A file with a content hash in its name never changes.
+    'cache-control': isHashed(filePath) ? 'public, max-age=31536000, immutable' : 'no-cache',
     vary: 'accept-encoding',
     etag,
   };
   return route({
-    ...{ method: 'GET', path, summary: 'A file of the page', access: 'public', reply: z.string() },
-    handle: async (_input, { headers: asked }) =>
+    ...{
+      method: 'GET',
+      path,
+      summary: 'Get a file of the page',
+      access: 'public',
+      reply: z.string(),
+    },
+    handle: async (_input, { headers: requestHeaders }) =>
       new StreamReply(async (response) => {
-        if (asked['if-none-match']?.includes(etag))
+        if (requestHeaders['if-none-match']?.includes(etag))
           return void response.writeHead(304, headers).end();
-        const { body, encoding } = encoded(asked);
+        const { body, encoding } = encoded(requestHeaders);
         response.writeHead(200, {
           ...headers,
           ...(encoding !== undefined && { 'content-encoding': encoding }),
@@ -107,28 +115,28 @@ function isHashed(path: string): boolean {
   return /^\/assets\/.+-[\w-]{8}\.\w+$/.test(path);
 }
 
-interface Encoded {
+interface EncodedBody {
   readonly body: Buffer;
   readonly encoding?: 'br' | 'gzip';
 }
 
-/** In the shortest form that the reader takes; each is made once, when it is first asked for. */
-function encoder(bytes: Buffer, type: string): (headers: IncomingHttpHeaders) => Encoded {
-  const made = new Map<string, Buffer>();
+/** Compresses the body as the client accepts it. Each encoding is computed once, on first use. */
+function createEncoder(bytes: Buffer, type: string): (headers: IncomingHttpHeaders) => EncodedBody {
+  const cache = new Map<string, Buffer>();
   const isText = /^text|json|svg/.test(type);
-  const once = (encoding: 'br' | 'gzip', make: () => Buffer): Encoded => {
-    const body = made.get(encoding) ?? make();
-    made.set(encoding, body);
+  const once = (encoding: 'br' | 'gzip', make: () => Buffer): EncodedBody => {
+    const body = cache.get(encoding) ?? make();
+    cache.set(encoding, body);
     return { body, encoding };
   };
   return (headers) => {
     const accepted = String(headers['accept-encoding'] ?? '');
     if (!isText) return { body: bytes };
-    if (/\bbr\b/.test(accepted)) return once('br', () => brotliCompressSync(bytes, brotli));
+    if (/\bbr\b/.test(accepted)) return once('br', () => brotliCompressSync(bytes, brotliOptions));
     if (/\bgzip\b/.test(accepted)) return once('gzip', () => gzipSync(bytes));
     return { body: bytes };
   };
 }
 
-/** The best takes seconds, and is hardly better. */
-const brotli = { params: { [constants.BROTLI_PARAM_QUALITY]: 7 } };
+/** Higher quality takes seconds and saves little. */
+const brotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 7 } };

@@ -1,24 +1,26 @@
 import type { Clock } from '@millrace/log';
 
+/** Options of the request log. */
 export interface RequestLogOptions {
-  /** A line for people, or one of JSON for programs. */
+  /** `text` writes a line for people, `json` writes one JSON object per line. */
   readonly format: 'text' | 'json';
+  /** Called with each line, without a line break. */
   readonly write: (line: string) => void;
 }
 
 export interface LoggedRequest {
   readonly id: string;
   readonly method: string;
-  /** Without its query, which may hold what is nobody else's business. */
+  /** Without the query, which may contain private data. */
   readonly path: string;
-  /** Of a JSON-RPC request. */
+  /** The method of a JSON-RPC request. */
   readonly what?: string | undefined;
   readonly status: number;
   readonly durationMs: number;
   readonly address: string;
 }
 
-/** What was asked and how it went: never what was said, and no token. */
+/** Logs requests and failures. It never logs content or tokens. */
 export class RequestLog {
   readonly #options: RequestLogOptions | undefined;
   readonly #clock: Pick<Clock, 'now'>;
@@ -34,7 +36,10 @@ export class RequestLog {
     this.#write('request', { ...request }, text.filter((part) => part !== undefined).join(' '));
   }
 
-  /** Something that nobody foresaw. Its message may hold anything, so that only where it was is told. */
+  /**
+   * Logs an unexpected error. Its message may contain private data, so only the name and the stack
+   * are logged.
+   */
   failure(id: string, error: unknown): void {
     const { name, stack } = error instanceof Error ? error : { name: typeof error, stack: '' };
     const at = (stack ?? '')
@@ -54,7 +59,7 @@ export class RequestLog {
   }
 }
 
-/** One line, whatever was asked for. */
+/** Replaces characters that could break the line. */
 function printable(text: string): string {
   return text.replace(/[^\x20-\x7e]/g, '?');
 }

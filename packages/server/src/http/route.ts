@@ -1,43 +1,41 @@
-import type { IncomingHttpHeaders } from 'node:http';
+import type { IncomingHttpHeaders, ServerResponse } from 'node:http';
 import type { SpanExporter } from '@millrace/agent';
 import type { TraceContext } from '@millrace/core';
 import type { Clock, Log } from '@millrace/log';
 import type { z } from 'zod';
-import type { TaskService } from '../routes/service.ts';
-import type { TaskStreams } from '../routes/task-streams.ts';
+import { ServerError } from '../contract/server-error.ts';
+import type { RequestMetadata, TaskService } from '../contract/service.ts';
+import type { TaskStreams } from '../contract/stream.ts';
+import type { TokenStore } from './access/token-store.ts';
 import type { HttpLimits } from './http-limits.ts';
-import type { Reply, StreamReply } from './reply.ts';
-import type { RouteHeader } from './route-header.ts';
-import type { ServerError } from './server-error.ts';
-import type { TokenStore } from './token-store.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
-/** What every route can reach. */
+/** Services that every route can use. */
 export interface RouteServices {
   readonly service: TaskService;
   readonly streams: TaskStreams;
   readonly tokens: TokenStore;
   readonly log: Log;
   readonly clock: Clock;
-  /** Takes a span for each request that may begin work. */
+  /** Receives a span for each request that can start work. */
   readonly exporter?: SpanExporter | undefined;
 }
 
-/** `service` allows only what the caller may touch. */
+/** The services and the request. `service` is restricted to the caller's scope. */
 export interface RouteContext extends RouteServices {
   readonly headers: IncomingHttpHeaders;
-  /** What the request is part of, by `traceparent`; a bad one counts as none. */
+  /** The trace context from `traceparent`. An invalid one is ignored. */
   readonly trace: TraceContext | undefined;
-  /** The body as it came. */
+  /** The raw body. */
   readonly bytes: Buffer | undefined;
   /** Aborted when the server closes. */
   readonly closing: AbortSignal;
   readonly limits: HttpLimits;
-  /** For the request log: which method of several it was. */
-  note(what: string): void;
-  /** An error as what can be told of it; what nobody foresaw is logged, and not told. */
-  toRefusal(this: void, error: unknown): ServerError;
+  /** Adds a label, such as a JSON-RPC method, to the request's log line. */
+  labelRequest(what: string): void;
+  /** Converts an error to one that a client may see. Logs unexpected errors. */
+  toServerError(this: void, error: unknown): ServerError;
 }
 
 type Fields = z.ZodObject;
@@ -48,24 +46,24 @@ interface RouteInput<P extends Fields, Q extends Fields, B extends z.ZodType> {
   readonly body: z.output<B>;
 }
 
-export interface RouteSpec<P extends Fields, Q extends Fields, B extends z.ZodType> {
+interface RouteSpec<P extends Fields, Q extends Fields, B extends z.ZodType> {
   readonly method: Method;
-  /** `/tasks/{task_id}` */
+  /** For example `/tasks/{task_id}`. */
   readonly path: string;
   readonly summary: string;
   readonly params?: P;
   readonly query?: Q;
-  /** Those that it reads from its context, for the document. */
+  /** The headers that the handler reads. They appear in the OpenAPI document. */
   readonly headers?: readonly RouteHeader[];
   readonly body?: B;
-  /** A route that may come without a body, which then is `{}`. */
+  /** True if the body is optional. A missing body counts as `{}`. */
   readonly isBodyOptional?: boolean;
-  /** The route reads `bytes` itself; `body` is for the document. */
+  /** True if the handler parses `bytes` itself. `body` then serves the OpenAPI document only. */
   readonly readsBody?: boolean;
   readonly reply: z.ZodType;
   readonly replyType?: string;
   readonly status?: number;
-  /** `public`: no token is needed. `all`: only tokens that may touch all. */
+  /** `public`: no token is required. `all`: the token needs access to everything. */
   readonly access?: 'public' | 'all';
   handle(
     input: RouteInput<P, Q, B>,
@@ -73,7 +71,7 @@ export interface RouteSpec<P extends Fields, Q extends Fields, B extends z.ZodTy
   ): Promise<Reply | StreamReply | object | undefined>;
 }
 
-/** A route whose types are not told apart any more. */
+/** A route without its specific input types. */
 export type Route = Omit<RouteSpec<Fields, Fields, z.ZodType>, 'handle'> & {
   handle(
     input: { readonly params: unknown; readonly query: unknown; readonly body: unknown },
@@ -81,12 +79,80 @@ export type Route = Omit<RouteSpec<Fields, Fields, z.ZodType>, 'handle'> & {
   ): Promise<Reply | StreamReply | object | undefined>;
 };
 
-/** One entry of the table: what it takes, what it gives, and who does it. */
+/** Defines a route with its method, path, schemas and handler. */
 export function route<
   P extends Fields = z.ZodObject<Record<never, never>>,
   Q extends Fields = z.ZodObject<Record<never, never>>,
   B extends z.ZodType = z.ZodUndefined,
 >(spec: RouteSpec<P, Q, B>): Route {
-  // What comes in was held against the same schemas before `handle` gets it.
+  // Safe, because `handleRoute` validates the input with the same schemas.
   return spec as unknown as Route;
+}
+
+/** A reply with a status or headers of its own. */
+export class Reply {
+  readonly body: unknown;
+  readonly status: number | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    body: unknown,
+    options: {
+      readonly status?: number;
+      readonly headers?: Readonly<Record<string, string>>;
+    } = {},
+  ) {
+    this.body = body;
+    this.status = options.status;
+    this.headers = options.headers ?? {};
+  }
+}
+
+/** A reply that writes to the response itself, for example a stream. */
+export class StreamReply {
+  readonly write: (response: ServerResponse) => Promise<void>;
+
+  constructor(write: (response: ServerResponse) => Promise<void>) {
+    this.write = write;
+  }
+}
+
+const idempotencyKeyPattern: RegExp = /^[\x21-\x7e]{1,256}$/;
+
+/** Reads the idempotency key. Undefined if the client sent none. */
+function idempotencyKey(headers: IncomingHttpHeaders): string | undefined {
+  const key = headers['idempotency-key'];
+  if (key === undefined) return undefined;
+  if (typeof key === 'string' && idempotencyKeyPattern.test(key)) return key;
+  const message =
+    'Cannot use this idempotency-key. Send 1 to 256 printable ASCII characters without spaces';
+  throw new ServerError('invalid', message);
+}
+
+/** Headers that routes read, as the OpenAPI document describes them. */
+const headerDocs = {
+  'idempotency-key': {
+    description: 'Idempotency key. A repeated request with the same key has no further effect',
+    schema: { type: 'string', pattern: idempotencyKeyPattern.source },
+  },
+  'last-event-id': {
+    description:
+      'The id of the last received event. The stream continues after it. Takes precedence over `from`',
+    schema: { type: 'string', maxLength: 64 },
+  },
+} as const;
+
+/** A header that only some routes read. */
+type RouteHeader = keyof typeof headerDocs;
+
+export function headerParameter(name: RouteHeader): Readonly<Record<string, unknown>> {
+  return { name, in: 'header', required: false, ...headerDocs[name] };
+}
+
+/** The idempotency key and the trace context of a request. */
+export function requestMetadata({
+  headers,
+  trace,
+}: Pick<RouteContext, 'headers' | 'trace'>): RequestMetadata {
+  return { key: idempotencyKey(headers), trace };
 }

@@ -1,15 +1,15 @@
 import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '@millrace/log';
-import { AbortWatch, left } from '../agents/unless-aborted.ts';
-import { ServerError } from './server-error.ts';
+import { AbortRace, abandoned } from '../agents/abort-race.ts';
+import { ServerError } from '../contract/server-error.ts';
 
-export interface LineOptions<T> {
+interface LineOptions<T> {
   readonly closing: AbortSignal;
   readonly line: (value: T) => string;
-  /** The last line, where the values end in an error. */
+  /** Formats the last line if the values end with an error. */
   readonly errorLine: (error: unknown) => string;
-  /** What is said where nothing else is, for those in between who hang up on silence. */
+  /** Written when no value comes for a while. Proxies close silent connections. */
   readonly heartbeat?: Heartbeat | undefined;
 }
 
@@ -19,40 +19,43 @@ interface Heartbeat {
   readonly text: string;
 }
 
-/** Writes values as they come, no faster than they are read. Whoever leaves ends only this. */
+/**
+ * Writes values as they arrive, with backpressure. A disconnect stops only the writing, not the
+ * source's work.
+ */
 export async function writeLines<T>(
   response: ServerResponse,
   values: AsyncIterable<T>,
   { closing, line, errorLine, heartbeat }: LineOptions<T>,
 ): Promise<void> {
   const iterator = values[Symbol.asyncIterator]();
-  const over = new AbortController();
-  using watch = new AbortWatch(over.signal);
-  const onEnd = () => over.abort();
+  const stopped = new AbortController();
+  using watch = new AbortRace(stopped.signal);
+  const onEnd = () => stopped.abort();
   response.once('close', onEnd);
   closing.addEventListener('abort', onEnd, { once: true });
   if (closing.aborted || response.destroyed) onEnd();
-  const stopBeating = heartbeat && beat(response, heartbeat);
+  const stopHeartbeat = heartbeat && startHeartbeat(response, heartbeat);
   try {
     for (;;) {
-      const next = await watch.unlessAborted(iterator.next());
-      if (next === left) return finish(response, errorLine);
+      const next = await watch.raceAbort(iterator.next());
+      if (next === abandoned) return endEarly(response, errorLine);
       if (next.done === true) return void response.end();
-      if (!response.write(line(next.value))) await watch.unlessAborted(drained(response));
+      if (!response.write(line(next.value))) await watch.raceAbort(drained(response));
     }
   } catch (error) {
     if (!response.destroyed) response.end(errorLine(error));
   } finally {
-    stopBeating?.();
+    stopHeartbeat?.();
     response.off('close', onEnd);
     closing.removeEventListener('abort', onEnd);
-    // It may wait for a value that never comes; nobody waits for it.
+    // The source may wait forever for its next value, so the return is not awaited.
     iterator.return?.().catch(() => {});
   }
 }
 
-/** Until it is stopped. Who does not read what there is is not told that there is nothing. */
-function beat(response: ServerResponse, { clock, everyMs, text }: Heartbeat): () => void {
+/** Writes heartbeats until it is stopped. Skips them while the client does not read. */
+function startHeartbeat(response: ServerResponse, { clock, everyMs, text }: Heartbeat): () => void {
   let stop = () => {};
   const next = () => {
     if (!response.writableNeedDrain) response.write(text);
@@ -65,10 +68,11 @@ function beat(response: ServerResponse, { clock, everyMs, text }: Heartbeat): ()
   return () => stop();
 }
 
-/** Either the reader left, or the server is about to. */
-function finish(response: ServerResponse, errorLine: LineOptions<never>['errorLine']): void {
+/** Ends the response because the client disconnected or the server closes. */
+function endEarly(response: ServerResponse, errorLine: LineOptions<never>['errorLine']): void {
   if (response.destroyed) return;
-  const message = 'Cannot tell the rest: the server closes. The task has it; ask again in a moment';
+  const message =
+    'Cannot send the rest: the server is closing. The task continues; request it again in a moment';
   response.end(errorLine(new ServerError('unavailable', message)));
 }
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { ServedAgent } from '../agents/served-agent.ts';
+import type { ServedAgent } from '../contract/served-agent.ts';
 import { createServer, type Server } from '../create-server.ts';
 import { allRoutes } from './all-routes.ts';
 
@@ -9,13 +9,13 @@ const served = (name: string): ServedAgent => ({
   onMessage: async () => answer,
 });
 
-/** All that belongs to one agent, by what the document calls it. */
-interface Belongings {
+/** Everything that belongs to one agent, by its parameter name. */
+interface AgentData {
   readonly agent_id: string;
   readonly agent_name: string;
   readonly task_id: string;
   readonly task_name: string;
-  /** A chat is a task of its name. */
+  /** A chat is a task with its name. */
   readonly chat_id: string;
   readonly message_id: string;
   readonly event_id: string;
@@ -29,7 +29,7 @@ interface Belongings {
 // biome-ignore lint/suspicious/noExplicitAny: a test looks into answers of any shape
 type Json = any;
 
-interface Told {
+interface TestAnswer {
   readonly status: number;
   readonly text: string;
 }
@@ -42,7 +42,7 @@ async function ask(
   method: string,
   path: string,
   body?: unknown,
-): Promise<Told> {
+): Promise<TestAnswer> {
   const response = await fetch(new URL(path, url), {
     method,
     headers: {
@@ -56,26 +56,30 @@ async function ask(
   return { status: response.status, text: isStream ? '' : await response.text() };
 }
 
-async function made(method: string, path: string, body: unknown): Promise<Json> {
+async function sendAsOperator(method: string, path: string, body: unknown): Promise<Json> {
   const { status, text } = await ask('operator', method, path, body);
   expect([status, text]).toEqual([expect.toSatisfy((code) => code < 300), expect.any(String)]);
   return JSON.parse(text);
 }
 
-const said = { type: 'text', author: 'user', content: 'classified' };
+const secretContent = { type: 'text', author: 'user', content: 'classified' };
 
-async function belongingsOf(agent_name: string): Promise<Belongings> {
-  const { id: agent_id } = await made('GET', `/agents/name/${agent_name}`, undefined);
+async function createAgentData(agent_name: string): Promise<AgentData> {
+  const { id: agent_id } = await sendAsOperator('GET', `/agents/name/${agent_name}`, undefined);
   const task_name = `task of ${agent_name}`;
   const create = { method: 'task/create', params: { name: task_name } };
-  const { result: task } = await made('POST', `/agents/${agent_id}/rpc`, create);
+  const { result: task } = await sendAsOperator('POST', `/agents/${agent_id}/rpc`, create);
   const task_id = task.id as string;
-  const message = await made('POST', '/messages', { task_id, content: said });
-  const state = await made('POST', '/states', { task_id, agent_id, state: { a: 'classified' } });
+  const message = await sendAsOperator('POST', '/messages', { task_id, content: secretContent });
+  const state = await sendAsOperator('POST', '/states', {
+    task_id,
+    agent_id,
+    state: { a: 'classified' },
+  });
   const start_time = '2026-01-01T00:00:00Z';
   const span = { trace_id: 'trace', name: 'classified', start_time, task_id };
-  const { id: span_id } = await made('POST', '/spans', span);
-  const { id: token_id } = await made('POST', '/tokens', { agent_id });
+  const { id: span_id } = await sendAsOperator('POST', '/spans', span);
+  const { id: token_id } = await sendAsOperator('POST', '/tokens', { agent_id });
   return {
     ...{
       agent_id,
@@ -90,15 +94,15 @@ async function belongingsOf(agent_name: string): Promise<Belongings> {
   };
 }
 
-type Fill = (of: Belongings) => unknown;
+type Fill = (of: AgentData) => unknown;
 
 const textChat = { role: 'user', parts: [{ type: 'text', text: 'hi' }] };
 const rpc: Fill = ({ task_id }) => ({
   method: 'message/send',
-  params: { task_id, content: said },
+  params: { task_id, content: secretContent },
 });
 
-/** Bodies and queries that name what belongs to somebody. */
+/** Bodies and queries that name things of an agent. */
 const inputs: Readonly<Record<string, { readonly body?: Fill; readonly query?: Fill }>> = {
   'POST /agents/{agent_id}/rpc': { body: rpc },
   'POST /agents/name/{agent_name}/rpc': { body: rpc },
@@ -120,11 +124,11 @@ const inputs: Readonly<Record<string, { readonly body?: Fill; readonly query?: F
   },
   'GET /messages': { query: ({ task_id }) => ({ task_id }) },
   'GET /messages/paginated': { query: ({ task_id }) => ({ task_id }) },
-  'POST /messages': { body: ({ task_id }) => ({ task_id, content: said }) },
-  'POST /messages/batch': { body: ({ task_id }) => ({ task_id, contents: [said] }) },
-  'PUT /messages/{message_id}': { body: ({ task_id }) => ({ task_id, content: said }) },
+  'POST /messages': { body: ({ task_id }) => ({ task_id, content: secretContent }) },
+  'POST /messages/batch': { body: ({ task_id }) => ({ task_id, contents: [secretContent] }) },
+  'PUT /messages/{message_id}': { body: ({ task_id }) => ({ task_id, content: secretContent }) },
   'PUT /messages/batch': {
-    body: ({ task_id, message_id }) => ({ task_id, updates: { [message_id]: said } }),
+    body: ({ task_id, message_id }) => ({ task_id, updates: { [message_id]: secretContent } }),
   },
   'GET /events': { query: ({ task_id, agent_id }) => ({ task_id, agent_id }) },
   'POST /states': { body: ({ task_id, agent_id }) => ({ task_id, agent_id, state: {} }) },
@@ -144,7 +148,7 @@ const inputs: Readonly<Record<string, { readonly body?: Fill; readonly query?: F
   'POST /tokens': { body: ({ agent_id }) => ({ agent_id }) },
 };
 
-/** With all that they take away last, so that there is something before. */
+/** Deletions come last, so that the other operations find something. */
 const operations = allRoutes
   .map(({ method, path, access, body }) => ({
     ...{ name: `${method} ${path}`, method, path, access, hasBody: body !== undefined },
@@ -153,31 +157,31 @@ const operations = allRoutes
 const guarded = operations.filter(({ access }) => access !== 'public');
 type Operation = (typeof operations)[number];
 
-function send(token: string | undefined, { name, method, path }: Operation, of: Belongings) {
+function send(token: string | undefined, { name, method, path }: Operation, of: AgentData) {
   const { body, query } = inputs[name] ?? {};
-  const filled = path.replaceAll(/\{(\w+)\}/g, (_, field: keyof Belongings) =>
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_, field: keyof AgentData) =>
     encodeURIComponent(of[field] ?? 'nothing'),
   );
   const search = new URLSearchParams((query?.(of) ?? {}) as Record<string, string>);
   return ask(token, method, `${filled}?${search}`, body?.(of));
 }
 
-let mine: Belongings;
-let others: Belongings;
+let own: AgentData;
+let others: AgentData;
 let agentKey: string;
 let taskKey: string;
 
 beforeAll(async () => {
-  server = createServer({ agents: [served('mine'), served('others')], tokens: ['operator'] });
+  server = createServer({ agents: [served('own'), served('others')], tokens: ['operator'] });
   ({ url } = await server.listen({ port: 0 }));
-  [mine, others] = [await belongingsOf('mine'), await belongingsOf('others')];
-  agentKey = (await made('POST', '/tokens', { agent_id: mine.agent_id })).token;
-  taskKey = (await made('POST', '/tokens', { task_id: mine.task_id })).token;
+  [own, others] = [await createAgentData('own'), await createAgentData('others')];
+  agentKey = (await sendAsOperator('POST', '/tokens', { agent_id: own.agent_id })).token;
+  taskKey = (await sendAsOperator('POST', '/tokens', { task_id: own.task_id })).token;
 });
 
 afterAll(() => server.close());
 
-test('every operation that takes a body is tried with one', () => {
+test('every operation with a body is tested with one', () => {
   const isOptional = /\/(?:complete|fail|cancel|interrupt|terminate|timeout)$/;
   const untried = guarded.filter(
     ({ name, hasBody }) => hasBody && inputs[name]?.body === undefined && !isOptional.test(name),
@@ -190,21 +194,22 @@ describe.each(guarded.map((operation) => [operation.name, operation] as const))(
   (_, operation) => {
     test.each([
       ['no token', undefined],
-      ['a token that nobody gave', 'mr_x'],
+      ['an unknown token', 'mr_x'],
       ['an empty token', ''],
-    ])('is refused with %s', async (_what, token) => {
+    ])('is rejected with %s', async (_what, token) => {
       expect((await send(token, operation, others)).status).toBe(401);
     });
 
     test.each([
       ['another agent', () => agentKey],
       ['another agent’s task', () => taskKey],
-    ])('is refused with the token of %s, as if nothing were there', async (_what, token) => {
-      const told = await send(token(), operation, others);
-      expect([403, 404]).toContain(told.status);
-      expect(told.text).not.toContain('classified');
-      // What is not there is refused in the same words, so that nobody learns what is.
-      const nothing: Belongings = {
+    ])('is rejected with the token of %s, as if nothing existed', async (_what, token) => {
+      const answer = await send(token(), operation, others);
+      expect([403, 404]).toContain(answer.status);
+      expect(answer.text).not.toContain('classified');
+      // A missing thing is rejected with the same text, so that a client cannot find out what
+      // exists.
+      const nothing: AgentData = {
         ...{ agent_id: 'a'.repeat(24), agent_name: 'no-agent', task_id: 'b'.repeat(24) },
         ...{ task_name: 'no such task', chat_id: 'no such task' },
         ...{ message_id: `${'b'.repeat(24)}.0.0.x`, hash: others.hash },
@@ -212,41 +217,41 @@ describe.each(guarded.map((operation) => [operation.name, operation] as const))(
         ...{ tracker_id: 'b'.repeat(24), token_id: 'e'.repeat(64) },
       };
       const absent = await send(token(), operation, nothing);
-      const [a, b] = [masked(told, others), masked(absent, nothing)];
+      const [a, b] = [masked(answer, others), masked(absent, nothing)];
       if (a.status === 404 && b.status === 404) expect(a).toEqual(b);
     });
   },
 );
 
-/** Without the names of what was asked for. */
-function masked({ status, text }: Told, of: Belongings): Told {
+/** Removes the names that the request contained. */
+function masked({ status, text }: TestAnswer, of: AgentData): TestAnswer {
   const names = Object.values(of).toSorted((a, b) => b.length - a.length);
   return { status, text: names.reduce((left, name) => left.replaceAll(name, '…'), text) };
 }
 
-test('what is one’s own is reached with either token', async () => {
+test('both kinds of token give access to their own things', async () => {
   const reads = guarded.filter(
     ({ method, path }) => method === 'GET' && !/tokens|blobs|\{event_id\}|chat|request$/.test(path),
   );
-  const told = await Promise.all(
+  const answer = await Promise.all(
     reads.flatMap((operation) =>
       [agentKey, taskKey].map(async (token) => [
         operation.name,
-        (await send(token, operation, mine)).status,
+        (await send(token, operation, own)).status,
       ]),
     ),
   );
-  expect(told).toEqual(told.map(([name]) => [name, 200]));
+  expect(answer).toEqual(answer.map(([name]) => [name, 200]));
 });
 
-test('a list without a filter has nothing of anybody else', async () => {
+test('a list without a filter contains nothing of other agents', async () => {
   for (const path of [
     '/agents',
     '/tasks',
     '/states',
     '/tracker',
     '/spans',
-    '/tasks?agent_name=mine',
+    '/tasks?agent_name=own',
   ])
     for (const token of [agentKey, taskKey]) {
       const { text } = await ask(token, 'GET', path);
@@ -255,21 +260,23 @@ test('a list without a filter has nothing of anybody else', async () => {
     }
 });
 
-test('a chat of one’s own agent does not reach another’s task by its name', async () => {
-  const path = `/agents/name/${mine.agent_name}/chat`;
+test('a chat with the own agent cannot reach another agent’s task by its name', async () => {
+  const path = `/agents/name/${own.agent_name}/chat`;
   const body = { id: others.task_name, messages: [textChat] };
   for (const token of [agentKey, taskKey]) {
-    const said = await ask(token, 'POST', path, body);
-    expect([403, 409]).toContain(said.status);
+    const secretContent = await ask(token, 'POST', path, body);
+    expect([403, 409]).toContain(secretContent.status);
     const loaded = await ask(token, 'GET', `${path}/${encodeURIComponent(others.task_name)}`);
-    expect(said.text + loaded.text).not.toMatch(new RegExp(`classified|${others.task_id}`));
+    expect(secretContent.text + loaded.text).not.toMatch(
+      new RegExp(`classified|${others.task_id}`),
+    );
   }
 });
 
-test('a stream ends when its token is revoked, and no other does', async () => {
-  const given = await made('POST', '/tokens', { task_id: mine.task_id });
+test('revoking a token ends its streams and no others', async () => {
+  const given = await sendAsOperator('POST', '/tokens', { task_id: own.task_id });
   const open = (token: string) =>
-    fetch(new URL(`/tasks/${mine.task_id}/stream`, url), {
+    fetch(new URL(`/tasks/${own.task_id}/stream`, url), {
       headers: { authorization: `Bearer ${token}` },
     });
   const [revoked, other] = [await open(given.token), await open(taskKey)];
@@ -277,30 +284,30 @@ test('a stream ends when its token is revoked, and no other does', async () => {
   await reader?.read();
   expect((await ask('operator', 'DELETE', `/tokens/${given.id}`)).status).toBe(200);
   await expect(revoked.text()).rejects.toThrow();
-  expect((await ask(given.token, 'GET', `/tasks/${mine.task_id}`)).status).toBe(401);
+  expect((await ask(given.token, 'GET', `/tasks/${own.task_id}`)).status).toBe(401);
   const renamed = { task_metadata: { seen: true } };
-  await made('PUT', `/tasks/${mine.task_id}`, renamed);
+  await sendAsOperator('PUT', `/tasks/${own.task_id}`, renamed);
   const { value } = (await reader?.read()) ?? {};
   expect(new TextDecoder().decode(value)).toContain('seen');
   await reader?.cancel();
 });
 
-test('one caller has so many streams, and others have theirs', async () => {
+test('the limit of open streams applies per caller', async () => {
   const limited = createServer({
-    ...{ agents: [served('mine')], tokens: ['one', 'two'], limits: { maxStreamsPerCaller: 2 } },
+    ...{ agents: [served('own')], tokens: ['one', 'two'], limits: { maxStreamsPerCaller: 2 } },
   });
   const { url: at } = await limited.listen({ port: 0 });
   try {
     const post = (body: object) =>
-      fetch(new URL('/agents/name/mine/rpc', at), {
+      fetch(new URL('/agents/name/own/rpc', at), {
         method: 'POST',
         headers: { authorization: 'Bearer one', 'content-type': 'application/json' },
         body: JSON.stringify(body),
       });
-    const made = (await (await post({ method: 'task/create' })).json()) as Json;
+    const sendAsOperator = (await (await post({ method: 'task/create' })).json()) as Json;
     const open = async (token: string) => {
       const headers = { authorization: `Bearer ${token}` };
-      return fetch(new URL(`/tasks/${made.result.id}/stream`, at), { headers });
+      return fetch(new URL(`/tasks/${sendAsOperator.result.id}/stream`, at), { headers });
     };
     const streams = [await open('one'), await open('one'), await open('two')];
     expect(streams.map(({ status }) => status)).toEqual([200, 200, 200]);

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { ServedAgent } from '../agents/served-agent.ts';
+import type { ServedAgent } from '../contract/served-agent.ts';
 import { createServer } from '../create-server.ts';
-import { type DrawnRequest, requestsOf } from '../testing/document-requests.ts';
 import { LearnedIds } from '../testing/learned-ids.ts';
+import { type RandomRequest, requestsOf } from '../testing/random-requests.ts';
 
 const echoSync: ServedAgent = {
   type: 'sync',
@@ -25,17 +25,17 @@ const echoAsync: ServedAgent = {
   },
 };
 
-interface Told {
+interface TestAnswer {
   readonly status: number;
   readonly json: unknown;
 }
 
-/** What the server said to it; a stream is left when it begins. */
-async function send(url: string, ids: LearnedIds, drawn: DrawnRequest): Promise<Told> {
-  const path = ids.fill(`${drawn.path}?${drawn.query}`, encodeURIComponent);
-  const body = drawn.body && ids.fill(drawn.body, (id) => JSON.stringify(id).slice(1, -1));
+/** Sends a request and returns the answer. Streams are closed when they start. */
+async function send(url: string, ids: LearnedIds, request: RandomRequest): Promise<TestAnswer> {
+  const path = ids.fill(`${request.path}?${request.query}`, encodeURIComponent);
+  const body = request.body && ids.fill(request.body, (id) => JSON.stringify(id).slice(1, -1));
   const response = await fetch(new URL(path, url), {
-    method: drawn.method,
+    method: request.method,
     headers: { 'content-type': 'application/json' },
     body: body ?? null,
   });
@@ -45,12 +45,12 @@ async function send(url: string, ids: LearnedIds, drawn: DrawnRequest): Promise<
   return { status: response.status, json: type.startsWith('application/json') && JSON.parse(text) };
 }
 
-function isFailure({ status, json }: Told): boolean {
+function isFailure({ status, json }: TestAnswer): boolean {
   const { error } = (json || {}) as { error?: { data?: { code?: string } } | null };
   return status === 500 || error?.data?.code === 'internal';
 }
 
-test('10,000 requests drawn from the document: none fails the server, and it stays up', async () => {
+test('10,000 random requests from the OpenAPI document: none causes an internal error', async () => {
   const lines: string[] = [];
   const server = createServer({
     agents: [echoSync, echoAsync],
@@ -67,19 +67,19 @@ test('10,000 requests drawn from the document: none fails the server, and it sta
   }
   const seen = new Map<number, number>();
   const some = fc.array(requestsOf(document), { minLength: 100, maxLength: 100 });
-  const run = async (requests: readonly DrawnRequest[]) => {
+  const run = async (requests: readonly RandomRequest[]) => {
     for (let at = 0; at < requests.length; at += 10) {
       const several = requests.slice(at, at + 10);
-      const told = await Promise.all(several.map((drawn) => send(url, ids, drawn)));
-      for (const [index, one] of told.entries()) {
+      const answers = await Promise.all(several.map((request) => send(url, ids, request)));
+      for (const [index, one] of answers.entries()) {
         seen.set(one.status, (seen.get(one.status) ?? 0) + 1);
-        const drawn = several[index];
-        if (drawn === undefined) continue;
+        const request = several[index];
+        if (request === undefined) continue;
         if (isFailure(one)) {
           const failures = lines.filter((line) => line.includes('"failure"'));
-          expect({ drawn, one, failures: failures.slice(-2) }).toBeUndefined();
+          expect({ request, one, failures: failures.slice(-2) }).toBeUndefined();
         }
-        if (one.status < 300 && drawn.method !== 'DELETE') ids.learnFrom(drawn, one.json);
+        if (one.status < 300 && request.method !== 'DELETE') ids.learnFrom(request, one.json);
       }
       lines.length = 0;
     }
@@ -87,7 +87,7 @@ test('10,000 requests drawn from the document: none fails the server, and it sta
   try {
     await fc.assert(fc.asyncProperty(some, run), { numRuns: 100, endOnFailure: true });
     expect((await fetch(new URL('/readyz', url))).status).toBe(200);
-    // The requests were neither all refused nor all the same.
+    // The requests were neither all rejected nor all the same.
     expect(seen.get(200)).toBeGreaterThan(3000);
     expect([...seen.keys()]).toEqual(expect.arrayContaining([200, 400, 404, 422]));
   } finally {

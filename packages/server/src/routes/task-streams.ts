@@ -1,18 +1,71 @@
-import type { ServerResponse } from 'node:http';
-import type { ViewName } from '../stream/frame-view.ts';
+import { sessionId } from '@millrace/core';
+import type { Clock, Log } from '@millrace/log';
+import type { TaskService } from '../contract/service.ts';
+import type { TaskStreams } from '../contract/stream.ts';
+import type { Task } from '../contract/task.ts';
+import { ensureSession } from '../journal/session-lease.ts';
+import type { TaskChanges } from '../stores/task-changes.ts';
+import { FeedRegistry } from '../stream/feed-registry.ts';
+import { views } from '../stream/frames/views.ts';
+import type { StreamLimits } from '../stream/stream-limits.ts';
+import { streamTask, type WatchedTask } from '../stream/stream-task.ts';
 
-interface StreamRequest {
-  readonly taskId: string;
-  readonly view: ViewName;
-  /** `offset` or `offset.k`, after which to go on; absent: what is there is restated. */
-  readonly from?: string | undefined;
-  readonly response: ServerResponse;
+interface TaskStreamsOptions {
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly service: TaskService & { readonly changes: Pick<TaskChanges, 'listen'> };
+  readonly limits?: Partial<StreamLimits> | undefined;
 }
 
-/** What answers `GET /tasks/{task_id}/stream`. */
-export interface TaskStreams {
-  /** Refuses before it writes anything, or resolves when the stream is over. */
-  serve(request: StreamRequest): Promise<void>;
-  /** Ends all streams with a hint to come back. */
-  close(): Promise<void>;
+/** Creates streams that read the log and report changes of the task's row. */
+export function createTaskStreams({
+  log,
+  clock,
+  service,
+  limits,
+}: TaskStreamsOptions): TaskStreams {
+  const feeds = new FeedRegistry({ log, clock, limits, views });
+  return {
+    async serve({ taskId, view, from, response }) {
+      const { watch, stop } = await watchTask(service, taskId);
+      try {
+        const session = sessionId(taskId);
+        await ensureSession(log, session);
+        await streamTask({ feeds, session, view, from, response, task: watch });
+      } finally {
+        stop();
+      }
+    },
+    async close() {
+      feeds.close();
+    },
+  };
+}
+
+/** Subscribes before it reads, so that no change is missed. */
+async function watchTask(
+  { tasks, changes }: TaskStreamsOptions['service'],
+  taskId: string,
+): Promise<{ readonly watch: WatchedTask; readonly stop: () => void }> {
+  let changed: Task | undefined;
+  const stop = changes.listen(taskId, (task) => {
+    changed = task;
+  });
+  try {
+    const { agents: _, ...found } = await tasks.get({ id: taskId });
+    const current = () => changed ?? found;
+    const onChange: WatchedTask['onChange'] = (listener) => {
+      let last = JSON.stringify(current());
+      // Changes by other servers are found by polling, so the same row may be reported again.
+      return changes.listen(taskId, (task) => {
+        const now = JSON.stringify(task);
+        if (now !== last) listener(task);
+        last = now;
+      });
+    };
+    return { watch: { current, onChange }, stop };
+  } catch (error) {
+    stop();
+    throw error;
+  }
 }

@@ -1,10 +1,24 @@
 import { type Clock, systemClock } from '@millrace/log';
-import { checkRow, completeQuery } from './check-row.ts';
-import { MemoryTable } from './memory-table.ts';
-import type { PutOptions, Row, RowQuery, Rows, Table } from './rows.ts';
-import { closedRows, nameConflict, versionConflict } from './rows-error.ts';
+import {
+  nameConflict,
+  type PutOptions,
+  type Row,
+  type RowQuery,
+  type Rows,
+  rowsClosed,
+  type Table,
+  versionConflict,
+} from '../contract/rows.ts';
+import { type CompleteQuery, checkRow, completeQuery } from './row-query.ts';
 
-/** Rows that are gone with the process. */
+/**
+ * Creates rows in memory. They are lost when the process ends.
+ *
+ * @example
+ * ```ts
+ * const server = createServer({ rows: memoryRows() });
+ * ```
+ */
 export function memoryRows(options: { readonly clock?: Pick<Clock, 'now'> } = {}): Rows {
   return new MemoryRows(options.clock ?? systemClock);
 }
@@ -12,7 +26,7 @@ export function memoryRows(options: { readonly clock?: Pick<Clock, 'now'> } = {}
 class MemoryRows implements Rows {
   readonly #clock: Pick<Clock, 'now'>;
   readonly #tables = new Map<Table, MemoryTable>();
-  /** How often each was written. */
+  /** Number of writes per table. */
   readonly #writes = new Map<Table, number>();
   #isClosed = false;
 
@@ -42,10 +56,10 @@ class MemoryRows implements Rows {
     const { ifVersion = version } = options;
     if (ifVersion !== version) throw versionConflict(table, row.id, ifVersion, version);
     const { name } = row.keys;
-    if (name !== undefined && (rows.idNamed(name) ?? row.id) !== row.id)
+    if (name !== undefined && (rows.idByName(name) ?? row.id) !== row.id)
       throw nameConflict(table, name, row.id);
     const now = this.#clock.now();
-    const kept = copy({
+    const stored = copy({
       id: row.id,
       version: version + 1,
       createdAt: before?.createdAt ?? now,
@@ -53,13 +67,13 @@ class MemoryRows implements Rows {
       keys: row.keys,
       data: row.data,
     });
-    rows.set(kept);
-    this.#count(table);
-    return copy(kept);
+    rows.set(stored);
+    this.#countWrite(table);
+    return copy(stored);
   }
 
   async delete(table: Table, id: string): Promise<boolean> {
-    this.#count(table);
+    this.#countWrite(table);
     return this.#table(table).delete(id);
   }
 
@@ -73,19 +87,130 @@ class MemoryRows implements Rows {
     this.#tables.clear();
   }
 
-  #count(table: Table): void {
+  #countWrite(table: Table): void {
     this.#writes.set(table, (this.#writes.get(table) ?? 0) + 1);
   }
 
   #table(name: Table): MemoryTable {
-    if (this.#isClosed) throw closedRows();
+    if (this.#isClosed) throw rowsClosed();
     const table = this.#tables.get(name) ?? new MemoryTable();
     this.#tables.set(name, table);
     return table;
   }
 }
 
-/** What one caller does to his must not reach another's. */
+/** Copies a row, so that callers cannot change stored data. */
 function copy<R extends Row | undefined>(row: R): R {
   return structuredClone(row);
+}
+
+/** The rows of one table, with indexes by name and by time. */
+class MemoryTable {
+  readonly #rows = new Map<string, Row>();
+  /** Row ids by name. A name is unique in a table. */
+  readonly #names = new Map<string, string>();
+  readonly #sorted = {
+    createdAt: new SortedRows('createdAt'),
+    updatedAt: new SortedRows('updatedAt'),
+  };
+
+  get(id: string): Row | undefined {
+    return this.#rows.get(id);
+  }
+
+  idByName(name: string): string | undefined {
+    return this.#names.get(name);
+  }
+
+  set(row: Row): void {
+    this.delete(row.id);
+    this.#rows.set(row.id, row);
+    const { name } = row.keys;
+    if (name !== undefined) this.#names.set(name, row.id);
+    for (const sorted of Object.values(this.#sorted)) sorted.add(row);
+  }
+
+  delete(id: string): boolean {
+    const row = this.#rows.get(id);
+    if (row === undefined) return false;
+    const { name } = row.keys;
+    if (name !== undefined) this.#names.delete(name);
+    for (const sorted of Object.values(this.#sorted)) sorted.remove(row);
+    return this.#rows.delete(id);
+  }
+
+  list(query: CompleteQuery): readonly Row[] {
+    const { where, limit, offset } = query;
+    return this.#candidates(query)
+      .filter(({ keys }) => where.every(([key, value]) => keys[key] === value))
+      .drop(offset)
+      .take(limit)
+      .toArray();
+  }
+
+  /** Rows in the order of the query. With a name there is at most one. */
+  #candidates({ where, orderBy, direction, after }: CompleteQuery): IteratorObject<Row> {
+    const name = where.find(([key]) => key === 'name')?.[1];
+    if (name !== undefined && after === undefined) {
+      const row = this.#rows.get(this.#names.get(name) ?? '');
+      return (row === undefined ? [] : [row]).values();
+    }
+    const sorted = this.#sorted[orderBy];
+    return direction === 'asc' ? sorted.ascending(after) : sorted.descending(after);
+  }
+}
+
+interface Position {
+  readonly at: number;
+  readonly id: string;
+}
+
+/** Rows sorted by one of their times. */
+class SortedRows {
+  readonly #orderBy: 'createdAt' | 'updatedAt';
+  readonly #rows: Row[] = [];
+
+  constructor(orderBy: 'createdAt' | 'updatedAt') {
+    this.#orderBy = orderBy;
+  }
+
+  add(row: Row): void {
+    this.#rows.splice(this.#countBefore(this.#positionOf(row), false), 0, row);
+  }
+
+  remove(row: Row): void {
+    this.#rows.splice(this.#countBefore(this.#positionOf(row), false), 1);
+  }
+
+  *ascending(after: Position | undefined): Generator<Row> {
+    const start = after === undefined ? 0 : this.#countBefore(after, true);
+    for (let at = start; at < this.#rows.length; at++) yield this.#rows[at] as Row;
+  }
+
+  *descending(after: Position | undefined): Generator<Row> {
+    const end = after === undefined ? this.#rows.length : this.#countBefore(after, false);
+    for (let at = end - 1; at >= 0; at--) yield this.#rows[at] as Row;
+  }
+
+  #positionOf(row: Row): Position {
+    return { at: row[this.#orderBy], id: row.id };
+  }
+
+  /** The number of rows before a position, or up to and including it. */
+  #countBefore(position: Position, isIncluded: boolean): number {
+    let [low, high] = [0, this.#rows.length];
+    while (low < high) {
+      const middle = (low + high) >>> 1;
+      const order = compare(this.#positionOf(this.#rows[middle] as Row), position);
+      if (order < 0 || (isIncluded && order === 0)) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}
+
+function compare(a: Position, b: Position): number {
+  if (a.at !== b.at) return a.at - b.at;
+  // Compares bytes, as the databases do.
+  return a.id === b.id ? 0 : Buffer.compare(Buffer.from(a.id), Buffer.from(b.id));
 }

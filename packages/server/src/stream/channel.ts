@@ -1,37 +1,58 @@
 import type { Batch } from '@millrace/core';
 import type { Clock } from '@millrace/log';
-import type { Cursor } from './cursor.ts';
-import type { FrameView } from './frame-view.ts';
-import { Ring } from './ring.ts';
-import { encodeComment } from './sse.ts';
+import type { FrameView } from '../contract/stream.ts';
+import type { Cursor } from './frames/cursor.ts';
+import { encodeChunks, type FrameChunk, type Step } from './frames/frame-chunk.ts';
+import { FrameRing } from './frames/frame-ring.ts';
+import { encodeComment } from './frames/sse.ts';
 import type { StreamLimits } from './stream-limits.ts';
-import { type Step, type Told, tell } from './told.ts';
-import type { Viewer } from './viewer.ts';
 
 const heartbeat = Buffer.from(encodeComment('ping'));
 
-/** One view of a feed: its frames are made once, and written to all who watch. */
+/** One connection that reads a channel. */
+export interface Subscriber {
+  /** Bytes that wait in the connection. */
+  readonly bufferedBytes: number;
+  /** Sends the next chunk. Called only while the subscriber is live. */
+  send(chunk: FrameChunk): void;
+  /** Sends bytes that are not part of the log, such as a heartbeat. */
+  sendControl(bytes: Buffer): void;
+  /** Continues from the current position, if possible. */
+  resume(): void;
+  /** Disconnects a subscriber that lags further behind than these limits. */
+  checkLag(maxRecords: number, maxBytes: number): void;
+  /** Closes the connection with a hint to reconnect. */
+  disconnect(end: StreamEnd): void;
+}
+
+/**
+ * Why a stream is over. `left`: the client disconnected. `ended`: the task is over. `cut_off`: the
+ * client read too slowly. `closing`: the server closes. `failed`: the log could not be read.
+ */
+export type StreamEnd = 'left' | 'ended' | 'cut_off' | 'closing' | 'failed';
+
+/** One view of a feed. Frames are encoded once and written to all subscribers. */
 export class Channel {
   readonly view: FrameView;
   readonly #limits: StreamLimits;
   readonly #clock: Clock;
-  readonly #ring: Ring;
-  /** Those who have all that was told, and take more. */
-  readonly #live = new Set<Viewer>();
-  /** The others: they come back by themselves. */
-  readonly #behind = new Set<Viewer>();
-  /** Those who are to be looked at after each batch, because they wait for it or end with one. */
-  readonly #waiting = new Set<Viewer>();
-  #toldBytes = 0;
-  #toldAt: number;
+  readonly #ring: FrameRing;
+  /** Subscribers that have everything and accept more. */
+  readonly #live = new Set<Subscriber>();
+  /** The other subscribers. They catch up by themselves. */
+  readonly #behind = new Set<Subscriber>();
+  /** Subscribers to resume after each batch, because they wait for it or may end with it. */
+  readonly #waiting = new Set<Subscriber>();
+  #publishedBytes = 0;
+  #lastPublishedAt: number;
   #stopHeartbeat: () => void;
 
   constructor(view: FrameView, through: number, limits: StreamLimits, clock: Clock) {
     this.view = view;
     this.#limits = limits;
     this.#clock = clock;
-    this.#ring = new Ring(limits.ringBytes, through);
-    this.#toldAt = clock.now();
+    this.#ring = new FrameRing(limits.ringBytes, through);
+    this.#lastPublishedAt = clock.now();
     this.#stopHeartbeat = this.#nextHeartbeat(limits.heartbeatMs);
   }
 
@@ -47,68 +68,69 @@ export class Channel {
     return this.#ring.bytes;
   }
 
-  /** How much was told so far, to see how far somebody is behind. */
-  get toldBytes(): number {
-    return this.#toldBytes;
+  /** Total bytes published so far. It measures how far a subscriber lags. */
+  get publishedBytes(): number {
+    return this.#publishedBytes;
   }
 
-  *everyone(): Iterable<Viewer> {
+  *subscribers(): Iterable<Subscriber> {
     yield* this.#live;
     yield* this.#behind;
   }
 
-  tell(batch: Batch, steps: readonly Step[]): void {
+  publish(batch: Batch, steps: readonly Step[]): void {
     const { pieceBytes } = this.#limits;
-    for (const told of tell(this.view, batch, steps, { pieceBytes })) this.#tell(told);
-    for (const viewer of this.#behind) this.#checkLag(viewer);
-    for (const viewer of [...this.#waiting]) viewer.look();
+    for (const chunk of encodeChunks(this.view, batch, steps, { pieceBytes }))
+      this.#publishChunk(chunk);
+    for (const subscriber of this.#behind) this.#checkLag(subscriber);
+    for (const subscriber of [...this.#waiting]) subscriber.resume();
   }
 
-  #tell(told: Told): void {
-    this.#ring.push(told);
-    const { length } = told.bytes;
+  #publishChunk(chunk: FrameChunk): void {
+    this.#ring.push(chunk);
+    const { length } = chunk.bytes;
     if (length === 0) return;
-    this.#toldBytes += length;
-    this.#toldAt = this.#clock.now();
-    for (const viewer of this.#live) viewer.give(told);
+    this.#publishedBytes += length;
+    this.#lastPublishedAt = this.#clock.now();
+    for (const subscriber of this.#live) subscriber.send(chunk);
   }
 
-  /** What is kept for those who come back is not what the log has any more. */
-  forget(): void {
+  /** Drops the recent frames, which no longer match the log. */
+  clearRing(): void {
     this.#ring.clear();
   }
 
-  find(cursor: Cursor): Told | undefined {
+  find(cursor: Cursor): FrameChunk | undefined {
     return this.#ring.find(cursor);
   }
 
-  nextEntry(cursor: Cursor): number {
-    return this.#ring.nextEntry(cursor);
+  nextEntryOffset(cursor: Cursor): number {
+    return this.#ring.nextEntryOffset(cursor);
   }
 
-  goLive(viewer: Viewer): void {
-    this.#behind.delete(viewer);
-    this.#live.add(viewer);
+  goLive(subscriber: Subscriber): void {
+    this.#behind.delete(subscriber);
+    this.#live.add(subscriber);
   }
 
-  fallBehind(viewer: Viewer): void {
-    this.#live.delete(viewer);
-    this.#behind.add(viewer);
+  fallBehind(subscriber: Subscriber): void {
+    this.#live.delete(subscriber);
+    this.#behind.add(subscriber);
   }
 
-  /** Has it looked at after each batch. */
-  watch(viewer: Viewer): void {
-    this.#waiting.add(viewer);
+  /** Resumes the subscriber after each batch. */
+  addWaiting(subscriber: Subscriber): void {
+    this.#waiting.add(subscriber);
   }
 
-  unwatch(viewer: Viewer): void {
-    this.#waiting.delete(viewer);
+  removeWaiting(subscriber: Subscriber): void {
+    this.#waiting.delete(subscriber);
   }
 
-  leave(viewer: Viewer): void {
-    this.#live.delete(viewer);
-    this.#behind.delete(viewer);
-    this.#waiting.delete(viewer);
+  leave(subscriber: Subscriber): void {
+    this.#live.delete(subscriber);
+    this.#behind.delete(subscriber);
+    this.#waiting.delete(subscriber);
   }
 
   close(): void {
@@ -116,12 +138,15 @@ export class Channel {
     this.#ring.clear();
   }
 
-  #checkLag(viewer: Viewer): void {
+  #checkLag(subscriber: Subscriber): void {
     const { maxLagRecords, maxLagBytes } = this.#limits;
-    viewer.checkLag(maxLagRecords, maxLagBytes);
+    subscriber.checkLag(maxLagRecords, maxLagBytes);
   }
 
-  /** Looks again when it would be due, so that what is told in between costs nothing. */
+  /**
+   * The timer is not reset by each publication. When it fires, `#beat` checks the time of the last
+   * one.
+   */
   #nextHeartbeat(ms: number): () => void {
     return this.#clock.after(ms, () => this.#beat(), { isIdle: true });
   }
@@ -129,14 +154,14 @@ export class Channel {
   #beat(): void {
     const { heartbeatMs } = this.#limits;
     const now = this.#clock.now();
-    const idleMs = now - this.#toldAt;
+    const idleMs = now - this.#lastPublishedAt;
     if (idleMs < heartbeatMs) {
-      // A clock that was set back does not delay it for more than one turn.
+      // If the clock was set back, the heartbeat is late by at most one interval.
       this.#stopHeartbeat = this.#nextHeartbeat(Math.min(heartbeatMs, heartbeatMs - idleMs));
       return;
     }
-    this.#toldAt = now;
-    for (const viewer of this.#live) viewer.say(heartbeat);
+    this.#lastPublishedAt = now;
+    for (const subscriber of this.#live) subscriber.sendControl(heartbeat);
     this.#stopHeartbeat = this.#nextHeartbeat(heartbeatMs);
   }
 }

@@ -1,10 +1,10 @@
-import type { Batch, DeltaRecord, LogRecord, SessionId } from '@millrace/core';
-import { merge } from '@millrace/core';
+import { type Batch, type DeltaRecord, type LogRecord, type SessionId, merge } from '@millrace/core';
 import type { Log } from '@millrace/log';
 
 /**
- * The log may put the appends of one part together across those of another. Then the offset of such
- * an append is no place to resume at, and this says so (or that it could be, where it cannot tell).
+ * Returns false if clients cannot resume at every offset of the batch. The log may merge appends of
+ * one part across appends of another, and the offset of such an append is not a position to resume
+ * at. In doubt it returns false.
  */
 export function isExact({ after, records }: Batch): boolean {
   let start = after;
@@ -21,7 +21,7 @@ export function isExact({ after, records }: Batch): boolean {
   return true;
 }
 
-/** The same records as the log has them, none put together. */
+/** Reads the records of a batch again, unmerged. */
 export async function readExact(log: Log, session: SessionId, batch: Batch): Promise<Batch> {
   const { after, through } = batch;
   const records: LogRecord[] = [];
@@ -34,11 +34,11 @@ export async function readExact(log: Log, session: SessionId, batch: Batch): Pro
   return { after, through, records };
 }
 
-/** Appends of one part that follow each other, put together: every offset stays a place to resume at. */
-export function mergeNeighbours(records: readonly LogRecord[]): readonly LogRecord[] {
+/** Merges adjacent appends of one part. Every remaining offset is a position to resume at. */
+export function mergeAdjacent(records: readonly LogRecord[]): readonly LogRecord[] {
   const merged: LogRecord[] = [];
   for (let index = 0; index < records.length; ) {
-    const end = endOfRun(records, index);
+    const end = endOfAppends(records, index);
     if (end - index < 2) merged.push(...records.slice(index, end));
     else merged.push(...merge(records.slice(index, end)));
     index = end;
@@ -46,7 +46,7 @@ export function mergeNeighbours(records: readonly LogRecord[]): readonly LogReco
   return merged;
 }
 
-function endOfRun(records: readonly LogRecord[], start: number): number {
+function endOfAppends(records: readonly LogRecord[], start: number): number {
   const first = records[start];
   let end = start + 1;
   if (first === undefined || !isAppend(first)) return end;

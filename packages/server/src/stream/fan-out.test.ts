@@ -13,17 +13,14 @@ import {
 import { type Log, memoryLog, snapshot } from '@millrace/log';
 import { TestClock } from '@millrace/log/suite';
 import { expect, test } from 'vitest';
-import { drive } from '../testing/drive.ts';
-import { recordedRun } from '../testing/recorded-run.ts';
-import { settled } from '../testing/settled.ts';
-import { speaker } from '../testing/speaker.ts';
+import { drive, openTextWriter, recordedRun } from '../testing/recorded-run.ts';
+import { settled, startStreamServer } from '../testing/servers/stream-server.ts';
 import { SseReader } from '../testing/sse-reader.ts';
-import { serveStreams } from '../testing/stream-server.ts';
 
 const session = sessionId('watched');
 const at = { turn: 1, attempt: 1 };
 
-/** A log that counts who reads it. */
+/** A log that counts its readers. */
 function counted(log: Log) {
   const counts = { follows: 0, following: 0, reads: 0 };
   const follow: Log['follow'] = (...given) => {
@@ -54,11 +51,11 @@ const batches = (reader: SseReader): readonly Batch[] =>
 
 const has = (word: string) => (reader: SseReader) => reader.text.includes(word);
 
-test('a hundred viewers cost one reader of the log, which ends a while after the last has left', async () => {
+test('a hundred viewers need one reader of the log, which ends some time after the last viewer', async () => {
   const clock = new TestClock();
   const { log, counts } = counted(memoryLog());
-  const { say } = await speaker(log, session);
-  await using server = await serveStreams({ log, clock });
+  const { append } = await openTextWriter(log, session);
+  await using server = await startStreamServer({ log, clock });
   const readers = Array.from(
     { length: 100 },
     (_, index) =>
@@ -67,15 +64,15 @@ test('a hundred viewers cost one reader of the log, which ends a while after the
         path: `/watched?view=${index % 2 ? 'events' : 'records'}`,
       }),
   );
-  await Promise.all(readers.map((reader) => reader.until((it) => it.messages.length > 0)));
-  await say('hello');
-  await Promise.all(readers.map((reader) => reader.until(has('hello'))));
+  await Promise.all(readers.map((reader) => reader.waitUntil((it) => it.messages.length > 0)));
+  await append('hello');
+  await Promise.all(readers.map((reader) => reader.waitUntil(has('hello'))));
   expect(counts.follows).toBe(1);
   expect(server.feeds.stats).toMatchObject({ tasks: 1, viewers: 100 });
-  // What one gets is to the byte what the others of its view get.
+  // All viewers of one view receive the same bytes.
   expect(new Set(readers.map(({ text }) => text)).size).toBe(2);
 
-  for (const reader of readers) reader.leave();
+  for (const reader of readers) reader.disconnect();
   while (server.ends.length < 100) await settled();
   expect(new Set(server.ends)).toEqual(new Set(['left']));
   expect(counts.following).toBe(1);
@@ -85,79 +82,79 @@ test('a hundred viewers cost one reader of the log, which ends a while after the
   expect(server.feeds.stats).toEqual({ tasks: 0, viewers: 0, keptBytes: 0, bufferedBytes: 0 });
 });
 
-test('a viewer who leaves ends nothing, and comes back to what was said meanwhile', async () => {
+test('a disconnected viewer stops nothing, and gets the missed frames when it reconnects', async () => {
   const log = memoryLog();
-  const { say } = await speaker(log, session);
-  await using server = await serveStreams({ log });
+  const { append } = await openTextWriter(log, session);
+  await using server = await startStreamServer({ log });
   const path = '/watched?view=records';
   const [one, two] = [
     new SseReader({ port: server.port, path }),
     new SseReader({ port: server.port, path }),
   ];
-  await say('one ');
-  await Promise.all([one.until(has('one ')), two.until(has('one '))]);
-  one.leave();
-  await one.over();
-  await say('two ');
-  await two.until(has('two '));
+  await append('one ');
+  await Promise.all([one.waitUntil(has('one ')), two.waitUntil(has('one '))]);
+  one.disconnect();
+  await one.waitForEnd();
+  await append('two ');
+  await two.waitUntil(has('two '));
   const lastEventId = one.parser.lastId;
   const back = new SseReader({ port: server.port, path, lastEventId });
-  await back.until(has('two '));
+  await back.waitUntil(has('two '));
   expect(back.text).not.toContain('one ');
   const folder = new Folder(emptyState(session));
   for (const batch of [...batches(one), ...batches(back)]) folder.addBatch(batch);
   expect(folder.state.open[0]?.text).toBe('one two ');
-  for (const reader of [two, back]) reader.leave();
+  for (const reader of [two, back]) reader.disconnect();
 });
 
-test('the first delta is told at once, later ones together after 20 ms', async () => {
+test('the first delta is sent at once, later ones together after 20 ms', async () => {
   const clock = new TestClock();
   const log = memoryLog({ clock });
-  const { say } = await speaker(log, session);
-  await using server = await serveStreams({ log, clock });
+  const { append } = await openTextWriter(log, session);
+  await using server = await startStreamServer({ log, clock });
   const reader = new SseReader({ port: server.port, path: '/watched?view=events' });
-  await reader.until(({ messages }) => messages.length === 2);
-  const told = () => reader.messages.slice(2).map(({ data }) => decodeEvent(data));
+  await reader.waitUntil(({ messages }) => messages.length === 2);
+  const sent = () => reader.messages.slice(2).map(({ data }) => decodeEvent(data));
 
-  await say('first');
-  await reader.until(has('first'));
-  for (const word of [' second', ' third']) await say(word);
+  await append('first');
+  await reader.waitUntil(has('first'));
+  for (const word of [' second', ' third']) await append(word);
   await settled();
   await clock.advance(19);
-  expect(told()).toHaveLength(1);
+  expect(sent()).toHaveLength(1);
   await clock.advance(1);
-  await reader.until(has('third'));
-  expect(told()).toMatchObject([
+  await reader.waitUntil(has('third'));
+  expect(sent()).toMatchObject([
     { type: 'assistant_text_delta', at: 0, text: 'first' },
     { type: 'assistant_text_delta', at: 5, text: ' second third' },
   ]);
-  // It was said long ago when the next one comes, and so that one is the first again.
+  // The merge window is over, so the next delta is sent at once again.
   await clock.advance(20);
-  await say(' fourth');
-  await reader.until(has('fourth'));
-  reader.leave();
+  await append(' fourth');
+  await reader.waitUntil(has('fourth'));
+  reader.disconnect();
 });
 
-test('an idle stream is kept alive by comments, 15 s after the last word', async () => {
+test('an idle stream is kept alive by comments, 15 s after the last frame', async () => {
   const clock = new TestClock();
   const log = memoryLog({ clock });
-  const { say } = await speaker(log, session);
-  await using server = await serveStreams({ log, clock });
+  const { append } = await openTextWriter(log, session);
+  await using server = await startStreamServer({ log, clock });
   const reader = new SseReader({ port: server.port, path: '/watched' });
-  await reader.until(({ messages }) => messages.length > 0);
+  await reader.waitUntil(({ messages }) => messages.length > 0);
   await clock.advance(10_000);
-  await say('word');
-  await reader.until(has('word'));
+  await append('word');
+  await reader.waitUntil(has('word'));
   await clock.advance(14_999);
   expect(reader.parser.comments).toBe(0);
   await clock.advance(1);
-  await reader.until(({ parser }) => parser.comments === 1);
+  await reader.waitUntil(({ parser }) => parser.comments === 1);
   await clock.advance(15_000);
-  await reader.until(({ parser }) => parser.comments === 2);
-  reader.leave();
+  await reader.waitUntil(({ parser }) => parser.comments === 2);
+  reader.disconnect();
 });
 
-test('who comes late is told finished turns as what came of them, at a cost of items, not of deltas', async () => {
+test('a late viewer gets finished turns settled, at the cost of items, not of deltas', async () => {
   const log = memoryLog();
   const item = itemId('long');
   const writer = new DeltaWriter({ itemId: item, ...at, ids: countingIds() });
@@ -180,33 +177,33 @@ test('who comes late is told finished turns as what came of them, at a cost of i
       { ...at, attempt: 0, fact: { type: 'turn_finished', itemId: item, stop } },
     ],
   ]);
-  await using server = await serveStreams({ log });
+  await using server = await startStreamServer({ log });
   for (const view of ['records', 'events']) {
     const reader = new SseReader({ port: server.port, path: `/watched?view=${view}` });
-    await reader.until(has('turn_finished'));
+    await reader.waitUntil(has('turn_finished'));
     expect(reader.messages.length).toBeLessThanOrEqual(5);
     expect(reader.text).toContain('word4999');
-    reader.leave();
+    reader.disconnect();
   }
   const late = new SseReader({ port: server.port, path: '/watched' });
-  await late.until(has('turn_finished'));
+  await late.waitUntil(has('turn_finished'));
   const folder = new Folder(emptyState(session));
   for (const batch of batches(late)) expect(folder.addBatch(batch).outcome).toBe('applied');
   expect(transcript(folder.state)).toEqual(transcript(await snapshot(log, session)));
-  late.leave();
+  late.disconnect();
 });
 
-test('what was redacted is told to nobody who comes afterwards', async () => {
+test('redacted content is not sent to later viewers', async () => {
   const log = memoryLog();
   await drive(log, session, recordedRun(1));
-  await using server = await serveStreams({ log });
+  await using server = await startStreamServer({ log });
   const first = new SseReader({ port: server.port, path: '/watched?view=events&from=0' });
-  await first.until(has('run_finished'));
+  await first.waitUntil(has('run_finished'));
   expect(first.text).toContain('weather?');
   const { items } = await snapshot(log, session);
   const user = items.chunk.find(({ kind }) => kind === 'user');
   await log.redact(session, user?.id ?? itemId('none'));
-  await first.until(has('item_redacted'));
+  await first.waitUntil(has('item_redacted'));
   for (const query of [
     'view=events',
     'view=events&from=0',
@@ -214,9 +211,9 @@ test('what was redacted is told to nobody who comes afterwards', async () => {
     'view=records&from=0',
   ]) {
     const later = new SseReader({ port: server.port, path: `/watched?${query}` });
-    await later.until(has('item_redacted'));
+    await later.waitUntil(has('item_redacted'));
     expect(later.text).not.toContain('weather?');
-    later.leave();
+    later.disconnect();
   }
-  first.leave();
+  first.disconnect();
 });

@@ -8,30 +8,33 @@ import {
   settleTurn,
 } from '@millrace/core';
 import { type Log, LogError } from '@millrace/log';
-import { mergeNeighbours } from './exact-batch.ts';
-import type { Step } from './told.ts';
+import { mergeAdjacent } from './exact-batch.ts';
+import type { Step } from './frames/frame-chunk.ts';
 
-/** States are kept so often, for those who resume in the middle; later more seldom. */
+/**
+ * Number of records between two checkpoints, for clients that resume in the middle. It doubles when
+ * there are too many checkpoints.
+ */
 const firstInterval = 1024;
 const maxCheckpoints = 64;
 
 /**
- * A session as far as it was told: its state, earlier states to start from, and its records with
- * finished turns settled, which is what late comers get. Content is shared between all three.
+ * A session as far as it was published: its state, checkpoints of earlier states, and its records
+ * with finished turns settled, for clients without a cursor. The three share their content.
  */
 export class History {
   readonly #folder: Folder;
-  /** With finished turns settled. */
+  /** Finished turns are settled. */
   readonly #records: LogRecord[] = [];
-  /** Where the records begin that are of no finished turn yet. */
+  /** Index of the first record that belongs to no finished turn. */
   #openStart = 0;
-  /** With so many, the appends of the open turn are put together. */
+  /** At this number of records, the appends of the open turn are merged. */
   #mergeAt = firstInterval;
-  /** The first and the last delta of every settled turn. */
+  /** The first and last delta offset of each settled turn. */
   readonly #covers: (readonly [number, number])[] = [];
   #checkpoints: FoldState[];
   #interval = firstInterval;
-  /** An item was redacted: what is kept here is to be forgotten, and read again. */
+  /** True after an item was redacted. The history must then be loaded again. */
   isStale = false;
 
   constructor(session: SessionId) {
@@ -48,13 +51,13 @@ export class History {
     return this.#records;
   }
 
-  /** A batch in which every offset is a place to resume at. Gives the steps that it was. */
+  /** Adds a batch in which every offset is a position to resume at. Returns its steps. */
   add({ through, records }: Batch): readonly Step[] {
     const steps: Step[] = [];
     for (const record of records) {
       if (record.offset <= this.state.through) continue;
       this.#fold({ after: this.state.through, through: record.offset, records: [record] }, steps);
-      this.#keep(record);
+      this.#store(record);
     }
     if (through > this.state.through) {
       this.#fold({ after: this.state.through, through, records: [] }, steps);
@@ -63,15 +66,18 @@ export class History {
     return steps;
   }
 
-  /** The latest state that is kept of those up to an offset. */
-  before(offset: number): FoldState {
+  /** Returns the latest checkpoint at or before an offset. */
+  stateBefore(offset: number): FoldState {
     return (
       this.#checkpoints.findLast(({ through }) => through <= offset) ??
       emptyState(this.state.session)
     );
   }
 
-  /** Was its turn settled, so that who came in without a cursor was not told all that is before it? */
+  /**
+   * True if the offset is inside a settled turn. A client without a cursor did not receive all
+   * records before it.
+   */
   isSettled(offset: number): boolean {
     return this.#covers.some(([first, last]) => first <= offset && offset < last);
   }
@@ -80,10 +86,10 @@ export class History {
     const folded = this.#folder.addBatch(batch, (before, record, after) => {
       steps.push({ before, record, after });
     });
-    if (folded.outcome === 'gap') throw unfit(this.state.session, batch.after);
+    if (folded.outcome === 'gap') throw historyGap(this.state.session, batch.after);
   }
 
-  #keep(record: LogRecord): void {
+  #store(record: LogRecord): void {
     this.#records.push(record);
     if (this.#records.length > this.#mergeAt) this.#merge();
     const { fact, turn } = record;
@@ -92,12 +98,12 @@ export class History {
     if (fact?.type === 'item_redacted') this.isStale = true;
   }
 
-  /** Seldom, because to put texts together is to copy them. */
+  /** Called rarely, because merging copies the text. */
   #merge(): void {
     const open = this.#records.splice(this.#openStart);
-    for (const record of mergeNeighbours(open)) this.#records.push(record);
-    const left = this.#records.length - this.#openStart;
-    this.#mergeAt = this.#openStart + Math.max(firstInterval, 2 * left);
+    for (const record of mergeAdjacent(open)) this.#records.push(record);
+    const remaining = this.#records.length - this.#openStart;
+    this.#mergeAt = this.#openStart + Math.max(firstInterval, 2 * remaining);
   }
 
   #settle(turn: number): void {
@@ -122,7 +128,7 @@ export class History {
   }
 }
 
-/** What the log has up to an offset. */
+/** Loads the history of a session up to an offset. */
 export async function loadHistory(log: Log, session: SessionId, through: number): Promise<History> {
   const history = new History(session);
   while (history.state.through < through) {
@@ -132,14 +138,14 @@ export async function loadHistory(log: Log, session: SessionId, through: number)
     history.add({
       after,
       through: page.through <= after ? through : Math.min(through, page.through),
-      records: mergeNeighbours(records),
+      records: mergeAdjacent(records),
     });
   }
   history.isStale = false;
   return history;
 }
 
-export function unfit(session: SessionId, offset: number): LogError {
-  const message = `Cannot tell session ${session} after offset ${offset}: its records do not fit. Connect again`;
+export function historyGap(session: SessionId, offset: number): LogError {
+  const message = `Cannot stream session ${session} after offset ${offset}: its records do not match the state. Connect again`;
   return new LogError('corrupt', message, { session, offset });
 }

@@ -7,26 +7,29 @@ import {
   type LogRecord,
   type SessionId,
 } from '@millrace/core';
-import type { Log } from '@millrace/log';
-import { type Cursor, cursorId } from './cursor.ts';
-import { isAppend, mergeNeighbours } from './exact-batch.ts';
-import type { FrameView } from './frame-view.ts';
-import { type History, unfit } from './history.ts';
-import { type Step, type Told, tell } from './told.ts';
+import type { Clock, Log } from '@millrace/log';
+import type { FrameView } from '../contract/stream.ts';
+import { isAppend, mergeAdjacent } from './exact-batch.ts';
+import { type Cursor, cursorId } from './frames/cursor.ts';
+import { encodeChunks, type FrameChunk, type Step } from './frames/frame-chunk.ts';
+import { type History, historyGap } from './history.ts';
 
-/** Of one replay: who is behind asks again from where it ends. */
+/** Approximate size of one replay. A client that is further behind continues from its end. */
 const replayLength = 2 ** 18;
 
-/** What the log has after a place, up to an offset or less; undefined where that cannot be told yet. */
+/**
+ * Replays the log after a cursor, up to `through` or less. Returns undefined if the history has not
+ * reached that offset yet.
+ */
 export async function replayLog(
   log: Log,
   view: FrameView,
   history: History,
   { cursor, through }: { readonly cursor: Cursor; readonly through: number },
-): Promise<Told | undefined> {
+): Promise<FrameChunk | undefined> {
   const { offset, k } = cursor;
   const seen = k === undefined ? offset : offset - 1;
-  const state = history.before(seen);
+  const state = history.stateBefore(seen);
   const { records, end } = await readUpTo(log, state, seen, through);
   if (end > history.state.through) return undefined;
   const isSeen = (record: LogRecord) => record.offset <= seen;
@@ -35,18 +38,18 @@ export async function replayLog(
   return replay(view, { state, seen: records.filter(isSeen), later, after: seen, end, skip });
 }
 
-/** What somebody without a cursor is told: finished turns as what came of them. */
-export function replaySettled(view: FrameView, history: History, after: number): Told {
+/** Replays for a client without a cursor. Finished turns are settled. */
+export function replaySettled(view: FrameView, history: History, after: number): FrameChunk {
   const { records, state } = history;
   const start = records.findIndex(({ offset }) => offset > after);
-  const later = start < 0 ? [] : upToLength(records, start, history);
+  const later = start < 0 ? [] : takeUpToLength(records, start, history);
   const seen = start < 0 ? records : records.slice(0, start);
   const isAll = start < 0 || start + later.length === records.length;
   const end = isAll ? state.through : (later.at(-1)?.offset ?? state.through);
   return replay(view, { state: emptyState(state.session), seen, later, after, end });
 }
 
-interface Replayed {
+interface ReplayInput {
   readonly state: FoldState;
   readonly seen: readonly LogRecord[];
   readonly later: readonly LogRecord[];
@@ -55,35 +58,42 @@ interface Replayed {
   readonly skip?: { readonly offset: number; readonly id: string } | undefined;
 }
 
-function replay(view: FrameView, replayed: Replayed): Told {
-  const { later, after, end, skip } = replayed;
-  const batch = { after, through: end, records: mergeNeighbours(later) };
-  // One that tells records as they are has no use for the states around them.
-  const steps = view.batch === undefined ? stepsOf(replayed, batch) : [];
-  const [told] = tell(view, batch, steps, { pieceBytes: Number.POSITIVE_INFINITY, skip });
-  return told ?? { after, through: end, bytes: Buffer.alloc(0) };
+function replay(view: FrameView, input: ReplayInput): FrameChunk {
+  const { later, after, end, skip } = input;
+  const batch = { after, through: end, records: mergeAdjacent(later) };
+  // A view of raw batches does not need the states around the records.
+  const steps = view.batch === undefined ? stepsOf(input, batch) : [];
+  const [chunk] = encodeChunks(view, batch, steps, { pieceBytes: Number.POSITIVE_INFINITY, skip });
+  return chunk ?? { after, through: end, bytes: Buffer.alloc(0) };
 }
 
-function stepsOf({ state, seen, after }: Replayed, { records }: Batch): readonly Step[] {
+function stepsOf({ state, seen, after }: ReplayInput, { records }: Batch): readonly Step[] {
   const folder = new Folder(state);
-  add(folder, { after: state.through, through: Math.max(after, state.through), records: seen });
+  foldBatch(folder, {
+    after: state.through,
+    through: Math.max(after, state.through),
+    records: seen,
+  });
   const steps: Step[] = [];
   for (const record of records) {
     const { through } = folder.state;
-    add(folder, { after: through, through: record.offset, records: [record] }, steps);
+    foldBatch(folder, { after: through, through: record.offset, records: [record] }, steps);
   }
   return steps;
 }
 
-function add(folder: Folder, batch: Batch, steps?: Step[]): void {
+function foldBatch(folder: Folder, batch: Batch, steps?: Step[]): void {
   const folded = folder.addBatch(batch, (before, record, after) => {
     steps?.push({ before, record, after });
   });
   if (folded.outcome !== 'gap') return;
-  throw unfit(folder.state.session, batch.after);
+  throw historyGap(folder.state.session, batch.after);
 }
 
-/** The records after a state, up to an offset or until it is enough; settled turns are not cut. */
+/**
+ * Reads the records after a state, up to an offset or until there are enough. Settled turns are not
+ * split.
+ */
 async function readUpTo(
   log: Log,
   { session, through: from }: { readonly session: SessionId; readonly through: number },
@@ -95,10 +105,10 @@ async function readUpTo(
   while (cursor < through && cursor <= seen) {
     const page = await log.read(session, { from: cursor, maxBytes: replayLength });
     for (const record of page.records) read.push(record);
-    if (page.through <= cursor) throw unfit(session, cursor);
+    if (page.through <= cursor) throw historyGap(session, cursor);
     cursor = page.through;
   }
-  // No page ends inside a settled turn, so the snapshot around an offset is on its page.
+  // No page ends inside a settled turn, so the snapshot around an offset is on the same page.
   const end = read.reduce((found, record) => Math.max(found, endOfCover(record)), 0);
   const last = Math.max(end, Math.min(through, cursor));
   return { records: read.filter(({ offset }) => offset <= last), end: last };
@@ -108,8 +118,8 @@ async function readUpTo(
   }
 }
 
-/** As many as make a piece, ending where no settled turn is cut. */
-function upToLength(
+/** Takes records up to the replay size, without splitting a settled turn. */
+function takeUpToLength(
   records: readonly LogRecord[],
   start: number,
   history: History,
@@ -118,13 +128,76 @@ function upToLength(
   for (let index = start; index < records.length; index++) {
     const record = records[index];
     if (record === undefined) break;
-    length += roughLength(record);
+    length += estimatedLength(record);
     const isEnough = length >= replayLength && !history.isSettled(record.offset);
     if (isEnough) return records.slice(start, index + 1);
   }
   return records.slice(start);
 }
 
-function roughLength(record: LogRecord): number {
+function estimatedLength(record: LogRecord): number {
   return isAppend(record) ? record.delta.chunk.length + 200 : encodeRecord(record).length;
+}
+
+/** Long enough for many clients that reconnect at the same time. */
+const cacheMs = 2_000;
+
+/**
+ * A short-lived cache of replayed chunks. When many clients reconnect at once, for example after a
+ * restart, each chunk is read and encoded once.
+ */
+export class ReplayCache {
+  readonly #maxBytes: number;
+  readonly #pending = new Map<string, Promise<FrameChunk | undefined>>();
+  /** The oldest chunk is first. */
+  readonly #chunks = new Map<string, FrameChunk>();
+  #bytes = 0;
+  readonly #clock: Clock;
+  #stopClearing: (() => void) | undefined;
+
+  constructor(maxBytes: number, clock: Clock) {
+    this.#maxBytes = maxBytes;
+    this.#clock = clock;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  get(key: string, create: () => Promise<FrameChunk | undefined>): Promise<FrameChunk | undefined> {
+    const cached = this.#chunks.get(key);
+    if (cached !== undefined) return Promise.resolve(cached);
+    const pending = this.#pending.get(key);
+    if (pending !== undefined) return pending;
+    const created = create()
+      .then((chunk) => {
+        if (this.#pending.get(key) === created && chunk !== undefined) this.#store(key, chunk);
+        return chunk;
+      })
+      .finally(() => {
+        if (this.#pending.get(key) === created) this.#pending.delete(key);
+      });
+    this.#pending.set(key, created);
+    return created;
+  }
+
+  clear(): void {
+    this.#pending.clear();
+    this.#chunks.clear();
+    this.#bytes = 0;
+    this.#stopClearing?.();
+    this.#stopClearing = undefined;
+  }
+
+  #store(key: string, chunk: FrameChunk): void {
+    if (chunk.bytes.length > this.#maxBytes) return;
+    this.#chunks.set(key, chunk);
+    this.#stopClearing ??= this.#clock.after(cacheMs, () => this.clear(), { isIdle: true });
+    this.#bytes += chunk.bytes.length;
+    for (const [oldest, { bytes }] of this.#chunks) {
+      if (this.#bytes <= this.#maxBytes) break;
+      this.#chunks.delete(oldest);
+      this.#bytes -= bytes.length;
+    }
+  }
 }

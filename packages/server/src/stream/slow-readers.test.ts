@@ -2,31 +2,33 @@ import { decodeBatch, emptyState, Folder, sessionId, transcript } from '@millrac
 import { memoryLog, snapshot } from '@millrace/log';
 import { TestClock } from '@millrace/log/suite';
 import { expect, test } from 'vitest';
-import { settled } from '../testing/settled.ts';
-import { speaker } from '../testing/speaker.ts';
+import { openTextWriter } from '../testing/recorded-run.ts';
+import { settled, startStreamServer } from '../testing/servers/stream-server.ts';
 import { SseReader } from '../testing/sse-reader.ts';
-import { serveStreams } from '../testing/stream-server.ts';
 import { defaultStreamLimits } from './stream-limits.ts';
 
 const session = sessionId('slow');
 const path = '/slow?view=records&from=0';
 
-/** Of a connection: what it is given at once, on top of what it takes before it says that it is full. */
+/**
+ * Buffer of one connection: one write, plus what the connection accepts before it reports that it
+ * is full.
+ */
 const cap = 2 * defaultStreamLimits.pieceBytes + 2 ** 14;
 const chunk = 'x'.repeat(2 ** 14);
 
 async function stalledReader(port: number): Promise<SseReader> {
   const reader = new SseReader({ port, path });
-  await reader.until(({ messages }) => messages.length > 0);
+  await reader.waitUntil(({ messages }) => messages.length > 0);
   reader.pause();
   return reader;
 }
 
-/** Says so much that it is more than the system keeps for connections that nobody reads. */
-async function sayUntil(say: (chunk: string) => Promise<unknown>, isEnough: () => boolean) {
+/** Writes more than the operating system buffers for connections that do not read. */
+async function writeUntil(write: (chunk: string) => Promise<unknown>, isEnough: () => boolean) {
   let deltas = 0;
   while (!isEnough()) {
-    await say(chunk);
+    await write(chunk);
     deltas++;
     await settled();
   }
@@ -41,10 +43,10 @@ function fold(...readers: readonly SseReader[]) {
   return transcript(folder.state);
 }
 
-test('law 11: what waits for stalled readers is bounded by their number, not by what is said', async () => {
+test('law 11: memory for stalled readers is bounded by their number, not by the amount of content', async () => {
   const log = memoryLog();
-  const { say } = await speaker(log, session);
-  await using server = await serveStreams({
+  const { append } = await openTextWriter(log, session);
+  await using server = await startStreamServer({
     log,
     limits: { mergeMs: 0, maxLagRecords: 1e9, maxLagBytes: 1e9 },
   });
@@ -57,9 +59,9 @@ test('law 11: what waits for stalled readers is bounded by their number, not by 
     most = Math.max(most, server.feeds.stats.bufferedBytes);
     return server.feeds.stats.bufferedBytes;
   };
-  await sayUntil(say, () => buffered() >= count * defaultStreamLimits.pieceBytes);
+  await writeUntil(append, () => buffered() >= count * defaultStreamLimits.pieceBytes);
   for (let more = 0; more < 200; more++) {
-    await say(chunk);
+    await append(chunk);
     buffered();
   }
   const { viewers, keptBytes } = server.feeds.stats;
@@ -67,78 +69,82 @@ test('law 11: what waits for stalled readers is bounded by their number, not by 
   expect(most).toBeLessThanOrEqual(count * cap);
   const { ringBytes, replayBytes } = defaultStreamLimits;
   expect(keptBytes).toBeLessThanOrEqual(ringBytes + replayBytes);
-  for (const reader of readers) reader.leave();
+  for (const reader of readers) reader.disconnect();
 });
 
-test('a reader that stalls and reads again is told all of it, in fewer pieces than it was said in', async () => {
+test('a reader that stalls and continues gets everything, in fewer frames', async () => {
   const log = memoryLog();
-  const { say, end } = await speaker(log, session);
-  await using server = await serveStreams({
+  const { append, end } = await openTextWriter(log, session);
+  await using server = await startStreamServer({
     log,
     limits: { mergeMs: 0, maxLagRecords: 1e9, maxLagBytes: 1e9 },
   });
   const reader = await stalledReader(server.port);
-  const before = await sayUntil(say, () => server.feeds.stats.bufferedBytes >= 2 ** 16);
-  // Far more than the ring has room for.
-  for (let more = 0; more < 2_000; more++) await say('word ');
-  for (let more = 0; more < 40; more++) await say(chunk);
+  const before = await writeUntil(append, () => server.feeds.stats.bufferedBytes >= 2 ** 16);
+  // Far more than the ring can hold.
+  for (let more = 0; more < 2_000; more++) await append('word ');
+  for (let more = 0; more < 40; more++) await append(chunk);
   await end();
   reader.resume();
-  await reader.over();
+  await reader.waitForEnd();
   expect(reader.messages.at(-1)?.event).toBe('end');
   expect(reader.messages.length).toBeLessThan(before + 200);
   expect(fold(reader)).toEqual(transcript(await snapshot(log, session)));
 });
 
-test('a reader that is too far behind is sent away, and resumes without losing anything', async () => {
+test('a reader that is too far behind is disconnected, and resumes without loss', async () => {
   const log = memoryLog();
-  const { say, end } = await speaker(log, session);
-  await using server = await serveStreams({
+  const { append, end } = await openTextWriter(log, session);
+  await using server = await startStreamServer({
     log,
     limits: { mergeMs: 0, maxLagRecords: 100, retryMs: 77 },
   });
   const reader = await stalledReader(server.port);
-  await sayUntil(say, () => server.ends.length > 0);
+  await writeUntil(append, () => server.ends.length > 0);
   expect(server.ends).toEqual(['cut_off']);
   expect(server.feeds.stats).toMatchObject({ viewers: 0, bufferedBytes: 0 });
   reader.resume();
-  await reader.over();
+  await reader.waitForEnd();
   expect(reader.messages.some(({ event }) => event === 'end')).toBe(false);
   await end();
   const lastEventId = reader.parser.lastId;
-  const resumed = await new SseReader({ port: server.port, path, lastEventId }).over();
+  const resumed = await new SseReader({
+    port: server.port,
+    path,
+    lastEventId,
+  }).waitForEnd();
   expect(fold(reader, resumed)).toEqual(transcript(await snapshot(log, session)));
 });
 
-test('a reader that takes nothing for a minute is cut off', async () => {
+test('a reader that reads nothing for a minute is disconnected', async () => {
   const clock = new TestClock();
   const log = memoryLog();
-  const { say } = await speaker(log, session);
-  await using server = await serveStreams({
+  const { append } = await openTextWriter(log, session);
+  await using server = await startStreamServer({
     log,
     clock,
     limits: { mergeMs: 0, maxLagRecords: 1e9, maxLagBytes: 1e9 },
   });
   const reader = await stalledReader(server.port);
-  await sayUntil(say, () => server.feeds.stats.bufferedBytes >= 2 ** 16);
+  await writeUntil(append, () => server.feeds.stats.bufferedBytes >= 2 ** 16);
   const other = new SseReader({ port: server.port, path });
-  await other.until(({ text }) => text.length > 2 ** 20);
+  await other.waitUntil(({ text }) => text.length > 2 ** 20);
   await clock.advance(59_999);
   expect(server.ends).toEqual([]);
   await clock.advance(1);
   expect(server.ends).toEqual(['cut_off']);
   expect(server.feeds.stats.viewers).toBe(1);
-  for (const each of [reader, other]) each.leave();
+  for (const each of [reader, other]) each.disconnect();
 });
 
-test('a frame larger than what is given at once is told in pieces', async () => {
+test('a frame larger than one write is sent in parts', async () => {
   const log = memoryLog();
-  const { say, end } = await speaker(log, session);
-  await using server = await serveStreams({ log, limits: { pieceBytes: 10_000 } });
+  const { append, end } = await openTextWriter(log, session);
+  await using server = await startStreamServer({ log, limits: { pieceBytes: 10_000 } });
   const reader = new SseReader({ port: server.port, path });
-  await reader.until(({ messages }) => messages.length > 0);
-  await say('y'.repeat(1_000_000));
+  await reader.waitUntil(({ messages }) => messages.length > 0);
+  await append('y'.repeat(1_000_000));
   await end();
-  await reader.over();
+  await reader.waitForEnd();
   expect(fold(reader)).toEqual(transcript(await snapshot(log, session)));
 });

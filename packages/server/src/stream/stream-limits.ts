@@ -1,27 +1,38 @@
-/** What streams may take. All of it is bounded. */
+/** Resource limits of streams. */
 export interface StreamLimits {
-  /** Deltas that come within this time of the last ones are told together; the first is told at once. */
+  /**
+   * Records that arrive within this time after a publication are published together. The first one
+   * is published at once. Default: 20 ms.
+   */
   readonly mergeMs: number;
-  /** Recent frames that are kept for whoever comes back, of each view of a task. */
+  /** Recent frames in memory for clients that reconnect, per view of a task. Default: 256 KiB. */
   readonly ringBytes: number;
-  /** Frames that are made for those who are further behind than that, shared by them, of each task. */
+  /** Cached frames for clients that are further behind, per task. Default: 1 MiB. */
   readonly replayBytes: number;
-  /** At most so much is given to a connection at once. */
+  /** Maximum size of one write to a connection. Default: 64 KiB. */
   readonly pieceBytes: number;
-  /** How long a task nobody watches is still followed. */
+  /** How long a task without viewers is still followed. Default: 5 s. */
   readonly lingerMs: number;
+  /** A comment is sent after this time without a frame. Default: 15 s. */
   readonly heartbeatMs: number;
-  /** What readers are told to wait before they come back. */
+  /** The time that clients are told to wait before they reconnect. Default: 1 s. */
   readonly retryMs: number;
-  /** A reader that had caught up and is further behind than that is sent away, to resume. */
+  /**
+   * A client that had caught up and then lags by more records is disconnected. It can resume.
+   * Default: 50,000.
+   */
   readonly maxLagRecords: number;
+  /** The same limit in bytes. Default: 8 MiB. */
   readonly maxLagBytes: number;
-  /** One that takes nothing for so long is cut off. */
+  /** A client that reads nothing for this time is disconnected. Default: 60 s. */
   readonly stallTimeoutMs: number;
+  /** Maximum number of tasks that are streamed at once. Default: 2,000. */
   readonly maxTasks: number;
+  /** Maximum number of open streams. Default: 20,000. */
   readonly maxViewers: number;
 }
 
+/** The stream limits of a server without `streamLimits`. */
 export const defaultStreamLimits: StreamLimits = {
   mergeMs: 20,
   ringBytes: 2 ** 18,

@@ -2,12 +2,10 @@ import { sessionId } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
 import { TestClock } from '@millrace/log/suite';
 import { expect, test } from 'vitest';
-import { drive } from '../testing/drive.ts';
-import { recordedRun } from '../testing/recorded-run.ts';
-import { settled } from '../testing/settled.ts';
+import type { Task } from '../contract/task.ts';
+import { drive, recordedRun } from '../testing/recorded-run.ts';
+import { settled, startStreamServer } from '../testing/servers/stream-server.ts';
 import { SseReader } from '../testing/sse-reader.ts';
-import { serveStreams } from '../testing/stream-server.ts';
-import type { Task } from '../wire/task.ts';
 
 const session = sessionId('asked');
 
@@ -23,71 +21,71 @@ const task: Task = {
   task_metadata: null,
 };
 
-async function served(options: Partial<Parameters<typeof serveStreams>[0]> = {}) {
+async function served(options: Partial<Parameters<typeof startStreamServer>[0]> = {}) {
   const log = memoryLog();
   await drive(log, session, recordedRun(1));
-  const server = await serveStreams({ log, ...options });
+  const server = await startStreamServer({ log, ...options });
   const get = (path: string, lastEventId?: string) =>
     new SseReader({ port: server.port, path, lastEventId });
   return { log, server, get, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() };
 }
 
 test.each(['-1', 'x', '1.', '1.x', '1.2.3', '99999999999999999', '1e3', '0x1'])(
-  'a cursor that is none (%s) is refused before anything is streamed',
+  'an invalid cursor (%s) is refused before anything is streamed',
   async (cursor) => {
     await using it = await served();
     for (const reader of [it.get(`/asked?from=${cursor}`), it.get('/asked', cursor)]) {
-      await reader.over();
+      await reader.waitForEnd();
       expect(reader.status).toBe(400);
-      expect(reader.text).toContain('Send the id of the last event');
+      expect(reader.text).toContain('Send the id of the last received event');
     }
     expect(it.server.feeds.stats.viewers).toBe(0);
   },
 );
 
-test('a stream of records says where what is there ends, so that who folds knows when it has it', async () => {
+test('a stream of records states the current end of the log, so that clients detect when they have caught up', async () => {
   await using it = await served();
   const info = await it.log.info(session);
   const reader = it.get('/asked?view=records');
-  await reader.until(({ messages }) => messages.length > 0);
+  await reader.waitUntil(({ messages }) => messages.length > 0);
   expect(reader.headers['millrace-through']).toBe(String(info?.through));
   expect(reader.messages.at(-1)?.id).toBe(String(info?.through));
-  reader.leave();
+  reader.disconnect();
 });
 
-test('an offset that never existed is refused, and the refusal says how to go on', async () => {
+test('an offset that never existed is refused, and the error says how to continue', async () => {
   await using it = await served();
-  const reader = await it.get('/asked?from=100000').over();
+  const reader = await it.get('/asked?from=100000').waitForEnd();
   expect(reader.status).toBe(410);
   expect(reader.text).toMatch(/after offset 100000: its log ends at \d+\. Connect without/);
 });
 
-test('a task without a log is not found, and comes to be found once it has one', async () => {
+test('a task without a log is not found until it has one', async () => {
   await using it = await served();
-  expect((await it.get('/unknown').over()).status).toBe(404);
+  expect((await it.get('/unknown').waitForEnd()).status).toBe(404);
   await drive(it.log, sessionId('unknown'), recordedRun(1));
   const reader = it.get('/unknown');
-  await reader.until(({ messages }) => messages.length > 0);
+  await reader.waitUntil(({ messages }) => messages.length > 0);
   expect(reader.status).toBe(200);
-  reader.leave();
+  reader.disconnect();
 });
 
-test('beyond the bounds on tasks and viewers, who comes is asked to come later', async () => {
+test('beyond the limits on tasks and viewers, clients are asked to come back later', async () => {
   await using it = await served({ limits: { maxTasks: 1, maxViewers: 2 } });
   await drive(it.log, sessionId('other'), recordedRun(1));
   const first = it.get('/asked');
-  await first.until(({ messages }) => messages.length > 0);
-  expect((await it.get('/other').over()).status).toBe(503);
+  await first.waitUntil(({ messages }) => messages.length > 0);
+  expect((await it.get('/other').waitForEnd()).status).toBe(503);
   const second = it.get('/asked');
-  await second.until(({ messages }) => messages.length > 0);
-  expect((await it.get('/asked').over()).status).toBe(503);
-  for (const reader of [first, second]) reader.leave();
+  await second.waitUntil(({ messages }) => messages.length > 0);
+  expect((await it.get('/asked').waitForEnd()).status).toBe(503);
+  for (const reader of [first, second]) reader.disconnect();
 });
 
-test('a stream says that nothing may hold it back, and when to come back', async () => {
+test('a stream disables buffering and sets the retry time', async () => {
   await using it = await served();
   const reader = it.get('/asked');
-  await reader.until(({ messages }) => messages.length > 0);
+  await reader.waitUntil(({ messages }) => messages.length > 0);
   expect(reader.headers).toMatchObject({
     'content-type': 'text/event-stream; charset=utf-8',
     'cache-control': 'no-cache, no-transform',
@@ -95,14 +93,14 @@ test('a stream says that nothing may hold it back, and when to come back', async
   });
   expect(reader.headers['content-encoding']).toBeUndefined();
   expect(reader.parser.retryMs).toBe(1_000);
-  reader.leave();
+  reader.disconnect();
 });
 
-test('updates begin with connected and the row of the task, which has no id', async () => {
+test('updates start with connected and the row of the task, without an id', async () => {
   const watch = { current: () => task, onChange: () => () => {} };
   await using it = await served({ stream: { task: watch } });
   const reader = it.get('/asked?view=updates&from=0');
-  await reader.until(({ messages }) => messages.length > 3);
+  await reader.waitUntil(({ messages }) => messages.length > 3);
   const [connected, updated] = reader.messages;
   expect(connected).toEqual({
     id: undefined,
@@ -111,7 +109,7 @@ test('updates begin with connected and the row of the task, which has no id', as
   });
   expect(JSON.parse(updated?.data ?? '')).toEqual({ type: 'task_updated', task });
   expect(updated?.id).toBeUndefined();
-  reader.leave();
+  reader.disconnect();
 });
 
 function changing() {
@@ -133,19 +131,19 @@ function changing() {
   };
 }
 
-test('a task that is over ends its streams, all told, with the reason', async () => {
+test('a finished task ends its streams with the reason, after everything was sent', async () => {
   const { watch, set, listeners } = changing();
   await using it = await served({ stream: { task: watch } });
   const reader = it.get('/asked?view=events');
-  await reader.until(({ text }) => text.includes('run_finished'));
+  await reader.waitUntil(({ text }) => text.includes('run_finished'));
   set('COMPLETED');
-  await reader.over();
+  await reader.waitForEnd();
   expect(reader.error).toBeUndefined();
   expect(reader.messages.slice(-2)).toMatchObject([
     { event: 'task_updated' },
     { event: 'end', data: '{"reason":"completed"}' },
   ]);
-  const late = await it.get('/asked?view=records').over();
+  const late = await it.get('/asked?view=records').waitForEnd();
   expect(late.text).toContain('run_finished');
   expect(late.messages.at(-1)).toMatchObject({ event: 'end' });
   await settled();
@@ -153,45 +151,45 @@ test('a task that is over ends its streams, all told, with the reason', async ()
   expect(it.server.ends).toEqual(['ended', 'ended']);
 });
 
-test('the updates of a task that is over end a while later, unless it is taken up again', async () => {
+test('the updates of a finished task end some time later, unless it is resumed', async () => {
   const clock = new TestClock();
   const { watch, set } = changing();
   await using it = await served({ clock, stream: { task: watch } });
   const reader = it.get('/asked?view=updates');
-  await reader.until(({ messages }) => messages.length > 1);
+  await reader.waitUntil(({ messages }) => messages.length > 1);
   set('COMPLETED');
   await clock.advance(10_000);
   set('RUNNING');
   await clock.advance(30_000);
-  expect(reader.isOver).toBe(false);
+  expect(reader.isEnded).toBe(false);
   set('CANCELED');
   await clock.advance(15_000);
-  await reader.over();
+  await reader.waitForEnd();
   expect(reader.text).toContain(': end canceled');
 });
 
-test('until idle, a stream ends with the run that goes on', async () => {
+test('until idle, a stream ends with the current run', async () => {
   const log = memoryLog();
   const reads = recordedRun(1);
   await drive(log, session, reads.slice(0, -1));
-  await using server = await serveStreams({ log, stream: { until: 'idle' } });
+  await using server = await startStreamServer({ log, stream: { until: 'idle' } });
   const reader = new SseReader({ port: server.port, path: '/asked?view=events' });
-  await reader.until(({ text }) => text.includes('turn_finished'));
-  expect(reader.isOver).toBe(false);
+  await reader.waitUntil(({ text }) => text.includes('turn_finished'));
+  expect(reader.isEnded).toBe(false);
   await drive(log, session, reads.slice(-1));
-  await reader.over();
+  await reader.waitForEnd();
   expect(reader.messages.at(-1)).toMatchObject({ event: 'end', data: '{"reason":"idle"}' });
 });
 
-test('the chunks of a chat end with its run, once, under the name of their protocol', async () => {
+test('the chunks of a chat end with its run, once, with the header of their protocol', async () => {
   const log = memoryLog();
   const reads = recordedRun(1);
   await drive(log, session, reads.slice(0, -1));
-  await using server = await serveStreams({ log });
+  await using server = await startStreamServer({ log });
   const reader = new SseReader({ port: server.port, path: '/asked?view=ui' });
-  await reader.until(({ messages }) => messages.length > 0);
+  await reader.waitUntil(({ messages }) => messages.length > 0);
   await drive(log, session, reads.slice(-1));
-  await reader.over();
+  await reader.waitForEnd();
   expect(reader.headers['x-vercel-ai-ui-message-stream']).toBe('v1');
   expect(reader.messages.filter(({ data }) => data === '[DONE]')).toHaveLength(1);
   expect(reader.messages.at(-1)?.data).toBe('[DONE]');
@@ -201,21 +199,21 @@ test('the chunks of a chat end with its run, once, under the name of their proto
 test('a session that is deleted ends its streams', async () => {
   await using it = await served();
   const reader = it.get('/asked?view=events');
-  await reader.until(({ text }) => text.includes('run_finished'));
+  await reader.waitUntil(({ text }) => text.includes('run_finished'));
   await it.log.delete(session);
-  await reader.over();
+  await reader.waitForEnd();
   expect(reader.messages.at(-1)).toMatchObject({ event: 'end', data: '{"reason":"deleted"}' });
-  expect((await it.get('/asked').over()).status).toBe(404);
+  expect((await it.get('/asked').waitForEnd()).status).toBe(404);
 });
 
-test('a server that closes sends its viewers away with a hint, and takes no more', async () => {
+test('a closing server disconnects its viewers with a hint and accepts no more', async () => {
   await using it = await served({ limits: { retryMs: 4_321 } });
   const reader = it.get('/asked');
-  await reader.until(({ messages }) => messages.length > 0);
+  await reader.waitUntil(({ messages }) => messages.length > 0);
   it.server.feeds.close();
-  await reader.over();
+  await reader.waitForEnd();
   expect(reader.error).toBeUndefined();
   expect(reader.text.endsWith('retry: 4321\n\n')).toBe(true);
   expect(reader.messages.some(({ event }) => event === 'end')).toBe(false);
-  expect((await it.get('/asked').over()).status).toBe(503);
+  expect((await it.get('/asked').waitForEnd()).status).toBe(503);
 });

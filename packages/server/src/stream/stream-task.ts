@@ -1,74 +1,85 @@
 import type { ServerResponse } from 'node:http';
-import type { Task } from '../wire/task.ts';
-import { assertReached, type Cursor, parseCursor } from './cursor.ts';
-import { Ending, type EndingOptions } from './ending.ts';
-import type { Feed } from './feed.ts';
-import type { Feeds, Joined } from './feeds.ts';
-import type { ViewName } from './frame-view.ts';
-import { encodeRetry } from './sse.ts';
-import { headersOf, opening, taskUpdated } from './told-beside.ts';
-import { type StreamEnd, Viewer } from './viewer.ts';
+import type { ViewName } from '../contract/stream.ts';
+import type { Task } from '../contract/task.ts';
+import type { StreamEnd } from './channel.ts';
+import type { FeedRegistry, FeedSubscription } from './feed-registry.ts';
+import { headersOf, openingFrame, taskUpdatedFrame } from './frames/control-frames.ts';
+import { assertInLog, type Cursor, parseCursor } from './frames/cursor.ts';
+import { encodeRetry } from './frames/sse.ts';
+import type { SessionFeed } from './session-feed.ts';
+import { EndCondition, type EndConditionOptions } from './stream-end.ts';
+import { Viewer } from './viewer.ts';
 
-/** The row of the task that is streamed. */
-export interface TaskWatch {
+/** The row of the streamed task. */
+export interface WatchedTask {
   readonly current: () => Task;
-  /** Calls back at each change, until the returned function is called. */
+  /** Calls the listener at each change, until the returned function is called. */
   readonly onChange: (listener: (task: Task) => void) => () => void;
 }
 
-export interface StreamTaskOptions extends EndingOptions {
-  /** `?from=`, as it came. */
+export interface StreamTaskOptions extends EndConditionOptions {
+  /** The query parameter `from`, unparsed. */
   readonly from?: string | undefined;
-  /** The header, as it came. It counts before `from`, which a browser repeats when it comes back. */
+  /**
+   * The header `Last-Event-ID`, unparsed. It takes precedence over `from`, which browsers repeat
+   * when they reconnect.
+   */
   readonly lastEventId?: string | undefined;
   readonly response: ServerResponse;
-  /** Called when all is well, right before the head is written: the answer is a stream from then on. */
+  /**
+   * Called right before the response headers are written. From then on the response is a stream.
+   */
   readonly beforeHead?: (() => void) | undefined;
-  /** Further headers, such as those of CORS. */
+  /** Further response headers, such as those of CORS. */
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Aborted when the server closes: the reader is sent away with a hint to come back. */
+  /** Aborted when the server closes. The client is disconnected with a hint to reconnect. */
   readonly signal?: AbortSignal | undefined;
-  readonly task?: TaskWatch | undefined;
+  readonly task?: WatchedTask | undefined;
 }
 
 /**
- * Streams a task to one reader, from where it says or with what there is, until it leaves, or the task
- * is over and all was told. Throws before anything is written; resolves when the stream is over.
+ * Streams a task to one client, from its cursor or from the current state, until the client
+ * disconnects or the task is over and everything was sent. Throws before anything is written, or
+ * resolves when the stream is over.
  */
 export async function streamTask(options: StreamTaskOptions): Promise<StreamEnd> {
   const { feeds, session, response } = options;
   const view = feeds.view(options.view);
   const cursor = parseCursor(options.lastEventId || options.from);
-  const joined = await feeds.join(session, view);
+  const subscription = await feeds.join(session, view);
   try {
-    if (cursor !== undefined) await assertKnown(feeds, joined.feed, cursor);
+    if (cursor !== undefined) await assertCursorInLog(feeds, subscription.feed, cursor);
     if (response.destroyed) return 'left';
     options.beforeHead?.();
-    writeHead(options, joined);
-    return await new Promise((resolve) => watch(options, joined, cursor, resolve));
+    writeHead(options, subscription);
+    return await new Promise((resolve) => attachViewer(options, subscription, cursor, resolve));
   } finally {
-    feeds.leave(joined);
+    feeds.leave(subscription);
   }
 }
 
-/** The feed may be a moment behind the log, which another process wrote. */
-async function assertKnown({ log }: Feeds, { history, session }: Feed, cursor: Cursor) {
+/** The feed may be slightly behind the log if another process writes it. */
+async function assertCursorInLog(
+  { log }: FeedRegistry,
+  { history, session }: SessionFeed,
+  cursor: Cursor,
+) {
   if (cursor.offset <= history.state.through) return;
   const info = await log.info(session);
-  assertReached(session, cursor, info?.through ?? 0);
+  assertInLog(session, cursor, info?.through ?? 0);
 }
 
-function writeHead(options: StreamTaskOptions, { feed }: Joined): void {
+function writeHead(options: StreamTaskOptions, { feed }: FeedSubscription): void {
   const { feeds, session, view, response, headers, task } = options;
   const { through } = feed.history.state;
   response.writeHead(200, { ...headersOf(view, through), ...headers });
-  const row = task === undefined ? '' : taskUpdated(view, task.current());
-  response.write(`${encodeRetry(feeds.limits.retryMs)}${opening(view, session)}${row}`);
+  const row = task === undefined ? '' : taskUpdatedFrame(view, task.current());
+  response.write(`${encodeRetry(feeds.limits.retryMs)}${openingFrame(view, session)}${row}`);
 }
 
-function watch(
+function attachViewer(
   options: StreamTaskOptions,
-  { feed, channel }: Joined,
+  { feed, channel }: FeedSubscription,
   cursor: Cursor | undefined,
   resolve: (end: StreamEnd) => void,
 ): void {
@@ -77,36 +88,36 @@ function watch(
   const { settles = false } = channel.view;
   const isSettled = cursor === undefined || (settles && feed.history.isSettled(cursor.offset));
   const stops: (() => void)[] = [];
-  const onOver = (end: StreamEnd) => {
+  const onEnd = (end: StreamEnd) => {
     for (const stop of stops) stop();
     resolve(end);
   };
-  const ending = new Ending(options, feed);
-  const ends = { words: () => ending.words(), onOver };
+  const endCondition = new EndCondition(options, feed);
+  const endHandlers = { endFrame: () => endCondition.endFrame(), onEnd };
   const source = { channel, replay: feed.replay.bind(feed, channel), limits, clock };
-  const viewer = new Viewer(source, response, { cursor, isSettled }, ends);
-  const close = () => viewer.sendAway('closing');
+  const viewer = new Viewer(source, response, { cursor, isSettled }, endHandlers);
+  const close = () => viewer.disconnect('closing');
   if (signal?.aborted || feed.end === 'failed') return close();
   signal?.addEventListener('abort', close);
   stops.push(() => signal?.removeEventListener('abort', close));
-  stops.push(() => ending.stop());
+  stops.push(() => endCondition.stop());
   const onTask = (row: Task) => {
-    viewer.say(shared(view, row));
-    ending.setTask(row, viewer);
+    viewer.sendControl(sharedTaskFrame(view, row));
+    endCondition.setTask(row, viewer);
   };
   if (task !== undefined) stops.push(task.onChange(onTask));
-  if (ending.endsWithRun) viewer.watchForEnd(true);
-  ending.setTask(task?.current(), viewer);
-  viewer.look();
+  if (endCondition.endsWithRun) viewer.watchForEnd(true);
+  endCondition.setTask(task?.current(), viewer);
+  viewer.resume();
 }
 
-const frames = new WeakMap<Task, Map<ViewName, Buffer>>();
+const taskFrames = new WeakMap<Task, Map<ViewName, Buffer>>();
 
-/** Made once for all who are told of the same change. */
-function shared(view: ViewName, task: Task): Buffer {
-  const made = frames.get(task) ?? new Map<ViewName, Buffer>();
-  frames.set(task, made);
-  const bytes = made.get(view) ?? Buffer.from(taskUpdated(view, task));
-  made.set(view, bytes);
+/** Encoded once for all viewers of the same change. */
+function sharedTaskFrame(view: ViewName, task: Task): Buffer {
+  const byView = taskFrames.get(task) ?? new Map<ViewName, Buffer>();
+  taskFrames.set(task, byView);
+  const bytes = byView.get(view) ?? Buffer.from(taskUpdatedFrame(view, task));
+  byView.set(view, bytes);
   return bytes;
 }

@@ -1,79 +1,84 @@
 import type { ServerResponse } from 'node:http';
 import type { Clock } from '@millrace/log';
-import type { Channel } from './channel.ts';
-import type { Cursor } from './cursor.ts';
-import { encodeRetry } from './sse.ts';
+import type { Channel, StreamEnd, Subscriber } from './channel.ts';
+import type { Cursor } from './frames/cursor.ts';
+import type { FrameChunk } from './frames/frame-chunk.ts';
+import { encodeRetry } from './frames/sse.ts';
 import type { StreamLimits } from './stream-limits.ts';
-import type { Told } from './told.ts';
 
-/** Where a viewer writes. */
-export type Sink = Pick<
+/** The response that a viewer writes to. */
+type Connection = Pick<
   ServerResponse,
   'write' | 'end' | 'destroy' | 'on' | 'off' | 'writableLength' | 'destroyed'
 >;
 
-/** Where it gets what is not at hand. */
-export interface Source {
+/** The source of frames that are not in the ring. */
+interface ViewerSource {
   readonly channel: Channel;
-  /** What comes after a place, from the log; undefined where it has to wait for the next batch. */
-  readonly replay: (cursor: Cursor, isSettled: boolean) => Promise<Told | undefined>;
+  /**
+   * Returns the frames after a cursor from the log, or undefined if the viewer must wait for the
+   * next batch.
+   */
+  readonly replay: (cursor: Cursor, isSettled: boolean) => Promise<FrameChunk | undefined>;
   readonly limits: StreamLimits;
   readonly clock: Clock;
 }
 
-/** Why a stream is over. `left`: the reader went, which ends nothing else. */
-export type StreamEnd = 'left' | 'ended' | 'cut_off' | 'closing' | 'failed';
-
-/** Where it begins. */
-export interface Start {
+/** The position at which a viewer starts. */
+interface StartPosition {
   readonly cursor: Cursor | undefined;
-  /** With finished turns settled, or what the view says instead of all that was before. */
+  /** True to start with settled turns, or with the view's restatement. */
   readonly isSettled: boolean;
 }
 
-export interface Ends {
-  /** What to say at the end, where it is due for one who was told all. */
-  readonly words: () => Buffer | undefined;
-  readonly onOver: (end: StreamEnd) => void;
+interface EndHandlers {
+  /** Returns the last frame if an up-to-date viewer must end now. */
+  readonly endFrame: () => Buffer | undefined;
+  readonly onEnd: (end: StreamEnd) => void;
 }
 
-/** How long somebody who was sent away may take to read what is under way. */
-const farewellMs = 5_000;
+/** How long a disconnected client may take to read the remaining bytes. */
+const closeGraceMs = 5_000;
 
 /**
- * One connection: a cursor. What it has not read is in the ring, for all, or in the log; it keeps
- * nothing itself but the rest of the piece that it is writing.
+ * One connection. It is mainly a cursor: unread frames are in the shared ring or on the log. It
+ * stores only the rest of the chunk that it is writing.
  */
-export class Viewer {
-  readonly #source: Source;
-  readonly #sink: Sink;
-  readonly #ends: Ends;
+export class Viewer implements Subscriber {
+  readonly #source: ViewerSource;
+  readonly #connection: Connection;
+  readonly #endHandlers: EndHandlers;
   #cursor: Cursor;
-  /** Came without a cursor, and was not told all yet. */
+  /** True for a viewer that started without a cursor and has not caught up yet. */
   #isSettled: boolean;
   #isLive = false;
   #isBusy = false;
   #isBlocked = false;
-  #isOver = false;
+  #isFinished = false;
   #hadCaughtUp = false;
-  /** What is left of a piece that is larger than what a connection is given at once. */
-  #rest: Buffer | undefined;
-  /** Said as soon as it takes more: the latest of what is said beside the log. */
-  #owed: Buffer | undefined;
+  /** The rest of a chunk that is larger than one write. */
+  #unsent: Buffer | undefined;
+  /** The latest control frame, sent as soon as the connection accepts more. */
+  #pendingControl: Buffer | undefined;
   #stopStallTimer: (() => void) | undefined;
-  #toldBytes = 0;
-  #isEnding = false;
+  #publishedBytes = 0;
+  #watchesForEnd = false;
 
-  constructor(source: Source, sink: Sink, start: Start, ends: Ends) {
+  constructor(
+    source: ViewerSource,
+    connection: Connection,
+    start: StartPosition,
+    endHandlers: EndHandlers,
+  ) {
     const { cursor = { offset: 0 }, isSettled } = start;
     this.#source = source;
-    this.#sink = sink;
+    this.#connection = connection;
     this.#cursor = cursor;
     this.#isSettled = isSettled;
-    this.#ends = ends;
-    sink.on('drain', this.#onDrain);
-    sink.on('close', this.#onClose);
-    sink.on('error', this.#onClose);
+    this.#endHandlers = endHandlers;
+    connection.on('drain', this.#onDrain);
+    connection.on('close', this.#onClose);
+    connection.on('error', this.#onClose);
     source.channel.fallBehind(this);
   }
 
@@ -81,98 +86,106 @@ export class Viewer {
     return this.#source.channel;
   }
 
-  /** What waits in its connection. */
+  /** Bytes that wait in the connection. */
   get bufferedBytes(): number {
-    return this.#sink.writableLength;
+    return this.#connection.writableLength;
   }
 
-  /** Goes on from where it is, if it can. */
-  look(): void {
+  /** Continues from the current position, if possible. */
+  resume(): void {
     if (this.#isLive) this.#endIfDue();
     else void this.#catchUp();
   }
 
-  /** The next piece, for one who is live. Called once a piece for everybody: it makes nothing. */
-  give({ bytes, through }: Told): void {
+  /**
+   * Sends the next chunk to a live viewer. Called once per chunk for every viewer, so it must not
+   * allocate.
+   */
+  send({ bytes, through }: FrameChunk): void {
     const { pieceBytes } = this.#source.limits;
     if (bytes.length <= pieceBytes) {
-      if (!this.#sink.write(bytes)) this.#stopBeingLive(through);
+      if (!this.#connection.write(bytes)) this.#fallBehind(through);
       return;
     }
-    this.#rest = bytes;
-    while (this.#rest !== undefined) {
-      if (!this.#writeRest()) return this.#stopBeingLive(through);
+    this.#unsent = bytes;
+    while (this.#unsent !== undefined) {
+      if (!this.#writeUnsent()) return this.#fallBehind(through);
     }
   }
 
-  /** Something beside the log, without an id: now or as soon as it is taken. */
-  say(bytes: Buffer): void {
-    if (this.#isOver || bytes.length === 0) return;
-    if (this.#isBlocked || this.#rest !== undefined) {
-      this.#owed = bytes;
+  /**
+   * Sends a frame without an id that is not from the log, now or as soon as the connection accepts
+   * more.
+   */
+  sendControl(bytes: Buffer): void {
+    if (this.#isFinished || bytes.length === 0) return;
+    if (this.#isBlocked || this.#unsent !== undefined) {
+      this.#pendingControl = bytes;
       return;
     }
-    if (this.#sink.write(bytes)) return;
-    if (this.#isLive) this.#stopBeingLive(this.#channel.through);
+    if (this.#connection.write(bytes)) return;
+    if (this.#isLive) this.#fallBehind(this.#channel.through);
     else this.#block();
   }
 
-  /** Looks after each batch whether it is to end with it. */
+  /** Checks after each batch whether the stream must end. */
   watchForEnd(isEnding: boolean): void {
-    if (this.#isOver) return;
-    this.#isEnding = isEnding;
-    if (isEnding) this.#channel.watch(this);
-    else this.#channel.unwatch(this);
+    if (this.#isFinished) return;
+    this.#watchesForEnd = isEnding;
+    if (isEnding) this.#channel.addWaiting(this);
+    else this.#channel.removeWaiting(this);
   }
 
-  /** One that is further behind than it may be is sent away, to resume. */
+  /** Disconnects a viewer that lags too far behind. It can resume. */
   checkLag(maxRecords: number, maxBytes: number): void {
     if (!this.#hadCaughtUp || !this.#isBlocked) return;
-    const { through, toldBytes } = this.#channel;
-    const isFar = through - this.#cursor.offset > maxRecords;
-    if (isFar || toldBytes - this.#toldBytes > maxBytes) this.sendAway('cut_off');
+    const { through, publishedBytes } = this.#channel;
+    const isTooFar = through - this.#cursor.offset > maxRecords;
+    if (isTooFar || publishedBytes - this.#publishedBytes > maxBytes) this.disconnect('cut_off');
   }
 
-  /** Closes the connection with a hint to come back; what was told is resumed by its id. */
-  sendAway(end: StreamEnd): void {
-    if (this.#isOver) return;
-    // In the middle of a frame nothing else can be said.
-    const isWhole = this.#rest === undefined;
-    this.#goodbye(end, isWhole ? encodeRetry(this.#source.limits.retryMs) : '');
+  /**
+   * Closes the connection with a hint to reconnect. The client resumes by the id of its last frame.
+   */
+  disconnect(end: StreamEnd): void {
+    if (this.#isFinished) return;
+    // Inside a frame, nothing else can be written.
+    const isAtFrameEnd = this.#unsent === undefined;
+    this.#closeWith(end, isAtFrameEnd ? encodeRetry(this.#source.limits.retryMs) : '');
   }
 
   async #catchUp(): Promise<void> {
     if (this.#isBusy || this.#isLive) return;
     this.#isBusy = true;
     try {
-      while (!this.#isOver && !this.#isBlocked) {
-        if (this.#rest !== undefined) {
-          if (!this.#writeRest()) this.#block();
+      while (!this.#isFinished && !this.#isBlocked) {
+        if (this.#unsent !== undefined) {
+          if (!this.#writeUnsent()) this.#block();
         } else if (this.#isUpToDate()) return this.#goLive();
         else if (!(await this.#advance())) return;
       }
     } catch {
-      this.sendAway('failed');
+      this.disconnect('failed');
     } finally {
       this.#isBusy = false;
     }
   }
 
-  /** False where it has to wait for the next batch. */
+  /** Returns false if the viewer must wait for the next batch. */
   async #advance(): Promise<boolean> {
     const channel = this.#channel;
     const ready = this.#isSettled ? undefined : channel.find(this.#cursor);
-    const told = ready ?? (await this.#source.replay(this.#cursor, this.#isSettled));
-    if (told === undefined) {
-      channel.watch(this);
+    const chunk = ready ?? (await this.#source.replay(this.#cursor, this.#isSettled));
+    if (chunk === undefined) {
+      channel.addWaiting(this);
       return false;
     }
-    if (this.#isOver) return false;
-    if (!this.#isEnding) channel.unwatch(this);
-    this.#cursor = { offset: told.through };
-    // It has all that was settled when it began; what came since is told as it was said.
-    if (told.through >= channel.through) this.#isSettled = false;
-    if (told.bytes.length > 0) this.#rest = told.bytes;
+    if (this.#isFinished) return false;
+    if (!this.#watchesForEnd) channel.removeWaiting(this);
+    this.#cursor = { offset: chunk.through };
+    // The viewer has everything that was settled when it started. Later records are sent unsettled.
+    if (chunk.through >= channel.through) this.#isSettled = false;
+    if (chunk.bytes.length > 0) this.#unsent = chunk.bytes;
     return true;
   }
 
@@ -188,16 +201,18 @@ export class Viewer {
     this.#endIfDue();
   }
 
-  /** As much of it as is given at once; false where that is enough for now. */
-  #writeRest(): boolean {
-    const rest = this.#rest;
-    if (rest === undefined) return true;
+  /** Writes the next part. Returns false if the connection accepts no more for now. */
+  #writeUnsent(): boolean {
+    const unsent = this.#unsent;
+    if (unsent === undefined) return true;
     const { pieceBytes } = this.#source.limits;
-    this.#rest = rest.length > pieceBytes ? rest.subarray(pieceBytes) : undefined;
-    return this.#sink.write(rest.length > pieceBytes ? rest.subarray(0, pieceBytes) : rest);
+    this.#unsent = unsent.length > pieceBytes ? unsent.subarray(pieceBytes) : undefined;
+    return this.#connection.write(
+      unsent.length > pieceBytes ? unsent.subarray(0, pieceBytes) : unsent,
+    );
   }
 
-  #stopBeingLive(offset: number): void {
+  #fallBehind(offset: number): void {
     this.#isLive = false;
     this.#cursor = { offset };
     this.#channel.fallBehind(this);
@@ -207,59 +222,59 @@ export class Viewer {
   #block(): void {
     const { clock, limits } = this.#source;
     this.#isBlocked = true;
-    this.#toldBytes = this.#channel.toldBytes;
+    this.#publishedBytes = this.#channel.publishedBytes;
     this.#stopStallTimer?.();
-    const cut = () => this.#over('cut_off', true);
-    this.#stopStallTimer = clock.after(limits.stallTimeoutMs, cut, { isIdle: true });
+    const cutOff = () => this.#finish('cut_off', true);
+    this.#stopStallTimer = clock.after(limits.stallTimeoutMs, cutOff, { isIdle: true });
   }
 
   readonly #onDrain = (): void => {
-    if (!this.#isBlocked || this.#isOver) return;
+    if (!this.#isBlocked || this.#isFinished) return;
     this.#isBlocked = false;
     this.#stopStallTimer?.();
-    const owed = this.#owed;
-    if (owed !== undefined && this.#rest === undefined) {
-      this.#owed = undefined;
-      if (!this.#sink.write(owed)) return this.#block();
+    const pendingControl = this.#pendingControl;
+    if (pendingControl !== undefined && this.#unsent === undefined) {
+      this.#pendingControl = undefined;
+      if (!this.#connection.write(pendingControl)) return this.#block();
     }
     void this.#catchUp();
   };
 
-  readonly #onClose = (): void => this.#over('left', true);
+  readonly #onClose = (): void => this.#finish('left', true);
 
   #endIfDue(): void {
-    if (!this.#isLive || this.#isOver) return;
-    const words = this.#ends.words();
-    if (words !== undefined) this.#goodbye('ended', words);
+    if (!this.#isLive || this.#isFinished) return;
+    const endFrame = this.#endHandlers.endFrame();
+    if (endFrame !== undefined) this.#closeWith('ended', endFrame);
   }
 
-  #goodbye(end: StreamEnd, words: string | Buffer): void {
-    const sink = this.#sink;
-    this.#over(end, false);
+  #closeWith(end: StreamEnd, endFrame: string | Buffer): void {
+    const connection = this.#connection;
+    this.#finish(end, false);
     const { clock } = this.#source;
-    const stop = clock.after(farewellMs, () => sink.destroy(), { isIdle: true });
-    sink.on('close', stop);
-    // Whatever goes wrong with a connection that is given up is nobody's matter any more.
-    sink.on('error', () => {});
-    if (words.length > 0) sink.write(words);
-    sink.end();
+    const stop = clock.after(closeGraceMs, () => connection.destroy(), { isIdle: true });
+    connection.on('close', stop);
+    // Errors of a closed connection are ignored.
+    connection.on('error', () => {});
+    if (endFrame.length > 0) connection.write(endFrame);
+    connection.end();
   }
 
-  #over(end: StreamEnd, isAbrupt: boolean): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+  #finish(end: StreamEnd, isAbrupt: boolean): void {
+    if (this.#isFinished) return;
+    this.#isFinished = true;
     this.#isLive = false;
-    this.#rest = undefined;
-    this.#owed = undefined;
+    this.#unsent = undefined;
+    this.#pendingControl = undefined;
     this.#stopStallTimer?.();
     this.#channel.leave(this);
-    this.#sink.off('drain', this.#onDrain);
-    this.#sink.off('close', this.#onClose);
-    this.#sink.off('error', this.#onClose);
-    if (isAbrupt && !this.#sink.destroyed) {
-      this.#sink.on('error', () => {});
-      this.#sink.destroy();
+    this.#connection.off('drain', this.#onDrain);
+    this.#connection.off('close', this.#onClose);
+    this.#connection.off('error', this.#onClose);
+    if (isAbrupt && !this.#connection.destroyed) {
+      this.#connection.on('error', () => {});
+      this.#connection.destroy();
     }
-    this.#ends.onOver(end);
+    this.#endHandlers.onEnd(end);
   }
 }

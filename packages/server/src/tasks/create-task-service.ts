@@ -1,36 +1,32 @@
 import type { SpanExporter } from '@millrace/agent';
-import type { Ids } from '@millrace/core';
+import { type Ids, sessionId } from '@millrace/core';
 import type { Clock, Log } from '@millrace/log';
-import { AgentDirectory } from '../agents/agent-directory.ts';
-import { AgentKeys } from '../agents/agent-keys.ts';
-import { AgentRows } from '../agents/agent-rows.ts';
+import { AgentDirectory, AgentKeys } from '../agents/agent-directory.ts';
 import { agentService } from '../agents/agent-service.ts';
-import { assertSameLog } from '../agents/assert-same-log.ts';
-import { AsyncRunner } from '../agents/async-runner.ts';
-import { LoopRunner, loopJournal } from '../agents/loop-runner.ts';
-import type { RemoteLimits } from '../agents/remote-call.ts';
-import { RemoteHealth } from '../agents/remote-health.ts';
+import { AgentStore } from '../agents/agent-store.ts';
+import { AsyncRunner } from '../agents/handlers/async-runner.ts';
+import { SyncRunner } from '../agents/handlers/sync-runner.ts';
+import { spanId } from '../agents/handlers/tracing.ts';
+import { loopJournalOptions } from '../agents/loops/loop-commands.ts';
+import { LoopRunner } from '../agents/loops/loop-runner.ts';
+import type { RemoteLimits } from '../agents/remote/remote-call.ts';
+import { RemoteHealth } from '../agents/remote/remote-health.ts';
 import type { RunnerOptions } from '../agents/runner-options.ts';
-import type { LoopAgent, ServedAgent } from '../agents/served-agent.ts';
-import { SyncRunner } from '../agents/sync-runner.ts';
-import { TaskWorks } from '../agents/task-works.ts';
-import { spanId } from '../agents/tracing.ts';
-import type { TaskService } from '../routes/service.ts';
-import type { Rows } from '../rows/rows.ts';
-import { eventService } from './event-service.ts';
-import { Journals } from './journals.ts';
-import { messageService, type UseJournal } from './message-service.ts';
-import { Recovery } from './recovery.ts';
-import { noSuch } from './row-errors.ts';
-import { RowWatch } from './row-watch.ts';
-import { spanService } from './span-rows.ts';
-import { stateService } from './state-rows.ts';
-import { TaskChanges } from './task-changes.ts';
-import { TaskRows } from './task-rows.ts';
-import { TaskStops } from './task-stops.ts';
-import { TaskWatch } from './task-watch.ts';
+import { TaskQueues } from '../agents/task-queues.ts';
+import type { Rows } from '../contract/rows.ts';
+import type { LoopAgent, ServedAgent } from '../contract/served-agent.ts';
+import { ServerError } from '../contract/server-error.ts';
+import type { TaskService } from '../contract/service.ts';
+import { JournalPool } from '../journal/journal-pool.ts';
+import { messageService, type WithJournal } from '../messages/message-service.ts';
+import { notFoundError } from '../stores/row-access.ts';
+import { spanService, stateService, trackerService } from '../stores/row-services.ts';
+import { TaskChanges, TaskRowPoller } from '../stores/task-changes.ts';
+import { eventService } from '../stores/task-events.ts';
+import { TaskStore } from '../stores/task-store.ts';
+import { Recovery, TaskScanner } from './recovery.ts';
+import { TaskStopper } from './task-stops.ts';
 import { tasksService } from './tasks-service.ts';
-import { trackerService } from './tracker-rows.ts';
 
 export interface TaskServiceOptions {
   readonly agents: readonly ServedAgent[];
@@ -38,52 +34,58 @@ export interface TaskServiceOptions {
   readonly rows: Rows;
   readonly clock: Clock;
   readonly ids: Ids;
-  /** From 0 up to 1, so that several servers do not look at once what was left. */
+  /**
+   * Returns a number from 0 up to 1. It spreads the scans of several servers. Default:
+   * `Math.random`.
+   */
   readonly random?: (() => number) | undefined;
-  /** What the keys of remote agents follow from. Theirs are good as long as it is the same. */
+  /**
+   * The secret that the API keys of remote agents are derived from. The keys stay valid while it
+   * stays the same.
+   */
   readonly secret: string | Uint8Array;
-  /** How long what was told to stop is waited for. */
+  /** How long to wait for stopped work. Default: 1 s. */
   readonly graceMs?: number | undefined;
-  /** A task's lease is given back when nothing was written for so long. */
+  /** A task's lease is released after this time without a write. Default: 500 ms. */
   readonly idleMs?: number | undefined;
-  /** So long a task's lease that another process has is waited for. */
-  readonly patienceMs?: number | undefined;
-  /** How often is looked what other processes left, or stopped. */
+  /** How long to wait for a task's lease that another process holds. Default: 2 s. */
+  readonly leaseWaitMs?: number | undefined;
+  /** Interval of the scan for tasks that other processes left or stopped. Default: 3 s. */
   readonly watchMs?: number | undefined;
   readonly health?: { readonly everyMs: number; readonly timeoutMs: number } | undefined;
   readonly remote?: RemoteLimits | undefined;
-  /** Hears what is odd and changes nothing. Never content. */
+  /** Receives diagnostics that have no effect. They never contain content. */
   readonly onDiagnostic?: ((problem: string) => void) | undefined;
-  /** Takes the spans of what runs. */
+  /** Receives the spans of runs. */
   readonly exporter?: SpanExporter | undefined;
 }
 
 export interface RunningTaskService extends TaskService {
-  /** Tells of tasks' rows, in this process. */
+  /** Publishes changes of task rows in this process. */
   readonly changes: Pick<TaskChanges, 'listen'>;
-  /** Takes up what was left by processes that are gone. */
+  /** Resumes the work that crashed or closed processes left. */
   start(): Promise<void>;
-  /** Takes no more work, and stops what goes on in bounded time; what was said is kept. */
+  /** Accepts no more work and stops current work in bounded time. Streamed content is stored. */
   close(): Promise<void>;
 }
 
 export function createTaskService(options: TaskServiceOptions): RunningTaskService {
   const { log, rows, clock, ids, graceMs = 1000, idleMs, onDiagnostic = () => {} } = options;
-  const { patienceMs = 2000, watchMs = 3000, random = Math.random } = options;
+  const { leaseWaitMs = 2000, watchMs = 3000, random = Math.random } = options;
   const changes = new TaskChanges();
-  const tasks = new TaskRows({ rows, log, ids, changes });
-  const agents = new AgentRows(rows, ids, () => clock.now());
+  const tasks = new TaskStore({ rows, log, ids, onChange: (task) => changes.publish(task) });
+  const agents = new AgentStore(rows, ids, () => clock.now());
   const keys = new AgentKeys(options.secret);
   const directory = new AgentDirectory({
     ...{ rows: agents, served: options.agents, keys, clock, onDiagnostic, limits: options.remote },
   });
-  const onMended = (taskId: string) => failInterrupted(taskId, tasks, directory);
-  const journals = new Journals({ log, clock, ids, idleMs, patienceMs, onMended });
-  const works = new TaskWorks(clock, graceMs);
+  const onRepaired = (taskId: string) => failInterrupted(taskId, tasks, directory);
+  const journals = new JournalPool({ log, clock, ids, idleMs, leaseWaitMs, onRepaired });
+  const queues = new TaskQueues(clock, graceMs);
   const spans = spanService(rows, () => spanId(ids.execution()));
   const trackers = trackerService(rows);
   const shared: RunnerOptions = {
-    ...{ log, rows, clock, ids, spans, trackers, tasks, journals, works, graceMs, onDiagnostic },
+    ...{ log, rows, clock, ids, spans, trackers, tasks, journals, queues, graceMs, onDiagnostic },
     exporter: options.exporter,
   };
   const sync = new SyncRunner(shared);
@@ -93,26 +95,26 @@ export function createTaskService(options: TaskServiceOptions): RunningTaskServi
   });
   const loops = new LoopRunner(shared, (agent) => servedName(options.agents, agent));
   const running = { ...shared, directory, async, loops };
-  const stops = new TaskStops(running);
+  const stopper = new TaskStopper(running);
   const { everyMs = 30_000, timeoutMs = 5000 } = options.health ?? {};
   const health = new RemoteHealth({ agents, clock, everyMs, timeoutMs, onDiagnostic });
   const recovery = new Recovery(running);
-  const watch = new TaskWatch({ ...running, recovery, everyMs: watchMs, random });
-  const rowWatch = new RowWatch({ rows, changes, clock, everyMs: watchMs / 3, onDiagnostic });
-  const use: UseJournal = async (taskId, work) => {
+  const scanner = new TaskScanner({ ...running, recovery, everyMs: watchMs, random });
+  const rowPoller = new TaskRowPoller({ rows, changes, clock, everyMs: watchMs / 3, onDiagnostic });
+  const withJournal: WithJournal = async (taskId, work) => {
     const { agentId } = await tasks.get({ id: taskId });
     const isLoop = (await directory.find(agentId))?.agent.type === 'loop';
-    return journals.use(taskId, work, isLoop ? loopJournal : {});
+    return journals.use(taskId, work, isLoop ? loopJournalOptions : {});
   };
   const assertTask = async (taskId: string, agentId: string) => {
-    const kept = await tasks.get({ id: taskId });
-    if (kept.agentId !== agentId) throw noSuch('agent', agentId);
+    const stored = await tasks.get({ id: taskId });
+    if (stored.agentId !== agentId) throw notFoundError('agent', agentId);
   };
   return {
     changes,
     agents: agentService({ rows, agents, tasks, directory, keys }),
-    tasks: tasksService({ ...running, agents, sync, stops }),
-    messages: messageService(use, ids),
+    tasks: tasksService({ ...running, agents, sync, stopper }),
+    messages: messageService(withJournal, ids),
     events: eventService(log, tasks, assertTask),
     states: stateService(rows, assertTask),
     spans,
@@ -121,33 +123,54 @@ export function createTaskService(options: TaskServiceOptions): RunningTaskServi
       for (const agent of options.agents)
         if (agent.type === 'loop') await assertSameLog(log, agent, ids);
       await directory.start();
-      await recovery.takeAll();
+      await recovery.recoverAll();
       health.start();
-      watch.start();
-      rowWatch.start();
+      scanner.start();
+      rowPoller.start();
     },
     async close() {
-      const looks = [health.stop(), watch.stop(), rowWatch.stop()];
-      await Promise.all([works.close(), loops.close(), ...looks]);
+      const timers = [health.stop(), scanner.stop(), rowPoller.stop()];
+      await Promise.all([queues.close(), loops.close(), ...timers]);
       await journals.close();
     },
   };
 }
 
 function servedName(all: readonly ServedAgent[], agent: LoopAgent['agent']): string {
-  return all.find((one) => one.type === 'loop' && one.agent === agent)?.name ?? agent.name;
+  return all.find((served) => served.type === 'loop' && served.agent === agent)?.name ?? agent.name;
 }
 
-/** Nobody goes on with an answer whose process died; an async agent gets its events again. */
+/**
+ * Fails the task of a sync agent whose process crashed, because no process continues the answer. An
+ * async agent gets its events again.
+ */
 async function failInterrupted(
   taskId: string,
-  tasks: TaskRows,
+  tasks: TaskStore,
   directory: AgentDirectory,
 ): Promise<void> {
-  const kept = await tasks.find({ id: taskId });
-  const agent = kept && (await directory.find(kept.agentId))?.agent;
+  const stored = await tasks.find({ id: taskId });
+  const agent = stored && (await directory.find(stored.agentId))?.agent;
   if (agent?.type !== 'sync') return;
   const reason =
-    'interrupted: the process that answered died. What it said is kept; send a message to go on';
+    'interrupted: the process crashed during the answer. The partial answer is stored. Send a message to continue';
   await tasks.setStatus(taskId, (now) => (now === 'RUNNING' ? 'FAILED' : undefined), reason);
+}
+
+/**
+ * Throws if an agent loop does not use the server's log. Agent loops write their own records. The
+ * check closes a probe session: only a loop with the same log finds it closed.
+ */
+async function assertSameLog(log: Log, { name, agent }: LoopAgent, ids: Ids): Promise<void> {
+  const probe = sessionId(`probe-${ids.session()}`);
+  const driver = await log.open(probe, { holder: 'server' });
+  try {
+    await driver.closeSession();
+    const { stop } = await agent.resume(probe).result;
+    if (stop.cause === 'session_closed') return;
+  } finally {
+    await log.delete(probe);
+  }
+  const message = `Cannot serve agent ${name}: it uses another log. Create it with the same log as the server`;
+  throw new ServerError('internal', message, { agent: name });
 }

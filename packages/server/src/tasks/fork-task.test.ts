@@ -3,67 +3,75 @@ import { sessionId, transcript } from '@millrace/core';
 import { memoryLog, snapshot } from '@millrace/log';
 import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
 import { expect, test } from 'vitest';
-import type { ServedAgent } from '../agents/served-agent.ts';
-import { taskStage } from '../testing/task-stage.ts';
+import type { ServedAgent } from '../contract/served-agent.ts';
+import { createTaskHarness } from '../testing/servers/task-harness.ts';
 
 async function looped(script: readonly Scripted[]) {
   const log = memoryLog();
   const agent = createAgent({ provider: scriptedProvider(script), log });
   const echo: ServedAgent = { type: 'sync', name: 'echo', onMessage: async (content) => content };
-  const stage = await taskStage([{ type: 'loop', name: 'looper', agent }, echo], { log });
-  const { id } = await stage.newTask('looper');
-  await (await stage.send('looper', id, 'First')).messages();
-  await (await stage.send('looper', id, 'Second')).messages();
+  const harness = await createTaskHarness([{ type: 'loop', name: 'looper', agent }, echo], { log });
+  const { id } = await harness.newTask('looper');
+  await (await harness.send('looper', id, 'First')).messages();
+  await (await harness.send('looper', id, 'Second')).messages();
   const items = async (of: string) => transcript(await snapshot(log, sessionId(of)));
   const texts = async (of: string) =>
     (await items(of)).map(({ parts: [part] }) => (part?.kind === 'text' ? part.text : ''));
-  const untilSaid = (of: string, text: string) =>
+  const untilAnswered = (of: string, text: string) =>
     expect.poll(async () => (await texts(of)).at(-1), { timeout: 60_000 }).toBe(text);
-  return { stage, id, items, texts, untilSaid };
+  return { harness, id, items, texts, untilAnswered };
 }
 
-test('the last answer is given again in a task of its own, and the other stays as it is', async () => {
-  const { stage, id, items, texts, untilSaid } = await looped(['One.', 'Two.', 'Another two.']);
+test('regenerates the last answer in a new task and leaves the original unchanged', async () => {
+  const { harness, id, items, texts, untilAnswered } = await looped([
+    'One.',
+    'Two.',
+    'Another two.',
+  ]);
   const before = await texts(id);
-  const fork = await stage.service.tasks.fork(id, {});
-  await untilSaid(fork.id, 'Another two.');
+  const fork = await harness.service.tasks.fork(id, {});
+  await untilAnswered(fork.id, 'Another two.');
   expect(await texts(fork.id)).toEqual(['First', 'One.', 'Second', 'Another two.']);
   expect(await texts(id)).toEqual(before);
   const second = (await items(id))[2]?.id;
   expect(fork.task_metadata).toEqual({ branch: { of: id, after: second } });
 });
 
-test('something else is said in a fork that has what was before', async () => {
-  const { stage, id, items, texts, untilSaid } = await looped(['One.', 'Two.', 'Another one.']);
+test('replaces an item in a fork that has everything before it', async () => {
+  const { harness, id, items, texts, untilAnswered } = await looped([
+    'One.',
+    'Two.',
+    'Another one.',
+  ]);
   const [first] = await items(id);
   const content = { type: 'text', author: 'user', content: 'Not the first' } as const;
-  const fork = await stage.service.tasks.fork(id, {
+  const fork = await harness.service.tasks.fork(id, {
     item_id: first?.id ?? '',
     content: { ...content, style: 'static', format: 'plain', attachments: [] },
   });
-  await untilSaid(fork.id, 'Another one.');
+  await untilAnswered(fork.id, 'Another one.');
   expect(await texts(fork.id)).toEqual(['Not the first', 'Another one.']);
   expect(fork.task_metadata).toEqual({ branch: { of: id, after: null } });
 });
 
-test('a fork is a task like any other: it is listed, and answers', async () => {
-  const { stage, id, untilSaid } = await looped(['One.', 'Two.', 'Another two.', 'Three.']);
-  const fork = await stage.service.tasks.fork(id, {});
-  await untilSaid(fork.id, 'Another two.');
-  await (await stage.send('looper', fork.id, 'Third')).messages();
-  await untilSaid(fork.id, 'Three.');
-  expect((await stage.task(fork.id)).status).toBe('RUNNING');
+test('a fork is a normal task: it is listed and answers', async () => {
+  const { harness, id, untilAnswered } = await looped(['One.', 'Two.', 'Another two.', 'Three.']);
+  const fork = await harness.service.tasks.fork(id, {});
+  await untilAnswered(fork.id, 'Another two.');
+  await (await harness.send('looper', fork.id, 'Third')).messages();
+  await untilAnswered(fork.id, 'Three.');
+  expect((await harness.task(fork.id)).status).toBe('RUNNING');
 });
 
-test('an item that is not there is refused, and leaves nothing behind', async () => {
-  const { stage, id } = await looped(['One.', 'Two.']);
-  const asked = stage.service.tasks.fork(id, { item_id: 'nobody' });
-  await expect(asked).rejects.toMatchObject({ code: 'not_found' });
-  expect(await stage.log.list()).toHaveLength(1);
+test('an unknown item is refused and creates nothing', async () => {
+  const { harness, id } = await looped(['One.', 'Two.']);
+  const requests = harness.service.tasks.fork(id, { item_id: 'nobody' });
+  await expect(requests).rejects.toMatchObject({ code: 'not_found' });
+  expect(await harness.log.list()).toHaveLength(1);
 });
 
-test('words without the item that they replace are refused', async () => {
-  const { stage, id } = await looped(['One.', 'Two.']);
+test('content without the item to replace is refused', async () => {
+  const { harness, id } = await looped(['One.', 'Two.']);
   const content = {
     type: 'text',
     author: 'user',
@@ -71,12 +79,12 @@ test('words without the item that they replace are refused', async () => {
     style: 'static',
     format: 'plain',
   } as const;
-  const asked = stage.service.tasks.fork(id, { content: { ...content, attachments: [] } });
-  await expect(asked).rejects.toMatchObject({ code: 'invalid' });
+  const requests = harness.service.tasks.fork(id, { content: { ...content, attachments: [] } });
+  await expect(requests).rejects.toMatchObject({ code: 'invalid' });
 });
 
-test('only a loop can go on otherwise', async () => {
-  const { stage } = await looped(['One.', 'Two.']);
-  const { id } = await stage.newTask('echo');
-  await expect(stage.service.tasks.fork(id, {})).rejects.toMatchObject({ code: 'bad_state' });
+test('only an agent loop can be forked', async () => {
+  const { harness } = await looped(['One.', 'Two.']);
+  const { id } = await harness.newTask('echo');
+  await expect(harness.service.tasks.fork(id, {})).rejects.toMatchObject({ code: 'bad_state' });
 });

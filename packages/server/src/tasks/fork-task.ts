@@ -8,74 +8,80 @@ import {
   toArray,
 } from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
-import type { LoopRunner } from '../agents/loop-runner.ts';
+import type { LoopRunner } from '../agents/loops/loop-runner.ts';
 import type { RunnerOptions } from '../agents/runner-options.ts';
-import type { LoopAgent } from '../agents/served-agent.ts';
-import { ServerError } from '../http/server-error.ts';
-import type { ForkTask } from '../routes/request-bodies.ts';
-import { partsOfContent } from '../updates/part-of-content.ts';
-import type { Task } from '../wire/task.ts';
-import { takeContent } from './take-content.ts';
-import type { KeptTask } from './task-rows.ts';
-import { makeTracker } from './tracker-rows.ts';
+import type { ForkTask } from '../contract/request-bodies.ts';
+import type { LoopAgent } from '../contract/served-agent.ts';
+import { ServerError } from '../contract/server-error.ts';
+import type { Task } from '../contract/task.ts';
+import { convertContent } from '../messages/message-drafts.ts';
+import { createTracker } from '../stores/row-services.ts';
+import type { StoredTask } from '../stores/task-store.ts';
+import { contentToParts } from '../updates/content-parts.ts';
 
-export interface ForkOptions extends RunnerOptions {
+interface ForkOptions extends RunnerOptions {
   readonly loops: LoopRunner;
 }
 
-/** A new task that has what the other one had before an item, and goes on otherwise from there. */
+/**
+ * Creates a task with a copy of everything before an item, and continues differently from there.
+ */
 export async function forkTask(
   options: ForkOptions,
-  { task: from, agentId }: KeptTask,
+  { task: from, agentId }: StoredTask,
   { agent }: LoopAgent,
   body: ForkTask,
   trace?: TraceContext,
 ): Promise<Task> {
   const { log, rows, tasks, ids, loops } = options;
-  const into = ids.session();
-  const leaving = new AbortController();
+  const newSession = ids.session();
+  const detach = new AbortController();
   const input = inputOf(body, ids.item());
-  const own = { into, leave: leaving.signal, trace, observers: loops.observersOf(agent) };
+  const runOptions = {
+    into: newSession,
+    leave: detach.signal,
+    trace,
+    observers: loops.observersOf(agent),
+  };
   const item = body.item_id == null ? undefined : itemId(body.item_id);
   const run =
     input === undefined || item === undefined
-      ? agent.regenerate(sessionId(from.id), { ...own, ...(item && { item }) })
-      : agent.edit(sessionId(from.id), item, [input], own);
-  await begun(run);
-  const through = (await log.info(into))?.origin?.through;
-  if (through === undefined) throw await refusal(from.id, run);
+      ? agent.regenerate(sessionId(from.id), { ...runOptions, ...(item && { item }) })
+      : agent.edit(sessionId(from.id), item, [input], runOptions);
+  await untilStarted(run);
+  const through = (await log.info(newSession))?.origin?.through;
+  if (through === undefined) throw await forkError(from.id, run);
   const branch = { of: from.id, after: await lastItem(log, sessionId(from.id), through) };
   const task_metadata = { ...from.task_metadata, branch };
-  const task = await tasks.adopt(agentId, into, { params: from.params, task_metadata });
-  await makeTracker(rows, into, agentId);
-  loops.adopt(into, agent, run, leaving);
+  const task = await tasks.adopt(agentId, newSession, { params: from.params, task_metadata });
+  await createTracker(rows, newSession, agentId);
+  loops.track(newSession, agent, run, detach);
   return task;
 }
 
 function inputOf({ item_id, content }: ForkTask, id: Item['id']): Item | undefined {
   if (content == null) return undefined;
   if (item_id == null) {
-    const message =
-      'Cannot say something else without `item_id`: it names what it is said instead of';
+    const message = 'Cannot replace an item without `item_id`: it names the item to replace';
     throw new ServerError('invalid', message);
   }
-  return { id, kind: 'user', parts: takeContent(() => partsOfContent(content)) };
+  return { id, kind: 'user', parts: convertContent(() => contentToParts(content)) };
 }
 
-/** Resolves when the copy is there, or when there will be none. */
-async function begun(run: Run): Promise<void> {
+/** Resolves when the copy exists, or when the run failed before. */
+async function untilStarted(run: Run): Promise<void> {
   const events = run.events[Symbol.asyncIterator]();
   await Promise.race([run.result, events.next()]);
   void events.return?.();
 }
 
-async function refusal(taskId: string, run: Run): Promise<ServerError> {
+async function forkError(taskId: string, run: Run): Promise<ServerError> {
   const { error } = await run.result;
   const message = error?.message ?? `Cannot fork task ${taskId}: it has no such item`;
   return new ServerError('not_found', message, { task: taskId });
 }
 
-/** The last one that both have; null where they have nothing in common. */
+/** The last item that both tasks share; null if there is none. */
 async function lastItem(log: Log, session: SessionId, through: number): Promise<string | null> {
   if (through === 0) return null;
   const { items } = await snapshot(log, session, { through });

@@ -6,24 +6,24 @@ import { sqliteLog } from '@millrace/log/sqlite';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { z } from 'zod';
-import type { ServedAgent } from '../agents/served-agent.ts';
+import type { ServedAgent } from '../contract/served-agent.ts';
 import { memoryRows } from '../rows/memory-rows.ts';
 import {
   agentText,
-  all,
+  collect,
+  createTaskHarness,
   eventually,
-  type StageOptions,
-  type TaskStage,
-  taskStage,
+  type TaskHarness,
+  type TaskHarnessOptions,
   temporaryFolder,
   textDelta,
   textsOf,
   userText,
-} from '../testing/task-stage.ts';
+} from '../testing/servers/task-harness.ts';
 
 const { promise: never } = Promise.withResolvers<never>();
 
-/** Says a word, and then nothing any more. */
+/** An agent that sends one word and then nothing. */
 const stuck: ServedAgent = {
   ...{ type: 'sync', name: 'agent' },
   async *onMessage() {
@@ -37,18 +37,18 @@ const quick: ServedAgent = {
 };
 const silent: ServedAgent = { type: 'async', name: 'listener', onEvent: () => never };
 
-/** Servers of the same files. */
-function sharing(options: StageOptions = {}) {
+/** Servers with the same stores. */
+function sharing(options: TaskHarnessOptions = {}) {
   const [log, rows] = [memoryLog(), memoryRows()];
-  const serve = (agents: Parameters<typeof taskStage>[0]) =>
-    taskStage(agents, { log, rows, watchMs: 5, patienceMs: 5, ...options });
+  const serve = (agents: Parameters<typeof createTaskHarness>[0]) =>
+    createTaskHarness(agents, { log, rows, watchMs: 5, leaseWaitMs: 5, ...options });
   return { log, rows, serve };
 }
 
 const isIdle = async (log: Log, id: string) => (await log.info(sessionId(id)))?.hasWork === false;
 
-describe('of two servers', () => {
-  test('one that is asked to interrupt ends what the other does', async () => {
+describe('with two servers', () => {
+  test('one server interrupts the work of the other', async () => {
     const { serve } = sharing();
     const [one, other] = [await serve([stuck]), await serve([stuck])];
     const { id } = await one.newTask('agent');
@@ -59,8 +59,8 @@ describe('of two servers', () => {
     expect((await one.task(id)).status).toBe('INTERRUPTED');
   });
 
-  test('one that is asked to cancel ends a handler of the other, which says nothing', async () => {
-    const { serve, log } = sharing({ patienceMs: 60_000 });
+  test('one server cancels a handler of the other that sends nothing', async () => {
+    const { serve, log } = sharing({ leaseWaitMs: 60_000 });
     const [one, other] = [await serve([silent]), await serve([silent])];
     const { id } = await one.newTask('listener');
     const content = userText('Go');
@@ -71,7 +71,7 @@ describe('of two servers', () => {
     expect((await one.task(id)).status).toBe('CANCELED');
   });
 
-  test('one that is asked to interrupt an agent loop of the other aborts its run', async () => {
+  test('one server interrupts an agent loop of the other and aborts its run', async () => {
     const { serve } = sharing();
     const stalls = {
       content: { parts: ['One moment please'] },
@@ -89,13 +89,13 @@ describe('of two servers', () => {
     expect(await answer.messages()).toHaveLength(1);
   });
 
-  test('what is said after one stopped a run of the other is answered, however late that run ends', async () => {
+  test('a message after one server stopped a run of the other is answered, even if that run ends late', async () => {
     const { serve } = sharing();
-    const [begun, held] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
+    const [started, held] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()];
     const hold = defineTool({
       ...{ name: 'hold', description: 'Holds', input: z.object({}) },
       execute: () => {
-        begun.resolve();
+        started.resolve();
         return held.promise;
       },
     });
@@ -108,7 +108,7 @@ describe('of two servers', () => {
     const [one, other] = [await serve(looping), await serve(looping)];
     const { id } = await one.newTask('looper');
     await one.send('looper', id, 'Go');
-    await begun.promise;
+    await started.promise;
     await other.service.tasks.change(id, 'interrupt');
     await other.send('looper', id, 'And now?');
     held.resolve('Let go');
@@ -116,38 +116,38 @@ describe('of two servers', () => {
     await eventually(async () => (await one.task(id)).status === 'RUNNING');
   });
 
-  test('one waits a moment for a task that the other has just written to', async () => {
-    const { serve } = sharing({ patienceMs: 60_000, idleMs: 20 });
+  test('one server waits briefly for a task that the other has just written to', async () => {
+    const { serve } = sharing({ leaseWaitMs: 60_000, idleMs: 20 });
     const [one, other] = [await serve([quick]), await serve([quick])];
     const { id } = await one.newTask('agent');
     await (await one.send('agent', id, 'Hi')).messages();
     expect(textsOf(await (await other.send('agent', id, 'Hi')).messages())).toEqual(['Here']);
   });
 
-  test('each event is handled by one of them, and once', async () => {
-    const heard: string[] = [];
+  test('each event is handled once, by one of them', async () => {
+    const handled: string[] = [];
     const first = Promise.withResolvers<void>();
     const agent: ServedAgent = {
       ...{ type: 'async', name: 'listener' },
       async onEvent({ content }) {
-        heard.push(content?.type === 'text' ? content.content : '');
-        if (heard.length === 1) await first.promise;
+        handled.push(content?.type === 'text' ? content.content : '');
+        if (handled.length === 1) await first.promise;
       },
     };
     const path = join(temporaryFolder(), 'log.db');
-    const [log, its] = [sqliteLog({ path }), sqliteLog({ path })];
-    onTestFinished(() => Promise.all([log.close(), its.close()]).then(() => {}));
-    const options = { rows: memoryRows(), patienceMs: 60_000, idleMs: 1, watchMs: 1e9 };
-    const one = await taskStage([agent], { ...options, log });
-    const other = await taskStage([agent], { ...options, log: its });
+    const [log, otherLog] = [sqliteLog({ path }), sqliteLog({ path })];
+    onTestFinished(() => Promise.all([log.close(), otherLog.close()]).then(() => {}));
+    const options = { rows: memoryRows(), leaseWaitMs: 60_000, idleMs: 1, watchMs: 1e9 };
+    const one = await createTaskHarness([agent], { ...options, log });
+    const other = await createTaskHarness([agent], { ...options, log: otherLog });
     const { id } = await one.newTask('listener');
     const agentId = await one.idOf('listener');
-    const send = ({ service }: TaskStage, text: string) =>
+    const send = ({ service }: TaskHarness, text: string) =>
       service.tasks.sendEvent(agentId, { task_id: id, content: userText(text) });
     await send(one, 'first');
-    await eventually(async () => heard.length === 1);
-    // It finds the first one in the queue, and waits for who handles it.
-    const open = vi.spyOn(its, 'open');
+    await eventually(async () => handled.length === 1);
+    // It finds the first event in the queue and waits for the process that handles it.
+    const open = vi.spyOn(otherLog, 'open');
     const has = (type: string) => open.mock.settledResults.some((result) => result.type === type);
     await send(other, 'second');
     await eventually(async () => has('rejected'));
@@ -155,10 +155,10 @@ describe('of two servers', () => {
     await eventually(async () => has('fulfilled'));
     await eventually(async () => (await log.info(sessionId(id)))?.lease === undefined);
     expect(await isIdle(log, id)).toBe(true);
-    expect(heard).toEqual(['first', 'second']);
+    expect(handled).toEqual(['first', 'second']);
   });
 
-  test('one refuses what the other answers, and leaves the task as it was', async () => {
+  test('one server refuses a message while the other answers, and leaves the task unchanged', async () => {
     const { serve } = sharing();
     const [one, other] = [await serve([stuck]), await serve([stuck])];
     const { id } = await one.newTask('agent');
@@ -167,13 +167,13 @@ describe('of two servers', () => {
     expect(textsOf(await other.messages(id))).not.toContain('Me too');
   });
 
-  test('one takes up what the other left when it died, without being started again', async () => {
+  test('one server recovers the work of the other after a crash, without a restart', async () => {
     const { serve, log } = sharing();
     const [dying, living] = [await serve([stuck]), await serve([stuck])];
     const { id } = await dying.newTask('agent');
     const answer = await dying.send('agent', id, 'Go');
     await eventually(async () => (await living.messages(id)).length === 2);
-    // Whoever loses the lease and does nothing more is as good as dead.
+    // A process that lost its lease and does nothing more counts as crashed.
     await (await log.open(sessionId(id), { takeOver: true })).release();
     await eventually(() => isIdle(log, id));
     expect(await living.task(id)).toMatchObject({ status: 'FAILED' });
@@ -181,7 +181,7 @@ describe('of two servers', () => {
     expect(textsOf(await living.messages(id))).toEqual(['Go', 'One moment']);
   });
 
-  test('one answers a message to a task that the other left, and the task goes on', async () => {
+  test('one server answers a message in a task that the other left, and the task continues', async () => {
     const { serve, log } = sharing({ watchMs: 1e9 });
     const [dying, living] = [await serve([stuck]), await serve([quick])];
     const { id } = await dying.newTask('agent');
@@ -203,48 +203,48 @@ describe('an agent loop', () => {
     ] as const;
 
   test('answers a message that follows a REST message at once', async () => {
-    const stage = await taskStage(saying(['Hello']), { watchMs: 1e9 });
-    const { id } = await stage.newTask('looper');
-    await stage.service.messages.create({ task_id: id, content: agentText('Written by hand') });
-    const answer = await stage.send('looper', id, 'Hi');
+    const harness = await createTaskHarness(saying(['Hello']), { watchMs: 1e9 });
+    const { id } = await harness.newTask('looper');
+    await harness.service.messages.create({ task_id: id, content: agentText('Written by hand') });
+    const answer = await harness.send('looper', id, 'Hi');
     expect(textsOf(await answer.messages())).toEqual(['Hello']);
   });
 
-  test('is not begun by an abort where nothing goes on', async () => {
-    const stage = await taskStage(saying(['Hello']), { watchMs: 1e9 });
-    const { id } = await stage.newTask('looper');
-    await (await stage.send('looper', id, 'Hi')).messages();
-    await stage.service.tasks.change(id, 'complete');
-    await stage.service.tasks.submit(id, { type: 'abort' });
-    await eventually(() => isIdle(stage.log, id));
-    expect((await stage.task(id)).status).toBe('COMPLETED');
-    expect(textsOf(await stage.messages(id))).toEqual(['Hi', 'Hello']);
+  test('is not started by an abort of an idle task', async () => {
+    const harness = await createTaskHarness(saying(['Hello']), { watchMs: 1e9 });
+    const { id } = await harness.newTask('looper');
+    await (await harness.send('looper', id, 'Hi')).messages();
+    await harness.service.tasks.change(id, 'complete');
+    await harness.service.tasks.submit(id, { type: 'abort' });
+    await eventually(() => isIdle(harness.log, id));
+    expect((await harness.task(id)).status).toBe('COMPLETED');
+    expect(textsOf(await harness.messages(id))).toEqual(['Hi', 'Hello']);
   });
 
-  test('has its events, as they were sent', async () => {
-    const stage = await taskStage(saying(['Hello']));
-    const { id } = await stage.newTask('looper');
-    const agentId = await stage.idOf('looper');
-    const { service } = stage;
+  test('lists its events as they were sent', async () => {
+    const harness = await createTaskHarness(saying(['Hello']));
+    const { id } = await harness.newTask('looper');
+    const agentId = await harness.idOf('looper');
+    const { service } = harness;
     const send = () =>
       service.tasks.sendEvent(agentId, { task_id: id, content: userText('Hi') }, { key: 'a key' });
     const event = await send();
     expect(await send()).toEqual(event);
     expect(await service.events.get(event.id)).toEqual(event);
     expect(await service.events.list({ taskId: id, agentId })).toEqual([event]);
-    await eventually(() => isIdle(stage.log, id));
-    expect(textsOf(await stage.messages(id))).toEqual(['Hi', 'Hello']);
+    await eventually(() => isIdle(harness.log, id));
+    expect(textsOf(await harness.messages(id))).toEqual(['Hi', 'Hello']);
   });
 });
 
-test('a session in which nothing is to be done is left alone, however often is looked', async () => {
+test('a session without work is left alone by every scan', async () => {
   const { serve, log } = sharing({ watchMs: 1 });
-  const stage = await serve([quick]);
-  const { id } = await stage.newTask('agent');
-  const other = await stage.newTask('agent');
+  const harness = await serve([quick]);
+  const { id } = await harness.newTask('agent');
+  const other = await harness.newTask('agent');
   await log.submit(sessionId(id), { type: 'nobody knows what' }, 'a key');
   const { through } = (await log.info(sessionId(id))) ?? {};
-  // By when another one, which comes after it, was taken up, it was looked at.
+  // When a later session was recovered, this one was scanned too.
   const driver = await log.open(sessionId(other.id));
   await driver.append([{ turn: 1, attempt: 0, fact: { type: 'turn_started' } }]);
   await driver.release();
@@ -252,7 +252,7 @@ test('a session in which nothing is to be done is left alone, however often is l
   expect((await log.info(sessionId(id)))?.through).toBe(through);
 });
 
-test('a handler that is over writes nothing any more', async () => {
+test('a finished handler cannot write', async () => {
   let late: (() => Promise<unknown>) | undefined;
   const agent: ServedAgent = {
     ...{ type: 'sync', name: 'agent' },
@@ -261,9 +261,9 @@ test('a handler that is over writes nothing any more', async () => {
       return agentText('That is all');
     },
   };
-  const stage = await taskStage([agent]);
-  const { id } = await stage.newTask('agent');
-  await all((await stage.send('agent', id, 'Hi')).updates());
+  const harness = await createTaskHarness([agent]);
+  const { id } = await harness.newTask('agent');
+  await collect((await harness.send('agent', id, 'Hi')).updates());
   await expect(late?.()).rejects.toMatchObject({ code: 'bad_state' });
-  expect(textsOf(await stage.messages(id))).toEqual(['Hi', 'That is all']);
+  expect(textsOf(await harness.messages(id))).toEqual(['Hi', 'That is all']);
 });

@@ -1,13 +1,14 @@
 import type { SessionId } from '@millrace/core';
 import type { SessionInfo } from '@millrace/log';
-import type { AgentDirectory, FoundAgent } from '../agents/agent-directory.ts';
-import type { AsyncRunner } from '../agents/async-runner.ts';
-import { isAsking, type LoopRunner, loopJournal } from '../agents/loop-runner.ts';
-import { reasonOf } from '../agents/reason-of.ts';
+import type { AgentDirectory, ResolvedAgent } from '../agents/agent-directory.ts';
+import type { AsyncRunner } from '../agents/handlers/async-runner.ts';
+import { expectsAnswer, loopJournalOptions } from '../agents/loops/loop-commands.ts';
+import type { LoopRunner } from '../agents/loops/loop-runner.ts';
 import type { RunnerOptions } from '../agents/runner-options.ts';
-import type { KeptTask } from './task-rows.ts';
+import { errorReason } from '../contract/server-error.ts';
+import type { StoredTask } from '../stores/task-store.ts';
 
-export interface RecoveryOptions extends RunnerOptions {
+interface RecoveryOptions extends RunnerOptions {
   readonly directory: AgentDirectory;
   readonly async: AsyncRunner;
   readonly loops: LoopRunner;
@@ -15,77 +16,143 @@ export interface RecoveryOptions extends RunnerOptions {
 
 const pageLength = 100;
 
-/** Takes up what was left by processes that are gone. */
+/** Resumes the orphaned work of processes that crashed or closed. */
 export class Recovery {
   readonly #options: RecoveryOptions;
-  /** Where nothing was to be done, up to which offset: an approval is waited for, the agent is not here. */
-  readonly #quiet = new Map<SessionId, number>();
-  /** Where the last look ended. */
+  /**
+   * Sessions with nothing to do up to this offset: they wait for approval, or their agent is not
+   * here.
+   */
+  readonly #skipped = new Map<SessionId, number>();
+  /** The last session of the previous page. */
   #after: SessionId | undefined;
 
   constructor(options: RecoveryOptions) {
     this.#options = options;
   }
 
-  /** All there are. */
-  async takeAll(): Promise<void> {
-    do await this.takeSome();
+  /** Recovers all orphaned sessions. */
+  async recoverAll(): Promise<void> {
+    do await this.recoverPage();
     while (this.#after !== undefined);
   }
 
-  /** So many of those that nobody drives; the next look goes on behind them. */
-  async takeSome(): Promise<void> {
+  /** Recovers one page of sessions that no process drives. The next call continues after it. */
+  async recoverPage(): Promise<void> {
     const { log, onDiagnostic } = this.#options;
     const after = this.#after;
     const page = await log.list({ isWaiting: true, limit: pageLength, after });
     this.#after = page.length < pageLength ? undefined : page.at(-1)?.session;
     for (const info of page)
-      await this.#take(info).catch((error: unknown) =>
-        onDiagnostic(`Task ${info.session}: cannot be taken up: ${reasonOf(error)}`),
+      await this.#recover(info).catch((error: unknown) =>
+        onDiagnostic(`Task ${info.session}: cannot be recovered: ${errorReason(error)}`),
       );
-    if (this.#after === undefined && after === undefined) this.#forgetAllBut(page);
+    if (this.#after === undefined && after === undefined) this.#forgetUnlisted(page);
   }
 
-  async #take({ session, through }: SessionInfo): Promise<void> {
-    if (this.#quiet.get(session) === through) return;
+  async #recover({ session, through }: SessionInfo): Promise<void> {
+    if (this.#skipped.get(session) === through) return;
     const { tasks, directory } = this.#options;
-    const kept = await tasks.find({ id: session });
-    const agent = kept && (await directory.find(kept.agentId))?.agent;
-    // Where it is no task, or one of an agent that does not run any more, there is nothing to be done.
-    const isTaken = kept !== undefined && agent !== undefined && (await this.#resume(kept, agent));
-    if (isTaken) this.#quiet.delete(session);
-    else this.#quiet.set(session, through);
+    const stored = await tasks.find({ id: session });
+    const agent = stored && (await directory.find(stored.agentId))?.agent;
+    // A session without a task, or of an agent that no longer runs, needs no recovery.
+    const isRecovered =
+      stored !== undefined && agent !== undefined && (await this.#resume(stored, agent));
+    if (isRecovered) this.#skipped.delete(session);
+    else this.#skipped.set(session, through);
   }
 
-  async #resume({ task }: KeptTask, agent: FoundAgent['agent']): Promise<boolean> {
+  async #resume({ task }: StoredTask, agent: ResolvedAgent['agent']): Promise<boolean> {
     const { journals, async, loops } = this.#options;
     const isLoop = agent.type === 'loop';
     return journals.use(
       task.id,
       async (journal) => {
-        const { isRunOpen, isTurnOpen, commands, asked } = await journal.openWork();
+        const { isRunOpen, isTurnOpen, commands, runnable } = await journal.openWork();
         const isRunning = task.status === 'RUNNING';
         if (isLoop) {
-          // Also where the row says that it was stopped: what is left on the log, somebody said since.
-          const isStopped = task.status === 'INTERRUPTED' && (isRunOpen || asked.some(isAsking));
-          const isLeft = isStopped || (isRunning && (isRunOpen || asked.length > 0));
-          if (isLeft) await loops.takeUp(task.id, agent.agent);
-          return isLeft;
+          // This includes interrupted tasks, because the remaining commands were sent after the
+          // interrupt.
+          const isStopped =
+            task.status === 'INTERRUPTED' && (isRunOpen || runnable.some(expectsAnswer));
+          const isOrphaned = isStopped || (isRunning && (isRunOpen || runnable.length > 0));
+          if (isOrphaned) await loops.resume(task.id, agent.agent);
+          return isOrphaned;
         }
-        const isCut = isRunOpen || isTurnOpen;
-        // Whoever takes the lease ends what was left open.
-        if (isCut) await journal.append([]);
-        const isAsked = agent.type === 'async' && isRunning && commands.length > 0;
-        if (isAsked) async.wake(task.id);
-        return isCut || isAsked;
+        const isUnfinished = isRunOpen || isTurnOpen;
+        // Taking the lease ends what was left open.
+        if (isUnfinished) await journal.append([]);
+        const hasEvents = agent.type === 'async' && isRunning && commands.length > 0;
+        if (hasEvents) async.wake(task.id);
+        return isUnfinished || hasEvents;
       },
-      isLoop ? loopJournal : {},
+      isLoop ? loopJournalOptions : {},
     );
   }
 
-  /** What is not listed any more is not remembered. */
-  #forgetAllBut(page: readonly SessionInfo[]): void {
+  /** Forgets sessions that are no longer listed. */
+  #forgetUnlisted(page: readonly SessionInfo[]): void {
     const listed = new Set(page.map(({ session }) => session));
-    for (const session of this.#quiet.keys()) if (!listed.has(session)) this.#quiet.delete(session);
+    for (const session of this.#skipped.keys())
+      if (!listed.has(session)) this.#skipped.delete(session);
+  }
+}
+
+interface TaskScannerOptions extends RunnerOptions {
+  readonly recovery: Recovery;
+  readonly everyMs: number;
+  /** Returns a number from 0 up to 1. It spreads the scans of several servers. */
+  readonly random: () => number;
+}
+
+/**
+ * Scans periodically for the effects of other processes with the same store. It recovers orphaned
+ * tasks, and stops work here whose task was stopped elsewhere.
+ */
+export class TaskScanner {
+  readonly #options: TaskScannerOptions;
+  #cancel: () => void = () => {};
+  #isStopped = false;
+  #scanning: Promise<void> = Promise.resolve();
+
+  constructor(options: TaskScannerOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    if (this.#isStopped) return;
+    const { clock, everyMs, random } = this.#options;
+    const scan = () => {
+      this.#scanning = this.scan().then(() => this.start());
+    };
+    this.#cancel = clock.after(everyMs * (0.75 + random() / 2), scan, { isIdle: true });
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancel();
+    await this.#scanning;
+  }
+
+  /** Scans once. */
+  async scan(): Promise<void> {
+    const { recovery, onDiagnostic } = this.#options;
+    try {
+      await this.#stopTasksStoppedElsewhere();
+      await recovery.recoverPage();
+    } catch (error) {
+      onDiagnostic(`Cannot scan for orphaned tasks: ${errorReason(error)}`);
+    }
+  }
+
+  async #stopTasksStoppedElsewhere(): Promise<void> {
+    const { queues, tasks } = this.#options;
+    for (const taskId of queues.activeTasks) {
+      const status = (await tasks.find({ id: taskId }))?.task.status ?? 'DELETED';
+      if (status === 'RUNNING') continue;
+      const kind = status === 'INTERRUPTED' ? 'interrupt' : 'close_task';
+      // The end of the work is not awaited.
+      queues.stop(taskId, kind, `The task is ${status}`).catch(() => {});
+    }
   }
 }

@@ -1,21 +1,21 @@
-import type { AgentDirectory, FoundAgent } from '../agents/agent-directory.ts';
-import type { AsyncRunner } from '../agents/async-runner.ts';
-import type { LoopRunner } from '../agents/loop-runner.ts';
-import { reasonOf } from '../agents/reason-of.ts';
+import { raceTimeout } from '../agents/abort-race.ts';
+import type { AgentDirectory, ResolvedAgent } from '../agents/agent-directory.ts';
+import type { AsyncRunner } from '../agents/handlers/async-runner.ts';
+import type { LoopRunner } from '../agents/loops/loop-runner.ts';
 import type { RunnerOptions } from '../agents/runner-options.ts';
-import { unlessLate } from '../agents/unless-aborted.ts';
-import type { Deleted, TaskChange } from '../routes/service.ts';
-import type { Task } from '../wire/task.ts';
-import type { KeptTask } from './task-rows.ts';
-import { changedStatus } from './task-status.ts';
+import { errorReason } from '../contract/server-error.ts';
+import type { DeleteResult, TaskChange } from '../contract/service.ts';
+import type { Task } from '../contract/task.ts';
+import { nextStatus } from '../stores/task-status.ts';
+import type { StoredTask } from '../stores/task-store.ts';
 
-export interface TaskStopsOptions extends RunnerOptions {
+interface TaskStopperOptions extends RunnerOptions {
   readonly directory: AgentDirectory;
   readonly async: AsyncRunner;
   readonly loops: LoopRunner;
 }
 
-const said: Readonly<Record<TaskChange, string>> = {
+const defaultReasons: Readonly<Record<TaskChange, string>> = {
   complete: 'Task completed',
   fail: 'Task failed',
   cancel: 'Task canceled',
@@ -24,57 +24,65 @@ const said: Readonly<Record<TaskChange, string>> = {
   timeout: 'Task timed out',
 };
 
-/** Ends of tasks that somebody asks for. The row says so first; then what goes on is stopped. */
-export class TaskStops {
-  readonly #options: TaskStopsOptions;
+/** Stops tasks on request. It first sets the status in the row, then stops the current work. */
+export class TaskStopper {
+  readonly #options: TaskStopperOptions;
 
-  constructor(options: TaskStopsOptions) {
+  constructor(options: TaskStopperOptions) {
     this.#options = options;
   }
 
-  async change(id: string, change: TaskChange, reason: string = said[change]): Promise<Task> {
+  async change(
+    id: string,
+    change: TaskChange,
+    reason: string = defaultReasons[change],
+  ): Promise<Task> {
     const { tasks } = this.#options;
-    const kept = await tasks.get({ id });
-    const task = await tasks.setStatus(id, (now) => changedStatus(id, now, change), reason);
-    await this.#stop(kept, change, reason);
+    const stored = await tasks.get({ id });
+    const task = await tasks.setStatus(id, (now) => nextStatus(id, now, change), reason);
+    await this.#stop(stored, change, reason);
     return task;
   }
 
-  async delete(id: string): Promise<Deleted> {
+  async delete(id: string): Promise<DeleteResult> {
     const { tasks } = this.#options;
-    const kept = await tasks.get({ id });
+    const stored = await tasks.get({ id });
     await tasks.setStatus(id, () => 'DELETED', 'Task deleted');
-    await this.#stop(kept, 'terminate', 'Task deleted');
+    await this.#stop(stored, 'terminate', 'Task deleted');
     return { id, message: `Task ${id} was deleted` };
   }
 
-  async #stop(kept: KeptTask, change: TaskChange, reason: string): Promise<void> {
-    const { works, loops, directory } = this.#options;
-    const { id } = kept.task;
-    const agent = (await directory.find(kept.agentId))?.agent;
+  async #stop(stored: StoredTask, change: TaskChange, reason: string): Promise<void> {
+    const { queues, loops, directory } = this.#options;
+    const { id } = stored.task;
+    const agent = (await directory.find(stored.agentId))?.agent;
     const kind = change === 'interrupt' ? 'interrupt' : 'close_task';
     if (agent?.type === 'loop') await loops.stop(id, agent, reason);
-    else await works.stop(id, kind, reason);
-    await this.#tell(kept, agent, change).catch((error: unknown) => this.#untold(id, error));
+    else await queues.stop(id, kind, reason);
+    await this.#notifyAgent(stored, agent, change).catch((error: unknown) =>
+      this.#reportNotifyFailure(id, error),
+    );
   }
 
-  #untold(taskId: string, error: unknown): void {
-    this.#options.onDiagnostic(`Task ${taskId}: its agent was not told: ${reasonOf(error)}`);
+  #reportNotifyFailure(taskId: string, error: unknown): void {
+    this.#options.onDiagnostic(`Task ${taskId}: cannot notify its agent: ${errorReason(error)}`);
   }
 
-  async #tell(
-    kept: KeptTask,
-    agent: FoundAgent['agent'] | undefined,
+  async #notifyAgent(
+    stored: StoredTask,
+    agent: ResolvedAgent['agent'] | undefined,
     change: TaskChange,
   ): Promise<void> {
     const { async, loops, clock, graceMs } = this.#options;
-    const { task } = kept;
-    const isLast = change === 'cancel' || change === 'terminate';
+    const { task } = stored;
+    const isFinal = change === 'cancel' || change === 'terminate';
     if (change === 'interrupt' && agent !== undefined && 'onInterrupt' in agent)
-      return void agent.onInterrupt(task).catch((error) => this.#untold(task.id, error));
-    if (!isLast || agent === undefined) return;
+      return void agent
+        .onInterrupt(task)
+        .catch((error) => this.#reportNotifyFailure(task.id, error));
+    if (!isFinal || agent === undefined) return;
     if (agent.type === 'loop') return loops.clear(task.id);
-    // One of another process hears of it when it does; a handler that takes its time is not waited for.
-    if (agent.type === 'async') await unlessLate(async.cancelled(kept), clock, 2 * graceMs);
+    // A remote agent is notified without waiting. A slow handler is waited for only a limited time.
+    if (agent.type === 'async') await raceTimeout(async.taskCancelled(stored), clock, 2 * graceMs);
   }
 }

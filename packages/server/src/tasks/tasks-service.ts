@@ -1,93 +1,92 @@
 import { type JsonObject, sessionId, type TraceContext } from '@millrace/core';
-import type { AgentDirectory, FoundAgent } from '../agents/agent-directory.ts';
-import type { AgentRows } from '../agents/agent-rows.ts';
-import type { AsyncRunner } from '../agents/async-runner.ts';
-import { type LoopRunner, loopJournal } from '../agents/loop-runner.ts';
+import type { AgentDirectory, ResolvedAgent } from '../agents/agent-directory.ts';
+import type { AgentStore } from '../agents/agent-store.ts';
+import type { AsyncRunner } from '../agents/handlers/async-runner.ts';
+import type { SyncRunner } from '../agents/handlers/sync-runner.ts';
+import { loopJournalOptions } from '../agents/loops/loop-commands.ts';
+import type { LoopRunner } from '../agents/loops/loop-runner.ts';
 import type { RunnerOptions } from '../agents/runner-options.ts';
-import { type SyncRunner, wrongMethod } from '../agents/sync-runner.ts';
-import { pastRequest } from '../digest/past-request.ts';
-import { ServerError } from '../http/server-error.ts';
-import type { Command } from '../routes/command.ts';
-import type { SendEvent, SendMessage } from '../routes/request-bodies.ts';
-import type { TasksService } from '../routes/service.ts';
-import type { AgentInfo } from '../wire/agent-info.ts';
-import type { TaskEvent } from '../wire/task-event.ts';
-import { readEvent } from './event-log.ts';
+import type { Command, SendEvent, SendMessage } from '../contract/request-bodies.ts';
+import { ServerError } from '../contract/server-error.ts';
+import type { TasksService } from '../contract/service.ts';
+import type { AgentInfo, TaskEvent } from '../contract/task.ts';
+import type { EventCommand } from '../contract/task-journal.ts';
+import { pastRequest } from '../inspection/past-request.ts';
+import { traceJson } from '../journal/journal-state.ts';
+import type { LocalJournal } from '../journal/local-journal.ts';
+import { notFoundError } from '../stores/row-access.ts';
+import { createTracker } from '../stores/row-services.ts';
+import { readEvent } from '../stores/task-events.ts';
+import { assertUsable } from '../stores/task-status.ts';
+import type { StoredTask } from '../stores/task-store.ts';
 import { forkTask } from './fork-task.ts';
-import type { LocalJournal } from './local-journal.ts';
-import { noSuch } from './row-errors.ts';
-import type { EventCommand } from './task-journal.ts';
-import type { KeptTask } from './task-rows.ts';
-import { assertUsable } from './task-status.ts';
-import type { TaskStops } from './task-stops.ts';
-import { traceJson } from './trace-json.ts';
-import { makeTracker } from './tracker-rows.ts';
+import type { TaskStopper } from './task-stops.ts';
 
-export interface TasksServiceOptions extends RunnerOptions {
-  readonly agents: AgentRows;
+interface TasksServiceOptions extends RunnerOptions {
+  readonly agents: AgentStore;
   readonly directory: AgentDirectory;
   readonly sync: SyncRunner;
   readonly async: AsyncRunner;
   readonly loops: LoopRunner;
-  readonly stops: TaskStops;
+  readonly stopper: TaskStopper;
 }
 
 export function tasksService(options: TasksServiceOptions): TasksService {
-  const { tasks, directory, sync, loops, works, ids, stops } = options;
+  const { tasks, directory, sync, loops, queues, ids, stopper } = options;
   return {
     async create(agentId, body, { key, trace } = {}) {
-      works.assertOpen();
+      queues.assertOpen();
       const { agent } = await directory.get(agentId);
       const name = key === undefined ? undefined : `task:${key}`;
-      return (await created(options, { agentId, agent, trace }, body, name)).task;
+      return (await createTask(options, { agentId, agent, trace }, body, name)).task;
     },
-    async sendMessage(agentId, { content, ...body }, sent = {}) {
-      const { key, trace } = sent;
-      works.assertOpen();
+    async sendMessage(agentId, { content, ...body }, sendEventTo = {}) {
+      const { key, trace } = sendEventTo;
+      queues.assertOpen();
       const { info, agent } = await directory.get(agentId);
       if (agent.type === 'async') throw wrongMethod(info, 'send a message', 'event/send');
-      const kept = await taskFor(options, { agentId, agent, trace }, body, key);
-      const taskId = kept.task.id;
+      const stored = await taskFor(options, { agentId, agent, trace }, body, key);
+      const taskId = stored.task.id;
       const isLoop = agent.type === 'loop';
       const known =
         key === undefined
           ? undefined
-          : await (isLoop ? loops.known(kept, agent, key) : sync.known(taskId, key));
+          : await (isLoop ? loops.findByKey(stored, agent, key) : sync.findByKey(taskId, key));
       if (known !== undefined) return known;
-      assertUsable(taskId, kept.task.status ?? 'RUNNING');
-      if (!isLoop) return sync.answer({ taskId, info, agent, content, ...sent });
-      await assertRoom(options, taskId, agent);
-      return loops.answer(kept, agent, content, sent);
+      assertUsable(taskId, stored.task.status ?? 'RUNNING');
+      if (!isLoop) return sync.answer({ taskId, info, agent, content, ...sendEventTo });
+      await assertQueueCapacity(options, taskId, agent);
+      return loops.answer(stored, agent, content, sendEventTo);
     },
     async sendEvent(agentId, body, { key, trace } = {}) {
-      works.assertOpen();
+      queues.assertOpen();
       const { info, agent } = await directory.get(agentId);
       if (agent.type === 'sync') throw wrongMethod(info, 'send an event', 'message/send');
-      const kept = await namedTask(options, agentId, body);
+      const stored = await namedTask(options, agentId, body);
       const name = key === undefined ? `server:${ids.execution()}` : `event:${key}`;
-      return sent(options, { kept, agent, trace }, body.content ?? null, name);
+      return sendEventTo(options, { stored, agent, trace }, body.content ?? null, name);
     },
     async submit(taskId, command, { key, trace } = {}) {
-      const kept = await tasks.get({ id: taskId });
-      const { info, agent } = await directory.get(kept.agentId);
+      const stored = await tasks.get({ id: taskId });
+      const { info, agent } = await directory.get(stored.agentId);
       if (agent.type !== 'loop')
         throw wrongMethod(info, 'give commands', 'message/send, event/send or task/interrupt');
-      await assertRoom(options, taskId, agent);
+      await assertQueueCapacity(options, taskId, agent);
       const name = key === undefined ? `server:${ids.execution()}` : `command:${key}`;
-      const heeded = await meant(options, taskId, command);
-      return loops.submit(kept, agent, heeded, name, traceJson(trace));
+      const resolved = await resolveCommand(options, taskId, command);
+      return loops.submit(stored, agent, resolved, name, traceJson(trace));
     },
     async fork(taskId, body, { trace } = {}) {
-      works.assertOpen();
-      const kept = await tasks.get({ id: taskId });
-      const { info, agent } = await directory.get(kept.agentId);
+      queues.assertOpen();
+      const stored = await tasks.get({ id: taskId });
+      const { info, agent } = await directory.get(stored.agentId);
       if (agent.type !== 'loop')
         throw wrongMethod(info, 'fork a task', 'message/send in a new task');
-      return forkTask(options, kept, agent, body, trace);
+      return forkTask(options, stored, agent, body, trace);
     },
     async request(taskId, at) {
-      const kept = await tasks.get({ id: taskId });
-      return pastRequest(taskId, await directory.get(kept.agentId), at);
+      const stored = await tasks.get({ id: taskId });
+      return pastRequest(taskId, await directory.get(stored.agentId), at);
     },
     async get(ref) {
       const { task, agentId } = await tasks.get(ref);
@@ -98,99 +97,100 @@ export function tasksService(options: TasksServiceOptions): TasksService {
       const known = new Map<string, AgentInfo[]>();
       for (const { agentId } of data)
         if (!known.has(agentId)) known.set(agentId, await agentsOf(options, agentId));
-      const shown = data.map(({ task: { params, ...task }, agentId }) => ({
+      const summaries = data.map(({ task: { params, ...task }, agentId }) => ({
         ...task,
         agents: known.get(agentId) ?? [],
       }));
-      return { data: shown, next };
+      return { data: summaries, next };
     },
     async update(id, body) {
       await tasks.get({ id });
       return tasks.update(id, body);
     },
-    delete: (id) => stops.delete(id),
-    change: (id, change, reason) => stops.change(id, change, reason),
+    delete: (id) => stopper.delete(id),
+    change: (id, change, reason) => stopper.change(id, change, reason),
   };
 }
 
-/** For whom a task is, and what making it is part of. */
-interface Addressed {
+/** The agent of a task, and the trace that its creation belongs to. */
+interface TaskTarget {
   readonly agentId: string;
-  readonly agent: FoundAgent['agent'];
+  readonly agent: ResolvedAgent['agent'];
   readonly trace: TraceContext | undefined;
 }
 
-async function created(
+async function createTask(
   { tasks, rows, async }: TasksServiceOptions,
-  { agentId, agent, trace }: Addressed,
+  { agentId, agent, trace }: TaskTarget,
   body: Parameters<TasksService['create']>[1],
   key?: string,
-): Promise<KeptTask> {
-  const kept = await tasks.create(agentId, body, key);
-  const { task, origin } = kept;
-  // By a key once more too, because whoever made it may have died before this.
+): Promise<StoredTask> {
+  const stored = await tasks.create(agentId, body, key);
+  const { task, origin } = stored;
+  // Also for a repeated key, because the process that created the task may have crashed before this
+  // step.
   if (origin !== 'name' && task.status === 'RUNNING') {
-    await makeTracker(rows, task.id, agentId);
+    await createTracker(rows, task.id, agentId);
     if (agent.type === 'async' && agent.onTaskCreate !== undefined)
-      await async.created(task.id, trace);
+      await async.taskCreated(task.id, trace);
   }
-  if (origin !== 'name' || task.status !== 'INTERRUPTED') return kept;
-  const resumed = await tasks.setStatus(task.id, () => 'RUNNING', null);
+  if (origin !== 'name' || task.status !== 'INTERRUPTED') return stored;
+  const statusAfterCommand = await tasks.setStatus(task.id, () => 'RUNNING', null);
   if (agent.type === 'async') async.wake(task.id);
-  return { ...kept, task: resumed };
+  return { ...stored, task: statusAfterCommand };
 }
 
-type TaskName = Pick<SendMessage, 'task_id' | 'task_name'>;
+type TaskReference = Pick<SendMessage, 'task_id' | 'task_name'>;
 
-/** The one that is named, or a new one. */
+/** Returns the named task, or creates one. */
 async function taskFor(
   options: TasksServiceOptions,
-  addressed: Addressed,
+  target: TaskTarget,
   { task_id, task_name, task_params }: Omit<SendMessage, 'content'>,
   key: string | undefined,
-): Promise<KeptTask> {
-  if (task_id != null) return namedTask(options, addressed.agentId, { task_id });
+): Promise<StoredTask> {
+  if (task_id != null) return namedTask(options, target.agentId, { task_id });
   const body = { name: task_name, params: task_params };
-  return created(options, addressed, body, key === undefined ? undefined : `message:${key}`);
+  return createTask(options, target, body, key === undefined ? undefined : `message:${key}`);
 }
 
 async function namedTask(
   { tasks }: TasksServiceOptions,
   agentId: string,
-  { task_id, task_name }: TaskName,
-): Promise<KeptTask> {
+  { task_id, task_name }: TaskReference,
+): Promise<StoredTask> {
   if ((task_id == null) === (task_name == null)) {
-    const message = 'Cannot tell which task is meant: send either task_id or task_name';
+    const message = 'Cannot select the task: send either task_id or task_name';
     throw new ServerError('invalid', message);
   }
-  const kept = await tasks.get(task_id != null ? { id: task_id } : { name: task_name ?? '' });
-  // To this agent there is no such task.
-  if (kept.agentId !== agentId) throw noSuch('task', kept.task.id);
-  return kept;
+  const stored = await tasks.get(task_id != null ? { id: task_id } : { name: task_name ?? '' });
+  // For this agent, the task does not exist.
+  if (stored.agentId !== agentId) throw notFoundError('task', stored.task.id);
+  return stored;
 }
 
-interface SentTo {
-  readonly kept: KeptTask;
-  readonly agent: Exclude<FoundAgent['agent'], { readonly type: 'sync' }>;
+interface EventTarget {
+  readonly stored: StoredTask;
+  readonly agent: Exclude<ResolvedAgent['agent'], { readonly type: 'sync' }>;
   readonly trace: TraceContext | undefined;
 }
 
-async function sent(
+async function sendEventTo(
   options: TasksServiceOptions,
-  { kept, agent, trace }: SentTo,
+  { stored, agent, trace }: EventTarget,
   content: NonNullable<SendEvent['content']> | null,
   key: string,
 ): Promise<TaskEvent> {
   const { log, tasks, loops, async } = options;
-  const { task, agentId } = kept;
-  await assertRoom(options, task.id, agent);
+  const { task, agentId } = stored;
+  await assertQueueCapacity(options, task.id, agent);
   if (agent.type === 'loop') {
     if (content === null)
       throw new ServerError('invalid', 'Cannot send an event without content to an agent loop');
-    // A loop reads it as what somebody says; that it came as an event is kept beside it.
+    // The loop reads the event as a user message. The original event is stored beside it.
     const event: JsonObject = { event: { ...content }, ...traceJson(trace) };
     const message = { type: 'message', content } as const;
-    const { offset } = await loops.submit(kept, agent, message, key, event);
+    const { offset } = await loops.submit(stored, agent, message, key, event);
     return readEvent(log, agentId, { taskId: task.id, offset });
   }
   await tasks.setStatus(
@@ -208,36 +208,47 @@ async function sent(
   return readEvent(log, agentId, { taskId: task.id, offset });
 }
 
-/** Who takes a message back names it as it was sent, or as the log has it. */
-async function meant(
+/**
+ * A withdrawal names a message by the client's key or by its key on the log. Returns the command
+ * with the key on the log.
+ */
+async function resolveCommand(
   { journals }: TasksServiceOptions,
   taskId: string,
   command: Command,
 ): Promise<Command> {
   if (command.type !== 'withdraw') return command;
   const { key } = command;
-  const queued = await journals.use(taskId, (journal) => journal.commands(), loopJournal);
+  const queued = await journals.use(taskId, (journal) => journal.commands(), loopJournalOptions);
   const names = [key, `command:${key}`, `message:${key}`, `event:${key}`];
-  const name = names.find((one) => queued.some((waiting) => waiting.key === one));
+  const name = names.find((candidate) =>
+    queued.some((queuedCount) => queuedCount.key === candidate),
+  );
   return { ...command, key: name ?? key };
 }
 
-/** So much may wait for an agent that does not get to it. */
-const maxWaiting = 1000;
+/** Maximum number of queued commands per task. */
+const maxQueuedCommands = 1000;
 
-async function assertRoom(
+async function assertQueueCapacity(
   { journals }: TasksServiceOptions,
   taskId: string,
-  { type }: FoundAgent['agent'],
+  { type }: ResolvedAgent['agent'],
 ): Promise<void> {
   const count = async (journal: LocalJournal) => (await journal.commands()).length;
-  const waiting = await journals.use(taskId, count, type === 'loop' ? loopJournal : {});
-  if (waiting < maxWaiting) return;
-  const message = `Cannot take more for task ${taskId}: ${waiting} events wait already. Try again when they are done`;
+  const queuedCount = await journals.use(taskId, count, type === 'loop' ? loopJournalOptions : {});
+  if (queuedCount < maxQueuedCommands) return;
+  const message = `Cannot queue more for task ${taskId}: ${queuedCount} events already wait. Try again when they are done`;
   throw new ServerError('rate_limited', message, { task: taskId }, { retryAfterMs: 1000 });
 }
 
 async function agentsOf({ agents }: TasksServiceOptions, agentId: string): Promise<AgentInfo[]> {
-  const kept = await agents.find({ id: agentId });
-  return kept === undefined ? [] : [kept.info];
+  const stored = await agents.find({ id: agentId });
+  return stored === undefined ? [] : [stored.info];
+}
+
+/** The error for a method that this type of agent does not support. */
+function wrongMethod(info: AgentInfo, method: string, instead: string): ServerError {
+  const message = `Cannot ${method} to agent ${info.name}: it is ${info.acp_type}. Use ${instead}`;
+  return new ServerError('bad_state', message, { agent: info.id });
 }

@@ -1,12 +1,12 @@
-# An agent of Agentex's own kit, in a process of its own: agentex-agent.py sync|async. Where the server
-# is, and where the agent is to listen, it has from the environment, as Agentex's agents do.
+# An agent of Agentex's Python SDK in its own process: agentex-agent.py sync|async. It reads the address of
+# the server and its own port from the environment, as all agents of the SDK do.
 import os
 import sys
 import typing
 
 import typing_extensions
 
-# The kit takes `override` from where Python has it since 3.12, and says that it runs on 3.11.
+# The SDK supports Python 3.11 but imports `override`, which exists since 3.12.
 if not hasattr(typing, "override"):
     typing.override = typing_extensions.override
 
@@ -24,7 +24,7 @@ if kind == "sync":
 
     @acp.on_message_send
     async def on_message(params):
-        for piece in ["From ", "afar: ", params.content.content]:
+        for piece in ["Rem", "ote: ", params.content.content]:
             delta = TextDelta(type="text", text_delta=piece)
             yield StreamTaskMessageDelta(type="delta", index=0, delta=delta)
 
@@ -42,9 +42,9 @@ else:
 
     @acp.on_task_event_send
     async def on_event(params):
-        said = params.event.content.content
-        for author, text in [("user", said), ("agent", f"From afar: {said}")]:
-            content = {"type": "text", "author": author, "content": text}
+        text = params.event.content.content
+        for author, content_text in [("user", text), ("agent", f"Remote: {text}")]:
+            content = {"type": "text", "author": author, "content": content_text}
             await client().messages.create(task_id=params.task.id, content=content)
 
     @acp.on_task_cancel

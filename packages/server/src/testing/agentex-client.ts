@@ -1,13 +1,15 @@
 import { emptyState, Folder, type LogRecord, type SessionId } from '@millrace/core';
 import { aggregateMessageEvents } from 'agentex/lib';
-import { updatesOf } from '../updates/updates-of.ts';
-import type { TaskMessage } from '../wire/task-message.ts';
-import type { Update } from '../wire/update.ts';
+import type { TaskMessage, Update } from '../contract/message.ts';
+import { updatesOf } from '../updates/updates-view.ts';
 
 type Events = Parameters<typeof aggregateMessageEvents>[2];
 
-/** What Agentex's own client shows after these updates, and which messages it would ask for again. */
-export function shownBy(updates: readonly Update[], listed: readonly TaskMessage[] = []) {
+/**
+ * The messages that Agentex's own client shows after these updates, and the ids that it would fetch
+ * again.
+ */
+export function shownByAgentex(updates: readonly Update[], listed: readonly TaskMessage[] = []) {
   const gone = new Set<string | null>();
   for (const update of updates) {
     const id = update.parent_task_message?.id ?? null;
@@ -21,7 +23,10 @@ export function shownBy(updates: readonly Update[], listed: readonly TaskMessage
   return { messages: shown, refetched: [...refetchMessageIDs] };
 }
 
-/** By id, as it is to be compared: without the time of the last change, an empty list as none. */
+/**
+ * Messages by id, normalized for comparison: without the time of the last change, an empty list as
+ * null.
+ */
 export function byId(messages: readonly TaskMessage[]): ReadonlyMap<string | null, unknown> {
   return new Map(
     messages.map(({ id, content, streaming_status, created_at }) => {
@@ -34,8 +39,8 @@ export function byId(messages: readonly TaskMessage[]): ReadonlyMap<string | nul
   );
 }
 
-/** All updates of a log, and the state that each record left. */
-export function toldOf(session: SessionId, records: readonly LogRecord[], through?: number) {
+/** The updates of each record of a log, and the final state. */
+export function updatesOfLog(session: SessionId, records: readonly LogRecord[], through?: number) {
   const folder = new Folder(emptyState(session));
   const steps: { readonly offset: number; readonly updates: readonly Update[] }[] = [];
   const last = through ?? records.at(-1)?.offset ?? 0;

@@ -1,12 +1,12 @@
 import { connect, createServer, type Server, type Socket } from 'node:net';
-import { portOf } from './port-of.ts';
+import { type SseMessage, SseReader } from './sse-reader.ts';
 
-/** Between a client and a server, and breaks the connection after so many bytes of the answer. */
+/** A proxy that cuts a connection after a given number of response bytes. */
 export class CuttingProxy {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   readonly #cuts: number[] = [];
-  /** How many bytes each connection let through, in the order in which they came. */
+  /** Bytes that each connection passed, in order of the connections. */
   readonly passed: number[] = [];
 
   private constructor(targetPort: number) {
@@ -23,7 +23,10 @@ export class CuttingProxy {
     return portOf(this.#server);
   }
 
-  /** The next connections are cut after so many bytes, one each; those after them are left whole. */
+  /**
+   * Cuts each of the next connections after the given number of bytes. Later connections are not
+   * cut.
+   */
   cutNext(...afterBytes: readonly number[]): void {
     this.#cuts.push(...afterBytes);
   }
@@ -51,9 +54,60 @@ export class CuttingProxy {
       const part = data.subarray(0, left);
       this.passed[index] = (this.passed[index] ?? 0) + part.length;
       if (data.length < left) return void client.write(part);
-      // What was let through arrives; then nothing more does.
+      // The client still receives the bytes before the cut.
       target.destroy();
       client.end(part);
     });
   }
+}
+
+interface ReadThroughCutsOptions {
+  readonly proxy: CuttingProxy;
+  /** Path with the view and the start position. */
+  readonly path: string;
+  /**
+   * The number of bytes after which each connection is cut. The connection after these is not cut.
+   */
+  readonly cuts: readonly number[];
+  readonly isEnd?: ((message: SseMessage) => boolean) | undefined;
+  /** Called when the reader starts again without a cursor. */
+  readonly onRestart?: (() => void) | undefined;
+  readonly onMessage: (message: SseMessage) => void;
+}
+
+/** More than any test needs. A reader that never reaches the end is a bug. */
+const maxConnections = 1_000;
+
+/**
+ * Reads a stream to its end as a browser does: after a cut it reconnects with its last event id.
+ */
+export async function readThroughCuts(
+  options: ReadThroughCutsOptions,
+): Promise<{ readonly connections: number }> {
+  const {
+    proxy,
+    path,
+    cuts,
+    isEnd = ({ event }) => event === 'end',
+    onRestart,
+    onMessage,
+  } = options;
+  proxy.cutNext(...cuts);
+  let lastEventId: string | undefined;
+  for (let connections = 1; connections <= maxConnections; connections++) {
+    const reader = new SseReader({ port: proxy.port, path, lastEventId, onMessage });
+    await reader.waitForEnd();
+    lastEventId = reader.parser.lastId ?? lastEventId;
+    const last = reader.messages.at(-1);
+    if (last !== undefined && isEnd(last)) return { connections };
+    if (lastEventId === undefined) onRestart?.();
+  }
+  throw new Error(`The end of ${path} did not come in ${maxConnections} connections`);
+}
+
+export function portOf(server: Server): number {
+  const address = server.address();
+  if (address === null || typeof address === 'string')
+    throw new Error('The server does not listen');
+  return address.port;
 }

@@ -1,28 +1,28 @@
-import type { DrawnRequest } from './document-requests.ts';
+import type { RandomRequest } from './random-requests.ts';
 
-const most = 9;
+const maxPerPool = 9;
 
-/** Ids and names that a server told, to ask it about them again. */
+/** Ids and names from earlier answers, for use in later requests. */
 export class LearnedIds {
   readonly #pools = new Map<string, string[]>();
 
   learn(pool: string, id: string): void {
-    // Those that answer were told first, and there are only a few that do.
+    // The first agents are the ones that answer. There are only a few of them.
     if (pool === 'agents' && (this.#pools.get(pool)?.length ?? 0) >= 4) return;
     const others = (this.#pools.get(pool) ?? []).filter((known) => known !== id);
-    // The latest ones: what was made a while ago may be gone.
-    this.#pools.set(pool, [...others, id].slice(-most));
+    // Keeps the latest ids, because older things may be deleted.
+    this.#pools.set(pool, [...others, id].slice(-maxPerPool));
   }
 
-  /** From an answer, wherever in it an id is. */
-  learnFrom({ path }: Pick<DrawnRequest, 'path'>, json: unknown): void {
+  /** Collects all ids in an answer. */
+  learnFrom({ path }: Pick<RandomRequest, 'path'>, json: unknown): void {
     const pool = path.split('/')[1] ?? '';
     const cursor = fieldOf(json, 'next_cursor');
     if (typeof cursor === 'string') this.learn('cursors', cursor);
     const result = fieldOf(json, 'result');
-    // The id of an answer to JSON-RPC is the request's own.
-    const told = result === undefined ? [json, fieldOf(json, 'data')] : [result];
-    for (const one of told.flat().slice(0, 20)) {
+    // The top-level id of a JSON-RPC answer is only the id of the request.
+    const values = result === undefined ? [json, fieldOf(json, 'data')] : [result];
+    for (const one of values.flat().slice(0, 20)) {
       const [id, task, name] = ['id', 'task_id', 'name'].map((key) => fieldOf(one, key));
       const kind = result === undefined ? pool : task === undefined ? 'tasks' : 'messages';
       if (typeof id === 'string') this.learn(fieldOf(one, 'sequence_id') ? 'events' : kind, id);
@@ -33,7 +33,7 @@ export class LearnedIds {
   fill(text: string, encode: (id: string) => string): string {
     return text.replaceAll(/\{\{([\w ]+):(\d)\}\}/g, (_, pool: string, n: string) => {
       const ids = this.#pools.get(pool) ?? [];
-      return encode(ids[Number(n) % Math.max(1, ids.length)] ?? 'nobody');
+      return encode(ids[Number(n) % Math.max(1, ids.length)] ?? 'unknown');
     });
   }
 }

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { Content } from '../wire/content.ts';
+import type { Content } from '../contract/content.ts';
 
 const word = fc.oneof(
   fc.constantFrom(
@@ -21,7 +21,7 @@ const word = fc.oneof(
 const id = fc.constantFrom('c1', 'c2', 'c3');
 const name = fc.constantFrom('read', 'write');
 const wellFormed = fc.string({ unit: 'grapheme', maxLength: 8 });
-// What JSON says, and says again: -0 comes back as 0.
+// Round-tripped through JSON, because -0 becomes 0.
 const json = fc
   .jsonValue({ maxDepth: 3, stringUnit: 'grapheme' })
   .map((value) => JSON.parse(JSON.stringify(value)) as Content & never);
@@ -36,7 +36,10 @@ const attachment = fc.record({
 const author = fc.constantFrom('user' as const, 'agent' as const);
 const style = fc.constantFrom('static' as const, 'active' as const);
 
-/** Any content, as it is kept: neither an empty list of reasoning nor a "no" about an error is told apart from none. */
+/**
+ * Random content in its stored form. Storage does not distinguish an empty reasoning list, or
+ * `is_error: false`, from null.
+ */
 export const contents: fc.Arbitrary<Content> = fc.oneof(
   fc.record({
     type: fc.constant('text' as const),
@@ -81,5 +84,5 @@ const update = fc.oneof(
   { weight: 2, arbitrary: fc.record({ type: fc.constant('done'), index }) },
 );
 
-/** Whatever an agent may send. */
+/** Random lists of anything that an agent may send. */
 export const updateLists: fc.Arbitrary<readonly unknown[]> = fc.array(update, { maxLength: 25 });

@@ -1,12 +1,12 @@
 import { connect } from 'node:net';
 
-export interface RawAnswer {
+interface RawAnswer {
   readonly text: string;
-  /** 0 where it hung up without one. */
+  /** 0 if the server closed the connection without an answer. */
   readonly status: number;
 }
 
-/** What a server says to these bytes until it hangs up, or until `isEnough`. */
+/** Sends raw bytes and reads until the server closes the connection, or until `isEnough`. */
 export function rawRequest(
   port: number,
   bytes: string | Buffer,
@@ -23,7 +23,7 @@ export function rawRequest(
       text += chunk.toString();
       if (isEnough(text)) done();
     });
-    // It may hang up while bytes are still on their way to it.
+    // The server may close the connection while bytes are still in flight.
     socket.on('error', () => {});
     socket.on('close', done);
     socket.write(bytes);

@@ -18,12 +18,12 @@ export interface RecordedLog {
 }
 
 const session = sessionId('recorded');
-let made: Promise<readonly RecordedLog[]> | undefined;
+let logsPromise: Promise<readonly RecordedLog[]> | undefined;
 
-/** The log of a run for every recording of every provider, and for every scenario of the loop. */
+/** One log per recording of every provider and per scenario of the agent loop. */
 export function recordedLogs(): Promise<readonly RecordedLog[]> {
-  made ??= makeAll();
-  return made;
+  logsPromise ??= makeAll();
+  return logsPromise;
 }
 
 async function makeAll(): Promise<readonly RecordedLog[]> {
@@ -35,7 +35,7 @@ async function makeAll(): Promise<readonly RecordedLog[]> {
   return logs;
 }
 
-/** First to see which tools it calls, then with them. */
+/** The first run finds the tools that the recording calls. The second run provides them. */
 async function ofRecording(under: WireUnderTest, one: Case): Promise<RecordedLog> {
   const called = new Set<string>();
   for (const { delta } of await answered(under, one, [])) {
@@ -70,7 +70,7 @@ async function answered(
   }));
 }
 
-/** One for the first request, another for all that follow. */
+/** Uses one provider for the first request and another for all later ones. */
 function inTurn(first: Provider, others: Provider): Provider {
   let requests = 0;
   return {
@@ -100,7 +100,7 @@ async function ofScenario(name: string): Promise<RecordedLog> {
   return { name, session, records };
 }
 
-/** Every record as it was written: readers get appends merged. */
+/** Collects records as written, because readers get merged appends. */
 async function ran(
   options: (clock: VirtualClock) => Parameters<typeof createAgent>[0],
   onRun: (run: Run) => void = () => {},

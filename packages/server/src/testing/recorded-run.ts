@@ -4,15 +4,18 @@ import {
   type DraftRecord,
   type Ids,
   type ItemId,
+  itemId,
   noUsage,
   runId,
+  type SessionId,
 } from '@millrace/core';
+import type { Driver, Log } from '@millrace/log';
 
 const usage = { ...noUsage, input: 12, output: 5 };
 
 /**
- * What an agent loop says in a run: messages, reasoning, calls at once, results with progress, an
- * attempt that was superseded, structured output and an image; as one list of drafts a read.
+ * The records of a run: messages, reasoning, parallel calls, results with progress, a superseded
+ * attempt, structured output and an image. Each inner list is one batch.
  */
 export function recordedRun(
   turns = 3,
@@ -79,7 +82,7 @@ function* response(at: At, itemId: ItemId, ids: Ids): Iterable<DraftRecord[]> {
   for (const word of ['Let ', 'me ', 'see', ', ', 'käse', ' 🧀', '.']) {
     reasoning.append(word);
     yield take();
-    // Two parts at once, several deltas a read.
+    // Two open parts at once, several deltas per batch.
     text.append(word.toUpperCase());
     text.append(word);
     reasoning.append(word);
@@ -131,4 +134,55 @@ function* results(at: At, ids: Ids): Iterable<DraftRecord[]> {
     },
     { ...at, fact: { type: 'item_finished', itemId } },
   ];
+}
+
+/** Appends the batches of a run to a log. */
+export async function drive(
+  log: Log,
+  session: SessionId,
+  reads: readonly (readonly DraftRecord[])[],
+  options: { readonly isClosed?: boolean; readonly between?: () => Promise<void> } = {},
+): Promise<void> {
+  const driver = await log.open(session);
+  for (const read of reads) {
+    await driver.append(read);
+    await options.between?.();
+  }
+  if (options.isClosed) await driver.closeSession();
+  else await driver.release();
+}
+
+const at = { turn: 1, attempt: 1 };
+
+interface TextWriter {
+  readonly driver: Driver;
+  /** Appends one delta. */
+  append(chunk: string): Promise<unknown>;
+  /** Commits the text and closes the session. */
+  end(): Promise<unknown>;
+}
+
+/** Writes one text in one turn, delta by delta. */
+export async function openTextWriter(log: Log, session: SessionId): Promise<TextWriter> {
+  const driver = await log.open(session);
+  const item = itemId('answer');
+  const writer = new DeltaWriter({ itemId: item, ...at, ids: countingIds() });
+  const text = writer.text();
+  const take = () => writer.take().map((delta) => ({ ...at, delta }));
+  await driver.append([
+    { ...at, fact: { type: 'item_started', itemId: item, kind: 'assistant' } },
+    ...take(),
+  ]);
+  return {
+    driver,
+    append: (chunk) => {
+      text.append(chunk);
+      return driver.append(take());
+    },
+    end: async () => {
+      text.commit();
+      await driver.append([...take(), { ...at, fact: { type: 'item_finished', itemId: item } }]);
+      await driver.closeSession();
+    },
+  };
 }

@@ -1,7 +1,6 @@
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
-import { type SseMessage, SseParser } from './sse-message.ts';
 
-export interface SseOptions {
+interface SseOptions {
   readonly port: number;
   readonly path: string;
   readonly lastEventId?: string | undefined;
@@ -17,8 +16,8 @@ export class SseReader {
   readonly #waiting = new Set<() => void>();
   #response: IncomingMessage | undefined;
   #text = '';
-  isOver = false;
-  /** How it came to its end, `undefined` while it goes on or where it ended as it should. */
+  isEnded = false;
+  /** The error that ended the connection. Undefined while it is open or after a normal end. */
   error: Error | undefined;
 
   constructor({ port, path, lastEventId, onMessage }: SseOptions) {
@@ -38,12 +37,12 @@ export class SseReader {
     return this.#response?.headers ?? {};
   }
 
-  /** All that came, as text. */
+  /** All received text. */
   get text(): string {
     return this.#text;
   }
 
-  /** Takes nothing any more, so that the connection fills up. */
+  /** Stops reading, so that the connection's buffers fill. */
   pause(): void {
     this.#response?.pause();
   }
@@ -52,19 +51,19 @@ export class SseReader {
     this.#response?.resume();
   }
 
-  leave(): void {
+  disconnect(): void {
     this.#request.destroy();
   }
 
-  /** Resolves when it is so, or when nothing more comes. */
-  async until(isSo: (reader: this) => boolean): Promise<void> {
-    while (!isSo(this) && !this.isOver) {
+  /** Resolves when the condition is true or the connection has ended. */
+  async waitUntil(isSo: (reader: this) => boolean): Promise<void> {
+    while (!isSo(this) && !this.isEnded) {
       await new Promise<void>((resolve) => this.#waiting.add(resolve));
     }
   }
 
-  async over(): Promise<this> {
-    await this.until(() => false);
+  async waitForEnd(): Promise<this> {
+    await this.waitUntil(() => false);
     return this;
   }
 
@@ -85,7 +84,7 @@ export class SseReader {
   }
 
   #end(error: Error | undefined): void {
-    this.isOver = true;
+    this.isEnded = true;
     this.error ??= error;
     this.#wake();
   }
@@ -94,5 +93,55 @@ export class SseReader {
     const waiting = [...this.#waiting];
     this.#waiting.clear();
     for (const wake of waiting) wake();
+  }
+}
+
+/** One event as a browser receives it. */
+export interface SseMessage {
+  readonly id: string | undefined;
+  readonly event: string;
+  readonly data: string;
+}
+
+/** Parses an event stream by its specification, independent of the server's code. */
+export class SseParser {
+  #text = '';
+  #id: string | undefined;
+  #event = '';
+  #data: string[] = [];
+  retryMs: number | undefined;
+  comments = 0;
+
+  /** The id of the last complete event. */
+  lastId: string | undefined;
+
+  add(text: string): readonly SseMessage[] {
+    const lines = (this.#text + text).split('\n');
+    this.#text = lines.pop() ?? '';
+    return lines.flatMap((line) => this.#line(line) ?? []);
+  }
+
+  #line(line: string): SseMessage | undefined {
+    if (line === '') return this.#dispatch();
+    if (line.startsWith(':')) {
+      this.comments++;
+      return undefined;
+    }
+    const colon = line.indexOf(':');
+    const field = colon < 0 ? line : line.slice(0, colon);
+    const value = colon < 0 ? '' : line.slice(colon + 1).replace(/^ /, '');
+    if (field === 'id') this.#id = value;
+    if (field === 'event') this.#event = value;
+    if (field === 'data') this.#data.push(value);
+    if (field === 'retry') this.retryMs = Number(value);
+    return undefined;
+  }
+
+  #dispatch(): SseMessage | undefined {
+    this.lastId = this.#id;
+    const [event, data] = [this.#event || 'message', this.#data];
+    this.#event = '';
+    this.#data = [];
+    return data.length === 0 ? undefined : { id: this.#id, event, data: data.join('\n') };
   }
 }

@@ -2,31 +2,33 @@ import {
   type FilePart,
   type FoldState,
   findOpen,
+  type ItemState,
   type MediaPart,
   type OpenPart,
   type Part,
   type PartId,
   type PartSlot,
+  type ToolCallId,
   type ToolCallPart,
   type ToolResultPart,
+  toArray,
   toBase64,
 } from '@millrace/core';
-import { jsonType } from '../updates/content-of-part.ts';
-import { callAnywhere, hasCall } from './calls-of-run.ts';
+import { jsonType } from '../updates/content-parts.ts';
 import type { UiChunk } from './ui-chunk.ts';
 
-/** All that is to be said of a part as it is right now. */
+/** All chunks of a part in its current state. */
 export function slotChunks(state: FoldState, { id, part }: PartSlot): readonly UiChunk[] {
   if (part !== undefined) return wholeChunks(state, id, part);
   const open = findOpen(state, id);
-  return open === undefined ? [] : [...beginChunks(open), ...growthChunks(open, open.text)];
+  return open === undefined ? [] : [...beginChunks(open), ...textChunks(open, open.text)];
 }
 
-/** The words under which a part streams; none where it is said at its end only. */
-export function streamedAs({ begin }: OpenPart): 'text' | 'reasoning' | 'call' | undefined {
+/** How a part streams. Undefined if it is sent only when it is complete. */
+export function streamKind({ begin }: OpenPart): 'text' | 'reasoning' | 'call' | undefined {
   switch (begin.kind) {
     case 'text':
-      // JSON is shown as the value it means, which is known at its end.
+      // JSON is shown as a value, which is known only at its end.
       return begin.mimeType === jsonType ? undefined : 'text';
     case 'reasoning':
       return 'reasoning';
@@ -39,37 +41,40 @@ export function streamedAs({ begin }: OpenPart): 'text' | 'reasoning' | 'call' |
 
 export function beginChunks(open: OpenPart): readonly UiChunk[] {
   const { id, begin } = open;
-  const as = streamedAs(open);
-  if (begin.kind === 'tool_call') return [inputStart(begin)];
-  return as === 'text' || as === 'reasoning' ? [{ type: `${as}-start`, id }] : [];
+  const kind = streamKind(open);
+  if (begin.kind === 'tool_call') return [toolInputStart(begin)];
+  return kind === 'text' || kind === 'reasoning' ? [{ type: `${kind}-start`, id }] : [];
 }
 
-function inputStart({ toolCallId, name }: Pick<ToolCallPart, 'toolCallId' | 'name'>): UiChunk {
+function toolInputStart({ toolCallId, name }: Pick<ToolCallPart, 'toolCallId' | 'name'>): UiChunk {
   return { type: 'tool-input-start', toolCallId, toolName: name };
 }
 
-/** A stretch of what streams. A tool's progress is not kept: its result comes instead of it. */
-export function growthChunks(open: OpenPart, text: string): readonly UiChunk[] {
+/** The chunks for appended text. Progress of a tool is not kept, because the result replaces it. */
+export function textChunks(open: OpenPart, text: string): readonly UiChunk[] {
   const { id, begin } = open;
-  const as = streamedAs(open);
+  const kind = streamKind(open);
   if (text === '') return [];
   if (begin.kind === 'tool_call') {
     return [{ type: 'tool-input-delta', toolCallId: begin.toolCallId, inputTextDelta: text }];
   }
-  return as === 'text' || as === 'reasoning' ? [{ type: `${as}-delta`, id, delta: text }] : [];
+  return kind === 'text' || kind === 'reasoning'
+    ? [{ type: `${kind}-delta`, id, delta: text }]
+    : [];
 }
 
+/** The chunks of a complete part. */
 export function wholeChunks(state: FoldState, id: PartId, part: Part): readonly UiChunk[] {
   switch (part.kind) {
     case 'text':
     case 'reasoning': {
       const { kind, text } = part;
-      const said: readonly UiChunk[] =
+      const delta: readonly UiChunk[] =
         text === '' ? [] : [{ type: `${kind}-delta`, id, delta: text }];
-      return [{ type: `${kind}-start`, id }, ...said, { type: `${kind}-end`, id }];
+      return [{ type: `${kind}-start`, id }, ...delta, { type: `${kind}-end`, id }];
     }
     case 'tool_call':
-      return [inputStart(part), inputEnd(part)];
+      return [toolInputStart(part), toolInputEnd(part)];
     case 'tool_result':
       return resultChunks(state, part);
     case 'structured':
@@ -82,21 +87,21 @@ export function wholeChunks(state: FoldState, id: PartId, part: Part): readonly 
   }
 }
 
-export function inputEnd({ toolCallId, name, input, arguments: text }: ToolCallPart): UiChunk {
+export function toolInputEnd({ toolCallId, name, input, arguments: text }: ToolCallPart): UiChunk {
   const call = { toolCallId, toolName: name };
   if (input !== undefined) return { type: 'tool-input-available', ...call, input };
   const errorText = 'The arguments are not JSON, or were cut off';
   return { type: 'tool-input-error', ...call, input: text, errorText };
 }
 
-/** A client refuses a result of a call that its message does not have, so it gets both. */
+/** Clients reject a result without its call, so a missing call is sent too. */
 function resultChunks(state: FoldState, part: ToolResultPart): readonly UiChunk[] {
   const { toolCallId, name, text, value, isError } = part;
   const result: UiChunk = isError
     ? { type: 'tool-output-error', toolCallId, errorText: text }
     : { type: 'tool-output-available', toolCallId, output: value === undefined ? text : value };
   if (hasCall(state, toolCallId)) return [result];
-  const input = callAnywhere(state, toolCallId)?.input ?? {};
+  const input = findCall(state, toolCallId)?.input ?? {};
   return [{ type: 'tool-input-available', toolCallId, toolName: name, input }, result];
 }
 
@@ -115,4 +120,31 @@ function fileChunk(id: PartId, part: MediaPart | FilePart): UiChunk {
       return { type: 'data-file', id, data: { ...name, mediaType, ...blob } };
     }
   }
+}
+
+/** The items of the current run, in order. */
+export function itemsOfRun({ items, run }: FoldState): readonly ItemState[] {
+  return run === undefined ? [] : toArray(items).filter((item) => item.run === run);
+}
+
+/** True if the current message contains the call. */
+export function hasCall(state: FoldState, id: ToolCallId): boolean {
+  return itemsOfRun(state).some(({ parts }) =>
+    parts.some((slot) => {
+      const { part } = slot;
+      if (part !== undefined) return part.kind === 'tool_call' && part.toolCallId === id;
+      const begin = findOpen(state, slot.id)?.begin;
+      return begin?.kind === 'tool_call' && begin.toolCallId === id;
+    }),
+  );
+}
+
+/** Finds a call in any run. */
+function findCall(state: FoldState, id: ToolCallId): ToolCallPart | undefined {
+  for (const { parts } of toArray(state.items).toReversed()) {
+    for (const { part } of parts) {
+      if (part?.kind === 'tool_call' && part.toolCallId === id) return part;
+    }
+  }
+  return undefined;
 }

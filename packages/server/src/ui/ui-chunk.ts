@@ -1,6 +1,6 @@
 import type { JsonValue } from '@millrace/core';
 
-/** What the AI SDK's UI-message stream, version 1, is made of: the chunks of it that are said here. */
+/** The chunks of the AI SDK's UI message stream, version 1, that this server sends. */
 export type UiChunk =
   | { readonly type: 'start'; readonly messageId: string }
   | { readonly type: 'start-step' | 'finish-step' | 'reset-step' }
@@ -19,7 +19,7 @@ export type UiChunk =
       readonly type: `data-${string}`;
       readonly id?: string;
       readonly data: JsonValue;
-      /** Heard, and not kept in the message. */
+      /** Delivered to listeners, but not stored in the message. */
       readonly transient?: true;
     }
   | {

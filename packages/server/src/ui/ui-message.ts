@@ -1,25 +1,25 @@
 import type { JsonValue } from '@millrace/core';
 import type { UiChunk } from './ui-chunk.ts';
 
-/** A part of a message as the AI SDK keeps it. */
-export type UiPart = Readonly<Record<string, JsonValue>> & { readonly type: string };
+/** A part of a message in the AI SDK's format. */
+type UiPart = Readonly<Record<string, JsonValue>> & { readonly type: string };
 
-/** A message as the AI SDK keeps it, for `useChat({ messages })`. */
+/** A message in the AI SDK's format, for `useChat({ messages })`. */
 export interface UiMessage {
   readonly id: string;
   readonly role: 'user' | 'assistant';
   readonly parts: readonly UiPart[];
 }
 
-/** What its client makes of a message that is restated, in which every part is told in one go. */
+/** Builds the parts of a message from its restated chunks, as the AI SDK's client does. */
 export function partsOfChunks(chunks: readonly UiChunk[]): readonly UiPart[] {
   const parts: UiPart[] = [];
   for (const chunk of chunks) {
-    const made = partOf(chunk);
-    const at = changedBy(parts, chunk);
+    const newPart = partOf(chunk);
+    const at = changedPartIndex(parts, chunk);
     const last = parts[at];
-    if (made !== undefined) parts.push(made);
-    else if (last !== undefined) parts[at] = { ...last, ...changeOf(chunk, last) };
+    if (newPart !== undefined) parts.push(newPart);
+    else if (last !== undefined) parts[at] = { ...last, ...changesOf(chunk, last) };
   }
   return parts;
 }
@@ -49,13 +49,13 @@ function partOf(chunk: UiChunk): UiPart | undefined {
   }
 }
 
-/** A call by its id; anything else is the last one. */
-function changedBy(parts: readonly UiPart[], chunk: UiChunk): number {
+/** The index of the part that a chunk changes: the call with its id, otherwise the last part. */
+function changedPartIndex(parts: readonly UiPart[], chunk: UiChunk): number {
   if (!('toolCallId' in chunk)) return parts.length - 1;
   return parts.findLastIndex(({ toolCallId }) => toolCallId === chunk.toolCallId);
 }
 
-function changeOf(chunk: UiChunk, last: UiPart): Readonly<Record<string, JsonValue>> {
+function changesOf(chunk: UiChunk, last: UiPart): Readonly<Record<string, JsonValue>> {
   switch (chunk.type) {
     case 'text-delta':
     case 'reasoning-delta':

@@ -2,8 +2,10 @@ import {
   countingIds,
   Folder,
   type FoldState,
+  type JsonObject,
   type LogRecord,
   type Part,
+  parseJson,
   settleTurn,
   toArray,
   runId as toRunId,
@@ -13,14 +15,14 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { perform, session as planned, plans } from '../../../agent/src/testing/schedules.ts';
 import { sharedRecordingsAreHere } from '../../../providers/src/testing/recordings.ts';
+import { readFrames, shownByUi, uiFramesOf } from '../testing/ai-sdk-client.ts';
 import { type RecordedLog, recordedLogs } from '../testing/recorded-logs.ts';
-import { shownByUi, uiFramesOf } from '../testing/ui-client.ts';
-import { Scribe, written } from '../testing/written.ts';
+import { RecordBuilder, recordUpdates } from '../testing/recorded-updates.ts';
 import { UpdateWriter } from '../updates/update-writer.ts';
-import { uiHeaders, uiView } from './ui-view.ts';
+import { encodeChunk, uiHeaders, uiView } from './ui-view.ts';
 
 /** Text, reasoning and tools of a UI message, in order. */
-function saidBy(message: UIMessage | undefined): readonly unknown[] {
+function contentOf(message: UIMessage | undefined): readonly unknown[] {
   return (message?.parts ?? []).flatMap((part): readonly unknown[] => {
     if (part.type === 'text' || part.type === 'reasoning') return [[part.type, part.text]];
     if (part.type === 'steering-message') return [[part.type, part.id]];
@@ -30,8 +32,8 @@ function saidBy(message: UIMessage | undefined): readonly unknown[] {
   });
 }
 
-/** The same of the last run of a log, by the transcript alone. */
-function saidIn(state: FoldState): readonly unknown[] {
+/** The same for the last run of a log, from the transcript alone. */
+function transcriptContent(state: FoldState): readonly unknown[] {
   const items = toArray(state.items);
   const run = items.at(-1)?.run;
   const ours = items.filter((item) => item.run === run);
@@ -42,19 +44,19 @@ function saidIn(state: FoldState): readonly unknown[] {
       ),
     ),
   );
-  const isSaid = ours.map(({ kind }) => kind).indexOf('assistant');
+  const firstAnswer = ours.map(({ kind }) => kind).indexOf('assistant');
   return ours.flatMap((item, at) => {
     if (item.kind === 'user')
-      return at > isSaid && isSaid >= 0 ? [['steering-message', item.id]] : [];
+      return at > firstAnswer && firstAnswer >= 0 ? [['steering-message', item.id]] : [];
     if (item.kind !== 'assistant') return [];
     return item.parts.flatMap(({ part }): readonly unknown[] => {
       if (part?.kind === 'text' || part?.kind === 'reasoning') return [[part.kind, part.text]];
-      return part?.kind === 'tool_call' ? [called(part, results.get(part.toolCallId))] : [];
+      return part?.kind === 'tool_call' ? [toolEntry(part, results.get(part.toolCallId))] : [];
     });
   });
 }
 
-function called(
+function toolEntry(
   { toolCallId, name, input, arguments: text }: Extract<Part, { kind: 'tool_call' }>,
   result: Extract<Part, { kind: 'tool_result' }> | undefined,
 ) {
@@ -64,7 +66,7 @@ function called(
   return [`tool-${name}`, toolCallId, readable(input ?? text), output, failed];
 }
 
-/** The SDK refuses every document with such a key in it, so it is left out. */
+/** The SDK rejects documents with this key, so it is removed. */
 const readable = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value), (key, held) => (key === '__proto__' ? undefined : held));
 
@@ -78,13 +80,13 @@ const stateOf = ({ session, records }: Pick<RecordedLog, 'session' | 'records'>,
 const allFrames = ({ session, records }: RecordedLog) =>
   uiFramesOf(session, records).flatMap(({ frames }) => frames);
 
-/** What a client has that comes in after so many records. */
+/** The message of a client that connects after the given number of records. */
 function resumed(log: RecordedLog, at: number) {
   const tail = uiFramesOf(log.session, log.records).filter(({ offset }) => offset > at);
   return shownByUi([...uiView.restate(stateOf(log, at)), ...tail.flatMap(({ frames }) => frames)]);
 }
 
-/** Where a run goes on, so that there is something to resume. */
+/** Offsets at which a run is active and can be resumed. */
 const cutsIn = (log: RecordedLog) =>
   log.records.flatMap(({ offset }) => (stateOf(log, offset).run === undefined ? [] : offset));
 
@@ -92,45 +94,47 @@ if (!sharedRecordingsAreHere)
   console.log('no ../shared/recordings: only our own fixtures are read');
 
 describe('the AI SDK’s own reader', () => {
-  test('shows of every recording what the transcript has', async () => {
+  test('shows every recording as in the transcript', async () => {
     for (const log of await recordedLogs()) {
       const { message, errors } = await shownByUi(allFrames(log));
-      expect(saidBy(message), log.name).toEqual(saidIn(stateOf(log)));
+      expect(contentOf(message), log.name).toEqual(transcriptContent(stateOf(log)));
       const stop = log.records.at(-1)?.fact;
       const hasFailed = stop?.type === 'run_finished' && stop.stop.reason === 'error';
       expect(errors, log.name).toHaveLength(hasFailed ? 1 : 0);
     }
   });
 
-  test('shows the same if it comes in at any record of a recording', async () => {
+  test('shows the same if it connects at any record of a recording', async () => {
     for (const log of await recordedLogs()) {
       const { message } = await shownByUi(allFrames(log));
       const cuts = cutsIn(log);
       const every = Math.max(1, Math.ceil(cuts.length / 6));
       for (const at of cuts.filter((_cut, position) => position % every === 0)) {
         const { message: again } = await resumed(log, at);
-        expect(settled(again), `${log.name} at ${at}`).toEqual(settled(message));
+        expect(comparableParts(again), `${log.name} at ${at}`).toEqual(comparableParts(message));
       }
     }
   });
 
-  test('law 5: shows the same of any run, with retries, aborts and approvals, wherever it comes in', async () => {
+  test('law 5: shows the same for any run with retries, aborts and approvals, wherever it connects', async () => {
     await fc.assert(
       fc.asyncProperty(plans, fc.nat(), async (plan, at) => {
         const { records } = await perform(plan);
         const log = { name: 'planned', session: planned, records };
         const { message } = await shownByUi(allFrames(log));
-        expect(saidBy(message)).toEqual(saidIn(stateOf(log)));
+        expect(contentOf(message)).toEqual(transcriptContent(stateOf(log)));
         const cuts = cutsIn(log);
         const cut = cuts[at % cuts.length];
         if (cut === undefined) return;
-        expect(settled((await resumed(log, cut)).message)).toEqual(settled(message));
+        expect(comparableParts((await resumed(log, cut)).message)).toEqual(
+          comparableParts(message),
+        );
       }),
       { numRuns: 300 },
     );
   });
 
-  test('shows the same if the turns before were settled', async () => {
+  test('shows the same if earlier turns were settled', async () => {
     for (const log of await recordedLogs()) {
       const { message } = await shownByUi(allFrames(log));
       const state = stateOf(log);
@@ -140,13 +144,13 @@ describe('the AI SDK’s own reader', () => {
         log.records,
       );
       const short = await shownByUi(allFrames({ ...log, records }));
-      expect(saidBy(short.message), log.name).toEqual(saidBy(message));
+      expect(contentOf(short.message), log.name).toEqual(contentOf(message));
     }
   });
 });
 
-/** Without what was asked meanwhile, which is not part of what was said, and without steps that have nothing in them. */
-function settled(message: UIMessage | undefined): unknown {
+/** Removes approvals, which are not part of the content, and empty steps. */
+function comparableParts(message: UIMessage | undefined): unknown {
   const parts = message?.parts ?? [];
   const isEmptyStep = (at: number) =>
     parts[at]?.type === 'step-start' && (parts[at + 1]?.type ?? 'step-start') === 'step-start';
@@ -163,7 +167,7 @@ describe('frames', () => {
       data === '[DONE]' ? { type: data } : JSON.parse(data),
     );
 
-  test('of a run with a tool are one message with a step for each turn, and an end', async () => {
+  test('of a run with a tool are one message with a step per turn, and an end', async () => {
     const types = (await chunks('tool')).map(({ type }) => type);
     expect(types.filter((type) => !/delta|progress/.test(type))).toEqual([
       ...['start', 'start-step', 'text-start', 'text-end', 'tool-input-start'],
@@ -172,17 +176,17 @@ describe('frames', () => {
     ]);
   });
 
-  test('of a superseded attempt take back the step, and say it once', async () => {
+  test('of a superseded attempt reset the step, so that the answer appears once', async () => {
     const types = (await chunks('error and retry')).map(({ type }) => type);
     expect(types.filter((type) => type === 'start-step' || type === 'reset-step')).toEqual([
       'start-step',
       'reset-step',
     ]);
     const { message } = await shownByUi(allFrames(await log('error and retry')));
-    expect(saidBy(message)).toEqual([['text', 'A whole answer.']]);
+    expect(contentOf(message)).toEqual([['text', 'A whole answer.']]);
   });
 
-  test('of an abort keep what was said, and say that it was one', async () => {
+  test('of an aborted run keep the text and end with an abort chunk', async () => {
     expect((await chunks('abort in text')).slice(-3)).toEqual([
       { type: 'abort' },
       { type: 'finish', finishReason: 'interrupted' },
@@ -196,13 +200,13 @@ describe('frames', () => {
     });
   });
 
-  test('say what was answered to that', async () => {
+  test('report the answer to an approval', async () => {
     expect(await chunks('approval')).toContainEqual({
       ...{ type: 'tool-approval-response', approvalId: 'c1', approved: true },
     });
   });
 
-  test('ask again who comes back while a call waits', async () => {
+  test('repeat a pending approval for a client that reconnects', async () => {
     const found = await log('approval');
     const asked = found.records.find(({ fact }) => fact?.type === 'approval_asked');
     const request = { type: 'tool-approval-request', toolCallId: 'c1', approvalId: 'c1' };
@@ -213,7 +217,7 @@ describe('frames', () => {
     expect(restated(answered?.offset ?? 0)).not.toContainEqual(request);
   });
 
-  test('of a tool’s progress are heard and not kept', async () => {
+  test('of a tool’s progress are transient', async () => {
     expect(await chunks('tool')).toContainEqual({
       type: 'data-tool-progress',
       data: { toolCallId: 'c1', text: 'writing one' },
@@ -221,40 +225,42 @@ describe('frames', () => {
     });
   });
 
-  test('have ids, each its own, and none in a restatement', async () => {
+  test('have unique ids, and none in a restatement', async () => {
     const ids = allFrames(await log('tool')).map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
     const state = stateOf(await log('tool'), 12);
     expect(uiView.restate(state).every(({ id }) => id === undefined)).toBe(true);
   });
 
-  test('are none where no run goes on', () => {
-    const { records, state } = written([{ type: 'delta', index: 0, delta: { text_delta: 'x' } }]);
+  test('are empty if no run is active', () => {
+    const { records, state } = recordUpdates([
+      { type: 'delta', index: 0, delta: { text_delta: 'x' } },
+    ]);
     expect(uiFramesOf(state.session, records).flatMap(({ frames }) => frames)).toEqual([]);
     expect(uiView.restate(state)).toEqual([]);
   });
 });
 
-test('an answer that came by updates is shown as one: data, reasoning, and a result without its call', async () => {
-  const scribe = new Scribe();
+test('an answer from updates is shown as one message: data, reasoning, and a result without its call', async () => {
+  const builder = new RecordBuilder();
   const outside = { turn: 0, attempt: 0 };
   const runId = toRunId('run');
   const writer = new UpdateWriter({ turn: 1, attempt: 1, ids: countingIds() });
   const delta = (index: number, given: object) =>
     writer.write({ type: 'delta', index, delta: given });
-  scribe.add([{ ...outside, fact: { type: 'run_started', runId } }]);
-  scribe.add(delta(0, { summary_index: 0, summary_delta: 'A plan' }));
-  scribe.add(delta(1, { text_delta: 'Hello' }));
-  scribe.add(delta(2, { data_delta: '{"a":' }));
-  scribe.add(delta(2, { data_delta: '1}' }));
-  scribe.add(delta(3, { tool_call_id: 'c', name: 'read', content_delta: 'found' }));
-  scribe.add(writer.end());
+  builder.add([{ ...outside, fact: { type: 'run_started', runId } }]);
+  builder.add(delta(0, { summary_index: 0, summary_delta: 'A plan' }));
+  builder.add(delta(1, { text_delta: 'Hello' }));
+  builder.add(delta(2, { data_delta: '{"a":' }));
+  builder.add(delta(2, { data_delta: '1}' }));
+  builder.add(delta(3, { tool_call_id: 'c', name: 'read', content_delta: 'found' }));
+  builder.add(writer.end());
   const stop = { reason: 'stop' } as const;
-  scribe.add([{ ...outside, fact: { type: 'run_finished', runId, stop } }]);
-  const { records, state } = scribe;
+  builder.add([{ ...outside, fact: { type: 'run_finished', runId, stop } }]);
+  const { records, state } = builder;
   const log = { name: 'updates', session: state.session, records };
   const { message } = await shownByUi(allFrames(log));
-  expect(saidBy(message)).toEqual([
+  expect(contentOf(message)).toEqual([
     ['reasoning', 'A plan'],
     ['text', 'Hello'],
     ['tool-read', 'c', {}, 'found', null],
@@ -264,11 +270,41 @@ test('an answer that came by updates is shown as one: data, reasoning, and a res
   );
   for (const at of cutsIn(log)) {
     const { message: again } = await resumed(log, at);
-    expect(saidBy(again), `at ${at}`).toEqual(saidBy(message));
+    expect(contentOf(again), `at ${at}`).toEqual(contentOf(message));
   }
 });
 
-test('the headers are those that the SDK sends itself, but for what belongs to the connection', () => {
+test('the headers equal those of the SDK, except for connection headers', () => {
   const { connection: _hop, ...others } = UI_MESSAGE_STREAM_HEADERS;
   expect(uiHeaders).toEqual(others);
+});
+
+const keys = fc.constantFrom('__proto__', 'constructor', 'prototype', 'a', '"__proto__":');
+const { tree } = fc.letrec<{ tree: string; leaf: string; node: string }>((tie) => ({
+  tree: fc.oneof({ depthSize: 'small' }, tie('leaf'), tie('node')),
+  leaf: fc.constantFrom('1', '"__proto__"', '[]', '{"prototype":1}'),
+  node: fc
+    .array(fc.tuple(keys, tie('tree')), { maxLength: 3 })
+    .map(
+      (entries) => `{${entries.map(([key, value]) => `${JSON.stringify(key)}:${value}`).join()}}`,
+    ),
+}));
+
+test('the SDK’s transport accepts values with any keys', async () => {
+  await fc.assert(
+    fc.asyncProperty(tree, async (text) => {
+      const parsed = parseJson(text);
+      const data = (parsed.ok ? parsed.value : null) as JsonObject;
+      const stream = await readFrames([{ data: encodeChunk({ type: 'data-x', data }) }]);
+      const chunks = [];
+      for await (const chunk of stream ?? []) chunks.push(chunk);
+      expect(chunks).toHaveLength(1);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('a value without such keys is unchanged', () => {
+  const data = { constructor: 'a builder', list: [{ proto: null }] };
+  expect(JSON.parse(encodeChunk({ type: 'data-x', data }))).toEqual({ type: 'data-x', data });
 });

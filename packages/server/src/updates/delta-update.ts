@@ -1,31 +1,40 @@
-import type { FoldState, OpenPart } from '@millrace/core';
-import type { Update, UpdateDelta } from '../wire/update.ts';
-import { indexOfPlace } from './index-of-place.ts';
-import type { MessagePlace } from './message-place.ts';
-import { isJson, startOf } from './message-row.ts';
+import type { FoldState, OpenPart, Part } from '@millrace/core';
+import type { Update, UpdateDelta } from '../contract/message.ts';
+import { jsonType, parseObject } from './content-parts.ts';
+import { type LoggedMessage, messageIndex } from './logged-message.ts';
+import { isJson, startRow } from './task-messages.ts';
 
-/** A piece of a message. Bytes and values that are replaced have none: they come in full at their end. */
-export function deltaOf(
+/**
+ * The delta update for new text of a message. Bytes and replaced values have no deltas; they are
+ * sent in full at their end.
+ */
+export function deltaUpdates(
   state: FoldState,
-  place: MessagePlace,
+  message: LoggedMessage,
   open: OpenPart,
   piece: string,
 ): readonly Update[] {
-  const delta = pieceOf(state, place, open, piece);
+  const delta = deltaFor(state, message, open, piece);
   if (delta === undefined) return [];
-  const head = { index: indexOfPlace(state, place), parent_task_message: startOf(state, place) };
+  const head = {
+    index: messageIndex(state, message),
+    parent_task_message: startRow(state, message),
+  };
   return [{ type: 'delta', ...head, delta }];
 }
 
-/** After it was told in full: that there is more to come. */
-export function reopened(state: FoldState, place: MessagePlace, open: OpenPart): Update {
-  const head = { index: indexOfPlace(state, place), parent_task_message: startOf(state, place) };
-  return { type: 'delta', ...head, delta: pieceOf(state, place, open, '') ?? null };
+/** An empty delta, sent after a full update of a message that continues to stream. */
+export function reopenUpdate(state: FoldState, message: LoggedMessage, open: OpenPart): Update {
+  const head = {
+    index: messageIndex(state, message),
+    parent_task_message: startRow(state, message),
+  };
+  return { type: 'delta', ...head, delta: deltaFor(state, message, open, '') ?? null };
 }
 
-function pieceOf(
+function deltaFor(
   state: FoldState,
-  place: MessagePlace,
+  message: LoggedMessage,
   open: OpenPart,
   piece: string,
 ): UpdateDelta | undefined {
@@ -44,25 +53,25 @@ function pieceOf(
       return { type: 'tool_response', ...call, content_delta: piece };
     }
     case 'reasoning':
-      return reasoningPiece(begin.form, entryOf(state, place, open), piece);
+      return reasoningDelta(begin.form, entryIndex(state, message, open), piece);
     default:
       return undefined;
   }
 }
 
-function reasoningPiece(form: string, entry: number, piece: string): UpdateDelta | undefined {
+function reasoningDelta(form: string, entry: number, piece: string): UpdateDelta | undefined {
   if (form === 'summary') {
     return { type: 'reasoning_summary', summary_index: entry, summary_delta: piece };
   }
-  // What may not be read has no entry.
+  // Redacted reasoning has no entry.
   if (form !== 'full') return undefined;
   return { type: 'reasoning_content', content_index: entry, content_delta: piece };
 }
 
-/** Its place among the entries of its form. */
-function entryOf(state: FoldState, { slots }: MessagePlace, { id, begin }: OpenPart): number {
+/** The position of a part among the entries of its form. */
+function entryIndex(state: FoldState, { slots }: LoggedMessage, { id, begin }: OpenPart): number {
   const form = begin.kind === 'reasoning' ? begin.form : undefined;
-  const formOf = (slot: MessagePlace['slots'][number]) => {
+  const formOf = (slot: LoggedMessage['slots'][number]) => {
     if (slot.part !== undefined) return slot.part.kind === 'reasoning' ? slot.part.form : undefined;
     const other = state.open.find((open) => open.id === slot.id)?.begin;
     return other?.kind === 'reasoning' ? other.form : undefined;
@@ -72,4 +81,31 @@ function entryOf(state: FoldState, { slots }: MessagePlace, { id, begin }: OpenP
     slots.findIndex((slot) => slot.id === id),
   );
   return before.filter((slot) => formOf(slot) === form).length;
+}
+
+/**
+ * True if a client that joins the deltas, and parses them where they are JSON, gets the final
+ * content. Then `done` is enough; otherwise the message is sent in full.
+ */
+export function deltasBuildContent({ slots }: LoggedMessage): boolean {
+  return slots.every(({ part }) => part !== undefined && isBuiltByDeltas(part));
+}
+
+function isBuiltByDeltas(part: Part): boolean {
+  switch (part.kind) {
+    case 'text':
+      return part.mimeType !== jsonType || parseObject(part.text) !== undefined;
+    case 'tool_call':
+      return parseObject(part.arguments) !== undefined && part.partial === undefined;
+    // An empty entry had no delta, and redacted reasoning has none.
+    case 'reasoning':
+      return part.text !== '' && part.form !== 'redacted';
+    // Clients parse results that look like JSON, although they may be plain text.
+    case 'tool_result':
+    case 'structured':
+    case 'custom':
+    case 'media':
+    case 'file':
+      return false;
+  }
 }

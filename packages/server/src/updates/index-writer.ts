@@ -16,52 +16,53 @@ import {
   type ToolCallId,
   toolCallId,
 } from '@millrace/core';
-import type { Content } from '../wire/content.ts';
-import type { Update, UpdateDelta } from '../wire/update.ts';
-import { headOf } from './content-head.ts';
-import { isEmptyContent } from './is-empty-content.ts';
-import { partsOfContent } from './part-of-content.ts';
+import type { Content } from '../contract/content.ts';
+import type { Update, UpdateDelta } from '../contract/message.ts';
+import { contentMetadata, contentToParts, isEmptyContent } from './content-parts.ts';
 import {
-  beginAt,
+  beginPart,
+  deltaText,
   isReasoning,
-  keyOf,
-  type Place,
-  pieceOf,
-  placeOfContent,
-  placeOfDelta,
-} from './place-of-update.ts';
+  type PartTarget,
+  targetKey,
+  targetOfContent,
+  targetOfDelta,
+} from './update-target.ts';
 import type { UpdateWarning } from './update-warnings.ts';
 
-export interface IndexWriterOptions extends Attempt {
-  /** The one that the first message has on the way out. */
+interface IndexWriterOptions extends Attempt {
+  /** The index of the first message in the outgoing updates. */
   readonly index: number;
   readonly ids: Pick<Ids, 'item' | 'part' | 'toolCall'>;
   readonly limits?: Partial<Limits> | undefined;
-  /** For a second message of this index. */
+  /** Allocates the index of a further message of this item. */
   readonly nextIndex: () => number;
   readonly warn: (warning: UpdateWarning) => void;
 }
 
-interface OpenPlace {
-  readonly place: Place;
+interface OpenTarget {
+  readonly target: PartTarget;
   readonly writer: TextWriter;
-  /** Of its message; none for the later entries of a reasoning block, which are in the first one's. */
+  /**
+   * The index of its message. None for later entries of a reasoning block, which belong to the
+   * first entry's message.
+   */
   readonly index: number | undefined;
   metadata: JsonObject;
-  /** What a `start` had in it: the content, if nothing else comes. */
+  /** The content of a `start` update. It becomes the content if nothing else follows. */
   preview: Content | undefined;
   isWritten: boolean;
-  /** Pieces of data, which has to be parsed in the end. */
+  /** Fragments of data, parsed at the end. */
   readonly pieces: string[];
 }
 
-/** One index of an agent's answer: one item, a part for each thing that is said under it. */
+/** Writes one index of an agent's answer: one item, with one part for each target. */
 export class IndexWriter {
   readonly #options: IndexWriterOptions;
   readonly #itemId: ItemId;
   readonly #writer: DeltaWriter;
-  readonly #open = new Map<string, OpenPlace>();
-  #free: number[];
+  readonly #open = new Map<string, OpenTarget>();
+  #freeIndexes: number[];
   #drafts: DraftRecord[] = [];
   #isClosed = false;
 
@@ -70,9 +71,9 @@ export class IndexWriter {
     this.#options = options;
     this.#itemId = ids.item();
     this.#writer = new DeltaWriter({ itemId: this.#itemId, turn, attempt, ids, limits });
-    this.#free = [index];
+    this.#freeIndexes = [index];
     const preview = opening.type === 'start' && !isEmptyContent(opening.content);
-    // On the log, so that it is not lost with the process.
+    // The preview is stored on the log, so that it survives a crash.
     const metadata = { index, ...(preview && { start: opening.content as JsonObject }) };
     const kind = kindOf(opening);
     this.#fact({ type: 'item_started', itemId: this.#itemId, kind, metadata });
@@ -82,7 +83,7 @@ export class IndexWriter {
     return this.#isClosed;
   }
 
-  /** What was written since it was last taken. */
+  /** Returns the drafts since the last call. */
   take(): readonly DraftRecord[] {
     this.#flush();
     const taken = this.#drafts;
@@ -91,36 +92,37 @@ export class IndexWriter {
   }
 
   start(content: Content): void {
-    const place = placeOfContent(content, this.#idOf('call'));
-    const known = this.#open.get(keyOf(place));
-    const open = known ?? this.#begin(place, headOf(content));
+    const target = targetOfContent(content, this.#idOf('call'));
+    const known = this.#open.get(targetKey(target));
+    const open = known ?? this.#begin(target, contentMetadata(content));
     if (known !== undefined || this.#open.size > 1) this.#options.warn('restarted');
-    const metadata = { ...open.metadata, ...headOf(content) };
+    const metadata = { ...open.metadata, ...contentMetadata(content) };
     if (known !== undefined && !isSame(metadata, open.metadata)) this.#setMetadata(open, metadata);
     if (!open.isWritten) open.preview = content;
   }
 
   delta(delta: UpdateDelta): void {
-    const place = placeOfDelta(
+    const target = targetOfDelta(
       delta,
       this.#idOf(delta.type === 'tool_response' ? 'result' : 'call'),
     );
-    this.#dropUnlike(place);
-    const open = this.#open.get(keyOf(place)) ?? this.#begin(place, {});
-    const piece = pieceOf(delta);
+    this.#dropMismatched(target);
+    const open = this.#open.get(targetKey(target)) ?? this.#begin(target, {});
+    const piece = deltaText(delta);
     open.writer.append(piece);
-    if (place.kind === 'data') open.pieces.push(piece);
-    for (const one of isReasoning(place) ? this.#reasoning() : [open]) one.isWritten = true;
+    if (target.kind === 'data') open.pieces.push(piece);
+    for (const each of isReasoning(target) ? this.#reasoning() : [open]) each.isWritten = true;
   }
 
-  /** This instead of all that came. */
+  /** Replaces everything written so far with this content. */
   full(given: Content): void {
     const content = this.#withCallId(given);
-    const key = keyOf(placeOfContent(content, toolCallId));
+    const key = targetKey(targetOfContent(content, toolCallId));
     const replaced = this.#open.get(key) ?? this.#open.values().next().value;
     const index = replaced?.index ?? this.#options.index;
-    const parts = partsOfContent(content, { index });
-    // The last first, because the first entry of a reasoning block names it.
+    const parts = contentToParts(content, { index });
+    // The last part goes first, because the first entry of a reasoning block gives the message its
+    // id.
     for (const open of [...this.#open.values()].reverse()) {
       if (open !== replaced) open.writer.retract('withdrawn');
     }
@@ -128,45 +130,51 @@ export class IndexWriter {
     this.#finish();
   }
 
-  /** What came is all. Of what was cut off, calls are nothing and the rest is partial. */
+  /**
+   * Closes the index. Without `stop` everything is complete. With `stop`, tool calls are dropped
+   * and the rest is partial.
+   */
   close(stop?: Stop): void {
     for (const open of [...this.#open.values()]) {
-      if (stop === undefined) this.#closePlace(open);
-      else this.#cut(open);
+      if (stop === undefined) this.#closeTarget(open);
+      else this.#closePartial(open);
     }
     this.#finish(stop);
   }
 
-  #begin(place: Place, head: JsonObject): OpenPlace {
-    const isEntry = isReasoning(place) && this.#reasoning().length > 0;
-    const writer = beginAt(this.#writer, place);
-    const index = isEntry ? undefined : (this.#free.pop() ?? this.#options.nextIndex());
+  #begin(target: PartTarget, initial: JsonObject): OpenTarget {
+    const isEntry = isReasoning(target) && this.#reasoning().length > 0;
+    const writer = beginPart(this.#writer, target);
+    const index = isEntry ? undefined : (this.#freeIndexes.pop() ?? this.#options.nextIndex());
     const state = { metadata: {}, preview: undefined, isWritten: false, pieces: [] };
-    const open: OpenPlace = { place, writer, index, ...state };
-    this.#open.set(keyOf(place), open);
-    if (index !== undefined) this.#setMetadata(open, { index, ...head });
+    const open: OpenTarget = { target, writer, index, ...state };
+    this.#open.set(targetKey(target), open);
+    if (index !== undefined) this.#setMetadata(open, { index, ...initial });
     return open;
   }
 
-  #setMetadata(open: OpenPlace, metadata: JsonObject): void {
+  #setMetadata(open: OpenTarget, metadata: JsonObject): void {
     open.writer.metadata(metadata);
     open.metadata = metadata;
   }
 
-  /** What was started as something else, and is not a call, was never said. */
-  #dropUnlike(place: Place): void {
-    for (const [key, { place: other, writer, isWritten, index }] of this.#open) {
-      const isSame = isReasoning(place) ? isReasoning(other) : key === keyOf(place);
+  /** Drops targets that were started as another type and never written, except tool calls. */
+  #dropMismatched(target: PartTarget): void {
+    for (const [key, { target: other, writer, isWritten, index }] of this.#open) {
+      const isSame = isReasoning(target) ? isReasoning(other) : key === targetKey(target);
       if (isSame || isWritten || other.kind === 'call') continue;
       this.#options.warn('mismatched');
       writer.retract('withdrawn');
       this.#open.delete(key);
-      if (index !== undefined) this.#free.push(index);
+      if (index !== undefined) this.#freeIndexes.push(index);
     }
   }
 
-  /** What a limit does not let be kept as it was meant is kept as it came: an end is never refused. */
-  #closePlace(open: OpenPlace): void {
+  /**
+   * If a limit prevents the intended commit, the text is committed as partial. Closing never fails
+   * because of a limit.
+   */
+  #closeTarget(open: OpenTarget): void {
     try {
       this.#commit(open);
     } catch (error) {
@@ -175,16 +183,16 @@ export class IndexWriter {
     }
   }
 
-  #commit(open: OpenPlace): void {
-    const { writer, preview, isWritten, pieces, place, metadata } = open;
+  #commit(open: OpenTarget): void {
+    const { writer, preview, isWritten, pieces, target, metadata } = open;
     if (preview !== undefined && !isWritten) {
-      this.#commitWhole(open, partsOfContent(this.#withCallId(preview, place), metadata));
-    } else if (place.kind === 'data') {
+      this.#commitWhole(open, contentToParts(this.#withCallId(preview, target), metadata));
+    } else if (target.kind === 'data') {
       this.#commitData(open, pieces.join(''));
     } else writer.commit();
   }
 
-  #commitData(open: OpenPlace, text: string): void {
+  #commitData(open: OpenTarget, text: string): void {
     const { writer, metadata } = open;
     const parsed = parseJson(text === '' ? '{}' : text);
     if (parsed.ok) return writer.replace({ kind: 'structured', value: parsed.value, metadata });
@@ -193,18 +201,18 @@ export class IndexWriter {
     writer.commit({ partial: true });
   }
 
-  #cut(open: OpenPlace): void {
-    const { writer, preview, isWritten, place } = open;
-    if (place.kind === 'call') return writer.retract('aborted');
+  #closePartial(open: OpenTarget): void {
+    const { writer, preview, isWritten, target } = open;
+    if (target.kind === 'call') return writer.retract('aborted');
     const isPreview = preview !== undefined && !isWritten;
-    if (isPreview || place.kind === 'data') return this.#closePlace(open);
+    if (isPreview || target.kind === 'data') return this.#closeTarget(open);
     writer.commit({ partial: true });
   }
 
-  #commitWhole(open: OpenPlace | undefined, [first, ...others]: readonly [Part, ...Part[]]): void {
+  #commitWhole(open: OpenTarget | undefined, [first, ...others]: readonly [Part, ...Part[]]): void {
     if (open === undefined) this.#writer.whole(first);
     else open.writer.replace(first);
-    if (open !== undefined) this.#open.delete(keyOf(open.place));
+    if (open !== undefined) this.#open.delete(targetKey(open.target));
     for (const part of others) this.#writer.whole(part);
   }
 
@@ -215,24 +223,24 @@ export class IndexWriter {
     this.#fact({ type: 'item_finished', itemId: this.#itemId, ...(stop && { stop }) });
   }
 
-  #reasoning(): readonly OpenPlace[] {
-    return [...this.#open.values()].filter(({ place }) => isReasoning(place));
+  #reasoning(): readonly OpenTarget[] {
+    return [...this.#open.values()].filter(({ target }) => isReasoning(target));
   }
 
-  /** An empty id means the call that came last, or one that has no id yet. */
+  /** An empty id refers to the latest call. Without one, a new id is created. */
   #idOf(kind: 'call' | 'result'): (id: string) => ToolCallId {
     return (id) => {
       if (id !== '') return toolCallId(id);
-      const last = [...this.#open.values()].findLast(({ place }) => place.kind === kind);
-      const place = last?.place;
-      return place !== undefined && 'id' in place ? place.id : this.#options.ids.toolCall();
+      const last = [...this.#open.values()].findLast(({ target }) => target.kind === kind);
+      const target = last?.target;
+      return target !== undefined && 'id' in target ? target.id : this.#options.ids.toolCall();
     };
   }
 
-  #withCallId(content: Content, place?: Place): Content {
+  #withCallId(content: Content, target?: PartTarget): Content {
     if (!('tool_call_id' in content) || content.tool_call_id !== '') return content;
     const kind = content.type === 'tool_request' ? 'call' : 'result';
-    const id = place !== undefined && 'id' in place ? place.id : this.#idOf(kind)('');
+    const id = target !== undefined && 'id' in target ? target.id : this.#idOf(kind)('');
     return { ...content, tool_call_id: id };
   }
 
@@ -251,7 +259,7 @@ function isSame(a: JsonObject, b: JsonObject): boolean {
   return JSON.stringify(a) === JSON.stringify(b);
 }
 
-/** Who speaks is settled by what comes first. */
+/** The first update decides the kind of the item. */
 function kindOf(opening: Exclude<Update, { type: 'done' }>): ItemKind {
   if (opening.type === 'delta')
     return opening.delta?.type === 'tool_response' ? 'tool' : 'assistant';

@@ -1,30 +1,27 @@
-import { checkJson, defaultLimits } from '@millrace/core';
+import { checkJson, defaultLimits, type ErrorPlace, MillraceError } from '@millrace/core';
 import type { z } from 'zod';
-import { type Update, updateSchema } from '../wire/update.ts';
-import { textPiece } from './text-piece.ts';
-import { UpdateError } from './update-error.ts';
+import { type Update, updateSchema } from '../contract/message.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
 /**
- * An update as agents send it: whoever leaves out a type, as some SDKs do, is understood by what else
- * is there.
+ * Parses an update from an agent. Some SDKs omit `type`; it is then inferred from the other fields.
  */
-export function readUpdate(given: unknown): Update {
-  return textPiece(given) ?? readAny(given);
+export function readUpdate(input: unknown): Update {
+  return readTextDelta(input) ?? parseUpdate(input);
 }
 
-function readAny(given: unknown): Update {
-  // Depth is asked first, because a schema goes down as far as the value does.
-  const problem = checkJson(dropUndefined(given), defaultLimits);
-  if (problem !== undefined) throw bad(problem.path);
-  const read = updateSchema.safeParse(typed(given));
-  if (!read.success) throw bad(pathOf(read.error));
-  return withRaw(read.data, given);
+function parseUpdate(input: unknown): Update {
+  // The depth is checked first, because the schema recurses as deep as the value.
+  const problem = checkJson(dropUndefined(input), defaultLimits);
+  if (problem !== undefined) throw badUpdate(problem.path);
+  const read = updateSchema.safeParse(withType(input));
+  if (!read.success) throw badUpdate(pathOf(read.error));
+  return withRawValues(read.data, input);
 }
 
-function bad(path: string): UpdateError {
-  return new UpdateError('bad_update', 'take an update', { path });
+function badUpdate(path: string): UpdateError {
+  return new UpdateError('bad_update', 'accept an update', { path });
 }
 
 function pathOf({ issues }: z.ZodError): string {
@@ -35,10 +32,10 @@ function fieldsOf(value: unknown): Fields {
   return typeof value === 'object' && value !== null ? (value as Fields) : {};
 }
 
-/** In a program's object a field may be there and undefined, which is as good as absent. */
-function dropUndefined(given: unknown): unknown {
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) return given;
-  const fields = Object.entries(given).filter(([, value]) => value !== undefined);
+/** In JavaScript objects, a field with the value `undefined` counts as absent. */
+function dropUndefined(input: unknown): unknown {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) return input;
+  const fields = Object.entries(input).filter(([, value]) => value !== undefined);
   return Object.fromEntries(
     fields.map(([key, value]) => [
       key,
@@ -47,13 +44,17 @@ function dropUndefined(given: unknown): unknown {
   );
 }
 
-/** `parent_task_message` is the server's to say, and what an agent says there is not looked at. */
-function typed(given: unknown): unknown {
-  const fields = fieldsOf(given);
+/**
+ * Adds a missing type. Only the server sets `parent_task_message`, so the agent's value is ignored.
+ */
+function withType(input: unknown): unknown {
+  const fields = fieldsOf(input);
   const { delta } = fields;
   const type = fields['type'] ?? (delta === undefined ? undefined : 'delta');
-  const told = { ...fields, type, parent_task_message: null };
-  return delta === undefined || delta === null ? told : { ...told, delta: typedDelta(delta) };
+  const cleaned = { ...fields, type, parent_task_message: null };
+  return delta === undefined || delta === null
+    ? cleaned
+    : { ...cleaned, delta: withDeltaType(delta) };
 }
 
 const deltaTypes = {
@@ -63,20 +64,20 @@ const deltaTypes = {
   summary_delta: 'reasoning_summary',
 } as const;
 
-function typedDelta(given: unknown): unknown {
-  const fields = fieldsOf(given);
-  if (fields['type'] !== undefined && fields['type'] !== null) return given;
+function withDeltaType(input: unknown): unknown {
+  const fields = fieldsOf(input);
+  if (fields['type'] !== undefined && fields['type'] !== null) return input;
   const named = Object.entries(deltaTypes).find(([name]) => name in fields)?.[1];
   const isResult = 'content_delta' in fields && 'tool_call_id' in fields;
-  const reasons = 'content_delta' in fields || 'content_index' in fields;
-  const type = named ?? (isResult ? 'tool_response' : reasons ? 'reasoning_content' : null);
+  const isReasoning = 'content_delta' in fields || 'content_index' in fields;
+  const type = named ?? (isResult ? 'tool_response' : isReasoning ? 'reasoning_content' : null);
   return { ...fields, type };
 }
 
-/** Values as they came: a schema makes new objects, and leaves out a key named `__proto__`. */
-function withRaw(update: Update, given: unknown): Update {
+/** Restores the original values. The schema copies objects and drops the key `__proto__`. */
+function withRawValues(update: Update, input: unknown): Update {
   if (!('content' in update)) return update;
-  const raw = fieldsOf(fieldsOf(given)['content']);
+  const raw = fieldsOf(fieldsOf(input)['content']);
   const { content } = update;
   switch (content.type) {
     case 'data':
@@ -91,5 +92,52 @@ function withRaw(update: Update, given: unknown): Update {
     }
     default:
       return update;
+  }
+}
+
+/** A longer fragment takes the general path. */
+const maxTextLength = 2 ** 16;
+const updateFields: ReadonlySet<string> = new Set(['type', 'index', 'delta']);
+const deltaFields: ReadonlySet<string> = new Set(['type', 'text_delta']);
+
+/**
+ * Fast path for text deltas, which are most updates. Returns undefined for anything else, valid or
+ * not.
+ */
+export function readTextDelta(input: unknown): Update | undefined {
+  if (!hasOnly(input, updateFields) || input['type'] !== 'delta') return undefined;
+  const { index = null, delta } = input;
+  if (!hasOnly(delta, deltaFields) || delta['type'] !== 'text') return undefined;
+  const { text_delta } = delta;
+  if (typeof text_delta !== 'string' || text_delta.length > maxTextLength) return undefined;
+  if (index !== null && !isIndex(index)) return undefined;
+  return { type: 'delta', index, parent_task_message: null, delta: { type: 'text', text_delta } };
+}
+
+function hasOnly(value: unknown, fields: ReadonlySet<string>): value is Fields {
+  if (typeof value !== 'object' || value === null) return false;
+  if (Object.getPrototypeOf(value) !== Object.prototype) return false;
+  for (const key in value) if (!fields.has(key)) return false;
+  return true;
+}
+
+function isIndex(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}
+
+type UpdateErrorCode = 'bad_update' | 'too_many_indexes' | 'writer_ended';
+
+const explanations: { readonly [Code in UpdateErrorCode]: string } = {
+  bad_update:
+    'it is not an update. Send start, delta, full or done with the fields of its type at this path',
+  too_many_indexes: 'the answer has too many. Use fewer, or send several messages',
+  writer_ended: 'the answer is over. Start another one',
+};
+
+/** A refused update. It had no effect. */
+export class UpdateError extends MillraceError<UpdateErrorCode> {
+  constructor(code: UpdateErrorCode, what: string, place: ErrorPlace = {}, options?: ErrorOptions) {
+    const where = Object.entries(place).map(([key, value]) => `${key} ${value}`);
+    super(code, `Cannot ${what} (${where.join(', ')}): ${explanations[code]}`, place, options);
   }
 }

@@ -1,8 +1,7 @@
 import type { Item } from '@millrace/core';
 import { expect, test } from 'vitest';
-import type { Content, ContentInput } from '../wire/content.ts';
-import { contentSchema } from '../wire/content.ts';
-import type { TaskMessage } from '../wire/task-message.ts';
+import { type Content, type ContentInput, contentSchema } from '../contract/content.ts';
+import type { TaskMessage } from '../contract/message.ts';
 import { toItems } from './to-items.ts';
 
 const messages = (
@@ -37,7 +36,7 @@ const shown = (items: readonly Item[]) =>
     }),
   ]);
 
-test('what the agent said in a row is one item, and results follow their calls in their order', () => {
+test('consecutive agent messages are one item, and results follow in call order', () => {
   const items = toItems(
     messages(
       user('Hi'),
@@ -57,7 +56,7 @@ test('what the agent said in a row is one item, and results follow their calls i
   ]);
 });
 
-test('a result that came late is with its call all the same', () => {
+test('a late result follows its call', () => {
   expect(shown(toItems(messages(call('a'), user('Wait'), result('a'))))).toEqual([
     ['assistant', 'a({"path":"a"})'],
     ['tool', 'of a'],
@@ -65,27 +64,27 @@ test('a result that came late is with its call all the same', () => {
   ]);
 });
 
-test('a call without a result gets one that says so, and a result without a call is left out', () => {
+test('a call without a result gets an error result, and a result without a call is dropped', () => {
   const [assistant, tool, ...others] = toItems(messages(call('a'), result('z')));
   expect(assistant?.parts).toMatchObject([{ toolCallId: 'a' }]);
   expect(tool?.parts).toMatchObject([{ toolCallId: 'a', isError: true }]);
   expect(others).toEqual([]);
 });
 
-test('half a call and an empty text are not sent', () => {
+test('unfinished calls and empty texts are not sent', () => {
   expect(shown(toItems(messages(call('a', 'IN_PROGRESS'), agent(''), user('Go on'))))).toEqual([
     ['user', 'Go on'],
   ]);
 });
 
-test('a call that comes twice is one call', () => {
+test('a repeated call is one call', () => {
   expect(shown(toItems(messages(call('a'), result('a'), call('a'))))).toEqual([
     ['assistant', 'a({"path":"a"})'],
     ['tool', 'of a'],
   ]);
 });
 
-test('items have ids of their own, and data and reasoning are what they are', () => {
+test('items have their own ids, and data and reasoning are unchanged', () => {
   const items = toItems(
     messages(
       { type: 'reasoning', author: 'agent', summary: ['S'], content: ['C'] },

@@ -6,27 +6,27 @@ import {
   type ToolCallPart,
   type ToolResultPart,
 } from '@millrace/core';
-import type { TaskMessage } from '../wire/task-message.ts';
-import { partsOfContent } from './part-of-content.ts';
+import type { TaskMessage } from '../contract/message.ts';
+import { contentToParts } from './content-parts.ts';
 
 /**
- * Messages as items of a request. What the agent said in a row is one item, and the results of its
- * calls follow it, in the order of the calls: a call without a result gets one that says so, and a
- * result without a call is left out, because providers refuse both.
+ * Converts messages to the items of a model request. Consecutive messages of the agent become one
+ * item, followed by the results of its calls in call order. A call without a result gets an error
+ * result, and a result without a call is dropped, because providers reject both.
  */
 export function toItems(messages: readonly TaskMessage[]): readonly Item[] {
-  const said = messages.filter(isSaid);
-  const results = resultsIn(said);
-  return spoken(said).flatMap((item) => {
+  const sendable = messages.filter(isSendable);
+  const results = resultsIn(sendable);
+  return withoutResults(sendable).flatMap((item) => {
     const calls = item.parts.filter((part): part is ToolCallPart => part.kind === 'tool_call');
     if (calls.length === 0) return item;
-    const parts = calls.map((call) => results.get(call.toolCallId) ?? noResult(call));
+    const parts = calls.map((call) => results.get(call.toolCallId) ?? missingResult(call));
     return [item, { id: itemId(`${item.id}.results`), kind: 'tool', parts }];
   });
 }
 
-/** Half a call is not sent, and neither is a text without a word. */
-function isSaid({ content, streaming_status }: TaskMessage): boolean {
+/** Leaves out unfinished tool calls and empty texts. */
+function isSendable({ content, streaming_status }: TaskMessage): boolean {
   if (content.type === 'tool_request') return streaming_status !== 'IN_PROGRESS';
   return content.type !== 'text' || content.content !== '';
 }
@@ -35,15 +35,15 @@ function resultsIn(messages: readonly TaskMessage[]): ReadonlyMap<string, ToolRe
   const results = new Map<string, ToolResultPart>();
   for (const { content } of messages) {
     if (content.type !== 'tool_response') continue;
-    const [part] = partsOfContent(content);
+    const [part] = contentToParts(content);
     const isFirst = !results.has(content.tool_call_id);
     if (part.kind === 'tool_result' && isFirst) results.set(part.toolCallId, part);
   }
   return results;
 }
 
-/** The items but for the results. A result ends what the agent said before it. */
-function spoken(messages: readonly TaskMessage[]): readonly Item[] {
+/** Groups the messages into items, without the results. A result ends the agent's current item. */
+function withoutResults(messages: readonly TaskMessage[]): readonly Item[] {
   const items: { readonly id: Item['id']; readonly kind: ItemKind; readonly parts: Part[] }[] = [];
   let isEnded = true;
   const called = new Set<string>();
@@ -58,13 +58,13 @@ function spoken(messages: readonly TaskMessage[]): readonly Item[] {
     if (last === undefined || isEnded || last.kind !== kind || kind === 'user') {
       items.push({ id: itemId(id ?? `message${position}`), kind, parts: [] });
     }
-    items.at(-1)?.parts.push(...partsOfContent(content));
+    items.at(-1)?.parts.push(...contentToParts(content));
     isEnded = false;
   }
   return items;
 }
 
-function noResult({ toolCallId, name }: ToolCallPart): ToolResultPart {
-  const text = 'There is no result: the call was not carried out, or its end is not known.';
+function missingResult({ toolCallId, name }: ToolCallPart): ToolResultPart {
+  const text = 'There is no result: the call was not executed, or its outcome is unknown.';
   return { kind: 'tool_result', toolCallId, name, text, isError: true };
 }

@@ -1,16 +1,16 @@
-/** What was odd about an agent's updates, and how often. None of it fails a task. */
+/** Counts of irregular updates of an agent. They do not fail the task. */
 export interface UpdateWarnings {
-  /** For an index that was closed by a `done` or a `full`: dropped. */
+  /** Update for an index that was already closed by `done` or `full`. Dropped. */
   readonly late: number;
-  /** Without an index: went to the one opened last, or opened the next free one. */
+  /** Update without an index. It went to the latest index, or opened the next free one. */
   readonly unindexed: number;
-  /** A `start` for an index that was open: what it says of format, style and attachments counts, and its preview. */
+  /** `start` for an open index. Its format, style, attachments and preview are used. */
   readonly restarted: number;
-  /** A delta of another type than the `start` before it, which then counts for nothing. */
+  /** Delta of another type than the preceding `start`. The `start` is dropped. */
   readonly mismatched: number;
-  /** Data whose text is no JSON: kept as the text that it is. */
+  /** Data that is not valid JSON. Stored as text. */
   readonly unparsed: number;
-  /** A `done` for an index of which nothing is known: dropped. */
+  /** `done` for an unknown index. Dropped. */
   readonly unopened: number;
 }
 

@@ -1,42 +1,46 @@
 import { countingIds, isMillraceError, toArray, transcript } from '@millrace/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { byId, shownBy, toldOf } from '../testing/agentex-client.ts';
+import { byId, shownByAgentex, updatesOfLog } from '../testing/agentex-client.ts';
 import { updateLists } from '../testing/random-updates.ts';
-import { task, written } from '../testing/written.ts';
-import { messagesOf } from './messages-of.ts';
+import { recordUpdates, task } from '../testing/recorded-updates.ts';
+import { messagesOf } from './task-messages.ts';
 import { UpdateWriter } from './update-writer.ts';
 
 const start = (content: object, index: number | null = 0) => ({ type: 'start', index, content });
 const text = (content: string, more = {}) => ({ type: 'text', author: 'agent', content, ...more });
-const delta = (given: object, index: number | null = 0) => ({ type: 'delta', index, delta: given });
-const said = (text_delta: string, index: number | null = 0) =>
+const delta = (fields: object, index: number | null = 0) => ({
+  type: 'delta',
+  index,
+  delta: fields,
+});
+const textDelta = (text_delta: string, index: number | null = 0) =>
   delta({ type: 'text', text_delta }, index);
 const done = (index: number | null = 0) => ({ type: 'done', index });
-const contents = (...given: Parameters<typeof written>) =>
-  messagesOf(written(...given).state).map(({ content }) => content);
+const contents = (...updates: Parameters<typeof recordUpdates>) =>
+  messagesOf(recordUpdates(...updates).state).map(({ content }) => content);
 
 const aborted = { reason: 'aborted', cause: 'interrupted' } as const;
 
-describe('whatever an agent sends', () => {
-  test('comes to its end: nothing is open, and what is told is what is kept', () => {
+describe('any sequence of updates', () => {
+  test('is closed at the end, and the streamed messages equal the stored ones', () => {
     fc.assert(
       fc.property(updateLists, fc.boolean(), (updates, isCut) => {
-        const { records, state } = written(updates, isCut ? { stop: aborted } : {});
+        const { records, state } = recordUpdates(updates, isCut ? { stop: aborted } : {});
         expect(state.open).toEqual([]);
         expect(toArray(state.items).filter(({ finished }) => finished === undefined)).toEqual([]);
-        const shown = shownBy(toldOf(task, records).updates);
+        const shown = shownByAgentex(updatesOfLog(task, records).updates);
         expect(byId(shown.messages)).toEqual(byId(messagesOf(state)));
         expect(shown.refetched).toEqual([]);
       }),
     );
   });
 
-  test('no two messages have one index', () => {
+  test('no two messages share an index', () => {
     fc.assert(
       fc.property(updateLists, (updates) => {
         const byMessage = new Map<unknown, Set<unknown>>();
-        for (const update of toldOf(task, written(updates).records).updates) {
+        for (const update of updatesOfLog(task, recordUpdates(updates).records).updates) {
           const id = update.parent_task_message?.id;
           byMessage.set(id, (byMessage.get(id) ?? new Set()).add(update.index));
           if (update.type === 'full' && update.retracted) byMessage.delete(id);
@@ -48,47 +52,47 @@ describe('whatever an agent sends', () => {
     );
   });
 
-  test('without an end, is on the log as far as it came', () => {
+  test('without an end, is on the log as far as it was sent', () => {
     fc.assert(
       fc.property(updateLists, (updates) => {
-        const { state } = written(updates, { leave: true });
+        const { state } = recordUpdates(updates, { leave: true });
         const pieces = updates.flatMap((update) => {
-          const { type, index, delta: given } = update as ReturnType<typeof said>;
-          return type === 'delta' && index === 0 && 'text_delta' in given ? given.text_delta : [];
+          const { type, index, delta: fields } = update as ReturnType<typeof textDelta>;
+          return type === 'delta' && index === 0 && 'text_delta' in fields ? fields.text_delta : [];
         });
         const isPlain = updates.every(
-          (update) => (update as ReturnType<typeof said>).type === 'delta',
+          (update) => (update as ReturnType<typeof textDelta>).type === 'delta',
         );
         fc.pre(isPlain && pieces.length > 0);
-        const kept = messagesOf(state).filter(({ content }) => content.type === 'text');
-        expect(kept.length).toBeGreaterThan(0);
+        const stored = messagesOf(state).filter(({ content }) => content.type === 'text');
+        expect(stored.length).toBeGreaterThan(0);
       }),
     );
   });
 });
 
 describe('a start', () => {
-  test('is a preview: what follows counts instead of it', () => {
-    expect(contents([start(text('draft')), said('wip'), done()])).toMatchObject([
+  test('is a preview that later updates replace', () => {
+    expect(contents([start(text('draft')), textDelta('wip'), done()])).toMatchObject([
       { content: 'wip' },
     ]);
     expect(contents([start(text('draft'))])).toMatchObject([{ content: 'draft' }]);
   });
 
-  test('that comes again gives a format and a preview, and leaves what was said', () => {
+  test('that is repeated sets format and preview, and keeps the text', () => {
     const again = start(text('other', { format: 'code' }));
-    const updates = [start(text('draft')), said('kept'), again, said('!')];
+    const updates = [start(text('draft')), textDelta('kept'), again, textDelta('!')];
     expect(contents(updates)).toMatchObject([{ content: 'kept!', format: 'code' }]);
-    expect(written(updates).warnings.restarted).toBe(1);
+    expect(recordUpdates(updates).warnings.restarted).toBe(1);
     expect(contents([start(text('one')), again])).toMatchObject([
       { content: 'other', format: 'code' },
     ]);
   });
 
-  test('of another type than the deltas after it counts for nothing, unless it is a call', () => {
+  test('of another type than its deltas is dropped, unless it is a call', () => {
     const data = delta({ type: 'data', data_delta: '{"a":1}' });
     expect(contents([start(text('')), data])).toMatchObject([{ type: 'data', data: { a: 1 } }]);
-    expect(written([start(text('')), data]).warnings.mismatched).toBe(1);
+    expect(recordUpdates([start(text('')), data]).warnings.mismatched).toBe(1);
     const call = {
       type: 'tool_request',
       author: 'agent',
@@ -96,30 +100,35 @@ describe('a start', () => {
       name: 'now',
       arguments: {},
     };
-    expect(contents([start(call), said('Hm.')])).toMatchObject([call, { content: 'Hm.' }]);
+    expect(contents([start(call), textDelta('Hm.')])).toMatchObject([call, { content: 'Hm.' }]);
   });
 
-  test('of reasoning names the message that its entries are in', () => {
+  test('of reasoning gives its entries one message', () => {
     const reasoning = { type: 'reasoning', author: 'agent', summary: [], content: null };
     const entry = delta({ type: 'reasoning_content', content_index: 0, content_delta: 'Hm.' });
-    const { state, records } = written([start(reasoning), entry]);
-    const [begun] = toldOf(task, records).updates;
+    const { state, records } = recordUpdates([start(reasoning), entry]);
+    const [started] = updatesOfLog(task, records).updates;
     expect(messagesOf(state)).toMatchObject([
-      { id: begun?.parent_task_message?.id, content: { summary: [], content: ['Hm.'] } },
+      { id: started?.parent_task_message?.id, content: { summary: [], content: ['Hm.'] } },
     ]);
   });
 });
 
 describe('an update without an index', () => {
-  test('goes to the one opened last, and a start opens the next free one', () => {
-    const updates = [said('a', 1), said('b', null), start(text(''), null), said('c', null)];
+  test('goes to the latest index, and a start opens the next free index', () => {
+    const updates = [
+      textDelta('a', 1),
+      textDelta('b', null),
+      start(text(''), null),
+      textDelta('c', null),
+    ];
     expect(contents(updates)).toMatchObject([{ content: 'ab' }, { content: 'c' }]);
-    expect(written(updates).warnings.unindexed).toBe(3);
+    expect(recordUpdates(updates).warnings.unindexed).toBe(3);
   });
 
-  test('does not override by a full what has an index', () => {
+  test('with a full does not replace an indexed message', () => {
     const full = { type: 'full', content: text('whole') };
-    expect(contents([said('a'), full, full])).toMatchObject([
+    expect(contents([textDelta('a'), full, full])).toMatchObject([
       { content: 'a' },
       { content: 'whole' },
       { content: 'whole' },
@@ -127,14 +136,14 @@ describe('an update without an index', () => {
   });
 });
 
-test('a done of which nothing is known is counted and dropped', () => {
-  const { records, warnings } = written([done(3), done(null)]);
+test('a done for an unknown index is counted and dropped', () => {
+  const { records, warnings } = recordUpdates([done(3), done(null)]);
   expect(records).toEqual([]);
   expect(warnings.unopened).toBe(2);
 });
 
-test('data that is no JSON is kept as text, with a note', () => {
-  const { state, warnings } = written([delta({ type: 'data', data_delta: '{"a":' })]);
+test('data that is not JSON is stored as text, with a note', () => {
+  const { state, warnings } = recordUpdates([delta({ type: 'data', data_delta: '{"a":' })]);
   expect(messagesOf(state)).toMatchObject([{ content: { type: 'text', content: '{"a":' } }]);
   expect(transcript(state)[0]?.parts[0]).toMatchObject({
     partial: true,
@@ -144,21 +153,21 @@ test('data that is no JSON is kept as text, with a note', () => {
 });
 
 test('a key named __proto__ is data', () => {
-  const given = JSON.parse('{"__proto__":{"x":1}}') as object;
+  const input = JSON.parse('{"__proto__":{"x":1}}') as object;
   const call = {
     type: 'tool_request',
     author: 'agent',
     tool_call_id: 'c',
     name: 'n',
-    arguments: given,
+    arguments: input,
   };
   const [content] = contents([{ type: 'full', index: 0, content: call }]);
   expect(JSON.stringify(content)).toContain('"arguments":{"__proto__":{"x":1}}');
 });
 
-test('a stop keeps text as partial, retracts half a call and finishes the items with it', () => {
+test('a stop stores text as partial, retracts an unfinished call and finishes the items', () => {
   const half = delta({ tool_call_id: 'c', name: 'n', arguments_delta: '{' });
-  const { state } = written([said('Hel'), half], { stop: aborted });
+  const { state } = recordUpdates([textDelta('Hel'), half], { stop: aborted });
   expect(transcript(state)).toMatchObject([
     { stop: aborted, parts: [{ kind: 'text', text: 'Hel', partial: true }] },
   ]);
@@ -182,7 +191,7 @@ describe('a refusal', () => {
     ['an unknown type', { type: 'begin', index: 0 }],
     ['a content without an author', start({ type: 'text', content: '' })],
     ['a delta without a word', delta({})],
-    ['an index below zero', said('', -1)],
+    ['an index below zero', textDelta('', -1)],
     [
       'a cycle',
       (() => {
@@ -199,20 +208,20 @@ describe('a refusal', () => {
         data: JSON.parse(`${'{"a":'.repeat(1e4)}1${'}'.repeat(1e4)}`),
       }),
     ],
-  ])('of %s is typed, and changes nothing', (_what, update) => {
+  ])('of %s has a code and no effect', (_what, update) => {
     const one = writer();
     expect(code(() => one.write(update))).toBe('bad_update');
     expect(one.isOpen).toBe(false);
-    expect(one.write(said('on'))).not.toEqual([]);
+    expect(one.write(textDelta('on'))).not.toEqual([]);
   });
 
-  test('of one index too many, or of too much text, says so and leaves the rest', () => {
+  test('of too many indexes, or of too much text, has a code and keeps the rest', () => {
     const one = writer({ maxIndexes: 1, limits: { maxTextLength: 100 } });
-    one.write(said('a'.repeat(99)));
-    expect(code(() => one.write(said('', 1)))).toBe('too_many_indexes');
-    expect(code(() => one.write(said('de')))).toBe('too_large');
-    one.write(said('d'));
+    one.write(textDelta('a'.repeat(99)));
+    expect(code(() => one.write(textDelta('', 1)))).toBe('too_many_indexes');
+    expect(code(() => one.write(textDelta('de')))).toBe('too_large');
+    one.write(textDelta('d'));
     expect(one.end().map(({ delta: last }) => last?.type)).toContain('commit_part');
-    expect(code(() => one.write(said('late')))).toBe('writer_ended');
+    expect(code(() => one.write(textDelta('late')))).toBe('writer_ended');
   });
 });

@@ -1,8 +1,7 @@
 import type { DraftRecord, Ids, Limits, Stop } from '@millrace/core';
-import type { Update } from '../wire/update.ts';
+import type { Update } from '../contract/message.ts';
 import { IndexWriter } from './index-writer.ts';
-import { readUpdate } from './read-update.ts';
-import { UpdateError } from './update-error.ts';
+import { readUpdate, UpdateError } from './read-update.ts';
 import { noWarnings, type UpdateWarning, type UpdateWarnings } from './update-warnings.ts';
 
 export interface UpdateWriterOptions {
@@ -10,22 +9,22 @@ export interface UpdateWriterOptions {
   readonly attempt: number;
   readonly ids: Pick<Ids, 'item' | 'part' | 'toolCall'>;
   readonly limits?: Partial<Limits> | undefined;
-  /** How many indexes an answer may have. 1024 unless told. */
+  /** Maximum number of indexes in one answer. Default: 1024. */
   readonly maxIndexes?: number | undefined;
 }
 
 type Opening = Exclude<Update, { type: 'done' }>;
 
 /**
- * The way in: an agent's updates as drafts for the log. One writer serves one turn. Whatever an agent
- * sends has an outcome, and what was odd is counted; only what is no update, or over a limit, is
- * refused, and a refusal changes nothing.
+ * Converts an agent's updates to drafts for the log. One writer serves one turn. Irregular updates
+ * are accepted and counted. Only invalid updates and updates over a limit are refused, and a
+ * refused update has no effect.
  */
 export class UpdateWriter {
   readonly #options: UpdateWriterOptions;
   readonly #indexes = new Map<number, IndexWriter>();
-  /** As messages have them on the way out. */
-  readonly #taken = new Set<number>();
+  /** Indexes that outgoing messages already use. */
+  readonly #usedIndexes = new Set<number>();
   #next = 0;
   #last: { readonly writer: IndexWriter; readonly isUnindexed: boolean } | undefined;
   #warnings: UpdateWarnings = noWarnings;
@@ -39,15 +38,15 @@ export class UpdateWriter {
     return this.#warnings;
   }
 
-  /** Something is open that `end` would close. */
+  /** True if `end` would close something. */
   get isOpen(): boolean {
     return this.#open().length > 0;
   }
 
-  /** Takes anything, and throws `UpdateError` for what is no update. */
-  write(given: unknown): readonly DraftRecord[] {
-    if (this.#hasEnded) throw new UpdateError('writer_ended', 'take an update', this.#place());
-    const update = readUpdate(given);
+  /** Accepts any value. Throws `UpdateError` if it is not an update. */
+  write(input: unknown): readonly DraftRecord[] {
+    if (this.#hasEnded) throw new UpdateError('writer_ended', 'accept an update', this.#location());
+    const update = readUpdate(input);
     if (update.type === 'delta' && update.delta === null) return [];
     const writer = this.#writerFor(update);
     if (writer === undefined) return [];
@@ -55,12 +54,15 @@ export class UpdateWriter {
     return writer.take();
   }
 
-  /** The agent has nothing more to say: what is open is as far as it came, and whole. */
+  /** The agent finished. Everything that is open is complete. */
   end(): readonly DraftRecord[] {
     return this.#close();
   }
 
-  /** The agent threw, was stopped or is gone: what it said is kept as partial, and half a call is not. */
+  /**
+   * The agent failed, was stopped or crashed. Open content is stored as partial, and unfinished
+   * tool calls are dropped.
+   */
   endPartial(stop: Stop): readonly DraftRecord[] {
     return this.#close(stop);
   }
@@ -87,35 +89,44 @@ export class UpdateWriter {
   }
 
   #writerFor(update: Update): IndexWriter | undefined {
-    if (update.index === null) return this.#unindexed(update);
+    if (update.index === null) return this.#writerWithoutIndex(update);
     const known = this.#indexes.get(update.index);
-    if (known?.isClosed) return this.#warned('late');
+    if (known?.isClosed) return this.#warn('late');
     if (known !== undefined) return known;
-    return update.type === 'done' ? this.#warned('unopened') : this.#opened(update.index, update);
+    return update.type === 'done' ? this.#warn('unopened') : this.#openIndex(update.index, update);
   }
 
-  /** Deltas and a `done` go to the index opened last, a `full` only if that had no number either. */
-  #unindexed(update: Update): IndexWriter | undefined {
+  /**
+   * Deltas and `done` go to the latest index. A `full` goes there only if that index had no number
+   * either.
+   */
+  #writerWithoutIndex(update: Update): IndexWriter | undefined {
     const last = this.#last?.writer.isClosed === false ? this.#last : undefined;
-    const isMeant =
+    const goesToLast =
       update.type === 'delta' ||
       update.type === 'done' ||
       (update.type === 'full' && last?.isUnindexed === true);
-    if (update.type === 'done' && last === undefined) return this.#warned('unopened');
-    this.#warned('unindexed');
-    if (last !== undefined && isMeant) return last.writer;
-    return this.#opened(this.#nextIndex(), update as Opening, true);
+    if (update.type === 'done' && last === undefined) return this.#warn('unopened');
+    this.#warn('unindexed');
+    if (last !== undefined && goesToLast) return last.writer;
+    return this.#openIndex(this.#nextIndex(), update as Opening, true);
   }
 
-  #opened(index: number, update: Opening, isUnindexed = false): IndexWriter {
+  #openIndex(index: number, update: Opening, isUnindexed = false): IndexWriter {
     const { maxIndexes = 1024 } = this.#options;
     const isFull = this.#indexes.size >= maxIndexes;
-    if (isFull) throw new UpdateError('too_many_indexes', 'open one more index', this.#place());
+    if (isFull) throw new UpdateError('too_many_indexes', 'open one more index', this.#location());
     const { turn, attempt, ids, limits } = this.#options;
     const options = {
-      ...{ turn, attempt, ids, limits, index: this.#taken.has(index) ? this.#nextIndex() : index },
+      ...{
+        turn,
+        attempt,
+        ids,
+        limits,
+        index: this.#usedIndexes.has(index) ? this.#nextIndex() : index,
+      },
       nextIndex: () => this.#take(this.#nextIndex()),
-      warn: (warning: UpdateWarning) => void this.#warned(warning),
+      warn: (warning: UpdateWarning) => void this.#warn(warning),
     };
     this.#take(options.index);
     const writer = new IndexWriter(options, update);
@@ -125,12 +136,12 @@ export class UpdateWriter {
   }
 
   #take(index: number): number {
-    this.#taken.add(index);
+    this.#usedIndexes.add(index);
     return index;
   }
 
   #nextIndex(): number {
-    while (this.#taken.has(this.#next) || this.#indexes.has(this.#next)) this.#next++;
+    while (this.#usedIndexes.has(this.#next) || this.#indexes.has(this.#next)) this.#next++;
     return this.#next;
   }
 
@@ -138,11 +149,11 @@ export class UpdateWriter {
     return [...this.#indexes.values()].filter(({ isClosed }) => !isClosed);
   }
 
-  #warned(warning: UpdateWarning): undefined {
+  #warn(warning: UpdateWarning): undefined {
     this.#warnings = { ...this.#warnings, [warning]: this.#warnings[warning] + 1 };
   }
 
-  #place() {
+  #location() {
     const { turn, attempt } = this.#options;
     return { turn, attempt, indexes: this.#indexes.size };
   }

@@ -2,17 +2,15 @@ import { Folder, type FoldState, type LogRecord, merge, settleTurn } from '@mill
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { randomLog, testSession } from '../../../core/src/testing/random-log.ts';
-import { byId, shownBy, toldOf } from '../testing/agentex-client.ts';
+import { type TaskMessage, updateSchema } from '../contract/message.ts';
+import { byId, shownByAgentex, updatesOfLog } from '../testing/agentex-client.ts';
 import { updateLists } from '../testing/random-updates.ts';
 import { recordedLogs } from '../testing/recorded-logs.ts';
-import { task, written } from '../testing/written.ts';
-import type { TaskMessage } from '../wire/task-message.ts';
-import { updateSchema } from '../wire/update.ts';
-import { messagesOf } from './messages-of.ts';
-import { restatement, updatesOf } from './updates-of.ts';
-import { connectedFrame, updatesView } from './updates-view.ts';
+import { recordUpdates, task } from '../testing/recorded-updates.ts';
+import { messagesOf } from './task-messages.ts';
+import { connectedFrame, restatement, updatesOf, updatesView } from './updates-view.ts';
 
-/** Random logs, of which some items came by updates. */
+/** Random logs in which some items were written by updates. */
 const logs = fc
   .array(fc.nat(0xffff), { minLength: 1, maxLength: 400, size: 'max' })
   .map((numbers) =>
@@ -27,7 +25,7 @@ function indexed(record: LogRecord, index: number): LogRecord {
 
 const isDone = ({ streaming_status }: TaskMessage) => streaming_status === 'DONE';
 
-/** Those that stream are compared by what is text of them: of the rest a client has the start. */
+/** Streaming messages are compared by their text. For other types, a client only has the start. */
 const comparable = (messages: readonly TaskMessage[]) => [
   byId(messages.filter(isDone)),
   new Map(
@@ -44,41 +42,44 @@ const stateAt = (records: readonly LogRecord[], through: number): FoldState => {
   return folder.state;
 };
 
-describe('law 5: what a client of updates has', () => {
-  test('equals the messages of the task, at any record', () => {
+describe('law 5: the messages of a client of updates', () => {
+  test('equal the messages of the task, at any record', () => {
     fc.assert(
       fc.property(logs, fc.nat(), (records, at) => {
-        const { updates, state } = toldOf(testSession, records.slice(0, 1 + (at % records.length)));
-        const { messages, refetched } = shownBy(updates);
+        const { updates, state } = updatesOfLog(
+          testSession,
+          records.slice(0, 1 + (at % records.length)),
+        );
+        const { messages, refetched } = shownByAgentex(updates);
         expect(comparable(messages)).toEqual(comparable(messagesOf(state)));
         expect(refetched).toEqual([]);
       }),
     );
   });
 
-  test('is the same if it comes in at any record, with the list of that time and a restatement', () => {
+  test('are the same if it connects at any record, with the list of that time and a restatement', () => {
     fc.assert(
       fc.property(logs, fc.nat(), (records, at) => {
         const cut = at % (records.length + 1);
-        const { steps, state } = toldOf(testSession, records);
+        const { steps, state } = updatesOfLog(testSession, records);
         const here = stateAt(records, cut);
         const tail = steps.filter(({ offset }) => offset > cut).flatMap(({ updates }) => updates);
-        const { messages } = shownBy([...restatement(here), ...tail], messagesOf(here));
+        const { messages } = shownByAgentex([...restatement(here), ...tail], messagesOf(here));
         expect(comparable(messages)).toEqual(comparable(messagesOf(state)));
       }),
     );
   });
 
-  test('is the same if appends were merged on the way', () => {
+  test('are the same if appends were merged', () => {
     fc.assert(
       fc.property(logs, (records) => {
-        const { updates, state } = toldOf(testSession, merge(records), records.length);
-        expect(comparable(shownBy(updates).messages)).toEqual(comparable(messagesOf(state)));
+        const { updates, state } = updatesOfLog(testSession, merge(records), records.length);
+        expect(comparable(shownByAgentex(updates).messages)).toEqual(comparable(messagesOf(state)));
       }),
     );
   });
 
-  test('is the same if the turns were settled since, whatever it had of them', () => {
+  test('are the same if turns were settled meanwhile', () => {
     fc.assert(
       fc.property(logs, fc.nat(), (records, at) => {
         const cut = at % (records.length + 1);
@@ -90,29 +91,29 @@ describe('law 5: what a client of updates has', () => {
           (some, turn) => settleTurn(some, turn, whole),
           records,
         );
-        const had = toldOf(testSession, records.slice(0, cut));
+        const had = updatesOfLog(testSession, records.slice(0, cut));
         const folder = new Folder(had.state);
         const updates = had.updates.slice();
         folder.addBatch({ after: cut, through: records.length, records: settled }, (...step) =>
           updates.push(...updatesOf(...step).map(({ update }) => update)),
         );
-        expect(comparable(shownBy(updates).messages)).toEqual(comparable(messagesOf(whole)));
+        expect(comparable(shownByAgentex(updates).messages)).toEqual(comparable(messagesOf(whole)));
       }),
     );
   });
 
-  test('is, of every recording, what the log has, cut at any record', async () => {
+  test('equal the log for every recording, cut at any record', async () => {
     for (const { name, session, records } of await recordedLogs()) {
-      const { steps, state } = toldOf(session, records);
-      const { messages, refetched } = shownBy(steps.flatMap(({ updates }) => updates));
+      const { steps, state } = updatesOfLog(session, records);
+      const { messages, refetched } = shownByAgentex(steps.flatMap(({ updates }) => updates));
       expect(byId(messages), name).toEqual(byId(messagesOf(state)));
       expect(refetched, name).toEqual([]);
       const folder = new Folder(session);
       for (const record of records) {
         folder.add(record);
         const tail = steps.filter(({ offset }) => offset > record.offset);
-        const told = [...restatement(folder.state), ...tail.flatMap(({ updates }) => updates)];
-        const resumed = shownBy(told, messagesOf(folder.state));
+        const streamed = [...restatement(folder.state), ...tail.flatMap(({ updates }) => updates)];
+        const resumed = shownByAgentex(streamed, messagesOf(folder.state));
         expect(byId(resumed.messages), `${name} at ${record.offset}`).toEqual(byId(messages));
       }
     }
@@ -120,7 +121,7 @@ describe('law 5: what a client of updates has', () => {
 });
 
 describe('frames', () => {
-  test('are updates that a client can read, each with a name of its own', () => {
+  test('are valid updates with unique ids', () => {
     fc.assert(
       fc.property(logs, (records) => {
         const folder = new Folder(testSession);
@@ -139,12 +140,12 @@ describe('frames', () => {
     );
   });
 
-  test('of one record but the last say which they are', () => {
+  test('of one record have `offset.k` as id, except the last', () => {
     const called = (id: string, at: number) => ({
       ...{ type: 'delta', index: at },
       delta: { tool_call_id: id, name: 'n', arguments_delta: '{}' },
     });
-    const { records } = written([called('a', 0), called('b', 1)], { leave: true });
+    const { records } = recordUpdates([called('a', 0), called('b', 1)], { leave: true });
     const superseded: LogRecord = {
       ...{ v: 1, offset: records.length + 1, time: 1, turn: 1, attempt: 1, producer: 'test' },
       fact: { type: 'attempt_superseded', reason: 'test' },
@@ -159,9 +160,9 @@ describe('frames', () => {
     expect(frames.every(({ data }) => JSON.parse(data).retracted === true)).toBe(true);
   });
 
-  test('of a restatement have no id, and begin after the hello', () => {
-    const said = { type: 'delta', index: 0, delta: { text_delta: 'Hel' } };
-    const { state } = written([said, said], { leave: true });
+  test('of a restatement have no id and follow the connected frame', () => {
+    const text = { type: 'delta', index: 0, delta: { text_delta: 'Hel' } };
+    const { state } = recordUpdates([text, text], { leave: true });
     const frames = updatesView.restate(state);
     expect(frames.map(({ id, data }) => [id, JSON.parse(data).type])).toEqual([
       [undefined, 'start'],
@@ -172,14 +173,14 @@ describe('frames', () => {
   });
 });
 
-test('no delta comes before the start of its message', () => {
+test('no delta precedes the start of its message', () => {
   fc.assert(
     fc.property(updateLists, (updates) => {
-      const { updates: told } = toldOf(task, written(updates).records);
+      const { updates: streamed } = updatesOfLog(task, recordUpdates(updates).records);
       const started = new Set(
-        told.filter(({ type }) => type === 'start').map((one) => one.parent_task_message?.id),
+        streamed.filter(({ type }) => type === 'start').map((one) => one.parent_task_message?.id),
       );
-      const deltas = told.filter(({ type }) => type === 'delta');
+      const deltas = streamed.filter(({ type }) => type === 'delta');
       expect(deltas.every((one) => started.has(one.parent_task_message?.id))).toBe(true);
     }),
   );

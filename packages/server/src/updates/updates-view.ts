@@ -1,37 +1,265 @@
-import type { FoldState } from '@millrace/core';
-import type { Frame, FrameView } from '../stream/frame-view.ts';
-import type { TaskMessage } from '../wire/task-message.ts';
-import type { Update } from '../wire/update.ts';
-import { restatement, updatesOf } from './updates-of.ts';
+import {
+  type AppendText,
+  type CommitBuilt,
+  type CommitWhole,
+  type Delta,
+  type FoldState,
+  findItem,
+  findItemOfPart,
+  findOpen,
+  type LogRecord,
+  type OpenPart,
+  type PartId,
+} from '@millrace/core';
+import type { TaskMessage, Update } from '../contract/message.ts';
+import type { Frame, FrameView } from '../contract/stream.ts';
+import { styleOf, textFields } from './content-parts.ts';
+import { deltasBuildContent, deltaUpdates, reopenUpdate } from './delta-update.ts';
+import {
+  isReplaced,
+  isStreaming,
+  isVisible,
+  itemsOfTurn,
+  type LoggedMessage,
+  messageIndex,
+  messagesInItem,
+  messageWithPart,
+  openPartsOf,
+} from './logged-message.ts';
+import { messageRow, retractedRow, startRow } from './task-messages.ts';
 
-/** The log as task-message updates, one a frame. */
+/** The log as task-message updates, one per frame. */
 export const updatesView: FrameView = {
   name: 'updates',
   frames: (before, record, after) => {
     const updates = updatesOf(before, record, after);
-    // The last one of a record is named by it alone: who has that one has all of the record.
+    // The id of a record's last frame is the offset alone: a client that has it has the whole
+    // record.
     const idOf = (k: number) => (k === updates.length - 1 ? '' : `.${k}`);
     return updates.map(({ update, k }) => ({
       id: `${record.offset}${idOf(k)}`,
-      data: lineOf(update),
+      data: encodeUpdate(update),
     }));
   },
-  restate: (state) => restatement(state).map((update) => ({ data: lineOf(update) })),
+  restate: (state) => restatement(state).map((update) => ({ data: encodeUpdate(update) })),
 };
 
-// All deltas of a message refer to one row, which is most of what they say.
-const rows = new WeakMap<TaskMessage, string>();
+// All deltas of a message repeat the same row, which is most of their JSON. It is encoded once.
+const rowJson = new WeakMap<TaskMessage, string>();
 
-function lineOf(update: Update): string {
+function encodeUpdate(update: Update): string {
   const { parent_task_message: row } = update;
   if (update.type !== 'delta' || row === null) return JSON.stringify(update);
-  const known = rows.get(row) ?? JSON.stringify(row);
-  rows.set(row, known);
+  const known = rowJson.get(row) ?? JSON.stringify(row);
+  rowJson.set(row, known);
   const delta = JSON.stringify(update.delta);
   return `{"type":"delta","index":${update.index},"parent_task_message":${known},"delta":${delta}}`;
 }
 
-/** What every stream of updates begins with. */
+/** The first frame of every stream of updates. */
 export function connectedFrame({ session }: Pick<FoldState, 'session'>): Frame {
   return { data: JSON.stringify({ type: 'connected', taskId: session }) };
+}
+
+/** An update with its position `k` among the updates of its record. */
+interface NumberedUpdate {
+  readonly update: Update;
+  readonly k: number;
+}
+
+/** Converts a record to updates. */
+export function updatesOf(
+  before: FoldState,
+  record: LogRecord,
+  after: FoldState,
+): readonly NumberedUpdate[] {
+  if (before === after) return [];
+  const { delta } = record;
+  const updates =
+    delta === undefined
+      ? updatesOfFact(before, record, after)
+      : updatesOfDelta(before, delta, after);
+  return updates.map((update, k) => ({ update, k }));
+}
+
+/**
+ * The messages that stream now, for a client that connects: each as its start and one delta with
+ * all of its text.
+ */
+export function restatement(state: FoldState): readonly Update[] {
+  const items = new Set(state.open.map(({ begin }) => begin.itemId));
+  return [...items]
+    .flatMap((id) => messagesInItem(state, findItem(state, id)))
+    .filter((message) => isStreaming(message) && isVisible(state, message))
+    .flatMap((message) => restateMessage(state, message));
+}
+
+function updatesOfDelta(before: FoldState, delta: Delta, after: FoldState): readonly Update[] {
+  if (delta.type === 'unknown') return [];
+  const { partId } = delta;
+  if (delta.type === 'retract_part') {
+    return changedMessages(before, after, [findItemOfPart(before, partId)?.id]);
+  }
+  const open = findOpen(before, partId);
+  // Fast path: most records are appends, and they do not change an item.
+  if (delta.type === 'append_text' && open !== undefined) {
+    const growing = messageWithPart(
+      messagesInItem(before, findItem(before, open.begin.itemId)),
+      partId,
+    );
+    if (growing !== undefined && isVisible(before, growing))
+      return appendUpdates(open, delta, after, growing);
+  }
+  const item = findItemOfPart(after, partId);
+  const message = messageWithPart(messagesInItem(after, item), partId);
+  if (message === undefined) return [];
+  if (delta.type === 'commit_part') return updatesOfCommit(before, delta, after, message);
+  const previous = messagesInItem(before, findItem(before, message.item.id)).find(
+    ({ id }) => id === message.id,
+  );
+  if (previous === undefined || !isVisible(before, previous)) {
+    return isVisible(after, message) ? restateMessage(after, message) : [];
+  }
+  if (delta.type === 'begin_part') {
+    // A client that connected when the block was complete received nothing of it, so it gets the
+    // block in full.
+    return isStreaming(previous) ? newEntry(after, message, partId) : fullUpdates(after, message);
+  }
+  return delta.type === 'set_metadata' ? reformatted(before, after, message, partId) : [];
+}
+
+/** The update for a new entry of a reasoning block. */
+function newEntry(state: FoldState, message: LoggedMessage, partId: PartId): readonly Update[] {
+  const open = findOpen(state, partId);
+  return open === undefined ? [] : [reopenUpdate(state, message, open)];
+}
+
+function restateMessage(state: FoldState, message: LoggedMessage): readonly Update[] {
+  const row = startRow(state, message);
+  const head = { index: messageIndex(state, message), parent_task_message: row };
+  const start: Update = { type: 'start', ...head, content: row.content };
+  const committed = message.slots.filter(({ part }) => part !== undefined);
+  // A block with committed entries cannot be rebuilt from its start, so it is sent in full.
+  if (committed.length > 0) return [...fullUpdates(state, message)];
+  const deltas = openPartsOf(state, message).flatMap((open) =>
+    open.text === '' ? [] : deltaUpdates(state, message, open, open.text),
+  );
+  return [start, ...deltas];
+}
+
+function appendUpdates(
+  open: OpenPart,
+  { at, chunk }: AppendText,
+  after: FoldState,
+  message: LoggedMessage,
+): readonly Update[] {
+  return deltaUpdates(after, message, open, chunk.slice(open.text.length - at));
+}
+
+/** Sends the message in full if its format, style or attachments changed. */
+function reformatted(
+  before: FoldState,
+  after: FoldState,
+  message: LoggedMessage,
+  partId: PartId,
+): readonly Update[] {
+  const open = findOpen(after, partId);
+  const isSame = formatOf(findOpen(before, partId)) === formatOf(open);
+  const isProse = open?.begin.kind === 'text' && open.begin.mimeType === undefined;
+  return isSame || !isProse || !isStreaming(message) ? [] : fullUpdates(after, message);
+}
+
+function formatOf(open: OpenPart | undefined): string {
+  const metadata = open?.metadata;
+  return JSON.stringify([styleOf(metadata), textFields(metadata)]);
+}
+
+function updatesOfCommit(
+  before: FoldState,
+  delta: CommitBuilt | CommitWhole,
+  after: FoldState,
+  message: LoggedMessage,
+): readonly Update[] {
+  const { partId } = delta;
+  const open = findOpen(before, partId);
+  const known =
+    open && messageWithPart(messagesInItem(before, findItem(before, open.begin.itemId)), partId);
+  if (delta.part !== undefined || known === undefined || !isVisible(before, known)) {
+    return changedMessages(before, after, [message.item.id]);
+  }
+  if (isStreaming(message)) return [];
+  if (!deltasBuildContent(message)) return fullUpdates(after, message);
+  const head = {
+    index: messageIndex(after, message),
+    parent_task_message: messageRow(after, message),
+  };
+  return [{ type: 'done', ...head }];
+}
+
+function updatesOfFact(
+  before: FoldState,
+  { fact, turn }: LogRecord,
+  after: FoldState,
+): readonly Update[] {
+  switch (fact?.type) {
+    case 'item_redacted':
+      return changedMessages(before, after, [fact.itemId]);
+    case 'attempt_superseded':
+    case 'snapshot':
+      return changedMessages(
+        before,
+        after,
+        itemsOfTurn(before, turn).map(({ id }) => id),
+      );
+    default:
+      return [];
+  }
+}
+
+/** Retracts removed messages and sends changed ones in full. */
+function changedMessages(
+  before: FoldState,
+  after: FoldState,
+  itemIds: readonly (Parameters<typeof findItem>[1] | undefined)[],
+): readonly Update[] {
+  const ids = itemIds.filter((id) => id !== undefined);
+  const previous = ids.flatMap((id) => messagesInItem(before, findItem(before, id)));
+  const now = ids.flatMap((id) => messagesInItem(after, findItem(after, id)));
+  const gone = previous.filter(
+    (message) =>
+      isVisible(before, message) &&
+      !now.some(({ id }) => id === message.id) &&
+      !isReplaced(after, message),
+  );
+  const changed = now.filter(
+    (message) =>
+      isVisible(after, message) && !previous.some((previous) => isSameMessage(previous, message)),
+  );
+  return [
+    ...gone.flatMap((message) => retractUpdates(before, message)),
+    ...changed.flatMap((message) => {
+      const isNew = isStreaming(message) && !previous.some(({ id }) => id === message.id);
+      return isNew ? restateMessage(after, message) : fullUpdates(after, message);
+    }),
+  ];
+}
+
+/** The fold keeps unchanged objects, so comparing references is enough. */
+function isSameMessage(a: LoggedMessage, b: LoggedMessage): boolean {
+  const isSameSlot = (slot: LoggedMessage['slots'][number], at: number) => slot === b.slots[at];
+  return a.id === b.id && a.slots.length === b.slots.length && a.slots.every(isSameSlot);
+}
+
+function fullUpdates(state: FoldState, message: LoggedMessage): readonly Update[] {
+  const row = messageRow(state, message);
+  const head = { index: messageIndex(state, message), parent_task_message: row };
+  const full: Update = { type: 'full', ...head, content: row.content };
+  const [open] = openPartsOf(state, message);
+  return open === undefined ? [full] : [full, reopenUpdate(state, message, open)];
+}
+
+function retractUpdates(state: FoldState, message: LoggedMessage): readonly Update[] {
+  const row = retractedRow(state, message);
+  const head = { index: messageIndex(state, message), parent_task_message: row };
+  return [{ type: 'full', ...head, content: row.content, retracted: true }];
 }

@@ -1,6 +1,6 @@
 import { isId } from '@millrace/core';
 import { z } from 'zod';
-import { ServerError } from '../../http/server-error.ts';
+import { ServerError } from '../../contract/server-error.ts';
 
 const part = z.looseObject({
   type: z.string(),
@@ -12,8 +12,12 @@ const part = z.looseObject({
     .optional(),
 });
 
-/** What a name can be kept as: printable, and not too long. */
-const name = z.string().min(1).max(200).refine(isId, 'it has characters that cannot be printed');
+/** Names must be printable and at most 200 characters long. */
+const name = z
+  .string()
+  .min(1)
+  .max(200)
+  .refine(isId, 'it contains characters that are not printable');
 
 const message = z.looseObject({
   id: name.optional(),
@@ -31,11 +35,11 @@ export const chatParams = z.object({ agent_name: name });
 export const chatIdParams = z.object({ agent_name: name, chat_id: name });
 
 /**
- * What the AI SDK's chat transport sends. The task has all that was said, so that only the last message
- * counts, and is all that has to be sent.
+ * The request body of the AI SDK's chat transport. Only the last message is read, because the task
+ * stores the earlier ones.
  */
 export const chatBodySchema = z.looseObject({
-  /** The chat, which is the name of its task. */
+  /** The chat id. It is the name of the task. */
   id: name,
   messages: z.array(message).min(1).max(10_000),
   trigger: z.enum(['submit-message', 'regenerate-message']).default('submit-message'),
@@ -44,38 +48,40 @@ export const chatBodySchema = z.looseObject({
 
 type ChatBody = z.output<typeof chatBodySchema>;
 
-/** What is new in a chat. */
-export type ChatNews =
-  /** Something that a person said; or is to be answered once more. */
+/** The new input in a chat request. */
+export type ChatInput =
+  /** A message of the user, new or to be answered again. */
   | {
       readonly kind: 'message';
       readonly id: string | undefined;
       readonly text: string;
-      readonly isAgain: boolean;
+      readonly isRegenerate: boolean;
     }
-  /** What a person said about calls that wait, and the message that these are in. */
+  /** Answers to pending approvals, and the message that contains them. */
   | {
-      readonly kind: 'rulings';
+      readonly kind: 'answers';
       readonly messageId: string | undefined;
-      readonly rulings: readonly Ruling[];
+      readonly answers: readonly ApprovalAnswer[];
     };
 
-export interface Ruling {
+/** The answer of the user to a pending approval. */
+export interface ApprovalAnswer {
   readonly callId: string;
   readonly isApproved: boolean;
   readonly reason: string | undefined;
 }
 
-export function newsIn({ messages, trigger }: ChatBody): ChatNews {
+/** Reads the new input from the last message of a request. */
+export function readChatInput({ messages, trigger }: ChatBody): ChatInput {
   const last = messages.at(-1);
-  const isAgain = trigger === 'regenerate-message';
+  const isRegenerate = trigger === 'regenerate-message';
   if (last?.role === 'user') {
-    return { kind: 'message', id: last.id, text: textIn(last.parts), isAgain };
+    return { kind: 'message', id: last.id, text: textIn(last.parts), isRegenerate };
   }
-  const rulings = isAgain || last?.role !== 'assistant' ? [] : rulingsIn(last.parts);
-  if (rulings.length > 0) return { kind: 'rulings', messageId: last?.id, rulings };
+  const answers = isRegenerate || last?.role !== 'assistant' ? [] : approvalAnswersIn(last.parts);
+  if (answers.length > 0) return { kind: 'answers', messageId: last?.id, answers };
   const message =
-    'Cannot find anything new in this chat: its last message is neither of a person, nor does it answer an approval. Send one of these last';
+    'Cannot find new input in this chat: its last message is not from the user and answers no approval. Send one of these as the last message';
   throw new ServerError('invalid', message);
 }
 
@@ -86,11 +92,12 @@ function textIn(parts: Parts): string {
     type === 'text' && text !== undefined ? [text] : [],
   );
   if (texts.length === parts.length && texts.some((text) => text !== '')) return texts.join('\n');
-  const message = 'Cannot take this message: it is empty, or has files. Send parts of type text';
+  const message =
+    'Cannot accept this message: it is empty or contains files. Send parts of type text';
   throw new ServerError('invalid', message);
 }
 
-function rulingsIn(parts: Parts): readonly Ruling[] {
+function approvalAnswersIn(parts: Parts): readonly ApprovalAnswer[] {
   return parts.flatMap(({ toolCallId, state, approval }) =>
     state === 'approval-responded' && toolCallId !== undefined && approval?.approved !== undefined
       ? [{ callId: toolCallId, isApproved: approval.approved, reason: approval.reason }]

@@ -6,28 +6,28 @@ import { scriptedProvider } from '@millrace/providers/scripted';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import type { ServedAgent } from '../../agents/served-agent.ts';
+import type { UpdateInput } from '../../contract/message.ts';
+import type { ServedAgent } from '../../contract/served-agent.ts';
 import { createServer } from '../../create-server.ts';
 import { memoryRows } from '../../rows/memory-rows.ts';
-import { BrowserChat } from '../../testing/browser-chat.ts';
+import { BrowserChat } from '../../testing/ai-sdk-client.ts';
 import { CuttingProxy } from '../../testing/cutting-proxy.ts';
-import { agentText, textDelta } from '../../testing/task-stage.ts';
-import type { UpdateInput } from '../../wire/update.ts';
+import { agentText, textDelta } from '../../testing/servers/task-harness.ts';
 
 const words = ['It ', 'is ', 'a ', 'long — 😀 ', 'story', ', ', 'and ', 'it ', 'ends', '.'];
 
-/** Says the words one by one, each when it is let. */
-class Prompter {
+/** Streams the words one by one, each when the test allows it. */
+class PacedAgent {
   #left = 0;
   #wake: () => void = () => {};
 
-  /** So many words more. */
-  let(count: number): void {
+  /** Allows this many more words. */
+  allow(count: number): void {
     this.#left += count;
     this.#wake();
   }
 
-  async *speak(): AsyncGenerator<UpdateInput> {
+  async *stream(): AsyncGenerator<UpdateInput> {
     yield { type: 'start', index: 0, content: agentText('') };
     for (const word of words) {
       while (this.#left === 0) await new Promise<void>((resolve) => (this.#wake = resolve));
@@ -51,12 +51,12 @@ async function serve(agents: (log: Log) => readonly ServedAgent[]) {
   return { browse, port: Number(new URL(url).port) };
 }
 
-test('a message whose connection was cut at any byte is resumed, no word lost or doubled', async () => {
-  const prompters = new Map<string, Prompter>();
+test('a message that is cut at any byte is resumed without lost or repeated words', async () => {
+  const agents = new Map<string, PacedAgent>();
   const { browse, port } = await serve(() => [
     {
       ...{ type: 'sync', name: 'helper' },
-      onMessage: (_content, { task }) => prompters.get(task.name ?? '')?.speak() ?? expect.fail(),
+      onMessage: (_content, { task }) => agents.get(task.name ?? '')?.stream() ?? expect.fail(),
     },
   ]);
   let chats = 0;
@@ -64,23 +64,24 @@ test('a message whose connection was cut at any byte is resumed, no word lost or
   await fc.assert(
     fc.asyncProperty(before, fc.integer({ min: 1, max: 1200 }), async (count, cutAt) => {
       const id = `chat-${++chats}`;
-      const prompter = new Prompter();
-      prompters.set(id, prompter);
-      // A new one, so that no connection is used again which was made for another chat.
+      const agent = new PacedAgent();
+      agents.set(id, agent);
+      // A new proxy, so that no connection of another chat is reused.
       const proxy = await CuttingProxy.before(port);
       proxy.cutNext(cutAt);
       const [chat, other] = [browse(id, `${proxy.port}`), browse(id)];
       const sent = chat.sendMessage({ text: 'Tell me' });
-      prompter.let(count);
-      const said = words.slice(0, count).join('');
-      await chat.until(({ text, status }) => text === said || status === 'error');
+      agent.allow(count);
+      const expected = words.slice(0, count).join('');
+      await chat.waitUntil(({ text, status }) => text === expected || status === 'error');
       if (chat.status !== 'error') await chat.stop();
       await sent;
-      expect(said.startsWith(chat.text)).toBe(true);
+      expect(expected.startsWith(chat.text)).toBe(true);
       const resumed = [chat.resumeStream(), other.resumeStream()];
-      const isThere = ({ text, status }: BrowserChat) => text === said && status === 'streaming';
-      for (const one of [chat, other]) await one.until(isThere);
-      prompter.let(words.length - count);
+      const isThere = ({ text, status }: BrowserChat) =>
+        text === expected && status === 'streaming';
+      for (const one of [chat, other]) await one.waitUntil(isThere);
+      agent.allow(words.length - count);
       await Promise.all(resumed);
       expect(chat.messages.map(({ role }) => role)).toEqual(['user', 'assistant']);
       expect([chat.text, chat.status]).toEqual([words.join(''), 'ready']);
@@ -91,23 +92,23 @@ test('a message whose connection was cut at any byte is resumed, no word lost or
   );
 });
 
-test('a message is resumed in the midst of a tool, with its reasoning and its steps', async () => {
-  const { promise: isLet, resolve: let_ } = Promise.withResolvers<void>();
+test('a message is resumed in the middle of a tool call, with its reasoning and its steps', async () => {
+  const { promise: isAllowed, resolve: allowResult } = Promise.withResolvers<void>();
   const look = defineTool({
     ...{ name: 'look', description: 'Looks', input: z.object({}) },
     execute: async () => {
-      await isLet;
+      await isAllowed;
       return 'It is there';
     },
   });
-  const looks: Part = {
+  const lookCall: Part = {
     ...{ kind: 'tool_call', toolCallId: toolCallId('c1'), name: 'look', arguments: '{}' },
   };
   const parts: readonly (Part | string)[] = [
     ...[
       { kind: 'reasoning', form: 'summary', text: 'Where is it?' } as const,
       'Let me see.',
-      looks,
+      lookCall,
     ],
   ];
   const { browse } = await serve((log) => {
@@ -118,14 +119,14 @@ test('a message is resumed in the midst of a tool, with its reasoning and its st
   const hasCall = ({ lastMessage }: BrowserChat) =>
     lastMessage?.parts.some((part) => 'state' in part && part.state === 'input-available') ?? false;
   const sent = chat.sendMessage({ text: 'Is it there?' });
-  await chat.until(hasCall);
+  await chat.waitUntil(hasCall);
   await chat.stop();
   await sent;
   const other = browse('talk');
   const resumed = [chat.resumeStream(), other.resumeStream()];
   const isThere = (one: BrowserChat) => hasCall(one) && one.status === 'streaming';
-  for (const one of [chat, other]) await one.until(isThere);
-  let_();
+  for (const one of [chat, other]) await one.waitUntil(isThere);
+  allowResult();
   await Promise.all(resumed);
   for (const { lastMessage } of [chat, other])
     expect(lastMessage?.parts.map((part) => ('text' in part ? part.text : part.type))).toEqual([
@@ -137,25 +138,25 @@ test('a message is resumed in the midst of a tool, with its reasoning and its st
   expect([late.status, late.messages]).toEqual(['ready', []]);
 });
 
-test('two who write in one chat are both answered, one after the other', async () => {
-  const prompter = new Prompter();
+test('two clients that write in one chat both get an answer, one after the other', async () => {
+  const agent = new PacedAgent();
   const { browse } = await serve(() => [
-    { type: 'sync', name: 'helper', onMessage: () => prompter.speak() },
+    { type: 'sync', name: 'helper', onMessage: () => agent.stream() },
   ]);
   const [one, two] = [browse('talk'), browse('talk')];
   const sent = [one.sendMessage({ text: 'First' })];
-  await one.until(({ messages }) => messages.length === 2);
+  await one.waitUntil(({ messages }) => messages.length === 2);
   sent.push(two.sendMessage({ text: 'Second' }));
-  prompter.let(2 * words.length);
+  agent.allow(2 * words.length);
   await Promise.all(sent);
   expect([one.text, two.text]).toEqual([words.join(''), words.join('')]);
   expect(one.lastMessage?.id).not.toBe(two.lastMessage?.id);
 });
 
-test('a message to a sync agent that is sent again to a later server is answered once', async () => {
+test('a message to a sync agent that is repeated on a later server is answered once', async () => {
   const [log, rows] = [memoryLog(), memoryRows()];
-  let asked = 0;
-  const onMessage = async () => agentText(`Answer ${++asked}`);
+  let answerCount = 0;
+  const onMessage = async () => agentText(`Answer ${++answerCount}`);
   const served = async () => {
     const server = createServer({
       log,
@@ -170,15 +171,15 @@ test('a message to a sync agent that is sent again to a later server is answered
   await first.chat.sendMessage({ text: 'Well?' });
   await first.server.close();
   const { chat } = await served();
-  const [said] = first.chat.messages;
-  await chat.sendMessage({ ...said, parts: said?.parts ?? [] });
-  expect([asked, chat.text, chat.messages]).toEqual([1, 'Answer 1', first.chat.messages]);
+  const [sentMessage] = first.chat.messages;
+  await chat.sendMessage({ ...sentMessage, parts: sentMessage?.parts ?? [] });
+  expect([answerCount, chat.text, chat.messages]).toEqual([1, 'Answer 1', first.chat.messages]);
 });
 
-test('a stream in which nothing is said for long has signs of life, which clients pass over', async () => {
+test('a silent stream has heartbeats, which clients ignore', async () => {
   const clock = new TestClock();
-  const prompter = new Prompter();
-  const onMessage = () => prompter.speak();
+  const agent = new PacedAgent();
+  const onMessage = () => agent.stream();
   const agents = [{ type: 'sync', name: 'helper', onMessage }] as const;
   const server = createServer({ agents, clock });
   const { url } = await server.listen({ port: 0 });
@@ -190,12 +191,12 @@ test('a stream in which nothing is said for long has signs of life, which client
     body: JSON.stringify({ id: 'talk', messages: [message] }),
   });
   const texts = response.body?.pipeThrough(new TextDecoderStream()) ?? expect.fail();
-  let told = '';
+  let received = '';
   for await (const text of texts) {
-    told += text;
-    if (told.includes(': ping')) prompter.let(words.length);
+    received += text;
+    if (received.includes(': ping')) agent.allow(words.length);
     else await clock.advance(15_000);
   }
-  expect(told).toContain('\n\n: ping\n\n');
-  expect(told.trimEnd().endsWith('data: [DONE]')).toBe(true);
+  expect(received).toContain('\n\n: ping\n\n');
+  expect(received.trimEnd().endsWith('data: [DONE]')).toBe(true);
 });

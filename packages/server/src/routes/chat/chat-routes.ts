@@ -1,64 +1,66 @@
+import { type FoldState, type ItemState, toArray } from '@millrace/core';
 import { z } from 'zod';
-import { Reply } from '../../http/reply.ts';
-import { type Route, route } from '../../http/route.ts';
+import { Reply, type Route, type RouteContext, route } from '../../http/route.ts';
+import { messageId, restateMessage } from '../../ui/record-chunks.ts';
+import { isStepItem } from '../../ui/step-chunks.ts';
+import { partsOfChunks, type UiMessage } from '../../ui/ui-message.ts';
+import { answerApprovals } from './answer-approvals.ts';
 import {
   chatBodySchema,
   chatIdParams,
   chatMessageSchema,
   chatParams,
-  newsIn,
+  readChatInput,
 } from './chat-body.ts';
-import { chatMessages } from './chat-messages.ts';
-import { findChat, knownChat, openChat } from './chat-task.ts';
-import { emptyChat, readChat } from './fold-chat.ts';
-import { resumeChat } from './resume-chat.ts';
-import { ruleInChat } from './rule-in-chat.ts';
-import { sayInChat } from './say-in-chat.ts';
-import { tellChat } from './tell-chat.ts';
+import { emptyChat, readChat } from './chat-state.ts';
+import { type Chat, findChat, openChat, requireChat } from './chat-task.ts';
+import { sendChatMessage } from './send-message.ts';
+import { type AnswerStream, streamAnswer } from './stream-answer.ts';
 
 const reply = z.string();
 const replyType = 'text/event-stream';
 
 /**
- * What the AI SDK's `useChat` asks for, where its own transport looks:
- * `useChat({ id, resume: true, transport: new DefaultChatTransport({ api: '/agents/name/helper/chat' }) })`.
+ * Routes for the AI SDK's `useChat`, at the paths that its default transport uses: `useChat({ id,
+ * resume: true, transport: new DefaultChatTransport({ api: '/agents/name/helper/chat' }) })`.
  *
- * - The chat's id is the name of its task, which is made with the first message.
- * - A message that is sent again, by its id, gives the answer that there is; one that is changed is refused.
- * - What was said is at `/agents/name/helper/chat/{id}`, for `useChat({ messages })`: after a reload, and
- *   where a connection was lost and the answer has ended since.
- * - Leaving stops nothing. To stop, send `{ "type": "abort" }` to `/tasks/{task_id}/commands`, or
- *   `task/interrupt`: whoever reads the answer is told that it was stopped.
- * - `regenerate` says the last message again: the task keeps both answers, and the agent knows the first.
- * - Where calls wait for an approval, the stream ends; `addToolApprovalResponse` goes on with it, given
- *   `sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses`.
+ * - The chat id is the name of its task. The first message creates the task.
+ * - A message with a known id returns the existing answer. A changed message is rejected.
+ * - `GET /agents/name/helper/chat/{id}` returns all messages for `useChat({ messages })`. Use it
+ *   after a reload, or if the answer finished while the connection was lost.
+ * - A disconnect does not stop the agent. To stop it, send `{ "type": "abort" }` to
+ *   `/tasks/{task_id}/commands`, or send `task/interrupt`. The open streams then report the abort.
+ * - `regenerate` sends the last message again. The task keeps both answers, and the agent sees the
+ *   first one.
+ * - The stream ends when calls wait for an approval. `addToolApprovalResponse` continues it if the
+ *   chat has `sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses`.
  */
 export const chatRoutes: readonly Route[] = [
   route({
     method: 'POST',
     path: '/agents/name/{agent_name}/chat',
     summary:
-      "What the AI SDK's useChat sends: a message, or answers to approvals; the chat's id is the task's name. Answers with its message stream, which may be left: that stops nothing",
+      "Send a message or answers to approvals from the AI SDK's useChat. The chat id is the name of the task. Returns a UI message stream. A disconnect does not stop the agent",
     params: chatParams,
     body: chatBodySchema,
     reply,
     replyType,
     async handle({ params, body }, context) {
-      const news = newsIn(body);
-      const isNew = news.kind === 'message' && !news.isAgain;
+      const input = readChatInput(body);
+      const isNew = input.kind === 'message' && !input.isRegenerate;
       const name = { agentName: params.agent_name, chatId: body.id };
-      const chat = await (isNew ? openChat(name, context) : knownChat(name, context));
-      const telling =
-        news.kind === 'rulings'
-          ? await ruleInChat(chat, news, context)
-          : await sayInChat(chat, news, context);
-      return tellChat(telling, context);
+      const chat = await (isNew ? openChat(name, context) : requireChat(name, context));
+      const answer =
+        input.kind === 'answers'
+          ? await answerApprovals(chat, input, context)
+          : await sendChatMessage(chat, input, context);
+      return streamAnswer(answer, context);
     },
   }),
   route({
     method: 'GET',
     path: '/agents/name/{agent_name}/chat/{chat_id}',
-    summary: 'All messages of a chat as useChat takes them; none where nothing was said in it',
+    summary: 'List all messages of a chat in the format of useChat. Empty for an unknown chat',
     params: chatIdParams,
     reply: z.object({ messages: z.array(chatMessageSchema) }),
     async handle({ params }, context) {
@@ -73,7 +75,7 @@ export const chatRoutes: readonly Route[] = [
     method: 'GET',
     path: '/agents/name/{agent_name}/chat/{chat_id}/stream',
     summary:
-      'The message of a chat that goes on, from its start, for a useChat that resumes; 204 where none does',
+      'Resume the current message of a chat from its start, for useChat. 204 if no message is active',
     params: chatIdParams,
     reply,
     replyType,
@@ -82,8 +84,42 @@ export const chatRoutes: readonly Route[] = [
         { agentName: params.agent_name, chatId: params.chat_id },
         context,
       );
-      const telling = chat && (await resumeChat(chat, context));
-      return telling ? tellChat(telling, context) : new Reply(undefined, { status: 204 });
+      const answer = chat && (await resumeChat(chat, context));
+      return answer ? streamAnswer(answer, context) : new Reply(undefined, { status: 204 });
     },
   }),
 ];
+
+/**
+ * Streams the current message from its start, also while it waits for an approval. Undefined if
+ * there is none.
+ */
+async function resumeChat(
+  { taskId }: Chat,
+  { log }: RouteContext,
+): Promise<AnswerStream | undefined> {
+  const from = await readChat(log, emptyChat(taskId));
+  return from.fold.run === undefined ? undefined : { from, opening: restateMessage(from.fold) };
+}
+
+/** All messages of a chat. A message that the user sent during an answer is part of that answer. */
+function chatMessages(fold: FoldState): readonly UiMessage[] {
+  const begun = new Set<ItemState['run']>();
+  return toArray(fold.items).flatMap((item): readonly UiMessage[] => {
+    const { run } = item;
+    if (run !== undefined && begun.has(run)) return [];
+    if (isStepItem(item) && run !== undefined) {
+      begun.add(run);
+      return [answerOf({ ...fold, run })];
+    }
+    const parts = item.parts.flatMap(({ part }) =>
+      part?.kind === 'text' ? { type: 'text', text: part.text } : [],
+    );
+    return item.kind === 'user' && parts.length > 0 ? [{ id: item.id, role: 'user', parts }] : [];
+  });
+}
+
+/** The message of any run, restated as if it were still open. */
+function answerOf(fold: FoldState): UiMessage {
+  return { id: messageId(fold), role: 'assistant', parts: partsOfChunks(restateMessage(fold)) };
+}

@@ -1,10 +1,10 @@
 import { sessionId } from '@millrace/core';
+import { ServerError } from '../../contract/server-error.ts';
+import type { AgentInfo } from '../../contract/task.ts';
 import type { RouteContext } from '../../http/route.ts';
-import { ServerError } from '../../http/server-error.ts';
-import { ensureSession } from '../../tasks/ensure-session.ts';
-import type { AgentInfo } from '../../wire/agent-info.ts';
+import { ensureSession } from '../../journal/session-lease.ts';
 
-/** A chat with an agent: a task that has its name. */
+/** A chat with an agent. It is stored as a task with the chat's id as its name. */
 export interface Chat {
   readonly id: string;
   readonly taskId: string;
@@ -17,7 +17,7 @@ interface ChatName {
   readonly chatId: string;
 }
 
-/** Makes its task with the first message. */
+/** Finds the chat's task, or creates it for the first message. */
 export async function openChat(
   { agentName, chatId }: ChatName,
   { service, trace }: RouteContext,
@@ -27,23 +27,24 @@ export async function openChat(
   return { id: chatId, taskId, agentId: agent.id, kind: kindOf(agent) };
 }
 
-/** Undefined where nothing was ever said in it. */
+/** Finds a chat. Undefined if it has no messages yet. */
 export async function findChat(
   { agentName, chatId }: ChatName,
   { service, log }: RouteContext,
 ): Promise<Chat | undefined> {
   const agent = await service.agents.get({ name: agentName });
-  const task = await service.tasks.get({ name: chatId }).catch(unlessUnknown);
+  const task = await service.tasks.get({ name: chatId }).catch(ignoreNotFound);
   if (!task?.agents?.some(({ id }) => id === agent.id)) return undefined;
   await ensureSession(log, sessionId(task.id));
   return { id: chatId, taskId: task.id, agentId: agent.id, kind: kindOf(agent) };
 }
 
-export async function knownChat(name: ChatName, context: RouteContext): Promise<Chat> {
+/** Finds a chat. Throws `not_found` if it has no messages yet. */
+export async function requireChat(name: ChatName, context: RouteContext): Promise<Chat> {
   const chat = await findChat(name, context);
   if (chat !== undefined) return chat;
   const { agentName, chatId } = name;
-  const message = `Cannot find chat ${chatId} of agent ${agentName}: nothing was said in it. Send a message`;
+  const message = `Cannot find chat ${chatId} of agent ${agentName}: it has no messages. Send a message first`;
   throw new ServerError('not_found', message);
 }
 
@@ -52,7 +53,7 @@ function kindOf({ acp_type, registration_metadata }: AgentInfo): Chat['kind'] {
   return acp_type === 'sync' ? 'sync' : 'async';
 }
 
-function unlessUnknown(error: unknown): undefined {
+function ignoreNotFound(error: unknown): undefined {
   if (error instanceof ServerError && error.code === 'not_found') return undefined;
   throw error;
 }

@@ -5,10 +5,10 @@ import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
 import { type UIMessage, validateUIMessages } from 'ai';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
-import type { ServedAgent } from '../../agents/served-agent.ts';
+import type { ServedAgent } from '../../contract/served-agent.ts';
 import { createServer } from '../../create-server.ts';
-import { BrowserChat, type BrowserOptions } from '../../testing/browser-chat.ts';
-import { agentText, eventually, textDelta } from '../../testing/task-stage.ts';
+import { BrowserChat, type BrowserOptions } from '../../testing/ai-sdk-client.ts';
+import { agentText, eventually, textDelta } from '../../testing/servers/task-harness.ts';
 
 const look = defineTool({
   ...{ name: 'look', description: 'Looks', input: z.object({}) },
@@ -24,7 +24,7 @@ const stalls = {
 
 type AgentOptions = Omit<Parameters<typeof createAgent>[0], 'provider' | 'log'>;
 
-const looping =
+const loopAgent =
   (script: readonly Scripted[], options: AgentOptions = {}) =>
   (log: Log): readonly ServedAgent[] => {
     const agent = createAgent({ provider: scriptedProvider(script), log, ...options });
@@ -52,7 +52,7 @@ async function serve(agents: (log: Log) => readonly ServedAgent[]) {
 }
 
 const chatPath = '/agents/name/helper/chat';
-const saidIn = ({ messages }: BrowserChat) => messages.map(({ role }) => role);
+const rolesIn = ({ messages }: BrowserChat) => messages.map(({ role }) => role);
 const toolIn = ({ lastMessage }: BrowserChat, at = 0) =>
   lastMessage?.parts.filter((part) => part.type === 'tool-look')[at];
 
@@ -71,11 +71,11 @@ describe('useChat with an agent loop', () => {
     'And still is.',
   ];
 
-  test('sends, and shows reasoning, tools and text as one message a run', async () => {
-    const { browse, taskOf } = await serve(looping(script, { tools: [look] }));
+  test('sends a message and shows reasoning, tools and text as one message per run', async () => {
+    const { browse, taskOf } = await serve(loopAgent(script, { tools: [look] }));
     const chat = browse('talk');
     await chat.sendMessage({ text: 'Is it there?' });
-    expect([chat.status, chat.error, saidIn(chat)]).toEqual([
+    expect([chat.status, chat.error, rolesIn(chat)]).toEqual([
       'ready',
       undefined,
       ['user', 'assistant'],
@@ -85,13 +85,13 @@ describe('useChat with an agent loop', () => {
     ]);
     expect(toolIn(chat)).toMatchObject({ state: 'output-available', output: 'It is there' });
     await chat.sendMessage({ text: 'And now?' });
-    expect(saidIn(chat)).toEqual(['user', 'assistant', 'user', 'assistant']);
+    expect(rolesIn(chat)).toEqual(['user', 'assistant', 'user', 'assistant']);
     expect(chat.text).toBe('And still is.');
     expect(await taskOf('talk')).toMatchObject({ status: 'RUNNING' });
   });
 
-  test('what was said can be loaded, as it was shown', async () => {
-    const { browse, request } = await serve(looping(script, { tools: [look] }));
+  test('loads all messages as they were shown', async () => {
+    const { browse, request } = await serve(loopAgent(script, { tools: [look] }));
     const chat = browse('talk');
     expect(await (await request(`${chatPath}/talk`)).json()).toEqual({ messages: [] });
     for (const text of ['Is it there?', 'And now?']) await chat.sendMessage({ text });
@@ -105,8 +105,8 @@ describe('useChat with an agent loop', () => {
     expect((await validateUIMessages({ messages })).length).toBe(4);
   });
 
-  test('a message that is sent again is answered once, and shown whole', async () => {
-    const { browse, request, taskOf } = await serve(looping(script, { tools: [look] }));
+  test('a repeated message is answered once and shown completely', async () => {
+    const { browse, request, taskOf } = await serve(loopAgent(script, { tools: [look] }));
     const chat = browse('talk');
     await chat.sendMessage({ text: 'Is it there?' });
     const [first] = chat.messages;
@@ -118,25 +118,25 @@ describe('useChat with an agent loop', () => {
     expect(messages).toHaveLength(6);
   });
 
-  test('a message that is changed is refused: the task keeps what was said', async () => {
-    const { browse } = await serve(looping(script, { tools: [look] }));
+  test('a changed message is rejected, because the task keeps the original', async () => {
+    const { browse } = await serve(loopAgent(script, { tools: [look] }));
     const chat = browse('talk');
     await chat.sendMessage({ text: 'Is it there?' });
     const messageId = chat.messages[0]?.id ?? '';
     await chat.sendMessage({ text: 'Is it here?', messageId });
     expect([chat.status, chat.error?.message]).toEqual([
       'error',
-      expect.stringContaining('Cannot change what was said in chat talk'),
+      expect.stringContaining('Cannot change a message of chat talk'),
     ]);
   });
 
-  test('regenerate says the last message again, and nothing before it', async () => {
-    const { browse, request, taskOf } = await serve(looping(['One', 'Two', 'Three']));
+  test('regenerate sends the last message again, and no earlier one', async () => {
+    const { browse, request, taskOf } = await serve(loopAgent(['One', 'Two', 'Three']));
     const chat = browse('talk');
     await chat.sendMessage({ text: 'First' });
     await chat.sendMessage({ text: 'Second' });
     await chat.regenerate();
-    expect([saidIn(chat), chat.text]).toEqual([
+    expect([rolesIn(chat), chat.text]).toEqual([
       ['user', 'assistant', 'user', 'assistant'],
       'Three',
     ]);
@@ -144,13 +144,13 @@ describe('useChat with an agent loop', () => {
     expect(await (await request(`/messages?task_id=${id}`)).json()).toHaveLength(6);
     const [, answer] = chat.messages;
     await chat.regenerate({ messageId: answer?.id ?? '' });
-    expect(chat.error?.message).toContain('it is not the last that was said there');
+    expect(chat.error?.message).toContain('this is not the last message');
   });
 
-  test('an error of the run is an error of the chat, what was said stays, and retry works', async () => {
+  test('an error of the run is an error of the chat; the partial answer stays, and retry works', async () => {
     const fault = { type: 'error', after: 3, error: 'auth' } as const;
     const { browse } = await serve(
-      looping([{ content: { parts: ['Half an answer'] }, fault }, 'A whole one']),
+      loopAgent([{ content: { parts: ['Half an answer'] }, fault }, 'A whole one']),
     );
     const chat = browse('talk');
     await chat.sendMessage({ text: 'Well?' });
@@ -160,11 +160,11 @@ describe('useChat with an agent loop', () => {
     expect([chat.status, chat.text]).toEqual(['ready', 'A whole one']);
   });
 
-  test('an abort from elsewhere ends the message, which keeps what was said', async () => {
-    const { browse, request, taskOf } = await serve(looping([stalls, 'Back again']));
+  test('an abort by another client ends the message and keeps its partial text', async () => {
+    const { browse, request, taskOf } = await serve(loopAgent([stalls, 'Back again']));
     const chat = browse('talk');
     const sent = chat.sendMessage({ text: 'Hi' });
-    await chat.until(({ text }) => text !== '');
+    await chat.waitUntil(({ text }) => text !== '');
     const { id } = await taskOf('talk');
     expect((await request(`/tasks/${id}/commands`, { type: 'abort' })).status).toBe(202);
     await sent;
@@ -173,11 +173,11 @@ describe('useChat with an agent loop', () => {
     expect(chat.text).toBe('Back again');
   });
 
-  test('a message that waits behind a run which is stopped is told so, and kept', async () => {
-    const { browse, request, taskOf, log } = await serve(looping([stalls, 'First', 'Second']));
+  test('a message that is queued behind an aborted run gets an error and stays queued', async () => {
+    const { browse, request, taskOf, log } = await serve(loopAgent([stalls, 'First', 'Second']));
     const [chat, other] = [browse('talk'), browse('talk')];
     const sent = [chat.sendMessage({ text: 'One' })];
-    await chat.until(({ text }) => text !== '');
+    await chat.waitUntil(({ text }) => text !== '');
     const { id } = await taskOf('talk');
     sent.push(other.sendMessage({ text: 'Two' }));
     await eventually(async () => {
@@ -187,23 +187,25 @@ describe('useChat with an agent loop', () => {
     await request(`/tasks/${id}/commands`, { type: 'abort' });
     await Promise.all(sent);
     expect([chat.status, other.status]).toEqual(['ready', 'error']);
-    expect(other.error?.message).toContain('The message waits, and is answered with the next one');
+    expect(other.error?.message).toContain(
+      'The message is queued and is answered together with the next one',
+    );
     await chat.sendMessage({ text: 'And now?' });
     const last = chat.lastMessage?.parts.map(({ type }) => type);
     expect([chat.status, last]).toEqual(['ready', expect.arrayContaining(['text'])]);
   });
 
-  test('who leaves stops nothing: the answer goes on, and can be resumed', async () => {
-    const { browse, request, taskOf } = await serve(looping([stalls]));
+  test('a disconnect does not stop the answer, and the stream can be resumed', async () => {
+    const { browse, request, taskOf } = await serve(loopAgent([stalls]));
     const chat = browse('talk');
     const sent = chat.sendMessage({ text: 'Hi' });
-    const isSaid = ({ text }: { readonly text: string }) => text === 'One';
-    await chat.until(isSaid);
+    const hasFirstWord = ({ text }: { readonly text: string }) => text === 'One';
+    await chat.waitUntil(hasFirstWord);
     await chat.stop();
     await sent;
     const other = browse('talk');
     const resumed = other.resumeStream();
-    await other.until(isSaid);
+    await other.waitUntil(hasFirstWord);
     const { id } = await taskOf('talk');
     await request(`/agents/name/helper/rpc`, {
       ...{ jsonrpc: '2.0', id: 1, method: 'task/interrupt', params: { task_id: id } },
@@ -213,18 +215,18 @@ describe('useChat with an agent loop', () => {
   });
 });
 
-describe.each(['wait', 'park'] as const)('approvals, while the run does %s', (whileAsking) => {
+describe.each(['wait', 'park'] as const)('approvals with whileAsking: %s', (whileAsking) => {
   const options = { tools: [look], approve: (): 'ask' => 'ask', whileAsking } as const;
   const asks = { content: { parts: ['May I?', call('c1')] } };
 
-  test('are answered by addToolApprovalResponse, and the message goes on', async () => {
-    const { browse } = await serve(looping([asks, 'It is.'], options));
+  test('are answered by addToolApprovalResponse, and the message continues', async () => {
+    const { browse } = await serve(loopAgent([asks, 'It is.'], options));
     const chat = browse('talk');
     await chat.sendMessage({ text: 'Is it there?' });
     expect([chat.status, toolIn(chat)]).toMatchObject(['ready', { state: 'approval-requested' }]);
     await chat.addToolApprovalResponse({ id: 'c1', approved: true });
-    await chat.until(({ text }) => text.includes('It is.'));
-    expect(saidIn(chat)).toEqual(['user', 'assistant']);
+    await chat.waitUntil(({ text }) => text.includes('It is.'));
+    expect(rolesIn(chat)).toEqual(['user', 'assistant']);
     expect(chat.lastMessage?.parts.map(({ type }) => type)).toEqual([
       ...['step-start', 'text', 'tool-look', 'step-start', 'text'],
     ]);
@@ -233,18 +235,18 @@ describe.each(['wait', 'park'] as const)('approvals, while the run does %s', (wh
     });
   });
 
-  test('that are denied are told with the reason', async () => {
-    const { browse } = await serve(looping([asks, 'Then not.'], options));
+  test('that are denied show the reason', async () => {
+    const { browse } = await serve(loopAgent([asks, 'Then not.'], options));
     const chat = browse('talk');
     await chat.sendMessage({ text: 'Is it there?' });
     await chat.addToolApprovalResponse({ id: 'c1', approved: false, reason: 'It is private' });
-    await chat.until(({ text }) => text.includes('Then not.'));
+    await chat.waitUntil(({ text }) => text.includes('Then not.'));
     const errorText = expect.stringContaining('It is private');
     expect(toolIn(chat)).toMatchObject({ state: 'output-error', errorText });
   });
 
-  test('are asked of who comes back, who may answer; the first one sees what came of it', async () => {
-    const { browse, request } = await serve(looping([asks, 'It is.'], options));
+  test('are shown to a second client, which can answer; the first client sees the result', async () => {
+    const { browse, request } = await serve(loopAgent([asks, 'It is.'], options));
     const chat = browse('talk');
     await chat.sendMessage({ text: 'Is it there?' });
     const other = browse('talk');
@@ -253,30 +255,30 @@ describe.each(['wait', 'park'] as const)('approvals, while the run does %s', (wh
     const loaded = (await (await request(`${chatPath}/talk`)).json()) as { messages: UIMessage[] };
     expect(loaded.messages.at(-1)).toEqual(chat.lastMessage);
     await other.addToolApprovalResponse({ id: 'c1', approved: true });
-    await other.until(({ text }) => text.includes('It is.'));
+    await other.waitUntil(({ text }) => text.includes('It is.'));
     await chat.addToolApprovalResponse({ id: 'c1', approved: false });
-    await chat.until(({ text }) => text.includes('It is.'));
+    await chat.waitUntil(({ text }) => text.includes('It is.'));
     expect(toolIn(chat)).toMatchObject({ state: 'output-available' });
     expect(chat.text).toBe('May I?|It is.');
   });
 
-  test('come first: a message is refused until they are answered', async () => {
-    const { browse } = await serve(looping([asks, 'It is.'], options));
+  test('block new messages until they are answered', async () => {
+    const { browse } = await serve(loopAgent([asks, 'It is.'], options));
     const chat = browse('talk');
     await chat.sendMessage({ text: 'Is it there?' });
     await chat.sendMessage({ text: 'Hello?' });
     expect(chat.error?.message).toContain('calls wait for an approval (c1)');
   });
 
-  test('that nobody asked for are refused', async () => {
-    const { browse, request } = await serve(looping([asks, 'It is.'], options));
+  test('that are not pending are rejected', async () => {
+    const { browse, request } = await serve(loopAgent([asks, 'It is.'], options));
     await browse('talk').sendMessage({ text: 'Is it there?' });
     const approval = { id: 'c9', approved: true };
     const part = { type: 'tool-look', toolCallId: 'c9', state: 'approval-responded', approval };
     const messages = [{ id: 'm', role: 'assistant', parts: [part] }];
     const refused = await request(chatPath, { id: 'talk', messages });
     expect([refused.status, await refused.text()]).toEqual([
-      ...[400, expect.stringContaining('nobody asks about it')],
+      ...[400, expect.stringContaining('it is not pending')],
     ]);
     expect((await request(chatPath, { id: 'unknown', messages })).status).toBe(404);
   });
@@ -285,25 +287,25 @@ describe.each(['wait', 'park'] as const)('approvals, while the run does %s', (wh
 test('several approvals at once are answered together', async () => {
   const asks = { content: { parts: ['May I?', call('c1'), call('c2')] } };
   const options = { tools: [look], approve: (): 'ask' => 'ask' } as const;
-  const { browse } = await serve(looping([asks, 'It is.'], options));
+  const { browse } = await serve(loopAgent([asks, 'It is.'], options));
   const chat = browse('talk');
   await chat.sendMessage({ text: 'Is it there?' });
   await chat.addToolApprovalResponse({ id: 'c1', approved: true });
   await chat.addToolApprovalResponse({ id: 'c2', approved: false });
-  await chat.until(({ text }) => text.includes('It is.'));
+  await chat.waitUntil(({ text }) => text.includes('It is.'));
   const states = [0, 1].map((at) => toolIn(chat, at));
   expect(states).toMatchObject([{ state: 'output-available' }, { state: 'output-error' }]);
 });
 
 test.each(['sync', 'async'] as const)('a %s agent answers in a chat', async (type) => {
-  const speak = async function* () {
+  const greet = async function* () {
     yield { type: 'start', index: 0, content: agentText('') } as const;
     for (const word of ['Hel', 'lo']) yield textDelta(0, word);
     yield { type: 'done', index: 0 } as const;
   };
   const agents: readonly ServedAgent[] =
     type === 'sync'
-      ? [{ type, name: 'helper', onMessage: speak }]
+      ? [{ type, name: 'helper', onMessage: greet }]
       : [
           {
             ...{ type, name: 'helper', onTaskCreate: async () => {} },
@@ -316,7 +318,7 @@ test.each(['sync', 'async'] as const)('a %s agent answers in a chat', async (typ
   const { browse, taskOf, request } = await serve(() => agents);
   const chat = browse('talk');
   await chat.sendMessage({ text: 'Say hello' });
-  expect([chat.status, saidIn(chat), chat.text]).toEqual([
+  expect([chat.status, rolesIn(chat), chat.text]).toEqual([
     ...['ready', ['user', 'assistant'], 'Hello'],
   ]);
   const [first] = chat.messages;
@@ -331,19 +333,19 @@ test.each(['sync', 'async'] as const)('a %s agent answers in a chat', async (typ
   expect(chat.text).toBe('Hello');
 });
 
-test('bad requests are refused in words, and nothing is made for them', async () => {
-  const { request } = await serve(looping(['Hi']));
+test('invalid requests get an error and create nothing', async () => {
+  const { request } = await serve(loopAgent(['Hi']));
   const user = (parts: object) => ({ id: 'm1', role: 'user', parts });
   const file = { type: 'file', mediaType: 'image/png', url: 'data:,' };
   const refusals: readonly (readonly [object, number, string])[] = [
     [{ id: 'new', messages: [] }, 422, 'messages'],
-    [{ id: 'new', messages: [user([])] }, 422, 'it is empty, or has files'],
-    [{ id: 'new', messages: [user([file])] }, 422, 'it is empty, or has files'],
+    [{ id: 'new', messages: [user([])] }, 422, 'it is empty or contains files'],
+    [{ id: 'new', messages: [user([file])] }, 422, 'it is empty or contains files'],
     [{ id: '', messages: [user([{ type: 'text', text: 'Hi' }])] }, 422, 'id'],
-    [{ id: 'new', messages: [{ role: 'assistant', parts: [] }] }, 422, 'anything new'],
+    [{ id: 'new', messages: [{ role: 'assistant', parts: [] }] }, 422, 'Cannot find new input'],
     [
       { id: 'new', messages: [user([{ type: 'text', text: 'x' }])], trigger: 'regenerate-message' },
-      ...([404, 'nothing was said in it'] as const),
+      ...([404, 'it has no messages'] as const),
     ],
   ];
   for (const [body, status, words] of refusals) {
@@ -354,6 +356,6 @@ test('bad requests are refused in words, and nothing is made for them', async ()
     ]);
   }
   expect((await request('/tasks/name/new')).status).toBe(404);
-  expect((await request('/agents/name/nobody/chat/new/stream')).status).toBe(404);
+  expect((await request('/agents/name/unknown/chat/new/stream')).status).toBe(404);
   expect((await request(`${chatPath}/new/stream`)).status).toBe(204);
 });

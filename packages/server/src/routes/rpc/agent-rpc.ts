@@ -1,19 +1,17 @@
-import { Reply, type StreamReply } from '../../http/reply.ts';
-import { type RouteContext, route } from '../../http/route.ts';
-import { ServerError, type ServerErrorCode } from '../../http/server-error.ts';
-import { agentIdParams, agentNameParams } from '../path-params.ts';
-import type { Ref } from '../service.ts';
-import { rpcBodySchema, rpcReplySchema } from './rpc-body.ts';
-import { type RpcOutcome, rpcMethods } from './rpc-methods.ts';
+import { ServerError, type ServerErrorCode } from '../../contract/server-error.ts';
+import type { Answer, Ref } from '../../contract/service.ts';
+import { Reply, type Route, type RouteContext, route, StreamReply } from '../../http/route.ts';
+import { writeLines } from '../../http/write-lines.ts';
+import { agentIdParams, agentNameParams } from '../route-schemas.ts';
+import { type RpcResult, rpcBodySchema, rpcMethods, rpcReplySchema } from './rpc-methods.ts';
 import {
+  RpcError,
   type RpcId,
-  RpcRefusal,
   type RpcRequest,
-  readRpc,
+  readRpcRequest,
   rpcCodes,
-  rpcError,
+  rpcErrorBody,
 } from './rpc-request.ts';
-import { rpcStream } from './rpc-stream.ts';
 
 const rpc = {
   method: 'POST',
@@ -23,25 +21,28 @@ const rpc = {
   reply: rpcReplySchema,
 } as const;
 
-export const agentRpc = [
+/** The JSON-RPC routes of an agent, by id and by name. */
+export const agentRpcRoutes: readonly Route[] = [
   route({
     ...rpc,
     path: '/agents/{agent_id}/rpc',
-    summary: 'JSON-RPC to an agent; message/send with `stream: true` answers in lines',
+    summary:
+      'Send a JSON-RPC request to an agent. message/send with `stream: true` returns one JSON object per line',
     params: agentIdParams,
-    handle: ({ params }, context) => answer({ id: params.agent_id }, context),
+    handle: ({ params }, context) => handleRpc({ id: params.agent_id }, context),
   }),
   route({
     ...rpc,
     path: '/agents/name/{agent_name}/rpc',
-    summary: 'JSON-RPC to an agent of a name; message/send with `stream: true` answers in lines',
+    summary:
+      'Send a JSON-RPC request to an agent by its name. message/send with `stream: true` returns one JSON object per line',
     params: agentNameParams,
-    handle: ({ params }, context) => answer({ name: params.agent_name }, context),
+    handle: ({ params }, context) => handleRpc({ name: params.agent_name }, context),
   }),
 ];
 
-/** These are told as HTTP has them: a client that looks no further must not take them for an answer. */
-const asHttp: ReadonlySet<ServerErrorCode> = new Set<ServerErrorCode>([
+/** These errors are sent as HTTP errors, so that clients that check only the status notice them. */
+const httpErrorCodes: ReadonlySet<ServerErrorCode> = new Set<ServerErrorCode>([
   'unauthorized',
   'forbidden',
   'not_found',
@@ -49,44 +50,75 @@ const asHttp: ReadonlySet<ServerErrorCode> = new Set<ServerErrorCode>([
   'unavailable',
 ]);
 
-async function answer(agent: Ref, context: RouteContext): Promise<Reply | StreamReply> {
+async function handleRpc(agent: Ref, context: RouteContext): Promise<Reply | StreamReply> {
   const { id: agentId } = await context.service.agents.get(agent);
   let request: RpcRequest | undefined;
   try {
-    request = readRpc(context.bytes, context.limits);
-    const outcome = await call(agentId, request, context);
+    request = readRpcRequest(context.bytes, context.limits);
+    const outcome = await callMethod(agentId, request, context);
     return toReply(outcome, request, context);
   } catch (error) {
-    const refusal = error instanceof RpcRefusal ? error : context.toRefusal(error);
+    const refusal = error instanceof RpcError ? error : context.toServerError(error);
     if (request?.isNotification) return new Reply(undefined, { status: 204 });
-    if (refusal instanceof ServerError && asHttp.has(refusal.code)) throw refusal;
-    const own = refusal instanceof RpcRefusal ? refusal.id : (request?.id ?? null);
-    return envelope(null, rpcError(refusal), own);
+    if (refusal instanceof ServerError && httpErrorCodes.has(refusal.code)) throw refusal;
+    const requestId = refusal instanceof RpcError ? refusal.id : (request?.id ?? null);
+    return envelope(null, rpcErrorBody(refusal), requestId);
   }
 }
 
-function call(agentId: string, request: RpcRequest, context: RouteContext): Promise<RpcOutcome> {
+function callMethod(
+  agentId: string,
+  request: RpcRequest,
+  context: RouteContext,
+): Promise<RpcResult> {
   const method = rpcMethods.get(request.method);
   if (method === undefined) {
     const known = [...rpcMethods.keys()].join(', ');
-    const message = `Cannot find this method. There are ${known}`;
-    throw new RpcRefusal(rpcCodes.noMethod, message, request.id);
+    const message = `Cannot find this method. Known methods: ${known}`;
+    throw new RpcError(rpcCodes.noMethod, message, request.id);
   }
-  context.note(request.method);
+  context.labelRequest(request.method);
   return method(agentId, request.params, context);
 }
 
 function toReply(
-  outcome: RpcOutcome,
-  { id: own, isNotification }: RpcRequest,
+  outcome: RpcResult,
+  { id: requestId, isNotification }: RpcRequest,
   context: RouteContext,
 ): Reply | StreamReply {
   if (isNotification) return new Reply(undefined, { status: 204 });
   return outcome.kind === 'stream'
-    ? rpcStream(outcome.answer, own, context)
-    : envelope(outcome.value, null, own);
+    ? rpcStream(outcome.answer, requestId, context)
+    : envelope(outcome.value, null, requestId);
 }
 
-function envelope(result: unknown, error: object | null, own: RpcId): Reply {
-  return new Reply({ jsonrpc: '2.0', result, error, id: own });
+function envelope(result: unknown, error: object | null, requestId: RpcId): Reply {
+  return new Reply({ jsonrpc: '2.0', result, error, id: requestId });
+}
+
+/** Streams an answer as one JSON-RPC envelope per line. An error is the last line. */
+function rpcStream(
+  answer: Answer,
+  id: RpcId,
+  options: {
+    readonly closing: AbortSignal;
+    readonly toServerError: (error: unknown) => ServerError;
+  },
+): StreamReply {
+  const { closing, toServerError } = options;
+  const envelope = (result: unknown, error: unknown) =>
+    `${JSON.stringify({ jsonrpc: '2.0', result, error, id })}\n`;
+  return new StreamReply((response) => {
+    response.writeHead(200, {
+      'content-type': 'application/x-ndjson',
+      'cache-control': 'no-cache',
+      'x-accel-buffering': 'no',
+    });
+    response.flushHeaders();
+    return writeLines(response, answer.updates(), {
+      closing,
+      line: (update) => envelope(update, null),
+      errorLine: (error) => envelope(null, rpcErrorBody(toServerError(error))),
+    });
+  });
 }

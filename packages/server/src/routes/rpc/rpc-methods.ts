@@ -1,30 +1,31 @@
-import type { z } from 'zod';
-import type { RouteContext } from '../../http/route.ts';
-import { sentWith } from '../../http/sent-with.ts';
-import { ServerError } from '../../http/server-error.ts';
-import { validate } from '../../http/validate.ts';
+import { z } from 'zod';
+import { jsonValueSchema } from '../../contract/content.ts';
 import {
   createTaskSchema,
   namedTaskSchema,
   sendEventSchema,
   sendMessageSchema,
-} from '../request-bodies.ts';
-import type { Answer, Ref, TaskChange } from '../service.ts';
+} from '../../contract/request-bodies.ts';
+import { ServerError } from '../../contract/server-error.ts';
+import type { Answer, Ref, TaskChange } from '../../contract/service.ts';
+import { validate } from '../../http/request-input.ts';
+import { type RouteContext, requestMetadata } from '../../http/route.ts';
 
-/** What a method came to: a value, or an answer that is told as it grows. */
-export type RpcOutcome =
+/** The result of a method: a value, or an answer to stream. */
+export type RpcResult =
   | { readonly kind: 'value'; readonly value: unknown }
   | { readonly kind: 'stream'; readonly answer: Answer };
 
-type RpcMethod = (agentId: string, params: unknown, context: RouteContext) => Promise<RpcOutcome>;
+type RpcMethod = (agentId: string, params: unknown, context: RouteContext) => Promise<RpcResult>;
 
+/** The handlers of the JSON-RPC methods, by method name. */
 export const rpcMethods: ReadonlyMap<string, RpcMethod> = new Map<string, RpcMethod>([
   [
     'task/create',
     async (agentId, params, context) => {
       const { service } = context;
-      const body = read(createTaskSchema, params);
-      const task = await service.tasks.create(agentId, body, sentWith(context));
+      const body = readParams(createTaskSchema, params);
+      const task = await service.tasks.create(agentId, body, requestMetadata(context));
       return { kind: 'value', value: task };
     },
   ],
@@ -32,9 +33,9 @@ export const rpcMethods: ReadonlyMap<string, RpcMethod> = new Map<string, RpcMet
     'message/send',
     async (agentId, params, context) => {
       const { service } = context;
-      const body = read(sendMessageSchema, params);
-      checkOne(body, false);
-      const answer = await service.tasks.sendMessage(agentId, body, sentWith(context));
+      const body = readParams(sendMessageSchema, params);
+      readTaskRef(body, false);
+      const answer = await service.tasks.sendMessage(agentId, body, requestMetadata(context));
       if (body.stream === true) return { kind: 'stream', answer };
       return { kind: 'value', value: await answer.messages() };
     },
@@ -43,45 +44,77 @@ export const rpcMethods: ReadonlyMap<string, RpcMethod> = new Map<string, RpcMet
     'event/send',
     async (agentId, params, context) => {
       const { service } = context;
-      const body = read(sendEventSchema, params);
-      checkOne(body, true);
-      const event = await service.tasks.sendEvent(agentId, body, sentWith(context));
+      const body = readParams(sendEventSchema, params);
+      readTaskRef(body, true);
+      const event = await service.tasks.sendEvent(agentId, body, requestMetadata(context));
       return { kind: 'value', value: event };
     },
   ],
-  ['task/cancel', (agentId, params, context) => change(agentId, params, 'cancel', context)],
-  ['task/interrupt', (agentId, params, context) => change(agentId, params, 'interrupt', context)],
+  ['task/cancel', (agentId, params, context) => changeTask(agentId, params, 'cancel', context)],
+  [
+    'task/interrupt',
+    (agentId, params, context) => changeTask(agentId, params, 'interrupt', context),
+  ],
 ]);
 
-async function change(
+async function changeTask(
   agentId: string,
   params: unknown,
   what: TaskChange,
   { service }: RouteContext,
-): Promise<RpcOutcome> {
-  const named = read(namedTaskSchema, params);
-  const { id, agents } = await service.tasks.get(checkOne(named, true));
+): Promise<RpcResult> {
+  const named = readParams(namedTaskSchema, params);
+  const { id, agents } = await service.tasks.get(readTaskRef(named, true));
   if (!agents?.some((agent) => agent.id === agentId)) {
-    const message = `Cannot ${what} task ${id} here: it is another agent's. Ask that one`;
+    const message = `Cannot ${what} task ${id} here: it belongs to another agent. Send the request to that agent`;
     throw new ServerError('not_found', message, { task: id });
   }
   return { kind: 'value', value: await service.tasks.change(id, what) };
 }
 
-function read<S extends z.ZodType>(schema: S, params: unknown): z.output<S> {
+function readParams<S extends z.ZodType>(schema: S, params: unknown): z.output<S> {
   return validate(schema, params, 'the params');
 }
 
 type NamedTask = z.output<typeof namedTaskSchema>;
 
-function checkOne(task: NamedTask, isNeeded: true): Ref;
-function checkOne(task: NamedTask, isNeeded: boolean): Ref | undefined;
-function checkOne({ task_id, task_name }: NamedTask, isNeeded: boolean): Ref | undefined {
+function readTaskRef(task: NamedTask, isNeeded: true): Ref;
+function readTaskRef(task: NamedTask, isNeeded: boolean): Ref | undefined;
+function readTaskRef({ task_id, task_name }: NamedTask, isNeeded: boolean): Ref | undefined {
   if (task_id != null && task_name != null)
-    throw new ServerError('invalid', 'Cannot take task_id and task_name at once. Give one of them');
+    throw new ServerError('invalid', 'Cannot use task_id and task_name together. Send one of them');
   if (task_id != null) return { id: task_id };
   if (task_name != null) return { name: task_name };
   if (isNeeded)
-    throw new ServerError('invalid', 'Cannot tell which task is meant. Give task_id or task_name');
+    throw new ServerError(
+      'invalid',
+      'Cannot find the task without a reference. Send task_id or task_name',
+    );
   return undefined;
 }
+
+const head = {
+  jsonrpc: z.literal('2.0').optional(),
+  id: z.union([z.string(), z.int()]).nullish(),
+};
+
+/**
+ * The request schema for the OpenAPI document. `readRpcRequest` and the methods parse real
+ * requests.
+ */
+export const rpcBodySchema = z.discriminatedUnion('method', [
+  z.object({ ...head, method: z.literal('task/create'), params: createTaskSchema.optional() }),
+  z.object({ ...head, method: z.literal('message/send'), params: sendMessageSchema }),
+  z.object({ ...head, method: z.literal('event/send'), params: sendEventSchema }),
+  z.object({ ...head, method: z.literal('task/cancel'), params: namedTaskSchema }),
+  z.object({ ...head, method: z.literal('task/interrupt'), params: namedTaskSchema }),
+]);
+
+const error = z.object({ code: z.int(), message: z.string(), data: jsonValueSchema.nullable() });
+
+export const rpcReplySchema = z.object({
+  jsonrpc: z.literal('2.0'),
+  result: jsonValueSchema.nullable(),
+  error: error.nullable(),
+  id: z.union([z.string(), z.int()]).nullable(),
+});

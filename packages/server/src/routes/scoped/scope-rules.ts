@@ -1,9 +1,11 @@
-import type { Scope } from '../../http/scope.ts';
-import { ServerError } from '../../http/server-error.ts';
-import { noSuch } from '../../tasks/row-errors.ts';
-import type { TaskService } from '../service.ts';
+import { ServerError } from '../../contract/server-error.ts';
+import type { Scope, TaskService } from '../../contract/service.ts';
+import { notFoundError } from '../../stores/row-access.ts';
 
-/** Which tasks and agents a scope has. What is not the caller's is told as if it were not there. */
+/**
+ * Decides which tasks and agents are in a scope. Anything outside the scope looks as if it did not
+ * exist.
+ */
 export class ScopeRules {
   readonly #service: TaskService;
   readonly scope: Exclude<Scope, { kind: 'all' }>;
@@ -13,23 +15,23 @@ export class ScopeRules {
     this.scope = scope;
   }
 
-  /** Throws as if the task were not there. */
-  async task(id: string): Promise<void> {
-    if (!(await this.hasTask(id))) throw noSuch('task', id);
+  /** Throws `not_found` if the task is not in the scope. */
+  async assertTask(id: string): Promise<void> {
+    if (!(await this.hasTask(id))) throw notFoundError('task', id);
   }
 
   async hasTask(id: string): Promise<boolean> {
     const { scope } = this;
     if (scope.kind === 'task') return scope.taskId === id;
     const { agents } = await this.#service.tasks.get({ id });
-    return agents?.some((agent) => agent.id === scope.agentId) ?? false;
+    return agents?.some((assertAgent) => assertAgent.id === scope.agentId) ?? false;
   }
 
   async agent(id: string): Promise<void> {
-    if (!(await this.hasAgent(id))) throw noSuch('agent', id);
+    if (!(await this.hasAgent(id))) throw notFoundError('agent', id);
   }
 
-  /** A task's token may ask the task's agents. */
+  /** The token of a task also gives access to the task's agents. */
   async hasAgent(id: string): Promise<boolean> {
     const { scope } = this;
     if (scope.kind === 'agent') return scope.agentId === id;
@@ -38,45 +40,45 @@ export class ScopeRules {
   }
 
   /**
-   * What is found, where it is the caller's. What is not, and what is not there, is refused in the same
-   * words, which have no more in them than what was asked for.
+   * Returns the found value if it is in the scope. Otherwise throws the same error as for a value
+   * that does not exist. The error contains only what the caller asked for.
    */
-  async own<T>(
+  async findOwned<T>(
     what: string,
-    asked: string,
+    reference: string,
     find: Promise<T>,
     isOwn: (found: T) => Promise<boolean>,
   ): Promise<T> {
     const found = await find.catch((error: unknown) => {
-      throw isNotFound(error) ? noSuch(what, asked) : error;
+      throw isNotFound(error) ? notFoundError(what, reference) : error;
     });
     if (await isOwn(found)) return found;
-    throw noSuch(what, asked);
+    throw notFoundError(what, reference);
   }
 
-  /** The same of what belongs to a task. */
-  ofTask<T extends { readonly task_id: string }>(
+  /** The same for a value that belongs to a task. */
+  findOwnedByTask<T extends { readonly task_id: string }>(
     what: string,
-    asked: string,
+    reference: string,
     find: Promise<T>,
   ): Promise<T> {
-    return this.own(what, asked, find, ({ task_id }) => this.hasTask(task_id));
+    return this.findOwned(what, reference, find, ({ task_id }) => this.hasTask(task_id));
   }
 
-  /** Of a list that may be narrowed to a task: to which, for this caller. */
-  async narrow<Q extends { taskId?: string | undefined; agentId?: string | undefined }>(
+  /** Restricts a list query to the scope. */
+  async restrict<Q extends { taskId?: string | undefined; agentId?: string | undefined }>(
     query: Q,
   ): Promise<Q> {
     const { scope } = this;
-    if (query.taskId !== undefined) await this.task(query.taskId);
+    if (query.taskId !== undefined) await this.assertTask(query.taskId);
     if (query.agentId !== undefined) await this.agent(query.agentId);
     return scope.kind === 'task'
       ? { ...query, taskId: scope.taskId }
       : { ...query, agentId: scope.agentId };
   }
 
-  refuse(what: string): ServerError {
-    const message = `Cannot ${what} with a token for one ${this.scope.kind}. Use one for all`;
+  forbid(what: string): ServerError {
+    const message = `Cannot ${what} with a token for one ${this.scope.kind}. Use a token for everything`;
     return new ServerError('forbidden', message);
   }
 }

@@ -1,17 +1,18 @@
-import type { Scope } from '../../http/scope.ts';
 import type {
   AgentService,
   EventService,
+  MessageService,
+  Scope,
+  SpanService,
   StateService,
   TaskService,
   TrackerService,
-} from '../service.ts';
+} from '../../contract/service.ts';
+import { notFoundError } from '../../stores/row-access.ts';
 import { ScopeRules } from './scope-rules.ts';
-import { scopedMessages } from './scoped-messages.ts';
-import { scopedSpans } from './scoped-spans.ts';
 import { scopedTasks } from './scoped-tasks.ts';
 
-/** The service as far as a caller may use it: what belongs to one agent, or to one task. */
+/** The task service, restricted to a scope. */
 export function scopedService(service: TaskService, scope: Scope): TaskService {
   if (scope.kind === 'all') return service;
   const rules = new ScopeRules(service, scope);
@@ -30,22 +31,22 @@ function scopedAgents({ agents }: TaskService, rules: ScopeRules): AgentService 
   return {
     async list(query) {
       const { scope } = rules;
-      if (query.taskId !== undefined) await rules.task(query.taskId);
+      if (query.taskId !== undefined) await rules.assertTask(query.taskId);
       if (scope.kind === 'task') return agents.list({ ...query, taskId: scope.taskId });
       return { data: [await agents.get({ id: scope.agentId })], next: null };
     },
     async get(ref) {
-      const asked = 'id' in ref ? ref.id : ref.name;
-      return rules.own('agent', asked, agents.get(ref), ({ id }) => rules.hasAgent(id));
+      const reference = 'id' in ref ? ref.id : ref.name;
+      return rules.findOwned('agent', reference, agents.get(ref), ({ id }) => rules.hasAgent(id));
     },
-    delete: async () => Promise.reject(rules.refuse('delete an agent')),
-    registerBuild: async () => Promise.reject(rules.refuse('register an agent')),
-    /** An agent may register itself again, and nobody else. */
+    delete: async () => Promise.reject(rules.forbid('delete an agent')),
+    registerBuild: async () => Promise.reject(rules.forbid('register an agent')),
+    /** An agent can register itself again, but no other agent. */
     async register(body) {
       const known = await agents.get({ name: body.name }).catch(() => undefined);
       const { scope } = rules;
       if (scope.kind !== 'agent' || known?.id !== scope.agentId)
-        throw rules.refuse('register another agent');
+        throw rules.forbid('register another agent');
       return agents.register(body);
     },
   };
@@ -53,43 +54,107 @@ function scopedAgents({ agents }: TaskService, rules: ScopeRules): AgentService 
 
 function scopedEvents(events: EventService, rules: ScopeRules): EventService {
   return {
-    get: (id) => rules.ofTask('event', id, events.get(id)),
+    get: (id) => rules.findOwnedByTask('event', id, events.get(id)),
     async list(query) {
-      await rules.task(query.taskId);
+      await rules.assertTask(query.taskId);
       return events.list(query);
     },
   };
 }
 
 function scopedStates(states: StateService, rules: ScopeRules): StateService {
-  const mine = (id: string) => rules.ofTask('state', id, states.get(id));
+  const findOwn = (id: string) => rules.findOwnedByTask('state', id, states.get(id));
   return {
     async create(body) {
-      await rules.task(body.task_id);
+      await rules.assertTask(body.task_id);
       await rules.agent(body.agent_id);
       return states.create(body);
     },
-    get: mine,
-    list: async (query) => states.list(await rules.narrow(query)),
+    get: findOwn,
+    list: async (query) => states.list(await rules.restrict(query)),
     async update(id, body) {
-      await mine(id);
+      await findOwn(id);
       return states.update(id, body);
     },
     async delete(id) {
-      await mine(id);
+      await findOwn(id);
       return states.delete(id);
     },
   };
 }
 
 function scopedTrackers(trackers: TrackerService, rules: ScopeRules): TrackerService {
-  const mine = (id: string) => rules.ofTask('tracker', id, trackers.get(id));
+  const findOwn = (id: string) => rules.findOwnedByTask('tracker', id, trackers.get(id));
   return {
-    get: mine,
-    list: async (query) => trackers.list(await rules.narrow(query)),
+    get: findOwn,
+    list: async (query) => trackers.list(await rules.restrict(query)),
     async update(id, body) {
-      await mine(id);
+      await findOwn(id);
       return trackers.update(id, body);
+    },
+  };
+}
+
+function scopedMessages(messages: MessageService, rules: ScopeRules): MessageService {
+  const findOwn = (id: string) => rules.findOwnedByTask('message', id, messages.get(id));
+  return {
+    async list(query) {
+      await rules.assertTask(query.taskId);
+      return messages.list(query);
+    },
+    async page(query) {
+      await rules.assertTask(query.taskId);
+      return messages.page(query);
+    },
+    get: findOwn,
+    async create(body) {
+      await rules.assertTask(body.task_id);
+      return messages.create(body);
+    },
+    async createMany(body) {
+      await rules.assertTask(body.task_id);
+      return messages.createMany(body);
+    },
+    async update(id, body) {
+      await rules.assertTask(body.task_id);
+      const { task_id } = await findOwn(id);
+      if (task_id !== body.task_id) throw notFoundError('message', id);
+      return messages.update(id, body);
+    },
+    async updateMany(body) {
+      await rules.assertTask(body.task_id);
+      for (const id of Object.keys(body.updates)) {
+        const { task_id } = await findOwn(id);
+        if (task_id !== body.task_id) throw notFoundError('message', id);
+      }
+      return messages.updateMany(body);
+    },
+  };
+}
+
+/** A span without a task is accessible to agents that have its id, which cannot be guessed. */
+function scopedSpans(spans: SpanService, rules: ScopeRules): SpanService {
+  const isOwn = async ({ task_id }: { readonly task_id: string | null }) =>
+    task_id === null ? rules.scope.kind === 'agent' : rules.hasTask(task_id);
+  const findOwn = (id: string) => rules.findOwned('span', id, spans.get(id), isOwn);
+  return {
+    async create(body) {
+      if (body.task_id != null) await rules.assertTask(body.task_id);
+      else if (rules.scope.kind === 'task') throw rules.forbid('create a span without a task');
+      return spans.create(body);
+    },
+    get: findOwn,
+    async list(query) {
+      const { scope } = rules;
+      if (query.taskId !== undefined) await rules.assertTask(query.taskId);
+      if (scope.kind === 'task') return spans.list({ ...query, taskId: scope.taskId });
+      if (query.taskId === undefined) throw rules.forbid('list spans without a task');
+      return spans.list(query);
+    },
+    async update(id, body) {
+      await findOwn(id);
+      if (body.task_id != null) await rules.assertTask(body.task_id);
+      return spans.update(id, body);
     },
   };
 }

@@ -1,18 +1,18 @@
-import { ServerError } from '../../http/server-error.ts';
-import { isListedBy } from '../../tasks/list-search.ts';
-import type { TasksService } from '../service.ts';
+import { ServerError } from '../../contract/server-error.ts';
+import type { TasksService } from '../../contract/service.ts';
+import { matchesSearch } from '../../stores/task-store.ts';
 import { isNotFound, type ScopeRules } from './scope-rules.ts';
 
 export function scopedTasks(tasks: TasksService, rules: ScopeRules): TasksService {
   const get: TasksService['get'] = (ref) => {
-    const asked = 'id' in ref ? ref.id : ref.name;
-    return rules.own('task', asked, tasks.get(ref), ({ id }) => rules.hasTask(id));
+    const reference = 'id' in ref ? ref.id : ref.name;
+    return rules.findOwned('task', reference, tasks.get(ref), ({ id }) => rules.hasTask(id));
   };
-  /** The task that is named, or a new one. */
+  /** Checks access to an existing task, or the right to create one. */
   const checkNamed = async ({ task_id, task_name }: NamedTask): Promise<void> => {
-    if (task_id != null) await rules.task(task_id);
-    else if (task_name == null) checkNew(rules);
-    else await checkName(tasks, rules, task_name);
+    if (task_id != null) await rules.assertTask(task_id);
+    else if (task_name == null) assertMayCreate(rules);
+    else await assertNameUsable(tasks, rules, task_name);
   };
   return {
     get,
@@ -28,21 +28,21 @@ export function scopedTasks(tasks: TasksService, rules: ScopeRules): TasksServic
     },
     async sendEvent(agentId, body, sent) {
       await rules.agent(agentId);
-      if (body.task_id != null) await rules.task(body.task_id);
+      if (body.task_id != null) await rules.assertTask(body.task_id);
       else if (body.task_name != null) await get({ name: body.task_name });
       return tasks.sendEvent(agentId, body, sent);
     },
     async submit(taskId, command, sent) {
-      await rules.task(taskId);
+      await rules.assertTask(taskId);
       return tasks.submit(taskId, command, sent);
     },
     async fork(taskId, body, sent) {
-      await rules.task(taskId);
-      checkNew(rules);
+      await rules.assertTask(taskId);
+      assertMayCreate(rules);
       return tasks.fork(taskId, body, sent);
     },
     async request(taskId, at) {
-      await rules.task(taskId);
+      await rules.assertTask(taskId);
       return tasks.request(taskId, at);
     },
     async list(query) {
@@ -51,19 +51,19 @@ export function scopedTasks(tasks: TasksService, rules: ScopeRules): TasksServic
       if (scope.kind === 'agent') return tasks.list({ ...query, agentId: scope.agentId });
       const { params: _, ...task } = await tasks.get({ id: scope.taskId });
       const isOfStatus = query.status === undefined || query.status === task.status;
-      const fits = isOfStatus && isListedBy(task, query.search ?? '');
+      const fits = isOfStatus && matchesSearch(task, query.search ?? '');
       return { data: fits ? [task] : [], next: null };
     },
     async update(id, body) {
-      await rules.task(id);
+      await rules.assertTask(id);
       return tasks.update(id, body);
     },
     async delete(id) {
-      await rules.task(id);
+      await rules.assertTask(id);
       return tasks.delete(id);
     },
     async change(id, change, reason) {
-      await rules.task(id);
+      await rules.assertTask(id);
       return tasks.change(id, change, reason);
     },
   };
@@ -74,17 +74,21 @@ interface NamedTask {
   readonly task_name?: string | null | undefined;
 }
 
-function checkNew(rules: ScopeRules): void {
-  if (rules.scope.kind === 'task') throw rules.refuse('make a task');
+function assertMayCreate(rules: ScopeRules): void {
+  if (rules.scope.kind === 'task') throw rules.forbid('create a task');
 }
 
-/** One that is there has to be the caller's; one that is not is about to be made. */
-async function checkName(tasks: TasksService, rules: ScopeRules, name: string): Promise<void> {
+/** An existing task must be in the scope. An unknown name needs the right to create a task. */
+async function assertNameUsable(
+  tasks: TasksService,
+  rules: ScopeRules,
+  name: string,
+): Promise<void> {
   const known = await tasks.get({ name }).catch((error: unknown) => {
     if (!isNotFound(error)) throw error;
   });
-  if (known === undefined) return checkNew(rules);
+  if (known === undefined) return assertMayCreate(rules);
   if (await rules.hasTask(known.id)) return;
-  const message = 'Cannot use this name: another task has it. Choose another';
+  const message = 'Cannot use this name: another task has it. Choose another name';
   throw new ServerError('conflict', message);
 }

@@ -11,7 +11,7 @@ const server = usePostgres();
 
 const newSchema = () => `rows_${randomUUID().replaceAll('-', '')}`;
 
-describe('rows in Postgres keep the contract', () => {
+describe('rows in Postgres pass the suite', () => {
   const cases = rowCases({
     isDurable: true,
     async create(clock) {
@@ -26,7 +26,7 @@ describe('rows in Postgres keep the contract', () => {
 });
 
 describe('rows in Postgres', () => {
-  test('are counted up by three at once, and no count is lost', async () => {
+  test('lose no update when three connections increment a counter', async () => {
     const schema = newSchema();
     const opened = await Promise.all(
       [0, 1, 2].map(() => postgresRows({ url: server().url, schema })),
@@ -54,7 +54,7 @@ describe('rows in Postgres', () => {
     for (const rows of opened) await rows.close();
   });
 
-  test('have a name once, whoever is faster', async () => {
+  test('have a unique name, even with concurrent puts', async () => {
     const schema = newSchema();
     const rows = await postgresRows({ url: server().url, schema, maxConnections: 8 });
     const keys = { name: 'demo' };
@@ -68,7 +68,7 @@ describe('rows in Postgres', () => {
     await rows.close();
   });
 
-  test('are there again when the server is', async () => {
+  test('reconnect after a restart of Postgres', async () => {
     const rows = await postgresRows({ url: server().url, schema: newSchema() });
     await rows.put('tasks', { id: 'a', keys: {}, data: { n: 1 } });
     await server().stop();
@@ -78,7 +78,7 @@ describe('rows in Postgres', () => {
     await rows.close();
   });
 
-  test('end no program when a connection breaks within a put', async () => {
+  test('survive a connection that breaks during a put', async () => {
     const schema = newSchema();
     const proxy = await cuttingProxy(server().port);
     const url = server().url.replace(`:${server().port}/`, `:${proxy.port}/`);
@@ -93,7 +93,7 @@ describe('rows in Postgres', () => {
     await proxy.close();
   });
 
-  test('that cannot be had say why, and not with which password they were asked for', async () => {
+  test('that cannot connect give the reason without the password', async () => {
     const opening = postgresRows({ url: 'postgres://me:very-secret@127.0.0.1:1/db' });
     const error = await opening.catch((reason: unknown) => reason as Error);
     expect(error).toMatchObject({ code: 'storage' });

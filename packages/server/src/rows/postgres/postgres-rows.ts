@@ -1,35 +1,59 @@
 import { isId, isMillraceError, parseJson } from '@millrace/core';
 import { type Clock, systemClock } from '@millrace/log';
 import { type Ask, PostgresDatabase, postgresTarget } from '@millrace/log/postgres';
-import { checkRow, completeQuery } from '../check-row.ts';
-import type { PutOptions, Row, RowQuery, Rows, Table } from '../rows.ts';
-import { closedRows, nameConflict, RowsError, versionConflict } from '../rows-error.ts';
-import { listSql } from './list-sql.ts';
-import { migrations } from './schema.ts';
-import { withMeaning } from './with-meaning.ts';
+import {
+  nameConflict,
+  type PutOptions,
+  type Row,
+  type RowQuery,
+  type Rows,
+  RowsError,
+  type RowsErrorCode,
+  rowsClosed,
+  type Table,
+  versionConflict,
+} from '../../contract/rows.ts';
+import { checkRow, completeQuery } from '../row-query.ts';
+import { listSql, migrations } from './schema.ts';
 
+/** Options of `postgresRows`. */
 export interface PostgresRowsOptions {
-  /** Like `postgres://user:password@host:5432/database`; that of the log may be used. Its password is never shown. */
+  /**
+   * For example `postgres://user:password@host:5432/database`. It can be the log's database. The
+   * password never appears in errors.
+   */
   readonly url: string;
-  /** Where the tables are, and made if they are not. `millrace_rows` unless told; it cannot be that of a log. */
+  /**
+   * The schema for the tables, created if missing. It must not be the log's schema. Default:
+   * `millrace_rows`.
+   */
   readonly schema?: string | undefined;
+  /** The source of time, for tests. Default: the system clock. */
   readonly clock?: Pick<Clock, 'now'> | undefined;
-  /** How long a server that was there and is gone is waited for, before an error is told: 15,000. */
+  /** How long a lost connection is retried before an operation fails. Default: 15,000 ms. */
   readonly retryMs?: number | undefined;
-  /** Connections at most: 4. */
+  /** Maximum number of connections. Default: 4. */
   readonly maxConnections?: number | undefined;
 }
 
-/** Rows in Postgres, for any number of processes on any number of machines. */
+/**
+ * Opens rows in Postgres. Any number of processes on any number of machines can share them.
+ *
+ * @example
+ * ```ts
+ * const rows = await postgresRows({ url: 'postgres://user:password@localhost:5432/app' });
+ * const server = createServer({ rows });
+ * ```
+ */
 export async function postgresRows(options: PostgresRowsOptions): Promise<Rows> {
-  return withMeaning(async () => {
+  return translateErrors(async () => {
     const rows = new PostgresRows(options);
     await rows.ready();
     return rows;
   });
 }
 
-interface Stored {
+interface StoredRow {
   readonly id: string;
   readonly version: number;
   readonly created_at: number;
@@ -38,7 +62,7 @@ interface Stored {
   readonly data: string;
 }
 
-type GivenRow = Pick<Row, 'id' | 'keys' | 'data'>;
+type RowInput = Pick<Row, 'id' | 'keys' | 'data'>;
 
 class PostgresRows implements Rows {
   readonly #database: PostgresDatabase;
@@ -64,34 +88,34 @@ class PostgresRows implements Rows {
   }
 
   get(table: Table, id: string): Promise<Row | undefined> {
-    return this.#do(async () => {
+    return this.#run(async () => {
       if (!isId(id)) return undefined;
-      const ask: Ask = (sql, values) => this.#database.read(sql, values);
-      return this.#find(ask, table, id);
+      const execute: Ask = (sql, values) => this.#database.read(sql, values);
+      return this.#find(execute, table, id);
     });
   }
 
   async list(table: Table, query: RowQuery = {}): Promise<readonly Row[]> {
     const complete = completeQuery(query);
-    return this.#do(async () => {
+    return this.#run(async () => {
       if (complete === undefined) return [];
       const { sql, values } = listSql(this.#schema, table, complete);
-      const found = await this.#database.read<Stored>(sql, values);
+      const found = await this.#database.read<StoredRow>(sql, values);
       return found.map((row) => this.#toRow(table, row));
     });
   }
 
-  async put(table: Table, row: GivenRow, options: PutOptions = {}): Promise<Row> {
+  async put(table: Table, row: RowInput, options: PutOptions = {}): Promise<Row> {
     checkRow(table, row);
-    // At once, so that it does not matter what becomes of what was given.
+    // Serialized at once, so that later changes by the caller have no effect.
     const texts = { id: row.id, keys: JSON.stringify(row.keys), data: JSON.stringify(row.data) };
     const keys = { ...row.keys };
-    return this.#do(() =>
+    return this.#run(() =>
       this.#database
-        .transact((ask) => this.#put(ask, table, { ...texts, given: keys }, options))
+        .transact((execute) => this.#put(execute, table, { ...texts, given: keys }, options))
         .catch((error: unknown) => {
           const { name = '' } = keys;
-          // Another process was faster with the name.
+          // Another process stored the same name first.
           if (isMillraceError(error) && error.place['sqlstate'] === '23505')
             throw nameConflict(table, name, row.id);
           throw error;
@@ -100,13 +124,16 @@ class PostgresRows implements Rows {
   }
 
   delete(table: Table, id: string): Promise<boolean> {
-    return this.#do(async () => {
+    return this.#run(async () => {
       if (!isId(id)) return false;
-      return this.#database.transact(async (ask) => {
-        await this.#lock(ask, table, id);
-        await ask(`DELETE FROM ${this.#schema}.row_keys WHERE tbl = $1 AND id = $2`, [table, id]);
+      return this.#database.transact(async (execute) => {
+        await this.#lock(execute, table, id);
+        await execute(`DELETE FROM ${this.#schema}.row_keys WHERE tbl = $1 AND id = $2`, [
+          table,
+          id,
+        ]);
         const sql = `DELETE FROM ${this.#schema}.rows WHERE tbl = $1 AND id = $2 RETURNING id`;
-        return (await ask(sql, [table, id])).length > 0;
+        return (await execute(sql, [table, id])).length > 0;
       });
     });
   }
@@ -116,73 +143,101 @@ class PostgresRows implements Rows {
   }
 
   async #put(
-    ask: Ask,
+    execute: Ask,
     table: Table,
-    row: Pick<Stored, 'id' | 'keys' | 'data'> & { readonly given: Row['keys'] },
+    row: Pick<StoredRow, 'id' | 'keys' | 'data'> & { readonly given: Row['keys'] },
     options: PutOptions,
   ): Promise<Row> {
     const { id, keys, data, given } = row;
-    await this.#lock(ask, table, id);
-    const before = await this.#find(ask, table, id);
+    await this.#lock(execute, table, id);
+    const before = await this.#find(execute, table, id);
     const version = before?.version ?? 0;
     const { ifVersion = version } = options;
     if (ifVersion !== version) throw versionConflict(table, id, ifVersion, version);
-    await this.#checkName(ask, table, id, given['name']);
+    await this.#checkName(execute, table, id, given['name']);
     const now = this.#clock.now();
     const createdAt = before?.createdAt ?? now;
     const updatedAt = Math.max(now, before?.updatedAt ?? now);
     const times = [createdAt, updatedAt];
-    const [stored] = await ask<Stored>(
+    const [stored] = await execute<StoredRow>(
       `INSERT INTO ${this.#schema}.rows VALUES ($1, $2, $3, $4, $5, $6, $7)
        ON CONFLICT (tbl, id) DO UPDATE SET version = excluded.version,
          updated_at = excluded.updated_at, keys = excluded.keys, data = excluded.data
        RETURNING *`,
       [table, id, version + 1, ...times, keys, data],
     );
-    await ask(`DELETE FROM ${this.#schema}.row_keys WHERE tbl = $1 AND id = $2`, [table, id]);
-    await ask(
+    await execute(`DELETE FROM ${this.#schema}.row_keys WHERE tbl = $1 AND id = $2`, [table, id]);
+    await execute(
       `INSERT INTO ${this.#schema}.row_keys
        SELECT $1, $2, key, value, $3, $4 FROM unnest($5::text[], $6::text[]) AS k (key, value)`,
       [table, id, ...times, Object.keys(given), Object.values(given)],
     );
-    if (stored === undefined) throw this.#damaged(table, id);
-    // As it is read, so that whoever put it has no object in common with it.
+    if (stored === undefined) throw this.#corruptRow(table, id);
+    // Parsed from the stored text, so that the caller shares no object with the store.
     return this.#toRow(table, stored);
   }
 
-  /** A row that is not there has nothing to lock, so it is its name that is locked. */
-  async #lock(ask: Ask, table: Table, id: string): Promise<void> {
+  /** A new row cannot be locked, so an advisory lock on its id is used. */
+  async #lock(execute: Ask, table: Table, id: string): Promise<void> {
     const sql = 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))';
-    await ask(sql, [JSON.stringify([this.#schema, table, id])]);
+    await execute(sql, [JSON.stringify([this.#schema, table, id])]);
   }
 
-  async #checkName(ask: Ask, table: Table, id: string, name: string | undefined): Promise<void> {
+  async #checkName(
+    execute: Ask,
+    table: Table,
+    id: string,
+    name: string | undefined,
+  ): Promise<void> {
     if (name === undefined) return;
     const sql = `SELECT id FROM ${this.#schema}.row_keys WHERE tbl = $1 AND key = 'name' AND value = $2 AND id <> $3`;
-    if ((await ask(sql, [table, name, id])).length > 0) throw nameConflict(table, name, id);
+    if ((await execute(sql, [table, name, id])).length > 0) throw nameConflict(table, name, id);
   }
 
-  async #find(ask: Ask, table: Table, id: string): Promise<Row | undefined> {
+  async #find(execute: Ask, table: Table, id: string): Promise<Row | undefined> {
     const sql = `SELECT * FROM ${this.#schema}.rows WHERE tbl = $1 AND id = $2`;
-    const [row] = await ask<Stored>(sql, [table, id]);
+    const [row] = await execute<StoredRow>(sql, [table, id]);
     return row && this.#toRow(table, row);
   }
 
-  #toRow(table: Table, row: Stored): Row {
+  #toRow(table: Table, row: StoredRow): Row {
     const { id, version, created_at: createdAt, updated_at: updatedAt } = row;
     const [keys, data] = [parseJson(row.keys), parseJson(row.data)];
-    if (!keys.ok || !data.ok) throw this.#damaged(table, id);
+    if (!keys.ok || !data.ok) throw this.#corruptRow(table, id);
     const found = { keys: keys.value as Row['keys'], data: data.value as Row['data'] };
     return { id, version, createdAt, updatedAt, ...found };
   }
 
-  #damaged(table: Table, id: string): RowsError {
-    const message = `Cannot read ${id} of ${table}: it was changed by something else. Restore a backup`;
+  #corruptRow(table: Table, id: string): RowsError {
+    const message = `Cannot read row ${id} of ${table}: its stored JSON is invalid. Restore a backup`;
     return new RowsError('corrupt', message, { table, id });
   }
 
-  async #do<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#database.isClosed) throw closedRows();
-    return withMeaning(work);
+  async #run<T>(work: () => Promise<T>): Promise<T> {
+    if (this.#database.isClosed) throw rowsClosed();
+    return translateErrors(work);
   }
+}
+
+const rowsErrorCodes: readonly RowsErrorCode[] = [
+  'conflict',
+  'bad_row',
+  'closed',
+  'corrupt',
+  'too_new',
+];
+
+/** Runs the work and converts database errors to `RowsError`. */
+async function translateErrors<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw toRowsError(error);
+  }
+}
+
+function toRowsError(cause: unknown): unknown {
+  if (!isMillraceError(cause) || cause instanceof RowsError) return cause;
+  const code = rowsErrorCodes.find((one) => one === cause.code) ?? 'storage';
+  return new RowsError(code, cause.message, cause.place, { cause });
 }

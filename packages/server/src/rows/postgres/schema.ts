@@ -1,4 +1,9 @@
-/** Each brings the tables of the version before to the next one. Ids are ordered by code points, as everywhere. */
+import type { CompleteQuery } from '../row-query.ts';
+
+/**
+ * Each entry upgrades the tables by one version. Ids are sorted by code points, as in the other
+ * stores.
+ */
 export const migrations: readonly string[] = [
   `CREATE TABLE rows (
      tbl text COLLATE "C" NOT NULL,
@@ -27,3 +32,37 @@ export const migrations: readonly string[] = [
    CREATE INDEX keys_updated ON row_keys (tbl, key, value, updated_at, id);
    CREATE UNIQUE INDEX names ON row_keys (tbl, value) WHERE key = 'name';`,
 ];
+
+interface ListStatement {
+  readonly sql: string;
+  readonly values: readonly unknown[];
+}
+
+/** The SQL of a list query, with its values in order. */
+export function listSql(schema: string, table: string, query: CompleteQuery): ListStatement {
+  const { where, orderBy, direction, after, limit, offset } = query;
+  const values: unknown[] = [];
+  const value = (one: unknown) => `$${values.push(one)}`;
+  const at = orderBy === 'createdAt' ? 'created_at' : 'updated_at';
+  const order = direction === 'desc' ? 'DESC' : 'ASC';
+  const [first, ...others] = where;
+  // Starts with a key if there is one, because its index is already sorted.
+  const from = first === undefined ? 'rows' : 'row_keys';
+  const conditions = [`p.tbl = ${value(table)}`];
+  if (first !== undefined)
+    conditions.push(`p.key = ${value(first[0])} AND p.value = ${value(first[1])}`);
+  for (const [key, wanted] of others)
+    conditions.push(
+      `EXISTS (SELECT 1 FROM ${schema}.row_keys o WHERE o.tbl = p.tbl AND o.id = p.id AND o.key = ${value(key)} AND o.value = ${value(wanted)})`,
+    );
+  if (after !== undefined) {
+    const since = direction === 'desc' ? '<' : '>';
+    const [time, id] = [value(after.at), value(after.id)];
+    conditions.push(`(p.${at}, p.id) ${since} (${time}::double precision, ${id})`);
+  }
+  const sql = `SELECT r.* FROM ${schema}.${from} p
+    JOIN ${schema}.rows r ON r.tbl = p.tbl AND r.id = p.id
+    WHERE ${conditions.join(' AND ')}
+    ORDER BY p.${at} ${order}, p.id ${order} LIMIT ${value(limit)} OFFSET ${value(offset)}`;
+  return { sql, values };
+}

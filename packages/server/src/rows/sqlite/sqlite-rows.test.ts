@@ -12,7 +12,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 let files = 0;
 const newPath = () => join(folder, `${files++}.db`);
 
-describe('rows in SQLite keep the contract', () => {
+describe('rows in SQLite pass the suite', () => {
   const cases = rowCases({
     isDurable: true,
     async create(clock) {
@@ -42,7 +42,7 @@ describe('a file of rows', () => {
     return new Promise((resolve) => child.on('exit', resolve));
   }
 
-  test('is counted up by three processes at once, and no count is lost', async () => {
+  test('loses no update when three processes increment a counter', async () => {
     const path = newPath();
     expect(await Promise.all([count(path), count(path), count(path)])).toEqual([0, 0, 0]);
     const rows = sqliteRows({ path });
@@ -51,7 +51,7 @@ describe('a file of rows', () => {
     expect(row).toMatchObject({ data: { n: 150 }, version: 150 });
   });
 
-  test('of another program, of a later version, or that is none, is left as it is', () => {
+  test('of another program, of a later version, or that is not a database, is left unchanged', () => {
     const foreign = newPath();
     const database = new DatabaseSync(foreign);
     database.exec('CREATE TABLE notes (text TEXT)');
@@ -75,11 +75,11 @@ describe('a file of rows', () => {
     expect(() => sqliteRows({ path: join(folder, 'no', 'folder.db') })).toThrow(/cannot be opened/);
   });
 
-  test('lists by a key along its index, without sorting', async () => {
+  test('lists by a key from its index, without sorting', async () => {
     const path = newPath();
     await sqliteRows({ path }).close();
     const database = new DatabaseSync(path);
-    const { listSql } = await import('./list-sql.ts');
+    const { listSql } = await import('./sqlite-rows.ts');
     const query = { limit: 50, offset: 0, after: undefined } as const;
     for (const orderBy of ['createdAt', 'updatedAt'] as const) {
       for (const where of [

@@ -1,52 +1,76 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { isId, parseJson } from '@millrace/core';
+import { isId, isMillraceError, parseJson } from '@millrace/core';
 import { type Clock, systemClock } from '@millrace/log';
-import { checkRow, completeQuery } from '../check-row.ts';
-import type { PutOptions, Row, RowQuery, Rows, Table } from '../rows.ts';
-import { closedRows, nameConflict, RowsError, versionConflict } from '../rows-error.ts';
-import { listSql, parametersOf } from './list-sql.ts';
-import { openRows } from './open-rows.ts';
-import { withMeaning } from './storage-error.ts';
+import {
+  nameConflict,
+  type PutOptions,
+  type Row,
+  type RowQuery,
+  type Rows,
+  RowsError,
+  type RowsErrorCode,
+  rowsClosed,
+  type Table,
+  versionConflict,
+} from '../../contract/rows.ts';
+import { type CompleteQuery, checkRow, completeQuery } from '../row-query.ts';
+import { openDatabase } from './open-database.ts';
 
+/** Options of `sqliteRows`. */
 export interface SqliteRowsOptions {
-  /** The file. It is made if there is none; its folder has to be there. It cannot be that of a log. */
+  /**
+   * Path of the file. The file is created if missing; its folder must exist. It must not be a log's
+   * file.
+   */
   readonly path: string;
-  /** How long another process's transaction is waited for. */
+  /** How long to wait for another process's transaction. Default: 5,000 ms. */
   readonly busyTimeoutMs?: number | undefined;
+  /** The source of time, for tests. Default: the system clock. */
   readonly clock?: Pick<Clock, 'now'> | undefined;
 }
 
-/** Rows in one file, which any number of processes of one machine may have open. */
+/**
+ * Opens rows in a SQLite file. Any number of processes on one machine can share it.
+ *
+ * @example
+ * ```ts
+ * const rows = sqliteRows({ path: 'tasks.db' });
+ * const server = createServer({ rows });
+ * ```
+ */
 export function sqliteRows(options: SqliteRowsOptions): Rows {
   return new SqliteRows(options);
 }
 
-type Stored = Readonly<Record<string, unknown>>;
+type StoredRow = Readonly<Record<string, unknown>>;
 
 class SqliteRows implements Rows {
   readonly #path: string;
   readonly #clock: Pick<Clock, 'now'>;
   readonly #database: DatabaseSync;
-  /** By their text: there are as many as there are shapes of queries. */
+  /** Prepared statements by their SQL. There is one per shape of query. */
   readonly #statements = new Map<string, StatementSync>();
-  /** How often each table was written here: SQLite counts what others do, and not what this connection does. */
+  /**
+   * Writes per table by this connection. SQLite's `data_version` counts only the writes of other
+   * connections.
+   */
   readonly #writes = new Map<Table, number>();
 
   constructor({ path, busyTimeoutMs = 5000, clock = systemClock }: SqliteRowsOptions) {
     this.#path = path;
     this.#clock = clock;
-    this.#database = withMeaning(path, () => openRows(path, busyTimeoutMs));
+    this.#database = translateErrors(path, () => openDatabase(path, busyTimeoutMs));
   }
 
   async get(table: Table, id: string): Promise<Row | undefined> {
-    return this.#do(() => (isId(id) ? this.#find(table, id) : undefined));
+    return this.#run(() => (isId(id) ? this.#find(table, id) : undefined));
   }
 
   async list(table: Table, query: RowQuery = {}): Promise<readonly Row[]> {
     const complete = completeQuery(query);
-    return this.#do(() => {
+    return this.#run(() => {
       if (complete === undefined) return [];
-      const found = this.#prepare(listSql(complete)).all(...parametersOf(table, complete));
+      const found = this.#prepare(listSql(complete)).all(...listParameters(table, complete));
       return found.map((row) => this.#toRow(table, row));
     });
   }
@@ -57,12 +81,12 @@ class SqliteRows implements Rows {
     options: PutOptions = {},
   ): Promise<Row> {
     checkRow(table, row);
-    return this.#do(() => this.#written(table, () => this.#put(table, row, options)));
+    return this.#run(() => this.#write(table, () => this.#put(table, row, options)));
   }
 
   async delete(table: Table, id: string): Promise<boolean> {
-    return this.#do(() =>
-      this.#written(table, () => {
+    return this.#run(() =>
+      this.#write(table, () => {
         this.#prepare('DELETE FROM row_keys WHERE tbl = ? AND id = ?').run(table, id);
         const sql = 'DELETE FROM rows WHERE tbl = ? AND id = ?';
         return this.#prepare(sql).run(table, id).changes > 0;
@@ -71,7 +95,7 @@ class SqliteRows implements Rows {
   }
 
   async stamp(table: Table): Promise<string> {
-    return this.#do(() => {
+    return this.#run(() => {
       const { data_version } = this.#prepare('PRAGMA data_version').get() ?? {};
       return `${data_version} ${this.#writes.get(table) ?? 0}`;
     });
@@ -100,10 +124,10 @@ class SqliteRows implements Rows {
     const insert = this.#prepare('INSERT INTO row_keys VALUES (?, ?, ?, ?, ?, ?)');
     for (const [key, value] of Object.entries(keys))
       insert.run(table, id, key, value, createdAt, updatedAt);
-    // Read back, so that whoever put it has no object in common with it.
-    const kept = this.#find(table, id);
-    if (kept === undefined) throw this.#damaged(table, id);
-    return kept;
+    // Read back, so that the caller shares no object with the store.
+    const stored = this.#find(table, id);
+    if (stored === undefined) throw this.#corruptRow(table, id);
+    return stored;
   }
 
   #checkName(table: Table, id: string, name: string | undefined): void {
@@ -117,11 +141,11 @@ class SqliteRows implements Rows {
     return row && this.#toRow(table, row);
   }
 
-  #toRow(table: Table, row: Stored): Row {
+  #toRow(table: Table, row: StoredRow): Row {
     const id = String(row['id']);
     const keys = parseJson(String(row['keys']));
     const data = parseJson(String(row['data']));
-    if (!keys.ok || !data.ok) throw this.#damaged(table, id);
+    if (!keys.ok || !data.ok) throw this.#corruptRow(table, id);
     return {
       id,
       version: Number(row['version']),
@@ -132,17 +156,17 @@ class SqliteRows implements Rows {
     };
   }
 
-  #damaged(table: Table, id: string): RowsError {
-    const message = `Cannot read ${id} of ${table}: it was changed by something else. Restore a backup`;
+  #corruptRow(table: Table, id: string): RowsError {
+    const message = `Cannot read row ${id} of ${table}: its stored JSON is invalid. Restore a backup`;
     return new RowsError('corrupt', message, { table, id });
   }
 
-  #do<T>(work: () => T): T {
-    if (!this.#database.isOpen) throw closedRows();
-    return withMeaning(this.#path, work);
+  #run<T>(work: () => T): T {
+    if (!this.#database.isOpen) throw rowsClosed();
+    return translateErrors(this.#path, work);
   }
 
-  #written<T>(table: Table, work: () => T): T {
+  #write<T>(table: Table, work: () => T): T {
     this.#writes.set(table, (this.#writes.get(table) ?? 0) + 1);
     return this.#inTransaction(work);
   }
@@ -164,4 +188,71 @@ class SqliteRows implements Rows {
     this.#statements.set(sql, statement);
     return statement;
   }
+}
+
+/** The SQL of a list query. `listParameters` returns its parameters. */
+export function listSql({ where, orderBy, direction, after }: CompleteQuery): string {
+  const at = orderBy === 'createdAt' ? 'created_at' : 'updated_at';
+  const isDescending = direction === 'desc';
+  const [first, ...others] = where;
+  // Starts with a key if there is one, because its index is already sorted.
+  const from = first === undefined ? 'rows p' : 'row_keys p';
+  const lead = first === undefined ? '' : 'AND p.key = ? AND p.value = ?';
+  const also = others.map(
+    () =>
+      'AND EXISTS (SELECT 1 FROM row_keys o WHERE o.tbl = p.tbl AND o.id = p.id AND o.key = ? AND o.value = ?)',
+  );
+  const since = after === undefined ? '' : `AND (p.${at}, p.id) ${isDescending ? '<' : '>'} (?, ?)`;
+  const order = isDescending ? 'DESC' : 'ASC';
+  return `SELECT r.* FROM ${from} JOIN rows r ON r.tbl = p.tbl AND r.id = p.id
+    WHERE p.tbl = ? ${lead} ${also.join(' ')} ${since}
+    ORDER BY p.${at} ${order}, p.id ${order} LIMIT ? OFFSET ?`;
+}
+
+function listParameters(
+  table: string,
+  { where, after, limit, offset }: CompleteQuery,
+): readonly (string | number)[] {
+  const since = after === undefined ? [] : [after.at, after.id];
+  return [table, ...where.flat(), ...since, limit, offset];
+}
+
+type ErrorMeaning = readonly [RowsErrorCode, string];
+
+const damaged: ErrorMeaning = ['corrupt', 'the file is damaged; restore a backup'];
+const locked: ErrorMeaning = [
+  'storage',
+  'another program has locked it; close that program or wait',
+];
+
+/** Error codes and advice by SQLite's primary result code. */
+const meaningsByCode: ReadonlyMap<number, ErrorMeaning> = new Map<number, ErrorMeaning>([
+  [1, damaged],
+  [3, ['storage', 'access is denied; grant permission for the file and its folder']],
+  [5, locked],
+  [8, ['storage', 'it is read-only; grant write permission for the file and its folder']],
+  [10, ['storage', 'the disk reported an error; check the disk']],
+  [11, damaged],
+  [13, ['storage', 'the disk is full; free some space']],
+  [14, ['storage', 'it cannot be opened; check the folder and its permissions']],
+  [15, locked],
+  [26, ['corrupt', 'it is not a database; check the path']],
+]);
+
+/** Runs the work and converts SQLite errors to `RowsError`. */
+function translateErrors<T>(path: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    throw toRowsError(path, error);
+  }
+}
+
+function toRowsError(path: string, cause: unknown): unknown {
+  if (isMillraceError(cause)) return cause;
+  const { errcode } = cause as { readonly errcode?: number };
+  const meaning = errcode === undefined ? undefined : meaningsByCode.get(errcode & 0xff);
+  if (meaning === undefined) return cause;
+  const [code, what] = meaning;
+  return new RowsError(code, `Cannot use the rows in ${path}: ${what}`, { path }, { cause });
 }

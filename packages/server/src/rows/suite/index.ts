@@ -1,2 +1,2 @@
+export type { RowCase, RowStore, RowSubject } from './row-case.ts';
 export { rowCases } from './row-cases.ts';
-export type { RowCase, RowStore, RowSubject } from './row-subject.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import type { Row, RowQuery, Rows } from '../rows.ts';
-import { type RowSpec, refuses } from './row-spec.ts';
+import type { Row, RowQuery, Rows } from '../../contract/rows.ts';
+import { type RowSpec, rejectsWith } from './row-case.ts';
 
 const idsOf = (rows: readonly Row[]) => rows.map(({ id }) => id).join(' ');
 
@@ -19,7 +19,7 @@ async function fill(rows: Rows, clock: { time: number }): Promise<void> {
 
 export const listCases: readonly RowSpec[] = [
   {
-    name: 'rows are listed by keys, in the order of either time, in either direction',
+    name: 'rows are listed by keys, sorted by either time, in both directions',
     async run({ rows, clock }) {
       await fill(rows, clock);
       const ids = async (query?: RowQuery) => idsOf(await rows.list('tasks', query));
@@ -29,7 +29,7 @@ export const listCases: readonly RowSpec[] = [
       assert.equal(await ids({ where: { agent_id: 'x' } }), 'a c d');
       assert.equal(await ids({ where: { agent_id: 'x' }, orderBy: 'updatedAt' }), 'c d a');
       assert.equal(await ids({ where: { agent_id: 'x', status: 'RUNNING' } }), 'a d');
-      assert.equal(await ids({ where: { agent_id: 'nobody' } }), '');
+      assert.equal(await ids({ where: { agent_id: 'unknown' } }), '');
       assert.equal(await ids({ where: { colour: 'x' } }), '');
       assert.equal(await ids({ where: { agent_id: '\ud800' } }), '');
       assert.equal(await ids({ limit: 2, offset: 1 }), 'b c');
@@ -37,7 +37,7 @@ export const listCases: readonly RowSpec[] = [
     },
   },
   {
-    name: 'a change of keys changes what finds it',
+    name: 'a row is found by its new keys after a change',
     async run({ rows }) {
       await rows.put('tasks', { id: 'a', keys: { status: 'RUNNING' }, data: {} });
       await rows.put('tasks', { id: 'a', keys: { status: 'FAILED' }, data: {} });
@@ -46,7 +46,7 @@ export const listCases: readonly RowSpec[] = [
     },
   },
   {
-    name: 'a list goes on after any row, also one that is gone, and among rows of one moment',
+    name: 'a list continues after any position, also a deleted row, and among rows with equal times',
     async run({ rows, clock }) {
       const ids = ['a', 'b', 'é', 'z', '\ufffd', '😀'];
       for (const id of ids) await rows.put('spans', { id, keys: { trace_id: 't' }, data: {} });
@@ -61,14 +61,14 @@ export const listCases: readonly RowSpec[] = [
     },
   },
   {
-    name: 'fifty rows come unless more are asked for, and a thousand is the most',
+    name: 'the default limit is 50, and the maximum is 1,000',
     async run({ rows }) {
       for (let n = 0; n < 60; n++)
         await rows.put('agents', { id: `agent ${n}`, keys: {}, data: {} });
       assert.equal((await rows.list('agents')).length, 50);
       assert.equal((await rows.list('agents', { limit: 1000 })).length, 60);
       for (const query of [{ limit: -1 }, { limit: 1001 }, { offset: 1.5 }, { limit: Number.NaN }])
-        await refuses('bad_row', rows.list('agents', query));
+        await rejectsWith('bad_row', rows.list('agents', query));
     },
   },
 ];

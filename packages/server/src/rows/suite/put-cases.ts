@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import type { JsonObject } from '@millrace/core';
-import { type RowSpec, refuses } from './row-spec.ts';
+import { type RowSpec, rejectsWith } from './row-case.ts';
 
 const row = (id: string, data: JsonObject = {}, keys: Record<string, string> = {}) => ({
   id,
@@ -10,7 +10,7 @@ const row = (id: string, data: JsonObject = {}, keys: Record<string, string> = {
 
 export const putCases: readonly RowSpec[] = [
   {
-    name: 'a row is what was put, at version 1, made and changed now',
+    name: 'a new row has the given data, version 1 and the current time',
     async run({ rows, clock }) {
       const put = await rows.put('tasks', row('a', { n: [1, null, 'é'] }, { status: 'RUNNING' }));
       assert.deepEqual(put, {
@@ -24,7 +24,7 @@ export const putCases: readonly RowSpec[] = [
     },
   },
   {
-    name: 'a second put raises the version, and keeps when it was made',
+    name: 'a second put increments the version and keeps the creation time',
     async run({ rows, clock }) {
       const first = await rows.put('tasks', row('a'));
       clock.time += 10;
@@ -36,19 +36,19 @@ export const putCases: readonly RowSpec[] = [
     },
   },
   {
-    name: 'a put with a version changes that version alone',
+    name: 'a put with `ifVersion` changes only that version',
     async run({ rows }) {
       await rows.put('states', row('a', { n: 1 }), { ifVersion: 0 });
-      await refuses('conflict', rows.put('states', row('a', { n: 2 }), { ifVersion: 0 }));
-      await refuses('conflict', rows.put('states', row('a', { n: 2 }), { ifVersion: 2 }));
-      await refuses('conflict', rows.put('states', row('b'), { ifVersion: 1 }));
+      await rejectsWith('conflict', rows.put('states', row('a', { n: 2 }), { ifVersion: 0 }));
+      await rejectsWith('conflict', rows.put('states', row('a', { n: 2 }), { ifVersion: 2 }));
+      await rejectsWith('conflict', rows.put('states', row('b'), { ifVersion: 1 }));
       assert.deepEqual((await rows.get('states', 'a'))?.data, { n: 1 });
       assert.equal(await rows.get('states', 'b'), undefined);
       assert.equal((await rows.put('states', row('a'), { ifVersion: 1 })).version, 2);
     },
   },
   {
-    name: 'of many puts with one version, one is done',
+    name: 'of many concurrent puts with the same `ifVersion`, one succeeds',
     async run({ rows }) {
       await rows.put('states', row('a'));
       const tries = Array.from({ length: 20 }, (_, n) =>
@@ -60,10 +60,10 @@ export const putCases: readonly RowSpec[] = [
     },
   },
   {
-    name: 'a name is had once in a table, and is free when it was given up',
+    name: 'a name is unique in a table, and can be used again after it is released',
     async run({ rows }) {
       await rows.put('tasks', row('a', {}, { name: 'demo' }));
-      await refuses('conflict', rows.put('tasks', row('b', {}, { name: 'demo' })));
+      await rejectsWith('conflict', rows.put('tasks', row('b', {}, { name: 'demo' })));
       assert.equal(await rows.get('tasks', 'b'), undefined);
       await rows.put('agents', row('b', {}, { name: 'demo' }));
       await rows.put('tasks', row('a', { again: true }, { name: 'demo' }));
@@ -74,7 +74,7 @@ export const putCases: readonly RowSpec[] = [
     },
   },
   {
-    name: 'a deleted row is gone, and a new one starts at version 1',
+    name: 'a deleted row is not found, and a new one starts at version 1',
     async run({ rows }) {
       await rows.put('spans', row('a', {}, { trace_id: 't' }));
       assert.equal(await rows.delete('spans', 'a'), true);
@@ -95,7 +95,7 @@ export const putCases: readonly RowSpec[] = [
     },
   },
   {
-    name: 'what was given and what was got can be changed without changing what is kept',
+    name: 'changes of the input or of a result do not change the stored row',
     async run({ rows }) {
       const data = { list: [1] };
       const put = await rows.put('states', row('a', data));
@@ -105,16 +105,16 @@ export const putCases: readonly RowSpec[] = [
     },
   },
   {
-    name: 'what could not be read back or found is refused',
+    name: 'a row that could not be read back or found is rejected',
     async run({ rows }) {
       const deep = JSON.parse(`${'['.repeat(500)}${']'.repeat(500)}`) as never;
-      await refuses('bad_row', rows.put('tasks', row('')));
-      await refuses('bad_row', rows.put('tasks', row('a\0b')));
-      await refuses('bad_row', rows.put('tasks', row('a', {}, { name: '' })));
-      await refuses('bad_row', rows.put('tasks', row('a', {}, { name: '\ud800' })));
-      await refuses('bad_row', rows.put('tasks', row('a', {}, { "a' OR 1": 'x' })));
-      await refuses('bad_row', rows.put('tasks', row('a', { deep })));
-      await refuses('bad_row', rows.put('tasks', row('a', { no: undefined as never })));
+      await rejectsWith('bad_row', rows.put('tasks', row('')));
+      await rejectsWith('bad_row', rows.put('tasks', row('a\0b')));
+      await rejectsWith('bad_row', rows.put('tasks', row('a', {}, { name: '' })));
+      await rejectsWith('bad_row', rows.put('tasks', row('a', {}, { name: '\ud800' })));
+      await rejectsWith('bad_row', rows.put('tasks', row('a', {}, { "a' OR 1": 'x' })));
+      await rejectsWith('bad_row', rows.put('tasks', row('a', { deep })));
+      await rejectsWith('bad_row', rows.put('tasks', row('a', { no: undefined as never })));
       assert.equal(await rows.get('tasks', '\ud800'), undefined);
     },
   },

@@ -1,0 +1,176 @@
+import { type Ids, isMillraceError, type JsonObject } from '@millrace/core';
+import type { RegisterAgent, RegisterBuild } from '../contract/request-bodies.ts';
+import type { Row, Rows } from '../contract/rows.ts';
+import { ServerError } from '../contract/server-error.ts';
+import type { ListPage, PageQuery, Ref } from '../contract/service.ts';
+import type { AgentInfo } from '../contract/task.ts';
+import {
+  changeRow,
+  fromRowsError,
+  isoTime,
+  listRows,
+  notFoundError,
+} from '../stores/row-access.ts';
+
+/** An agent and its URL. The URL is null for an agent of this process. */
+export interface StoredAgent {
+  readonly info: AgentInfo;
+  readonly url: string | null;
+}
+
+type Fields = Omit<AgentInfo, 'id' | 'created_at' | 'updated_at'>;
+
+const emptyFields = {
+  status_reason: null,
+  registered_at: null,
+  registration_metadata: null,
+  agent_input_type: null,
+  production_deployment_id: null,
+} as const;
+
+/** Stores agents in the row store. */
+export class AgentStore {
+  readonly #rows: Rows;
+  readonly #ids: Ids;
+  readonly #now: () => number;
+
+  constructor(rows: Rows, ids: Ids, now: () => number) {
+    this.#rows = rows;
+    this.#ids = ids;
+    this.#now = now;
+  }
+
+  async find(ref: Ref): Promise<StoredAgent | undefined> {
+    const row =
+      'id' in ref ? await this.#rows.get('agents', ref.id) : await this.#findByName(ref.name);
+    const stored = row && storedAgent(row);
+    return stored?.info.status === 'Deleted' ? undefined : stored;
+  }
+
+  async get(ref: Ref): Promise<StoredAgent> {
+    const stored = await this.find(ref);
+    if (stored === undefined) throw notFoundError('agent', 'id' in ref ? ref.id : ref.name);
+    return stored;
+  }
+
+  list(page: PageQuery): Promise<ListPage<AgentInfo>> {
+    const toItem = (row: Row) => storedAgent(row).info;
+    return listRows(this.#rows, { table: 'agents', where: { is_shown: 'yes' }, toItem }, page);
+  }
+
+  /** Returns all remote agents. */
+  async listRemote(): Promise<readonly StoredAgent[]> {
+    const found: StoredAgent[] = [];
+    for (let after: { at: number; id: string } | undefined; ; ) {
+      const rows = await this.#rows.list('agents', {
+        ...{ where: { is_shown: 'yes', is_remote: 'yes' }, limit: 500, after },
+      });
+      found.push(...rows.map(storedAgent));
+      const last = rows.at(-1);
+      if (last === undefined) return found;
+      after = { at: last.createdAt, id: last.id };
+    }
+  }
+
+  /** Stores an agent of this process. It keeps the id that it had before. */
+  async registerLocal(
+    agent: Pick<AgentInfo, 'name' | 'description' | 'acp_type' | 'registration_metadata'>,
+  ): Promise<AgentInfo> {
+    const fields: Fields = { ...emptyFields, ...agent, status: 'Ready' };
+    const put = async () => this.#put(await this.#findByName(agent.name), fields, null);
+    // Another server with the same row store may have created the row at the same time.
+    return (await put().catch((error) => (isNameTaken(error) ? put() : Promise.reject(error))))
+      .info;
+  }
+
+  async registerBuild(body: RegisterBuild): Promise<AgentInfo> {
+    const existing = await this.#findByName(body.name);
+    if (existing !== undefined && storedAgent(existing).info.status !== 'Deleted')
+      return storedAgent(existing).info;
+    const fields: Fields = {
+      ...emptyFields,
+      ...registrationFields(body),
+      acp_type: 'async',
+      status: 'BuildOnly',
+    };
+    return (await this.#put(existing, fields, null)).info;
+  }
+
+  /** Creates the agent, or replaces the agent with the same name. */
+  async register(body: RegisterAgent): Promise<StoredAgent> {
+    const existing = await this.#findByName(body.name);
+    const fields: Fields = {
+      ...{ ...emptyFields, ...registrationFields(body), acp_type: body.acp_type, status: 'Ready' },
+      registered_at: isoTime(this.#now()),
+    };
+    return this.#put(existing, fields, body.acp_url, body.agent_id ?? undefined);
+  }
+
+  async setStatus(
+    id: string,
+    status: AgentInfo['status'],
+    reason: string | null,
+  ): Promise<AgentInfo> {
+    const { row } = await changeRow(this.#rows, 'agents', id, (before) => {
+      const { info, url } = storedAgent(before);
+      if (info.status === 'Deleted' || info.status === status) return undefined;
+      const { id: _, created_at, updated_at, ...fields } = info;
+      return rowContent({ ...fields, status, status_reason: reason }, url);
+    });
+    return storedAgent(row).info;
+  }
+
+  async #put(
+    existing: Row | undefined,
+    fields: Fields,
+    url: string | null,
+    wantedId?: string,
+  ): Promise<StoredAgent> {
+    const id = existing?.id ?? (await this.#freeId(wantedId));
+    const content = rowContent(fields, url);
+    return this.#rows.put('agents', { id, ...content }).then(storedAgent, (error) => {
+      throw fromRowsError(error);
+    });
+  }
+
+  /** Throws if the wanted id belongs to an agent with another name. */
+  async #freeId(wantedId: string | undefined): Promise<string> {
+    if (wantedId === undefined) return this.#ids.session();
+    if ((await this.#rows.get('agents', wantedId)) === undefined) return wantedId;
+    const message = `Cannot register an agent as ${wantedId}: an agent with another name has this id. Omit agent_id`;
+    throw new ServerError('conflict', message, { agent: wantedId });
+  }
+
+  async #findByName(name: string): Promise<Row | undefined> {
+    const [row] = await this.#rows.list('agents', { where: { name }, limit: 1 });
+    return row;
+  }
+}
+
+function isNameTaken(error: unknown): boolean {
+  return isMillraceError(error) && error.code === 'conflict';
+}
+
+function registrationFields({ name, description, ...body }: RegisterBuild) {
+  return {
+    ...{ name, description, agent_input_type: body.agent_input_type ?? null },
+    registration_metadata: body.registration_metadata ?? null,
+  };
+}
+
+function rowContent(fields: Fields, url: string | null): Pick<Row, 'keys' | 'data'> {
+  const keys = {
+    name: fields.name,
+    ...(fields.status !== 'Deleted' && { is_shown: 'yes' }),
+    ...(url !== null && { is_remote: 'yes' }),
+  };
+  return { keys, data: { ...fields, acp_url: url } as JsonObject };
+}
+
+function storedAgent({ id, data, createdAt, updatedAt }: Row): StoredAgent {
+  const { acp_url: url, ...fields } = data as unknown as Fields & {
+    readonly acp_url: string | null;
+  };
+  const times = { created_at: isoTime(createdAt), updated_at: isoTime(updatedAt) };
+  return { info: { id, ...fields, ...times }, url };
+}

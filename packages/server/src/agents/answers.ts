@@ -1,0 +1,219 @@
+import type { RunResult } from '@millrace/agent';
+import {
+  type Batch,
+  Folder,
+  type FoldState,
+  type LogRecord,
+  type RunId,
+  sessionId,
+} from '@millrace/core';
+import type { Log } from '@millrace/log';
+import type { TaskMessage, Update } from '../contract/message.ts';
+import { ServerError } from '../contract/server-error.ts';
+import type { Answer } from '../contract/service.ts';
+import { messagesOf } from '../updates/task-messages.ts';
+import { updatesOf } from '../updates/updates-view.ts';
+
+interface AnswerSource {
+  readonly log: Log;
+  readonly taskId: string;
+  /** The state of the session before the answer. */
+  readonly before: FoldState;
+  /** Returns true for the first record of the answer. Throws if there will be no answer. */
+  readonly isStart: (record: LogRecord, previous: LogRecord | undefined) => boolean;
+  readonly run?: RunId | undefined;
+  /** Set if the answer is finished: all of it is on the log up to this offset. */
+  readonly through?: number | undefined;
+  /**
+   * Aborted, with an error as reason, if the answer is lost and the log does not record its end.
+   */
+  readonly lost: AbortSignal;
+}
+
+/** Reads an answer from the log. Every reader gets the stored records, at any time. */
+export function answerFromLog(source: AnswerSource): Answer {
+  return {
+    ...{ taskId: source.taskId, run: source.run },
+    updates: () => updatesFrom(source),
+    messages: () => messagesFrom(source),
+  };
+}
+
+interface Step {
+  readonly before: FoldState;
+  readonly record: LogRecord;
+  readonly after: FoldState;
+}
+
+async function* updatesFrom(source: AnswerSource): AsyncGenerator<Update> {
+  for await (const { before, record, after } of stepsOf(source)) {
+    if (record.turn === 0) continue;
+    for (const { update } of updatesOf(before, record, after)) yield update;
+  }
+}
+
+async function messagesFrom(source: AnswerSource): Promise<readonly TaskMessage[]> {
+  const turns = new Set<number>();
+  let state = source.before;
+  for await (const { record, after } of stepsOf(source)) {
+    turns.add(record.turn);
+    state = after;
+  }
+  turns.delete(0);
+  const isOfAnswer = ({ id }: TaskMessage) => turns.has(turnOf(source.taskId, id));
+  return messagesOf(state).filter(isOfAnswer);
+}
+
+/** A message id contains its turn. */
+function turnOf(taskId: string, id: string | null): number {
+  return Number(id?.slice(taskId.length + 1).split('.', 1)[0]);
+}
+
+/**
+ * Yields the steps from the answer's first record to the end of its run. Then it throws the error
+ * of a failed answer.
+ */
+async function* stepsOf(source: AnswerSource): AsyncGenerator<Step> {
+  const { taskId, before, isStart, lost } = source;
+  const folder = new Folder(before);
+  let previous: LogRecord | undefined;
+  let hasBegun = false;
+  let error: ServerError | undefined;
+  for await (const batch of batchesOf(source)) {
+    const steps: Step[] = [];
+    folder.addBatch(batch, (was, record, after) => steps.push({ before: was, record, after }));
+    for (const step of steps) {
+      hasBegun ||= isStart(step.record, previous);
+      previous = step.record;
+      if (!hasBegun) continue;
+      yield step;
+      const { fact } = step.record;
+      if (fact?.type === 'error_reported') error = failedAnswer(taskId, fact.error);
+      if (fact?.type !== 'run_finished') continue;
+      const { reason, cause } = fact.stop;
+      // An error that was recovered from is not a failure of the answer.
+      if (error !== undefined && (reason === 'error' || reason === 'aborted')) throw error;
+      // An incomplete answer must not look complete, in particular to a client that repeats its
+      // request.
+      if (cause === 'interrupted') throw interruptedAnswer(taskId);
+      return;
+    }
+  }
+  throw lost.aborted ? lost.reason : logClosed(taskId);
+}
+
+/** Yields the stored batches. Unless the answer is finished, it also waits for new ones. */
+async function* batchesOf(source: AnswerSource): AsyncGenerator<Batch> {
+  const { log, taskId, before, through, lost } = source;
+  const session = sessionId(taskId);
+  if (through === undefined)
+    return yield* log.follow(session, { from: before.through, signal: lost });
+  for (let from = before.through; from < through; ) {
+    const batch = await log.read(session, { from });
+    yield batch;
+    from = batch.through;
+  }
+  throw messageWithdrawn(taskId);
+}
+
+function failedAnswer(
+  taskId: string,
+  { code, message }: { readonly code: string; readonly message: string },
+): ServerError {
+  const place = { task: taskId };
+  return new ServerError('agent_failed', message, place, { details: { reason: code } });
+}
+
+function interruptedAnswer(taskId: string): ServerError {
+  const message = `Cannot continue the answer of task ${taskId}: it was interrupted, because its process crashed. The partial answer is stored. Send another message to continue`;
+  return new ServerError(
+    'agent_failed',
+    message,
+    { task: taskId },
+    { details: { reason: 'interrupted' } },
+  );
+}
+
+/** The error for a message that left the queue without an answer. */
+export function messageWithdrawn(taskId: string): ServerError {
+  const message = `Cannot answer this message in task ${taskId}: it was withdrawn, or its task was closed, before the agent received it. Send it with another key`;
+  return new ServerError('bad_state', message, { task: taskId });
+}
+
+function logClosed(taskId: string): ServerError {
+  const message = `Cannot continue the answer of task ${taskId}: the log was closed. Read the task's messages later`;
+  return new ServerError('unavailable', message, { task: taskId });
+}
+
+/** The error for a message that the run did not reach. */
+export function answerNotStarted(
+  taskId: string,
+  { stop, error }: Pick<RunResult, 'stop' | 'error'>,
+) {
+  const because = error === undefined ? stop.reason : `${stop.reason}: ${error.message}`;
+  const message = `Cannot answer in task ${taskId} now: the previous run ended (${because}). The message stays in the queue`;
+  return new ServerError(
+    'bad_state',
+    message,
+    { task: taskId },
+    { details: { stop: stop.reason } },
+  );
+}
+
+/** The error for an answer whose run failed without recording it on the log. */
+export function answerLost(taskId: string, why: string): ServerError {
+  const message = `Cannot continue the answer of task ${taskId}: its run failed (${why}). The partial answer is stored. Read the task's messages, or send another one`;
+  return new ServerError(
+    'agent_failed',
+    message,
+    { task: taskId },
+    { details: { reason: 'lost' } },
+  );
+}
+
+interface Waiter {
+  /** The key of the message's command. */
+  readonly key: string;
+  readonly lost: AbortController;
+}
+
+/**
+ * The requests that wait for answers of agent loops. A normal end is read from the log; waiters are
+ * needed only for failures.
+ */
+export class AnswerWaiters {
+  readonly #byTask = new Map<string, Set<Waiter>>();
+
+  add(taskId: string, key: string): Waiter {
+    const waiters = this.#byTask.get(taskId) ?? new Set();
+    const waiter = { key, lost: new AbortController() };
+    this.#byTask.set(taskId, waiters.add(waiter));
+    return waiter;
+  }
+
+  forget(taskId: string, waiter: Waiter): void {
+    const waiters = this.#byTask.get(taskId);
+    waiters?.delete(waiter);
+    if (waiters?.size === 0) this.#byTask.delete(taskId);
+  }
+
+  /** Rejects the waiters for which `errorFor` returns an error. */
+  reject(taskId: string, errorFor: (key: string) => Error | undefined): void {
+    for (const waiter of [...(this.#byTask.get(taskId) ?? [])]) {
+      const error = errorFor(waiter.key);
+      if (error === undefined) continue;
+      waiter.lost.abort(error);
+      this.forget(taskId, waiter);
+    }
+  }
+
+  /** Rejects the waiters that have an error and forgets the others, whose end is on the log. */
+  end(taskId: string, errorFor: (key: string) => Error | undefined): void {
+    this.reject(taskId, errorFor);
+    this.#byTask.delete(taskId);
+  }
+
+  endAll(errorFor: (taskId: string) => Error): void {
+    for (const taskId of [...this.#byTask.keys()]) this.end(taskId, () => errorFor(taskId));
+  }
+}

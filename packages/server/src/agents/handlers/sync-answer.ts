@@ -1,0 +1,132 @@
+import type { Ids, Stop } from '@millrace/core';
+import type { Clock } from '@millrace/log';
+import type { Content, ContentInput } from '../../contract/content.ts';
+import type { UpdateInput } from '../../contract/message.ts';
+import type { HandlerContext, SyncAgent } from '../../contract/served-agent.ts';
+import { errorCode, errorReason } from '../../contract/server-error.ts';
+import type { JournalTurn } from '../../contract/task-journal.ts';
+import { noWarnings, type UpdateWarnings } from '../../updates/update-warnings.ts';
+import { UpdateWriter } from '../../updates/update-writer.ts';
+import { AbortRace, abandoned, raceTimeout } from '../abort-race.ts';
+import { TurnWriter } from './turn-context.ts';
+
+/** How an answer ended. Its content is on the log in any case. */
+export interface AnswerOutcome {
+  readonly stop: Stop;
+  readonly error?: { readonly code: string; readonly message: string } | undefined;
+  /** The thrown value. */
+  readonly cause?: unknown;
+  readonly warnings: UpdateWarnings;
+}
+
+interface SyncHandlerOptions {
+  readonly turn: JournalTurn;
+  readonly context: HandlerContext;
+  readonly ids: Ids;
+  readonly clock: Clock;
+  /** How long to wait for an agent that was stopped. */
+  readonly graceMs: number;
+}
+
+/**
+ * Runs the handler and writes its updates to the log as they arrive. It requests no more updates
+ * than the log can accept. Clients read the log, so the answer does not depend on them.
+ */
+export async function runSyncHandler(
+  { onMessage }: SyncAgent,
+  content: Content,
+  run: SyncHandlerOptions,
+): Promise<AnswerOutcome> {
+  const { turn, ids, context } = run;
+  const writer = new UpdateWriter({ turn: turn.turn, attempt: turn.attempt, ids });
+  const turnWriter = new TurnWriter(turn);
+  let stop: Stop = { reason: 'stop' };
+  let failure: { readonly thrown: unknown } | undefined;
+  try {
+    const isComplete = await writeUpdates(
+      updatesFrom(() => onMessage(content, context)),
+      writer,
+      turnWriter,
+      run,
+    );
+    if (!isComplete) stop = { reason: 'aborted' };
+  } catch (thrown) {
+    // If the log failed, this throws: the error is not the agent's.
+    await turnWriter.flush();
+    stop = context.signal.aborted
+      ? { reason: 'aborted' }
+      : { reason: 'error', cause: errorCode(thrown) };
+    if (!context.signal.aborted) failure = { thrown };
+  }
+  await turnWriter.add(stop.reason === 'stop' ? writer.end() : writer.endPartial(stop));
+  await turnWriter.flush();
+  return outcomeOf(stop, failure, writer.warnings);
+}
+
+function outcomeOf(
+  stop: Stop,
+  failure: { readonly thrown: unknown } | undefined,
+  warnings: UpdateWarnings = noWarnings,
+): AnswerOutcome {
+  if (failure === undefined) return { stop, warnings };
+  const { thrown: cause } = failure;
+  return { stop, warnings, cause, error: { code: errorCode(cause), message: errorReason(cause) } };
+}
+
+/** Writes all updates. Returns false if the signal was aborted first. */
+async function writeUpdates(
+  updates: AsyncIterable<UpdateInput>,
+  writer: UpdateWriter,
+  turnWriter: TurnWriter,
+  { context: { signal }, clock, graceMs }: SyncHandlerOptions,
+): Promise<boolean> {
+  using watch = new AbortRace(signal);
+  const iterator = updates[Symbol.asyncIterator]();
+  let isDone = false;
+  try {
+    for (;;) {
+      const next = await watch.raceAbort(iterator.next());
+      if (next === abandoned) return false;
+      isDone = next.done === true;
+      if (next.done) return true;
+      await turnWriter.add(writer.write(next.value));
+    }
+  } finally {
+    // An iterator that does not return in time is abandoned.
+    if (!isDone) await raceTimeout(closeIterator(iterator), clock, graceMs);
+  }
+}
+
+async function closeIterator(iterator: AsyncIterator<UpdateInput>): Promise<void> {
+  try {
+    await iterator.return?.();
+  } catch {
+    // Errors after the end of the answer are ignored.
+  }
+}
+
+/**
+ * Yields the updates of a stream, or one full update per message of an answer that was returned at
+ * once.
+ */
+async function* updatesFrom(
+  answer: () => ReturnType<SyncAgent['onMessage']>,
+): AsyncGenerator<UpdateInput> {
+  const result = await answer();
+  if (isStream(result)) {
+    yield* result;
+    return;
+  }
+  const contents: readonly ContentInput[] = isList(result) ? result : [result];
+  for (const [index, content] of contents.entries()) yield { type: 'full', index, content };
+}
+
+type HandlerResult = AsyncIterable<UpdateInput> | ContentInput | readonly ContentInput[];
+
+function isStream(result: HandlerResult): result is AsyncIterable<UpdateInput> {
+  return typeof result === 'object' && result !== null && Symbol.asyncIterator in result;
+}
+
+function isList(result: ContentInput | readonly ContentInput[]): result is readonly ContentInput[] {
+  return Array.isArray(result);
+}

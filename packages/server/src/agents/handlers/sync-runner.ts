@@ -1,0 +1,199 @@
+import {
+  emptyState,
+  type FoldState,
+  type RunId,
+  runId,
+  sessionId,
+  type TraceContext,
+  toArray,
+} from '@millrace/core';
+import type { Content } from '../../contract/content.ts';
+import type { SyncAgent } from '../../contract/served-agent.ts';
+import { errorReason } from '../../contract/server-error.ts';
+import type { Answer } from '../../contract/service.ts';
+import type { AgentInfo } from '../../contract/task.ts';
+import type { LocalJournal } from '../../journal/local-journal.ts';
+import { abandonTurn, closeTurn } from '../../journal/turn-closing.ts';
+import { messageDrafts, withMetadata } from '../../messages/message-drafts.ts';
+import { assertUsable } from '../../stores/task-status.ts';
+import type { UpdateWarnings } from '../../updates/update-warnings.ts';
+import { answerFromLog } from '../answers.ts';
+import type { RunnerOptions } from '../runner-options.ts';
+import { stopKindOf } from '../task-queues.ts';
+import { createContext } from './handler-context.ts';
+import { type AnswerOutcome, runSyncHandler } from './sync-answer.ts';
+import { exportRun } from './tracing.ts';
+
+interface SyncJob {
+  readonly taskId: string;
+  readonly info: AgentInfo;
+  readonly agent: SyncAgent;
+  readonly content: Content;
+  /** Idempotency key. A repeated key returns the existing answer. */
+  readonly key?: string | undefined;
+  /** The trace that the answer belongs to. */
+  readonly trace?: TraceContext | undefined;
+}
+
+interface AnswerStart {
+  readonly begin: (answer: Answer) => void;
+  /** Aborted if the answer can no longer be stored. */
+  readonly lost: AbortController;
+}
+
+/**
+ * The generator's own indexes start at 0. Messages opened by `stream.open` start here, so that they
+ * do not conflict.
+ */
+const firstManualIndex = 1000;
+
+/** Answers the messages to sync agents. */
+export class SyncRunner {
+  readonly #options: RunnerOptions;
+  /** Answers that are starting, by task and key. They are not on the log yet. */
+  readonly #starting = new Map<string, Promise<Answer>>();
+  /** Answers that run in this process. */
+  readonly #running = new Map<RunId, AbortController>();
+
+  constructor(options: RunnerOptions) {
+    this.#options = options;
+  }
+
+  /** Returns the answer to the message that was sent with this key. */
+  async findByKey(taskId: string, key: string): Promise<Answer | undefined> {
+    const starting = this.#starting.get(`${taskId} ${key}`);
+    if (starting !== undefined) return starting;
+    const state = await this.#options.journals.use(taskId, (journal) => journal.state());
+    const run = findKeyedRun(state, key);
+    return run && this.#answerOf(run, emptyState(sessionId(taskId)));
+  }
+
+  /**
+   * Resolves when the message is stored and its answer has started. The answer continues even if no
+   * client reads it.
+   */
+  async answer(job: SyncJob): Promise<Answer> {
+    const { taskId, key } = job;
+    if (key === undefined) return this.#start(job);
+    const name = `${taskId} ${key}`;
+    const starting = this.#starting.get(name) ?? this.#start(job);
+    this.#starting.set(name, starting);
+    return starting.finally(() => this.#starting.delete(name));
+  }
+
+  #start(job: SyncJob): Promise<Answer> {
+    const started = Promise.withResolvers<Answer>();
+    const lost = new AbortController();
+    const { queues, journals } = this.#options;
+    const run = (signal: AbortSignal) =>
+      journals.use(job.taskId, (journal) =>
+        this.#run(job, journal, signal, { begin: started.resolve, lost }),
+      );
+    queues.run(job.taskId, run).catch((error: unknown) => {
+      started.reject(error);
+      lost.abort(error);
+    });
+    return started.promise;
+  }
+
+  /** Returns the answer of a run. For a run of another process, the log records its end. */
+  #answerOf(run: RunId, before: FoldState): Answer {
+    const lost = this.#running.get(run) ?? new AbortController();
+    return answerFromLog({
+      ...{ log: this.#options.log, taskId: before.session, before, run, lost: lost.signal },
+      isStart: ({ fact }) => fact?.type === 'run_started' && fact.runId === run,
+    });
+  }
+
+  async #run(
+    { taskId, info, agent, content, key, trace }: SyncJob,
+    journal: LocalJournal,
+    signal: AbortSignal,
+    { begin, lost }: AnswerStart,
+  ): Promise<void> {
+    const { ids, clock, graceMs, tasks } = this.#options;
+    const message = messageDrafts(content, ids);
+    // First ends what a crashed process left open, so that this answer does not count as the failed
+    // one.
+    await journal.append([]);
+    const before = await journal.state();
+    const known = key === undefined ? undefined : findKeyedRun(before, key);
+    if (known !== undefined) return begin(this.#answerOf(known, emptyState(before.session)));
+    const task = await tasks.setStatus(taskId, (now) => runningIfUsable(taskId, now), null);
+    const turn = await journal.beginTurn(
+      (run) =>
+        key === undefined ? message : message.map((draft) => withMetadata(draft, { key, run })),
+      trace,
+    );
+    const startMs = clock.now();
+    const { runId } = turn;
+    this.#running.set(runId, lost);
+    begin(this.#answerOf(runId, before));
+    const services = this.#options;
+    const firstIndex = firstManualIndex;
+    const context = createContext({
+      ...{ task, agent: info, journal, turn, signal, firstIndex, services },
+    });
+    try {
+      const end = await runSyncHandler(agent, content, { turn, context, ids, clock, graceMs });
+      await closeTurn(journal, turn, end.stop);
+      await this.#settle(taskId, end, signal);
+      await turn.finish(end.stop, end.error);
+      exportRun(this.#options, { task, agent: info, turn, startMs, ...end });
+      this.#warn(taskId, end.warnings);
+    } catch (error) {
+      await this.#fail(taskId, `Cannot store the answer: ${errorReason(error)}`);
+      await abandonTurn(journal, turn);
+      throw error;
+    } finally {
+      this.#running.delete(runId);
+    }
+  }
+
+  /**
+   * The request that stops a task writes the task's status. This answer may have set it to RUNNING
+   * since, so the status is written again.
+   */
+  async #settle(
+    taskId: string,
+    { error, stop }: AnswerOutcome,
+    signal: AbortSignal,
+  ): Promise<void> {
+    if (error !== undefined) return this.#fail(taskId, error.message);
+    if (stop.reason !== 'aborted') return;
+    const { tasks } = this.#options;
+    const whileOpen = (now: string) => (now === 'RUNNING' ? ('INTERRUPTED' as const) : undefined);
+    const isClosing = stopKindOf(signal) === 'close_server';
+    const reason = isClosing
+      ? 'The server stopped. Send a message to continue'
+      : 'Task interrupted';
+    await tasks.setStatus(taskId, whileOpen, reason);
+  }
+
+  async #fail(taskId: string, reason: string): Promise<void> {
+    const { tasks } = this.#options;
+    await tasks.setStatus(taskId, (now) => (now === 'RUNNING' ? 'FAILED' : undefined), reason);
+  }
+
+  #warn(taskId: string, warnings: UpdateWarnings): void {
+    const counted = Object.entries(warnings).filter(([, count]) => count > 0);
+    if (counted.length === 0) return;
+    const summary = counted.map(([name, count]) => `${count} ${name}`).join(', ');
+    this.#options.onDiagnostic(`Task ${taskId}: the agent sent irregular updates: ${summary}`);
+  }
+}
+
+function runningIfUsable(
+  taskId: string,
+  now: Parameters<typeof assertUsable>[1],
+): 'RUNNING' | undefined {
+  assertUsable(taskId, now);
+  return now === 'RUNNING' ? undefined : 'RUNNING';
+}
+
+/** Finds the run that answers the message with this key. The message's item stores both. */
+function findKeyedRun({ items }: FoldState, key: string): RunId | undefined {
+  const summary = toArray(items).find(({ metadata }) => metadata?.['key'] === key);
+  const run = summary?.metadata?.['run'];
+  return typeof run === 'string' ? runId(run) : undefined;
+}

@@ -1,0 +1,109 @@
+import {
+  emptyState,
+  encodeTranscript,
+  type FoldState,
+  type Item,
+  type JsonObject,
+  type JsonValue,
+  type LogRecord,
+  parseJson,
+  sessionId,
+} from '@millrace/core';
+import { type Log, snapshot } from '@millrace/log';
+import type { Command } from '../../contract/request-bodies.ts';
+import type { QueuedCommand } from '../../journal/journal-state.ts';
+import { convertContent } from '../../messages/message-drafts.ts';
+import { contentToParts } from '../../updates/content-parts.ts';
+import { messageWithdrawn } from '../answers.ts';
+
+/**
+ * An agent loop repairs its session itself. The server releases the lease at once, so that it does
+ * not block the loop.
+ */
+export const loopJournalOptions = { repairsOnOpen: false, idleMs: 0 } as const;
+
+/** Commands that get no answer. They do not resume an interrupted task. */
+export const silentCommandTypes: ReadonlySet<string> = new Set(['abort', 'withdraw', 'revoke']);
+
+/** True if the command expects an answer. */
+export function expectsAnswer({ command }: QueuedCommand): boolean {
+  return !silentCommandTypes.has(String(command['type']));
+}
+
+/** Converts a command to the JSON that the agent loop reads from the log. */
+export function toLoopCommand(command: Command, id: Item['id']): JsonObject {
+  switch (command.type) {
+    case 'message':
+    case 'steer': {
+      const when = command.type === 'steer' ? 'steer' : 'follow_up';
+      const parts = convertContent(() => contentToParts(command.content));
+      const item: Item = { id, kind: 'user', parts };
+      return { type: 'message', when, items: convertContent(() => itemsJson([item])) };
+    }
+    case 'approve': {
+      const { type, tool_call_id: toolCallId, by, input, until } = command;
+      return {
+        ...{ type, toolCallId, ...(by != null && { by }) },
+        ...{ ...(input !== undefined && { input }), ...(until != null && { until }) },
+      };
+    }
+    case 'deny': {
+      const { type, tool_call_id: toolCallId, by, reason } = command;
+      return { type, toolCallId, ...(by != null && { by }), ...(reason != null && { reason }) };
+    }
+    case 'abort':
+      return { type: 'abort', ...(command.reason != null && { reason: command.reason }) };
+    case 'compact':
+      return { type: 'compact' };
+    case 'withdraw':
+      return { type: 'withdraw', key: command.key };
+    case 'revoke':
+      return { type: 'revoke', rule: command.rule };
+  }
+}
+
+function itemsJson(items: readonly Item[]): JsonValue {
+  const parsed = parseJson(encodeTranscript(items));
+  return parsed.ok ? ((parsed.value as JsonObject)['items'] ?? []) : [];
+}
+
+/** Returns the offset of the queued command with this key, or undefined. */
+export async function findQueuedCommand(
+  log: Log,
+  taskId: string,
+  key: string,
+): Promise<number | undefined> {
+  const session = sessionId(taskId);
+  if ((await log.info(session)) === undefined) return undefined;
+  for (let from = 0; ; ) {
+    const { records, through } = await log.read(session, { from });
+    const queued = records.find(({ fact }) => fact?.type === 'command_queued' && fact.key === key);
+    if (queued !== undefined) return queued.offset;
+    if (through <= from) return undefined;
+    from = through;
+  }
+}
+
+/** The key of a client's message on the log. */
+export function messageKey(key: string): string {
+  return `message:${key}`;
+}
+
+/**
+ * A message that reaches the agent is consumed together with the start of its item. A withdrawn
+ * message is consumed alone.
+ */
+export function consumesMessage(taskId: string, key: string) {
+  return ({ fact }: LogRecord, previous: LogRecord | undefined): boolean => {
+    const consumed = previous?.fact;
+    if (consumed?.type !== 'command_consumed' || consumed.key !== key) return false;
+    if (fact?.type === 'item_started') return true;
+    throw messageWithdrawn(taskId);
+  };
+}
+
+/** Returns the current state of a task's session, even if the session does not exist yet. */
+export async function currentState(log: Log, taskId: string): Promise<FoldState> {
+  const session = sessionId(taskId);
+  return (await log.info(session)) === undefined ? emptyState(session) : snapshot(log, session);
+}

@@ -1,0 +1,307 @@
+import {
+  type Observer,
+  openTelemetryObserver,
+  type Run,
+  type RunResult,
+  type SpanExporter,
+} from '@millrace/agent';
+import { type JsonObject, sessionId } from '@millrace/core';
+import { snapshot } from '@millrace/log';
+import type { Content } from '../../contract/content.ts';
+import type { Command } from '../../contract/request-bodies.ts';
+import type { LoopAgent } from '../../contract/served-agent.ts';
+import { errorReason } from '../../contract/server-error.ts';
+import type { Answer, RequestMetadata, SubmitResult } from '../../contract/service.ts';
+import { traceJson } from '../../journal/journal-state.ts';
+import type { LocalJournal, OpenWork } from '../../journal/local-journal.ts';
+import {
+  applyRunResult,
+  assertUsable,
+  resumeIfInterrupted,
+  statusAfterCommand,
+} from '../../stores/task-status.ts';
+import type { StoredTask } from '../../stores/task-store.ts';
+import { raceTimeout } from '../abort-race.ts';
+import {
+  AnswerWaiters,
+  answerFromLog,
+  answerLost,
+  answerNotStarted,
+  messageWithdrawn,
+} from '../answers.ts';
+import type { RunnerOptions } from '../runner-options.ts';
+import {
+  consumesMessage,
+  currentState,
+  expectsAnswer,
+  findQueuedCommand,
+  loopJournalOptions,
+  messageKey,
+  silentCommandTypes,
+  toLoopCommand,
+} from './loop-commands.ts';
+
+interface ActiveRun {
+  readonly detach: AbortController;
+  readonly done: Promise<void>;
+}
+
+/** Delay before a run is retried that found its session leased or its log broken. */
+const retryDelayMs = 500;
+
+/**
+ * Serves agent loops. A loop drives its session itself, and the server only queues commands on the
+ * log.
+ */
+export class LoopRunner {
+  readonly #options: RunnerOptions;
+  readonly #active = new Map<string, ActiveRun>();
+  /** Tasks that are retried soon. */
+  readonly #retrying = new Set<string>();
+  readonly #waiters = new AnswerWaiters();
+  readonly #servedName: (agent: LoopAgent['agent']) => string;
+  readonly #observers = new WeakMap<LoopAgent['agent'], Observer>();
+
+  /** `servedName` returns the name that an agent is served as. */
+  constructor(options: RunnerOptions, servedName = ({ name }: LoopAgent['agent']): string => name) {
+    this.#options = options;
+    this.#servedName = servedName;
+  }
+
+  /** Queues a message. Its answer is a new run, or a later turn of the current one. */
+  async answer(
+    stored: StoredTask,
+    agent: LoopAgent,
+    content: Content,
+    { key: clientKey, trace }: RequestMetadata = {},
+  ): Promise<Answer> {
+    const { log, ids } = this.#options;
+    const taskId = stored.task.id;
+    const key = clientKey === undefined ? `server:${ids.execution()}` : messageKey(clientKey);
+    const before = await currentState(log, taskId);
+    const waiter = this.#waiters.add(taskId, key);
+    try {
+      await this.submit(stored, agent, { type: 'message', content }, key, traceJson(trace));
+    } catch (error) {
+      this.#waiters.forget(taskId, waiter);
+      throw error;
+    }
+    const lost = waiter.lost.signal;
+    return answerFromLog({ log, taskId, before, lost, isStart: consumesMessage(taskId, key) });
+  }
+
+  /** Returns the answer to the message that was sent with this key. */
+  async findByKey(
+    stored: StoredTask,
+    { agent }: LoopAgent,
+    clientKey: string,
+  ): Promise<Answer | undefined> {
+    const { log, tasks } = this.#options;
+    const taskId = stored.task.id;
+    const session = sessionId(taskId);
+    const key = messageKey(clientKey);
+    const queuedAt = await findQueuedCommand(log, taskId, key);
+    if (queuedAt === undefined) return undefined;
+    const before = await snapshot(log, session, { through: queuedAt });
+    const waiter = this.#waiters.add(taskId, key);
+    const source = {
+      log,
+      taskId,
+      before,
+      lost: waiter.lost.signal,
+      isStart: consumesMessage(taskId, key),
+    };
+    const { isRunOpen, commands } = await this.#openWork(taskId);
+    const isUnread = commands.some((command) => command.key === key);
+    if (!isUnread && !isRunOpen) {
+      this.#waiters.forget(taskId, waiter);
+      return answerFromLog({ ...source, through: (await log.info(session))?.through ?? 0 });
+    }
+    if (isUnread)
+      await tasks.setStatus(taskId, (now) => statusAfterCommand(taskId, now, false), null);
+    // Wakes the loop unless it runs already. It ends what a crashed run left open and answers
+    // queued messages.
+    this.wake(taskId, agent);
+    return answerFromLog(source);
+  }
+
+  async submit(
+    { task }: StoredTask,
+    { agent }: LoopAgent,
+    command: Command,
+    key: string,
+    more: JsonObject = {},
+  ): Promise<SubmitResult> {
+    const { log, tasks, queues, ids } = this.#options;
+    queues.assertOpen();
+    assertUsable(task.id, task.status ?? 'RUNNING');
+    const isSilent = silentCommandTypes.has(command.type);
+    const json = { ...toLoopCommand(command, ids.item()), ...more };
+    const { offset, isRepeat } = await log.submit(sessionId(task.id), json, key);
+    // The status changes after the submit. A run that ends in another process first sets its status
+    // and then reads the log, so one of the two sees the command.
+    const { status } = await tasks.setStatus(
+      task.id,
+      (now) => statusAfterCommand(task.id, now, isSilent),
+      null,
+    );
+    // An abort of an idle session has nothing to stop, and it does not start a run.
+    if (command.type === 'abort') this.wake(task.id, agent, AbortSignal.abort(command.reason));
+    else if (!isSilent || status === 'RUNNING') this.wake(task.id, agent);
+    return { offset, is_repeat: isRepeat };
+  }
+
+  /** Starts or continues the run of a session, unless it is active here. */
+  wake(taskId: string, agent: LoopAgent['agent'], stopped?: AbortSignal): void {
+    if (this.#active.has(taskId) || this.#options.queues.isClosing) return;
+    const detach = new AbortController();
+    const observers = this.observersOf(agent);
+    const runOptions = { signal: stopped, leave: detach.signal, observers };
+    this.track(taskId, agent, agent.resume(sessionId(taskId), runOptions), detach);
+  }
+
+  /** Resumes an orphaned or interrupted session, whatever its stored status is. */
+  async resume(taskId: string, agent: LoopAgent['agent']): Promise<void> {
+    await this.#options.tasks.setStatus(taskId, resumeIfInterrupted, null);
+    this.wake(taskId, agent);
+  }
+
+  /** The observers that export a run as spans. */
+  observersOf(agent: LoopAgent['agent']): readonly Observer[] {
+    const { exporter } = this.#options;
+    if (exporter === undefined) return [];
+    const observer = this.#observers.get(agent) ?? observerOf(exporter, this.#servedName(agent));
+    this.#observers.set(agent, observer);
+    return [observer];
+  }
+
+  /** Follows a run to its end, wherever it was started. */
+  track(taskId: string, agent: LoopAgent['agent'], run: Run, detach: AbortController): void {
+    const done = this.#follow(taskId, agent, run).catch((error: unknown) => {
+      this.#active.delete(taskId);
+      const why = errorReason(error);
+      this.#waiters.end(taskId, () => answerLost(taskId, why));
+      this.#options.onDiagnostic(`Task ${taskId}: the run failed: ${why}`);
+    });
+    this.#active.set(taskId, { detach, done });
+  }
+
+  /**
+   * Stops the run. A run that waits for approval is resumed for this, so that nothing stays open.
+   */
+  async stop(taskId: string, { agent }: LoopAgent, reason: string): Promise<void> {
+    const { log, clock, graceMs, ids } = this.#options;
+    const session = sessionId(taskId);
+    if (this.#active.has(taskId) || (await this.#isLeasedElsewhere(taskId))) {
+      await log.submit(session, { type: 'abort', reason }, `server:${ids.execution()}`);
+    } else {
+      const { isRunOpen, isTurnOpen } = await this.#openWork(taskId);
+      if (!isRunOpen && !isTurnOpen) return;
+      this.wake(taskId, agent, AbortSignal.abort(reason));
+    }
+    await raceTimeout(this.#active.get(taskId)?.done ?? Promise.resolve(), clock, 2 * graceMs);
+  }
+
+  /** Clears the queue of a closed task. */
+  async clear(taskId: string): Promise<void> {
+    const { journals } = this.#options;
+    await journals.use(
+      taskId,
+      async (journal) => {
+        for (const { key } of await journal.commands()) await journal.consume(key);
+      },
+      loopJournalOptions,
+    );
+    this.#waiters.end(taskId, () => messageWithdrawn(taskId));
+  }
+
+  /** Detaches from all runs without ending them. The next server continues them. */
+  async close(): Promise<void> {
+    const { clock, graceMs } = this.#options;
+    const active = [...this.#active.values()];
+    for (const { detach } of active) detach.abort();
+    await raceTimeout(Promise.all(active.map(({ done }) => done)), clock, 2 * graceMs);
+    this.#waiters.endAll((taskId) => answerLost(taskId, 'the server stopped'));
+  }
+
+  async #follow(taskId: string, agent: LoopAgent['agent'], run: Run): Promise<void> {
+    const result = await run.result;
+    if (result.stop.cause === 'left') return;
+    await applyRunResult(this.#options.tasks, taskId, result);
+    // From here on, a new command wakes the loop. Commands that came earlier are found below.
+    this.#active.delete(taskId);
+    const work = await this.#openWork(taskId);
+    await this.#rejectLostAnswers(taskId, work, result);
+    const { reason, cause } = result.stop;
+    if (work.runnable.length > 0) {
+      if (reason === 'error') return this.#retryLater(taskId, agent);
+      return this.#resumeFor(taskId, agent, work.runnable);
+    }
+    // Another process resumed the session before the status was set to INTERRUPTED here.
+    if (reason === 'aborted' && work.isRunOpen)
+      await this.#options.tasks.setStatus(taskId, resumeIfInterrupted, null);
+    // The lease holder answers, and the log records it.
+    if (cause === 'held') return;
+    const unread = new Set(work.commands.map(({ key }) => key));
+    this.#waiters.end(taskId, (key) =>
+      unread.has(key) ? answerNotStarted(taskId, result) : undefined,
+    );
+  }
+
+  /** Rejects the waiting requests of a run that could not write its end. */
+  async #rejectLostAnswers(
+    taskId: string,
+    { isRunOpen, commands }: OpenWork,
+    { stop, error }: RunResult,
+  ): Promise<void> {
+    // If another process holds the lease, it ends what is open.
+    if (!isRunOpen || stop.cause === 'held' || (await this.#isLeasedElsewhere(taskId))) return;
+    const unread = new Set(commands.map(({ key }) => key));
+    const why = error?.message ?? stop.reason;
+    this.#waiters.reject(taskId, (key) => (unread.has(key) ? undefined : answerLost(taskId, why)));
+  }
+
+  /** Continues for commands that came while the run ended. */
+  async #resumeFor(
+    taskId: string,
+    agent: LoopAgent['agent'],
+    runnable: OpenWork['runnable'],
+  ): Promise<void> {
+    const { tasks } = this.#options;
+    if (runnable.some(expectsAnswer)) return this.resume(taskId, agent);
+    if (runnable.some(({ command }) => command['type'] === 'abort'))
+      return this.wake(taskId, agent, AbortSignal.abort());
+    if ((await tasks.find({ id: taskId }))?.task.status === 'RUNNING') this.wake(taskId, agent);
+  }
+
+  async #isLeasedElsewhere(taskId: string): Promise<boolean> {
+    return (await this.#options.log.info(sessionId(taskId)))?.lease !== undefined;
+  }
+
+  /** Waits before the retry, because the obstacle may still exist. */
+  #retryLater(taskId: string, agent: LoopAgent['agent']): void {
+    if (this.#retrying.has(taskId)) return;
+    this.#retrying.add(taskId);
+    const { clock, queues, onDiagnostic } = this.#options;
+    const retry = async () => {
+      this.#retrying.delete(taskId);
+      if (queues.isClosing) return;
+      // The process that held the lease may have answered.
+      const { runnable } = await this.#openWork(taskId);
+      if (runnable.length > 0) await this.#resumeFor(taskId, agent, runnable);
+    };
+    const report = (error: unknown) =>
+      onDiagnostic(`Task ${taskId}: cannot resume the run: ${errorReason(error)}`);
+    clock.after(retryDelayMs, () => void retry().catch(report), { isIdle: true });
+  }
+
+  #openWork(taskId: string): Promise<OpenWork> {
+    const { journals } = this.#options;
+    const read = (journal: LocalJournal) => journal.openWork();
+    return journals.use(taskId, read, loopJournalOptions);
+  }
+}
+
+function observerOf({ tracer, ids }: SpanExporter, agentName: string): Observer {
+  return openTelemetryObserver({ tracer, ids, agentName }).observe;
+}

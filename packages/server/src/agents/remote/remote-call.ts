@@ -1,0 +1,180 @@
+import {
+  isMillraceError,
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+  type TraceContext,
+} from '@millrace/core';
+import type { Clock } from '@millrace/log';
+import { ServerError } from '../../contract/server-error.ts';
+
+export interface RemoteEndpoint {
+  /** The base URL of the agent. Calls go to `/api` below it. */
+  readonly url: string;
+  readonly key: string;
+}
+
+export interface RemoteLimits {
+  /** Maximum time until the response starts. Default: 60 s. */
+  readonly answerTimeoutMs: number;
+  /** Maximum time between two chunks of a stream. Default: 300 s. */
+  readonly idleTimeoutMs: number;
+  /** Maximum size of a response that does not stream. Default: 1 MiB. */
+  readonly maxBytes: number;
+}
+
+export const remoteLimits: RemoteLimits = {
+  answerTimeoutMs: 60_000,
+  idleTimeoutMs: 300_000,
+  maxBytes: 2 ** 20,
+};
+
+interface RemoteRequest {
+  readonly method: string;
+  readonly params: JsonObject;
+  readonly id: string;
+  readonly signal?: AbortSignal | undefined;
+  /** The trace that the call belongs to. */
+  readonly trace?: TraceContext | undefined;
+}
+
+/** A response that has started. */
+interface RemoteAnswer {
+  readonly isStream: boolean;
+  readonly body: AsyncIterable<Uint8Array>;
+}
+
+/**
+ * Calls a remote agent. Redirects are refused, because the key is only for the registered agent.
+ */
+export async function callRemote(
+  endpoint: RemoteEndpoint,
+  request: RemoteRequest,
+  clock: Clock,
+  limits: RemoteLimits = remoteLimits,
+): Promise<RemoteAnswer> {
+  const { method, params, id } = request;
+  const guard = new CallGuard(request.signal, clock);
+  guard.startTimeout(limits.answerTimeoutMs);
+  try {
+    const response = await fetch(`${endpoint.url.replace(/\/+$/, '')}/api`, {
+      method: 'POST',
+      redirect: 'manual',
+      signal: guard.signal,
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/x-ndjson, application/json',
+        'x-agent-api-key': endpoint.key,
+        'x-request-id': id,
+        ...request.trace,
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id, method, params }),
+    });
+    if (response.status !== 200 || response.body === null) {
+      await response.body?.cancel().catch(() => {});
+      throw agentFailed(`it responded with HTTP status ${response.status}`);
+    }
+    const type = response.headers.get('content-type') ?? '';
+    const isStream = !type.startsWith('application/json');
+    return { isStream, body: guardedBody(response.body, guard, limits.idleTimeoutMs) };
+  } catch (error) {
+    guard.stopTimeout();
+    throw guard.translateError(error);
+  }
+}
+
+/** Returns the result of a call that does not stream. */
+export async function resultOf(
+  { body }: RemoteAnswer,
+  limits: RemoteLimits = remoteLimits,
+): Promise<JsonValue> {
+  const pieces: Uint8Array[] = [];
+  let length = 0;
+  for await (const piece of body) {
+    length += piece.length;
+    if (length > limits.maxBytes)
+      throw agentFailed(`its response has more than ${limits.maxBytes} bytes`);
+    pieces.push(piece);
+  }
+  const parsed = parseJson(Buffer.concat(pieces).toString());
+  if (!parsed.ok) throw agentFailed('its response is not JSON');
+  return resultIn(parsed.value);
+}
+
+/** Returns the result in a JSON-RPC envelope. Throws the error in it. */
+export function resultIn(envelope: JsonValue): JsonValue {
+  const { result = null, error = null } = (envelope ?? {}) as JsonObject;
+  if (error === null || typeof error !== 'object') return result;
+  const { message } = error as JsonObject;
+  throw agentFailed(typeof message === 'string' ? message.slice(0, 2000) : 'it returned an error');
+}
+
+function agentFailed(what: string): ServerError {
+  return new ServerError('agent_failed', `The agent failed: ${what}`);
+}
+
+async function* guardedBody(
+  body: ReadableStream<Uint8Array>,
+  guard: CallGuard,
+  idleTimeoutMs: number,
+): AsyncGenerator<Uint8Array> {
+  try {
+    guard.startTimeout(idleTimeoutMs);
+    for await (const piece of body) {
+      guard.stopTimeout();
+      yield piece;
+      guard.startTimeout(idleTimeoutMs);
+    }
+  } catch (error) {
+    throw guard.translateError(error);
+  } finally {
+    guard.stopTimeout();
+  }
+}
+
+/** Aborts a call that takes too long or that its caller aborted. */
+class CallGuard {
+  readonly #controller = new AbortController();
+  readonly #callerSignal: AbortSignal | undefined;
+  readonly #clock: Clock;
+  #cancel: () => void = () => {};
+  #timeoutError: ServerError | undefined;
+
+  constructor(callerSignal: AbortSignal | undefined, clock: Clock) {
+    this.#callerSignal = callerSignal;
+    this.#clock = clock;
+  }
+
+  get signal(): AbortSignal {
+    const own = this.#controller.signal;
+    return this.#callerSignal === undefined ? own : AbortSignal.any([own, this.#callerSignal]);
+  }
+
+  startTimeout(ms: number): void {
+    this.#cancel();
+    this.#cancel = this.#clock.after(ms, () => {
+      this.#timeoutError = new ServerError('agent_timeout', `The agent sent nothing for ${ms} ms`);
+      this.#controller.abort(this.#timeoutError);
+    });
+  }
+
+  stopTimeout(): void {
+    this.#cancel();
+  }
+
+  /** Replaces errors of the connection, which do not help a user. */
+  translateError(error: unknown): unknown {
+    if (this.#timeoutError !== undefined) return this.#timeoutError;
+    if (this.#callerSignal?.aborted) return this.#callerSignal.reason;
+    if (isMillraceError(error)) return error;
+    return new ConnectionLostError(error);
+  }
+}
+
+/** The connection broke. It is unknown what the agent did. */
+export class ConnectionLostError extends ServerError {
+  constructor(cause: unknown) {
+    const details = { reason: 'interrupted' };
+    super('unavailable', 'interrupted: the connection to the agent broke', {}, { cause, details });
+  }
+}

@@ -1,0 +1,85 @@
+import type { JsonObject, JsonValue } from '@millrace/core';
+import { z } from 'zod';
+
+// zod's own `json` and `record` copy the value and drop the key `__proto__`, which is ordinary data
+// here. Input from the network was already parsed by core's `parseJson`, and the update writer
+// checks the values of agents.
+
+export const jsonObjectSchema = z
+  .custom<JsonObject>(
+    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+    {
+      error: 'it is not an object',
+    },
+  )
+  .meta({ type: 'object' });
+
+export const jsonValueSchema = z.custom<JsonValue>((value) => value !== undefined, {
+  error: 'it is missing',
+});
+
+const head = {
+  author: z.enum(['user', 'agent']),
+  style: z.enum(['static', 'active']).default('static'),
+};
+
+const attachment = z.object({
+  file_id: z.string(),
+  name: z.string(),
+  type: z.string(),
+  size: z.int().nonnegative(),
+});
+
+const textContent = z.object({
+  type: z.literal('text'),
+  ...head,
+  content: z.string(),
+  format: z.enum(['plain', 'markdown', 'code']).default('plain'),
+  attachments: z.array(attachment).nullable().default(null),
+});
+
+const dataContent = z.object({
+  type: z.literal('data'),
+  ...head,
+  data: jsonObjectSchema,
+});
+
+const toolRequestContent = z.object({
+  type: z.literal('tool_request'),
+  ...head,
+  tool_call_id: z.string(),
+  name: z.string(),
+  arguments: jsonObjectSchema,
+});
+
+const toolResponseContent = z.object({
+  type: z.literal('tool_response'),
+  ...head,
+  tool_call_id: z.string(),
+  name: z.string(),
+  content: jsonValueSchema,
+  is_error: z.boolean().nullable().default(null),
+});
+
+const reasoningContent = z.object({
+  type: z.literal('reasoning'),
+  ...head,
+  summary: z.array(z.string()),
+  content: z.array(z.string()).nullable().default(null),
+});
+
+/** The content of a message. Input may omit fields that have a default. */
+export const contentSchema = z.discriminatedUnion('type', [
+  textContent,
+  dataContent,
+  toolRequestContent,
+  toolResponseContent,
+  reasoningContent,
+]);
+
+/** The content of a stored message: text, data, tool request, tool response or reasoning. */
+export type Content = z.output<typeof contentSchema>;
+/** Content as a caller writes it. Fields with a default may be omitted. */
+export type ContentInput = z.input<typeof contentSchema>;
+/** The content of one type, such as `ContentOf<'text'>`. */
+export type ContentOf<Type extends Content['type']> = Extract<Content, { type: Type }>;

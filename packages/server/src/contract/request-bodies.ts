@@ -1,0 +1,190 @@
+import { isId } from '@millrace/core';
+import { z } from 'zod';
+import { contentSchema, jsonObjectSchema, jsonValueSchema } from './content.ts';
+import { streamingStatusSchema } from './message.ts';
+import { spanSchema } from './task.ts';
+
+const object = jsonObjectSchema;
+const id = z.string().min(1).max(1024).refine(isId, 'it has unprintable characters');
+/** A name: printable and at most 256 characters. */
+const name = z.string().min(1).max(256).refine(isId, 'it has unprintable characters');
+
+/** An ISO 8601 time. Without a time zone it is read as UTC, whatever the server's zone is. */
+const time = z.string().refine(isTime, 'it is not an ISO 8601 time').transform(withZone);
+
+export const createTaskSchema = z.object({
+  name: name.nullish(),
+  params: object.nullish(),
+  task_metadata: object.nullish(),
+});
+
+const task = { task_id: id.nullish(), task_name: name.nullish() };
+
+export const sendMessageSchema = z.object({
+  ...task,
+  content: contentSchema,
+  stream: z.boolean().nullish(),
+  task_params: object.nullish(),
+});
+
+export const sendEventSchema = z.object({ ...task, content: contentSchema.nullish() });
+
+export const namedTaskSchema = z.object(task);
+
+export const updateTaskSchema = z.object({
+  task_metadata: object.nullish(),
+  merge_params: object.nullish(),
+});
+
+export const forkTaskSchema = z.object({
+  /** The item to answer again or to replace. Default: the last answer. */
+  item_id: id.nullish(),
+  /** The content that replaces the item. */
+  content: contentSchema.nullish(),
+});
+
+export const reasonSchema = z.object({ reason: z.string().max(4096).nullish() });
+
+export const createMessageSchema = z.object({
+  task_id: id,
+  content: contentSchema,
+  streaming_status: streamingStatusSchema.nullish(),
+  created_at: time.nullish(),
+});
+
+export const updateMessageSchema = createMessageSchema.omit({ created_at: true });
+
+export const createMessagesSchema = z.object({
+  task_id: id,
+  contents: z.array(contentSchema).max(1000),
+  created_at: time.nullish(),
+});
+
+export const updateMessagesSchema = z.object({
+  task_id: id,
+  updates: z
+    .record(z.string(), contentSchema)
+    .refine((updates) => Object.keys(updates).length <= 1000, 'it has more than 1000 messages'),
+});
+
+export const createStateSchema = z.object({ task_id: id, agent_id: id, state: object });
+
+/** `version` is the version that the state must still have. Optional. */
+export const updateStateSchema = z.object({
+  state: object,
+  version: z.int().nonnegative().nullish(),
+});
+
+const span = spanSchema.shape;
+
+export const createSpanSchema = z.object({
+  id: id.nullish(),
+  trace_id: id,
+  name: z.string().max(1024),
+  start_time: time,
+  end_time: time.nullish(),
+  task_id: id.nullish(),
+  parent_id: id.nullish(),
+  input: span.input.optional(),
+  output: span.output.optional(),
+  data: span.data.optional(),
+});
+
+export const updateSpanSchema = createSpanSchema.omit({ id: true }).extend({
+  trace_id: id.nullish(),
+  name: z.string().max(1024).nullish(),
+  start_time: time.nullish(),
+});
+
+export const updateTrackerSchema = z.object({
+  last_processed_event_id: z.string().nullish(),
+  status: z.string().nullish(),
+  status_reason: z.string().nullish(),
+});
+
+const agentName = z
+  .string()
+  .regex(/^[a-z0-9-]+$/)
+  .max(256);
+
+export const registerBuildSchema = z.object({
+  name: agentName,
+  description: z.string(),
+  registration_metadata: object.nullish(),
+  agent_input_type: z.enum(['text', 'json']).nullish(),
+});
+
+export const registerAgentSchema = registerBuildSchema.extend({
+  acp_url: z.url({ protocol: /^https?$/ }),
+  acp_type: z.enum(['sync', 'async', 'agentic']),
+  agent_id: id.nullish(),
+  principal_context: jsonValueSchema.optional(),
+});
+
+export type CreateTask = z.output<typeof createTaskSchema>;
+export type SendMessage = z.output<typeof sendMessageSchema>;
+export type SendEvent = z.output<typeof sendEventSchema>;
+export type ForkTask = z.output<typeof forkTaskSchema>;
+export type UpdateTask = z.output<typeof updateTaskSchema>;
+export type CreateMessage = z.output<typeof createMessageSchema>;
+export type UpdateMessage = z.output<typeof updateMessageSchema>;
+export type CreateMessages = z.output<typeof createMessagesSchema>;
+export type UpdateMessages = z.output<typeof updateMessagesSchema>;
+export type CreateState = z.output<typeof createStateSchema>;
+export type UpdateState = z.output<typeof updateStateSchema>;
+export type CreateSpan = z.output<typeof createSpanSchema>;
+export type UpdateSpan = z.output<typeof updateSpanSchema>;
+export type UpdateTracker = z.output<typeof updateTrackerSchema>;
+export type RegisterBuild = z.output<typeof registerBuildSchema>;
+export type RegisterAgent = z.output<typeof registerAgentSchema>;
+
+function isTime(text: string): boolean {
+  return /^\d{4}-\d\d-\d\d/.test(text) && !Number.isNaN(Date.parse(withZone(text)));
+}
+
+function withZone(text: string): string {
+  return /[T ]\d\d:\d\d[\d:.]*$/i.test(text) ? `${text}Z` : text;
+}
+
+const call = { tool_call_id: z.string().min(1).max(1024), by: z.string().max(1024).nullish() };
+const reason = z.string().max(4096).nullish();
+
+/** A command for an agent loop. */
+export const commandSchema = z.discriminatedUnion('type', [
+  /** Starts a turn when the current run would end. */
+  z.object({ type: z.literal('message'), content: contentSchema }),
+  /** Joins the next model request of the current run. */
+  z.object({ type: z.literal('steer'), content: contentSchema }),
+  z.object({
+    type: z.literal('approve'),
+    ...call,
+    /** Replaces the input of the call. */
+    input: jsonValueSchema.optional(),
+    /**
+     * Also approves later calls that match the same rule: until this time (ms since 1970), or for
+     * the rest of the session.
+     */
+    until: z.union([z.int().nonnegative(), z.literal('session')]).nullish(),
+  }),
+  z.object({ type: z.literal('deny'), ...call, reason }),
+  z.object({ type: z.literal('abort'), reason }),
+  z.object({ type: z.literal('compact') }),
+  /**
+   * Removes a message that is still queued. `key` is the idempotency key of the request, or the key
+   * on the log.
+   */
+  z.object({ type: z.literal('withdraw'), key: z.string().min(1).max(1024) }),
+  /** Ends a lasting approval that was given by this rule. */
+  z.object({ type: z.literal('revoke'), rule: z.string().min(1).max(4096) }),
+]);
+
+export type Command = z.output<typeof commandSchema>;
+
+/** Selects messages. A message matches if it has all given fields of `content`. */
+export const messageFilterSchema = z.object({
+  content: jsonObjectSchema.nullish(),
+  streaming_status: streamingStatusSchema.nullish(),
+  exclude: z.boolean().default(false),
+});
+
+export type MessageFilter = z.output<typeof messageFilterSchema>;

@@ -1,0 +1,170 @@
+import type { Agent } from '@millrace/agent';
+import type { Item, JsonObject, TraceContext } from '@millrace/core';
+import type { ModelRequest, Provider, StreamStep } from '@millrace/providers';
+import type { Content, ContentInput } from './content.ts';
+import type { TaskMessage, Update, UpdateInput } from './message.ts';
+import type { AgentInfo, SpanInfo, Task, TaskEvent } from './task.ts';
+
+/** An agent that a server can serve. */
+export type ServedAgent = SyncAgent | AsyncAgent | LoopAgent;
+
+interface NamedAgent {
+  /** Lower case letters, digits and hyphens. */
+  readonly name: string;
+  /** Shown to clients. Default: empty. */
+  readonly description?: string | undefined;
+}
+
+/**
+ * An agent that answers each message with a stream of updates. The server accumulates and stores
+ * them.
+ */
+export interface SyncAgent extends NamedAgent {
+  readonly type: 'sync';
+  /** Answers one message. Yield updates, or return the content of one or more messages. */
+  readonly onMessage: (
+    content: Content,
+    context: HandlerContext,
+  ) => AsyncIterable<UpdateInput> | Promise<ContentInput | readonly ContentInput[]>;
+}
+
+/**
+ * An agent that receives events and writes messages by itself. A task's events arrive in order, one
+ * at a time.
+ */
+export interface AsyncAgent extends NamedAgent {
+  readonly type: 'async';
+  /** Called once after a task was created. Default: not called. */
+  readonly onTaskCreate?: ((context: HandlerContext) => Promise<void>) | undefined;
+  /** Handles one event. An exception fails the task. */
+  readonly onEvent: (event: TaskEvent, context: HandlerContext) => Promise<void>;
+  /** Called when the task is cancelled, after `context.signal` has stopped the current handler. */
+  readonly onCancel?: ((context: HandlerContext) => Promise<void>) | undefined;
+}
+
+/**
+ * An agent loop from `@millrace/agent`. Each message starts a run; input during a run steers it or
+ * waits in the queue.
+ */
+export interface LoopAgent extends NamedAgent {
+  readonly type: 'loop';
+  /** The agent loop. It must use the log of the server. */
+  readonly agent: Agent;
+}
+
+/** The tools that a handler of a sync or async agent works with. */
+export interface HandlerContext {
+  /** The task as it was when the handler was called. */
+  readonly task: Task;
+  readonly agent: AgentInfo;
+  /** Aborted when the task is interrupted or cancelled, and when the server closes. */
+  readonly signal: AbortSignal;
+  /** Reads and creates messages of the task. */
+  readonly messages: Messages;
+  /** The state that this agent stores for the task. */
+  readonly state: StateOfTask;
+  /** Reads the events of the task. */
+  readonly events: EventsOfTask;
+  /** Records spans. */
+  readonly tracing: Tracing;
+  /**
+   * The trace that the caller's request belongs to, if it named one. Use it for the handler's own
+   * requests. `stream.auto` sends it, and new spans belong to it unless they name a parent.
+   */
+  readonly trace?: TraceContext | undefined;
+  /** Streams messages. */
+  readonly stream: Streaming;
+  /** Converts messages to the items of a model request. Each tool call gets its result. */
+  toItems(messages: readonly TaskMessage[]): readonly Item[];
+}
+
+/** The messages of a task. */
+export interface Messages {
+  /** Returns all messages of the task, oldest first. */
+  list(): Promise<readonly TaskMessage[]>;
+  /** Stores a complete message and returns it. */
+  create(content: ContentInput): Promise<TaskMessage>;
+}
+
+/** A JSON value that an agent stores for a task, with a version. */
+export interface StateOfTask {
+  /** Returns the state, or undefined if there is none. */
+  get(): Promise<{ readonly value: JsonObject; readonly version: number } | undefined>;
+  /**
+   * Stores the state and returns its new version. Throws `conflict` if the stored version is not
+   * `ifVersion`; 0 means that no state exists yet.
+   */
+  set(value: JsonObject, options?: { readonly ifVersion?: number }): Promise<number>;
+}
+
+/** The events of a task. */
+export interface EventsOfTask {
+  /** Lists events in order. `after` is the id of an event. Default: all events, at most 1000. */
+  list(options?: {
+    readonly after?: string;
+    readonly limit?: number;
+  }): Promise<readonly TaskEvent[]>;
+}
+
+/** Records what a handler does as spans. */
+export interface Tracing {
+  /** Starts a span now. End it with `end` or with `await using`. */
+  span(name: string, options?: SpanOptions): Promise<Span>;
+}
+
+/** Options of a new span. */
+export interface SpanOptions {
+  /** The parent span or its id. Default: the run, if the request named a trace. */
+  readonly parent?: Span | string | undefined;
+  /** Stored with the span. It is not exported. Default: none. */
+  readonly input?: JsonObject | undefined;
+}
+
+/** A span that was started and not ended yet. */
+export interface Span extends AsyncDisposable {
+  readonly id: string;
+  readonly traceId: string;
+  /** The W3C trace context for request headers. */
+  readonly traceparent: string;
+  /** `traceparent` together with `tracestate`, for `agent.run` and `provider.stream`. */
+  readonly trace: TraceContext;
+  /** Ends the span and stores its output. Later calls only add output and data. */
+  end(result?: { readonly output?: JsonObject; readonly data?: JsonObject }): Promise<SpanInfo>;
+}
+
+/** Streams messages of a handler to the clients. */
+export interface Streaming {
+  /**
+   * Sends a request to a provider and publishes its stream: each part becomes a message with its
+   * start, deltas and done, and is stored. Returns all of these messages and the last one. Aborting
+   * the handler aborts the request.
+   */
+  auto(provider: Pick<Provider, 'stream'>, request: ModelRequest): Promise<Sent>;
+  /** Publishes a provider stream that the handler has started itself. */
+  auto(steps: AsyncIterable<StreamStep>): Promise<Sent>;
+  /**
+   * Opens a message that the handler writes update by update. With `await using` it closes itself.
+   * Errors of the handler are not caught.
+   */
+  open(content: ContentInput, options?: { readonly sinks?: readonly Sink[] }): Promise<OpenMessage>;
+}
+
+/** The messages that `stream.auto` has created. */
+export interface Sent {
+  readonly messages: readonly TaskMessage[];
+  /** The last message, or undefined if the stream had no parts. */
+  readonly final: TaskMessage | undefined;
+}
+
+/** Receives each update after it is stored. */
+export type Sink = (update: Update) => void | Promise<void>;
+
+/** A message that a handler writes update by update. */
+export interface OpenMessage extends AsyncDisposable {
+  /** The message as of its start, or complete after it was closed. */
+  readonly message: TaskMessage;
+  /** Writes one update. The server sets its index. */
+  write(update: UpdateInput): Promise<void>;
+  /** Closes the message with the written content, or with this content instead. */
+  close(content?: Content): Promise<TaskMessage>;
+}

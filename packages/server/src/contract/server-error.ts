@@ -1,0 +1,92 @@
+import { type ErrorPlace, isMillraceError, MillraceError } from '@millrace/core';
+import { ProviderError } from '@millrace/providers';
+
+/** The HTTP status and the JSON-RPC code of each error code. */
+const statusCodes = {
+  /** The request cannot be read. */
+  bad_request: [400, -32600],
+  /** The current state of the resource does not allow the request. */
+  bad_state: [400, -32603],
+  unauthorized: [401, -32603],
+  forbidden: [403, -32603],
+  not_found: [404, -32603],
+  method_not_allowed: [405, -32601],
+  not_acceptable: [406, -32600],
+  request_timeout: [408, -32603],
+  /** Another client changed the resource, or the name is taken. */
+  conflict: [409, -32603],
+  /** The offset never existed, or it was deleted. */
+  gone: [410, -32602],
+  too_large: [413, -32600],
+  unsupported_media_type: [415, -32600],
+  misdirected: [421, -32603],
+  /** The request can be read, but it does not match the schema. */
+  invalid: [422, -32602],
+  rate_limited: [429, -32603],
+  headers_too_large: [431, -32600],
+  internal: [500, -32603],
+  not_implemented: [501, -32601],
+  /** The agent threw, or its answer was invalid. */
+  agent_failed: [502, -32603],
+  /** The server is closing, or something that it needs cannot be reached. */
+  unavailable: [503, -32603],
+  agent_timeout: [504, -32603],
+} as const satisfies Readonly<Record<string, readonly [number, number]>>;
+
+/** Codes of a `ServerError`. */
+export type ServerErrorCode = keyof typeof statusCodes;
+
+export interface ServerErrorOptions extends ErrorOptions {
+  /** Details for programs. They never contain content of tasks. */
+  readonly details?: Readonly<Record<string, string | number | boolean>> | undefined;
+  /** When the client may try again. Default: no hint. */
+  readonly retryAfterMs?: number | undefined;
+}
+
+/** An error that the server reports to the client. Clients see its message. */
+export class ServerError extends MillraceError<ServerErrorCode> {
+  readonly details: ServerErrorOptions['details'];
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    code: ServerErrorCode,
+    message: string,
+    place: ErrorPlace = {},
+    { details, retryAfterMs, ...options }: ServerErrorOptions = {},
+  ) {
+    super(code, message, place, options);
+    this.details = details;
+    this.retryAfterMs = retryAfterMs;
+  }
+
+  /** The HTTP status of the response. */
+  get status(): number {
+    return statusCodes[this.code][0];
+  }
+
+  /** The error code of the JSON-RPC response. */
+  get rpcCode(): number {
+    return statusCodes[this.code][1];
+  }
+}
+
+const maxLength = 2000;
+
+/** Returns the message of any thrown value, for status texts and diagnostics. */
+export function errorReason(error: unknown): string {
+  const text =
+    error instanceof Error
+      ? error.message
+      : typeof error === 'string'
+        ? error
+        : 'it threw a value that is not an error';
+  return text.slice(0, maxLength);
+}
+
+/** Returns a code for any thrown value, for programs. */
+export function errorCode(error: unknown): string {
+  if (error instanceof ProviderError) return error.kind;
+  const reason = error instanceof ServerError ? error.details?.['reason'] : undefined;
+  if (typeof reason === 'string') return reason;
+  return isMillraceError(error) ? error.code : 'agent_failed';
+}

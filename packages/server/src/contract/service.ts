@@ -1,0 +1,217 @@
+import type { Attempt, JsonObject, RunId, TraceContext } from '@millrace/core';
+import type { PastRequestInfo } from './inspection.ts';
+import type { TaskMessage, Update } from './message.ts';
+import type * as bodies from './request-bodies.ts';
+import type { Command, MessageFilter } from './request-bodies.ts';
+import type {
+  AgentInfo,
+  SpanInfo,
+  Task,
+  TaskEvent,
+  TaskResponse,
+  TaskState,
+  TaskStatus,
+  TaskSummary,
+  Tracker,
+} from './task.ts';
+
+/**
+ * The operations behind the HTTP routes, with the types of the wire. Every refusal is a
+ * `ServerError`: `not_found` for an unknown or deleted resource, `bad_state` for an operation that
+ * the state does not allow, `conflict` for a concurrent change, and `agent_failed` for a handler
+ * that threw.
+ */
+export interface TaskService {
+  readonly agents: AgentService;
+  readonly tasks: TasksService;
+  readonly messages: MessageService;
+  readonly events: EventService;
+  readonly states: StateService;
+  readonly spans: SpanService;
+  readonly trackers: TrackerService;
+}
+
+/** Names a resource by its id or by its name. */
+export type Ref = { readonly id: string } | { readonly name: string };
+
+/**
+ * Selects one page of a list. `cursor` (from `next`) takes precedence over `pageNumber`, which
+ * starts at 1.
+ */
+export interface PageQuery {
+  readonly limit: number;
+  readonly pageNumber: number;
+  readonly cursor?: string | undefined;
+  readonly orderBy: 'created_at' | 'updated_at';
+  readonly direction: 'asc' | 'desc';
+}
+
+export interface ListPage<T> {
+  readonly data: readonly T[];
+  /** The cursor of the next page; null on the last page. */
+  readonly next: string | null;
+}
+
+export interface DeleteResult {
+  readonly id: string;
+  readonly message: string;
+}
+
+export interface AgentService {
+  /** Lists the agents of a task, or all agents. Deleted agents are left out. */
+  list(query: PageQuery & { readonly taskId?: string | undefined }): Promise<ListPage<AgentInfo>>;
+  get(ref: Ref): Promise<AgentInfo>;
+  delete(id: string): Promise<DeleteResult>;
+  registerBuild(body: bodies.RegisterBuild): Promise<AgentInfo>;
+  /** Creates the agent, or replaces the agent with the same name. The key is returned only here. */
+  register(body: bodies.RegisterAgent): Promise<AgentInfo & { readonly agent_api_key: string }>;
+}
+
+/** What a request carries besides its body. */
+export interface RequestMetadata {
+  /** Idempotency key: a repeated request has no further effect. */
+  readonly key?: string | undefined;
+  /** The trace that the work belongs to. */
+  readonly trace?: TraceContext | undefined;
+}
+
+export interface TasksService {
+  /**
+   * Creates a task. If the name exists, that task is returned, with `params` replaced if given. A
+   * repeated key returns the task that it created, in its current state.
+   */
+  create(agentId: string, body: bodies.CreateTask, sent?: RequestMetadata): Promise<Task>;
+  /**
+   * Stores the message and starts the answer. Creates a task if no known id or name is given. A
+   * repeated key returns the existing answer, whatever state the task has now.
+   */
+  sendMessage(agentId: string, body: bodies.SendMessage, sent?: RequestMetadata): Promise<Answer>;
+  /**
+   * Sends an event. A repeated key returns the event that it created. `task_id` or `task_name` is
+   * required.
+   */
+  sendEvent(agentId: string, body: bodies.SendEvent, sent?: RequestMetadata): Promise<TaskEvent>;
+  /** Queues a command for the agent loop that drives the task. */
+  submit(taskId: string, command: Command, sent?: RequestMetadata): Promise<SubmitResult>;
+  /** Copies the task up to an item into a new task, in which an agent loop continues. */
+  fork(taskId: string, body: bodies.ForkTask, sent?: Pick<RequestMetadata, 'trace'>): Promise<Task>;
+  get(ref: Ref): Promise<TaskResponse>;
+  /** Rebuilds a past model request of an agent loop from the log. */
+  request(taskId: string, at: Attempt): Promise<PastRequestInfo>;
+  list(query: TaskQuery): Promise<ListPage<TaskSummary>>;
+  update(id: string, body: bodies.UpdateTask): Promise<Task>;
+  delete(id: string): Promise<DeleteResult>;
+  /**
+   * Changes the status of a task and stops its current work. Throws `bad_state` if the task is
+   * already closed. Interrupting twice is allowed.
+   */
+  change(id: string, change: TaskChange, reason?: string): Promise<Task>;
+}
+
+export type TaskChange = 'complete' | 'fail' | 'cancel' | 'interrupt' | 'terminate' | 'timeout';
+
+export interface TaskQuery extends PageQuery {
+  readonly agentId?: string | undefined;
+  readonly status?: TaskStatus | undefined;
+  /** The task's metadata must have all of these fields. */
+  readonly metadata?: JsonObject | undefined;
+  /** Text that the task's title, name or id must contain, in any letter case. */
+  readonly search?: string | undefined;
+}
+
+/** Two views of one answer. The answer continues whether or not a client reads it. */
+export interface Answer {
+  readonly taskId: string;
+  /** The run that produces the answer, for sync agents. */
+  readonly run?: RunId | undefined;
+  /**
+   * Yields the answer's updates from the first one on. Leaving the iteration does not stop the
+   * answer. At its end it throws the error of a failed answer.
+   */
+  updates(): AsyncIterable<Update>;
+  /** Returns the agent's messages when all of them are done. */
+  messages(): Promise<readonly TaskMessage[]>;
+}
+
+export interface SubmitResult {
+  readonly offset: number;
+  readonly is_repeat: boolean;
+}
+
+export interface MessageService {
+  list(query: MessageQuery): Promise<ListPage<TaskMessage>>;
+  /** Newest first for `older`, oldest first for `newer`. `next` is the cursor of the next page. */
+  page(query: MessagePageQuery): Promise<ListPage<TaskMessage>>;
+  get(id: string): Promise<TaskMessage>;
+  create(body: bodies.CreateMessage): Promise<TaskMessage>;
+  createMany(body: bodies.CreateMessages): Promise<readonly TaskMessage[]>;
+  update(id: string, body: bodies.UpdateMessage): Promise<TaskMessage>;
+  updateMany(body: bodies.UpdateMessages): Promise<readonly TaskMessage[]>;
+}
+
+interface MessageQuery extends PageQuery {
+  readonly taskId: string;
+  readonly filters: readonly MessageFilter[];
+}
+
+interface MessagePageQuery {
+  readonly taskId: string;
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+  readonly direction: 'older' | 'newer';
+  readonly filters: readonly MessageFilter[];
+}
+
+export interface EventService {
+  get(id: string): Promise<TaskEvent>;
+  /** Lists events in order of `sequence_id`. */
+  list(query: EventQuery): Promise<readonly TaskEvent[]>;
+}
+
+interface EventQuery {
+  readonly taskId: string;
+  readonly agentId: string;
+  readonly after?: string | undefined;
+  readonly limit?: number | undefined;
+}
+
+export interface StateService {
+  create(body: bodies.CreateState): Promise<TaskState>;
+  get(id: string): Promise<TaskState>;
+  list(query: TaskFilter): Promise<ListPage<TaskState>>;
+  update(id: string, body: bodies.UpdateState): Promise<TaskState>;
+  /** Returns the deleted state. */
+  delete(id: string): Promise<TaskState>;
+}
+
+interface TaskFilter extends PageQuery {
+  readonly taskId?: string | undefined;
+  readonly agentId?: string | undefined;
+}
+
+export interface SpanService {
+  create(body: bodies.CreateSpan): Promise<SpanInfo>;
+  get(id: string): Promise<SpanInfo>;
+  list(query: SpanQuery): Promise<ListPage<SpanInfo>>;
+  update(id: string, body: bodies.UpdateSpan): Promise<SpanInfo>;
+}
+
+interface SpanQuery extends PageQuery {
+  readonly traceId?: string | undefined;
+  readonly taskId?: string | undefined;
+}
+
+export interface TrackerService {
+  /** `id` is the tracker's id or the task's id. */
+  get(id: string): Promise<Tracker>;
+  list(query: TaskFilter): Promise<ListPage<Tracker>>;
+  update(id: string, body: bodies.UpdateTracker): Promise<Tracker>;
+}
+
+/** The resources that a caller may access: all, those of one agent, or those of one task. */
+export type Scope =
+  | { readonly kind: 'all' }
+  | { readonly kind: 'agent'; readonly agentId: string }
+  | { readonly kind: 'task'; readonly taskId: string };
+
+export const fullScope: Scope = { kind: 'all' };

@@ -1,0 +1,75 @@
+import { isIP } from 'node:net';
+import { ServerError } from '../../contract/server-error.ts';
+
+/**
+ * Rejects requests for host names that are not the server's own. This prevents DNS rebinding, by
+ * which a foreign web page reaches a local server. IP addresses are accepted, because they cannot
+ * be rebound.
+ */
+export function checkHost(host: string | undefined, named: ReadonlySet<string>): void {
+  if (host === undefined)
+    throw new ServerError('bad_request', 'Cannot answer a request without a host header');
+  const name = hostName(host);
+  if (name !== undefined && (isAddress(name) || isLocal(name) || named.has(name))) return;
+  const message =
+    'Cannot answer for this host: it is not a name of the server. Add it to `hosts`, or use the IP address';
+  throw new ServerError('misdirected', message);
+}
+
+/** The host name without the port. Undefined if the header is not a valid host. */
+function hostName(host: string): string | undefined {
+  const form = /^(\[[0-9a-f:.]+\]|[a-z0-9._-]+)(?::\d{1,5})?$/i;
+  const [, name] = form.exec(host) ?? [];
+  return name?.toLowerCase().replace(/\.$/, '');
+}
+
+function isAddress(name: string): boolean {
+  return isIP(name.replace(/^\[|\]$/g, '')) !== 0;
+}
+
+function isLocal(name: string): boolean {
+  return name === 'localhost' || name.endsWith('.localhost');
+}
+
+/** True if only this machine can reach a server that listens on this host. */
+export function isLoopback(host: string): boolean {
+  const name = host.toLowerCase().replace(/^\[|\]$/g, '');
+  return isLocal(name) || name === '::1' || (isIP(name) === 4 && name.startsWith('127.'));
+}
+
+interface OriginRequest {
+  readonly origin: string | undefined;
+  readonly host: string | undefined;
+}
+
+/**
+ * Returns the CORS headers for an allowed origin. Rejects other origins, except the server's own.
+ */
+export function checkOrigin(
+  { origin, host }: OriginRequest,
+  allowed: ReadonlySet<string>,
+): Readonly<Record<string, string>> {
+  if (origin === undefined || isSameOrigin(origin, host)) return {};
+  if (!allowed.has(origin)) {
+    const message = 'Cannot answer a page of this origin. Add the origin to `origins` to allow it';
+    throw new ServerError('forbidden', message);
+  }
+  return {
+    'access-control-allow-origin': origin,
+    'access-control-expose-headers': 'x-next-cursor, x-request-id, retry-after',
+    vary: 'origin',
+  };
+}
+
+/** Headers of the answer to a CORS preflight request. */
+export const preflightHeaders: Readonly<Record<string, string>> = {
+  'access-control-allow-methods': 'GET, POST, PUT, PATCH, DELETE',
+  'access-control-allow-headers':
+    'authorization, content-type, idempotency-key, last-event-id, traceparent, tracestate, x-agent-api-key, x-request-id',
+  'access-control-max-age': '600',
+};
+
+function isSameOrigin(origin: string, host: string | undefined): boolean {
+  if (host === undefined || !URL.canParse(origin)) return false;
+  return new URL(origin).host === host.toLowerCase();
+}

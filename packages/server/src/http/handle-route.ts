@@ -1,0 +1,143 @@
+import type { SpanExporter } from '@millrace/agent';
+import {
+  formatTraceparent,
+  isSampled,
+  parseTraceparent,
+  type TraceContext,
+  type TraceParent,
+  traceContext,
+} from '@millrace/core';
+import type { Clock } from '@millrace/log';
+import type { FastifyReply } from 'fastify';
+import { z } from 'zod';
+import { ServerError } from '../contract/server-error.ts';
+import { scopedService } from '../routes/scoped/scoped-service.ts';
+import type { HttpExchange } from './http-exchange.ts';
+import type { HttpLimits } from './http-limits.ts';
+import type { OpenStreams } from './open-connections.ts';
+import { readJson, readQuery, validate } from './request-input.ts';
+import { Reply, type Route, type RouteContext, type RouteServices, StreamReply } from './route.ts';
+
+interface HandleRouteOptions extends RouteServices {
+  readonly limits: HttpLimits;
+  readonly openStreams: OpenStreams;
+  readonly closing: AbortSignal;
+}
+
+const emptySchema = z.object({});
+
+/** Validates the input of a route, calls its handler and sends the reply. */
+export async function handleRoute(
+  route: Route,
+  exchange: HttpExchange,
+  options: HandleRouteOptions,
+): Promise<FastifyReply> {
+  try {
+    const input = readInput(route, exchange, options.limits);
+    const result = await route.handle(input, createContext(route, exchange, options));
+    if (result instanceof StreamReply) {
+      const { openStreams } = options;
+      // Requests with other methods have already changed something, so their answer is always
+      // streamed.
+      if (route.method === 'GET') openStreams.assertCapacity(exchange.caller);
+      openStreams.add(exchange.caller, exchange.response);
+      return await exchange.stream(result);
+    }
+    const reply = result instanceof Reply ? result : new Reply(result);
+    const status = reply.status ?? route.status ?? 200;
+    return await exchange.send(new Reply(reply.body, { status, headers: reply.headers }));
+  } catch (error) {
+    return exchange.sendError(error);
+  }
+}
+
+function readInput(route: Route, { request }: HttpExchange, limits: HttpLimits) {
+  const { params = emptySchema, query = emptySchema } = route;
+  const incoming = readQuery(query, request.query as Readonly<Record<string, unknown>>);
+  return {
+    params: validate(params, request.params, 'the path'),
+    query: validate(query, incoming, 'the query'),
+    body: readBody(route, request.body, limits),
+  };
+}
+
+function readBody(route: Route, bytes: unknown, limits: HttpLimits): unknown {
+  if (route.body === undefined || route.readsBody === true) return undefined;
+  if (!Buffer.isBuffer(bytes) || bytes.length === 0) {
+    if (route.isBodyOptional === true) return validate(route.body, {}, 'the body');
+    throw new ServerError('invalid', 'Cannot handle this request without a body. Send JSON');
+  }
+  const body = readJson(bytes, limits);
+  if (body.ok) return validate(route.body, body.value, 'the body');
+  throw new ServerError('bad_request', `Cannot read the body: ${body.why}`);
+}
+
+function createContext(
+  route: Route,
+  exchange: HttpExchange,
+  options: HandleRouteOptions,
+): RouteContext {
+  const { request, scope, toServerError } = exchange;
+  const { service, streams, tokens, log, clock, limits, closing } = options;
+  return {
+    service: scopedService(service, scope),
+    streams,
+    tokens,
+    log,
+    clock,
+    limits,
+    closing,
+    headers: request.headers,
+    trace: traceRequest(route, exchange, options),
+    bytes: Buffer.isBuffer(request.body) ? request.body : undefined,
+    labelRequest: (what) => {
+      exchange.label = what;
+    },
+    toServerError: toServerError,
+  };
+}
+
+interface TraceOptions {
+  readonly clock: Clock;
+  readonly exporter?: SpanExporter | undefined;
+}
+
+const serverKind = 1;
+const errorStatus = 2;
+
+/**
+ * The trace context of a request. With an exporter, each request that can start work gets its own span.
+ * If the caller sent no trace, the span starts a new one, so every later span has a parent.
+ */
+function traceRequest(
+  { method, path }: Pick<Route, 'method' | 'path'>,
+  { request, response }: Pick<HttpExchange, 'request' | 'response'>,
+  { clock, exporter }: TraceOptions,
+): TraceContext | undefined {
+  const { traceparent, tracestate } = request.headers;
+  const incoming = traceContext(traceparent, tracestate);
+  if (exporter === undefined || method === 'GET') return incoming;
+  const parent = incoming && parseTraceparent(incoming.traceparent);
+  const span = createSpan(exporter, parent);
+  const startMs = clock.now();
+  response.once('close', () => {
+    if (!isSampled(span)) return;
+    const status = response.statusCode;
+    exporter.export({
+      ...{ traceId: span.traceId, spanId: span.spanId, parentSpanId: parent?.spanId },
+      ...{ name: `${method} ${path}`, kind: serverKind, startMs, endMs: clock.now() },
+      attributes: {
+        'http.request.method': method,
+        'http.route': path,
+        'http.response.status_code': status,
+      },
+      ...(status >= 500 && { status: { code: errorStatus } }),
+    });
+  });
+  return { ...incoming, traceparent: formatTraceparent(span) };
+}
+
+function createSpan({ ids }: SpanExporter, parent: TraceParent | undefined): TraceParent {
+  const traceId = parent?.traceId ?? ids.generateTraceId();
+  return { traceId, spanId: ids.generateSpanId(), flags: parent?.flags ?? 1 };
+}

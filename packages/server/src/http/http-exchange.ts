@@ -1,0 +1,107 @@
+import type { ServerResponse } from 'node:http';
+import type { Clock } from '@millrace/log';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { ServerError } from '../contract/server-error.ts';
+import { fullScope, type Scope } from '../contract/service.ts';
+import { asServerError, errorReply, internalError } from './error-reply.ts';
+import type { RequestLog } from './request-log.ts';
+import type { Reply, StreamReply } from './route.ts';
+
+let requests = 0;
+
+/** One HTTP request and its single response. */
+export class HttpExchange {
+  readonly id: string;
+  readonly request: FastifyRequest;
+  readonly response: ServerResponse;
+  /** What the caller has access to. Set by `checkAccess`. */
+  scope: Scope = fullScope;
+  /** Identifies the caller: by token, or by address without a token. Set by `checkAccess`. */
+  caller = '';
+  label: string | undefined;
+  readonly #reply: FastifyReply;
+  readonly #log: RequestLog;
+
+  constructor(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    options: { readonly clock: Pick<Clock, 'now'>; readonly requestLog: RequestLog },
+  ) {
+    this.id = (++requests).toString(36).padStart(6, '0');
+    this.request = request;
+    this.response = reply.raw;
+    this.#reply = reply;
+    this.#log = options.requestLog;
+    const { clock } = options;
+    const startedAt = clock.now();
+    const { method, url } = request;
+    // Set on the raw response, because streamed replies need these headers too.
+    this.response.setHeader('x-request-id', this.id);
+    this.response.setHeader('x-content-type-options', 'nosniff');
+    this.response.setHeader('referrer-policy', 'no-referrer');
+    // `close` is always emitted. `finish` is not emitted if the client disconnects early.
+    this.response.once('close', () =>
+      this.#log.request({
+        id: this.id,
+        method,
+        path: (url.split('?', 1)[0] ?? '').slice(0, 512),
+        what: this.label,
+        status: this.response.statusCode,
+        durationMs: clock.now() - startedAt,
+        address: request.ip,
+      }),
+    );
+  }
+
+  /** Converts an error to one that a client may see. Logs unexpected errors. */
+  toServerError = (error: unknown): ServerError => {
+    const known = asServerError(error);
+    if (known !== undefined) return known;
+    this.#log.failure(this.id, error);
+    return internalError(this.id);
+  };
+
+  async sendError(error: unknown): Promise<FastifyReply> {
+    return this.send(errorReply(this.toServerError(error)));
+  }
+
+  async send({ body, status = 200, headers }: Reply): Promise<FastifyReply> {
+    const { response } = this;
+    if (this.#reply.sent || response.headersSent) return this.#reply;
+    this.#reply.hijack();
+    if (status === 413) response.setHeader('connection', 'close');
+    const text = body === undefined ? undefined : Buffer.from(JSON.stringify(body));
+    const type = { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-store' };
+    response.writeHead(status, {
+      ...(text === undefined ? {} : { ...type, 'content-length': text.length }),
+      ...headers,
+    });
+    response.end(text);
+    return this.#reply;
+  }
+
+  /**
+   * Lets the reply write to the response. An error before the first byte is sent as an error reply.
+   */
+  async stream({ write }: StreamReply): Promise<FastifyReply> {
+    this.#reply.hijack();
+    try {
+      await write(this.response);
+    } catch (error) {
+      const refusal = this.toServerError(error);
+      if (this.response.headersSent) this.response.destroy();
+      else this.#refuseRaw(refusal);
+    }
+    return this.#reply;
+  }
+
+  #refuseRaw(refusal: ServerError): void {
+    const { body, status = 500, headers } = errorReply(refusal);
+    this.response.writeHead(status, {
+      'content-type': 'application/json; charset=utf-8',
+      'cache-control': 'no-store',
+      ...headers,
+    });
+    this.response.end(JSON.stringify(body));
+  }
+}

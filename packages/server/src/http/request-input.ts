@@ -1,0 +1,140 @@
+import { type JsonFailure, type JsonValue, parseJson } from '@millrace/core';
+import { z } from 'zod';
+import { ServerError } from '../contract/server-error.ts';
+import type { HttpLimits } from './http-limits.ts';
+
+type JsonResult =
+  | { readonly ok: true; readonly value: JsonValue }
+  | { readonly ok: false; readonly code: JsonFailure['code'] | 'encoding'; readonly why: string };
+
+const decoder = new TextDecoder('utf-8', { fatal: true });
+
+/** Parses a JSON body. The error gives the position and never quotes the body. */
+export function readJson(bytes: Uint8Array, limits: HttpLimits): JsonResult {
+  const text = decodeText(bytes);
+  if (text === undefined) return { ok: false, code: 'encoding', why: 'it is not UTF-8' };
+  const { maxBodyBytes: maxTextLength, maxJsonDepth: maxDepth } = limits;
+  const result = parseJson(text, { maxTextLength, maxDepth });
+  if (result.ok) return result;
+  const { code, position, message } = result.failure;
+  return { ok: false, code, why: `${message} (at character ${position})` };
+}
+
+function decodeText(bytes: Uint8Array): string | undefined {
+  try {
+    return decoder.decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+type Values = Readonly<Record<string, unknown>>;
+
+/**
+ * Converts query values to the types of the schema: numbers, booleans, lists (separated by commas
+ * or repeated), and objects as JSON. An empty value counts as absent.
+ */
+export function readQuery(schema: z.ZodObject, values: Values): Values {
+  const read: Record<string, unknown> = {};
+  for (const [name, field] of Object.entries(schema.shape)) {
+    const value = Object.hasOwn(values, name) ? values[name] : undefined;
+    if (value !== undefined && value !== '')
+      read[name] = readValue(name, queryKindOf(field), value);
+  }
+  return read;
+}
+
+export type QueryKind = 'text' | 'number' | 'boolean' | 'list' | 'json';
+
+/** How a query field is written. */
+export function queryKindOf(field: z.core.$ZodType): QueryKind {
+  const inner = unwrap(field);
+  switch (inner._zod.def.type) {
+    case 'number':
+      return 'number';
+    case 'boolean':
+      return 'boolean';
+    case 'array':
+      return 'list';
+    case 'custom':
+    case 'object':
+    case 'union':
+      return 'json';
+    default:
+      return 'text';
+  }
+}
+
+function unwrap(field: z.core.$ZodType): z.core.$ZodType {
+  const isWrapper =
+    field instanceof z.ZodOptional ||
+    field instanceof z.ZodNullable ||
+    field instanceof z.ZodDefault;
+  return isWrapper ? unwrap(field.unwrap() as z.core.$ZodType) : field;
+}
+
+function readValue(name: string, kind: QueryKind, value: unknown): unknown {
+  if (kind === 'list') return [value].flat().flatMap((text) => String(text).split(','));
+  // A repeated value is ambiguous. It stays a list, and the schema rejects it.
+  if (typeof value !== 'string') return value;
+  switch (kind) {
+    case 'text':
+      return value;
+    case 'number':
+      return /^-?\d{1,15}$/.test(value) ? Number(value) : value;
+    case 'boolean':
+      return value === 'true' ? true : value === 'false' ? false : value;
+    case 'json':
+      return readJsonValue(name, value);
+  }
+}
+
+function readJsonValue(name: string, text: string): unknown {
+  const result = parseJson(text, { maxDepth: 32, maxTextLength: 2 ** 14 });
+  if (result.ok) return result.value;
+  throw new ServerError(
+    'invalid',
+    `Cannot read ${name}: it is not valid JSON. ${result.failure.message}`,
+  );
+}
+
+const maxIssues = 5;
+
+/**
+ * Returns the value as the schema parses it. The error says where the value is invalid and never
+ * quotes it.
+ */
+export function validate<S extends z.ZodType>(
+  schema: S,
+  value: unknown,
+  what: string,
+): z.output<S> {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const issues = result.error.issues.flatMap(flatten);
+  const shown = issues.slice(0, maxIssues).map(({ path, message }) => `${path}: ${message}`);
+  const more = issues.length > maxIssues ? ` (and ${issues.length - maxIssues} more)` : '';
+  throw new ServerError('invalid', `Cannot accept ${what}: ${shown.join('; ')}${more}`);
+}
+
+interface Issue {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** For a union, reports the issues of the member that matched deepest. */
+function flatten(issue: z.core.$ZodIssue): readonly Issue[] {
+  const path = issue.path.length === 0 ? '(root)' : issue.path.map(String).join('.');
+  if (issue.code === 'invalid_union' && issue.errors.length > 0) {
+    const nearest = issue.errors.toSorted((a, b) => depthOf(b) - depthOf(a))[0] ?? [];
+    return nearest.map(({ message, path: inner }) => ({
+      path: [...issue.path, ...inner].map(String).join('.') || '(root)',
+      message,
+    }));
+  }
+  return [{ path: path.slice(0, 200), message: issue.message }];
+}
+
+function depthOf(issues: readonly z.core.$ZodIssue[]): number {
+  return Math.max(0, ...issues.map(({ path }) => path.length));
+}

@@ -1,0 +1,73 @@
+import { createAgent } from '@millrace/agent';
+import { memoryLog } from '@millrace/log';
+import { scriptedProvider } from '@millrace/providers/scripted';
+import { expect, test } from 'vitest';
+import type { ServedAgent } from '../contract/served-agent.ts';
+import { createServer } from '../create-server.ts';
+
+async function served() {
+  const log = memoryLog();
+  const agent = createAgent({ provider: scriptedProvider(['One.', 'Two.']), log });
+  const echo: ServedAgent = { type: 'sync', name: 'echo', onMessage: async (content) => content };
+  const server = createServer({ agents: [{ type: 'loop', name: 'looper', agent }, echo], log });
+  const { url } = await server.listen({ port: 0 });
+  const rpc = async (name: string, method: string, params: object) => {
+    const body = JSON.stringify({ method, params });
+    const headers = { 'content-type': 'application/json' };
+    const answer = await fetch(`${url}/agents/name/${name}/rpc`, { method: 'POST', headers, body });
+    return ((await answer.json()) as { readonly result: { readonly id: string } }).result;
+  };
+  const spoken = async (name: string) => {
+    const { id } = await rpc(name, 'task/create', {});
+    const content = { type: 'text', author: 'user', content: 'Hi' };
+    await rpc(name, 'message/send', { task_id: id, content });
+    return id;
+  };
+  const request = async (id: string, query: string) => {
+    const answer = await fetch(`${url}/tasks/${id}/request?${query}`);
+    return { status: answer.status, body: (await answer.json()) as Record<string, unknown> };
+  };
+  const list = async (query: string) =>
+    (await (await fetch(`${url}/tasks?${query}`)).json()) as Record<string, unknown>[];
+  return { spoken, request, list, [Symbol.asyncDispose]: () => server.close() };
+}
+
+test('rebuilds a model request of a loop from the log', async () => {
+  await using it = await served();
+  const id = await it.spoken('looper');
+  const { status, body } = await it.request(id, 'turn=1');
+  expect(status).toBe(200);
+  expect(body).toMatchObject({
+    ...{ task_id: id, turn: 1, attempt: 1, provider: 'scripted', model: 'script', url: null },
+    body: { items: [{ kind: 'user', parts: [{ kind: 'text', text: 'Hi' }] }] },
+  });
+  expect(body['notes']).toEqual([expect.stringContaining('that the agent has now')]);
+});
+
+test('an unknown attempt is not found, and an invalid turn is refused', async () => {
+  await using it = await served();
+  const id = await it.spoken('looper');
+  const none = await it.request(id, 'turn=1&attempt=7');
+  expect([none.status, none.body['message']]).toEqual([
+    404,
+    expect.stringContaining('no request of turn 1, attempt 7'),
+  ]);
+  expect((await it.request(id, 'turn=zero')).status).toBe(422);
+  expect((await it.request('nobody', 'turn=1')).status).toBe(404);
+});
+
+test('requests of an agent that is not a loop cannot be rebuilt, and the error says why', async () => {
+  await using it = await served();
+  const { status, body } = await it.request(await it.spoken('echo'), 'turn=1');
+  expect([status, body['message']]).toEqual([
+    400,
+    expect.stringContaining('Cannot rebuild requests of agent echo'),
+  ]);
+});
+
+test('a list reports which tasks are at work, on request', async () => {
+  await using it = await served();
+  const id = await it.spoken('echo');
+  expect(await it.list('relationships=work')).toMatchObject([{ id, is_at_work: false }]);
+  expect((await it.list(''))[0]).not.toHaveProperty('is_at_work');
+});

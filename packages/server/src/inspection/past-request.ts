@@ -1,0 +1,45 @@
+import { requestAt } from '@millrace/agent';
+import { type Attempt, MillraceError, sessionId } from '@millrace/core';
+import type { PastRequestInfo } from '../contract/inspection.ts';
+import type { ServedAgent } from '../contract/served-agent.ts';
+import { ServerError } from '../contract/server-error.ts';
+import type { AgentInfo } from '../contract/task.ts';
+
+/** Longer bodies, usually with images, are left out. */
+const maxBodyLength = 2 ** 24;
+
+interface TaskAgent {
+  readonly info: AgentInfo;
+  readonly agent: Pick<ServedAgent, 'type'> | ServedAgent;
+}
+
+/** Rebuilds the model request of one attempt of a task's agent. */
+export async function pastRequest(
+  taskId: string,
+  { info, agent }: TaskAgent,
+  at: Attempt,
+): Promise<PastRequestInfo> {
+  if (!('agent' in agent)) throw requestsNotLogged(info.name);
+  const past = await requestAt(agent.agent, sessionId(taskId), at).catch((error: unknown) => {
+    if (!(error instanceof MillraceError)) throw error;
+    throw new ServerError('bad_state', error.message, { session: taskId }, { cause: error });
+  });
+  if (past === undefined) throw attemptNotFound(taskId, at);
+  const { turn, attempt, provider, model, described, notes } = past;
+  const identity = { task_id: taskId, turn, attempt, provider, model };
+  const { url = null, body = null } = described ?? {};
+  if (JSON.stringify(body).length <= maxBodyLength)
+    return { ...identity, url, body, notes: [...notes] };
+  const tooLong = `The body is longer than ${maxBodyLength} characters and was left out.`;
+  return { ...identity, url, body: null, notes: [...notes, tooLong] };
+}
+
+function requestsNotLogged(name: string): ServerError {
+  const message = `Cannot rebuild requests of agent ${name}: it sends its own requests to models, and they are not on the log`;
+  return new ServerError('bad_state', message);
+}
+
+function attemptNotFound(task: string, { turn, attempt }: Attempt): ServerError {
+  const message = `Task ${task} has no request of turn ${turn}, attempt ${attempt}: see its records for the existing ones`;
+  return new ServerError('not_found', message, { session: task });
+}

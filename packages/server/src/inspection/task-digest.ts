@@ -1,0 +1,209 @@
+import {
+  addUsage,
+  type ErrorInfo,
+  type Fact,
+  type LogRecord,
+  noUsage,
+  type SessionId,
+  type Stop,
+  type Usage,
+} from '@millrace/core';
+import type { Log } from '@millrace/log';
+import type { TaskDigest } from '../contract/inspection.ts';
+
+/**
+ * Number of sessions whose digest is cached, so that the next read starts where the last one ended.
+ */
+const maxCached = 256;
+/**
+ * Maximum number of pages for one read. A longer session takes several reads and reports `isWhole:
+ * false` until then.
+ */
+const maxPages = 32;
+const pageBytes = 2 ** 20;
+
+interface DigestResult {
+  readonly state: DigestState;
+  /** True if the digest covers the whole log. */
+  readonly isWhole: boolean;
+}
+
+/**
+ * Digests of sessions, folded from their logs and cached. They are never stored, so they cannot
+ * disagree with the log.
+ */
+export class DigestCache {
+  readonly #log: Log;
+  /** The most recently used session is last. */
+  readonly #states = new Map<SessionId, DigestState>();
+
+  constructor(log: Log) {
+    this.#log = log;
+  }
+
+  async read(session: SessionId): Promise<DigestResult> {
+    const info = await this.#log.info(session);
+    const cached = this.#states.get(session);
+    // A session that was deleted and created again is shorter than its cached digest.
+    const isKnown = cached !== undefined && cached.through <= (info?.through ?? 0);
+    let state = isKnown ? cached : emptyDigest;
+    const through = info?.through ?? 0;
+    for (let pages = 0; pages < maxPages && state.through < through; pages++) {
+      const page = await this.#log.read(session, { from: state.through, maxBytes: pageBytes });
+      if (page.through <= state.through) break;
+      state = { ...foldDigest(state, page.records), through: page.through };
+    }
+    this.#remember(session, state);
+    return { state, isWhole: state.through >= through };
+  }
+
+  #remember(session: SessionId, state: DigestState): void {
+    this.#states.delete(session);
+    this.#states.set(session, state);
+    const [oldest] = this.#states.keys();
+    if (this.#states.size > maxCached && oldest !== undefined) this.#states.delete(oldest);
+  }
+}
+
+const cachesByLog = new WeakMap<Log, DigestCache>();
+
+/** Returns the one cache of a log. */
+export function digestCacheFor(log: Log): DigestCache {
+  const digests = cachesByLog.get(log) ?? new DigestCache(log);
+  cachesByLog.set(log, digests);
+  return digests;
+}
+
+/** Converts a digest to the fields of the response. */
+export function digestReply({
+  runSince,
+  pendingApprovals,
+  stop,
+  error,
+  through,
+  usageByAttempt,
+}: DigestState): Omit<TaskDigest, 'task_id' | 'agents' | 'is_whole'> {
+  const ongoing = pendingApprovals.size > 0 ? 'waiting' : 'running';
+  return {
+    through,
+    state: runSince === undefined && pendingApprovals.size === 0 ? 'idle' : ongoing,
+    running_since: runSince ?? null,
+    stop: stop ?? null,
+    error: error ?? null,
+    usage: usageByModel(usageByAttempt),
+  };
+}
+
+function usageByModel(usageByAttempt: DigestState['usageByAttempt']): TaskDigest['usage'] {
+  const byModel = Map.groupBy(usageByAttempt.values(), ({ provider, model }) =>
+    JSON.stringify([provider, model]),
+  );
+  return [...byModel.values()].map((attempts) => {
+    const reported = attempts.flatMap(({ usage }) => (usage === undefined ? [] : [usage]));
+    const { costs, ...total } = reported.reduce(addUsage, noUsage);
+    return {
+      provider: attempts[0]?.provider ?? null,
+      model: attempts[0]?.model ?? null,
+      attempts: attempts.length,
+      usage: { ...total, costs: [...costs] },
+    };
+  });
+}
+
+/** One attempt at a model request: the provider, the model and the usage. */
+interface AttemptUsage {
+  readonly provider: string | undefined;
+  readonly model: string | undefined;
+  readonly usage: Usage | undefined;
+}
+
+/** The summary of a session. It contains no content. */
+interface DigestState {
+  readonly through: number;
+  readonly runSince: number | undefined;
+  /** Tool calls that wait for approval, with their turn. */
+  readonly pendingApprovals: ReadonlyMap<string, number>;
+  /** Stop of the last finished run. */
+  readonly stop: Stop | undefined;
+  readonly error: ErrorInfo | undefined;
+  /** Keyed by turn and attempt. The last report of an attempt counts. */
+  readonly usageByAttempt: ReadonlyMap<string, AttemptUsage>;
+}
+
+export const emptyDigest: DigestState = {
+  through: 0,
+  runSince: undefined,
+  pendingApprovals: new Map(),
+  stop: undefined,
+  error: undefined,
+  usageByAttempt: new Map(),
+};
+
+/**
+ * Folds records into a digest. Deltas are skipped, so a long answer only costs the time to read it.
+ */
+export function foldDigest(before: DigestState, records: readonly LogRecord[]): DigestState {
+  const usageByAttempt = new Map(before.usageByAttempt);
+  let state: DigestState = { ...before, usageByAttempt };
+  for (const record of records) {
+    if (record.fact === undefined) continue;
+    addUsageFact(usageByAttempt, record, record.fact);
+    state = foldFact(state, record, record.fact);
+  }
+  return state;
+}
+
+function addUsageFact(
+  usageByAttempt: Map<string, AttemptUsage>,
+  { turn, attempt }: LogRecord,
+  fact: Fact,
+): void {
+  const key = `${turn}.${attempt}`;
+  const before = usageByAttempt.get(key) ?? {
+    provider: undefined,
+    model: undefined,
+    usage: undefined,
+  };
+  if (fact.type === 'response_started') {
+    usageByAttempt.set(key, { ...before, provider: fact.provider, model: fact.model });
+  } else if (fact.type === 'response_finished' || fact.type === 'usage_reported') {
+    usageByAttempt.set(key, { ...before, usage: fact.usage });
+  }
+}
+
+function foldFact(state: DigestState, record: LogRecord, fact: Fact): DigestState {
+  switch (fact.type) {
+    case 'run_started':
+      return { ...state, runSince: record.time, stop: undefined, error: undefined };
+    case 'run_finished':
+      return { ...state, runSince: undefined, stop: fact.stop };
+    case 'error_reported':
+      return { ...state, error: fact.error };
+    case 'approval_asked':
+      return {
+        ...state,
+        pendingApprovals: new Map(state.pendingApprovals).set(fact.toolCallId, record.turn),
+      };
+    case 'approval_answered':
+    case 'tool_call_rejected':
+    case 'tool_execution_started':
+      return withoutApprovals(state, ([id]) => id === fact.toolCallId);
+    case 'turn_finished':
+      return withoutApprovals(state, ([, turn]) => turn === record.turn);
+    default:
+      return state;
+  }
+}
+
+function withoutApprovals(
+  state: DigestState,
+  isResolved: (pendingApprovals: readonly [string, number]) => boolean,
+): DigestState {
+  if (![...state.pendingApprovals].some(isResolved)) return state;
+  return {
+    ...state,
+    pendingApprovals: new Map(
+      [...state.pendingApprovals].filter((pendingApprovals) => !isResolved(pendingApprovals)),
+    ),
+  };
+}

@@ -1,0 +1,42 @@
+import { isMillraceError } from '@millrace/core';
+import { ServerError } from '../contract/server-error.ts';
+
+/** Translates an error of the log into an error about the task. */
+export function journalError(taskId: string, error: unknown): unknown {
+  if (!isMillraceError(error)) return error;
+  switch (error.code) {
+    case 'held':
+      return new ServerError(
+        'conflict',
+        `Cannot write to task ${taskId}: another process drives it. Try again when its run is over`,
+        { task: taskId },
+        { cause: error, details: { held: true } },
+      );
+    case 'fenced':
+      return new ServerError(
+        'unavailable',
+        `Cannot continue task ${taskId}: another process has taken it over`,
+        { task: taskId },
+        { cause: error },
+      );
+    case 'session_closed':
+      return new ServerError(
+        'bad_state',
+        `Cannot write to task ${taskId}: its session is closed`,
+        { task: taskId },
+        { cause: error },
+      );
+    default:
+      return error;
+  }
+}
+
+export function journalClosed(taskId: string): ServerError {
+  const message = `Cannot write to task ${taskId}: the server is closing. Try again later`;
+  return new ServerError('unavailable', message, { task: taskId });
+}
+
+export function turnFinished(taskId: string, turn: number): ServerError {
+  const message = `Cannot write to turn ${turn} of task ${taskId}: it is over. Send a message to start another turn`;
+  return new ServerError('bad_state', message, { task: taskId, turn });
+}

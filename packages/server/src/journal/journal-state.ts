@@ -1,0 +1,102 @@
+import {
+  type JsonObject,
+  type LogRecord,
+  type Stop,
+  type StopReason,
+  type TraceContext,
+  traceContext,
+} from '@millrace/core';
+
+/** The state that a journal needs besides the items of a session. It is folded from the log. */
+export interface JournalState {
+  /** Number of the last turn. */
+  readonly lastTurn: number;
+  /** The turn that was started and is not finished. */
+  readonly turn: number | undefined;
+  readonly lastRun: LastRun | undefined;
+  /** Offset of the last abort command. */
+  readonly abortAt: number;
+  /** Queued commands, in order. */
+  readonly commands: readonly QueuedCommand[];
+}
+
+/** The last finished run. */
+interface LastRun {
+  readonly stop: Stop;
+  /**
+   * Commands after this offset were not part of the run: they came after its end, or after the
+   * command that aborted it.
+   */
+  readonly inputThrough: number;
+}
+
+export interface QueuedCommand {
+  readonly key: string;
+  readonly command: JsonObject;
+  readonly offset: number;
+  /** Milliseconds since 1970. */
+  readonly time: number;
+}
+
+export const emptyJournalState: JournalState = {
+  lastTurn: 0,
+  turn: undefined,
+  lastRun: undefined,
+  abortAt: 0,
+  commands: [],
+};
+
+export function foldJournal(state: JournalState, record: LogRecord): JournalState {
+  const { fact, turn, offset, time } = record;
+  switch (fact?.type) {
+    case 'turn_started':
+      return { ...state, turn, lastTurn: Math.max(state.lastTurn, turn) };
+    case 'turn_finished':
+      return state.turn === turn ? { ...state, turn: undefined } : state;
+    case 'run_finished':
+      return { ...state, lastRun: lastRunOf(state, fact.stop, offset) };
+    case 'command_queued': {
+      const { key, command } = fact;
+      const commands = [...state.commands, { key, command, offset, time }];
+      const abortAt = command['type'] === 'abort' ? offset : state.abortAt;
+      return { ...state, commands, abortAt };
+    }
+    case 'command_consumed':
+      return { ...state, commands: state.commands.filter(({ key }) => key !== fact.key) };
+    default:
+      return state;
+  }
+}
+
+function lastRunOf({ abortAt, lastRun }: JournalState, stop: Stop, offset: number): LastRun {
+  const isByAbort = stop.reason === 'aborted' && abortAt > (lastRun?.inputThrough ?? 0);
+  return { stop, inputThrough: isByAbort ? abortAt : offset };
+}
+
+/** After these stop reasons, only a new command starts another run. */
+const haltingReasons: readonly StopReason[] = ['aborted', 'error', 'limit', 'parked'];
+
+/**
+ * Returns the queued commands that a run must be started for. After an abort, error, limit or park,
+ * only later commands count.
+ */
+export function runnableCommands({ commands, lastRun }: JournalState): readonly QueuedCommand[] {
+  if (lastRun === undefined || !isHalted(lastRun.stop)) return commands;
+  return commands.filter(({ offset }) => offset > lastRun.inputThrough);
+}
+
+/** A crash of the process is not a decision to stop, so earlier commands still count. */
+function isHalted({ reason, cause }: Stop): boolean {
+  return haltingReasons.includes(reason) && cause !== 'interrupted';
+}
+
+/** Returns the field that stores a trace beside a command on the log. */
+export function traceJson(trace: TraceContext | undefined): { readonly trace?: JsonObject } {
+  return trace === undefined ? {} : { trace: { ...trace } };
+}
+
+/** Reads the trace of a command. Returns undefined if it is missing or invalid. */
+export function traceIn(command: JsonObject): TraceContext | undefined {
+  const { traceparent, tracestate } = (command['trace'] ?? {}) as JsonObject;
+  return traceContext(traceparent, tracestate);
+}

@@ -1,0 +1,283 @@
+import {
+  type Batch,
+  type DraftRecord,
+  Folder,
+  type FoldState,
+  type Ids,
+  isMillraceError,
+  type RunId,
+  type SessionId,
+  sessionId,
+  type TraceContext,
+} from '@millrace/core';
+import { type Clock, type Driver, type Log, LogError } from '@millrace/log';
+import { ServerError } from '../contract/server-error.ts';
+import type { JournalTurn, TaskJournal } from '../contract/task-journal.ts';
+import { journalClosed, journalError, turnFinished } from './journal-errors.ts';
+import {
+  emptyJournalState,
+  foldJournal,
+  type JournalState,
+  type QueuedCommand,
+  runnableCommands,
+} from './journal-state.ts';
+import { takeLease } from './session-lease.ts';
+import { repairDrafts } from './turn-closing.ts';
+
+/** Options of a journal. */
+export interface JournalOptions {
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  /** Shown to other processes that find the session leased. Default: `server`. */
+  readonly holder?: string | undefined;
+  /** The lease is released after this time without a write. Default: 500 ms. */
+  readonly idleMs?: number | undefined;
+  /** How long to wait for a lease that another process holds. Default: 0. */
+  readonly leaseWaitMs?: number | undefined;
+  /**
+   * True if opening the session ends everything that a crashed process left open. False for agent
+   * loops, which do this themselves. Default: true.
+   */
+  readonly repairsOnOpen?: boolean | undefined;
+  /** Called after the journal has ended a turn that a crashed process left open. */
+  readonly onRepaired?: ((taskId: string) => Promise<void>) | undefined;
+  readonly onIdle?: (() => void) | undefined;
+}
+
+/** Short, because other servers with the same store may wait for the lease. */
+const defaultIdleMs = 500;
+
+/** The unfinished work of a session. */
+export interface OpenWork {
+  readonly isRunOpen: boolean;
+  readonly isTurnOpen: boolean;
+  readonly commands: readonly QueuedCommand[];
+  /** Commands that a run of an agent loop must be started for. */
+  readonly runnable: readonly QueuedCommand[];
+}
+
+/**
+ * The journal of a task. It folds the session as it writes, and shares one lease among all writers of the process.
+ */
+export class LocalJournal implements TaskJournal {
+  readonly taskId: string;
+  readonly #session: SessionId;
+  readonly #options: JournalOptions;
+  readonly #idleMs: number;
+  #folder: Folder;
+  #state: JournalState = emptyJournalState;
+  /** The lease, or the pending request for it. */
+  #driver: Promise<Driver> | undefined;
+  #turn: JournalTurn | undefined;
+  #inFlight = 0;
+  #last: Promise<unknown> = Promise.resolve();
+  /**
+   * Resolves when the previous lease is released. Taking the lease earlier would conflict with
+   * itself.
+   */
+  #released: Promise<unknown> = Promise.resolve();
+  #stopIdleTimer: () => void = () => {};
+  #isClosed = false;
+
+  constructor(taskId: string, options: JournalOptions) {
+    this.taskId = taskId;
+    this.#session = sessionId(taskId);
+    this.#options = options;
+    this.#idleMs = options.idleMs ?? defaultIdleMs;
+    this.#folder = new Folder(this.#session);
+  }
+
+  /** Returns the queued commands after reading the log. */
+  async commands(): Promise<JournalState['commands']> {
+    await this.#refresh();
+    return this.#state.commands;
+  }
+
+  /** Returns the unfinished work after reading the log. */
+  async openWork(): Promise<OpenWork> {
+    await this.#refresh();
+    const { commands, turn } = this.#state;
+    const isRunOpen = this.#folder.state.run !== undefined;
+    return {
+      commands,
+      isRunOpen,
+      isTurnOpen: turn !== undefined,
+      runnable: runnableCommands(this.#state),
+    };
+  }
+
+  /** True while a write is pending, a turn is active or the lease is held. */
+  get isBusy(): boolean {
+    return this.#inFlight > 0 || this.#turn !== undefined || this.#driver !== undefined;
+  }
+
+  async state(): Promise<FoldState> {
+    if (this.#driver === undefined) await this.#refresh();
+    else await this.#last.catch(() => {});
+    return this.#folder.state;
+  }
+
+  append(drafts: readonly DraftRecord[]): Promise<Batch> {
+    if (this.#isClosed) return Promise.reject(journalClosed(this.taskId));
+    const appended = this.#write(drafts);
+    this.#last = appended;
+    appended.catch(() => {});
+    return appended;
+  }
+
+  async beginTurn(
+    about: (runId: RunId) => readonly DraftRecord[] = () => [],
+    trace?: TraceContext,
+  ): Promise<JournalTurn> {
+    if (this.#turn !== undefined) throw turnInProgress(this.taskId);
+    // Taking the lease ends everything that was left open. Only then the number of the next turn is
+    // known.
+    await this.append([]);
+    if (this.#turn !== undefined) throw turnInProgress(this.taskId);
+    const driver = this.#driver;
+    const turn = this.#state.lastTurn + 1;
+    const runId = this.#options.ids.run();
+    const isOurs = () => this.#driver === driver && this.#turn === started;
+    const started: JournalTurn = {
+      ...{ turn, attempt: 1, runId, after: this.#folder.state.through, trace },
+      append: (drafts) =>
+        isOurs() ? this.append(drafts) : Promise.reject(turnFinished(this.taskId, turn)),
+      finish: async (stop, error) => {
+        if (!isOurs()) throw turnFinished(this.taskId, turn);
+        const at = { turn, attempt: 0 };
+        const reported: readonly DraftRecord[] =
+          error === undefined ? [] : [{ ...at, fact: { type: 'error_reported', error } }];
+        await this.append([
+          ...reported,
+          { ...at, fact: { type: 'turn_finished', stop } },
+          { turn: 0, attempt: 0, fact: { type: 'run_finished', runId, stop } },
+        ]);
+        this.#turn = undefined;
+        this.#startIdleTimer();
+      },
+    };
+    this.#turn = started;
+    try {
+      await this.append([
+        ...about(runId),
+        { turn: 0, attempt: 0, fact: { type: 'run_started', runId, ...(trace && { trace }) } },
+        { turn, attempt: 0, fact: { type: 'turn_started' } },
+      ]);
+    } catch (error) {
+      this.#turn = undefined;
+      throw error;
+    }
+    return started;
+  }
+
+  async consume(key: string): Promise<void> {
+    await this.append([{ turn: 0, attempt: 0, fact: { type: 'command_consumed', key } }]);
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#stopIdleTimer();
+    await this.#last.catch(() => {});
+    await this.#release();
+  }
+
+  async #write(drafts: readonly DraftRecord[]): Promise<Batch> {
+    this.#stopIdleTimer();
+    this.#inFlight++;
+    this.#driver ??= this.#open();
+    const opened = this.#driver;
+    try {
+      const driver = await opened;
+      const batch = await driver.append(drafts);
+      this.#apply(batch);
+      return batch;
+    } catch (error) {
+      // After a failed append the position in the log is unknown. The next append opens the session
+      // again and reads it.
+      if (this.#driver === opened) this.#dropDriver();
+      throw journalError(this.taskId, error);
+    } finally {
+      this.#inFlight--;
+      this.#startIdleTimer();
+    }
+  }
+
+  async #open(): Promise<Driver> {
+    const { holder = 'server', repairsOnOpen = true, onRepaired, leaseWaitMs = 0 } = this.#options;
+    await this.#released;
+    const { through: from } = this.#folder.state;
+    const wait = { ...this.#options, leaseWaitMs };
+    const driver = await takeLease(this.#session, { holder, from }, wait);
+    try {
+      this.#apply(await driver.append([]));
+      const repairs = repairsOnOpen ? repairDrafts(this.#folder.state, this.#state) : [];
+      if (repairs.length === 0) return driver;
+      this.#apply(await driver.append(repairs));
+      await onRepaired?.(this.taskId);
+      return driver;
+    } catch (error) {
+      await driver.release().catch(() => {});
+      throw error;
+    }
+  }
+
+  #apply(batch: Batch): void {
+    const { through } = this.#folder.state;
+    for (const record of batch.records)
+      if (record.offset > through) this.#state = foldJournal(this.#state, record);
+    const folded = this.#folder.addBatch(batch);
+    if (folded.outcome !== 'gap') return;
+    const message = `Cannot fold task ${this.taskId} after offset ${through}: the records do not match the state (${folded.gap.code}). Restore a backup`;
+    throw new LogError('corrupt', message, { session: this.taskId, offset: through });
+  }
+
+  /**
+   * The lease holder receives the records of other writers with its own appends. Without the lease,
+   * the journal reads the log.
+   */
+  async #refresh(): Promise<void> {
+    if (this.#driver !== undefined && !this.#isClosed) {
+      await this.append([]);
+      return;
+    }
+    const { log } = this.#options;
+    for (;;) {
+      const { through } = this.#folder.state;
+      const page = await log.read(this.#session, { from: through }).catch(undefinedIfMissing);
+      if (page === undefined || page.through <= through) return;
+      this.#apply(page);
+    }
+  }
+
+  #dropDriver(): void {
+    this.#driver = undefined;
+    this.#turn = undefined;
+  }
+
+  /** Starts the idle timer unless work is pending. */
+  #startIdleTimer(): void {
+    this.#stopIdleTimer();
+    if (this.#inFlight > 0 || this.#turn !== undefined || this.#isClosed) return;
+    const idle = () => void this.#release().then(this.#options.onIdle, () => {});
+    this.#stopIdleTimer = this.#options.clock.after(this.#idleMs, idle, { isIdle: true });
+  }
+
+  async #release(): Promise<void> {
+    const driver = this.#driver;
+    this.#dropDriver();
+    if (driver === undefined) return;
+    this.#released = driver.then((held) => held.release()).catch(() => {});
+    await this.#released;
+  }
+}
+
+function undefinedIfMissing(error: unknown): undefined {
+  if (isMillraceError(error) && error.code === 'no_session') return undefined;
+  throw error;
+}
+
+function turnInProgress(taskId: string): ServerError {
+  const message = `Cannot start a turn of task ${taskId}: another one is active. Wait for its end, or interrupt it`;
+  return new ServerError('conflict', message, { task: taskId });
+}

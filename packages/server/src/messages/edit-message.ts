@@ -1,0 +1,113 @@
+import {
+  attemptOf,
+  type DraftRecord,
+  type FoldState,
+  findOpen,
+  type Ids,
+  type OpenPart,
+} from '@millrace/core';
+import type { Content } from '../contract/content.ts';
+import { contentToParts } from '../updates/content-parts.ts';
+import { findMessage, type LoggedMessage } from '../updates/logged-message.ts';
+import { messageRow } from '../updates/task-messages.ts';
+import { convertContent, messageDrafts } from './message-drafts.ts';
+
+interface MessageEdit {
+  readonly id: string;
+  readonly content: Content;
+  /** The message continues to stream. */
+  readonly isOpen: boolean;
+}
+
+/**
+ * The records that change the content of a message. A streaming message with one part is finished
+ * with the new content. Otherwise the old parts are retracted, and a new item takes over the
+ * message's id and time. Returns undefined if the message does not exist.
+ */
+export function editDrafts(
+  state: FoldState,
+  { id, content, isOpen }: MessageEdit,
+  ids: Pick<Ids, 'item' | 'part' | 'toolCall'>,
+): readonly DraftRecord[] | undefined {
+  const message = findMessage(state, id);
+  if (message === undefined) return undefined;
+  const [slot, ...others] = message.slots;
+  const open = findOpen(state, slot.id);
+  const parts = convertContent(() => contentToParts(content));
+  const isWhole = others.length === 0 && parts.length === 1 && message.item.parts.length === 1;
+  // The drafts are discarded. Creating them refuses content that the log would not accept.
+  const isSameAuthor = content.author === message.author;
+  if (open !== undefined && isWhole && isSameAuthor && !isOpen) {
+    messageDrafts(content, ids);
+    return finishWith(message, open, parts[0]);
+  }
+  const isSameKind = isSameHead(messageRow(state, message).content, content);
+  const appended =
+    isOpen && isSameKind && open !== undefined ? appendText(open, content) : undefined;
+  if (appended !== undefined) return appended;
+  return replaceWith(state, message, content, isOpen, ids);
+}
+
+function finishWith(
+  { item, slots: [slot] }: LoggedMessage,
+  { metadata }: OpenPart,
+  part: ReturnType<typeof contentToParts>[0],
+): readonly DraftRecord[] {
+  const { turn, attempt, id: itemId } = item;
+  const index = metadata?.['index'];
+  const partMetadata = index === undefined ? part.metadata : { ...part.metadata, index };
+  const whole = { ...part, ...(partMetadata && { metadata: partMetadata }) };
+  return [
+    {
+      ...attemptOf(slot.id),
+      delta: { type: 'commit_part', partId: slot.id, itemId, part: whole },
+    },
+    { turn, attempt, fact: { type: 'item_finished', itemId } },
+  ];
+}
+
+/** True if the two contents differ only in their text. */
+function isSameHead(a: Content, b: Content): boolean {
+  const other = new Map<string, unknown>(Object.entries(b));
+  return Object.entries(a).every(
+    ([key, value]) => key === 'content' || JSON.stringify(value) === JSON.stringify(other.get(key)),
+  );
+}
+
+/** Appends the new end of the text, if the new text starts with the old one. */
+function appendText(open: OpenPart, content: Content): readonly DraftRecord[] | undefined {
+  const { id: partId, begin, text } = open;
+  if (begin.kind !== 'text' || content.type !== 'text') return undefined;
+  if (!content.content.startsWith(text)) return undefined;
+  const chunk = content.content.slice(text.length);
+  if (chunk === '') return [];
+  if (!chunk.isWellFormed()) return undefined;
+  return [{ ...attemptOf(partId), delta: { type: 'append_text', partId, at: text.length, chunk } }];
+}
+
+function replaceWith(
+  state: FoldState,
+  message: LoggedMessage,
+  content: Content,
+  isOpen: boolean,
+  ids: Pick<Ids, 'item' | 'part' | 'toolCall'>,
+): readonly DraftRecord[] {
+  const { id, item, slots } = message;
+  const createdAt = messageRow(state, message).created_at;
+  // Keeps the message's position among messages of the same time. The original item stays, without
+  // parts.
+  const first = item.metadata?.['item'] ?? item.id;
+  const metadata = { message: id, item: first, ...(createdAt !== null && { createdAt }) };
+  const retracted = slots.map(
+    (slot): DraftRecord => ({
+      ...attemptOf(slot.id),
+      delta: { type: 'retract_part', partId: slot.id, reason: 'edited' },
+    }),
+  );
+  const isLast = item.finished === undefined && item.parts.length === slots.length;
+  const finished: readonly DraftRecord[] =
+    isLast && item.turn === 0
+      ? [{ turn: 0, attempt: 0, fact: { type: 'item_finished', itemId: item.id } }]
+      : [];
+  return [...retracted, ...finished, ...messageDrafts(content, ids, { isOpen, metadata })];
+}

@@ -1,0 +1,126 @@
+import {
+  type Batch,
+  emptyState,
+  Folder,
+  type FoldState,
+  type LogRecord,
+  sessionId,
+} from '@millrace/core';
+import type { Log } from '@millrace/log';
+import { historyGap } from '../../stream/history.ts';
+
+/**
+ * The state of a chat. A parked run and the runs that continue it count as one run, because they
+ * are one message for the AI SDK.
+ */
+export interface ChatState {
+  readonly fold: FoldState;
+  /** The offset to continue reading from. The offset of `fold` moves only with whole batches. */
+  readonly through: number;
+  readonly isParked: boolean;
+  /** Commands that wait, in order of arrival. */
+  readonly queue: readonly QueuedCommand[];
+}
+
+interface QueuedCommand {
+  readonly key: string;
+  readonly offset: number;
+}
+
+/** A record, with the chat state before and after it. */
+export interface ChatStep {
+  readonly before: ChatState;
+  readonly record: LogRecord;
+  readonly after: ChatState;
+  /**
+   * True if the record ends a parked run or starts the run that continues it. Both are invisible in
+   * the message.
+   */
+  readonly isParkBoundary: boolean;
+}
+
+export function emptyChat(taskId: string): ChatState {
+  return { fold: emptyState(sessionId(taskId)), through: 0, isParked: false, queue: [] };
+}
+
+/** Applies a batch. Reading can continue from the state after any step. */
+export function foldChat(
+  state: ChatState,
+  batch: Batch,
+): { readonly state: ChatState; readonly steps: readonly ChatStep[] } {
+  const folder = new Folder({ ...state.fold, through: state.through });
+  const fresh = joinParkedRuns(
+    batch.records.filter(({ offset }) => offset > state.through),
+    state,
+  );
+  const folded = new Map<LogRecord, FoldState>();
+  const records = fresh.flatMap(({ record, isParkBoundary }) => (isParkBoundary ? [] : record));
+  const { outcome } = folder.addBatch({ ...batch, records }, (_was, record, is) => {
+    folded.set(record, is);
+  });
+  if (outcome === 'gap') throw historyGap(state.fold.session, batch.after);
+  const steps: ChatStep[] = [];
+  let before = state;
+  for (const { record, isParkBoundary } of fresh) {
+    const fold = folded.get(record) ?? before.fold;
+    const after = { fold, through: record.offset, ...queueAfter(before, record) };
+    steps.push({ before, record, after, isParkBoundary });
+    before = after;
+  }
+  return { state: { ...before, fold: folder.state, through: folder.state.through }, steps };
+}
+
+/** Reads the log to its current end. */
+export async function readChat(
+  log: Log,
+  from: ChatState,
+  onStep: (step: ChatStep) => void = () => {},
+): Promise<ChatState> {
+  const { session } = from.fold;
+  let state = from;
+  for (let isMore = true; isMore; ) {
+    const page = await log.read(session, { from: state.through });
+    isMore = page.through > state.through;
+    const { state: next, steps } = foldChat(state, page);
+    for (const step of steps) onStep(step);
+    state = next;
+  }
+  return state;
+}
+
+/** Gives runs that continue a parked run the id of the first run. */
+function joinParkedRuns(
+  records: readonly LogRecord[],
+  { fold, isParked }: ChatState,
+): readonly Pick<ChatStep, 'record' | 'isParkBoundary'>[] {
+  let { run } = fold;
+  let parked = isParked;
+  return records.map((record) => {
+    const { fact } = record;
+    const isParkBoundary = parksRun(record) || (parked && fact?.type === 'run_started');
+    if (fact?.type === 'run_started' && !isParkBoundary) run = fact.runId;
+    parked = isParkedAfter({ isParked: parked }, record);
+    if (fact?.type !== 'run_finished' || run === undefined) return { record, isParkBoundary };
+    const { delta: _, ...head } = record;
+    return { record: { ...head, fact: { ...fact, runId: run } }, isParkBoundary };
+  });
+}
+
+function parksRun({ fact }: LogRecord): boolean {
+  return fact?.type === 'run_finished' && fact.stop.reason === 'parked';
+}
+
+function isParkedAfter({ isParked }: Pick<ChatState, 'isParked'>, record: LogRecord): boolean {
+  const type = record.fact?.type;
+  return type === 'run_started' || type === 'run_finished' ? parksRun(record) : isParked;
+}
+
+function queueAfter(before: ChatState, record: LogRecord): Pick<ChatState, 'isParked' | 'queue'> {
+  const { fact, offset } = record;
+  const { queue } = before;
+  const isParked = isParkedAfter(before, record);
+  if (fact?.type === 'command_queued')
+    return { isParked, queue: [...queue, { key: fact.key, offset }] };
+  if (fact?.type !== 'command_consumed') return { isParked, queue };
+  return { isParked, queue: queue.filter(({ key }) => key !== fact.key) };
+}

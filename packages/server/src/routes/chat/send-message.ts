@@ -1,0 +1,195 @@
+import {
+  type FoldState,
+  type ItemState,
+  type JsonObject,
+  type JsonValue,
+  toArray,
+} from '@millrace/core';
+import { type Content, contentSchema } from '../../contract/content.ts';
+import { ServerError } from '../../contract/server-error.ts';
+import type { RouteContext } from '../../http/route.ts';
+import type { ChatInput } from './chat-body.ts';
+import { type ChatState, type ChatStep, emptyChat, readChat } from './chat-state.ts';
+import type { Chat } from './chat-task.ts';
+import type { AnswerStream } from './stream-answer.ts';
+
+type ChatMessage = Extract<ChatInput, { readonly kind: 'message' }>;
+
+/**
+ * Sends a message of the user and returns the stream of its answer. The message id makes retries
+ * idempotent.
+ */
+export async function sendChatMessage(
+  chat: Chat,
+  { id, text, isRegenerate }: ChatMessage,
+  context: RouteContext,
+): Promise<AnswerStream> {
+  const key = isRegenerate || id === undefined ? undefined : `chat:${id}`;
+  const history = await readHistory(chat, key, context);
+  if (history.known === undefined) assertNoPendingApproval(chat, history.before);
+  else if (history.known !== text) throw messageChanged(chat);
+  if (isRegenerate) assertLastMessage(chat, text, history);
+  const content = contentSchema.parse({ type: 'text', author: 'user', content: text });
+  const isKnown = history.known !== undefined;
+  const sending = { content, key, isKnown, before: history.before };
+  return chat.kind === 'sync'
+    ? sendToSync(chat, sending, context)
+    : sendToQueue(chat, sending, context);
+}
+
+interface ChatHistory {
+  readonly before: ChatState;
+  /** The text that was sent earlier with the same key. */
+  readonly known: string | undefined;
+  /** The text of the last message. */
+  readonly last: string | undefined;
+}
+
+async function readHistory(
+  { taskId, kind }: Chat,
+  key: string | undefined,
+  { log }: RouteContext,
+): Promise<ChatHistory> {
+  let known: string | undefined;
+  let queued: string | undefined;
+  const before = await readChat(log, emptyChat(taskId), ({ record: { fact } }) => {
+    if (fact?.type !== 'command_queued') return;
+    const text = textOfCommand(fact.command);
+    queued = text ?? queued;
+    if (key !== undefined && fact.key === `event:${key}`) known = text;
+  });
+  if (key !== undefined) known ??= textOfItem(itemWithKey(before.fold, key));
+  const last = kind === 'async' ? queued : textOfItem(lastUserItem(before.fold));
+  return { before, known, last };
+}
+
+/**
+ * Rejects messages while an approval is pending. The message would wait in the queue, invisible to
+ * the user.
+ */
+function assertNoPendingApproval({ id, taskId: task }: Chat, { fold }: ChatState): void {
+  if (fold.asked.length === 0) return;
+  const calls = fold.asked.map(({ toolCallId }) => toolCallId).join(', ');
+  const message = `Cannot send a message to chat ${id} now: calls wait for an approval (${calls}). Answer the approval, or interrupt task ${task}`;
+  throw new ServerError('bad_state', message, { task });
+}
+
+/** Only the last message can be answered again, because the task keeps everything. */
+function assertLastMessage(
+  { id, taskId: task }: Chat,
+  text: string,
+  { before, last }: ChatHistory,
+): void {
+  if (before.fold.run !== undefined) {
+    const message = `Cannot regenerate in chat ${id}: an answer is still running. Interrupt task ${task} first, or resume its stream`;
+    throw new ServerError('bad_state', message, { task });
+  }
+  if (last === text) return;
+  const message = `Cannot regenerate in chat ${id}: this is not the last message. Send it as a new message`;
+  throw new ServerError('bad_state', message, { task });
+}
+
+function messageChanged({ id, taskId: task }: Chat): ServerError {
+  const message = `Cannot change a message of chat ${id}: the task keeps it. Send the text as a message with a new id`;
+  return new ServerError('conflict', message, { task });
+}
+
+/**
+ * Sends to a sync agent. With a known key the agent does not run again, and the log has the answer.
+ */
+async function sendToSync(
+  { taskId: task_id, agentId }: Chat,
+  { key, content, before, isKnown }: OutgoingMessage,
+  { service, trace }: RouteContext,
+): Promise<AnswerStream> {
+  // Resolves when the run has started. The run continues without a reader.
+  const { run } = await service.tasks.sendMessage(agentId, { task_id, content }, { key, trace });
+  return {
+    from: isKnown ? emptyChat(task_id) : before,
+    isStart: ({ record: { fact } }) => fact?.type === 'run_started' && fact.runId === run,
+  };
+}
+
+/** Sends to an agent loop or an async agent as a command on the log. A known key has no effect. */
+async function sendToQueue(
+  chat: Chat,
+  { key, content, before }: OutgoingMessage,
+  { service, trace }: RouteContext,
+): Promise<AnswerStream> {
+  const { taskId: task_id, agentId } = chat;
+  const body = { task_id, content };
+  const { sequence_id } = await service.tasks.sendEvent(agentId, body, { key, trace });
+  const isNew = sequence_id > before.through;
+  return {
+    from: isNew ? before : emptyChat(task_id),
+    isStart: (step) => isAnswerStart(chat, sequence_id, step),
+  };
+}
+
+/**
+ * An agent loop consumes the message when its run reaches it. An async agent consumes it after
+ * handling it, so its run is the one that starts while the message is first in the queue.
+ */
+function isAnswerStart(
+  { kind, taskId }: Chat,
+  offset: number,
+  { record, before }: ChatStep,
+): boolean {
+  const { fact } = record;
+  const command = before.queue.find((command) => command.offset === offset);
+  if (command === undefined) return false;
+  if (fact?.type === 'run_finished') assertContinues(taskId, fact.stop.reason);
+  return kind === 'loop'
+    ? fact?.type === 'command_consumed' && fact.key === command.key
+    : fact?.type === 'run_started' && before.queue[0] === command;
+}
+
+/** After these stop reasons, queued messages wait until the next message arrives. */
+function assertContinues(taskId: string, reason: string): void {
+  if (!['aborted', 'error', 'limit', 'parked'].includes(reason)) return;
+  const message = `Cannot answer in task ${taskId} now: the previous run ended (${reason}). The message is queued and is answered together with the next one`;
+  throw new ServerError('bad_state', message, { task: taskId }, { details: { stop: reason } });
+}
+
+/** A message for an agent. */
+interface OutgoingMessage {
+  readonly content: Content;
+  /** Idempotency key. Undefined if every request counts. */
+  readonly key: string | undefined;
+  /** True if the key was used before. */
+  readonly isKnown: boolean;
+  /** The state of the chat before the message. */
+  readonly before: ChatState;
+}
+
+/** The last message of the user. */
+function lastUserItem({ items }: FoldState): ItemState | undefined {
+  return toArray(items).findLast(({ kind }) => kind === 'user');
+}
+
+/** The message that a sync agent received with this key. */
+function itemWithKey({ items }: FoldState, key: string): ItemState | undefined {
+  return toArray(items).find(({ metadata }) => metadata?.['key'] === key);
+}
+
+function textOfItem(item: ItemState | undefined): string | undefined {
+  const texts = item?.parts.flatMap(({ part }) => (part?.kind === 'text' ? part.text : []));
+  return texts?.join('\n');
+}
+
+/** The text of a queued message or event. Undefined if it has no text. */
+function textOfCommand({ type, items, content }: JsonObject): string | undefined {
+  if (type === 'event') return textOf(content, 'content');
+  if (type !== 'message' || !Array.isArray(items)) return undefined;
+  const parts = items.flatMap((item) => (isObject(item) ? (item['parts'] ?? []) : []));
+  return parts.flatMap((part) => textOf(part, 'text') ?? []).join('\n');
+}
+
+function textOf(value: JsonValue | undefined, key: string): string | undefined {
+  const text = isObject(value) ? value[key] : undefined;
+  return typeof text === 'string' ? text : undefined;
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

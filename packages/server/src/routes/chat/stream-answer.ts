@@ -1,0 +1,117 @@
+import { type AskedApproval, type FoldState, toArray } from '@millrace/core';
+import type { Log } from '@millrace/log';
+import { ServerError } from '../../contract/server-error.ts';
+import { type RouteContext, StreamReply } from '../../http/route.ts';
+import { writeLines } from '../../http/write-lines.ts';
+import { encodeComment, encodeFrame } from '../../stream/frames/sse.ts';
+import { finishChunks, recordChunks, restateMessage } from '../../ui/record-chunks.ts';
+import type { UiChunk } from '../../ui/ui-chunk.ts';
+import { encodeChunk, uiDone, uiHeaders } from '../../ui/ui-view.ts';
+import { type ChatState, type ChatStep, foldChat } from './chat-state.ts';
+
+/** One answer in a chat, from a given state to its end. */
+export interface AnswerStream {
+  /** The state to continue reading from. */
+  readonly from: ChatState;
+  /**
+   * Chunks to send first. Without them, the answer is restated at the step for which `isStart` is
+   * true.
+   */
+  readonly opening?: readonly UiChunk[] | undefined;
+  /** Steps are skipped until this returns true. Throws if no answer will come. */
+  readonly isStart?: ((step: ChatStep) => boolean) | undefined;
+  /**
+   * Calls that were just answered. They may still be pending in the log, but the stream does not
+   * stop for them.
+   */
+  readonly answeredCalls?: ReadonlySet<string> | undefined;
+}
+
+/**
+ * Streams an answer in the AI SDK's format. The stream ends with the message, or when it waits for
+ * an approval.
+ */
+export function streamAnswer(answer: AnswerStream, context: RouteContext): StreamReply {
+  const { log, clock, closing, toServerError } = context;
+  return new StreamReply((response) => {
+    response.writeHead(200, { ...uiHeaders });
+    response.flushHeaders();
+    const disconnected = new AbortController();
+    response.once('close', () => disconnected.abort());
+    return writeLines(response, linesOf(log, answer, disconnected.signal), {
+      closing,
+      heartbeat: { clock, everyMs: heartbeatMs, text: encodeComment('ping') },
+      line: (data) => encodeFrame({ data }),
+      errorLine: (error) => {
+        const errorText = toServerError(error).message;
+        return encodeFrame({ data: JSON.stringify({ type: 'error', errorText }) });
+      },
+    });
+  });
+}
+
+const heartbeatMs = 15_000;
+
+async function* linesOf(
+  log: Log,
+  answer: AnswerStream,
+  signal: AbortSignal,
+): AsyncGenerator<string> {
+  for await (const chunks of chunksOf(log, answer, signal)) yield* chunks.map(encodeChunk);
+  if (!signal.aborted) yield uiDone;
+}
+
+async function* chunksOf(
+  log: Log,
+  { from, opening, isStart, answeredCalls = new Set() }: AnswerStream,
+  signal: AbortSignal,
+): AsyncGenerator<readonly UiChunk[]> {
+  let isStreaming = opening !== undefined;
+  if (opening !== undefined) yield opening;
+  const wasAnswered = ({ toolCallId }: AskedApproval) => answeredCalls.has(toolCallId);
+  // If the stream ended before the log has the answers, the client would send them again and again.
+  const isWaiting = ({ fold }: ChatState) =>
+    waitsForApproval(fold) && !fold.asked.some(wasAnswered);
+  if (isStreaming && isWaiting(from)) return yield parkedEnd;
+  let state = from;
+  const { session } = from.fold;
+  for await (const batch of log.follow(session, { from: from.through, signal })) {
+    const { state: next, steps } = foldChat(state, batch);
+    state = next;
+    for (const step of steps) {
+      if (!isStreaming && isStart?.(step) !== true) continue;
+      yield isStreaming ? chunksOfStep(step) : restateMessage(step.after.fold);
+      isStreaming = true;
+      if (isWaiting(step.after)) return yield parkedEnd;
+      if (step.record.fact?.type === 'run_finished' && !step.isParkBoundary) return;
+    }
+  }
+  if (!signal.aborted) throw logClosed(session);
+}
+
+const parkedEnd = finishChunks({ reason: 'parked' });
+
+function chunksOfStep({ before, record, after, isParkBoundary }: ChatStep): readonly UiChunk[] {
+  return isParkBoundary ? [] : recordChunks(before.fold, record, after.fold);
+}
+
+function logClosed(session: string): ServerError {
+  const message = `Cannot continue the answer of task ${session}: its log was closed. Retry later`;
+  return new ServerError('unavailable', message, { session });
+}
+
+/**
+ * True if the run cannot continue without an approval. The AI SDK's client sends its answers after
+ * a stream has ended, so the stream must end here.
+ */
+function waitsForApproval({ run, asked, items }: FoldState): boolean {
+  const turn = asked[0]?.turn;
+  if (run === undefined || turn === undefined) return false;
+  const ours = toArray(items).filter((item) => item.turn === turn);
+  if (ours.some(({ kind, finished }) => kind === 'assistant' && finished === undefined))
+    return false;
+  const parts = ours.flatMap((item) => item.parts.flatMap(({ part }) => part ?? []));
+  const settled = new Set<string>(asked.map(({ toolCallId }) => toolCallId));
+  for (const part of parts) if (part.kind === 'tool_result') settled.add(part.toolCallId);
+  return parts.every((part) => part.kind !== 'tool_call' || settled.has(part.toolCallId));
+}

@@ -1,0 +1,129 @@
+import { z } from 'zod';
+import { createOpenApiDocument } from '../http/openapi.ts';
+import { Reply, type Route, route, StreamReply } from '../http/route.ts';
+
+const healthReply = z.object({ status: z.literal('healthy') });
+
+/** Health checks for load balancers. */
+export const healthRoutes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/healthz',
+    summary: 'Check that the server is up',
+    access: 'public',
+    reply: healthReply,
+    handle: async () => ({ status: 'healthy' }),
+  }),
+  route({
+    method: 'GET',
+    path: '/readyz',
+    summary: 'Check that the server is ready: its log and its rows can be read',
+    access: 'public',
+    reply: healthReply,
+    async handle(_input, { service, log }) {
+      const page = { limit: 1, pageNumber: 1, orderBy: 'updated_at', direction: 'desc' } as const;
+      await Promise.all([service.agents.list(page), log.list({ limit: 1 })]);
+      return { status: 'healthy' };
+    },
+  }),
+];
+
+/**
+ * Routes for the OpenAPI document and the page that shows it. The document includes these routes.
+ */
+export function documentRoutes(others: readonly Route[]): readonly Route[] {
+  // Created on the first request, so that the server starts faster.
+  let document: object | undefined;
+  const routes: readonly Route[] = [
+    route({
+      method: 'GET',
+      path: '/openapi.json',
+      summary: 'Get this OpenAPI document',
+      access: 'public',
+      reply: z.looseObject({}),
+      async handle() {
+        document ??= createOpenApiDocument([...others, ...routes]);
+        return new Reply(document, { headers: { 'cache-control': 'no-cache' } });
+      },
+    }),
+    route({
+      method: 'GET',
+      path: '/docs',
+      summary: 'Show the routes as an HTML page',
+      access: 'public',
+      reply: z.string(),
+      replyType: 'text/html',
+      handle: async () => textReply('text/html', docsPage([...others, ...routes])),
+    }),
+    route({
+      method: 'GET',
+      path: '/docs.css',
+      summary: 'Get the style sheet of the HTML page',
+      access: 'public',
+      reply: z.string(),
+      replyType: 'text/css',
+      handle: async () => textReply('text/css', docsStyle),
+    }),
+  ];
+  return routes;
+}
+
+function textReply(type: string, text: string): StreamReply {
+  return new StreamReply(async (response) => {
+    response.writeHead(200, {
+      'content-type': `${type}; charset=utf-8`,
+      'content-security-policy': docsPolicy,
+      'cache-control': 'no-cache',
+    });
+    response.end(text);
+  });
+}
+
+/** The page runs no scripts and loads nothing from other hosts. */
+const docsPolicy =
+  "default-src 'none'; style-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/** An HTML page with a table of routes. */
+function docsPage(routes: readonly Route[]): string {
+  const rows = routes.map(
+    ({ method, path, summary, body, query }) =>
+      `<tr><td><code>${method}</code></td><td><code>${escapeHtml(path)}</code>${queryFields(query?.shape)}</td>` +
+      `<td>${escapeHtml(summary)}${body === undefined ? '' : ' <small>(with a JSON body)</small>'}</td></tr>`,
+  );
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Millrace: API reference</title>
+<link rel="stylesheet" href="/docs.css">
+</head>
+<body>
+<h1>Millrace</h1>
+<p>Agents as a service. <a href="/openapi.json">openapi.json</a> describes every field.</p>
+<table>
+<thead><tr><th>method</th><th>path</th><th>what it does</th></tr></thead>
+<tbody>
+${rows.join('\n')}
+</tbody>
+</table>
+</body>
+</html>
+`;
+}
+
+const docsStyle = `body { font: 16px/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem; padding: 0 1rem; color-scheme: light dark; }
+table { border-collapse: collapse; width: 100%; }
+th, td { text-align: left; vertical-align: top; padding: 0.4rem 0.8rem 0.4rem 0; border-bottom: 1px solid #8884; }
+code, small { font-size: 0.875rem; }
+td small { display: block; opacity: 0.75; }
+`;
+
+function queryFields(shape: Readonly<Record<string, unknown>> | undefined): string {
+  const names = Object.keys(shape ?? {});
+  return names.length === 0 ? '' : `<small>?${escapeHtml(names.join(', '))}</small>`;
+}
+
+function escapeHtml(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
+}

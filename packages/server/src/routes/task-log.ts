@@ -1,0 +1,217 @@
+import { encodeBatch, type FoldState, type Part, sessionId, transcript } from '@millrace/core';
+import { type Log, snapshot } from '@millrace/log';
+import { z } from 'zod';
+import { jsonObjectSchema } from '../contract/content.ts';
+import { pastRequestSchema, taskDigestSchema } from '../contract/inspection.ts';
+import { commandSchema, forkTaskSchema } from '../contract/request-bodies.ts';
+import { ServerError } from '../contract/server-error.ts';
+import { taskSchema } from '../contract/task.ts';
+import {
+  type Route,
+  type RouteContext,
+  requestMetadata,
+  route,
+  StreamReply,
+} from '../http/route.ts';
+import { digestCacheFor, digestReply } from '../inspection/task-digest.ts';
+import { taskIdParams, taskNameParams } from './route-schemas.ts';
+
+const streamQuery = z.object({
+  view: z.enum(['updates', 'events', 'records', 'ui']).default('updates'),
+  /**
+   * Continue after this event `id`; 0 is the start. The header `last-event-id` takes precedence.
+   */
+  from: z.string().max(64).optional(),
+});
+
+const streamReply = z.string();
+
+const eventStreamType = 'text/event-stream';
+
+const cursorPattern = /^\d{1,15}(?:\.\d{1,9})?$/;
+
+/** Types that a browser may display, because they cannot run code. */
+const inlineTypes = /^(?:image\/(?:png|jpeg|gif|webp|avif)|audio\/[\w.+-]+|video\/[\w.+-]+)$/;
+
+/** Approximate size of a page. A page has at least one record. */
+const pageBytes = 2 ** 20;
+
+const positiveCount = z.coerce.number().int().min(1).max(1_000_000);
+
+/** Routes on the log of a task: stream, commands, fork, blobs, records, digest and past requests. */
+export const taskLogRoutes: readonly Route[] = [
+  route({
+    method: 'GET',
+    path: '/tasks/{task_id}/stream',
+    summary: 'Stream a task as server-sent events. A client can disconnect and resume',
+    params: taskIdParams,
+    query: streamQuery,
+    headers: ['last-event-id'],
+    reply: streamReply,
+    replyType: eventStreamType,
+    handle: ({ params, query: requested }, context) =>
+      openStream({ id: params.task_id }, requested, context),
+  }),
+  route({
+    method: 'GET',
+    path: '/tasks/name/{task_name}/stream',
+    summary: 'Stream a task by its name as server-sent events. A client can disconnect and resume',
+    params: taskNameParams,
+    query: streamQuery,
+    headers: ['last-event-id'],
+    reply: streamReply,
+    replyType: eventStreamType,
+    handle: ({ params, query: requested }, context) =>
+      openStream({ name: params.task_name }, requested, context),
+  }),
+  route({
+    method: 'POST',
+    path: '/tasks/{task_id}/commands',
+    summary:
+      'Submit a command to the agent loop: message, steer, withdraw, approve, deny, revoke, abort or compact',
+    params: taskIdParams,
+    headers: ['idempotency-key'],
+    body: commandSchema,
+    status: 202,
+    reply: z.object({ offset: z.int(), is_repeat: z.boolean() }),
+    handle: ({ params, body }, context) =>
+      context.service.tasks.submit(params.task_id, body, requestMetadata(context)),
+  }),
+  route({
+    method: 'POST',
+    path: '/tasks/{task_id}/fork',
+    summary:
+      'Fork a task: answer an item again, or replace it, in a copy of the earlier conversation. `task_metadata.branch` names the branch point',
+    params: taskIdParams,
+    body: forkTaskSchema,
+    isBodyOptional: true,
+    status: 201,
+    reply: taskSchema,
+    handle: ({ params, body }, { service, trace }) =>
+      service.tasks.fork(params.task_id, body, { trace }),
+  }),
+  route({
+    method: 'GET',
+    path: '/tasks/{task_id}/blobs/{hash}',
+    summary: 'Get the bytes of a blob that a message of the task refers to',
+    params: taskIdParams.extend({ hash: z.string().regex(/^[0-9a-f]{64}$/) }),
+    reply: z.string(),
+    replyType: 'application/octet-stream',
+    async handle({ params: { task_id: task, hash } }, { service, log }) {
+      const { id } = await service.tasks.get({ id: task });
+      const type = await blobMediaType(log, id, hash);
+      const bytes = type === undefined ? undefined : await log.blobs.get(hash);
+      if (type === undefined || bytes === undefined) {
+        const message = `Cannot find this blob in task ${id}: no message of the task refers to it`;
+        throw new ServerError('not_found', message, { task: id });
+      }
+      const isInline = inlineTypes.test(type);
+      return new StreamReply(async (response) => {
+        response.writeHead(200, {
+          'content-type': isInline ? type : 'application/octet-stream',
+          'content-length': bytes.length,
+          'content-disposition': isInline ? 'inline' : 'attachment',
+          'content-security-policy': "default-src 'none'; sandbox",
+          'cache-control': 'private, no-cache',
+          etag: `"${hash}"`,
+        });
+        response.end(bytes);
+      });
+    },
+  }),
+  /** Streams merge appends. An inspector of a session needs every single record. */
+  route({
+    method: 'GET',
+    path: '/tasks/{task_id}/records',
+    summary: 'List the records of the log of a task from an offset, without merging',
+    params: taskIdParams,
+    query: z.object({ from: z.int().min(0).default(0) }),
+    reply: z.object({ after: z.int(), through: z.int(), records: z.array(jsonObjectSchema) }),
+    async handle({ params, query: { from } }, { service, log }) {
+      const { id } = await service.tasks.get({ id: params.task_id });
+      const session = sessionId(id);
+      const isKnown = from > 0 || (await log.info(session)) !== undefined;
+      const batch = isKnown
+        ? await log.read(session, { from, maxBytes: pageBytes })
+        : { after: 0, through: 0, records: [] };
+      const bytes = Buffer.from(encodeBatch(batch));
+      return new StreamReply(async (response) => {
+        response.writeHead(200, {
+          'content-type': 'application/json; charset=utf-8',
+          'content-length': bytes.length,
+          'cache-control': 'no-store',
+        });
+        response.end(bytes);
+      });
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/tasks/{task_id}/digest',
+    summary: 'Get a summary of a task: whether it runs, why it stopped, and its usage per model',
+    params: taskIdParams,
+    reply: taskDigestSchema,
+    async handle({ params }, { service, log }) {
+      const { id, agents } = await service.tasks.get({ id: params.task_id });
+      const { state, isWhole } = await digestCacheFor(log).read(sessionId(id));
+      const names = agents?.map(({ name }) => name) ?? [];
+      return { task_id: id, agents: names, is_whole: isWhole, ...digestReply(state) };
+    },
+  }),
+  route({
+    method: 'GET',
+    path: '/tasks/{task_id}/request',
+    summary:
+      'Rebuild the model request of an attempt from the log. It has no headers; notes say what may have changed since',
+    params: taskIdParams,
+    query: z.object({ turn: positiveCount, attempt: positiveCount.default(1) }),
+    reply: pastRequestSchema,
+    handle: ({ params, query }, { service }) => service.tasks.request(params.task_id, query),
+  }),
+];
+
+async function openStream(
+  ref: { readonly id: string } | { readonly name: string },
+  { view, from: requested }: z.output<typeof streamQuery>,
+  { service, streams, headers }: RouteContext,
+): Promise<StreamReply> {
+  const from = readCursor(headers['last-event-id'], requested);
+  const { id: taskId } = await service.tasks.get(ref);
+  return new StreamReply((response) => streams.serve({ taskId, view, from, response }));
+}
+
+/** The header takes precedence, because a reconnecting client has a later cursor in it. */
+function readCursor(header: string | string[] | undefined, requested: string | undefined) {
+  const from = header === undefined || header === '' ? requested : String(header);
+  if (from === undefined || cursorPattern.test(from)) return from;
+  const message =
+    'Cannot resume from this cursor: a cursor is the id of an event, such as 12 or 12.1. Omit it to start with the current state';
+  throw new ServerError('invalid', message);
+}
+
+/**
+ * The media type of a blob in the task's transcript. Undefined if the transcript does not refer to
+ * the blob.
+ */
+async function blobMediaType(log: Log, taskId: string, hash: string): Promise<string | undefined> {
+  const session = sessionId(taskId);
+  if ((await log.info(session)) === undefined) return undefined;
+  return findMediaType(await snapshot(log, session), hash);
+}
+
+function findMediaType(state: FoldState, hash: string): string | undefined {
+  for (const { parts } of transcript(state)) {
+    for (const part of parts) {
+      const found = mediaOf(part).find(
+        ({ source }) => source.type === 'blob' && source.hash === hash,
+      );
+      if (found !== undefined) return found.mimeType;
+    }
+  }
+  return undefined;
+}
+
+function mediaOf(part: Part) {
+  if (part.kind === 'media' || part.kind === 'file') return [part];
+  return part.kind === 'tool_result' ? (part.attachments ?? []) : [];
+}

@@ -1,0 +1,56 @@
+import { sessionId } from '@millrace/core';
+import type { Clock, Log } from '@millrace/log';
+import type { TaskSummary } from '../contract/task.ts';
+import { digestCacheFor } from '../inspection/task-digest.ts';
+
+/**
+ * Limits for reading logs per list. `awaits_approval` is omitted for tasks whose log was not read
+ * in time.
+ */
+const maxReads = 100;
+const maxReadMs = 500;
+const concurrentReads = 4;
+
+interface WorkSources {
+  readonly log: Log;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+/**
+ * Adds to each task whether an agent works on it and whether it waits for an approval. The logs
+ * have this information, so it includes agents in other processes.
+ */
+export async function withWorkStatus(
+  tasks: readonly TaskSummary[],
+  sources: WorkSources,
+): Promise<readonly TaskSummary[]> {
+  const readHasWork = async ({ id }: TaskSummary) =>
+    (await sources.log.info(sessionId(id)))?.hasWork ?? false;
+  const hasWork = await Promise.all(tasks.map(readHasWork));
+  const ids = tasks.filter((_, index) => hasWork[index]).map(({ id }) => id);
+  const awaiting = await readAwaitingApproval(ids.slice(0, maxReads), sources);
+  return tasks.map((task, index) => {
+    const is_at_work = hasWork[index] ?? false;
+    // A task that waits for an approval is in the middle of a turn, so it always has work.
+    return { ...task, is_at_work, awaits_approval: is_at_work ? awaiting.get(task.id) : false };
+  });
+}
+
+/** Which tasks have a pending approval. Tasks whose log could not be read are missing. */
+async function readAwaitingApproval(
+  ids: string[],
+  { log, clock }: WorkSources,
+): Promise<ReadonlyMap<string, boolean>> {
+  const digests = digestCacheFor(log);
+  const awaiting = new Map<string, boolean>();
+  const deadline = clock.now() + maxReadMs;
+  const readNext = async () => {
+    for (let id = ids.shift(); id !== undefined && clock.now() < deadline; id = ids.shift()) {
+      // A deleted or unreadable task must not affect the others.
+      const digest = await digests.read(sessionId(id)).catch(() => undefined);
+      if (digest?.isWhole) awaiting.set(id, digest.state.pendingApprovals.size > 0);
+    }
+  };
+  await Promise.all(Array.from({ length: concurrentReads }, readNext));
+  return awaiting;
+}

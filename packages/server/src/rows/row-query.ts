@@ -1,0 +1,72 @@
+import { checkJson, isId } from '@millrace/core';
+import { type Row, type RowQuery, RowsError } from '../contract/rows.ts';
+import { ServerError } from '../contract/server-error.ts';
+
+const maxKeys = 8;
+const keyPattern = /^[a-z][a-z_]{0,31}$/;
+/** Limits for the data of one row. Rows are always read whole. */
+const dataLimits = { maxDepth: 128, maxTextLength: 4 * 2 ** 20 };
+const maxLimit = 1000;
+
+/** Throws `bad_row` if the row cannot be stored, read back unchanged, or found by its keys. */
+export function checkRow(table: string, row: Pick<Row, 'id' | 'keys' | 'data'>): void {
+  const invalid = (why: string) =>
+    new RowsError('bad_row', `Cannot store a row of ${table}: ${why}`, { table });
+  if (!isId(row.id)) throw invalid('its id must have 1 to 1024 printable characters');
+  const keys = Object.entries(row.keys);
+  if (keys.length > maxKeys)
+    throw invalid(`it has ${keys.length} keys, and the maximum is ${maxKeys}`);
+  for (const [key, value] of keys) {
+    if (!keyPattern.test(key))
+      throw invalid('a key must consist of lower-case letters and underscores');
+    if (!isId(value)) throw invalid(`its ${key} must have 1 to 1024 printable characters`);
+  }
+  const problem = checkJson(row.data, dataLimits);
+  if (problem !== undefined)
+    throw invalid(`its data is not valid JSON at ${problem.path}: ${problem.why}`);
+}
+
+/**
+ * Fills in the defaults of a query. Returns undefined if no row can match. Throws `bad_row` for
+ * invalid limits.
+ */
+export function completeQuery(query: RowQuery): CompleteQuery | undefined {
+  const { orderBy = 'createdAt', direction = 'asc', limit = 50, offset = 0, after } = query;
+  const where = Object.entries(query.where ?? {});
+  const isCount = (value: number) => Number.isSafeInteger(value) && value >= 0;
+  if (!isCount(limit) || !isCount(offset) || limit > maxLimit || where.length > maxKeys) {
+    const message = `Cannot list rows: limit must be an integer from 0 to ${maxLimit}, offset an integer from 0, and \`where\` can have at most ${maxKeys} keys`;
+    throw new RowsError('bad_row', message, { limit, offset });
+  }
+  const isPossible = where.every(([key, value]) => keyPattern.test(key) && isId(value));
+  return isPossible ? { where, orderBy, direction, limit, offset, after } : undefined;
+}
+
+export interface CompleteQuery {
+  readonly where: readonly (readonly [string, string])[];
+  readonly orderBy: 'createdAt' | 'updatedAt';
+  readonly direction: 'asc' | 'desc';
+  readonly limit: number;
+  readonly offset: number;
+  readonly after: RowQuery['after'];
+}
+
+interface RowPosition {
+  readonly at: number;
+  readonly id: string;
+}
+
+/** Encodes a list position as an opaque cursor. */
+export function encodeCursor({ at, id }: RowPosition): string {
+  return Buffer.from(`${at}:${id}`).toString('base64url');
+}
+
+export function decodeCursor(cursor: string): RowPosition {
+  const [, at, id] = /^(\d{1,16}(?:\.\d+)?):(.+)$/s.exec(
+    Buffer.from(cursor, 'base64url').toString(),
+  ) ?? [undefined, '', ''];
+  if (isId(id)) return { at: Number(at), id };
+  const message =
+    'Cannot continue from this cursor: it is invalid. Omit it to start from the beginning';
+  throw new ServerError('invalid', message);
+}

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import type { Row } from '../contract/rows.ts';
+import { memoryRows } from '../rows/memory-rows.ts';
+import { tickingClock } from '../testing/servers/task-harness.ts';
+import { listRows } from './row-access.ts';
+
+const page = { pageNumber: 1, orderBy: 'created_at', direction: 'asc' } as const;
+const toItem = ({ id }: Row) => id;
+
+async function someRows(count: number, data = {}) {
+  const rows = memoryRows({ clock: tickingClock() });
+  for (let n = 0; n < count; n++) await rows.put('spans', { id: `s${n}`, keys: {}, data });
+  return rows;
+}
+
+const ids = (from: number, to: number) =>
+  Array.from({ length: to - from }, (_, n) => `s${from + n}`);
+
+test('pages by number and by cursor have the same rows', async () => {
+  const rows = await someRows(7);
+  const list = (more: object) =>
+    listRows(rows, { table: 'spans', where: {}, toItem }, { ...page, limit: 3, ...more });
+  const first = await list({});
+  expect(first.data).toEqual(ids(0, 3));
+  expect((await list({ pageNumber: 2 })).data).toEqual(ids(3, 6));
+  const second = await list({ cursor: first.next });
+  expect(second.data).toEqual(ids(3, 6));
+  expect(await list({ cursor: second.next })).toEqual({ data: ids(6, 7), next: null });
+  expect(await list({ pageNumber: 4 })).toEqual({ data: [], next: null });
+});
+
+test('a list with few matches is scanned in steps to its end', async () => {
+  const rows = await someRows(10_050);
+  const list = (cursor?: string) =>
+    listRows(
+      rows,
+      { table: 'spans', where: {}, toItem, matches: ({ id }) => id === 's10049' },
+      { ...page, limit: 3, cursor },
+    );
+  const first = await list();
+  expect(first).toEqual({ data: [], next: expect.any(String) });
+  expect(await list(first.next ?? '')).toEqual({ data: ['s10049'], next: null });
+});
+
+test('a page that is too large is refused, and a smaller limit works', async () => {
+  const rows = await someRows(20, { text: 'x'.repeat(2 ** 20) });
+  const list = (limit: number) =>
+    listRows(rows, { table: 'spans', where: {}, toItem }, { ...page, limit });
+  await expect(list(20)).rejects.toMatchObject({ code: 'too_large' });
+  expect((await list(10)).data).toEqual(ids(0, 10));
+});

@@ -1,0 +1,190 @@
+import { isId, type JsonObject } from '@millrace/core';
+import type { CreateSpan } from '../contract/request-bodies.ts';
+import type { Row, Rows } from '../contract/rows.ts';
+import { ServerError } from '../contract/server-error.ts';
+import type { SpanService, StateService, TrackerService } from '../contract/service.ts';
+import type { SpanInfo, TaskState, Tracker } from '../contract/task.ts';
+import {
+  changeRow,
+  fromRowsError,
+  isConflict,
+  isoTime,
+  listRows,
+  notFoundError,
+} from './row-access.ts';
+
+/** An agent's state of a task is one row, so that two concurrent creations conflict. */
+export function stateId(taskId: string, agentId: string): string {
+  return `${taskId}.${agentId}`;
+}
+
+export function putState(
+  rows: Rows,
+  { taskId, agentId }: { readonly taskId: string; readonly agentId: string },
+  state: JsonObject,
+  ifVersion: number | undefined,
+): Promise<Row> {
+  const id = stateId(taskId, agentId);
+  const keys = { task_id: taskId, agent_id: agentId };
+  return rows.put('states', { id, keys, data: { state } }, { ifVersion }).catch((error) => {
+    throw fromRowsError(error);
+  });
+}
+
+/** `assertTask` throws if the agent has no such task. */
+export function stateService(
+  rows: Rows,
+  assertTask: (taskId: string, agentId: string) => Promise<void>,
+): StateService {
+  const get = async (id: string) => {
+    const row = await rows.get('states', id);
+    if (row === undefined) throw notFoundError('state', id);
+    return row;
+  };
+  return {
+    async create({ task_id: taskId, agent_id: agentId, state }) {
+      await assertTask(taskId, agentId);
+      return toTaskState(await putState(rows, { taskId, agentId }, state as JsonObject, 0));
+    },
+    get: async (id) => toTaskState(await get(id)),
+    list: ({ taskId, agentId, ...page }) =>
+      listRows(
+        rows,
+        { table: 'states', where: { task_id: taskId, agent_id: agentId }, toItem: toTaskState },
+        page,
+      ),
+    async update(id, { state, version }) {
+      const { keys } = await get(id);
+      const changed = { id, keys, data: { state: state as JsonObject } };
+      const options = { ifVersion: version ?? undefined };
+      return rows.put('states', changed, options).then(toTaskState, (error) => {
+        throw fromRowsError(error);
+      });
+    },
+    async delete(id) {
+      const row = await get(id);
+      await rows.delete('states', id);
+      return toTaskState(row);
+    },
+  };
+}
+
+function toTaskState({ id, version, keys, data, createdAt, updatedAt }: Row): TaskState {
+  return {
+    ...{ id, version, task_id: keys['task_id'] ?? '', agent_id: keys['agent_id'] ?? '' },
+    state: (data['state'] ?? {}) as TaskState['state'],
+    ...{ created_at: isoTime(createdAt), updated_at: isoTime(updatedAt) },
+  };
+}
+
+type Fields = Pick<Tracker, 'status' | 'status_reason' | 'last_processed_event_id'>;
+
+/**
+ * Creates the tracker of a task. A task has one agent and thus one tracker, whose id is the task's
+ * id.
+ */
+export async function createTracker(rows: Rows, taskId: string, agentId: string): Promise<void> {
+  const keys = { task_id: taskId, agent_id: agentId };
+  const data = { status: null, status_reason: null, last_processed_event_id: null };
+  await rows.put('trackers', { id: taskId, keys, data }, { ifVersion: 0 }).catch((error) => {
+    if (!isConflict(error)) throw fromRowsError(error);
+  });
+}
+
+export function trackerService(rows: Rows): TrackerService {
+  return {
+    async get(id) {
+      const row = await rows.get('trackers', id);
+      if (row === undefined) throw notFoundError('tracker', id);
+      return toTracker(row);
+    },
+    list: ({ taskId, agentId, ...page }) =>
+      listRows(
+        rows,
+        { table: 'trackers', where: { task_id: taskId, agent_id: agentId }, toItem: toTracker },
+        page,
+      ),
+    async update(id, body) {
+      const changes = Object.fromEntries(
+        Object.entries(body).filter(([, value]) => value !== undefined),
+      ) as Partial<Fields>;
+      const { row } = await changeRow(rows, 'trackers', id, ({ keys, data }) => ({
+        keys,
+        data: { ...data, ...changes },
+      }));
+      return toTracker(row);
+    },
+  };
+}
+
+function toTracker({ id, keys, data, createdAt, updatedAt }: Row): Tracker {
+  const { status, status_reason, last_processed_event_id } = data as unknown as Fields;
+  return {
+    ...{ id, agent_id: keys['agent_id'] ?? '', task_id: keys['task_id'] ?? '' },
+    ...{ status, status_reason, last_processed_event_id },
+    ...{ created_at: isoTime(createdAt), updated_at: isoTime(updatedAt) },
+  };
+}
+
+export function spanService(rows: Rows, makeId: () => string): SpanService {
+  return {
+    async create(body) {
+      const span = newSpan(body.id ?? makeId(), body);
+      assertIds(span);
+      const row = { id: span.id, ...rowContent(span) };
+      return rows.put('spans', row, { ifVersion: 0 }).then(toSpanInfo, (error) => {
+        throw fromRowsError(error);
+      });
+    },
+    async get(id) {
+      const row = await rows.get('spans', id);
+      if (row === undefined) throw notFoundError('span', id);
+      return toSpanInfo(row);
+    },
+    list: ({ traceId, taskId, ...page }) =>
+      listRows(
+        rows,
+        { table: 'spans', where: { trace_id: traceId, task_id: taskId }, toItem: toSpanInfo },
+        page,
+      ),
+    async update(id, body) {
+      const changes = Object.fromEntries(
+        Object.entries(body).filter(([, value]) => value !== undefined && value !== null),
+      );
+      const { row } = await changeRow(rows, 'spans', id, (before) => {
+        const span = { ...toSpanInfo(before), ...changes };
+        assertIds(span);
+        return rowContent(span);
+      });
+      return toSpanInfo(row);
+    },
+  };
+}
+
+function newSpan(id: string, body: CreateSpan): SpanInfo {
+  const { trace_id, name, start_time } = body;
+  return {
+    ...{ id, trace_id, name, start_time },
+    ...{ end_time: body.end_time ?? null, task_id: body.task_id ?? null },
+    ...{ parent_id: body.parent_id ?? null, input: body.input ?? null },
+    ...{ output: body.output ?? null, data: body.data ?? null },
+  };
+}
+
+function assertIds({ id, trace_id, task_id }: SpanInfo): void {
+  const areIds = [id, trace_id, task_id ?? id].every(isId);
+  if (!areIds)
+    throw new ServerError(
+      'invalid',
+      'Cannot store the span: its ids must have printable characters only',
+    );
+}
+
+function rowContent({ id: _, ...span }: SpanInfo): Pick<Row, 'keys' | 'data'> {
+  const { trace_id, task_id } = span;
+  return { keys: { trace_id, ...(task_id !== null && { task_id }) }, data: span as JsonObject };
+}
+
+function toSpanInfo({ id, data }: Row): SpanInfo {
+  return { id, ...(data as unknown as Omit<SpanInfo, 'id'>) };
+}

@@ -1,0 +1,72 @@
+import type { RunResult } from '@millrace/agent';
+import { ServerError } from '../contract/server-error.ts';
+import type { TaskChange } from '../contract/service.ts';
+import type { TaskStatus } from '../contract/task.ts';
+import type { TaskStore } from './task-store.ts';
+
+/** A task with one of these statuses accepts no more input. */
+const closedStatuses: readonly TaskStatus[] = ['CANCELED', 'TERMINATED', 'DELETED'];
+const openStatuses: readonly TaskStatus[] = ['RUNNING', 'INTERRUPTED'];
+
+const statusAfter: Readonly<Record<TaskChange, TaskStatus>> = {
+  complete: 'COMPLETED',
+  fail: 'FAILED',
+  cancel: 'CANCELED',
+  interrupt: 'INTERRUPTED',
+  terminate: 'TERMINATED',
+  timeout: 'TIMED_OUT',
+};
+
+function isClosed(status: TaskStatus): boolean {
+  return closedStatuses.includes(status);
+}
+
+/** Returns the status after a change. Throws `bad_state` if the task is already closed. */
+export function nextStatus(taskId: string, now: TaskStatus, change: TaskChange): TaskStatus {
+  if (openStatuses.includes(now)) return statusAfter[change];
+  const message = `Cannot ${change} task ${taskId}: it is ${now}. Only a RUNNING or INTERRUPTED task allows this`;
+  throw new ServerError('bad_state', message, { task: taskId }, { details: { status: now } });
+}
+
+/** Throws `bad_state` if the task accepts no more input. */
+export function assertUsable(taskId: string, now: TaskStatus): void {
+  if (!isClosed(now)) return;
+  const message = `Cannot send anything to task ${taskId}: it is ${now}. Create another task`;
+  throw new ServerError('bad_state', message, { task: taskId }, { details: { status: now } });
+}
+
+/** Sets the status of a task after its run, unless another request changed it meanwhile. */
+export async function applyRunResult(
+  tasks: TaskStore,
+  taskId: string,
+  { stop, error }: RunResult,
+): Promise<void> {
+  const change = async (status: TaskStatus, reason: string) => {
+    await tasks.setStatus(taskId, (now) => (now === 'RUNNING' ? status : undefined), reason);
+  };
+  const { reason, cause } = stop;
+  if (reason === 'error' && cause !== 'held')
+    await change('FAILED', error?.message ?? 'The run ended with an error');
+  if (reason === 'limit') await change('FAILED', `The run reached a limit: ${cause ?? ''}`);
+  if (reason !== 'aborted') return;
+  const isInterrupted = cause === 'interrupted';
+  await change(
+    'INTERRUPTED',
+    isInterrupted ? 'The server stopped during the run' : 'The run was stopped',
+  );
+}
+
+/** Resumes an interrupted task. */
+export function resumeIfInterrupted(now: TaskStatus): TaskStatus | undefined {
+  return now === 'INTERRUPTED' ? 'RUNNING' : undefined;
+}
+
+/** Returns the status after a command. Throws if the task accepts no more input. */
+export function statusAfterCommand(
+  taskId: string,
+  now: TaskStatus,
+  isSilent: boolean,
+): TaskStatus | undefined {
+  assertUsable(taskId, now);
+  return now === 'RUNNING' || isSilent ? undefined : 'RUNNING';
+}

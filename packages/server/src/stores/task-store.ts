@@ -1,0 +1,251 @@
+import { createHash } from 'node:crypto';
+import { type Ids, type JsonObject, type SessionId, sessionId } from '@millrace/core';
+import type { Log } from '@millrace/log';
+import type { CreateTask, UpdateTask } from '../contract/request-bodies.ts';
+import type { Row, Rows } from '../contract/rows.ts';
+import { ServerError } from '../contract/server-error.ts';
+import type { ListPage, Ref, TaskQuery } from '../contract/service.ts';
+import type { Task, TaskStatus } from '../contract/task.ts';
+import { ensureSession } from '../journal/session-lease.ts';
+import {
+  changeRow,
+  fromRowsError,
+  isConflict,
+  isoTime,
+  listRows,
+  notFoundError,
+} from './row-access.ts';
+
+/** A task and the id of its agent. */
+export interface StoredTask {
+  readonly task: Task;
+  readonly agentId: string;
+}
+
+/** The result of creating a task: a new one, or the existing one with the same key or name. */
+interface CreatedTask extends StoredTask {
+  readonly origin: 'new' | 'key' | 'name';
+}
+
+type Fields = Omit<Task, 'id' | 'created_at' | 'updated_at'>;
+
+interface TaskStoreOptions {
+  readonly rows: Rows;
+  readonly log: Log;
+  readonly ids: Ids;
+  /** Called after the row of a task has changed. */
+  readonly onChange: (task: Task) => void;
+}
+
+/** Stores tasks in the row store and reports their changes. */
+export class TaskStore {
+  readonly #rows: Rows;
+  readonly #log: Log;
+  readonly #ids: Ids;
+  readonly #onChange: (task: Task) => void;
+
+  constructor({ rows, log, ids, onChange }: TaskStoreOptions) {
+    this.#rows = rows;
+    this.#log = log;
+    this.#ids = ids;
+    this.#onChange = onChange;
+  }
+
+  /**
+   * Returns the task with this key or name, even if it was deleted. Otherwise creates a new one.
+   */
+  async create(
+    agentId: string,
+    { name = null, params = null, task_metadata = null }: CreateTask,
+    key?: string,
+  ): Promise<CreatedTask> {
+    const id = key === undefined ? this.#ids.session() : keyedTaskId(agentId, key);
+    const existing = key === undefined ? undefined : await this.#findByKey(id);
+    if (existing !== undefined) return existing;
+    const known = name === null ? undefined : await this.#findByName(name);
+    if (known !== undefined) return this.#reuse(agentId, known, params);
+    const fields: Fields = {
+      ...{ name, params, task_metadata, cleaned_at: null },
+      ...{ status: 'RUNNING', status_reason: 'Task created' },
+    };
+    try {
+      return { ...storedTask(await this.#insert(id, rowContent(agentId, fields))), origin: 'new' };
+    } catch (error) {
+      if (!isConflict(error)) throw fromRowsError(error);
+      // Another request was faster: with the same key, or with the same name.
+      const concurrent = await this.#findByKey(id);
+      if (concurrent !== undefined) return concurrent;
+      const taken = name === null ? undefined : await this.#findByName(name);
+      if (taken === undefined) throw fromRowsError(error);
+      return this.#reuse(agentId, taken, params);
+    }
+  }
+
+  /** Creates a task for an existing session. */
+  async adopt(
+    agentId: string,
+    id: string,
+    { params, task_metadata }: Pick<Task, 'params' | 'task_metadata'>,
+  ): Promise<Task> {
+    const fields: Fields = {
+      ...{ name: null, params, task_metadata, cleaned_at: null },
+      ...{ status: 'RUNNING', status_reason: 'Task forked' },
+    };
+    const row = { id, ...rowContent(agentId, fields) };
+    return storedTask(await this.#rows.put('tasks', row, { ifVersion: 0 })).task;
+  }
+
+  /** Returns undefined if the task does not exist or was deleted. */
+  async find(ref: Ref): Promise<StoredTask | undefined> {
+    const row =
+      'id' in ref ? await this.#rows.get('tasks', ref.id) : await this.#findByName(ref.name);
+    const stored = row && storedTask(row);
+    return stored?.task.status === 'DELETED' ? undefined : stored;
+  }
+
+  async get(ref: Ref): Promise<StoredTask> {
+    const stored = await this.find(ref);
+    if (stored === undefined) throw notFoundError('task', 'id' in ref ? ref.id : ref.name);
+    return stored;
+  }
+
+  list({ agentId, status, metadata, search, ...page }: TaskQuery): Promise<ListPage<StoredTask>> {
+    const statusFilter = status === undefined ? { is_shown: 'yes' } : { status };
+    return listRows(
+      this.#rows,
+      {
+        table: 'tasks',
+        where: { agent_id: agentId, ...statusFilter },
+        matches: (row) =>
+          (metadata === undefined || hasAll(row.data['task_metadata'], metadata)) &&
+          (search === undefined || matchesSearch(storedTask(row).task, search)),
+        toItem: storedTask,
+      },
+      page,
+    );
+  }
+
+  update(id: string, { task_metadata, merge_params }: UpdateTask): Promise<Task> {
+    return this.#change(id, (task) => ({
+      ...(task_metadata != null && { task_metadata }),
+      ...(merge_params != null && { params: { ...task.params, ...merge_params } }),
+    }));
+  }
+
+  /**
+   * Sets the status to the result of `next`. If it returns undefined, the status stays unchanged.
+   */
+  setStatus(
+    id: string,
+    next: (status: TaskStatus) => TaskStatus | undefined,
+    reason: string | null,
+  ): Promise<Task> {
+    return this.#change(id, (task) => {
+      const status = next(task.status ?? 'RUNNING');
+      return status === undefined ? undefined : { status, status_reason: reason };
+    });
+  }
+
+  /**
+   * Creates the session before the row, so that every task in the store can be streamed, even
+   * without messages.
+   */
+  async #insert(session: SessionId, content: Pick<Row, 'keys' | 'data'>): Promise<Row> {
+    await ensureSession(this.#log, session);
+    try {
+      return await this.#rows.put('tasks', { id: session, ...content }, { ifVersion: 0 });
+    } catch (error) {
+      // If a row exists, the session belongs to the request that was faster.
+      if ((await this.#rows.get('tasks', session)) === undefined)
+        await this.#log.delete(session, { ifThrough: 0 });
+      throw error;
+    }
+  }
+
+  /** Returns the task that was created with a key. */
+  async #findByKey(id: SessionId): Promise<CreatedTask | undefined> {
+    const row = await this.#rows.get('tasks', id);
+    return row && { ...storedTask(row), origin: 'key' };
+  }
+
+  async #change(id: string, change: (task: Task) => Partial<Fields> | undefined): Promise<Task> {
+    const { row, isChanged } = await changeRow(this.#rows, 'tasks', id, (before) => {
+      const { task, agentId } = storedTask(before);
+      const changed = change(task);
+      if (changed === undefined || isSame(task, changed)) return undefined;
+      const { id: _, created_at, updated_at, ...fields } = task;
+      return rowContent(agentId, { ...fields, ...changed });
+    });
+    const { task } = storedTask(row);
+    if (isChanged) this.#onChange(task);
+    return task;
+  }
+
+  async #findByName(name: string): Promise<Row | undefined> {
+    const [row] = await this.#rows.list('tasks', { where: { name }, limit: 1 });
+    return row;
+  }
+
+  async #reuse(agentId: string, row: Row, params: CreateTask['params']): Promise<CreatedTask> {
+    const stored = storedTask(row);
+    if (stored.agentId !== agentId) throw nameTaken(stored);
+    if (stored.task.status !== 'DELETED') await ensureSession(this.#log, sessionId(row.id));
+    const task = params == null ? stored.task : await this.#change(row.id, () => ({ params }));
+    return { ...stored, task, origin: 'name' };
+  }
+}
+
+/** The id is derived from the key, so that no process can create a second task for it. */
+function keyedTaskId(agentId: string, key: string): SessionId {
+  const hash = createHash('sha256').update(JSON.stringify([agentId, key]));
+  return sessionId(hash.digest('hex').slice(0, 32));
+}
+
+function rowContent(agentId: string, fields: Fields): Pick<Row, 'keys' | 'data'> {
+  const { name, status } = fields;
+  const keys = {
+    agent_id: agentId,
+    status: status ?? 'RUNNING',
+    ...(name !== null && { name }),
+    ...(status !== 'DELETED' && { is_shown: 'yes' }),
+  };
+  return { keys, data: { ...fields, agent_id: agentId } as JsonObject };
+}
+
+/** Converts a row to a task. */
+export function storedTask({ id, createdAt, updatedAt, data }: Row): StoredTask {
+  const { agent_id, ...fields } = data as unknown as Fields & { readonly agent_id: string };
+  const times = { created_at: isoTime(createdAt), updated_at: isoTime(updatedAt) };
+  return { task: { id, ...fields, ...times }, agentId: agent_id };
+}
+
+function isSame(task: Task, changed: Partial<Fields>): boolean {
+  return Object.entries(changed).every(
+    ([key, value]) => JSON.stringify(task[key as keyof Task]) === JSON.stringify(value),
+  );
+}
+
+function hasAll(data: unknown, needle: JsonObject): boolean {
+  const have = (data ?? {}) as JsonObject;
+  return Object.entries(needle).every(
+    ([key, value]) => JSON.stringify(have[key]) === JSON.stringify(value),
+  );
+}
+
+function nameTaken({ task }: StoredTask): ServerError {
+  const message = `Cannot use the name of task ${task.id}: it belongs to another agent. Choose another name`;
+  return new ServerError('conflict', message, { task: task.id });
+}
+
+type NamedTask = Pick<Task, 'id' | 'name' | 'task_metadata'>;
+
+/**
+ * True if the task's title, name or id contains the text, in any letter case. The empty text
+ * matches every task.
+ */
+export function matchesSearch({ id, name, task_metadata }: NamedTask, text: string): boolean {
+  const needle = text.toLowerCase();
+  return [task_metadata?.['title'], name, id].some(
+    (field) => typeof field === 'string' && field.toLowerCase().includes(needle),
+  );
+}

@@ -1,0 +1,60 @@
+import type { SessionId } from '@millrace/core';
+import type { Frame, ViewName } from '../../contract/stream.ts';
+import type { Task } from '../../contract/task.ts';
+import { uiHeaders } from '../../ui/ui-view.ts';
+import { encodeComment, encodeFrame, sseHeaders } from './sse.ts';
+
+// Frames that are not from the log. They have no id, and clients must accept them repeatedly.
+
+/** The response headers of a view's stream. */
+export function headersOf(view: ViewName, through: number): Readonly<Record<string, string>> {
+  switch (view) {
+    case 'ui':
+      return { ...sseHeaders, ...uiHeaders };
+    case 'records':
+      // With this offset, a client that folds the records detects when it has caught up, and can
+      // skip rendering until then.
+      return { ...sseHeaders, 'millrace-through': `${through}` };
+    case 'updates':
+    case 'events':
+      return sseHeaders;
+  }
+}
+
+/** The first frame of a stream. Agentex clients wait for it. */
+export function openingFrame(view: ViewName, session: SessionId): string {
+  return view === 'updates'
+    ? encodeFrame({ data: JSON.stringify({ type: 'connected', taskId: session }) })
+    : '';
+}
+
+/** The current row of the task. Empty if the view has no such frame. */
+export function taskUpdatedFrame(view: ViewName, task: Task): string {
+  const data = JSON.stringify({ type: 'task_updated', task });
+  switch (view) {
+    case 'updates':
+      return encodeFrame({ data });
+    case 'records':
+    case 'events':
+      return encodeFrame({ event: 'task_updated', data });
+    case 'ui':
+      return '';
+  }
+}
+
+/** The last frame of a stream. A client that reads it does not need to reconnect. */
+export function endFrameText(view: ViewName, reason: string): string {
+  switch (view) {
+    case 'updates':
+    case 'ui':
+      // Clients of these views treat unknown frames as errors, and detect the end by other frames.
+      return encodeComment(`end ${reason}`);
+    case 'records':
+    case 'events':
+      return encodeFrame(endEvent(reason));
+  }
+}
+
+function endEvent(reason: string): Frame {
+  return { event: 'end', data: JSON.stringify({ reason }) };
+}

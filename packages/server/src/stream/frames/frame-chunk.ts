@@ -1,0 +1,78 @@
+import type { Batch, FoldState, LogRecord } from '@millrace/core';
+import type { Frame, FrameView } from '../../contract/stream.ts';
+import { encodeFrame } from './sse.ts';
+
+/**
+ * Encoded frames of one view, ready for any number of connections. They cover the records after
+ * `after` up to `through`.
+ */
+export interface FrameChunk {
+  readonly after: number;
+  readonly through: number;
+  readonly bytes: Buffer;
+}
+
+/** A record with the states before and after it. */
+export interface Step {
+  readonly before: FoldState;
+  readonly record: LogRecord;
+  readonly after: FoldState;
+}
+
+interface EncodeOptions {
+  /** A chunk ends with the record that exceeds this size. */
+  readonly pieceBytes: number;
+  /** In this record, frames up to this id were already sent. */
+  readonly skip?: { readonly offset: number; readonly id: string } | undefined;
+}
+
+/**
+ * Encodes a batch as chunks. Records without frames extend the range of a chunk; no chunk but the
+ * only one is empty.
+ */
+export function encodeChunks(
+  view: FrameView,
+  batch: Batch,
+  steps: readonly Step[],
+  { pieceBytes, skip }: EncodeOptions,
+): readonly FrameChunk[] {
+  if (view.batch !== undefined) return [encodeChunk(batch, view.batch(batch))];
+  const chunks: FrameChunk[] = [];
+  let { after } = batch;
+  let text = '';
+  for (const step of steps) {
+    const frames = view.frames(step.before, step.record, step.after);
+    const { offset } = step.record;
+    text += encodeAll(offset === skip?.offset ? framesAfter(frames, skip.id) : frames);
+    if (text.length < pieceBytes) continue;
+    chunks.push({ after, through: offset, bytes: Buffer.from(text) });
+    after = offset;
+    text = '';
+  }
+  const rest = { after, through: batch.through, bytes: Buffer.from(text) };
+  return text === '' && chunks.length > 0 ? extendLast(chunks, batch.through) : [...chunks, rest];
+}
+
+/** Encodes frames as one chunk, which can only be entered at its start. */
+export function encodeChunk(
+  { after, through }: Pick<Batch, 'after' | 'through'>,
+  frames: readonly Frame[],
+): FrameChunk {
+  return { after, through, bytes: Buffer.from(encodeAll(frames)) };
+}
+
+function encodeAll(frames: readonly Frame[]): string {
+  let text = '';
+  for (const frame of frames) text += encodeFrame(frame);
+  return text;
+}
+
+function framesAfter(frames: readonly Frame[], id: string): readonly Frame[] {
+  return frames.slice(frames.findIndex((frame) => frame.id === id) + 1);
+}
+
+function extendLast(chunks: readonly FrameChunk[], through: number): readonly FrameChunk[] {
+  return chunks.map((chunk, index) =>
+    index === chunks.length - 1 ? { ...chunk, through } : chunk,
+  );
+}

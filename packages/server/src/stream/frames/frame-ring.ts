@@ -1,0 +1,88 @@
+import { type Cursor, cursorId } from './cursor.ts';
+import type { FrameChunk } from './frame-chunk.ts';
+import { indexAfter } from './sse.ts';
+
+/** The newest frames of a view, limited by bytes. */
+export class FrameRing {
+  readonly #maxBytes: number;
+  #chunks: FrameChunk[] = [];
+  #after: number;
+  #through: number;
+  #bytes = 0;
+
+  constructor(maxBytes: number, through: number) {
+    this.#maxBytes = maxBytes;
+    this.#after = through;
+    this.#through = through;
+  }
+
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** The offset up to which the view was published. */
+  get through(): number {
+    return this.#through;
+  }
+
+  push(chunk: FrameChunk): void {
+    this.#through = chunk.through;
+    const last = this.#chunks.at(-1);
+    if (chunk.bytes.length === 0) {
+      if (last === undefined) this.#after = chunk.through;
+      else this.#chunks[this.#chunks.length - 1] = { ...last, through: chunk.through };
+      return;
+    }
+    this.#chunks.push(chunk);
+    this.#bytes += chunk.bytes.length;
+    if (this.#bytes > this.#maxBytes) this.#trim();
+  }
+
+  /** Drops all frames, because they no longer match the log. */
+  clear(): void {
+    this.#chunks = [];
+    this.#bytes = 0;
+    this.#after = this.#through;
+  }
+
+  /** Returns the frames after a cursor, if the ring has them and a client can resume there. */
+  find(cursor: Cursor): FrameChunk | undefined {
+    const { offset, k } = cursor;
+    const chunk = this.#chunks.find(
+      ({ through }) => through > offset || isPartlySent(through, cursor),
+    );
+    if (chunk === undefined || chunk.after > offset || (chunk.after === offset && k !== undefined))
+      return undefined;
+    if (chunk.after === offset) return chunk;
+    const start = indexAfter(chunk.bytes, cursorId(cursor));
+    return start < 0 ? undefined : { ...chunk, after: offset, bytes: chunk.bytes.subarray(start) };
+  }
+
+  /** Returns the next offset at which the ring continues. */
+  nextEntryOffset(cursor: Cursor): number {
+    const { offset } = cursor;
+    if (offset < this.#after || isPartlySent(this.#after, cursor)) return this.#after;
+    const chunk = this.#chunks.find(
+      ({ through }) => through > offset || isPartlySent(through, cursor),
+    );
+    return chunk?.through ?? this.#through;
+  }
+
+  /** Drops half of the frames at once, so that it happens rarely. */
+  #trim(): void {
+    let dropped = 0;
+    while (this.#bytes > this.#maxBytes / 2) {
+      const chunk = this.#chunks[dropped];
+      if (chunk === undefined) break;
+      this.#after = chunk.through;
+      this.#bytes -= chunk.bytes.length;
+      dropped++;
+    }
+    this.#chunks = this.#chunks.slice(dropped);
+  }
+}
+
+/** True if some frames of the record at the cursor were not sent yet. */
+function isPartlySent(through: number, { offset, k }: Cursor): boolean {
+  return k !== undefined && through === offset;
+}

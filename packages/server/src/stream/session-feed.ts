@@ -1,0 +1,248 @@
+import type { Batch, LogRecord, SessionId } from '@millrace/core';
+import { type Clock, type Log, LogError } from '@millrace/log';
+import type { FrameView, ViewName } from '../contract/stream.ts';
+import { Channel } from './channel.ts';
+import { isExact, mergeAdjacent, readExact } from './exact-batch.ts';
+import type { Cursor } from './frames/cursor.ts';
+import { encodeChunk, type FrameChunk } from './frames/frame-chunk.ts';
+import { type History, loadHistory } from './history.ts';
+import { ReplayCache, replayLog, replaySettled } from './replay.ts';
+import type { StreamLimits } from './stream-limits.ts';
+
+/** With more pending records, the feed publishes before the merge window ends. */
+const maxPending = 4096;
+
+/** Why a feed ended. */
+export type FeedEnd = 'closed' | 'deleted' | 'failed';
+
+interface FeedOptions {
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly limits: StreamLimits;
+  /** Called after no viewer was connected for a while. */
+  readonly onIdle: (feed: SessionFeed) => void;
+  /** Called when the feed has ended. */
+  readonly onEnd: (feed: SessionFeed, end: FeedEnd) => void;
+}
+
+/**
+ * The only reader of a session in this process, for any number of viewers. It follows the log,
+ * folds the records and publishes them to the channel of each watched view.
+ */
+export class SessionFeed {
+  readonly session: SessionId;
+  readonly #options: FeedOptions;
+  readonly #channels = new Map<ViewName, Channel>();
+  readonly #lingerTimers = new Map<ViewName, () => void>();
+  readonly #stop = new AbortController();
+  readonly #replays: ReplayCache;
+  #history: History;
+  /** Committed records that are not published yet. They follow the history. */
+  #pending: LogRecord[] = [];
+  #pendingThrough = 0;
+  #stopWindow: (() => void) | undefined;
+  #reload: Promise<void> | undefined;
+  #end: FeedEnd | undefined;
+
+  private constructor(history: History, options: FeedOptions) {
+    this.session = history.state.session;
+    this.#history = history;
+    this.#options = options;
+    this.#replays = new ReplayCache(options.limits.replayBytes, options.clock);
+  }
+
+  /** Loads the session. Throws `no_session` if it does not exist. */
+  static async open(session: SessionId, options: FeedOptions): Promise<SessionFeed> {
+    const info = await options.log.info(session);
+    if (info === undefined) {
+      throw new LogError('no_session', `Cannot stream session ${session}: it does not exist`, {
+        session,
+      });
+    }
+    const history = await loadHistory(options.log, session, info.through);
+    const feed = new SessionFeed(history, options);
+    void feed.#follow();
+    return feed;
+  }
+
+  /** The published records, folded. */
+  get history(): History {
+    return this.#history;
+  }
+
+  /** Set when the feed has ended. */
+  get end(): FeedEnd | undefined {
+    return this.#end;
+  }
+
+  get viewers(): number {
+    return [...this.#channels.values()].reduce((sum, { viewers }) => sum + viewers, 0);
+  }
+
+  get channels(): Iterable<Channel> {
+    return this.#channels.values();
+  }
+
+  /** Bytes in memory for viewers: recent frames and cached replays. */
+  get keptBytes(): number {
+    const rings = [...this.#channels.values()].reduce((sum, { ringBytes }) => sum + ringBytes, 0);
+    return rings + this.#replays.bytes;
+  }
+
+  /** Returns the channel of a view for one more viewer. The viewer must call `leave`. */
+  async join(view: FrameView): Promise<Channel> {
+    await this.#reload;
+    const { limits, clock } = this.#options;
+    const known = this.#channels.get(view.name);
+    const channel = known ?? new Channel(view, this.#history.state.through, limits, clock);
+    this.#channels.set(view.name, channel);
+    this.#lingerTimers.get(view.name)?.();
+    this.#lingerTimers.delete(view.name);
+    return channel;
+  }
+
+  /** Called when a viewer has disconnected. A view without viewers is closed after a delay. */
+  leave({ view, viewers }: Channel): void {
+    if (viewers > 0 || this.#lingerTimers.has(view.name)) return;
+    const { clock, limits } = this.#options;
+    const clearRing = () => this.#closeChannel(view.name);
+    this.#lingerTimers.set(view.name, clock.after(limits.lingerMs, clearRing, { isIdle: true }));
+  }
+
+  /** Returns the frames after a cursor that is no longer in the ring. */
+  async replay(
+    { view }: Channel,
+    cursor: Cursor,
+    isSettled: boolean,
+  ): Promise<FrameChunk | undefined> {
+    await this.#reload;
+    const { through } = this.#history.state;
+    if (cursor.offset > through) return undefined;
+    if (isSettled && !view.settles) return this.#restate(view);
+    if (isSettled) {
+      return this.#replays.get(`${view.name} settled ${cursor.offset} ${through}`, async () =>
+        replaySettled(view, this.#history, cursor.offset),
+      );
+    }
+    const channel = this.#channels.get(view.name);
+    const entry = channel?.nextEntryOffset(cursor) ?? through;
+    return this.#replays.get(`${view.name} ${cursor.offset}.${cursor.k} ${entry}`, () =>
+      replayLog(this.#options.log, view, this.#history, { cursor, through: entry }),
+    );
+  }
+
+  close(): void {
+    this.#stop.abort();
+    this.#stopWindow?.();
+    for (const cancel of this.#lingerTimers.values()) cancel();
+    for (const channel of this.#channels.values()) channel.close();
+    this.#channels.clear();
+    this.#lingerTimers.clear();
+    this.#replays.clear();
+    this.#pending = [];
+  }
+
+  #restate(view: FrameView): Promise<FrameChunk | undefined> {
+    const { state } = this.#history;
+    const { through } = state;
+    return this.#replays.get(`${view.name} restated ${through}`, async () => {
+      const frames = view.restate(state);
+      const last = frames.at(-1);
+      // The last frame completes everything up to this offset.
+      const lastFrame = last && [{ ...last, id: last.id ?? `${through}` }];
+      return encodeChunk({ after: 0, through }, [...frames.slice(0, -1), ...(lastFrame ?? [])]);
+    });
+  }
+
+  async #follow(): Promise<void> {
+    const { log } = this.#options;
+    const { signal } = this.#stop;
+    try {
+      const from = this.#history.state.through;
+      for await (const batch of log.follow(this.session, { from, until: 'closed', signal })) {
+        this.#receive(isExact(batch) ? batch : await readExact(log, this.session, batch));
+        await this.#reload;
+      }
+      if (!signal.aborted) this.#finish('closed');
+    } catch (error) {
+      const isDeleted = error instanceof LogError && error.code === 'no_session';
+      if (!signal.aborted) this.#finish(isDeleted ? 'deleted' : 'failed');
+    }
+  }
+
+  #receive({ through, records }: Batch): void {
+    for (const record of records) this.#pending.push(record);
+    this.#pendingThrough = through;
+    if (this.#stopWindow === undefined || this.#pending.length > maxPending) this.#flush();
+    this.#stopWindow ??= this.#openWindow();
+  }
+
+  #openWindow(): () => void {
+    const { clock, limits } = this.#options;
+    return clock.after(limits.mergeMs, () => {
+      this.#stopWindow = undefined;
+      if (this.#pendingThrough <= this.#history.state.through) return;
+      this.#tryFlush();
+      this.#stopWindow ??= this.#openWindow();
+    });
+  }
+
+  #tryFlush(): void {
+    try {
+      this.#flush();
+    } catch {
+      // A timer calls this, so the error has no caller to catch it.
+      this.#finish('failed');
+    }
+  }
+
+  #flush(): void {
+    if (this.#reload !== undefined || this.#end !== undefined) return;
+    const { through: after } = this.#history.state;
+    if (this.#pendingThrough <= after) return;
+    const records = mergeAdjacent(this.#pending);
+    const batch = { after, through: this.#pendingThrough, records };
+    this.#pending = [];
+    const steps = this.#history.add(batch);
+    if (this.#history.isStale) this.#reload = this.#reloadHistory();
+    for (const channel of this.#channels.values()) channel.publish(batch, steps);
+  }
+
+  /** Redacted content must not be sent again from memory. */
+  async #reloadHistory(): Promise<void> {
+    const { through } = this.#history.state;
+    for (const channel of this.#channels.values()) channel.clearRing();
+    this.#replays.clear();
+    try {
+      this.#history = await loadHistory(this.#options.log, this.session, through);
+      this.#reload = undefined;
+      this.#flush();
+    } catch {
+      this.#reload = undefined;
+      this.#finish('failed');
+    }
+  }
+
+  #closeChannel(name: ViewName): void {
+    this.#lingerTimers.delete(name);
+    const channel = this.#channels.get(name);
+    if (channel === undefined || channel.viewers > 0) return;
+    channel.close();
+    this.#channels.delete(name);
+    if (this.#channels.size === 0) this.#options.onIdle(this);
+  }
+
+  #finish(end: FeedEnd): void {
+    if (this.#end !== undefined) return;
+    if (end !== 'failed') {
+      this.#stopWindow?.();
+      try {
+        this.#flush();
+      } catch {
+        return this.#finish('failed');
+      }
+    }
+    this.#end = end;
+    this.#options.onEnd(this, end);
+  }
+}

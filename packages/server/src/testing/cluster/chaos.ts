@@ -1,0 +1,195 @@
+import { setTimeout } from 'node:timers/promises';
+import { type Client, createClient } from '../../../../client/src/create-client.ts';
+import type { TaskHandle } from '../../../../client/src/task/task-handle.ts';
+import type { Cluster } from './cluster.ts';
+import { clusterAgentName } from './cluster-agent.ts';
+import { problemsOf, readToolRuns } from './cluster-check.ts';
+import { openClusterStore } from './cluster-store.ts';
+import { faults, type Random } from './faults.ts';
+
+interface ClusterChaosOptions {
+  readonly kills: number;
+  readonly random: Random;
+  readonly cluster: Cluster;
+  readonly onRound: (words: string) => void;
+}
+
+interface ClusterChaosResult {
+  /** How often each fault was injected. */
+  readonly counts: Readonly<Record<string, number>>;
+  readonly messages: number;
+  readonly records: number;
+  readonly charges: number;
+  readonly looks: number;
+  readonly problems: readonly string[];
+}
+
+const taskCount = 3;
+/** Maximum time to wait until all runs end. Prevents hangs. */
+const answerTimeoutMs = 90_000;
+const roundMs = 30_000;
+
+/**
+ * Sends messages through random servers, observes them through server A, and injects faults. At the
+ * end it compares the client of server A with the log, and the tool runs with the messages.
+ */
+export async function clusterChaos(options: ClusterChaosOptions): Promise<ClusterChaosResult> {
+  const { random, cluster } = options;
+  const [viaA, viaB] = [cluster.a, cluster.b].map(({ url }) =>
+    createClient({ url, random, backOff: { baseMs: 50, maxMs: 500 }, answerTimeoutMs: 3000 }),
+  ) as [Client, Client];
+  try {
+    return await runRounds(options, viaA, viaB);
+  } finally {
+    viaA.close();
+    viaB.close();
+  }
+}
+
+async function runRounds(
+  { kills, random, cluster, onRound }: ClusterChaosOptions,
+  viaA: Client,
+  viaB: Client,
+): Promise<ClusterChaosResult> {
+  const created = Array.from({ length: taskCount }, () =>
+    viaB.createTask({ agent: clusterAgentName }),
+  );
+  const tasks = (await Promise.all(created)).map(({ id }) => viaA.task(id));
+  for (const task of tasks) task.subscribe(() => {});
+  const conversation = new Conversation(tasks, viaB, random);
+  const counts: Record<string, number> = {};
+  let killed = 0;
+  for (let round = 0; killed < kills; round++) {
+    await waitUntilReady(cluster, conversation);
+    await setTimeout(1500 * random());
+    const fault = faults[round % faults.length];
+    if (fault === undefined) break;
+    await fault.inject(cluster, random);
+    counts[fault.name] = (counts[fault.name] ?? 0) + 1;
+    if (fault.isKill) killed++;
+    onRound(`${killed} kills; ${fault.name}; ${conversation.summary()}`);
+  }
+  await conversation.untilAnswered();
+  const store = await openClusterStore(cluster.store, cluster.bus);
+  try {
+    return await checkOutcome({ cluster, log: store.log, conversation, counts });
+  } finally {
+    await store.close();
+  }
+}
+
+/** Waits until all processes are up and the client sees a run. Gives up after `roundMs`. */
+async function waitUntilReady(
+  { a, b, worker }: Cluster,
+  conversation: Conversation,
+): Promise<void> {
+  const late = setTimeout(roundMs, undefined, { ref: false });
+  await Promise.race([Promise.all([a, b, worker].map((member) => member.waitUntilUp())), late]);
+  conversation.sendMessages();
+  await Promise.race([conversation.untilRunSeen(), late]);
+}
+
+/** Sends messages to tasks and observes their answers. */
+class Conversation {
+  readonly tasks: readonly TaskHandle[];
+  readonly sent: ReadonlyMap<string, string[]>;
+  readonly #other: Client;
+  readonly #random: Random;
+  readonly #sending = new Set<Promise<void>>();
+  #count = 0;
+
+  constructor(tasks: readonly TaskHandle[], other: Client, random: Random) {
+    this.tasks = tasks;
+    this.#other = other;
+    this.#random = random;
+    this.sent = new Map(tasks.map(({ id }) => [id, []]));
+  }
+
+  get messages(): number {
+    return this.#count;
+  }
+
+  /** Sends one more message to each idle task, through a random server. */
+  sendMessages(): void {
+    for (const task of this.tasks) {
+      if (this.#isBusy(task)) continue;
+      const message = `m${++this.#count}`;
+      this.sent.get(task.id)?.push(message);
+      const handle = this.#random() < 0.5 ? task : this.#other.task(task.id);
+      const sending = sendWithRetry(handle, message);
+      this.#sending.add(sending);
+      void sending.then(() => this.#sending.delete(sending));
+    }
+  }
+
+  /** Resolves when the client sees a running run. */
+  async untilRunSeen(): Promise<void> {
+    const isSeen = (task: TaskHandle) => {
+      const { isRunning, connection } = task.snapshot();
+      return isRunning && connection.state === 'live';
+    };
+    while (!this.tasks.some(isSeen)) await setTimeout(20);
+  }
+
+  summary(): string {
+    const states = this.tasks.map((task) => task.snapshot().connection.state);
+    return `${this.#count} messages; connections ${states.join(', ')}`;
+  }
+
+  /** Resolves when all messages are sent, answered and visible to the client. */
+  async untilAnswered(): Promise<void> {
+    const late = setTimeout(answerTimeoutMs, 'late' as const, { ref: false });
+    const done = Promise.all([...this.#sending]).then(() =>
+      Promise.all(this.tasks.map((task) => this.#settled(task))),
+    );
+    await Promise.race([done, late]);
+  }
+
+  async #settled(task: TaskHandle): Promise<void> {
+    while (this.#isBusy(task)) await setTimeout(100);
+  }
+
+  #isBusy(task: TaskHandle): boolean {
+    const sent = this.sent.get(task.id) ?? [];
+    const last = JSON.stringify(task.transcript.slice(-1));
+    const isAnswered = sent.length === 0 || last.includes(`End ${sent.at(-1)}:`);
+    return !isAnswered || task.snapshot().isRunning;
+  }
+}
+
+/** The key makes retries idempotent. */
+async function sendWithRetry(task: TaskHandle, message: string): Promise<void> {
+  for (;;) {
+    try {
+      await task.send(message, { key: message });
+      return;
+    } catch {
+      await setTimeout(200);
+    }
+  }
+}
+
+async function checkOutcome(options: {
+  readonly cluster: Cluster;
+  readonly log: Parameters<typeof problemsOf>[0];
+  readonly conversation: Conversation;
+  readonly counts: Readonly<Record<string, number>>;
+}): Promise<ClusterChaosResult> {
+  const { cluster, log, conversation, counts } = options;
+  const problems: string[] = [];
+  let records = 0;
+  for (const task of conversation.tasks) {
+    const { state } = task.snapshot();
+    const sent = conversation.sent.get(task.id) ?? [];
+    problems.push(...(await problemsOf(log, { id: task.id, transcript: task.transcript, sent })));
+    records += state.through;
+  }
+  const { a, b, worker } = cluster;
+  const done = readToolRuns(cluster.doneFile);
+  problems.push(
+    ...done.problems,
+    ...[a, b, worker].flatMap(({ unexpectedExits }) => unexpectedExits),
+  );
+  const { charges, looks } = done;
+  return { counts, messages: conversation.messages, records, charges, looks, problems };
+}

@@ -1,0 +1,27 @@
+// One process of a cluster: cluster-process.ts server|worker <store> <bus> <file> <port>. A worker
+// takes over waiting runs, as servers do, but does not listen.
+import { randomIds } from '@millrace/core';
+import { systemClock } from '@millrace/log';
+import { tell } from '../../../../log/src/testing/start-process.ts';
+import { createServer } from '../../create-server.ts';
+import { createTaskService } from '../../tasks/create-task-service.ts';
+import { clusterAgent } from './cluster-agent.ts';
+import { openClusterStore } from './cluster-store.ts';
+
+const [role = '', store = '', bus = '', doneFile = '', port = '0'] = process.argv.slice(2);
+const { log, rows } = await openClusterStore(store, bus);
+const agents = [clusterAgent(log, doneFile)];
+const shared = { agents, log, rows, secret: 'the same for all of them' };
+const onDiagnostic = (problem: string) => process.stderr.write(`note: ${problem}\n`);
+
+if (role === 'server') {
+  const server = createServer({ ...shared, onDiagnostic });
+  tell(await server.listen({ port: Number(port) }));
+} else {
+  const ids = randomIds((bytes) => crypto.getRandomValues(bytes));
+  const service = createTaskService({ ...shared, clock: systemClock, ids, onDiagnostic });
+  await service.start();
+  tell({ url: '' });
+  // The timers of the service do not keep the process alive.
+  setInterval(() => {}, 60_000);
+}

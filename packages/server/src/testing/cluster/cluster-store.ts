@@ -1,0 +1,25 @@
+import type { Log } from '@millrace/log';
+import { postgresLog } from '@millrace/log/postgres';
+import { redisBus } from '@millrace/log/redis';
+import type { Rows } from '../../contract/rows.ts';
+import { postgresRows } from '../../rows/postgres/postgres-rows.ts';
+
+export interface ClusterStore {
+  readonly log: Log;
+  readonly rows: Rows;
+  close(): Promise<void>;
+}
+
+/** Opens the log and the rows that the processes of a cluster share. */
+export async function openClusterStore(store: string, busUrl: string): Promise<ClusterStore> {
+  const bus = redisBus({ url: busUrl, timeoutMs: 1000 });
+  const log = postgresLog({ url: store, bus });
+  const rows = await postgresRows({ url: store });
+  return {
+    ...{ log, rows },
+    async close() {
+      await Promise.all([log.close(), rows.close()]);
+      await bus.close();
+    },
+  };
+}

@@ -1,0 +1,83 @@
+import { setTimeout } from 'node:timers/promises';
+import type { Cluster, ClusterMember } from './cluster.ts';
+
+/** Returns a number from 0 up to 1. */
+export type Random = () => number;
+
+/** A fault. `inject` resolves when the fault is over. */
+interface Fault {
+  readonly name: string;
+  /** True if the fault kills a process with SIGKILL. */
+  readonly isKill: boolean;
+  inject(cluster: Cluster, random: Random): Promise<void>;
+}
+
+const killFault = (name: string, of: (cluster: Cluster) => ClusterMember): Fault => ({
+  ...{ name: `kill ${name}`, isKill: true },
+  async inject(cluster) {
+    const member = of(cluster);
+    await member.waitUntilUp();
+    member.kill();
+  },
+});
+
+/** Postgres does not start until the last of its old processes has ended. */
+async function restartPostgres(
+  postgres: Pick<Cluster['postgres'], 'start'>,
+  triesLeft = 50,
+): Promise<void> {
+  try {
+    await postgres.start();
+  } catch (error) {
+    if (triesLeft === 0) throw error;
+    await setTimeout(100);
+    await restartPostgres(postgres, triesLeft - 1);
+  }
+}
+
+/** Used in turn, so that each occurs equally often. */
+export const faults: readonly Fault[] = [
+  killFault('server A', ({ a }) => a),
+  killFault('server B', ({ b }) => b),
+  {
+    ...{ name: 'FLUSHALL', isKill: false },
+    inject: async ({ redis }) => void (await redis.ask('FLUSHALL')),
+  },
+  killFault('worker', ({ worker }) => worker),
+  {
+    // This Redis stores nothing on disk, so it restarts empty.
+    ...{ name: 'kill Redis', isKill: true },
+    async inject({ redis }, random) {
+      await redis.crash();
+      await setTimeout(1500 * random());
+      await redis.start();
+    },
+  },
+  {
+    ...{ name: 'CLIENT KILL', isKill: false },
+    inject: async ({ redis }) => void (await redis.ask('CLIENT', 'KILL', 'TYPE', 'normal')),
+  },
+  {
+    ...{ name: 'kill Postgres', isKill: true },
+    async inject({ postgres }, random) {
+      await postgres.kill();
+      await setTimeout(1000 * random());
+      await restartPostgres(postgres);
+    },
+  },
+  {
+    ...{ name: 'stop Redis for some seconds', isKill: false },
+    async inject({ redis }, random) {
+      redis.kill('SIGSTOP');
+      await setTimeout(1500 + 2000 * random());
+      redis.kill('SIGCONT');
+    },
+  },
+  {
+    ...{ name: 'restart Postgres', isKill: false },
+    async inject({ postgres }) {
+      await postgres.stop();
+      await postgres.start();
+    },
+  },
+];

@@ -1,8 +1,0 @@
-import type { Server } from 'node:net';
-
-export function portOf(server: Server): number {
-  const address = server.address();
-  if (address === null || typeof address === 'string')
-    throw new Error('The server does not listen');
-  return address.port;
-}

@@ -1,0 +1,111 @@
+import type { AskedApproval, Fact, FoldState, ItemState } from '@millrace/core';
+import { hasCall, itemsOfRun, slotChunks } from './part-chunks.ts';
+import type { UiChunk } from './ui-chunk.ts';
+
+/** True if the item belongs to the assistant's message. */
+export function isStepItem({ kind, turn }: ItemState): boolean {
+  return turn > 0 && (kind === 'assistant' || kind === 'tool');
+}
+
+/** True if the turn has started a step. This includes a turn whose only attempt was superseded. */
+export function hasStep(state: FoldState, turn: number): boolean {
+  return (
+    state.superseded.some((tried) => tried.turn === turn) ||
+    itemsOfRun(state).some((item) => isStepItem(item) && item.turn === turn)
+  );
+}
+
+/** The message so far, from within the step of this turn. */
+export function stepsFrom(state: FoldState, turn: number): readonly UiChunk[] {
+  const items = itemsOfRun(state);
+  const start = items.findIndex((item) => isStepItem(item) && item.turn === turn);
+  return start < 0 ? [] : messageChunks(state, items.slice(start)).slice(1);
+}
+
+/** The whole message so far. */
+export function messageChunks(state: FoldState, items = itemsOfRun(state)): readonly UiChunk[] {
+  const chunks: UiChunk[] = [];
+  const begun = new Set<number>();
+  for (const item of items) {
+    if (isStepItem(item) && !begun.has(item.turn)) {
+      begun.add(item.turn);
+      chunks.push({ type: 'start-step' });
+    }
+    chunks.push(...itemChunks(state, item));
+  }
+  const isWaiting = state.superseded.some(({ turn }) => !begun.has(turn));
+  return isWaiting ? [...chunks, { type: 'start-step' }] : chunks;
+}
+
+/** Sends the current step again, because the protocol can only reset a whole step. */
+export function restateStep(state: FoldState): readonly UiChunk[] {
+  const chunks = stepItems(state).flatMap((item) => itemChunks(state, item));
+  return [{ type: 'reset-step' }, ...chunks, ...pendingApprovalChunks(state)];
+}
+
+/** True if the item belongs to the current step. */
+export function isInStep(state: FoldState, item: ItemState | undefined): boolean {
+  return item !== undefined && stepItems(state).some(({ id }) => id === item.id);
+}
+
+/** The items after the last start of a step. */
+function stepItems(state: FoldState): readonly ItemState[] {
+  const items = itemsOfRun(state);
+  const last = items.findLast(isStepItem)?.turn;
+  const isWaiting = state.superseded.some(({ turn }) => turn !== last);
+  if (last === undefined || isWaiting) return isWaiting ? [] : items;
+  return items.slice(items.findIndex((item) => isStepItem(item) && item.turn === last));
+}
+
+function itemChunks(state: FoldState, item: ItemState): readonly UiChunk[] {
+  if (isStepItem(item)) return item.parts.flatMap((slot) => slotChunks(state, slot));
+  return item.finished === undefined ? [] : steeringChunks(state, item);
+}
+
+/**
+ * A message that the user sent during the answer. Earlier messages are omitted, because the client
+ * has them.
+ */
+export function steeringChunks(state: FoldState, item: ItemState): readonly UiChunk[] {
+  const first = itemsOfRun(state).find((one) => isStepItem(one) || one.id === item.id);
+  const isBefore = first === undefined || first.id === item.id;
+  if (item.kind !== 'user' || isBefore) return [];
+  const texts = item.parts.flatMap(({ part }) => (part?.kind === 'text' ? part.text : []));
+  const parts = texts.map((text) => ({ type: 'text', text }) as const);
+  return parts.length === 0 ? [] : [{ type: 'steering-message', id: item.id, parts }];
+}
+
+type ApprovalQuestion = Pick<AskedApproval, 'toolCallId'> & {
+  readonly reason?: string | undefined;
+};
+type ApprovalAnswered = Extract<Fact, { readonly type: 'approval_answered' }>;
+
+/**
+ * Asks for an approval. A call has one question at a time, so the call's id is also the approval's
+ * id.
+ */
+export function approvalRequestChunks(
+  state: FoldState,
+  { toolCallId, reason }: ApprovalQuestion,
+): readonly UiChunk[] {
+  if (!hasCall(state, toolCallId)) return [];
+  const why = reason === undefined ? {} : { reason };
+  return [{ type: 'tool-approval-request', toolCallId, approvalId: toolCallId, ...why }];
+}
+
+/** All pending approvals. */
+export function pendingApprovalChunks(state: FoldState): readonly UiChunk[] {
+  return state.asked.flatMap((one) => approvalRequestChunks(state, one));
+}
+
+/** Reports the answer to an approval. Clients reject an answer without a question. */
+export function approvalAnswerChunks(
+  before: FoldState,
+  { toolCallId, decision, reason }: Omit<ApprovalAnswered, 'type' | 'name'>,
+): readonly UiChunk[] {
+  const isAsked = before.asked.some((one) => one.toolCallId === toolCallId);
+  if (!isAsked || !hasCall(before, toolCallId)) return [];
+  const why = reason === undefined ? {} : { reason };
+  const approved = decision === 'allow';
+  return [{ type: 'tool-approval-response', approvalId: toolCallId, approved, ...why }];
+}

@@ -1,0 +1,217 @@
+import {
+  type FilePart,
+  type JsonObject,
+  type JsonValue,
+  type MediaPart,
+  type Metadata,
+  type Part,
+  parseJson,
+  type ReasoningForm,
+  type ReasoningPart,
+  type Source,
+  type ToolCallPart,
+  type ToolResultPart,
+  toBase64,
+  toolCallId,
+  toolCallPart,
+} from '@millrace/core';
+import type { Content, ContentOf } from '../contract/content.ts';
+
+export type ContentAuthor = Content['author'];
+
+export const jsonType = 'application/json';
+
+/** Converts a part of the log to the content of a message. */
+export function partToContent(part: Part, author: ContentAuthor): Content {
+  const head = { author, style: styleOf(part.metadata) };
+  switch (part.kind) {
+    case 'text': {
+      const value = part.mimeType === jsonType ? parseObject(part.text) : undefined;
+      if (value !== undefined) return { type: 'data', ...head, data: value };
+      return { type: 'text', ...head, content: part.text, ...textFields(part.metadata) };
+    }
+    case 'reasoning':
+      return reasoningContent([part], author);
+    case 'tool_call':
+      return {
+        ...{ type: 'tool_request', ...head, tool_call_id: part.toolCallId, name: part.name },
+        arguments: argumentsOf(part),
+      };
+    case 'tool_result':
+      return {
+        ...{ type: 'tool_response', ...head, tool_call_id: part.toolCallId, name: part.name },
+        content: resultContent(part),
+        is_error: part.isError ? true : null,
+      };
+    case 'structured':
+      return { type: 'data', ...head, data: toObject(part.value) };
+    case 'custom':
+      return { type: 'data', ...head, data: { name: part.name, value: part.value } };
+    case 'media':
+    case 'file':
+      return { type: 'data', ...head, data: fileData(part) };
+  }
+}
+
+/**
+ * Converts the parts of one reasoning block to one content, one entry per part. Redacted parts have
+ * no entry.
+ */
+export function reasoningContent(
+  parts: readonly ReasoningPart[],
+  author: ContentAuthor,
+): ContentOf<'reasoning'> {
+  const texts = (form: ReasoningPart['form']) =>
+    parts.filter((part) => part.form === form).map(({ text }) => text);
+  const content = texts('full');
+  return {
+    ...{ type: 'reasoning', author, style: styleOf(parts[0]?.metadata) },
+    summary: texts('summary'),
+    content: content.length > 0 ? content : null,
+  };
+}
+
+/** The wire only accepts objects, so other arguments are wrapped in one. */
+function argumentsOf({ arguments: text, input }: ToolCallPart): JsonObject {
+  return input === undefined ? { invalid_json: text } : toObject(input);
+}
+
+function toObject(value: JsonValue): JsonObject {
+  return isObject(value) ? value : { value };
+}
+
+function isObject(value: JsonValue): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Parses JSON text. Returns undefined if it is not an object. */
+export function parseObject(text: string): JsonObject | undefined {
+  const parsed = parseJson(text);
+  return parsed.ok && isObject(parsed.value) ? parsed.value : undefined;
+}
+
+function resultContent({ text, value, attachments = [] }: ToolResultPart): JsonValue {
+  const result = value === undefined ? text : value;
+  return attachments.length === 0 ? result : { result, attachments: attachments.map(fileData) };
+}
+
+function fileData(part: MediaPart | FilePart): JsonObject {
+  const name = part.kind === 'file' ? { name: part.name } : {};
+  return { kind: part.kind, ...name, mime_type: part.mimeType, ...sourceData(part) };
+}
+
+/** Clients can show a URL directly. They fetch a blob by its hash. */
+function sourceData({ source, mimeType }: { source: Source; mimeType: string }): JsonObject {
+  switch (source.type) {
+    case 'bytes':
+      return { url: `data:${mimeType};base64,${toBase64(source.bytes)}` };
+    case 'blob':
+      return { blob: source.hash, length: source.length };
+    case 'url':
+      return { url: source.url };
+  }
+}
+
+/**
+ * Converts the content of a message to parts: one, or one per entry of a reasoning block. `extra`
+ * is metadata for the first part.
+ */
+export function contentToParts(
+  content: Content,
+  extra: JsonObject = {},
+): readonly [Part, ...Part[]] {
+  const all: JsonObject = { ...contentMetadata(content), ...extra };
+  const metadata = Object.keys(all).length === 0 ? {} : { metadata: all };
+  switch (content.type) {
+    case 'text':
+      return [{ kind: 'text', text: content.content, ...metadata }];
+    case 'data':
+      return [{ kind: 'structured', value: content.data, ...metadata }];
+    case 'tool_request': {
+      const id = toolCallId(content.tool_call_id);
+      return [{ ...toolCallPart(id, content.name, content.arguments), ...metadata }];
+    }
+    case 'tool_response':
+      return [{ ...resultPart(content), ...metadata }];
+    case 'reasoning': {
+      const [first, ...others] = reasoningParts(content);
+      return [{ ...first, ...metadata }, ...others];
+    }
+  }
+}
+
+function resultPart({ tool_call_id, name, content, is_error }: ContentOf<'tool_response'>): Part {
+  const head = { kind: 'tool_result', toolCallId: toolCallId(tool_call_id), name } as const;
+  const isError = is_error ?? false;
+  if (typeof content === 'string') return { ...head, text: content, isError };
+  return { ...head, text: JSON.stringify(content), value: content, isError };
+}
+
+/**
+ * A reasoning block without entries becomes one redacted part: the model reasoned, but there is
+ * nothing to read.
+ */
+function reasoningParts({
+  summary,
+  content,
+}: Pick<ContentOf<'reasoning'>, 'summary' | 'content'>): readonly [Part, ...Part[]] {
+  const entry = (form: ReasoningForm) => (text: string) =>
+    ({ kind: 'reasoning', form, text }) as const;
+  const [first, ...others] = [
+    ...summary.map(entry('summary')),
+    ...(content ?? []).map(entry('full')),
+  ];
+  return [first ?? entry('redacted')(''), ...others];
+}
+
+type TextFields = Pick<ContentOf<'text'>, 'format' | 'attachments'>;
+
+/**
+ * The metadata that stores style, format and attachments of a content. Default values are left out.
+ */
+export function contentMetadata(content: Content): JsonObject {
+  const style = content.style === 'static' ? {} : { style: content.style };
+  if (content.type !== 'text') return style;
+  const format = content.format === 'plain' ? {} : { format: content.format };
+  const attachments = content.attachments === null ? {} : { attachments: content.attachments };
+  return { ...style, ...format, ...attachments };
+}
+
+export function styleOf(metadata: Metadata | undefined): Content['style'] {
+  return metadata?.['style'] === 'active' ? 'active' : 'static';
+}
+
+export function textFields(metadata: Metadata | undefined): TextFields {
+  const format = metadata?.['format'];
+  return {
+    format: format === 'markdown' || format === 'code' ? format : 'plain',
+    attachments: attachmentsIn(metadata?.['attachments']),
+  };
+}
+
+/** A provider may use the same metadata key for something else. */
+function attachmentsIn(value: unknown): TextFields['attachments'] {
+  return Array.isArray(value) && value.every(isAttachment) ? value : null;
+}
+
+function isAttachment(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  const { file_id, name, type, size } = value as Readonly<Record<string, unknown>>;
+  return [file_id, name, type].every((text) => typeof text === 'string') && Number.isInteger(size);
+}
+
+/** True if the content is still empty. */
+export function isEmptyContent(content: Content): boolean {
+  switch (content.type) {
+    case 'text':
+      return content.content === '';
+    case 'data':
+      return Object.keys(content.data).length === 0;
+    case 'tool_request':
+      return Object.keys(content.arguments).length === 0;
+    case 'tool_response':
+      return content.content === '' || content.content === null;
+    case 'reasoning':
+      return content.summary.length === 0 && (content.content ?? []).length === 0;
+  }
+}

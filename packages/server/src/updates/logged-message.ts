@@ -1,0 +1,204 @@
+import {
+  attemptOf,
+  type FoldState,
+  findOpen,
+  type ItemKind,
+  type ItemState,
+  type OpenPart,
+  type PartId,
+  type PartSlot,
+  toArray,
+} from '@millrace/core';
+import type { ContentAuthor } from './content-parts.ts';
+
+/**
+ * A message as stored on the log: one part, or all parts of a reasoning block that was written by
+ * updates.
+ */
+export interface LoggedMessage {
+  /** `<task id>.<part id>` of the first part. For an edit, the id of the edited message. */
+  readonly id: string;
+  readonly item: ItemState;
+  readonly author: ContentAuthor;
+  readonly slots: readonly [PartSlot, ...PartSlot[]];
+  /** True for the first message of its item. */
+  readonly isFirst: boolean;
+}
+
+const authors: { readonly [Kind in ItemKind]: ContentAuthor | undefined } = {
+  user: 'user',
+  assistant: 'agent',
+  tool: 'agent',
+  system: undefined,
+  developer: undefined,
+  context: undefined,
+  notification: undefined,
+};
+
+// Cached per item. Items do not change while text streams.
+const messagesByItem = new WeakMap<ItemState, readonly LoggedMessage[]>();
+
+/** The messages of an item, in order. Items that are not shown to users have none. */
+export function messagesInItem(
+  state: FoldState,
+  item: ItemState | undefined,
+): readonly LoggedMessage[] {
+  if (item === undefined) return [];
+  const messages = messagesByItem.get(item) ?? findMessages(state, item);
+  messagesByItem.set(item, messages);
+  return messages;
+}
+
+function findMessages(state: FoldState, item: ItemState): readonly LoggedMessage[] {
+  const author = authors[item.kind];
+  if (author === undefined) return [];
+  return groupsOf(state, item).map((slots, position) => ({
+    id: (position === 0 ? editedId(item) : undefined) ?? messageId(state, slots[0].id),
+    item,
+    author,
+    slots,
+    isFirst: position === 0,
+  }));
+}
+
+function messageId({ session }: Pick<FoldState, 'session'>, id: PartId): string {
+  return `${session}.${id}`;
+}
+
+/** True if the item was written by updates. Its reasoning parts then form one block. */
+export function isIndexed({ metadata }: ItemState): boolean {
+  return typeof metadata?.['index'] === 'number';
+}
+
+/** The id of the message that this item replaces, if it is an edit. */
+export function editedId({ metadata }: ItemState): string | undefined {
+  const id = metadata?.['message'];
+  return typeof id === 'string' ? id : undefined;
+}
+
+type Group = [PartSlot, ...PartSlot[]];
+
+function groupsOf(state: FoldState, item: ItemState): readonly Group[] {
+  const groups: Group[] = [];
+  let block: Group | undefined;
+  const isBlock = isIndexed(item);
+  for (const slot of item.parts) {
+    const isEntry = isBlock && kindOf(state, slot) === 'reasoning';
+    if (isEntry && block !== undefined) {
+      block.push(slot);
+      continue;
+    }
+    const group: Group = [slot];
+    if (isEntry) block = group;
+    groups.push(group);
+  }
+  return groups;
+}
+
+function kindOf(state: FoldState, { id, part }: PartSlot) {
+  return part?.kind ?? findOpen(state, id)?.begin.kind;
+}
+
+export function openPartsOf(state: FoldState, { slots }: LoggedMessage): readonly OpenPart[] {
+  return slots.flatMap(({ id, part }) => (part === undefined ? (findOpen(state, id) ?? []) : []));
+}
+
+export function isStreaming({ slots }: LoggedMessage): boolean {
+  return slots.some(({ part }) => part === undefined);
+}
+
+/**
+ * True if clients may see the message. A message from updates becomes visible when its format,
+ * style and index are known, right after its begin.
+ */
+export function isVisible(state: FoldState, message: LoggedMessage): boolean {
+  if (!isIndexed(message.item) || message.slots.some(({ part }) => part !== undefined)) return true;
+  return openPartsOf(state, message).some(
+    ({ metadata, text, bytes, value }) =>
+      metadata !== undefined || text !== '' || bytes !== undefined || value !== undefined,
+  );
+}
+
+/** Returns the message that contains the part. */
+export function messageWithPart(
+  messages: readonly LoggedMessage[],
+  id: PartId,
+): LoggedMessage | undefined {
+  return messages.find(({ slots }) => slots.some((slot) => slot.id === id));
+}
+
+/** Finds a message by id. The latest edit wins. */
+export function findMessage(state: FoldState, id: string): LoggedMessage | undefined {
+  const items = toArray(state.items);
+  const edit = items.findLast((item) => editedId(item) === id);
+  const [edited] = messagesInItem(state, edit);
+  if (edited !== undefined) return edited;
+  const start = `${state.session}.`;
+  if (!id.startsWith(start)) return undefined;
+  const part = id.slice(start.length);
+  const item = items.find(({ parts }) => parts.some((slot) => slot.id === part));
+  return messagesInItem(state, item).find((message) => message.id === id);
+}
+
+/** True if a later item replaces this message. */
+export function isReplaced(state: FoldState, { id, item }: LoggedMessage): boolean {
+  const edit = toArray(state.items).findLast((one) => editedId(one) === id);
+  return edit !== undefined && edit.id !== item.id;
+}
+
+/**
+ * The index of a message in its turn: the agent's own index, or else its position among the others.
+ * Null outside of turns. It is computed from the state alone, so reconnecting clients get the same
+ * index.
+ */
+export function messageIndex(state: FoldState, message: LoggedMessage): number | null {
+  const { item, slots, isFirst } = message;
+  const [{ id, part }] = slots;
+  const own = (part ?? findOpen(state, id))?.metadata?.['index'];
+  if (isIndexed(item) && typeof own === 'number') return own;
+  if (isIndexed(item) && isFirst) return item.metadata?.['index'] as number;
+  return item.turn === 0 ? null : (ordinalsOf(state, item.turn).get(id) ?? null);
+}
+
+interface Ordinals {
+  readonly turn: number;
+  readonly gone: FoldState['gone'];
+  readonly byId: ReadonlyMap<PartId, number>;
+}
+
+// Cached per list of items. While text streams, neither the items nor the retracted parts change.
+const ordinalsByItems = new WeakMap<FoldState['items'], Ordinals>();
+
+function ordinalsOf(state: FoldState, turn: number): ReadonlyMap<PartId, number> {
+  const cached = ordinalsByItems.get(state.items);
+  if (cached !== undefined && cached.turn === turn && cached.gone === state.gone)
+    return cached.byId;
+  const byId = countOrdinals(state, turn);
+  ordinalsByItems.set(state.items, { turn, gone: state.gone, byId });
+  return byId;
+}
+
+/** A retracted part keeps its number, so that no index is used twice. */
+function countOrdinals(state: FoldState, turn: number): ReadonlyMap<PartId, number> {
+  const items = itemsOfTurn(state, turn);
+  const taken = new Set(items.map(({ metadata }) => metadata?.['index']));
+  let next = [...state.gone].filter((id) => attemptOf(id).turn === turn).length;
+  const byId = new Map<PartId, number>();
+  for (const { slots } of items.flatMap((item) => messagesInItem(state, item))) {
+    while (taken.has(next)) next++;
+    byId.set(slots[0].id, next++);
+  }
+  return byId;
+}
+
+/** Reads backwards from the newest item and stops at the previous turn. */
+export function itemsOfTurn({ items }: FoldState, turn: number): readonly ItemState[] {
+  const found: ItemState[] = [];
+  for (let link: FoldState['items'] | undefined = items; link !== undefined; link = link.before) {
+    for (const item of link.chunk.toReversed()) {
+      if (item.turn === turn) found.push(item);
+      if (item.turn > 0 && item.turn < turn) return found.reverse();
+    }
+  }
+  return found.reverse();
+}

@@ -1,0 +1,206 @@
+import {
+  type FoldState,
+  findOpen,
+  type ItemState,
+  type JsonObject,
+  livePart,
+  type OpenPart,
+  type Part,
+  PartialJson,
+  type PartSlot,
+  type ReasoningPart,
+  toArray,
+} from '@millrace/core';
+import { type Content, contentSchema } from '../contract/content.ts';
+import type { TaskMessage } from '../contract/message.ts';
+import { jsonType, partToContent, reasoningContent, styleOf, textFields } from './content-parts.ts';
+import {
+  editedId,
+  findMessage,
+  isIndexed,
+  isStreaming,
+  isVisible,
+  type LoggedMessage,
+  messagesInItem,
+} from './logged-message.ts';
+
+/** All messages of a task, oldest first. Streaming messages have their content so far. */
+export function messagesOf(state: FoldState): readonly TaskMessage[] {
+  const items = toArray(state.items);
+  const edits = new Map(items.map((item) => [editedId(item), item.id]));
+  const isCurrent = ({ id, item }: LoggedMessage) => (edits.get(id) ?? item.id) === item.id;
+  const rows = items
+    .flatMap((item) => messagesInItem(state, item))
+    .filter((message) => isCurrent(message) && isVisible(state, message))
+    .map((message) => messageRow(state, message));
+  return rows.sort(byCreation);
+}
+
+export function messageOf(state: FoldState, id: string): TaskMessage | undefined {
+  const message = findMessage(state, id);
+  return message === undefined || !isVisible(state, message)
+    ? undefined
+    : messageRow(state, message);
+}
+
+/** Messages with the same time keep the order of the log. */
+function byCreation({ created_at: a }: TaskMessage, { created_at: b }: TaskMessage): number {
+  if (a === b || a === null || b === null) return 0;
+  return a < b ? -1 : 1;
+}
+
+/** The current row of a message. */
+export function messageRow(state: FoldState, message: LoggedMessage): TaskMessage {
+  return toRow(
+    state,
+    message,
+    contentOf(state, message),
+    isStreaming(message) ? 'IN_PROGRESS' : 'DONE',
+  );
+}
+
+// Built once per message instead of once per delta. Only the metadata can change while a message
+// streams.
+const startRows = new WeakMap<
+  LoggedMessage,
+  { readonly metadata: unknown; readonly row: TaskMessage }
+>();
+
+/** The row of a message at its start. Deltas refer to it, so it does not grow with them. */
+export function startRow(state: FoldState, message: LoggedMessage): TaskMessage {
+  const metadata = findOpen(state, message.slots[0].id)?.metadata;
+  const cached = startRows.get(message);
+  if (cached !== undefined && cached.metadata === metadata) return cached.row;
+  const startedRow = toRow(state, message, startContent(state, message), 'IN_PROGRESS');
+  startRows.set(message, { metadata, row: startedRow });
+  return startedRow;
+}
+
+/** The row of a removed message. The wire has no removal, so it is an empty text. */
+export function retractedRow(state: FoldState, message: LoggedMessage): TaskMessage {
+  return toRow(state, message, emptyText(message), 'DONE');
+}
+
+function toRow(
+  state: FoldState,
+  { id, item }: LoggedMessage,
+  content: Content,
+  streaming_status: TaskMessage['streaming_status'],
+): TaskMessage {
+  const created_at = createdAt(item);
+  const updated_at = timeOf(item.finishedAt ?? item.startedAt);
+  return { id, task_id: state.session, content, streaming_status, created_at, updated_at };
+}
+
+/** An edit has the creation time of the original message. */
+function createdAt(item: ItemState): string | null {
+  const first = editedId(item) === undefined ? undefined : item.metadata?.['createdAt'];
+  if (typeof first === 'string') return first;
+  return timeOf(typeof first === 'number' ? first : item.startedAt);
+}
+
+// `toISOString` throws for larger numbers.
+const lastTime = 8.64e15;
+
+function timeOf(time: number | undefined): string | null {
+  return time === undefined || time > lastTime ? null : new Date(time).toISOString();
+}
+
+function emptyText({ author }: LoggedMessage): Content {
+  const head = { author, style: 'static', format: 'plain' } as const;
+  return { type: 'text', ...head, content: '', attachments: null };
+}
+
+function contentOf(state: FoldState, { slots, author, item }: LoggedMessage): Content {
+  const parts = slots.map((slot) => partAt(state, slot)).filter((part) => part !== undefined);
+  const [first] = parts;
+  if (first?.kind === 'reasoning' && isIndexed(item)) {
+    return reasoningContent(
+      parts.filter((part): part is ReasoningPart => part.kind === 'reasoning'),
+      author,
+    );
+  }
+  const open = slots[0].part === undefined ? findOpen(state, slots[0].id) : undefined;
+  if (open !== undefined && isJson(open)) return partialJsonContent(open, author);
+  return first === undefined
+    ? emptyText({ author } as LoggedMessage)
+    : partToContent(first, author);
+}
+
+function partAt(state: FoldState, { id, part }: PartSlot): Part | undefined {
+  const open = part === undefined ? findOpen(state, id) : undefined;
+  return open === undefined ? part : livePart(open);
+}
+
+/** True if the part streams as JSON text. */
+export function isJson({ begin }: OpenPart): boolean {
+  return begin.kind === 'tool_call' || (begin.kind === 'text' && begin.mimeType === jsonType);
+}
+
+/** The part of an object that has streamed so far. */
+function partialJsonContent(open: OpenPart, author: Content['author']): Content {
+  return jsonContent(open, author, parsePartialObject(open.text));
+}
+
+function parsePartialObject(text: string): JsonObject {
+  const json = new PartialJson();
+  json.feed(text);
+  const { value } = json;
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as JsonObject)
+    : {};
+}
+
+function jsonContent(open: OpenPart, author: Content['author'], value: JsonObject): Content {
+  const { begin, metadata } = open;
+  const head = { author, style: styleOf(metadata) };
+  if (begin.kind !== 'tool_call') return { type: 'data', ...head, data: value };
+  const call = { tool_call_id: begin.toolCallId, name: begin.name };
+  return { type: 'tool_request', ...head, ...call, arguments: value };
+}
+
+function startContent(state: FoldState, message: LoggedMessage): Content {
+  const { author, slots } = message;
+  const open = findOpen(state, slots[0].id);
+  // The first entry is already committed, and only later entries of the block stream.
+  if (open === undefined) return reasoningContent([], author);
+  const content = emptyContent(open, author);
+  const preview = message.isFirst ? previewOf(message.item) : undefined;
+  return preview?.type === content.type ? { ...preview, ...styleField(open) } : content;
+}
+
+function emptyContent(open: OpenPart, author: Content['author']): Content {
+  const { begin, metadata } = open;
+  if (begin.kind === 'text' && !isJson(open)) {
+    return { type: 'text', author, content: '', ...styleField(open), ...textFields(metadata) };
+  }
+  if (begin.kind === 'reasoning') return { ...reasoningContent([], author), ...styleField(open) };
+  if (begin.kind === 'tool_result') {
+    const call = { tool_call_id: begin.toolCallId, name: begin.name };
+    return {
+      type: 'tool_response',
+      author,
+      ...styleField(open),
+      ...call,
+      content: '',
+      is_error: null,
+    };
+  }
+  return jsonContent(open, author, {});
+}
+
+function styleField({ metadata }: OpenPart): { readonly style: Content['style'] } {
+  return { style: styleOf(metadata) };
+}
+
+// Parsed once per item instead of once per delta.
+const previews = new WeakMap<ItemState, { readonly content: Content | undefined }>();
+
+/** The content of the agent's `start` update. */
+function previewOf(item: ItemState): Content | undefined {
+  const cached = previews.get(item);
+  if (cached !== undefined) return cached.content;
+  const { data: content } = contentSchema.safeParse(item.metadata?.['start']);
+  previews.set(item, { content });
+  return content;
+}

@@ -1,0 +1,89 @@
+import type { DeltaWriter, TextWriter, ToolCallId } from '@millrace/core';
+import type { Content } from '../contract/content.ts';
+import type { UpdateDelta } from '../contract/message.ts';
+import { jsonType } from './content-parts.ts';
+
+/**
+ * The part of an index that an update refers to. Parts are distinguished by type, by call and by
+ * reasoning entry.
+ */
+export type PartTarget =
+  | { readonly kind: 'text' | 'data' | 'reasoning' }
+  | { readonly kind: 'call' | 'result'; readonly id: ToolCallId; readonly name: string }
+  | { readonly kind: 'summary' | 'content'; readonly entry: number };
+
+/** `idOf` resolves the id of a call that the agent left empty. */
+export function targetOfContent(content: Content, idOf: (id: string) => ToolCallId): PartTarget {
+  switch (content.type) {
+    case 'text':
+    case 'data':
+    case 'reasoning':
+      return { kind: content.type };
+    case 'tool_request':
+      return { kind: 'call', id: idOf(content.tool_call_id), name: content.name };
+    case 'tool_response':
+      return { kind: 'result', id: idOf(content.tool_call_id), name: content.name };
+  }
+}
+
+export function targetOfDelta(delta: UpdateDelta, idOf: (id: string) => ToolCallId): PartTarget {
+  switch (delta.type) {
+    case 'text':
+    case 'data':
+      return { kind: delta.type };
+    case 'tool_request':
+      return { kind: 'call', id: idOf(delta.tool_call_id), name: delta.name };
+    case 'tool_response':
+      return { kind: 'result', id: idOf(delta.tool_call_id), name: delta.name };
+    case 'reasoning_summary':
+      return { kind: 'summary', entry: delta.summary_index };
+    case 'reasoning_content':
+      return { kind: 'content', entry: delta.content_index };
+  }
+}
+
+export function deltaText(delta: UpdateDelta): string {
+  switch (delta.type) {
+    case 'text':
+      return delta.text_delta;
+    case 'data':
+      return delta.data_delta;
+    case 'tool_request':
+      return delta.arguments_delta;
+    case 'tool_response':
+    case 'reasoning_content':
+      return delta.content_delta;
+    case 'reasoning_summary':
+      return delta.summary_delta;
+  }
+}
+
+export function targetKey(target: PartTarget): string {
+  if ('id' in target) return `${target.kind} ${target.id}`;
+  return 'entry' in target ? `${target.kind} ${target.entry}` : target.kind;
+}
+
+export function isReasoning({ kind }: PartTarget): boolean {
+  return kind === 'reasoning' || kind === 'summary' || kind === 'content';
+}
+
+/** Begins the part of a target. Data streams as text and is committed as a value. */
+export function beginPart(writer: DeltaWriter, target: PartTarget): TextWriter {
+  switch (target.kind) {
+    case 'text':
+      return writer.text();
+    case 'data':
+      return writer.text({ mimeType: jsonType });
+    case 'call':
+      return writer.toolCall(target.id, target.name);
+    case 'result':
+      return writer.toolResult(target.id, target.name);
+    case 'summary':
+      return writer.reasoning('summary');
+    case 'content':
+      return writer.reasoning('full');
+    // A block without a known entry has nothing to read yet.
+    case 'reasoning':
+      return writer.reasoning('redacted');
+  }
+}
