@@ -1,9 +1,10 @@
 import { globSync, readFileSync } from 'node:fs';
 import { isBuiltin } from 'node:module';
-import { basename, dirname } from 'node:path';
+import { basename, dirname, join, normalize } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { importCycles } from './import-cycles.ts';
 
-/** Lowest first. A package imports only packages in rows above its own. */
+/** Lowest layer first. A package imports only packages in rows above its own. */
 const layers: readonly (readonly string[])[] = [
   ['@millrace/core'],
   ['@millrace/providers', '@millrace/log'],
@@ -14,10 +15,25 @@ const layers: readonly (readonly string[])[] = [
   ['millrace', '@millrace/web'],
 ];
 
-/** These also run where Node is not. */
+/** These packages also run in browsers. */
 const withoutNode: readonly string[] = ['@millrace/core', '@millrace/client'];
 
-const lengthOf = { median: 90, ninetyFifth: 300, longest: 500 };
+const limits = {
+  /** Lines of a source file. */
+  medianLines: 130,
+  ninetyFifthLines: 300,
+  maxLines: 500,
+  /** A shorter file is a fragment of the file that uses it. */
+  minLines: 20,
+  filesInFolder: 15,
+  sourceFiles: 950,
+};
+
+/**
+ * Files under the minimum that stand alone by nature: a bundler, a worker or a lazy import loads each by
+ * its path, or it is a type that many folders share.
+ */
+const smallByNature: readonly string[] = [];
 
 interface Manifest {
   readonly name: string;
@@ -30,34 +46,57 @@ const packages = globSync('{packages,apps}/*/package.json').map((path) => ({
   manifest: JSON.parse(readFileSync(path, 'utf8')) as Manifest,
 }));
 
-const isTest = (path: string) => /\.test\.tsx?$/.test(path) || path.includes('/testing/');
-const sourcesIn = (folder: string) =>
-  globSync(`${folder}/**/*.{ts,tsx}`, { exclude: ['**/node_modules/**', '**/dist/**'] });
-const sources = sourcesIn('{packages,apps}').filter((path) => !isTest(path));
+const isTest = (path: string) =>
+  /\.test\.tsx?$/.test(path) || path.includes('/testing/') || path.includes('/e2e/');
+const filesIn = (folder: string) =>
+  globSync(`${folder}/**/*.{ts,tsx}`, {
+    exclude: ['**/node_modules/**', '**/dist/**', '**/bundle/**'],
+  }).filter((path) => !path.endsWith('.d.ts'));
+const allFiles = filesIn('{packages,apps}');
+const sources = allFiles.filter((path) => !isTest(path));
 
 const rowOf = (name: string) => layers.findIndex((row) => row.includes(name));
 
-/** What a source imports, by the names it writes. */
+/** The module specifiers that a file imports or re-exports, type imports included. */
 function importsOf(path: string): readonly string[] {
   const text = readFileSync(path, 'utf8');
   const form = /(?:\bfrom\s*|\bimport\s*\(?\s*)['"]([^'"]+)['"]/g;
   return [...text.matchAll(form)].map(([, name = '']) => name);
 }
 
+/** The files of the same package that a file imports. */
+function filesImportedBy(path: string): readonly string[] {
+  return importsOf(path)
+    .filter((target) => target.startsWith('.'))
+    .map((target) => normalize(join(dirname(path), target)));
+}
+
 describe.each(packages)('$manifest.name', ({ folder, manifest }) => {
   const { name, dependencies = {}, peerDependencies = {} } = manifest;
-  const own = sourcesIn(`${folder}/src`).filter((path) => !isTest(path));
+  const own = filesIn(`${folder}/src`).filter((path) => !isTest(path));
   const imported = own.flatMap((path) => importsOf(path).map((target) => `${path}: ${target}`));
 
   test('is in the table of layers', () => {
-    expect(rowOf(name)).toBeGreaterThanOrEqual(0);
+    expect(rowOf(name), 'Add the package to `layers` in this file.').toBeGreaterThanOrEqual(0);
   });
 
   test('imports only packages of lower layers', () => {
     const known = [...Object.keys({ ...dependencies, ...peerDependencies }), ...imported]
       .map((entry) => entry.replace(/^.*: /, ''))
       .flatMap((target) => target.match(/^@millrace\/[^/]+/) ?? []);
-    expect(known.filter((target) => rowOf(target) >= rowOf(name))).toEqual([]);
+    const upward = known.filter((target) => rowOf(target) >= rowOf(name));
+    expect(upward, 'Move the shared code into a package of a lower layer.').toEqual([]);
+  });
+
+  test('has a contract that imports nothing else from the package', () => {
+    const contract = `${folder}/src/contract/`;
+    const outward = own
+      .filter((path) => path.startsWith(contract))
+      .flatMap((path) => filesImportedBy(path).map((target) => ({ path, target })))
+      .filter(({ target }) => !target.startsWith(contract))
+      .map(({ path, target }) => `${path}: ${target}`);
+    const mend = 'Move the type into contract/, or the logic out of it.';
+    expect(outward, mend).toEqual([]);
   });
 
   if (withoutNode.includes(name)) {
@@ -75,25 +114,74 @@ describe.each(packages)('$manifest.name', ({ folder, manifest }) => {
   }
 });
 
+test('there are no import cycles, type imports included', () => {
+  const files = allFiles.filter((path) => !/\.test\.tsx?$/.test(path));
+  const graph = new Map(files.map((path) => [path, filesImportedBy(path)]));
+  const mend = 'Move what both files need into a third one, for types usually in contract/.';
+  expect(importCycles(graph), mend).toEqual([]);
+});
+
 describe('source files', () => {
   const sizes = sources
     .map((path) => ({ path, lines: readFileSync(path, 'utf8').split('\n').length - 1 }))
     .sort((a, b) => a.lines - b.lines);
-  const at = (share: number) => sizes[Math.floor((sizes.length - 1) * share)]?.lines;
+  const linesAt = (share: number) => sizes[Math.floor((sizes.length - 1) * share)]?.lines;
 
-  test('are short', () => {
-    expect(at(0.5)).toBeLessThanOrEqual(lengthOf.median);
-    expect(at(0.95)).toBeLessThanOrEqual(lengthOf.ninetyFifth);
-    expect(sizes.filter(({ lines }) => lines > lengthOf.longest)).toEqual([]);
+  test('are whole ideas: neither fragments nor collections', () => {
+    expect(linesAt(0.5)).toBeLessThanOrEqual(limits.medianLines);
+    expect(linesAt(0.95)).toBeLessThanOrEqual(limits.ninetyFifthLines);
+    const long = sizes.filter(({ lines }) => lines > limits.maxLines);
+    expect(long, 'Find the second idea in the file and give it a file of its own.').toEqual([]);
+    expect(sizes.length).toBeLessThanOrEqual(limits.sourceFiles);
   });
 
-  test('are not named after nothing', () => {
+  test('are not fragments of the file that uses them', () => {
+    const tiny = sizes
+      .filter(({ lines }) => lines < limits.minLines)
+      .map(({ path }) => path)
+      .filter((path) => basename(path) !== 'index.ts' && !smallByNature.includes(path));
+    const mend = 'Move the content below the exports of the file that uses it.';
+    expect(tiny, mend).toEqual([]);
+    const gone = smallByNature.filter((path) => !sources.includes(path));
+    expect(gone, 'Remove these from `smallByNature`.').toEqual([]);
+  });
+
+  test('are in folders that can be read at a glance', () => {
+    const counts = Map.groupBy(
+      allFiles.filter((path) => !/\.test\.tsx?$/.test(path)),
+      dirname,
+    );
+    const full = [...counts]
+      .filter(([, files]) => files.length > limits.filesInFolder)
+      .map(([folder, files]) => `${folder}: ${files.length} files`);
+    const mend = 'Name the idea that some of the files share, and give it a folder.';
+    expect(full, mend).toEqual([]);
+  });
+
+  test('have names that say something', () => {
     const empty = /^(utils?|helpers?|common|misc|types)\.tsx?$/;
-    expect(sources.filter((path) => empty.test(basename(path)))).toEqual([]);
+    const mend = 'Name the file after what it exports.';
+    expect(
+      sources.filter((path) => empty.test(basename(path))),
+      mend,
+    ).toEqual([]);
   });
 });
 
-test('nothing that is committed names a registry host or a folder of one machine', () => {
+test('comments and documents avoid the phrases that readers stumbled over', () => {
+  const texts = globSync('{{packages,apps,scripts,examples,bench/src}/**/*.{ts,tsx},**/*.md}', {
+    exclude: ['**/node_modules/**', '**/dist/**', '**/bundle/**', 'scripts/tidy.test.ts'],
+  });
+  const riddles = /\bunless told\b|\bmay may\b|\b[Aa]nybody who\b|\b[Ww]hoever\b/;
+  const found = texts.flatMap((path) =>
+    readFileSync(path, 'utf8')
+      .split('\n')
+      .flatMap((line, index) => (riddles.test(line) ? [`${path}:${index + 1}: ${line.trim()}`] : [])),
+  );
+  expect(found, 'Name the subject, and write "Default: …" for defaults.').toEqual([]);
+});
+
+test('no committed file names a registry host or a folder of one machine', () => {
   const texts = globSync('**/*.{md,json,ts,tsx,yml}', {
     exclude: ['**/node_modules/**', '**/dist/**', 'scripts/tidy.test.ts'],
   });

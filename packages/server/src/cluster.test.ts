@@ -6,7 +6,7 @@ import { snapshot } from '@millrace/log';
 import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { Randomness } from '../../../scripts/chaos/randomness.ts';
 import { createClient } from '../../client/src/create-client.ts';
-import type { TaskHandle } from '../../client/src/task/task-handle.ts';
+import type { TaskHandle } from '../../client/src/contract/task-handle.ts';
 import { describeOnPostgres } from '../../log/src/testing/start-postgres.ts';
 import { needsRedis } from '../../log/src/testing/start-redis.ts';
 import { clusterChaos } from './testing/cluster/chaos.ts';
