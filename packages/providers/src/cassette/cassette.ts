@@ -1,3 +1,5 @@
+import { MillraceError } from '@millrace/core';
+
 /** What went over the wire, without its secrets: requests in the order in which they started. */
 export interface Cassette {
   readonly exchanges: readonly RecordedExchange[];
@@ -68,3 +70,42 @@ export interface RecordedError {
 export function isWhole({ how, clipped }: BodyEnd): boolean {
   return how === 'end' && clipped === undefined;
 }
+
+/** Bounds on what a recorder keeps. What is over them reaches the caller all the same. */
+export interface CassetteLimits {
+  /** The body of a request and of its response together. */
+  readonly maxExchangeBytes: number;
+  /** All bodies. */
+  readonly maxTotalBytes: number;
+  readonly maxChunksPerExchange: number;
+  readonly maxExchanges: number;
+}
+
+export const defaultCassetteLimits: CassetteLimits = {
+  maxExchangeBytes: 64 * 2 ** 20,
+  maxTotalBytes: 128 * 2 ** 20,
+  maxChunksPerExchange: 2 ** 20,
+  maxExchanges: 1000,
+};
+
+/** A cassette as text, in UTF-16 units: somewhat less than the longest string that V8 can hold. */
+export const maxCassetteLength: number = 2 ** 29 - 2 ** 16;
+
+export type CassetteErrorCode =
+  /** An option that cannot be: a secret of two letters, a speed of 0. */
+  | 'bad_option'
+  /** A cassette's text: no JSON, wrong, of a later version, without its end, too much. */
+  | 'not_json'
+  | 'bad_value'
+  | 'unsupported_version'
+  | 'unfinished'
+  | 'too_large'
+  /** Replay: no exchange answers this request, or none is left. */
+  | 'no_match'
+  | 'exhausted'
+  /** Replay: its reader stopped here when it was recorded, or the recording reached its limit. */
+  | 'cut'
+  | 'clipped';
+
+/** `place` has the line and field of a text, or the exchange, request, method and path of a replay. */
+export class CassetteError extends MillraceError<CassetteErrorCode> {}

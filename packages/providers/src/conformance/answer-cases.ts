@@ -1,8 +1,27 @@
-import { calls, text } from './answers.ts';
-import { check, checkEqual } from './check.ts';
-import { observe } from './observe.ts';
-import { appendedBy, callsOf, reasoningOf, textOf } from './said.ts';
-import type { ConformanceCase, ConformanceSubject } from './subject.ts';
+import { countingIds } from '@millrace/core';
+import type { ResponseEnd } from '../contract/provider.ts';
+import {
+  appendedBy,
+  callsOf,
+  check,
+  checkEqual,
+  hello,
+  observe,
+  reasoningOf,
+  textOf,
+} from './observe.ts';
+import type { ConformanceAnswer, ConformanceCase, ConformanceSubject } from './subject.ts';
+
+/** What providers under test are made to say. */
+export const text = 'The wheel turns. 😀 ✓\n\n- a  list';
+
+const calls: readonly [
+  { readonly name: string; readonly arguments: string },
+  { readonly name: string; readonly arguments: string },
+] = [
+  { name: 'read_file', arguments: '{"path":"a b.txt","lines":[1,2]}' },
+  { name: 'list_folder', arguments: '{"deep":{"er":"ö😀"}}' },
+];
 
 /** What an answer is that comes whole. */
 export function answerCases({ provider }: ConformanceSubject): readonly ConformanceCase[] {
@@ -90,4 +109,61 @@ export function lengthCase({ provider }: ConformanceSubject): ConformanceCase {
       checkEqual(end.stop.reason, 'length', 'the stop');
     },
   };
+}
+
+/** What is left of an answer that breaks off. */
+export function failureCases({
+  provider,
+  without = [],
+}: ConformanceSubject): readonly ConformanceCase[] {
+  return (['cut', 'error'] as const).flatMap((ends) => [
+    {
+      name: `text and then ${ends}: what was said stays as partial, with an error`,
+      run: async () => {
+        const { item, end } = await observe(await provider({ text, ends }));
+        checkEqual(textOf(item), text, 'the text');
+        const last = item.parts.findLast(({ kind }) => kind === 'text');
+        check(last?.partial === true, 'text that was cut off is not partial');
+        checkFailure(end, ends);
+      },
+    },
+    {
+      name: `calls and then ${ends}: nothing may run`,
+      run: async () => {
+        const { item, end } = await observe(await provider({ calls, ends }));
+        const whole = callsOf(item).filter(({ partial }) => partial === undefined);
+        check(
+          whole.length < calls.length || without.includes('open_calls'),
+          'the last call, which was not over when the answer broke off, is whole',
+        );
+        checkFailure(end, ends);
+      },
+    },
+  ]);
+}
+
+function checkFailure({ stop, error }: ResponseEnd, ends: 'cut' | 'error'): void {
+  checkEqual(stop.reason, 'error', 'the stop');
+  if (ends === 'cut') checkEqual(error?.kind, 'truncated_stream', 'the kind of error');
+}
+
+/** `complete` is the same stream, folded. */
+export function completeCases({ provider }: ConformanceSubject): readonly ConformanceCase[] {
+  const answers: readonly (readonly [name: string, answer: ConformanceAnswer])[] = [
+    ['of a whole answer', { text, calls }],
+    ['of an answer that was cut off', { text, ends: 'cut' }],
+  ];
+  return answers.map(([name, answer]) => ({
+    name: `complete ${name} gives what its stream folds to`,
+    run: async () => {
+      const { item, end } = await observe(await provider(answer));
+      const asked = await provider(answer);
+      const completion = await asked.complete(hello, { ids: countingIds() });
+      checkEqual(completion.item.parts, item.parts, 'the item');
+      checkEqual(completion.text, textOf(item), 'the text');
+      checkEqual(completion.stop, end.stop, 'the stop');
+      checkEqual(completion.usage, end.usage, 'the usage');
+      checkEqual(completion.error?.kind, end.error?.kind, 'the kind of error');
+    },
+  }));
 }

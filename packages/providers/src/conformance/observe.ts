@@ -8,15 +8,17 @@ import {
   type Item,
   itemId,
   type LogRecord,
+  MillraceError,
   recordVersion,
   sessionId,
+  type ToolCallPart,
   transcript,
   type Usage,
   validate,
 } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider, ResponseEnd, StreamItem, StreamStep } from '../contract/provider.ts';
-import { check, checkEqual } from './check.ts';
+import { systemClock } from '../transport/clock.ts';
 
 export interface Observed {
   readonly item: Item;
@@ -117,4 +119,51 @@ class CheckedLog {
     check(folded.outcome === 'applied', `a delta folds to ${folded.outcome}`);
     this.state = folded.state;
   }
+}
+
+/** A provider that waits for ever is told of, not waited for; nor may its own time-out help it. */
+const atMostMs = 2000;
+
+export async function inTime<T>(result: Promise<T>, otherwise: string): Promise<T> {
+  let cancel = () => {};
+  const late = new Promise<undefined>((resolve) => {
+    cancel = systemClock.after(atMostMs, () => resolve(undefined));
+  });
+  try {
+    const first = await Promise.race([result.then((value) => ({ value })), late]);
+    check(first !== undefined, otherwise);
+    return first.value;
+  } finally {
+    cancel();
+  }
+}
+
+/** What is in an item, as those who check it want it. */
+export function textOf({ parts }: Item): string {
+  return parts.map((part) => (part.kind === 'text' ? part.text : '')).join('');
+}
+
+export function reasoningOf({ parts }: Item): string {
+  return parts.map((part) => (part.kind === 'reasoning' ? part.text : '')).join('');
+}
+
+export function callsOf({ parts }: Item): readonly ToolCallPart[] {
+  return parts.flatMap((part) => (part.kind === 'tool_call' ? part : []));
+}
+
+export function appendedBy(deltas: readonly Delta[]): string {
+  return deltas.map((delta) => (delta.type === 'append_text' ? delta.chunk : '')).join('');
+}
+
+/** A provider does not keep the contract. */
+export class ConformanceError extends MillraceError<'not_conformant'> {}
+
+export function check(isTrue: boolean, otherwise: string): asserts isTrue {
+  if (!isTrue)
+    throw new ConformanceError('not_conformant', `The provider is not conformant: ${otherwise}`);
+}
+
+export function checkEqual(found: unknown, expected: unknown, what: string): void {
+  const [a, b] = [JSON.stringify(found), JSON.stringify(expected)];
+  check(a === b, `${what} is ${a} instead of ${b}`);
 }

@@ -1,6 +1,6 @@
 import { fromBase64, itemId, parseJson } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
-import type { Completion } from '../contract/complete.ts';
+import type { Completion } from '../contract/provider.ts';
 import { frameRecording } from '../scripted-server/framing/frame-recording.ts';
 import { fetchOf } from '../testing/fetch-of.ts';
 import type { Expected, ExpectedMedia } from '../testing/oracle/expected.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { frameRecording } from '../scripted-server/framing/frame-recording.ts';
-import { splitEvery } from '../scripted-server/framing/split-bytes.ts';
+import { splitEvery } from '../scripted-server/framing/sse-frames.ts';
 import { inLockstep } from '../scripted-server/lockstep.ts';
 import { recordingReply, streamReply } from '../scripted-server/replies.ts';
 import { type ScriptedServer, startScriptedServer } from '../scripted-server/scripted-server.ts';

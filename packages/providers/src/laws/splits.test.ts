@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { frameRecording } from '../scripted-server/framing/frame-recording.ts';
-import { splitAt, splitEvery } from '../scripted-server/framing/split-bytes.ts';
-import type { SseOptions } from '../scripted-server/framing/sse-frames.ts';
+import { type SseOptions, splitAt, splitEvery } from '../scripted-server/framing/sse-frames.ts';
 import { casesOf, play } from '../testing/play.ts';
 import { wireTable } from '../testing/wire-table.ts';
 

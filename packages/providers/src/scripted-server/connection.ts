@@ -1,4 +1,7 @@
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Writable } from 'node:stream';
+import type { HttpReply, Reply, Step } from './script.ts';
 
 /** Who began to close a connection. */
 export type Closer = 'client' | 'server';
@@ -53,4 +56,62 @@ export class Connection {
       start(done);
     });
   }
+}
+
+/** Does what the reply says, step by step, until its end or the connection's. */
+export async function playReply(
+  reply: Reply,
+  connection: Connection,
+  response: ServerResponse,
+): Promise<void> {
+  if ('raw' in reply) {
+    await play(reply.raw, connection, connection.socket);
+    return;
+  }
+  if (!(await halt(reply, connection))) return;
+  response.writeHead(reply.status ?? 200, reply.headers ?? {});
+  response.flushHeaders();
+  await goRound(connection);
+  await play(reply.steps, connection, response);
+}
+
+/** Takes the steps before the status line; true if it may be sent now. */
+async function halt({ before = [] }: HttpReply, connection: Connection): Promise<boolean> {
+  for (const step of before) if (!(await take(step, connection))) return false;
+  return true;
+}
+
+async function play(steps: readonly Step[], connection: Connection, output: Writable) {
+  for (const step of steps) if (!(await take(step, connection, output))) return;
+  await connection.orClosed((done) => output.end(done));
+}
+
+/** Takes one step; true if the next one may follow. */
+async function take(step: Step, connection: Connection, output?: Writable): Promise<boolean> {
+  if (typeof step === 'string' || step instanceof Uint8Array) {
+    await connection.orClosed((done) => output?.write(step, done));
+    await goRound(connection);
+    return !connection.isClosed;
+  }
+  switch (step.type) {
+    case 'wait':
+      await connection.orClosed((done) => void step.for.pass().then(done));
+      return !connection.isClosed;
+    case 'stall':
+      await connection.closed;
+      return false;
+    case 'cut':
+      connection.cut(step.how ?? 'close');
+      return false;
+    case 'end':
+      return true;
+  }
+}
+
+/**
+ * One whole round of the event loop, in which a client in this process reads what was written. The
+ * first callback may come in the same round, before sockets are looked at again; the second cannot.
+ */
+async function goRound(connection: Connection): Promise<void> {
+  await connection.orClosed((done) => void setImmediate(() => void setImmediate(done)));
 }

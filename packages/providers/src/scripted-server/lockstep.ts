@@ -1,5 +1,4 @@
-import type { Step } from './reply.ts';
-import { newGate } from './script-gate.ts';
+import { newGate, type Step } from './script.ts';
 
 /** A stream of which each piece is sent when the client has read the one before. */
 export interface Lockstep {

@@ -1,10 +1,16 @@
-import type { JsonValue } from '@millrace/core';
-import { failureBody } from './answers/failure-body.ts';
-import type { WireFailure } from './answers/wire-answer.ts';
+import type { JsonObject, JsonValue } from '@millrace/core';
+import { failureBody } from './answers/stops-and-failures.ts';
+import {
+  type WireAnswer,
+  type WireFailure,
+  type WireName,
+  wireOfPath,
+} from './answers/wire-answer.ts';
+import { type WireEventsOptions, wireEvents } from './answers/wire-events.ts';
 import { type Recording, recordingEvents, wireFraming } from './framing/frame-recording.ts';
 import { type SseEvent, type SseOptions, sseFrames } from './framing/sse-frames.ts';
-import type { HttpReply, Step } from './reply.ts';
-import type { WireName } from './wire-name.ts';
+import { type HttpReply, ScriptError, type Step } from './script.ts';
+import type { ScriptedRequest } from './scripted-request.ts';
 
 /** A stream of these steps, whatever they are. */
 export function streamReply(
@@ -46,4 +52,58 @@ export function errorReply(
   headers: Readonly<Record<string, string>> = {},
 ): HttpReply {
   return jsonReply(status, failureBody(wire, failure, status), headers);
+}
+
+export interface AnswerOptions extends WireEventsOptions, SseOptions {}
+
+/**
+ * The answer on the wire that the request speaks, by its path. As with the real ones, chat completions
+ * have usage only if the request asks for it. Throws where the path is no wire's, and where the
+ * request does not ask for a stream.
+ */
+export function answerReply(
+  answer: WireAnswer,
+  request: ScriptedRequest,
+  options: AnswerOptions = {},
+): HttpReply {
+  const wire = wireOf(request);
+  const model = modelOf(wire, request);
+  const known = { ...(model !== undefined && { model }), ...answer };
+  const events = wireEvents(wire, asAsked(wire, known, request), options);
+  // A provider that fails does not say [DONE].
+  return recordingReply(wire, events, { ...(answer.failure && { done: false }), ...options });
+}
+
+function wireOf(request: ScriptedRequest): WireName {
+  const wire = wireOfPath(request.path);
+  if (wire === undefined) {
+    throw new ScriptError('not_on_wire', `No wire is known at ${request.path}: check the base URL`);
+  }
+  if (isForStream(wire, request)) return wire;
+  const missing = wire === 'gemini' ? '?alt=sse' : '"stream": true';
+  throw new ScriptError('not_on_wire', `Answers are only streamed: send ${missing}`);
+}
+
+function isForStream(wire: WireName, request: ScriptedRequest): boolean {
+  if (wire === 'gemini') return request.query.get('alt') === 'sse';
+  return fieldsOf(request.body)['stream'] === true;
+}
+
+function modelOf(wire: WireName, request: ScriptedRequest): string | undefined {
+  if (wire === 'gemini') return /models\/([^/]+):/.exec(request.path)?.[1];
+  const model = fieldsOf(request.body)['model'];
+  return typeof model === 'string' ? model : undefined;
+}
+
+function asAsked(wire: WireName, answer: WireAnswer, request: ScriptedRequest): WireAnswer {
+  const options = fieldsOf(fieldsOf(request.body)['stream_options']);
+  if (wire !== 'openai-chat' || options['include_usage'] === true) return answer;
+  const { usage: _unasked, ...rest } = answer;
+  return rest;
+}
+
+/** The fields of a JSON object, and none of anything else. */
+function fieldsOf(value: JsonValue | undefined): JsonObject {
+  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject ? (value as JsonObject) : {};
 }

@@ -1,6 +1,5 @@
 import { jsonReply } from './replies.ts';
-import { assertReply, type Reply } from './reply.ts';
-import { ScriptError } from './script-error.ts';
+import { assertReply, type Reply, ScriptError } from './script.ts';
 import type { ScriptedRequest } from './scripted-request.ts';
 
 /** Makes the reply when the request is there. */

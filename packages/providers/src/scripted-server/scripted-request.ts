@@ -1,6 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { type JsonValue, parseJson } from '@millrace/core';
 import type { Closer, Connection } from './connection.ts';
+import { ScriptError } from './script.ts';
 
 /** A request that the server got, whole. */
 export interface ScriptedRequest {
@@ -57,4 +58,44 @@ async function readText(incoming: IncomingMessage): Promise<string | undefined> 
     return undefined;
   }
   return Buffer.concat(chunks).toString('utf8');
+}
+
+type Waiter = PromiseWithResolvers<ScriptedRequest>;
+
+/** The requests that came, and those who wait for the next. */
+export class RequestLog {
+  readonly requests: ScriptedRequest[] = [];
+  readonly #waiting: Waiter[] = [];
+  #told = 0;
+  #isClosed = false;
+
+  add(request: ScriptedRequest): void {
+    this.requests.push(request);
+    const waiter = this.#waiting.shift();
+    if (waiter === undefined) return;
+    this.#told += 1;
+    waiter.resolve(request);
+  }
+
+  /** The first request that no call of this returned yet. */
+  next(): Promise<ScriptedRequest> {
+    const request = this.requests[this.#told];
+    if (request !== undefined) {
+      this.#told += 1;
+      return Promise.resolve(request);
+    }
+    if (this.#isClosed) return Promise.reject(closedError());
+    const waiter = Promise.withResolvers<ScriptedRequest>();
+    this.#waiting.push(waiter);
+    return waiter.promise;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const waiter of this.#waiting.splice(0)) waiter.reject(closedError());
+  }
+}
+
+function closedError(): ScriptError {
+  return new ScriptError('server_closed', 'No request will come: the scripted server is closed');
 }

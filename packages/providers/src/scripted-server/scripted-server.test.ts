@@ -22,7 +22,7 @@ import {
   startScriptedServer,
   streamReply,
 } from './index.ts';
-import { newGate } from './script-gate.ts';
+import { newGate } from './script.ts';
 
 const open: { close(): unknown }[] = [];
 

@@ -1,14 +1,11 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { type AnswerOptions, answerReply } from './answer-reply.ts';
 import type { WireAnswer } from './answers/wire-answer.ts';
-import { Connection } from './connection.ts';
-import { playReply } from './play-reply.ts';
-import type { Reply } from './reply.ts';
+import { Connection, playReply } from './connection.ts';
+import { type AnswerOptions, answerReply } from './replies.ts';
 import { messageOf, type ReplyFunction, ReplyQueue, type ScriptedReply } from './reply-queue.ts';
-import { RequestLog } from './request-log.ts';
-import { ScriptError } from './script-error.ts';
-import { readRequest, type ScriptedRequest } from './scripted-request.ts';
+import { type Reply, ScriptError } from './script.ts';
+import { RequestLog, readRequest, type ScriptedRequest } from './scripted-request.ts';
 
 /** What the server answers: these replies in turn, or to every request what a function makes of it. */
 export type Script = readonly ScriptedReply[] | ReplyFunction;

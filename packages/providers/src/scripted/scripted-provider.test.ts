@@ -4,8 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { StreamContext, StreamStep } from '../contract/provider.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import type { Clock } from '../transport/clock.ts';
-import { piecesOf } from './pieces.ts';
-import type { Scripted } from './script.ts';
+import { piecesOf, type Scripted } from './script.ts';
 import { type ScriptedOptions, scriptedProvider } from './scripted-provider.ts';
 
 const contextOf = (signal?: AbortSignal): StreamContext => ({

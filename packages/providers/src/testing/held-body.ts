@@ -1,5 +1,5 @@
 /** A body that a test hands out piece by piece. */
-export interface HeldBody {
+interface HeldBody {
   /** Resolves when the reader has taken all that was sent and waits for more. */
   wanted(): Promise<void>;
   send(text: string): void;

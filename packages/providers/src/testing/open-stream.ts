@@ -3,7 +3,7 @@ import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider, StreamStep } from '../contract/provider.ts';
 
 /** A stream that a test reads step by step. */
-export interface OpenStream {
+interface OpenStream {
   /** The next step; undefined after the last. From the call on, the provider is at work. */
   next(): Promise<StreamStep | undefined>;
   /** All that is left. */

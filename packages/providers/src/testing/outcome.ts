@@ -1,9 +1,9 @@
 import { type Part, toBase64 } from '@millrace/core';
-import type { Completion } from '../contract/complete.ts';
+import type { Completion } from '../contract/provider.ts';
 import type { BlockKind, Expected } from './oracle/expected.ts';
 
 /** What came out, in the words of `Expected`. */
-export type Outcome = Pick<
+type Outcome = Pick<
   Expected,
   'texts' | 'reasoning' | 'refusal' | 'transcript' | 'order' | 'stop' | 'rawStop' | 'usage'
 > & {

@@ -1,6 +1,6 @@
 import { countingIds, type Delta, itemId } from '@millrace/core';
-import type { Completion } from '../contract/complete.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
+import type { Completion } from '../contract/provider.ts';
 import { fetchOf } from './fetch-of.ts';
 import { recordingsOf, sharedRecordingsAreHere, type Wire } from './recordings.ts';
 import type { WireUnderTest } from './wire-table.ts';
@@ -23,7 +23,7 @@ export function casesOf(wire: Wire): readonly Case[] {
   );
 }
 
-export interface Played {
+interface Played {
   readonly completion: Completion;
   /** All that was told, with neighbouring appends of one part merged. */
   readonly deltas: readonly Delta[];

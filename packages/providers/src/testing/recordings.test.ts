@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { parseLine } from './oracle/parse-line.ts';
-import { readers } from './oracle/readers.ts';
+import { parseLine } from './oracle/read-json.ts';
 import { recordingsOf, sharedRecordingsAreHere, splitResponses, wires } from './recordings.ts';
+import { readers } from './wire-table.ts';
 
 const fixtures = join(import.meta.dirname, '..', '..', 'fixtures');
 const start = (id: string) => JSON.stringify({ type: 'message_start', message: { id } });

@@ -1,7 +1,6 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { fieldsOf, textOf } from './oracle/json-access.ts';
-import { parseLine } from './oracle/parse-line.ts';
+import { fieldsOf, parseLine, textOf } from './oracle/read-json.ts';
 
 export type Wire = 'openai-chat' | 'openai-responses' | 'anthropic' | 'gemini';
 

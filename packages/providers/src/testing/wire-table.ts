@@ -16,6 +16,13 @@ import { chatFaults } from './rules/chat.ts';
 import { geminiFaults } from './rules/gemini.ts';
 import { responsesFaults } from './rules/responses.ts';
 
+export const readers: Readonly<Record<Wire, (lines: readonly string[]) => Expected>> = {
+  'openai-chat': readChat,
+  'openai-responses': readResponses,
+  anthropic: readAnthropic,
+  gemini: readGemini,
+};
+
 /** A wire, with the second opinions that it is held against. */
 export interface WireUnderTest {
   readonly wire: Wire;

@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { BodyEnd, Cassette, RecordedExchange, RecordedResponse } from '../cassette.ts';
-import { CassetteError } from '../cassette-error.ts';
+import {
+  type BodyEnd,
+  type Cassette,
+  CassetteError,
+  type RecordedExchange,
+  type RecordedResponse,
+} from '../cassette.ts';
 import { decodeCassette } from './decode-cassette.ts';
 import { encodeCassette } from './encode-cassette.ts';
 

@@ -1,10 +1,19 @@
-import type { BodyEnd, Cassette, RecordedChunk, RecordedExchange } from '../cassette.ts';
-import { CassetteError } from '../cassette-error.ts';
-import { maxCassetteLength } from '../cassette-limits.ts';
-import { CassetteLines } from './cassette-lines.ts';
-import { decodeChunk, decodeEnd, decodeRequest, decodeResponse } from './decode-line.ts';
+import { type JsonLimits, parseJson } from '@millrace/core';
+import {
+  type BodyEnd,
+  type Cassette,
+  CassetteError,
+  type Clipped,
+  endings,
+  maxCassetteLength,
+  type RecordedChunk,
+  type RecordedError,
+  type RecordedExchange,
+  type RecordedRequest,
+  type RecordedResponse,
+} from '../cassette.ts';
 import { cassetteVersion } from './encode-cassette.ts';
-import type { LineFields } from './line-fields.ts';
+import { LineFields, misfit } from './line-fields.ts';
 
 /**
  * The cassette that a text is. Throws a `CassetteError` with the line and the field where it is not
@@ -59,4 +68,115 @@ function decodeEndWithoutResponse(fields: LineFields): BodyEnd {
 function tooLarge(length: number): CassetteError {
   const message = `Cannot read a cassette of ${length} characters: the limit is ${maxCassetteLength}; split it`;
   return new CassetteError('too_large', message);
+}
+
+type Texts = Readonly<Record<string, string>>;
+
+const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
+const lowerToken = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
+const oneLine = /^[\t\x20-\x7e\x80-\xff]*$/;
+
+export function decodeRequest(fields: LineFields): RecordedRequest {
+  const method = fields.text('method', 'an HTTP method', token);
+  const url = fields.text('url', 'a URL', /^[^\s]+$/);
+  const headers = decodeHeaders(fields.object('headers'));
+  const isBodyClipped = fields.has('isBodyClipped') ? fields.yes('isBodyClipped') : undefined;
+  const body = fields.bytes();
+  fields.end();
+  return {
+    method,
+    url,
+    headers,
+    ...(body === undefined ? {} : { body }),
+    ...(isBodyClipped === undefined ? {} : { isBodyClipped }),
+  };
+}
+
+export function decodeResponse(fields: LineFields): Omit<RecordedResponse, 'chunks'> {
+  const atMs = fields.ms('atMs', 0);
+  const status = fields.whole('status', 100, 999);
+  const statusText = fields.has('statusText')
+    ? { statusText: fields.text('statusText', 'a text on one line', oneLine) }
+    : {};
+  const headers = decodeHeaders(fields.object('headers'));
+  fields.end();
+  return { atMs, status, ...statusText, headers };
+}
+
+function decodeHeaders(fields: LineFields): Texts {
+  return fields.texts((name) => lowerToken.test(name), 'a header in lower case', oneLine);
+}
+
+export function decodeChunk(fields: LineFields, notBeforeMs: number): RecordedChunk {
+  const atMs = fields.ms('atMs', notBeforeMs);
+  const bytes = fields.bytes();
+  fields.end();
+  if (bytes !== undefined && bytes.length > 0) return { atMs, bytes };
+  throw fields.misfit('text', 'expected the bytes of a read as text or base64');
+}
+
+export function decodeEnd(fields: LineFields, notBeforeMs: number): BodyEnd {
+  const atMs = fields.ms('atMs', notBeforeMs);
+  const how = fields.oneOf('how', endings);
+  const error = how === 'error' ? { error: decodeError(fields.object('error')) } : {};
+  const clipped = fields.has('clipped') ? { clipped: decodeClipped(fields.object('clipped')) } : {};
+  fields.end();
+  return { atMs, how, ...error, ...clipped };
+}
+
+function decodeError(fields: LineFields): RecordedError {
+  const name = fields.text('name');
+  const message = fields.text('message');
+  const code = fields.has('code') ? { code: fields.text('code') } : {};
+  const cause = fields.has('cause') ? { cause: decodeError(fields.object('cause')) } : {};
+  fields.end();
+  return { name, message, ...code, ...cause };
+}
+
+function decodeClipped(fields: LineFields): Clipped {
+  const clipped = { chunks: fields.whole('chunks', 1), bytes: fields.whole('bytes', 0) };
+  fields.end();
+  return clipped;
+}
+
+export interface CassetteLine<Type extends string> {
+  readonly type: Type;
+  readonly fields: LineFields;
+}
+
+const limits: JsonLimits = { maxDepth: 16, maxTextLength: maxCassetteLength };
+
+/** The lines of a cassette one after the other, each an object with a type that may stand there. */
+export class CassetteLines {
+  readonly #lines: readonly string[];
+  #next = 0;
+
+  constructor(text: string) {
+    const lines = text.split('\n');
+    if (lines.at(-1) === '') lines.pop();
+    this.#lines = lines;
+  }
+
+  get isOver(): boolean {
+    return this.#next >= this.#lines.length;
+  }
+
+  take<Type extends string>(...types: readonly Type[]): CassetteLine<Type> {
+    const text = this.#lines[this.#next++];
+    const line = this.#next;
+    if (text === undefined) throw unfinished(line, types);
+    const parsed = parseJson(text, limits);
+    if (!parsed.ok) {
+      const { code, position, message } = parsed.failure;
+      const why = `${message} (character ${position + 1})`;
+      throw misfit(line, '$', why, code === 'too_large' ? code : 'not_json');
+    }
+    const fields = new LineFields(line, parsed.value);
+    return { type: fields.oneOf('type', types), fields };
+  }
+}
+
+function unfinished(line: number, types: readonly string[]): CassetteError {
+  const message = `Cannot read line ${line} of a cassette: the text ends before it, where a line of type ${types.join(' or ')} should come; the recording was not written to its end`;
+  return new CassetteError('unfinished', message, { line });
 }

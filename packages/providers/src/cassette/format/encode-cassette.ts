@@ -1,7 +1,12 @@
-import type { Cassette, RecordedExchange, RecordedRequest, RecordedResponse } from '../cassette.ts';
-import { CassetteError } from '../cassette-error.ts';
-import { maxCassetteLength } from '../cassette-limits.ts';
-import { writeBytes } from './bytes-text.ts';
+import { writeBytes } from '../bytes.ts';
+import {
+  type Cassette,
+  CassetteError,
+  maxCassetteLength,
+  type RecordedExchange,
+  type RecordedRequest,
+  type RecordedResponse,
+} from '../cassette.ts';
 
 export const cassetteVersion = 1;
 

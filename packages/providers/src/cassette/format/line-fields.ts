@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
-import { CassetteError, type CassetteErrorCode } from '../cassette-error.ts';
-import { fromBase64 } from './bytes-text.ts';
+import { fromBase64 } from '../bytes.ts';
+import { CassetteError, type CassetteErrorCode } from '../cassette.ts';
 
 /** The fields of one line of a cassette, read one by one; what is left over should not be there. */
 export class LineFields {

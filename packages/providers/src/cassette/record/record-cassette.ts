@@ -1,13 +1,20 @@
 import { type Clock, systemClock } from '../../transport/clock.ts';
-import type { Cassette, RecordedExchange } from '../cassette.ts';
-import { type CassetteLimits, defaultCassetteLimits, Room } from '../cassette-limits.ts';
-import { macrotask } from '../macrotask.ts';
+import { describeRequest, Room, type TappedRequest, tapRequest } from '../captured-request.ts';
+import {
+  type BodyEnd,
+  type Cassette,
+  type CassetteLimits,
+  defaultCassetteLimits,
+  isWhole,
+  type RecordedExchange,
+  type RecordedRequest,
+  type RecordedResponse,
+} from '../cassette.ts';
+import { recordError } from '../recorded-error.ts';
+import { keepHeaders } from '../redact/redact-http.ts';
 import { createRedactor, type Redactor } from '../redact/redactor.ts';
-import { describeExchange } from './describe-exchange.ts';
-import { describeRequest } from './describe-request.ts';
-import { type TappedRequest, tapRequest } from './tap-request.ts';
-import { tapResponse } from './tap-response.ts';
-import { msBetween, Tape } from './tape.ts';
+import { macrotask } from '../web-platform.ts';
+import { msBetween, Tape, type TapeEnd, tapResponse } from './exchange-recording.ts';
 
 export interface RecordOptions {
   /** What makes the requests: the global fetch unless told. */
@@ -131,4 +138,42 @@ class Recorder implements CassetteRecorder {
     const described = await describeRequest(request, this.#redactor);
     return describeExchange(startMs, described, tape, ended, this.#redactor);
   }
+}
+
+/** What the tape heard, without its secrets. */
+export function describeExchange(
+  startMs: number,
+  request: RecordedRequest,
+  tape: Tape,
+  ended: TapeEnd,
+  redactor: Redactor,
+): RecordedExchange {
+  const end = describeEnd(ended, redactor);
+  const response = describeResponse(tape, end, redactor);
+  return { startMs, request, ...(response === undefined ? {} : { response }), end };
+}
+
+function describeEnd({ error, ...end }: TapeEnd, { text }: Redactor): BodyEnd {
+  return end.how === 'error' ? { ...end, error: recordError(error, text) } : end;
+}
+
+function describeResponse(
+  { head, chunks }: Tape,
+  end: BodyEnd,
+  redactor: Redactor,
+): RecordedResponse | undefined {
+  if (head === undefined) return undefined;
+  const { atMs, response } = head;
+  const { status, statusText, headers } = response;
+  const clean = redactor.chunks(
+    chunks.map(({ bytes }) => bytes),
+    !isWhole(end),
+  );
+  return {
+    atMs,
+    status,
+    ...(statusText === '' ? {} : { statusText: redactor.text(statusText) }),
+    headers: keepHeaders(headers, redactor),
+    chunks: clean.map((bytes, index) => ({ atMs: chunks[index]?.atMs ?? atMs, bytes })),
+  };
 }

@@ -1,6 +1,5 @@
 import type { Cassette, RecordedExchange, RecordedRequest } from '../cassette.ts';
-import { isKeptHeader } from './keep-headers.ts';
-import { redactUrl } from './redact-url.ts';
+import { isKeptHeader, redactUrl } from './redact-http.ts';
 import { createRedactor, type Redactor } from './redactor.ts';
 
 /** Where a cassette has what a recorder would not have kept. Where, never what. */

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { recordCassette } from '../record/record-cassette.ts';
-import { isKeptHeader } from './keep-headers.ts';
-import { redactUrl } from './redact-url.ts';
+import { isKeptHeader, redactUrl } from './redact-http.ts';
 import { createRedactor } from './redactor.ts';
 
 const encode = (text: string) => new TextEncoder().encode(text);

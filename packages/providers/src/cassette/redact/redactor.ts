@@ -1,8 +1,6 @@
 import { keyPatterns } from '../../errors/key-patterns.ts';
-import { concatBytes } from '../bytes/concat-bytes.ts';
-import { fromLatin1, toLatin1 } from '../bytes/latin1.ts';
-import { decodeUtf8 } from '../bytes/utf8.ts';
-import { checkSecrets } from './check-secrets.ts';
+import { concatBytes, decodeUtf8, fromLatin1, toLatin1 } from '../bytes.ts';
+import { CassetteError } from '../cassette.ts';
 import { secretForms } from './secret-forms.ts';
 
 /**
@@ -102,4 +100,32 @@ function split(whole: Uint8Array, like: readonly Uint8Array[]): readonly Uint8Ar
     at += length;
     return whole.subarray(at - length, at);
   });
+}
+
+// Shorter ones would take ordinary words out, an empty one everything.
+const minSecretLength = 6;
+const maxSecretLength = 4096;
+
+/** Throws for one that cannot be looked for: what is overlooked here would be in the recording. */
+function checkSecrets(secrets: unknown): void {
+  if (!Array.isArray(secrets)) throw badOption('secrets', 'they are no list', 'give them as one');
+  for (const [index, secret] of secrets.entries()) checkSecret(secret, `secrets[${index}]`);
+}
+
+function checkSecret(secret: unknown, path: string): void {
+  if (typeof secret !== 'string') {
+    const found = secret === null ? 'null' : typeof secret;
+    throw badOption(path, `it is ${found}, not a text`, 'give the secret itself, or leave it out');
+  }
+  if (secret.length >= minSecretLength && secret.length <= maxSecretLength) return;
+  const found = `it has ${secret.length} characters`;
+  throw badOption(
+    path,
+    found,
+    `give one of ${minSecretLength} to ${maxSecretLength}, or leave it out`,
+  );
+}
+
+function badOption(path: string, found: string, way: string): CassetteError {
+  return new CassetteError('bad_option', `Cannot redact ${path}: ${found}; ${way}`, { path });
 }

@@ -1,4 +1,4 @@
-import { toLatin1 } from '../bytes/latin1.ts';
+import { toLatin1 } from '../bytes.ts';
 
 // JSON writes a backslash in front of some characters, and JSON within JSON several.
 const slashes = String.raw`\\{1,16}`;
@@ -26,7 +26,7 @@ const cutCharacter = new RegExp(
 const tellingUnits = 4;
 
 /** How one secret may be written: as it is, in JSON, percent-encoded, or a mix of them. */
-export interface SecretForms {
+interface SecretForms {
   /** For Latin-1 text. */
   readonly pattern: RegExp;
   /** Where in a text that was cut off the beginning of the secret stands at its end, if it does. */

@@ -1,8 +1,7 @@
-import { type ByteController, closeBytes } from '../bytes/byte-stream.ts';
-import type { BodyEnd, RecordedResponse } from '../cassette.ts';
-import { CassetteError } from '../cassette-error.ts';
+import type { Clock } from '../../transport/clock.ts';
+import { type BodyEnd, CassetteError, type RecordedResponse } from '../cassette.ts';
 import { rebuildError } from '../recorded-error.ts';
-import type { Pace } from './pace.ts';
+import { type ByteController, closeBytes, macrotask } from '../web-platform.ts';
 
 /** The recorded body, one chunk a read, each not before its moment. */
 export function replayBody(
@@ -73,4 +72,25 @@ export function errorAtEnd({ how, error, clipped }: BodyEnd): Error | undefined 
         'Cannot replay further: the request was cancelled here when it was recorded; cancel it no later, or record it again',
       );
   }
+}
+
+/** `instant`: as fast as it is read, one macrotask a chunk; 2: in half of the time that it took. */
+export type ReplaySpeed = number | 'instant';
+
+/** Calls back when a moment of the recording has come; what it gives takes that back. */
+export type Pace = (ms: number, run: () => void) => () => void;
+
+/** The longest that a timer can wait. */
+const maxDelayMs = 2 ** 31 - 1;
+
+/** A pace that starts now. Moments are told from its start, so that delays do not add up. */
+export function startPace(speed: ReplaySpeed, clock: Clock): Pace {
+  if (speed === 'instant') return (_, run) => macrotask(run);
+  const startedAt = clock.now();
+  return (ms, run) => {
+    const leftMs = startedAt + ms / speed - clock.now();
+    if (leftMs > 0) return clock.after(Math.min(leftMs, maxDelayMs), run);
+    run();
+    return () => {};
+  };
 }

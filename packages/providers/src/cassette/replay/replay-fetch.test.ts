@@ -1,8 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Clock } from '../../transport/clock.ts';
-import type { BodyEnd, Cassette, RecordedExchange, RecordedRequest } from '../cassette.ts';
-import { CassetteError } from '../cassette-error.ts';
+import {
+  type BodyEnd,
+  type Cassette,
+  CassetteError,
+  type RecordedExchange,
+  type RecordedRequest,
+} from '../cassette.ts';
 import { decodeCassette } from '../format/decode-cassette.ts';
 import { encodeCassette } from '../format/encode-cassette.ts';
 import { recordCassette } from '../record/record-cassette.ts';

@@ -1,14 +1,16 @@
 import { type Clock, systemClock } from '../../transport/clock.ts';
-import type { Cassette, RecordedExchange, RecordedRequest, RecordedResponse } from '../cassette.ts';
-import { CassetteError } from '../cassette-error.ts';
-import { defaultCassetteLimits, Room } from '../cassette-limits.ts';
-import { describeRequest } from '../record/describe-request.ts';
-import { tapRequest } from '../record/tap-request.ts';
+import { describeRequest, Room, tapRequest } from '../captured-request.ts';
+import {
+  type Cassette,
+  CassetteError,
+  defaultCassetteLimits,
+  type RecordedExchange,
+  type RecordedRequest,
+  type RecordedResponse,
+} from '../cassette.ts';
 import { createRedactor } from '../redact/redactor.ts';
-import { type ResponseHead, responseLike } from '../response-like.ts';
-import { breakOff } from './break-off.ts';
-import { type Pace, type ReplaySpeed, startPace } from './pace.ts';
-import { errorAtEnd, replayBody } from './replay-body.ts';
+import { type ResponseHead, responseLike } from '../web-platform.ts';
+import { errorAtEnd, type Pace, type ReplaySpeed, replayBody, startPace } from './replay-body.ts';
 import { UnusedExchanges } from './unused-exchanges.ts';
 
 export interface ReplayOptions {
@@ -77,4 +79,24 @@ function isNullBody(status: number): boolean {
 function headOf({ status, statusText = '', headers }: RecordedResponse, url: string): ResponseHead {
   const rest = { redirected: false, type: 'default' } as const;
   return { status, statusText, headers: new Headers(headers), url, ...rest };
+}
+
+/** A promise that the signal breaks off with its reason; what was begun is then taken back. */
+export async function breakOff<T>(
+  signal: AbortSignal | undefined,
+  begin: (resolve: (value: T) => void, reject: (error: unknown) => void) => () => void,
+): Promise<T> {
+  signal?.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const takeBack = begin(resolve, reject);
+  const onAbort = () => {
+    takeBack();
+    reject(signal?.reason);
+  };
+  signal?.addEventListener('abort', onAbort);
+  try {
+    return await promise;
+  } finally {
+    signal?.removeEventListener('abort', onAbort);
+  }
 }

@@ -1,4 +1,4 @@
-import { cutText, type Pieces } from './cut-text.ts';
+import { ScriptError } from '../script.ts';
 import type { WireAnswer, WireFailure, WireStop, WireUsage } from './wire-answer.ts';
 
 /** An answer with nothing left to choose: what the writers of each wire read. */
@@ -44,3 +44,51 @@ export function planAnswer(answer: WireAnswer, pieces: Pieces): AnswerPlan {
 
 /** The time that every scripted response bears. Seconds since 1970. */
 export const scriptedTime = 1_700_000_000;
+
+/**
+ * How a text is cut into deltas: not at all, before each word, after every n characters (code points),
+ * or between UTF-16 units, where the halves of a surrogate pair come apart as some providers do it.
+ */
+export type Pieces =
+  | 'whole'
+  | 'words'
+  | 'characters'
+  | 'code-units'
+  | number
+  | ((text: string) => readonly string[]);
+
+/** The text in pieces; none for the empty text. */
+export function cutText(text: string, pieces: Pieces): readonly string[] {
+  if (text === '') return [];
+  if (typeof pieces === 'number') return cutEvery(text, pieces);
+  if (typeof pieces === 'function') return assertJoins(text, pieces(text));
+  switch (pieces) {
+    case 'whole':
+      return [text];
+    case 'words':
+      return text.match(/\s*\S+|\s+/g) ?? [];
+    case 'characters':
+      return [...text];
+    case 'code-units':
+      return text.split('');
+  }
+}
+
+function cutEvery(text: string, length: number): readonly string[] {
+  if (!(Number.isInteger(length) && length > 0)) {
+    const wayOut = 'use a whole number from 1';
+    throw new ScriptError('bad_script', `Cannot cut a text every ${length} characters: ${wayOut}`);
+  }
+  const characters = [...text];
+  return Array.from({ length: Math.ceil(characters.length / length) }, (_, index) =>
+    characters.slice(index * length, (index + 1) * length).join(''),
+  );
+}
+
+function assertJoins(text: string, pieces: readonly string[]): readonly string[] {
+  if (pieces.join('') === text) return pieces;
+  throw new ScriptError(
+    'bad_script',
+    'Pieces must join to the text that was cut, and these do not',
+  );
+}

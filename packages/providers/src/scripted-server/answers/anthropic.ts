@@ -1,7 +1,6 @@
 import type { JsonObject } from '@millrace/core';
 import type { AnswerPlan, PlannedCall } from './answer-plan.ts';
-import { failureEvent } from './failure-body.ts';
-import { stopWord } from './stop-word.ts';
+import { failureEvent, stopWord } from './stops-and-failures.ts';
 import type { WireUsage } from './wire-answer.ts';
 
 interface Block {

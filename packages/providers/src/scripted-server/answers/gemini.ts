@@ -1,8 +1,7 @@
 import { type JsonObject, type JsonValue, parseJson } from '@millrace/core';
-import { ScriptError } from '../script-error.ts';
+import { ScriptError } from '../script.ts';
 import type { AnswerPlan, PlannedCall } from './answer-plan.ts';
-import { failureEvent } from './failure-body.ts';
-import { stopWord } from './stop-word.ts';
+import { failureEvent, stopWord } from './stops-and-failures.ts';
 import type { WireUsage } from './wire-answer.ts';
 
 /** Whole responses, each with the next parts; calls come whole, and the last event has the stop. */

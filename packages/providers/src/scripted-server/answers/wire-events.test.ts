@@ -3,10 +3,15 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ScriptError } from '../script-error.ts';
-import { type WireName, wireNames } from '../wire-name.ts';
-import type { Pieces } from './cut-text.ts';
-import type { WireAnswer, WireStop, WireUsage } from './wire-answer.ts';
+import { ScriptError } from '../script.ts';
+import type { Pieces } from './answer-plan.ts';
+import {
+  type WireAnswer,
+  type WireName,
+  type WireStop,
+  type WireUsage,
+  wireNames,
+} from './wire-answer.ts';
 import { errorEvent, wireEvents } from './wire-events.ts';
 
 /** Foreign JSON, of which the tests know the shape. */

@@ -1,13 +1,11 @@
 import type { JsonObject } from '@millrace/core';
-import type { WireName } from '../wire-name.ts';
-import { type AnswerPlan, planAnswer } from './answer-plan.ts';
+import { type AnswerPlan, type Pieces, planAnswer } from './answer-plan.ts';
 import { anthropicEvents } from './anthropic.ts';
-import type { Pieces } from './cut-text.ts';
-import { failureEvent } from './failure-body.ts';
 import { geminiEvents } from './gemini.ts';
 import { openaiChatEvents } from './openai-chat.ts';
 import { openaiResponsesEvents } from './openai-responses.ts';
-import type { WireAnswer, WireFailure } from './wire-answer.ts';
+import { failureEvent } from './stops-and-failures.ts';
+import type { WireAnswer, WireFailure, WireName } from './wire-answer.ts';
 
 export interface WireEventsOptions {
   /** How text, reasoning and arguments are cut into deltas. `words` unless told. */

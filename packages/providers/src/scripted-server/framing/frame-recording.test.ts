@@ -3,7 +3,7 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { describe, expect, test } from 'vitest';
-import { type WireName, wireNames } from '../wire-name.ts';
+import { type WireName, wireNames } from '../answers/wire-answer.ts';
 import { frameRecording, recordingEvents } from './frame-recording.ts';
 
 const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);

@@ -1,4 +1,4 @@
-import type { WireName } from '../wire-name.ts';
+import type { WireName } from '../answers/wire-answer.ts';
 import { frameSse, type SseOptions } from './sse-frames.ts';
 
 /** How each provider frames its events. */

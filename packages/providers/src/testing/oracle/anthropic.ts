@@ -1,11 +1,25 @@
-import type { JsonObject, StopReason } from '@millrace/core';
-import { type AnthropicBlock, anthropicBlocks } from './anthropic-blocks.ts';
-import { anthropicUsage } from './anthropic-usage.ts';
-import type { BlockKind, Ending, Expected, ExpectedCall } from './expected.ts';
-import { fieldsOf, isObject, textOf, textsUnder, unique } from './json-access.ts';
-import { orderOf } from './order-of.ts';
-import { isComment, parseArguments, parseLine } from './parse-line.ts';
-import { settle } from './stop-rules.ts';
+import type { JsonArray, JsonObject, StopReason } from '@millrace/core';
+import {
+  type BlockKind,
+  type Ending,
+  type Expected,
+  type ExpectedCall,
+  type ExpectedUsage,
+  orderOf,
+  settle,
+} from './expected.ts';
+import {
+  entriesOf,
+  fieldsOf,
+  isComment,
+  isObject,
+  numberOf,
+  parseArguments,
+  parseLine,
+  textOf,
+  textsUnder,
+  unique,
+} from './read-json.ts';
 
 const reasons: Readonly<Record<string, StopReason>> = {
   end_turn: 'stop',
@@ -114,4 +128,80 @@ function toCall({ start, text, isClosed }: AnthropicBlock): ExpectedCall {
     id: textOf(start['id']),
     isWhole: isClosed && value !== undefined,
   };
+}
+
+interface AnthropicBlock {
+  readonly type: string;
+  /** As it began. */
+  readonly start: JsonObject;
+  /** What it holds, whatever that is called: text, thinking, arguments, a summary. */
+  readonly text: string;
+  readonly signature: string;
+  readonly citations: JsonArray;
+  readonly isClosed: boolean;
+}
+
+/** The blocks by index, each put together from its own events; whole ones of the start come first. */
+function anthropicBlocks(events: readonly JsonObject[]): readonly AnthropicBlock[] {
+  const whole = events.flatMap(({ message }) => entriesOf(fieldsOf(message)['content']));
+  const starts = events.filter(({ type }) => type === 'content_block_start');
+  const ordered = [...starts].sort((a, b) => numberOf(a['index']) - numberOf(b['index']));
+  return [
+    ...whole.map((start) => block(fieldsOf(start), [], true)),
+    ...ordered.map(({ index, content_block }) => {
+      const own = events.filter((event) => event['index'] === index);
+      const deltas = own.map(({ delta }) => fieldsOf(delta));
+      const isClosed = own.some(({ type }) => type === 'content_block_stop');
+      return block(fieldsOf(content_block), deltas, isClosed);
+    }),
+  ];
+}
+
+const contentFields = ['text', 'thinking', 'partial_json', 'content'];
+
+function block(
+  start: JsonObject,
+  deltas: readonly JsonObject[],
+  isClosed: boolean,
+): AnthropicBlock {
+  const all = (fields: readonly string[]) =>
+    [start, ...deltas].flatMap((piece) => fields.map((field) => textOf(piece[field]))).join('');
+  const cited = deltas.flatMap(({ citation }) => (citation === undefined ? [] : [citation]));
+  return {
+    type: textOf(start['type']),
+    start,
+    text: all(contentFields),
+    signature: all(['signature']),
+    citations: [...entriesOf(start['citations']), ...cited],
+    isClosed,
+  };
+}
+
+/** The last number of each field; a null or an absent one changes nothing. */
+function anthropicUsage(events: readonly JsonObject[]): ExpectedUsage | undefined {
+  const said = events
+    .flatMap(({ message, usage }) => [fieldsOf(message)['usage'], usage])
+    .filter(isObject);
+  if (said.length === 0) return undefined;
+  // The top level leaves out what a compaction on the way has used.
+  const compactions = said
+    .flatMap((usage) => entriesOf(usage['iterations']).map(fieldsOf))
+    .filter(({ type }) => type === 'compaction');
+  const total = (name: string) =>
+    [lastNumber(said, name), ...compactions.map((iteration) => numberOf(iteration[name]))].reduce(
+      (sum, count) => sum + count,
+    );
+  const cacheRead = total('cache_read_input_tokens');
+  const cacheWrite = total('cache_creation_input_tokens');
+  return {
+    input: total('input_tokens') + cacheRead + cacheWrite,
+    output: total('output_tokens'),
+    cacheRead,
+    cacheWrite,
+    reasoning: 0,
+  };
+}
+
+function lastNumber(said: readonly JsonObject[], name: string): number {
+  return numberOf(said.map((usage) => usage[name]).findLast((value) => typeof value === 'number'));
 }

@@ -1,7 +1,6 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
 import type { ExpectedCall } from './expected.ts';
-import { fieldsOf, numberOf, textOf } from './json-access.ts';
-import { parseArguments, parseLine } from './parse-line.ts';
+import { fieldsOf, numberOf, parseArguments, parseLine, textOf } from './read-json.ts';
 
 /** One entry of `delta.tool_calls`, with the chunk that it came in. */
 export interface CallPiece {

@@ -1,11 +1,26 @@
 import type { JsonObject, JsonValue, StopReason } from '@millrace/core';
 import { type CallPiece, chatCalls } from './chat-calls.ts';
-import { chatUsage } from './chat-usage.ts';
-import type { BlockKind, Ending, Expected, ExpectedMedia, Signed } from './expected.ts';
-import { entriesOf, fieldsOf, isObject, textOf, textsUnder, unique } from './json-access.ts';
-import { orderOf } from './order-of.ts';
-import { isComment, parseLine } from './parse-line.ts';
-import { settle } from './stop-rules.ts';
+import {
+  type BlockKind,
+  type Ending,
+  type Expected,
+  type ExpectedMedia,
+  type ExpectedUsage,
+  orderOf,
+  type Signed,
+  settle,
+} from './expected.ts';
+import {
+  entriesOf,
+  fieldsOf,
+  isComment,
+  isObject,
+  numberOf,
+  parseLine,
+  textOf,
+  textsUnder,
+  unique,
+} from './read-json.ts';
 
 const reasons: Readonly<Record<string, StopReason>> = {
   stop: 'stop',
@@ -167,4 +182,42 @@ function citationsOf(events: readonly JsonObject[], deltas: readonly JsonObject[
   const noted = deltas.flatMap((delta) => textsUnder(delta['annotations'], 'url'));
   const listed = events.flatMap((event) => entriesOf(event['citations']).map(textOf));
   return unique([...noted, ...listed]);
+}
+
+/** The last that was said, wherever a server says it. */
+function chatUsage(events: readonly JsonObject[]): ExpectedUsage | undefined {
+  const said = events.flatMap((event) => [
+    ...entriesOf(event['choices']).map((choice) => fieldsOf(choice)['usage']),
+    fieldsOf(event['x_groq'])['usage'],
+    event['usage'],
+  ]);
+  const last = said.findLast((usage) => isObject(usage));
+  return last === undefined ? undefined : normalised(fieldsOf(last));
+}
+
+function normalised(usage: JsonObject): ExpectedUsage {
+  const prompt = numberOf(usage['prompt_tokens']);
+  const completion = numberOf(usage['completion_tokens']);
+  const cacheRead = cachedOf(usage);
+  const reasoning = numberOf(fieldsOf(usage['completion_tokens_details'])['reasoning_tokens']);
+  // Some leave reasoning out of the completion: then it is what the total has besides.
+  const isLeftOut = numberOf(usage['total_tokens']) === prompt + completion + reasoning;
+  return {
+    // What is cached is a part of the input; more than all of it was left out.
+    input: cacheRead > prompt ? prompt + cacheRead : prompt,
+    output: isLeftOut ? completion + reasoning : completion,
+    cacheRead,
+    cacheWrite: 0,
+    reasoning,
+  };
+}
+
+function cachedOf(usage: JsonObject): number {
+  const places: readonly (JsonValue | undefined)[] = [
+    fieldsOf(usage['prompt_tokens_details'])['cached_tokens'],
+    fieldsOf(usage['prompt_token_details'])['cached_tokens'],
+    usage['prompt_cache_hit_tokens'],
+    usage['num_cached_tokens'],
+  ];
+  return numberOf(places.find((place) => typeof place === 'number'));
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { recordingsOf, sharedRecordingsAreHere, type Wire, wires } from '../recordings.ts';
+import { readers } from '../wire-table.ts';
 import type { Expected } from './expected.ts';
-import { readers } from './readers.ts';
 
 const whole = { isWhole: true };
 const tide = { name: 'get_tide', value: { port: 'Brest' }, ...whole };

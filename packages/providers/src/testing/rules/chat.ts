@@ -1,9 +1,10 @@
-import type { JsonObject } from '@millrace/core';
-import { fieldsOf, textOf } from '../oracle/json-access.ts';
-import { chatMessageFaults } from './chat-messages.ts';
+import type { JsonObject, JsonValue } from '@millrace/core';
+import { fieldsOf, textOf } from '../oracle/read-json.ts';
 import {
   documentFaults,
   isFilled,
+  isList,
+  isObjectText,
   isPlain,
   objectsOf,
   repeated,
@@ -97,4 +98,125 @@ function formatFaults(request: JsonObject): readonly string[] {
     ...when(!isFilled(name), 'response_format.json_schema.name: missing'),
     ...when(!isPlain(schema), 'response_format.json_schema.schema: missing'),
   ];
+}
+
+const roles = new Set(['system', 'developer', 'user', 'assistant', 'tool']);
+
+function chatMessageFaults(messages: readonly JsonObject[], rules: ChatRules): readonly string[] {
+  const ids = messages.flatMap(callIds);
+  return [
+    ...when(messages.length === 0, 'messages: none'),
+    ...messages.flatMap((message, index) => messageFaults(message, `messages[${index}]`, rules)),
+    ...repeated(ids).map((id) => `messages: the call id ${id} twice`),
+    ...answerFaults(messages),
+    ...when(rules.needsBridge === true && isWithoutBridge(messages), 'messages: no bridge'),
+  ];
+}
+
+function callIds(message: JsonObject): readonly string[] {
+  return objectsOf(message['tool_calls']).map(({ id }) => textOf(id));
+}
+
+function messageFaults(message: JsonObject, at: string, rules: ChatRules): readonly string[] {
+  const role = textOf(message['role']);
+  if (!roles.has(role)) return [`${at}.role: ${role || 'missing'}`];
+  if (role === 'assistant') return assistantFaults(message, at, rules);
+  return [
+    ...when(message['tool_calls'] !== undefined, `${at}.tool_calls: not an assistant's`),
+    ...(role === 'tool'
+      ? toolMessageFaults(message, at, rules)
+      : contentFaults(message['content'], `${at}.content`, role === 'user')),
+  ];
+}
+
+function contentFaults(
+  content: JsonValue | undefined,
+  at: string,
+  allowsMedia: boolean,
+): readonly string[] {
+  if (!isList(content)) return when(!isFilled(content), `${at}: empty`);
+  return [
+    ...when(content.length === 0, `${at}: empty`),
+    ...objectsOf(content).flatMap((part, index) => {
+      const type = textOf(part['type']);
+      if (type === 'text') return when(!isFilled(part['text']), `${at}[${index}].text: empty`);
+      if (!allowsMedia) return [`${at}[${index}].type: ${type} is for users only`];
+      if (type !== 'image_url') {
+        return when(!['input_audio', 'file'].includes(type), `${at}[${index}].type: ${type}`);
+      }
+      return when(
+        !isFilled(fieldsOf(part['image_url'])['url']),
+        `${at}[${index}].image_url: empty`,
+      );
+    }),
+  ];
+}
+
+function toolMessageFaults(message: JsonObject, at: string, rules: ChatRules): readonly string[] {
+  const { content, tool_call_id, name } = message;
+  return [
+    ...when(!isFilled(tool_call_id), `${at}.tool_call_id: missing`),
+    // A tool may have nothing to say; it must say that.
+    ...(content === '' ? [] : contentFaults(content, `${at}.content`, false)),
+    ...when(rules.needsToolName === true && !isFilled(name), `${at}.name: missing`),
+  ];
+}
+
+function assistantFaults(message: JsonObject, at: string, rules: ChatRules): readonly string[] {
+  const { content, tool_calls, reasoning_content } = message;
+  const calls = objectsOf(tool_calls);
+  const isText = content === undefined || content === null || typeof content === 'string';
+  const isEmpty = !isFilled(content) && calls.length === 0 && message['refusal'] === undefined;
+  return [
+    ...when(!isText, `${at}.content: not plain text`),
+    ...when(isText && isEmpty, `${at}: empty`),
+    ...when(rules.refusesNull === true && content === null, `${at}.content: null`),
+    ...when(
+      rules.needsReasoningContent === true && typeof reasoning_content !== 'string',
+      `${at}.reasoning_content: missing`,
+    ),
+    ...when(tool_calls !== undefined && calls.length === 0, `${at}.tool_calls: empty`),
+    ...calls.flatMap((call, index) => callFaults(call, `${at}.tool_calls[${index}]`, rules)),
+  ];
+}
+
+function callFaults(call: JsonObject, at: string, rules: ChatRules): readonly string[] {
+  const { maxIdLength = 40, idPattern = /./ } = rules;
+  const id = textOf(call['id']);
+  const { name, arguments: text } = fieldsOf(call['function']);
+  return [
+    ...when(id === '', `${at}.id: missing`),
+    ...when(id.length > maxIdLength, `${at}.id: longer than ${maxIdLength}`),
+    ...when(id !== '' && !idPattern.test(id), `${at}.id: not like ${idPattern.source}`),
+    ...when(call['type'] !== 'function', `${at}.type: not function`),
+    ...when(call['index'] !== undefined, `${at}.index: left over from a stream`),
+    ...when(!isFilled(name), `${at}.function.name: missing`),
+    ...when(!isObjectText(text), `${at}.function.arguments: not the JSON text of an object`),
+  ];
+}
+
+/** Each call is answered once, in the messages right after it; nothing else is answered. */
+function answerFaults(messages: readonly JsonObject[]): readonly string[] {
+  let open: readonly string[] = [];
+  const faults: string[] = [];
+  for (const [index, message] of messages.entries()) {
+    const at = `messages[${index}]`;
+    if (message['role'] !== 'tool') {
+      faults.push(...open.map((id) => `${at}: the call ${id} is not answered before it`));
+      open = callIds(message);
+      continue;
+    }
+    const id = textOf(message['tool_call_id']);
+    faults.push(
+      ...when(id !== '' && !open.includes(id), `${at}: answers ${id}, which is not open`),
+    );
+    open = open.filter((other) => other !== id);
+  }
+  return [...faults, ...open.map((id) => `messages: the call ${id} is never answered`)];
+}
+
+function isWithoutBridge(messages: readonly JsonObject[]): boolean {
+  return messages.some(
+    ({ role }, index) => role === 'user' && messages[index - 1]?.['role'] === 'tool',
+  );
 }

@@ -1,8 +1,15 @@
 import type { JsonObject } from '@millrace/core';
 import type { Signed } from '../oracle/expected.ts';
-import { fieldsOf, textOf } from '../oracle/json-access.ts';
-import { documentFaults, isFilled, objectsOf, repeated, requestOf, when } from './document.ts';
-import { geminiContentFaults } from './gemini-contents.ts';
+import { fieldsOf, textOf } from '../oracle/read-json.ts';
+import {
+  documentFaults,
+  isFilled,
+  isPlain,
+  objectsOf,
+  repeated,
+  requestOf,
+  when,
+} from './document.ts';
 
 export interface GeminiRules {
   /** Gemini 3: the first call of each answer has its signature, or the token that stands for one. */
@@ -69,4 +76,184 @@ function configFaults(request: JsonObject): readonly string[] {
       'generationConfig: a schema without responseMimeType',
     ),
   ];
+}
+
+/** What a part holds; the rest says something of it. */
+const holders = [
+  'text',
+  'functionCall',
+  'functionResponse',
+  'inlineData',
+  'fileData',
+  'executableCode',
+  'codeExecutionResult',
+  'toolCall',
+  'toolResponse',
+];
+
+/** For history that another model wrote. */
+const skipToken = 'skip_thought_signature_validator';
+
+interface Content {
+  readonly role: string;
+  readonly parts: readonly JsonObject[];
+  readonly at: string;
+}
+
+function geminiContentFaults(given: readonly JsonObject[], rules: GeminiRules): readonly string[] {
+  const contents = given.map(({ role, parts }, index) => ({
+    role: textOf(role),
+    parts: objectsOf(parts),
+    at: `contents[${index}]`,
+  }));
+  return [
+    ...when(contents.length === 0, 'contents: none'),
+    ...contents.flatMap((content, index) => [
+      ...roleFaults(content, contents[index - 1]),
+      ...when(content.parts.length === 0, `${content.at}.parts: empty`),
+      ...content.parts.flatMap((part, place) =>
+        partFaults(part, content.role, `${content.at}.parts[${place}]`, rules),
+      ),
+      ...when(
+        rules.needsSignatures === true && isUnsigned(content),
+        `${content.at}: the first call has no signature`,
+      ),
+      ...answerFaults(content, contents[index + 1], rules),
+      ...orphanFaults(content, contents[index - 1]),
+    ]),
+  ];
+}
+
+function roleFaults({ role, at }: Content, before: Content | undefined): readonly string[] {
+  if (role !== 'user' && role !== 'model') return [`${at}.role: ${role || 'missing'}`];
+  if (before === undefined) return when(role !== 'user', `${at}.role: must begin with a user`);
+  return when(role === before.role, `${at}.role: ${role} twice in a row`);
+}
+
+function partFaults(
+  part: JsonObject,
+  role: string,
+  at: string,
+  rules: GeminiRules,
+): readonly string[] {
+  const held = holders.filter((name) => part[name] !== undefined);
+  const { text, thoughtSignature } = part;
+  const isSigned = thoughtSignature !== undefined;
+  return [
+    ...when(held.length !== 1, `${at}: holds ${held.join(' and ') || 'nothing'}`),
+    ...when(text === '' && !isSigned, `${at}.text: empty`),
+    ...when(isSigned && !isFilled(thoughtSignature), `${at}.thoughtSignature: empty`),
+    ...when(isSigned && role !== 'model', `${at}.thoughtSignature: not for ${role}s`),
+    ...when(
+      isFilled(thoughtSignature) && isMoved(part, rules),
+      `${at}: a moved or changed signature`,
+    ),
+    ...callFaults(part, role, at, rules),
+    ...responseFaults(part, role, at, rules),
+    ...mediaFaults(part, at),
+  ];
+}
+
+function isMoved(
+  { thoughtSignature, text, functionCall }: JsonObject,
+  rules: GeminiRules,
+): boolean {
+  if (rules.signed === undefined || thoughtSignature === skipToken) return false;
+  const on = textOf(fieldsOf(functionCall)['name']) || textOf(text);
+  return !rules.signed.some((one) => one.signature === thoughtSignature && one.on === on);
+}
+
+function callFaults(
+  { functionCall }: JsonObject,
+  role: string,
+  at: string,
+  rules: GeminiRules,
+): readonly string[] {
+  if (functionCall === undefined) return [];
+  const { name, args, id, partialArgs, willContinue } = fieldsOf(functionCall);
+  return [
+    ...when(role !== 'model', `${at}.functionCall: not for ${role}s`),
+    ...when(!isFilled(name), `${at}.functionCall.name: missing`),
+    ...when(args !== undefined && !isPlain(args), `${at}.functionCall.args: not an object`),
+    ...when(
+      rules.isVertex === true && id !== undefined,
+      `${at}.functionCall.id: refused by Vertex`,
+    ),
+    ...when(
+      partialArgs !== undefined || willContinue !== undefined,
+      `${at}.functionCall: left over from a stream`,
+    ),
+  ];
+}
+
+function responseFaults(
+  { functionResponse }: JsonObject,
+  role: string,
+  at: string,
+  rules: GeminiRules,
+): readonly string[] {
+  if (functionResponse === undefined) return [];
+  const { name, response, id } = fieldsOf(functionResponse);
+  return [
+    ...when(role !== 'user', `${at}.functionResponse: not for ${role}s`),
+    ...when(!isFilled(name), `${at}.functionResponse.name: missing`),
+    ...when(!isPlain(response), `${at}.functionResponse.response: not an object`),
+    ...when(
+      rules.isVertex === true && id !== undefined,
+      `${at}.functionResponse.id: refused by Vertex`,
+    ),
+  ];
+}
+
+function mediaFaults({ inlineData }: JsonObject, at: string): readonly string[] {
+  if (inlineData === undefined) return [];
+  const { mimeType, data } = fieldsOf(inlineData);
+  const isBase64 = isFilled(data) && /^[A-Za-z0-9+/]+={0,2}$/.test(data) && data.length % 4 === 0;
+  return [
+    ...when(!isFilled(mimeType), `${at}.inlineData.mimeType: missing`),
+    ...when(!isBase64, `${at}.inlineData.data: not base64`),
+  ];
+}
+
+const callsOf = ({ parts }: Content) =>
+  parts
+    .filter((part) => part['functionCall'] !== undefined)
+    .map((part) => fieldsOf(part['functionCall']));
+const responsesOf = ({ parts }: Content) =>
+  parts
+    .filter((part) => part['functionResponse'] !== undefined)
+    .map((part) => fieldsOf(part['functionResponse']));
+const namesOf = (entries: readonly JsonObject[]) => entries.map(({ name }) => textOf(name));
+
+function isUnsigned({ parts }: Content): boolean {
+  const first = parts.find((part) => part['functionCall'] !== undefined);
+  return first !== undefined && !isFilled(first['thoughtSignature']);
+}
+
+/** Each call has one response in the content right after it, of the same name. */
+function answerFaults(
+  content: Content,
+  next: Content | undefined,
+  rules: GeminiRules,
+): readonly string[] {
+  const calls = content.role === 'model' ? callsOf(content) : [];
+  if (calls.length === 0) return [];
+  const responses = next === undefined ? [] : responsesOf(next);
+  if (responses.length !== calls.length) {
+    return [`${content.at}: ${calls.length} calls but ${responses.length} responses right after`];
+  }
+  const isSameName = namesOf(calls).sort().join() === namesOf(responses).sort().join();
+  const isSameId = calls.every(
+    ({ id }) => id === undefined || responses.some((response) => response['id'] === id),
+  );
+  return [
+    ...when(!isSameName, `${content.at}: responses to other names`),
+    ...when(isSameName && !isSameId && !rules.isVertex, `${content.at}: responses to other ids`),
+  ];
+}
+
+function orphanFaults(content: Content, before: Content | undefined): readonly string[] {
+  const calls = before?.role === 'model' ? callsOf(before) : [];
+  const isOrphan = responsesOf(content).length > 0 && calls.length === 0;
+  return when(isOrphan, `${content.at}: responses without calls right before`);
 }

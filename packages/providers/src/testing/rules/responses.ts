@@ -1,16 +1,16 @@
-import type { JsonObject } from '@millrace/core';
-import { fieldsOf, textOf } from '../oracle/json-access.ts';
+import type { JsonObject, JsonValue } from '@millrace/core';
+import { fieldsOf, textOf } from '../oracle/read-json.ts';
 import {
   documentFaults,
   isFilled,
   isList,
+  isObjectText,
   isPlain,
   objectsOf,
   repeated,
   requestOf,
   when,
 } from './document.ts';
-import { responseInputFaults } from './responses-input.ts';
 
 /** Each way in which a request body breaks the rules of Responses; none if it is right. */
 export function responsesFaults(body: unknown): readonly string[] {
@@ -71,4 +71,155 @@ function formatFaults(request: JsonObject): readonly string[] {
     ...when(!isFilled(name), 'text.format.name: missing'),
     ...when(!isPlain(schema), 'text.format.schema: missing'),
   ];
+}
+
+type Kind = 'user' | 'assistant' | 'call' | 'output' | 'reasoning' | 'reference' | 'hosted';
+
+const outputs = new Set(['function_call_output', 'custom_tool_call_output']);
+const calls = new Set(['function_call', 'custom_tool_call']);
+
+function responseInputFaults(
+  items: readonly JsonObject[],
+  isStateless: boolean,
+): readonly string[] {
+  const ids = items.filter((item) => kindOf(item) === 'call').map(callId);
+  return [
+    ...when(items.length === 0, 'input: none'),
+    ...items.flatMap((item, index) => itemFaults(item, `input[${index}]`, isStateless)),
+    ...repeated(ids.filter(Boolean)).map((id) => `input: the call ${id} twice`),
+    ...answerFaults(items),
+    ...followerFaults(items),
+  ];
+}
+
+function kindOf(item: JsonObject): Kind {
+  const { type, role } = item;
+  if (type === undefined || type === 'message') return role === 'assistant' ? 'assistant' : 'user';
+  if (type === 'reasoning') return 'reasoning';
+  if (type === 'item_reference') return 'reference';
+  if (calls.has(textOf(type))) return 'call';
+  return outputs.has(textOf(type)) ? 'output' : 'hosted';
+}
+
+const callId = (item: JsonObject) => textOf(item['call_id']);
+
+function itemFaults(item: JsonObject, at: string, isStateless: boolean): readonly string[] {
+  const isOpen = item['status'] === 'in_progress' || item['status'] === 'incomplete';
+  return [
+    ...when(isOpen, `${at}.status: ${textOf(item['status'])}`),
+    ...ownFaults(item, at, isStateless),
+  ];
+}
+
+function ownFaults(item: JsonObject, at: string, isStateless: boolean): readonly string[] {
+  const kind = kindOf(item);
+  switch (kind) {
+    case 'user':
+    case 'assistant':
+      return messageFaults(item, at);
+    case 'call':
+      return callFaults(item, at);
+    case 'output':
+      return [
+        ...when(!isFilled(item['call_id']), `${at}.call_id: missing`),
+        ...outputFaults(item['output'], `${at}.output`),
+      ];
+    case 'reasoning':
+      return reasoningFaults(item, at, isStateless);
+    case 'reference':
+      return [
+        ...when(isStateless, `${at}: a reference, but nothing is stored`),
+        ...when(textOf(item['id']).startsWith('fc'), `${at}: a call must be sent, not referred to`),
+      ];
+    case 'hosted':
+      return when(!isFilled(item['type']), `${at}.type: missing`);
+  }
+}
+
+const roles = new Set(['user', 'system', 'developer', 'assistant']);
+const inputTypes = new Set(['input_text', 'input_image', 'input_file']);
+const outputTypes = new Set(['output_text', 'refusal']);
+
+function messageFaults(item: JsonObject, at: string): readonly string[] {
+  const { role, content } = item;
+  if (!roles.has(textOf(role))) return [`${at}.role: ${textOf(role) || 'missing'}`];
+  if (!isList(content)) return when(!isFilled(content), `${at}.content: empty`);
+  const types = role === 'assistant' ? outputTypes : inputTypes;
+  return [
+    ...when(content.length === 0, `${at}.content: empty`),
+    ...objectsOf(content).flatMap((part, index) =>
+      partFaults(part, `${at}.content[${index}]`, types),
+    ),
+  ];
+}
+
+function partFaults(part: JsonObject, at: string, types: ReadonlySet<string>): readonly string[] {
+  const type = textOf(part['type']);
+  if (!types.has(type)) return [`${at}.type: ${type || 'missing'}`];
+  if (type.endsWith('_text')) return when(!isFilled(part['text']), `${at}.text: empty`);
+  return when(type === 'refusal' && !isFilled(part['refusal']), `${at}.refusal: empty`);
+}
+
+function callFaults(item: JsonObject, at: string): readonly string[] {
+  const isText = item['type'] === 'custom_tool_call';
+  return [
+    ...when(!isFilled(item['call_id']), `${at}.call_id: missing`),
+    ...when(!isFilled(item['name']), `${at}.name: missing`),
+    ...when(isText && typeof item['input'] !== 'string', `${at}.input: not text`),
+    ...when(
+      !isText && !isObjectText(item['arguments']),
+      `${at}.arguments: not the JSON of an object`,
+    ),
+  ];
+}
+
+function outputFaults(output: JsonValue | undefined, at: string): readonly string[] {
+  if (typeof output === 'string') return [];
+  if (!isList(output) || output.length === 0) return [`${at}: missing`];
+  return objectsOf(output).flatMap((part, index) =>
+    partFaults(part, `${at}[${index}]`, inputTypes),
+  );
+}
+
+function reasoningFaults(item: JsonObject, at: string, isStateless: boolean): readonly string[] {
+  const { summary, encrypted_content } = item;
+  const isSummary =
+    isList(summary) && summary.every((part) => isPlain(part) && isFilled(part['text']));
+  return [
+    ...when(!isSummary, `${at}.summary: not a list of texts`),
+    ...when(isStateless && !isFilled(encrypted_content), `${at}.encrypted_content: missing`),
+  ];
+}
+
+/** Each call is answered once, before anything else is said; nothing else is answered. */
+function answerFaults(items: readonly JsonObject[]): readonly string[] {
+  let open: readonly string[] = [];
+  const faults: string[] = [];
+  for (const [index, item] of items.entries()) {
+    const kind = kindOf(item);
+    const id = callId(item);
+    if (kind === 'call') open = [...open, id];
+    if (kind === 'user' || kind === 'assistant') {
+      faults.push(
+        ...open.map((call) => `input[${index}]: the call ${call} is not answered before it`),
+      );
+      open = [];
+    }
+    if (kind === 'output') {
+      const isOrphan = id !== '' && !open.includes(id);
+      faults.push(...when(isOrphan, `input[${index}]: answers ${id}, which is not open`));
+      open = open.filter((call) => call !== id);
+    }
+  }
+  return [...faults, ...open.map((call) => `input: the call ${call} is never answered`)];
+}
+
+/** Reasoning stands right before what it led to. */
+function followerFaults(items: readonly JsonObject[]): readonly string[] {
+  return items.flatMap((item, index) => {
+    if (kindOf(item) !== 'reasoning') return [];
+    const next = items[index + 1];
+    const isLed = next !== undefined && !['user', 'output'].includes(kindOf(next));
+    return when(!isLed, `input[${index}]: reasoning without what it led to`);
+  });
 }
