@@ -1,6 +1,6 @@
 export type { AnthropicOptions } from './anthropic/anthropic-options.ts';
 export { anthropic } from './anthropic/provider.ts';
-export { type CompleteOptions, type Completion, complete } from './contract/complete.ts';
+export { complete } from './contract/complete.ts';
 export { createProvider } from './contract/create-provider.ts';
 export { describePlainly } from './contract/describe-plainly.ts';
 export type { DescribedRequest } from './contract/described-request.ts';
@@ -16,6 +16,8 @@ export type {
 } from './contract/model-request.ts';
 export { moveSteps } from './contract/move-steps.ts';
 export type {
+  CompleteOptions,
+  Completion,
   Provider,
   ResponseEnd,
   Stream,
@@ -31,13 +33,17 @@ export {
   type ProviderErrorKind,
   type Retry,
 } from './errors/provider-error.ts';
-export { type GeminiOptions, gemini, type VertexOptions, vertex } from './gemini/provider.ts';
+export type { GeminiOptions, VertexOptions } from './gemini/options.ts';
+export { gemini, vertex } from './gemini/provider.ts';
 export type { IdRule } from './history/tool-call-ids.ts';
 export type { ChatDialect, EchoStyle, EffortStyle } from './openai-chat/dialect.ts';
-export type { ChatPreset } from './openai-chat/presets.ts';
-export { type ChatOptions, openaiChat } from './openai-chat/provider.ts';
-export type { ResponsesOptions } from './openai-responses/options.ts';
-export type { ResponsesDialect, ResponsesPreset } from './openai-responses/presets.ts';
+export type { ChatOptions, ChatPreset } from './openai-chat/options.ts';
+export { openaiChat } from './openai-chat/provider.ts';
+export type {
+  ResponsesDialect,
+  ResponsesOptions,
+  ResponsesPreset,
+} from './openai-responses/options.ts';
 export { openaiResponses } from './openai-responses/provider.ts';
 export { type Clock, systemClock } from './transport/clock.ts';
 export type { TimeoutOptions } from './transport/deadlines.ts';

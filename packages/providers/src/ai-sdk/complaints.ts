@@ -1,5 +1,6 @@
 import { type JsonValue, parseJson } from '@millrace/core';
-import { type Complaint, complaintOf, complaintOfFailure } from '../errors/complaint.ts';
+import { complaintOf, complaintOfFailure } from '../errors/complaint.ts';
+import type { Complaint } from '../errors/wire-fault.ts';
 import { asJson } from './as-json.ts';
 
 /** For looking at: what JSON cannot say is nothing here. */

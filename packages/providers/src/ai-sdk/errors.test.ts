@@ -12,7 +12,7 @@ import {
 } from '@ai-sdk/provider';
 import { countingIds, type Item, itemId } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
-import type { Completion } from '../contract/complete.ts';
+import type { Completion } from '../contract/provider.ts';
 import { type AiSdkOptions, fromAiSdk } from './index.ts';
 
 const secret = 'my private words';

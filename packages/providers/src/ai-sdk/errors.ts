@@ -1,6 +1,6 @@
 import { isMillraceError } from '@millrace/core';
-import type { Complaint } from '../errors/complaint.ts';
 import type { ProviderErrorKind } from '../errors/provider-error.ts';
+import type { Complaint } from '../errors/wire-fault.ts';
 import { fault, WireFault } from '../errors/wire-fault.ts';
 import { Interrupted, NetworkFailure } from '../transport/interrupted.ts';
 import { complaintIn, complaintInData, complaintOfText } from './complaints.ts';

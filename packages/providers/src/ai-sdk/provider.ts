@@ -4,27 +4,13 @@ import { leavable } from '../contract/leavable.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider, ResponseEnd, StreamContext, StreamStep } from '../contract/provider.ts';
 import { stoppedBy } from '../contract/stopped-by.ts';
-import {
-  createTransport,
-  type Transport,
-  type TransportOptions,
-} from '../transport/transport-options.ts';
+import { createTransport, type Transport } from '../transport/transport-options.ts';
 import { askModel } from './ask-model.ts';
 import type { AiSdkModel } from './model.ts';
 import { ModelReading } from './model-reading.ts';
 import { ModelStream } from './model-stream.ts';
-import { type CallExtras, callOptions } from './request.ts';
-
-/** How a model is called. How its requests travel is the package's matter: it has its own `fetch`. */
-export interface AiSdkOptions
-  extends CallExtras,
-    Pick<TransportOptions, 'clock' | 'timeouts' | 'maxConcurrentRequests' | 'limits'> {
-  /**
-   * Texts that must be in no error. The key that a package was given is not known here: unless it
-   * looks like a key, it is found only if it is told.
-   */
-  readonly secrets?: readonly (string | undefined)[] | undefined;
-}
+import type { AiSdkOptions, CallExtras } from './options.ts';
+import { callOptions } from './request.ts';
 
 /**
  * Any model of the AI SDK's provider packages: Bedrock, Cohere, and the rest.

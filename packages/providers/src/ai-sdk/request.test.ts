@@ -9,8 +9,8 @@ import {
   toolCallPart,
 } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
-import type { Completion } from '../contract/complete.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
+import type { Completion } from '../contract/provider.ts';
 import { type AiSdkModel, type AiSdkOptions, fromAiSdk } from './index.ts';
 
 type Version = AiSdkModel['specificationVersion'];

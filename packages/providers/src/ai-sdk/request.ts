@@ -1,27 +1,14 @@
-import type {
-  LanguageModelV4CallOptions,
-  LanguageModelV4FunctionTool,
-  LanguageModelV4ToolChoice,
-} from '@ai-sdk/provider';
+import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { JsonObject } from '@millrace/core';
-import type { ModelRequest, ToolChoice, ToolDefinition } from '../contract/model-request.ts';
+import type { ModelRequest } from '../contract/model-request.ts';
 import { fault, WireFault } from '../errors/wire-fault.ts';
 import type { Owner } from '../history/own-parts.ts';
 import { isObject } from '../json/fields.ts';
-import { checkJson } from '../wire/check-json.ts';
 import { checkRequest } from '../wire/check-request.ts';
-import { type GivenHeaders, mergeHeaders, readHeaders } from '../wire/merge-headers.ts';
-import type { ProviderTool } from './model.ts';
+import { mergeHeaders, readHeaders } from '../wire/merge-headers.ts';
+import type { CallExtras } from './options.ts';
 import { promptOf } from './prompt.ts';
-
-/** What every call of a model is given besides the request. */
-export interface CallExtras {
-  readonly headers?: GivenHeaders | undefined;
-  readonly providerTools?: readonly ProviderTool[] | undefined;
-}
-
-/** Where the SDK takes a JSON Schema. */
-type Schema = LanguageModelV4FunctionTool['inputSchema'];
+import { type Schema, toolOptions } from './tools.ts';
 
 /** The request in the words of the SDK, of its newest version. Throws a `WireFault` where it has none. */
 export function callOptions(
@@ -60,34 +47,6 @@ function optionsOf(
     ...(request.providerOptions === undefined ? {} : grouped(request.providerOptions)),
     ...(extras.headers === undefined ? {} : { headers: mergeHeaders(readHeaders(extras.headers)) }),
   };
-}
-
-type ToolOptions = Pick<LanguageModelV4CallOptions, 'tools' | 'toolChoice'>;
-
-function toolOptions({ tools = [], toolChoice }: ModelRequest, extras: CallExtras): ToolOptions {
-  checkJson(extras.providerTools, 'providerTools');
-  const hosted =
-    extras.providerTools?.map((tool) => ({ type: 'provider', ...tool }) as const) ?? [];
-  if (tools.length + hosted.length === 0) return {};
-  return {
-    tools: [...tools.map(functionTool), ...hosted],
-    ...(toolChoice === undefined ? {} : { toolChoice: choiceOf(toolChoice) }),
-  };
-}
-
-function functionTool(tool: ToolDefinition): LanguageModelV4FunctionTool {
-  const { name, description, inputSchema, strict } = tool;
-  return {
-    type: 'function',
-    name,
-    ...(description === undefined ? {} : { description }),
-    inputSchema: inputSchema as Schema,
-    ...(strict === undefined ? {} : { strict }),
-  };
-}
-
-function choiceOf(choice: ToolChoice): LanguageModelV4ToolChoice {
-  return typeof choice === 'string' ? { type: choice } : { type: 'tool', toolName: choice.name };
 }
 
 function jsonFormat({ name, schema }: NonNullable<ModelRequest['output']>) {

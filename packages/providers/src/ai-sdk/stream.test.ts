@@ -8,9 +8,8 @@ import type {
 import { countingIds, type Item, type Part } from '@millrace/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Completion } from '../contract/complete.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
-import type { StreamStep } from '../contract/provider.ts';
+import type { Completion, StreamStep } from '../contract/provider.ts';
 import { type AiSdkModel, fromAiSdk } from './index.ts';
 
 type V4Part = LanguageModelV4StreamPart;

@@ -1,8 +1,8 @@
 import { countingIds, type Item, type JsonObject, type Part } from '@millrace/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Completion } from '../contract/complete.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
+import type { Completion } from '../contract/provider.ts';
 import { fetchOf, sseOf } from '../testing/fetch-of.ts';
 import type { AnthropicOptions } from './anthropic-options.ts';
 import { anthropic } from './provider.ts';

@@ -1,41 +1,8 @@
-import {
-  type Ids,
-  type Item,
-  type JsonValue,
-  noUsage,
-  type Part,
-  type Refusal,
-  randomIds,
-  type TraceContext,
-} from '@millrace/core';
+import { type Item, noUsage, type Part, type Refusal, randomIds } from '@millrace/core';
 import { ProviderError } from '../errors/provider-error.ts';
 import { FoldedAnswer } from './folded-answer.ts';
 import type { ModelRequest } from './model-request.ts';
-import type { Provider, ResponseEnd, StreamStep } from './provider.ts';
-
-export interface CompleteOptions {
-  readonly signal?: AbortSignal | undefined;
-  readonly ids?: Ids | undefined;
-  /** What the request is part of. */
-  readonly trace?: TraceContext | undefined;
-  /**
-   * Hears of each step when it is folded, and is waited for. Where it throws or rejects, so does
-   * `complete`, and the stream is left.
-   */
-  readonly onStep?:
-    | ((step: StreamStep) => void)
-    | ((step: StreamStep) => Promise<void>)
-    | undefined;
-}
-
-/** A whole response. An error or an abort is in it, with what had come by then. */
-export interface Completion extends ResponseEnd {
-  readonly item: Item;
-  /** The text parts of the item, joined. */
-  readonly text: string;
-  /** Of its structured part, where output was asked for by a schema. */
-  readonly value?: JsonValue | undefined;
-}
+import type { CompleteOptions, Completion, Provider, ResponseEnd } from './provider.ts';
 
 /**
  * Streams one attempt and folds it, as a log would. What no log would take is a broken provider's:

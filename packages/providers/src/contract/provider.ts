@@ -1,6 +1,15 @@
-import type { Attempt, Delta, Ids, ItemId, Stop, TraceContext, Usage } from '@millrace/core';
+import type {
+  Attempt,
+  Delta,
+  Ids,
+  Item,
+  ItemId,
+  JsonValue,
+  Stop,
+  TraceContext,
+  Usage,
+} from '@millrace/core';
 import type { ProviderError } from '../errors/provider-error.ts';
-import type { CompleteOptions, Completion } from './complete.ts';
 import type { DescribedRequest } from './described-request.ts';
 import type { ModelRequest } from './model-request.ts';
 
@@ -58,4 +67,28 @@ export interface ResponseEnd {
   readonly model?: string | undefined;
   /** The provider's id of the response, for its support. */
   readonly responseId?: string | undefined;
+}
+
+export interface CompleteOptions {
+  readonly signal?: AbortSignal | undefined;
+  readonly ids?: Ids | undefined;
+  /** What the request is part of. */
+  readonly trace?: TraceContext | undefined;
+  /**
+   * Hears of each step when it is folded, and is waited for. Where it throws or rejects, so does
+   * `complete`, and the stream is left.
+   */
+  readonly onStep?:
+    | ((step: StreamStep) => void)
+    | ((step: StreamStep) => Promise<void>)
+    | undefined;
+}
+
+/** A whole response. An error or an abort is in it, with what had come by then. */
+export interface Completion extends ResponseEnd {
+  readonly item: Item;
+  /** The text parts of the item, joined. */
+  readonly text: string;
+  /** Of its structured part, where output was asked for by a schema. */
+  readonly value?: JsonValue | undefined;
 }

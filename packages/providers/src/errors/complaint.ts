@@ -1,19 +1,7 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
 import { isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
 import { textDelay } from './delay-hint.ts';
-
-/** What a provider said about a failure, read from whichever shape it has. */
-export interface Complaint {
-  /** In full: it is cut only after keys were taken out of it. */
-  readonly message: string;
-  /** The HTTP status that the error itself names. */
-  readonly status?: number | undefined;
-  /** Its words for it: code, type, status. The first is the one to show. */
-  readonly words: readonly string[];
-  readonly requestId?: string | undefined;
-  /** How long it asks to wait. */
-  readonly retryAfterMs?: number | undefined;
-}
+import type { Complaint } from './wire-fault.ts';
 
 /** The complaint in a JSON body or message; undefined where it is none. */
 export function complaintOf(body: JsonValue | undefined): Complaint | undefined {

@@ -1,6 +1,6 @@
-import type { Complaint } from './complaint.ts';
 import type { ProviderErrorKind } from './provider-error.ts';
 import { tellingTexts } from './telling-texts.ts';
+import type { Complaint } from './wire-fault.ts';
 
 type Row = readonly [kind: ProviderErrorKind, form: RegExp];
 

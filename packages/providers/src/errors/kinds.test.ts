@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Completion } from '../contract/complete.ts';
+import type { Completion } from '../contract/provider.ts';
 import { openaiChat } from '../openai-chat/provider.ts';
 import {
   jsonReply,

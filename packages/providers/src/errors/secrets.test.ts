@@ -1,7 +1,8 @@
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Completion } from '../contract/complete.ts';
-import { type ChatOptions, openaiChat } from '../openai-chat/provider.ts';
+import type { Completion } from '../contract/provider.ts';
+import type { ChatOptions } from '../openai-chat/options.ts';
+import { openaiChat } from '../openai-chat/provider.ts';
 import {
   jsonReply,
   type Reply,

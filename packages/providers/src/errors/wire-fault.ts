@@ -1,5 +1,17 @@
-import type { Complaint } from './complaint.ts';
 import type { ProviderErrorKind } from './provider-error.ts';
+
+/** What a provider said about a failure, read from whichever shape it has. */
+export interface Complaint {
+  /** In full: it is cut only after keys were taken out of it. */
+  readonly message: string;
+  /** The HTTP status that the error itself names. */
+  readonly status?: number | undefined;
+  /** Its words for it: code, type, status. The first is the one to show. */
+  readonly words: readonly string[];
+  readonly requestId?: string | undefined;
+  /** How long it asks to wait. */
+  readonly retryAfterMs?: number | undefined;
+}
 
 /** Thrown by what reads a stream: the provider complained, or its stream is not what the wire allows. */
 export class WireFault extends Error {

@@ -1,6 +1,6 @@
 import { countingIds, type Item, itemId, type JsonObject, type StopReason } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
-import type { Completion } from '../contract/complete.ts';
+import type { Completion } from '../contract/provider.ts';
 import { fetchOf, sseOf } from '../testing/fetch-of.ts';
 import { gemini } from './provider.ts';
 

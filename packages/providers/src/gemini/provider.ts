@@ -1,28 +1,16 @@
 import type { Provider } from '../contract/provider.ts';
 import type { TransportOptions } from '../transport/transport-options.ts';
-import { type ApiOptions, needApiKey } from '../wire/api-options.ts';
+import { needApiKey } from '../wire/api-options.ts';
 import { readBaseUrl } from '../wire/base-url.ts';
 import { encodedPath } from '../wire/encoded-path.ts';
 import { readOptions } from '../wire/read-options.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
 import { needAccessToken } from './access-token.ts';
 import type { Endpoint } from './endpoint.ts';
+import type { GeminiOptions, VertexOptions } from './options.ts';
 import { geminiRequest } from './request.ts';
 import { GeminiReader } from './stream.ts';
 import { vertexHost, vertexPath } from './vertex-address.ts';
-
-/** `apiKey` may also be `GEMINI_API_KEY` or `GOOGLE_API_KEY` of the environment. */
-export type GeminiOptions = ApiOptions;
-
-export interface VertexOptions extends Omit<ApiOptions, 'apiKey'> {
-  readonly project: string;
-  /** For instance `global` or `europe-west4`. */
-  readonly location: string;
-  /** An OAuth token, or what gives the current one: it is asked before each request. */
-  readonly accessToken: string | (() => string);
-  /** Asks for arguments of calls in pieces, instead of each call in one. */
-  readonly streamFunctionCallArguments?: boolean | undefined;
-}
 
 const keyVariables = ['GEMINI_API_KEY', 'GOOGLE_API_KEY'];
 

@@ -1,7 +1,7 @@
 import { countingIds, type Item, itemId, type JsonObject } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
-import type { Completion } from '../contract/complete.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
+import type { Completion } from '../contract/provider.ts';
 import { fetchOf, sseOf } from '../testing/fetch-of.ts';
 import { gemini } from './provider.ts';
 

@@ -7,7 +7,7 @@ import {
   type ToolCallPart,
 } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
-import type { Completion } from '../contract/complete.ts';
+import type { Completion } from '../contract/provider.ts';
 import { fetchOf, sseOf } from '../testing/fetch-of.ts';
 import { gemini, vertex } from './provider.ts';
 

@@ -11,8 +11,9 @@ import { describe, expect, test } from 'vitest';
 import type { Attachment } from '../history/content-of.ts';
 import { fetchOf } from '../testing/fetch-of.ts';
 import { chatFaults } from '../testing/rules/chat.ts';
-import type { ChatPreset } from './presets.ts';
-import { type ChatOptions, openaiChat } from './provider.ts';
+import type { ChatPreset } from './options.ts';
+import type { ChatOptions } from './options.ts';
+import { openaiChat } from './provider.ts';
 
 const item = (id: string, kind: Item['kind'], ...parts: Part[]): Item => ({
   id: itemId(id),

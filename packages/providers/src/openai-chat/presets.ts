@@ -1,6 +1,7 @@
 import { anyId } from '../history/tool-call-ids.ts';
 import { unknownEndpoint } from '../wire/endpoint.ts';
 import type { ChatDialect } from './dialect.ts';
+import type { ChatPreset } from './options.ts';
 
 /** What is true of most: where a server is not known, this is tried. */
 const compatible: ChatDialect = {
@@ -38,22 +39,6 @@ const openai: ChatDialect = {
 
 /** Servers that people run themselves: no key, and empty text where others want null. */
 const local: ChatDialect = { ...compatible, emptyContent: '', shows: ['image'] };
-
-export type ChatPreset =
-  | 'compatible'
-  | 'openai'
-  | 'openrouter'
-  | 'azure'
-  | 'groq'
-  | 'mistral'
-  | 'deepseek'
-  | 'xai'
-  | 'together'
-  | 'ollama'
-  | 'vllm'
-  | 'llama.cpp'
-  | 'lm-studio'
-  | 'litellm';
 
 export const presets: { readonly [Preset in ChatPreset]: ChatDialect } = {
   compatible,

@@ -1,9 +1,8 @@
 import type { JsonArray, JsonObject, JsonValue, Stop, Usage } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
 import { arrayIn, isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
-import type { LastAppend } from '../wire/lookalikes.ts';
 import { stopOf } from '../wire/stop-of.ts';
-import type { AboutResponse, ReaderContext, WireReader } from '../wire/wire.ts';
+import type { AboutResponse, LastAppend, ReaderContext, WireReader } from '../wire/wire.ts';
 import { failureOf, otherWire, stopWords } from './errors.ts';
 import { Flow } from './flow.ts';
 import { AudioBlock, writeImage } from './media.ts';

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@millrace/core';
 import type { ApiOptions } from '../wire/api-options.ts';
-import type { ResponsesDialect, ResponsesPreset } from './presets.ts';
+import type { Endpoint } from '../wire/endpoint.ts';
 
 export interface ResponsesOptions extends ApiOptions {
   /** Whose server it is: OpenAI's unless told, and `compatible` where only a base URL is given. */
@@ -19,4 +19,25 @@ export interface ResponsesOptions extends ApiOptions {
    * the name of a request's tool takes its place.
    */
   readonly extraTools?: readonly JsonObject[] | undefined;
+}
+
+export type ResponsesPreset =
+  | 'compatible'
+  | 'openai'
+  | 'azure'
+  | 'openrouter'
+  | 'xai'
+  | 'lm-studio';
+
+/** What differs from one server of this wire to the next. */
+export interface ResponsesDialect extends Endpoint {
+  /**
+   * Reasoning that is not encrypted goes back too, before each call of several: what servers of open
+   * models want, and OpenAI refuses.
+   */
+  readonly plainReasoning: boolean;
+  /** Messages of the assistant must have ids. OpenAI wants none that it did not make itself. */
+  readonly needsMessageIds: boolean;
+  /** Models that can be asked to keep what they cache for long. */
+  readonly longCacheModels: readonly string[];
 }

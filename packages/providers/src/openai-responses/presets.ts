@@ -1,18 +1,6 @@
-import { type Endpoint, unknownEndpoint } from '../wire/endpoint.ts';
+import { unknownEndpoint } from '../wire/endpoint.ts';
 import { openaiLongCacheModels } from './cache-retention.ts';
-
-/** What differs from one server of this wire to the next. */
-export interface ResponsesDialect extends Endpoint {
-  /**
-   * Reasoning that is not encrypted goes back too, before each call of several: what servers of open
-   * models want, and OpenAI refuses.
-   */
-  readonly plainReasoning: boolean;
-  /** Messages of the assistant must have ids. OpenAI wants none that it did not make itself. */
-  readonly needsMessageIds: boolean;
-  /** Models that can be asked to keep what they cache for long. */
-  readonly longCacheModels: readonly string[];
-}
+import type { ResponsesDialect, ResponsesPreset } from './options.ts';
 
 const compatible: ResponsesDialect = {
   ...unknownEndpoint,
@@ -32,14 +20,6 @@ const openai: ResponsesDialect = {
   needsMessageIds: false,
   longCacheModels: openaiLongCacheModels,
 };
-
-export type ResponsesPreset =
-  | 'compatible'
-  | 'openai'
-  | 'azure'
-  | 'openrouter'
-  | 'xai'
-  | 'lm-studio';
 
 export const presets: { readonly [Preset in ResponsesPreset]: ResponsesDialect } = {
   compatible,

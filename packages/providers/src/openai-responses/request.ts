@@ -6,8 +6,7 @@ import type { HttpRequest } from '../transport/http-request.ts';
 import { httpTo } from '../wire/endpoint.ts';
 import { isAmong } from './cache-retention.ts';
 import { inputItems } from './input.ts';
-import type { ResponsesOptions } from './options.ts';
-import type { ResponsesDialect } from './presets.ts';
+import type { ResponsesDialect, ResponsesOptions } from './options.ts';
 import { toolFields } from './tools.ts';
 
 export function responsesRequest(

@@ -2,7 +2,7 @@ import type { JsonValue } from '@millrace/core';
 import { anthropic } from '../anthropic/provider.ts';
 import type { Provider } from '../contract/provider.ts';
 import { gemini } from '../gemini/provider.ts';
-import type { ChatPreset } from '../openai-chat/presets.ts';
+import type { ChatPreset } from '../openai-chat/options.ts';
 import { openaiChat } from '../openai-chat/provider.ts';
 import { openaiResponses } from '../openai-responses/provider.ts';
 import { readAnthropic } from './oracle/anthropic.ts';

@@ -1,6 +1,7 @@
 import { countingIds } from '@millrace/core';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type ChatOptions, openaiChat } from '../openai-chat/provider.ts';
+import type { ChatOptions } from '../openai-chat/options.ts';
+import { openaiChat } from '../openai-chat/provider.ts';
 import {
   errorReply,
   newGate,

@@ -2,7 +2,8 @@ import { Readable } from 'node:stream';
 import { runInNewContext } from 'node:vm';
 import { countingIds, MillraceError } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
-import { type ChatOptions, openaiChat } from '../openai-chat/provider.ts';
+import type { ChatOptions } from '../openai-chat/options.ts';
+import { openaiChat } from '../openai-chat/provider.ts';
 import { fetchOf } from '../testing/fetch-of.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 

@@ -3,7 +3,8 @@ import { afterEach, beforeEach, expect, test } from 'vitest';
 import { anthropic } from '../anthropic/provider.ts';
 import { recordCassette } from '../cassette/index.ts';
 import { gemini } from '../gemini/provider.ts';
-import { type ChatOptions, openaiChat } from '../openai-chat/provider.ts';
+import type { ChatOptions } from '../openai-chat/options.ts';
+import { openaiChat } from '../openai-chat/provider.ts';
 import { openaiResponses } from '../openai-responses/provider.ts';
 import { type ScriptedServer, startScriptedServer } from '../scripted-server/index.ts';
 

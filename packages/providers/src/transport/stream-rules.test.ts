@@ -2,8 +2,9 @@ import { constants, gzipSync } from 'node:zlib';
 import { countingIds } from '@millrace/core';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { Completion } from '../contract/complete.ts';
-import { type ChatOptions, openaiChat } from '../openai-chat/provider.ts';
+import type { Completion } from '../contract/provider.ts';
+import type { ChatOptions } from '../openai-chat/options.ts';
+import { openaiChat } from '../openai-chat/provider.ts';
 import {
   inLockstep,
   jsonReply,

@@ -1,6 +1,7 @@
 import { countingIds } from '@millrace/core';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type ChatOptions, openaiChat } from '../openai-chat/provider.ts';
+import type { ChatOptions } from '../openai-chat/options.ts';
+import { openaiChat } from '../openai-chat/provider.ts';
 import { type ScriptedServer, startScriptedServer, streamReply } from '../scripted-server/index.ts';
 import { called, finished, framed, said } from '../testing/chat-events.ts';
 import { holdBody } from '../testing/held-body.ts';

@@ -1,5 +1,4 @@
-import type { JsonObject } from '@millrace/core';
-import { itemId, parseJson } from '@millrace/core';
+import { itemId, type JsonObject, parseJson } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
 import { anthropic } from '../anthropic/provider.ts';
 import { limitConcurrency } from '../contract/limit-concurrency.ts';

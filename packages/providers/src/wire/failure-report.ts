@@ -1,12 +1,13 @@
 import { ProtocolError } from '@millrace/core';
 import { messageFor, messageForUnsent } from '../errors/advice.ts';
 import { clip } from '../errors/clip.ts';
-import { type Complaint, complaintOf, complaintOfFailure } from '../errors/complaint.ts';
+import { complaintOf, complaintOfFailure } from '../errors/complaint.ts';
 import { headerDelay, resetDelay } from '../errors/delay-hint.ts';
 import { kindOf, kindOfEmpty } from '../errors/kind-of.ts';
 import { ProviderError, type ProviderErrorKind, type Retry } from '../errors/provider-error.ts';
 import { redact } from '../errors/redact.ts';
 import { redactError } from '../errors/redact-error.ts';
+import type { Complaint } from '../errors/wire-fault.ts';
 import { WireFault } from '../errors/wire-fault.ts';
 import type { Clock } from '../transport/clock.ts';
 import { Interrupted, type Interruption, NetworkFailure } from '../transport/interrupted.ts';

@@ -1,8 +1,4 @@
-/** What a message did that did nothing but append a text, and what to do with the text of another. */
-export interface LastAppend {
-  readonly text: string;
-  readonly append: (text: string) => void;
-}
+import type { LastAppend } from './wire.ts';
 
 /** A message around the string in which those like it differ. */
 interface Lookalike {

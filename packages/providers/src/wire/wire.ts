@@ -1,7 +1,6 @@
 import type { DeltaWriter, Ids, JsonObject, JsonValue, Stop, Usage } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
-import type { LastAppend } from './lookalikes.ts';
 
 /** One provider's protocol, without any I/O. */
 export interface Wire {
@@ -42,4 +41,10 @@ export interface AboutResponse {
   readonly usage?: Usage | undefined;
   readonly model?: string | undefined;
   readonly responseId?: string | undefined;
+}
+
+/** What a message did that did nothing but append a text, and what to do with the text of another. */
+export interface LastAppend {
+  readonly text: string;
+  readonly append: (text: string) => void;
 }
