@@ -1,14 +1,20 @@
-import { isMillraceError } from '@millrace/core';
-import type { ProviderErrorKind } from '../errors/provider-error.ts';
-import type { Complaint } from '../errors/wire-fault.ts';
-import { fault, WireFault } from '../errors/wire-fault.ts';
-import { Interrupted, NetworkFailure } from '../transport/interrupted.ts';
-import { complaintIn, complaintInData, complaintOfText } from './complaints.ts';
-import { responseOf } from './response-of.ts';
-import { type Thrown, thrownOf } from './thrown.ts';
+import {
+  isMillraceError,
+  type JsonValue,
+  parseJson,
+  type Stop,
+  type StopReason,
+} from '@millrace/core';
+import type { ProviderErrorKind } from '../contract/provider-error.ts';
+import { complaintOf, complaintOfFailure } from '../errors/complaint.ts';
+import { type Complaint, fault, WireFault } from '../errors/wire-fault.ts';
+import { Interrupted, NetworkFailure } from '../transport/failures.ts';
+import { type StopWords, stopOf } from '../wire/response-end.ts';
+import type { PartOf } from './model.ts';
+import { asJson } from './part-state.ts';
 
 /** What went wrong, and the answer it came with where there was one. */
-export interface Failure {
+interface Failure {
   readonly error: unknown;
   readonly response?: Response | undefined;
 }
@@ -110,4 +116,154 @@ function isNetwork({ code, message, error }: Thrown): boolean {
     error instanceof TypeError &&
     /^(?:fetch failed|failed to fetch|load failed|terminated|network ?error)/i.test(message)
   );
+}
+
+/** The words that all packages use. */
+const unifiedWords: StopWords = {
+  stop: 'stop',
+  length: 'length',
+  'tool-calls': 'tool_use',
+  'content-filter': 'content_filter',
+};
+
+/** Words of providers that say more than the word that packages make of them. */
+const exactWords: Readonly<Record<string, StopReason>> = {
+  refusal: 'refusal',
+  pause_turn: 'pause',
+};
+
+/** Why it finished, as the package says it and as the provider did. */
+export interface Finish {
+  readonly unified: string;
+  readonly raw: string | undefined;
+}
+
+export function finishOf({ finishReason }: PartOf<'finish'>): Finish {
+  if (typeof finishReason === 'string') return { unified: finishReason, raw: undefined };
+  return { unified: finishReason.unified, raw: finishReason.raw ?? undefined };
+}
+
+/**
+ * Throws where it did not end well. Packages finish a stream that was cut off too: they call that
+ * `interrupted`, or have no word of the provider's for it.
+ */
+export function assertEnded({ unified, raw }: Finish): void {
+  const isNameless = raw === undefined && (unified === 'other' || unified === 'unknown');
+  if (unified === 'interrupted' || isNameless) {
+    throw fault('truncated_stream', 'no reason to stop was given');
+  }
+  if (unified !== 'error') return;
+  const words = raw === undefined ? [] : [raw];
+  throw new WireFault({ message: `it stopped with ${raw ?? 'an error'}`, words });
+}
+
+export function stopOfFinish({ unified, raw }: Finish, hasClientCalls: boolean): Stop {
+  const exact = raw !== undefined && Object.hasOwn(exactWords, raw) ? exactWords[raw] : undefined;
+  if (raw !== undefined && exact !== undefined) return { reason: exact, raw };
+  return { ...stopOf(unified, unifiedWords, hasClientCalls), raw: raw ?? unified };
+}
+
+/** For looking at: what JSON cannot say is nothing here. */
+function jsonOf(value: unknown): JsonValue {
+  try {
+    return asJson(value) ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/** An error that is a text or an object: the provider's own, as the package read it. */
+function complaintIn(given: unknown): Complaint {
+  if (typeof given === 'string') return complaintOfText(given);
+  const value = jsonOf(given);
+  return complaintOf(value) ?? complaintOf({ error: value }) ?? complaintOfFailure(value, '');
+}
+
+function complaintOfText(text: string): Complaint {
+  const parsed = parseJson(text);
+  return complaintOfFailure(parsed.ok ? parsed.value : undefined, text);
+}
+
+/** The complaint that JSON from the provider is, if it is one. */
+function complaintInData(data: unknown): Complaint | undefined {
+  return complaintOf(jsonOf(data));
+}
+
+/** What an error of a package can say, whichever copy or version of the package it is from. */
+interface Thrown {
+  readonly error: unknown;
+  readonly name: string;
+  readonly message: string;
+  readonly code?: string | undefined;
+  readonly type?: string | undefined;
+  /** What it is about, where it could not be read. */
+  readonly value?: unknown;
+  readonly cause?: Thrown | undefined;
+  /** It tells of a request. */
+  readonly isFromApi: boolean;
+  readonly status?: number | undefined;
+  readonly headers?: unknown;
+  readonly body?: string | undefined;
+  readonly data?: unknown;
+  readonly isRetryable?: boolean | undefined;
+}
+
+/** Causes of causes that are looked at: they may go round in a circle. */
+const maxCauses = 4;
+
+/** Undefined for what is no error, and so the provider's own words. */
+function thrownOf(error: unknown, causes: number = maxCauses): Thrown | undefined {
+  if (!isError(error)) return undefined;
+  const field = (name: string): unknown => Reflect.get(error, name);
+  const status = field('statusCode');
+  return {
+    error,
+    name: error.name,
+    message: error.message,
+    code: textOf(field('code')),
+    type: textOf(field('type')),
+    value: field('value'),
+    cause: causes === 0 ? undefined : thrownOf(error.cause, causes - 1),
+    isFromApi: error.name === 'AI_APICallError' || typeof status === 'number',
+    status: typeof status === 'number' ? status : undefined,
+    headers: field('responseHeaders'),
+    body: textOf(field('responseBody')),
+    data: field('data'),
+    isRetryable: field('isRetryable') === true,
+  };
+}
+
+/** Also one of another realm, whose class is another. */
+function isError(value: unknown): value is Error {
+  return value instanceof Error || Object.prototype.toString.call(value) === '[object Error]';
+}
+
+function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** The answer that an error tells of: what its status and headers say is read as of any other. */
+function responseOf({ status, headers, isRetryable }: Thrown): Response | undefined {
+  if (status === undefined || status < 200 || status > 599) return undefined;
+  const known = headersOf(headers);
+  const isUsuallyRetried = status === 408 || status === 409 || status === 429 || status >= 500;
+  // The package's default follows the status. Where it says otherwise, the provider did.
+  if (status >= 400 && isRetryable !== isUsuallyRetried && !known.has('x-should-retry')) {
+    known.set('x-should-retry', String(isRetryable));
+  }
+  return new Response(null, { status, headers: known });
+}
+
+/** Headers as packages have them: a plain object. What is no header is left out. */
+export function headersOf(given: unknown): Headers {
+  const headers = new Headers();
+  const entries = typeof given === 'object' && given !== null ? Object.entries(given) : [];
+  for (const [name, value] of entries) {
+    try {
+      if (typeof value === 'string') headers.set(name, value);
+    } catch {
+      // Node's fetch refuses names and values that other transports let through.
+    }
+  }
+  return headers;
 }

@@ -59,7 +59,7 @@ test('who leaves while a step is awaited is gone at once, and makes room', async
   const stream = openStream(provider);
   await stream.next();
   const pending = stream.next();
-  await stream.leave();
+  await stream.close();
   expect((await pending)?.end?.stop.reason).toBe('aborted');
   expect((await provider.complete({ items: [] })).text).toBe('a');
   expect(clock.pending).toBe(0);
@@ -71,8 +71,8 @@ test('who leaves while it waits for its turn gives its place up', async () => {
   await first.next();
   const waiting = openStream(provider);
   const pending = waiting.next();
-  await waiting.leave();
+  await waiting.close();
   expect((await pending)?.end?.stop.reason).toBe('aborted');
-  await first.leave();
+  await first.close();
   expect((await provider.complete({ items: [] })).text).toBe('a');
 });

@@ -1,9 +1,9 @@
 import type { Clock } from '../transport/clock.ts';
 import { Deadlines, type TimeoutOptions } from '../transport/deadlines.ts';
-import { Interrupted, type Interruption } from '../transport/interrupted.ts';
+import { Interrupted, type Interruption } from '../transport/failures.ts';
 import type { StreamPart, StreamResult } from './model.ts';
 
-export interface ModelStreamOptions {
+interface ModelStreamOptions {
   readonly clock: Clock;
   readonly timeouts: TimeoutOptions;
   readonly signal: AbortSignal | undefined;

@@ -1,5 +1,5 @@
 import type { TransportOptions } from '../transport/transport-options.ts';
-import type { GivenHeaders } from '../wire/merge-headers.ts';
+import type { GivenHeaders } from '../wire/api-options.ts';
 import type { ProviderTool } from './model.ts';
 
 /** How a model is called. How its requests travel is the package's matter: it has its own `fetch`. */

@@ -2,12 +2,12 @@ import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { JsonObject } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
 import { fault, WireFault } from '../errors/wire-fault.ts';
-import type { Owner } from '../history/own-parts.ts';
+import type { Owner } from '../history/sendable-parts.ts';
 import { isObject } from '../json/fields.ts';
+import { mergeHeaders, readHeaders } from '../wire/api-options.ts';
 import { checkRequest } from '../wire/check-request.ts';
-import { mergeHeaders, readHeaders } from '../wire/merge-headers.ts';
+import { promptOf } from './messages.ts';
 import type { CallExtras } from './options.ts';
-import { promptOf } from './prompt.ts';
 import { type Schema, toolOptions } from './tools.ts';
 
 /** The request in the words of the SDK, of its newest version. Throws a `WireFault` where it has none. */

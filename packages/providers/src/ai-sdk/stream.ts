@@ -1,16 +1,19 @@
-import type { DeltaWriter, Ids, Stop } from '@millrace/core';
+import {
+  type DeltaWriter,
+  fromBase64,
+  type Ids,
+  type MediaPart,
+  type Source,
+  type Stop,
+} from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
 import { fault } from '../errors/wire-fault.ts';
-import type { Owner } from '../history/own-parts.ts';
-import { Blocks } from './blocks.ts';
-import { HostedBlocks } from './hosted-blocks.ts';
-import { mediaOf } from './media.ts';
+import type { Owner } from '../history/sendable-parts.ts';
+import { assertEnded, type Finish, finishOf, stopOfFinish } from './errors.ts';
 import type { PartOf, StreamPart } from './model.ts';
-import { ReasoningBlock } from './reasoning-block.ts';
-import { citationOfText, Sources } from './sources.ts';
-import { SpokenText } from './spoken-text.ts';
-import { assertEnded, type Finish, finishOf, stopOfFinish } from './stop.ts';
-import { ToolCalls } from './tool-calls.ts';
+import { stateOf } from './part-state.ts';
+import { Blocks, citationOfText, ReasoningBlock, Sources, SpokenText } from './text-blocks.ts';
+import { HostedBlocks, ToolCalls } from './tool-calls.ts';
 import { type SaidUsage, usageOf } from './usage.ts';
 
 export interface PartsContext extends Owner {
@@ -142,4 +145,34 @@ export class PartsReader {
     this.#finish = finishOf(part);
     this.usage = usageOf(part);
   }
+}
+
+/** A file that the model made. */
+function mediaOf(part: PartOf<'file'>, owner: Owner): MediaPart {
+  const metadata = 'providerMetadata' in part ? part.providerMetadata : undefined;
+  const providerState = stateOf(owner, metadata);
+  return {
+    kind: 'media',
+    mimeType: part.mediaType,
+    source: sourceOf(part.data),
+    ...(providerState === undefined ? {} : { providerState }),
+  };
+}
+
+function sourceOf(data: PartOf<'file'>['data']): Source {
+  if (typeof data === 'string' || data instanceof Uint8Array) return bytesOf(data);
+  if (data.type === 'data') return bytesOf(data.data);
+  return { type: 'url', url: data.originalUrl ?? String(data.url) };
+}
+
+function bytesOf(data: string | Uint8Array): Source {
+  const bytes = typeof data === 'string' ? decoded(data) : data;
+  if (bytes === undefined) throw fault('protocol_error', 'the bytes of a file are not base64');
+  return { type: 'bytes', bytes };
+}
+
+/** Also without padding, and in the alphabet of addresses. */
+function decoded(base64: string): Uint8Array | undefined {
+  const digits = base64.replaceAll('-', '+').replaceAll('_', '/');
+  return fromBase64(digits.padEnd(Math.ceil(digits.length / 4) * 4, '='));
 }

@@ -1,8 +1,18 @@
-import type { DeltaWriter, Ids, TextWriter } from '@millrace/core';
-import type { Owner } from '../history/own-parts.ts';
+import {
+  type DeltaWriter,
+  type Ids,
+  type JsonValue,
+  type PartWriter,
+  type ProviderState,
+  type TextWriter,
+  type ToolCallId,
+  toolCallId,
+  type ValueWriter,
+} from '@millrace/core';
+import { fault } from '../errors/wire-fault.ts';
+import type { Owner } from '../history/sendable-parts.ts';
 import type { PartOf } from './model.ts';
-import { stateOf } from './provider-state.ts';
-import { callIdOf, ToolCall, type WholeCall } from './tool-call.ts';
+import { asJson, ownStateOf, stateOf } from './part-state.ts';
 
 /** One that streams, by the id that the package gives it. */
 interface Entry {
@@ -11,7 +21,7 @@ interface Entry {
   readonly isPlainText: boolean;
 }
 
-export interface ToolCallsContext extends Owner {
+interface ToolCallsContext extends Owner {
   readonly writer: DeltaWriter;
   readonly ids: Ids;
 }
@@ -82,4 +92,149 @@ export class ToolCalls {
     this.#calls.push(call);
     return call;
   }
+}
+
+/** What the package says of a call when it is whole. */
+interface WholeCall {
+  readonly name: string;
+  readonly input: string;
+  readonly providerState: ProviderState | undefined;
+}
+
+/**
+ * A call for the client, while it streams. Whole is not yet sure: packages call what a cut stream
+ * left of a call whole too, before they say that it was cut. So it is committed at the end.
+ */
+class ToolCall {
+  readonly #writer: DeltaWriter;
+  readonly #id: ToolCallId;
+  /** What came of the input, as it was sent; read only when the call is whole. */
+  #streamed = '';
+  #part: TextWriter | undefined;
+  #name = '';
+  #whole: WholeCall | undefined;
+
+  constructor(writer: DeltaWriter, id: ToolCallId) {
+    this.#writer = writer;
+    this.#id = id;
+  }
+
+  get whole(): WholeCall | undefined {
+    return this.#whole;
+  }
+
+  begin(name: string): void {
+    if (name === '' || this.#part !== undefined) return;
+    this.#name = name;
+    this.#part = this.#writer.toolCall(this.#id, name);
+    this.#part.append(this.#streamed);
+  }
+
+  append(fragment: string): void {
+    this.#streamed += fragment;
+    this.#part?.append(fragment);
+  }
+
+  /** The package's last word on the input: what is missing is added, a contradiction waits for the end. */
+  complete(whole: WholeCall): void {
+    if (whole.name === '') throw fault('protocol_error', 'a tool call has no name');
+    this.#whole = whole;
+    this.begin(whole.name);
+    if (this.#isContinued(whole)) this.append(whole.input.slice(this.#streamed.length));
+  }
+
+  /** The response is complete. A call that never became whole goes. */
+  end(): void {
+    if (this.#whole === undefined) return this.#part?.retract('cut');
+    const { name, input, providerState } = this.#whole;
+    if (this.#isContinued(this.#whole)) return this.#part?.commit({ providerState });
+    this.#part?.replace({
+      kind: 'tool_call',
+      toolCallId: this.#id,
+      name,
+      arguments: input,
+      ...(providerState === undefined ? {} : { providerState }),
+    });
+  }
+
+  /** It was the provider's after all: gives the part to be replaced. */
+  handOver(): TextWriter | undefined {
+    const part = this.#part;
+    this.#part = undefined;
+    return part;
+  }
+
+  #isContinued({ name, input }: WholeCall): boolean {
+    return name === this.#name && input.startsWith(this.#streamed);
+  }
+}
+
+/** The id that the package gives, or one of ours where that is not fit to be one. */
+function callIdOf(id: unknown, ids: Ids): ToolCallId {
+  try {
+    return toolCallId(String(id ?? ''));
+  } catch {
+    return ids.toolCall();
+  }
+}
+
+type HostedPart =
+  | PartOf<'tool-call'>
+  | PartOf<'custom'>
+  | PartOf<'reasoning-file'>
+  | PartOf<'tool-approval-request'>;
+
+/** What only the provider can do something with: kept as it came, to be sent again. */
+export class HostedBlocks {
+  readonly #writer: DeltaWriter;
+  readonly #owner: Owner;
+  /** Results that are preliminary still, by the id of their call. */
+  readonly #results = new Map<string, { readonly part: ValueWriter; metadata: unknown }>();
+
+  constructor(writer: DeltaWriter, owner: Owner) {
+    this.#writer = writer;
+    this.#owner = owner;
+  }
+
+  /** `instead` is what it was taken for. */
+  keep(part: HostedPart, instead?: PartWriter | undefined): void {
+    const { providerMetadata, ...rest } = part;
+    const block = {
+      kind: 'custom',
+      name: part.type === 'custom' ? part.kind : part.type,
+      value: keptOf(rest),
+      providerState: ownStateOf(this.#owner, providerMetadata),
+    } as const;
+    if (instead === undefined) this.#writer.whole(block);
+    else instead.replace(block);
+  }
+
+  /** Preliminary results replace each other until the last one comes. */
+  result(given: PartOf<'tool-result'>): void {
+    const { providerMetadata, ...rest } = given;
+    const { toolCallId, type } = rest;
+    const result = this.#results.get(toolCallId) ?? {
+      part: this.#writer.custom(type),
+      metadata: undefined,
+    };
+    result.metadata = providerMetadata ?? result.metadata;
+    result.part.set(keptOf(rest));
+    this.#results.set(toolCallId, result);
+    if (!('preliminary' in rest && rest.preliminary)) this.#commit(toolCallId);
+  }
+
+  /** The response is complete, and so is what it has of results. */
+  end(): void {
+    for (const id of [...this.#results.keys()]) this.#commit(id);
+  }
+
+  #commit(id: string): void {
+    const result = this.#results.get(id);
+    this.#results.delete(id);
+    result?.part.commit({ providerState: ownStateOf(this.#owner, result.metadata) });
+  }
+}
+
+function keptOf(part: object): JsonValue {
+  return asJson(part) ?? null;
 }

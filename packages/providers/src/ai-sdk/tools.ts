@@ -4,7 +4,7 @@ import type {
   LanguageModelV4ToolChoice,
 } from '@ai-sdk/provider';
 import type { ModelRequest, ToolChoice, ToolDefinition } from '../contract/model-request.ts';
-import { checkJson } from '../wire/check-json.ts';
+import { checkJson } from '../wire/check-shape.ts';
 import type { CallExtras } from './options.ts';
 
 /** Where the SDK takes a JSON Schema. */

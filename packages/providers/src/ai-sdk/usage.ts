@@ -1,7 +1,7 @@
 import { type JsonObject, noUsage, type Usage } from '@millrace/core';
 import { countIn, isObject, objectIn } from '../json/fields.ts';
-import { asJson } from './as-json.ts';
 import type { PartOf } from './model.ts';
+import { asJson } from './part-state.ts';
 
 /** What the model said was used; undefined where it did not. */
 export interface SaidUsage {

@@ -1,6 +1,6 @@
 import type { JsonObject, Stop, StopReason } from '@millrace/core';
 import { textIn } from '../json/fields.ts';
-import { type StopWords, stopOf } from '../wire/stop-of.ts';
+import { type StopWords, stopOf } from '../wire/response-end.ts';
 
 const stopWords: StopWords = {
   end_turn: 'stop',
@@ -21,7 +21,7 @@ export function isCutShort(reason: string | undefined): boolean {
 }
 
 /** What a message says about its end, and what came in it. */
-export interface MessageEnd {
+interface MessageEnd {
   readonly reason: string | undefined;
   readonly details: JsonObject | undefined;
   readonly hasClientCalls: boolean;

@@ -1,19 +1,25 @@
-import type { JsonObject } from '@millrace/core';
+import type {
+  CustomPart,
+  JsonObject,
+  JsonValue,
+  ReasoningPart,
+  TextPart,
+  ToolResultPart,
+} from '@millrace/core';
 import type { CacheHints } from '../contract/model-request.ts';
 import { fault } from '../errors/wire-fault.ts';
-import type { AssistantPart, Message, SaidPart } from '../history/message.ts';
-import { assistantBlock } from './assistant-blocks.ts';
-import { CachePoints } from './cache-points.ts';
-import { saidBlock } from './content-blocks.ts';
-import { unpairedParts } from './hosted-pairs.ts';
-import { toolResultBlock } from './tool-result-block.ts';
+import type { AssistantPart, Message, SaidPart, SentCall } from '../history/message.ts';
+import { wellFormedValue } from '../history/sendable-parts.ts';
+import { arrayIn, isObject, textIn } from '../json/fields.ts';
+import { containerName } from './container.ts';
+import { attachmentBlock, saidBlock, textBlock } from './content.ts';
 
 export interface Turn {
   readonly role: 'user' | 'assistant';
   readonly content: readonly JsonObject[];
 }
 
-export interface Conversation {
+interface Conversation {
   readonly system: readonly JsonObject[];
   readonly turns: readonly Turn[];
 }
@@ -108,4 +114,140 @@ function trimmed(content: readonly JsonObject[]): readonly JsonObject[] {
   const text = last?.['type'] === 'text' ? last['text'] : undefined;
   if (typeof text !== 'string') return content;
   return [...content.slice(0, -1), { ...last, text: text.trimEnd() }];
+}
+
+/** What the model said, as it was when it said it; undefined for what cannot be sent back. */
+function assistantBlock(part: AssistantPart): JsonObject | undefined {
+  switch (part.kind) {
+    case 'text':
+      return citedText(part);
+    case 'structured':
+      return saidBlock(part);
+    case 'reasoning':
+      return thinkingBlock(part);
+    case 'tool_call':
+      return toolUseBlock(part);
+    case 'custom':
+      return hostedBlock(part);
+    case 'media':
+    case 'file':
+      // Another model's: only a user can show a picture here.
+      return { type: 'text', text: `[${part.mimeType}]` };
+  }
+}
+
+function stateOf({ providerState }: AssistantPart): JsonObject | undefined {
+  return isObject(providerState?.data) ? providerState.data : undefined;
+}
+
+function citedText(part: TextPart): JsonObject | undefined {
+  const block = textBlock(part.text);
+  const citations = arrayIn(stateOf(part), 'citations');
+  return block === undefined || citations.length === 0 ? block : { ...block, citations };
+}
+
+/** Thinking that nobody signed is refused. */
+function thinkingBlock(part: ReasoningPart): JsonObject | undefined {
+  const data = textIn(stateOf(part), 'data');
+  if (data !== undefined) return { type: 'redacted_thinking', data };
+  const signature = part.signature ?? textIn(stateOf(part), 'signature');
+  return signature === undefined ? undefined : { type: 'thinking', thinking: part.text, signature };
+}
+
+function toolUseBlock(part: SentCall): JsonObject {
+  const { container: _elsewhere, ...rest } = stateOf(part) ?? {};
+  const { toolCallId: id, name, input } = part;
+  return { ...rest, type: 'tool_use', id, name, input };
+}
+
+function hostedBlock({ name, value: given }: CustomPart): JsonObject | undefined {
+  const value = wellFormedValue(given);
+  if (!isObject(value) || name === containerName) return undefined;
+  // Arguments that are no JSON are kept as text, and would be refused as such.
+  return typeof value['input'] === 'string' ? { ...value, input: {} } : value;
+}
+
+function toolResultBlock(part: ToolResultPart): JsonObject {
+  const { toolCallId, isError, attachments = [] } = part;
+  const seen = attachments.map(attachmentBlock);
+  const text = part.text === '' && isError ? 'The tool failed and did not say why.' : part.text;
+  const content = seen.length === 0 ? text : [...[textBlock(text) ?? []].flat(), ...seen];
+  return {
+    type: 'tool_result',
+    tool_use_id: toolCallId,
+    ...(content === '' ? {} : { content }),
+    ...(isError ? { is_error: true } : {}),
+  };
+}
+
+/**
+ * The hosted calls without a result and the results without a call: the API refuses both. A call may
+ * still wait for its result in the last answer, as long as nobody has said anything else since.
+ */
+function unpairedParts(messages: readonly Message[]): ReadonlySet<CustomPart> {
+  const last = messages.findLastIndex(({ role }) => role === 'assistant');
+  const goesOn = !messages.slice(last + 1).some(({ role }) => role === 'user');
+  const hosted = messages.flatMap((message, place) =>
+    customParts(message).map((part) => ({
+      part,
+      callId: callId(part.value),
+      resultOf: field(part.value, 'tool_use_id'),
+      mayWait: goesOn && place === last,
+    })),
+  );
+  const calls = new Set(hosted.map(({ callId }) => callId));
+  const answered = new Set(hosted.map(({ resultOf }) => resultOf));
+  const unpaired = hosted.filter(({ callId, resultOf, mayWait }) => {
+    if (resultOf !== undefined) return !calls.has(resultOf);
+    return callId !== undefined && !answered.has(callId) && !mayWait;
+  });
+  return new Set(unpaired.map(({ part }) => part));
+}
+
+function customParts(message: Message): readonly CustomPart[] {
+  if (message.role !== 'assistant') return [];
+  return message.parts.flatMap((part) => (part.kind === 'custom' ? part : []));
+}
+
+function callId(value: JsonValue): string | undefined {
+  return field(value, 'type')?.endsWith('_tool_use') ? field(value, 'id') : undefined;
+}
+
+function field(value: JsonValue, key: string): string | undefined {
+  return isObject(value) ? textIn(value, key) : undefined;
+}
+
+/** The API takes no more of them in one request. */
+const maxPoints = 4;
+
+/** Thinking cannot carry one. */
+const uncacheable: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking']);
+
+/** Where the provider may keep what it has read so far: noted block by block, then written on some. */
+class CachePoints {
+  readonly #noted: JsonObject[] = [];
+  readonly #control: JsonObject;
+
+  constructor(isLongLived: boolean) {
+    this.#control = { type: 'ephemeral', ...(isLongLived ? { ttl: '1h' } : {}) };
+  }
+
+  /** Up to and including these blocks. */
+  noteEnd(blocks: readonly JsonObject[]): void {
+    const last = blocks.findLast(({ type }) => !uncacheable.has(type));
+    if (last !== undefined) this.#noted.push(last);
+  }
+
+  /** The blocks with their marks. The first point stays, which other sessions share, and the last ones. */
+  mark(blocks: readonly JsonObject[]): readonly JsonObject[] {
+    const kept = this.#kept();
+    return blocks.map((block) =>
+      kept.has(block) ? { ...block, cache_control: this.#control } : block,
+    );
+  }
+
+  #kept(): ReadonlySet<JsonObject> {
+    if (this.#noted.length <= maxPoints) return new Set(this.#noted);
+    return new Set([...this.#noted.slice(0, 1), ...this.#noted.slice(1 - maxPoints)]);
+  }
 }

@@ -1,11 +1,11 @@
 import type { Provider } from '../contract/provider.ts';
-import { readOptions } from '../wire/read-options.ts';
+import { readOptions } from '../wire/api-options.ts';
 import type { Wire } from '../wire/wire.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
-import type { AnthropicOptions } from './anthropic-options.ts';
-import { outputToolName } from './output-tool.ts';
+import type { AnthropicOptions } from './options.ts';
 import { anthropicRequest, providerId } from './request.ts';
 import { AnthropicReader } from './stream.ts';
+import { outputToolName } from './tools.ts';
 
 /**
  * Claude, or whoever else speaks Anthropic's Messages API. The key is `apiKey`, or else the

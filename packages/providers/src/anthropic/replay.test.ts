@@ -8,7 +8,7 @@ import {
 } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
 import { fetchOf, type SentRequest, sseOf } from '../testing/fetch-of.ts';
-import type { AnthropicOptions } from './anthropic-options.ts';
+import type { AnthropicOptions } from './options.ts';
 import { anthropic } from './provider.ts';
 
 const model = 'claude-sonnet-4-5';

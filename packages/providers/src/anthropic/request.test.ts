@@ -13,7 +13,7 @@ import { describe, expect, test, vi } from 'vitest';
 import type { ModelRequest, ReasoningEffort } from '../contract/model-request.ts';
 import { fetchOf, type SentRequest, sseOf } from '../testing/fetch-of.ts';
 import { anthropicFaults } from '../testing/rules/anthropic.ts';
-import type { AnthropicOptions } from './anthropic-options.ts';
+import type { AnthropicOptions } from './options.ts';
 import { anthropic } from './provider.ts';
 
 const model = 'claude-sonnet-4-5';

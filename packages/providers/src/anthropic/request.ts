@@ -1,14 +1,19 @@
-import type { ModelRequest } from '../contract/model-request.ts';
+import type { JsonObject } from '@millrace/core';
+import type { ModelRequest, ReasoningEffort } from '../contract/model-request.ts';
 import { toMessages } from '../history/to-messages.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
-import { checkSecret, needApiKey, streamHeaders } from '../wire/api-options.ts';
+import {
+  checkSecret,
+  mergeHeaders,
+  needApiKey,
+  readHeaders,
+  streamHeaders,
+} from '../wire/api-options.ts';
 import { readBaseUrl, withQuery } from '../wire/base-url.ts';
-import { mergeHeaders, readHeaders } from '../wire/merge-headers.ts';
-import type { AnthropicOptions } from './anthropic-options.ts';
-import { askedFields } from './asked-fields.ts';
-import { betasFor } from './betas.ts';
 import { containerOf } from './container.ts';
-import { conversationOf } from './messages.ts';
+import { conversationOf, type Turn } from './messages.ts';
+import { type AnthropicOptions, type ModelTraits, traitsOf } from './options.ts';
+import { outputToolName, type ToolFields, toolFields } from './tools.ts';
 
 export const providerId = 'anthropic';
 
@@ -60,4 +65,138 @@ function keyHeader({ apiKey, authToken }: AnthropicOptions): Headers {
   const token = checkSecret('authToken', authToken);
   if (token !== undefined) return { authorization: `Bearer ${token}` };
   return { 'x-api-key': needApiKey(apiKey, keyVariables) };
+}
+
+/** How the model is asked: all but what it is told. */
+function askedFields(
+  request: ModelRequest,
+  options: AnthropicOptions,
+  turns: readonly Turn[],
+): JsonObject {
+  const traits = traitsOf(options.model);
+  const maxTokens = request.maxOutputTokens ?? options.maxTokens ?? traits.maxTokens;
+  const outputTool = outputToolName(request, options);
+  const tools = toolFields(request, options, outputTool);
+  const style = { ...traits, thinking: options.thinking ?? traits.thinking };
+  const mayThink = style.thinking !== 'budget' || mayThinkOn(turns);
+  const effort = mayThink ? request.reasoning : undefined;
+  const thinking = isForced(tools)
+    ? forcedFields(effort, style)
+    : thinkingFields(effort, style, maxTokens);
+  return {
+    max_tokens: maxTokens,
+    ...tools,
+    ...(thinking.thinking === undefined ? {} : { thinking: thinking.thinking }),
+    ...outputConfig(request, thinking, outputTool),
+    ...sampling(request, thinking, traits.takesTemperature),
+    ...(request.stopSequences === undefined ? {} : { stop_sequences: request.stopSequences }),
+  };
+}
+
+/** A model that has to call a tool cannot think first. */
+function isForced({ tool_choice: choice }: ToolFields): boolean {
+  return choice?.['type'] === 'any' || choice?.['type'] === 'tool';
+}
+
+function outputConfig(
+  { output }: ModelRequest,
+  { effort }: ThinkingFields,
+  outputTool: string | undefined,
+): JsonObject {
+  const isFormat = output !== undefined && outputTool === undefined;
+  if (!isFormat && effort === undefined) return {};
+  const format = isFormat ? { format: { type: 'json_schema', schema: output.schema } } : {};
+  return { output_config: { ...format, ...(effort === undefined ? {} : { effort }) } };
+}
+
+/** A model that thinks takes neither, and none takes both. */
+function sampling(
+  { temperature, topP }: ModelRequest,
+  { thinking }: ThinkingFields,
+  isTaken: boolean,
+): JsonObject {
+  const isThinking = thinking !== undefined && thinking['type'] !== 'disabled';
+  if (isThinking || !isTaken) return {};
+  if (temperature !== undefined) return { temperature };
+  return topP === undefined ? {} : { top_p: topP };
+}
+
+interface ThinkingFields {
+  readonly thinking?: JsonObject;
+  readonly effort?: string;
+}
+
+const efforts = { minimal: 'low', low: 'low', medium: 'medium', high: 'high', max: 'max' } as const;
+
+const budgets = { minimal: 1024, low: 4096, medium: 10_000, high: 20_000, max: 32_000 } as const;
+
+/** The API takes no smaller budget. */
+const minBudget = 1024;
+
+/** So much of all that may be written, so that there is room for an answer. */
+const maxShare = 0.75;
+
+/** How a model is told to think as hard as was asked. */
+function thinkingFields(
+  effort: ReasoningEffort | undefined,
+  { thinking, canStopThinking }: ModelTraits,
+  maxTokens: number,
+): ThinkingFields {
+  if (effort === undefined || thinking === 'none') return {};
+  if (effort === 'none') {
+    return canStopThinking ? { thinking: { type: 'disabled' } } : { effort: 'low' };
+  }
+  if (thinking === 'adaptive') {
+    // Newer models show nothing of it unless they are asked to.
+    return { thinking: { type: 'adaptive', display: 'summarized' }, effort: efforts[effort] };
+  }
+  const budget = Math.min(budgets[effort], Math.floor(maxTokens * maxShare));
+  return budget < minBudget ? {} : { thinking: { type: 'enabled', budget_tokens: budget } };
+}
+
+/** How it is told not to think, because a tool is forced: some think unless they are told. */
+function forcedFields(
+  effort: ReasoningEffort | undefined,
+  { thinking, canStopThinking }: ModelTraits,
+): ThinkingFields {
+  if (thinking !== 'adaptive') return {};
+  // The highest effort is refused where nothing is thought.
+  const most = effort === 'max' ? 'high' : effort;
+  return {
+    ...(canStopThinking ? { thinking: { type: 'disabled' } } : {}),
+    ...(most === undefined || most === 'none' ? {} : { effort: efforts[most] }),
+  };
+}
+
+/**
+ * With a budget, the turn that goes on must have begun with thinking. It has none where another model
+ * began it, or where its thinking was never signed.
+ */
+function mayThinkOn(turns: readonly Turn[]): boolean {
+  const asked = turns.findLastIndex(
+    ({ role, content }) => role === 'user' && !content.some(({ type }) => type === 'tool_result'),
+  );
+  const [first] = turns[asked + 1]?.content ?? [];
+  return first === undefined || ['thinking', 'redacted_thinking'].includes(String(first['type']));
+}
+
+/** Blocks that the API reads back only where the feature that made them is on. */
+const betaOf: Readonly<Record<string, string>> = {
+  compaction: 'compact-2026-01-12',
+  fallback: 'server-side-fallback-2026-07-01',
+  mcp_tool_use: 'mcp-client-2025-11-20',
+  mcp_tool_result: 'mcp-client-2025-11-20',
+};
+
+const dateLength = '2026-01-12'.length;
+
+/** The features that were asked for and those that the history needs, each in one version. */
+function betasFor(asked: readonly string[], turns: readonly Turn[]): readonly string[] {
+  const types = turns.flatMap(({ content }) => content.map(({ type }) => String(type)));
+  const needed = new Set(
+    types.flatMap((type) => (Object.hasOwn(betaOf, type) ? (betaOf[type] ?? []) : [])),
+  );
+  const isAsked = (beta: string) =>
+    asked.some((one) => one.slice(0, -dateLength) === beta.slice(0, -dateLength));
+  return [...asked, ...[...needed].filter((beta) => !isAsked(beta))];
 }

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { Completion } from '../contract/provider.ts';
 import { fetchOf, sseOf } from '../testing/fetch-of.ts';
-import type { AnthropicOptions } from './anthropic-options.ts';
+import type { AnthropicOptions } from './options.ts';
 import { anthropic } from './provider.ts';
 
 type Event = JsonObject | string;

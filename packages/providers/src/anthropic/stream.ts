@@ -1,16 +1,15 @@
 import type { JsonObject, JsonValue, Stop } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
-import { explanation } from '../history/explanation.ts';
+import { explanation } from '../history/sendable-parts.ts';
 import { isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
 import type { AboutResponse, LastAppend, ReaderContext, WireReader } from '../wire/wire.ts';
+import { MessageBlocks } from './blocks.ts';
 import { containerName } from './container.ts';
 import { isCutShort, stopOfMessage } from './errors.ts';
-import { MessageBlocks } from './message-blocks.ts';
 import type { BlockContext } from './open-block.ts';
-import { soleAppend } from './sole-append.ts';
 import { AnthropicUsage } from './usage.ts';
 
-export interface AnthropicReaderOptions {
+interface AnthropicReaderOptions {
   readonly provider: string;
   readonly model: string;
   readonly outputTool: string | undefined;
@@ -139,4 +138,27 @@ export class AnthropicReader implements WireReader {
 
 function wrongApi() {
   return fault('protocol_error', 'the answer is not that of the Messages API');
+}
+
+/** Which field of each delta has the text, where it has nothing else. */
+const textFields: Readonly<Record<string, string>> = {
+  text_delta: 'text',
+  thinking_delta: 'thinking',
+  input_json_delta: 'partial_json',
+};
+
+interface SoleAppend {
+  readonly text: string;
+  /** The same delta with another text. */
+  readonly deltaOf: (text: string) => JsonObject;
+}
+
+/** What a message appends that says nothing else. */
+function soleAppend(message: JsonObject): SoleAppend | undefined {
+  const delta = message['type'] === 'content_block_delta' ? objectIn(message, 'delta') : undefined;
+  const type = textIn(delta, 'type') ?? '';
+  const field = Object.hasOwn(textFields, type) ? (textFields[type] ?? '') : '';
+  const text = textIn(delta, field);
+  if (delta === undefined || text === undefined || Object.keys(delta).length > 2) return undefined;
+  return { text, deltaOf: (other) => ({ type, [field]: other }) };
 }

@@ -1,14 +1,15 @@
 export function concatBytes(chunks: readonly Uint8Array[]): Uint8Array {
-  const whole = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
-  let at = 0;
+  const joined = new Uint8Array(chunks.reduce((length, chunk) => length + chunk.length, 0));
+  let offset = 0;
   for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.length;
+    joined.set(chunk, offset);
+    offset += chunk.length;
   }
-  return whole;
+  return joined;
 }
 
-// A byte order mark is a character like any other here: what is read must be what was written.
+// Keep a byte order mark as a normal character: decoding must return exactly the bytes that were
+// encoded.
 const lenient = new TextDecoder('utf-8', { ignoreBOM: true });
 const strict = new TextDecoder('utf-8', { ignoreBOM: true, fatal: true });
 
@@ -16,7 +17,7 @@ export function decodeUtf8(bytes: Uint8Array): string {
   return lenient.decode(bytes);
 }
 
-/** The text, or undefined where the bytes are no UTF-8 by themselves. */
+/** Decodes UTF-8. Returns undefined if the bytes are not valid UTF-8. */
 export function tryDecodeUtf8(bytes: Uint8Array): string | undefined {
   try {
     return strict.decode(bytes);
@@ -25,14 +26,17 @@ export function tryDecodeUtf8(bytes: Uint8Array): string | undefined {
   }
 }
 
-// As many arguments as every engine takes in one call.
+// Every JavaScript engine accepts this many arguments in one call.
 const stride = 8192;
 
-/** Bytes as a text in which character n is byte n, so that patterns find places in bytes. */
+/**
+ * Maps each byte to the character with the same code, so that regular expressions can search bytes.
+ * Character n is byte n.
+ */
 export function toLatin1(bytes: Uint8Array): string {
   let text = '';
   for (let at = 0; at < bytes.length; at += stride) {
-    // Spreading them takes five times as long.
+    // A spread call takes five times as long.
     text += Reflect.apply(String.fromCharCode, undefined, bytes.subarray(at, at + stride));
   }
   return text;
@@ -44,21 +48,23 @@ export function fromLatin1(text: string): Uint8Array {
   return bytes;
 }
 
-/** Bytes in a line of JSON: as text for people where they are UTF-8 by themselves. */
-type BytesText =
+/** Bytes in a JSON line: readable text if the bytes are valid UTF-8, otherwise base64. */
+type EncodedBytes =
   | { readonly text: string; readonly base64?: undefined }
   | { readonly base64: string; readonly text?: undefined };
 
-export function writeBytes(bytes: Uint8Array): BytesText {
+export function encodeBytes(bytes: Uint8Array): EncodedBytes {
   const text = tryDecodeUtf8(bytes);
   return text === undefined ? { base64: btoa(toLatin1(bytes)) } : { text };
 }
 
-/** Undefined where the text is not base64 as `writeBytes` writes it. */
-export function fromBase64(text: string): Uint8Array | undefined {
+/**
+ * Decodes base64. Returns undefined if the text is not the exact form that `encodeBytes` writes.
+ */
+export function decodeBase64(text: string): Uint8Array | undefined {
   try {
     const latin1 = atob(text);
-    // atob also takes spaces, and bits that are in no byte.
+    // `atob` also accepts spaces and unused trailing bits, so compare with the exact form.
     return btoa(latin1) === text ? fromLatin1(latin1) : undefined;
   } catch {
     return undefined;

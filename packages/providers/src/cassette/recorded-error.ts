@@ -1,9 +1,9 @@
 import type { RecordedError } from './cassette.ts';
 
-/** An error, its cause, the cause of that: nobody looks deeper. */
+/** Number of recorded levels: an error, its cause and the cause of that. */
 const maxDepth = 3;
 
-/** What fetch said was wrong; `clean` takes secrets out of its texts. */
+/** Converts an error of fetch to its recorded form. `clean` removes secrets from its texts. */
 export function recordError(
   error: unknown,
   clean: (text: string) => string,
@@ -24,7 +24,7 @@ export function recordError(
   };
 }
 
-/** The same error again, of the class that callers tell it by. */
+/** Creates the error again with the class that callers check for. */
 export function rebuildError(recorded: RecordedError): Error {
   const error = ofClass(recorded);
   if (recorded.code !== undefined) Object.assign(error, { code: recorded.code });

@@ -7,8 +7,11 @@ export interface ResponseHead {
   readonly type: Response['type'];
 }
 
-/** A response with this head and another body: also what the constructor has no way to say. */
-export function responseLike(head: ResponseHead, body: ReadableStream | null): Response {
+/**
+ * Creates a response with this head and another body. Also sets properties that the constructor
+ * cannot set.
+ */
+export function rebuildResponse(head: ResponseHead, body: ReadableStream | null): Response {
   const { status, statusText, headers, url, redirected, type } = head;
   const isUsual = status >= 200 && status <= 599;
   const response = new Response(body, { status: isUsual ? status : 200, statusText, headers });
@@ -18,15 +21,15 @@ export function responseLike(head: ResponseHead, body: ReadableStream | null): R
   return response;
 }
 
-/** Ends it, also for a reader that brought its own buffer and waits for it to be filled. */
-export function closeBytes(controller: ByteController): void {
+/** Closes the stream. A pending read with the reader's own buffer is completed too. */
+export function closeByteStream(controller: ByteController): void {
   controller.close();
   if ('byobRequest' in controller) controller.byobRequest?.respond(0);
 }
 
 export type ByteController = ReadableByteStreamController | ReadableStreamDefaultController;
 
-/** May its readers bring buffers of their own? */
+/** Checks whether readers may supply their own buffers (BYOB). */
 export function isByteStream(stream: ReadableStream): boolean {
   try {
     stream.getReader({ mode: 'byob' }).releaseLock();
@@ -36,9 +39,9 @@ export function isByteStream(stream: ReadableStream): boolean {
   }
 }
 
-/** Calls back when everybody else had their turn; what it gives takes it back. */
-export function macrotask(run: () => void): () => void {
-  // Where there is setImmediate, because a timer of 0 ms takes one: 20,000 chunks would take 20 s.
+/** Runs a callback in a new macrotask. Returns a function that cancels it. */
+export function scheduleMacrotask(run: () => void): () => void {
+  // Prefer setImmediate: a timer of 0 ms takes about 1 ms, so 20,000 chunks would take 20 s.
   if (typeof setImmediate === 'function') {
     const task = setImmediate(run);
     return () => clearImmediate(task);

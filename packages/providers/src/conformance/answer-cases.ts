@@ -12,10 +12,10 @@ import {
 } from './observe.ts';
 import type { ConformanceAnswer, ConformanceCase, ConformanceSubject } from './subject.ts';
 
-/** What providers under test are made to say. */
-export const text = 'The wheel turns. 😀 ✓\n\n- a  list';
+/** The answer that the providers under test stream. */
+export const sampleText = 'The wheel turns. 😀 ✓\n\n- a  list';
 
-const calls: readonly [
+const sampleCalls: readonly [
   { readonly name: string; readonly arguments: string },
   { readonly name: string; readonly arguments: string },
 ] = [
@@ -23,14 +23,14 @@ const calls: readonly [
   { name: 'list_folder', arguments: '{"deep":{"er":"ö😀"}}' },
 ];
 
-/** What an answer is that comes whole. */
+/** Cases for complete answers. */
 export function answerCases({ provider }: ConformanceSubject): readonly ConformanceCase[] {
   return [
     {
       name: 'text comes as it was said, and stops',
       run: async () => {
-        const { item, end } = await observe(await provider({ text }));
-        checkEqual(textOf(item), text, 'the text');
+        const { item, end } = await observe(await provider({ text: sampleText }));
+        checkEqual(textOf(item), sampleText, 'the text');
         checkEqual(end.stop.reason, 'stop', 'the stop');
         check(
           item.parts.every(({ partial }) => partial === undefined),
@@ -42,7 +42,7 @@ export function answerCases({ provider }: ConformanceSubject): readonly Conforma
       name: 'text is told in pieces, not at the end',
       run: async () => {
         let steps = 0;
-        await observe(await provider({ text: text.repeat(20) }), {
+        await observe(await provider({ text: sampleText.repeat(20) }), {
           onStep: ({ deltas }) => {
             if (appendedBy(deltas) !== '') steps++;
           },
@@ -53,10 +53,15 @@ export function answerCases({ provider }: ConformanceSubject): readonly Conforma
     {
       name: 'calls have names, arguments and ids of their own, and the stop is tool_use',
       run: async () => {
-        const { item, end } = await observe(await provider({ text: 'Let me see.', calls }));
+        const { item, end } = await observe(
+          await provider({ text: 'Let me see.', calls: sampleCalls }),
+        );
         checkEqual(
           callsOf(item).map(({ name, input }) => ({ name, input })),
-          calls.map(({ name, arguments: json }) => ({ name, input: JSON.parse(json) as unknown })),
+          sampleCalls.map(({ name, arguments: json }) => ({
+            name,
+            input: JSON.parse(json) as unknown,
+          })),
           'the calls',
         );
         checkEqual(
@@ -70,17 +75,17 @@ export function answerCases({ provider }: ConformanceSubject): readonly Conforma
     {
       name: 'the same answer gives the same deltas',
       run: async () => {
-        const first = await observe(await provider({ text, calls }));
-        const second = await observe(await provider({ text, calls }));
+        const first = await observe(await provider({ text: sampleText, calls: sampleCalls }));
+        const second = await observe(await provider({ text: sampleText, calls: sampleCalls }));
         checkEqual(second.deltas, first.deltas, 'the second stream');
       },
     },
     {
       name: 'two streams of one provider at once do not mix',
       run: async () => {
-        const asked = await provider({ text, calls });
+        const asked = await provider({ text: sampleText, calls: sampleCalls });
         const both = await Promise.all([observe(asked), observe(asked)]);
-        for (const { item } of both) checkEqual(textOf(item), text, 'the text');
+        for (const { item } of both) checkEqual(textOf(item), sampleText, 'the text');
       },
     },
   ];
@@ -91,7 +96,7 @@ export function reasoningCase({ provider }: ConformanceSubject): ConformanceCase
     name: 'reasoning is kept apart from text, and before it',
     run: async () => {
       const reasoning = 'Hm, let me think.';
-      const { item } = await observe(await provider({ reasoning, text }));
+      const { item } = await observe(await provider({ reasoning, text: sampleText }));
       const kinds = item.parts.flatMap(({ kind }) =>
         kind === 'text' || kind === 'reasoning' ? kind : [],
       );
@@ -105,13 +110,15 @@ export function lengthCase({ provider }: ConformanceSubject): ConformanceCase {
   return {
     name: 'running out of tokens is told as length, also with a call in the answer',
     run: async () => {
-      const { end } = await observe(await provider({ text, calls, stop: 'length' }));
+      const { end } = await observe(
+        await provider({ text: sampleText, calls: sampleCalls, stop: 'length' }),
+      );
       checkEqual(end.stop.reason, 'length', 'the stop');
     },
   };
 }
 
-/** What is left of an answer that breaks off. */
+/** Cases for answers that end early. */
 export function failureCases({
   provider,
   without = [],
@@ -120,8 +127,8 @@ export function failureCases({
     {
       name: `text and then ${ends}: what was said stays as partial, with an error`,
       run: async () => {
-        const { item, end } = await observe(await provider({ text, ends }));
-        checkEqual(textOf(item), text, 'the text');
+        const { item, end } = await observe(await provider({ text: sampleText, ends }));
+        checkEqual(textOf(item), sampleText, 'the text');
         const last = item.parts.findLast(({ kind }) => kind === 'text');
         check(last?.partial === true, 'text that was cut off is not partial');
         checkFailure(end, ends);
@@ -130,10 +137,10 @@ export function failureCases({
     {
       name: `calls and then ${ends}: nothing may run`,
       run: async () => {
-        const { item, end } = await observe(await provider({ calls, ends }));
+        const { item, end } = await observe(await provider({ calls: sampleCalls, ends }));
         const whole = callsOf(item).filter(({ partial }) => partial === undefined);
         check(
-          whole.length < calls.length || without.includes('open_calls'),
+          whole.length < sampleCalls.length || without.includes('open_calls'),
           'the last call, which was not over when the answer broke off, is whole',
         );
         checkFailure(end, ends);
@@ -147,11 +154,11 @@ function checkFailure({ stop, error }: ResponseEnd, ends: 'cut' | 'error'): void
   if (ends === 'cut') checkEqual(error?.kind, 'truncated_stream', 'the kind of error');
 }
 
-/** `complete` is the same stream, folded. */
+/** Cases for `complete`, which must return the folded stream. */
 export function completeCases({ provider }: ConformanceSubject): readonly ConformanceCase[] {
   const answers: readonly (readonly [name: string, answer: ConformanceAnswer])[] = [
-    ['of a whole answer', { text, calls }],
-    ['of an answer that was cut off', { text, ends: 'cut' }],
+    ['of a whole answer', { text: sampleText, calls: sampleCalls }],
+    ['of an answer that was cut off', { text: sampleText, ends: 'cut' }],
   ];
   return answers.map(([name, answer]) => ({
     name: `complete ${name} gives what its stream folds to`,

@@ -1,27 +1,27 @@
 import { countingIds } from '@millrace/core';
 import type { StreamStep } from '../contract/provider.ts';
 import { systemClock } from '../transport/clock.ts';
-import { text } from './answer-cases.ts';
+import { sampleText } from './answer-cases.ts';
 import {
   appendedBy,
   check,
   checkEqual,
   hello,
-  inTime,
   observe,
   streamItem,
   textOf,
+  withTimeout,
 } from './observe.ts';
 import type { ConformanceCase, ConformanceSubject } from './subject.ts';
 
-/** How a stream is stopped by its reader. */
-export function leaveCases({ provider }: ConformanceSubject): readonly ConformanceCase[] {
+/** Cases for readers that abort or leave a stream. */
+export function cancellationCases({ provider }: ConformanceSubject): readonly ConformanceCase[] {
   return [
     {
       name: 'aborted before it starts: it ends as aborted, with nothing said',
       run: async () => {
         const signal = AbortSignal.abort();
-        const { item, end } = await observe(await provider({ text }), { signal });
+        const { item, end } = await observe(await provider({ text: sampleText }), { signal });
         checkEqual(end.stop.reason, 'aborted', 'the stop');
         checkEqual(end.error?.kind, 'aborted', 'the kind of error');
         checkEqual(item.parts, [], 'what was said');
@@ -34,16 +34,16 @@ export function leaveCases({ provider }: ConformanceSubject): readonly Conforman
         let said = '';
         const onStep = ({ deltas }: StreamStep) => {
           said += appendedBy(deltas);
-          if (said === text) controller.abort();
+          if (said === sampleText) controller.abort();
         };
-        const stalling = await provider({ text, ends: 'stall' });
+        const stalling = await provider({ text: sampleText, ends: 'stall' });
         const observed = observe(stalling, { signal: controller.signal, onStep });
-        const { item, end } = await inTime(
+        const { item, end } = await withTimeout(
           observed,
           'it does not end after it was aborted',
         ).finally(() => controller.abort());
         checkEqual(end.stop.reason, 'aborted', 'the stop');
-        checkEqual(textOf(item), text, 'the text');
+        checkEqual(textOf(item), sampleText, 'the text');
         check(
           item.parts.every(({ partial }) => partial === true),
           'what was cut off is not partial',
@@ -58,43 +58,48 @@ export function leaveCases({ provider }: ConformanceSubject): readonly Conforman
         const onStep = () => {
           throw leave;
         };
-        const stalling = await provider({ text, ends: 'stall' });
+        const stalling = await provider({ text: sampleText, ends: 'stall' });
         const left = observe(stalling, { signal: controller.signal, onStep }).then(
           () => undefined,
           (error: unknown) => error,
         );
-        const found = await inTime(left, 'it cannot be left').finally(() => controller.abort());
+        const found = await withTimeout(left, 'it cannot be left').finally(() =>
+          controller.abort(),
+        );
         check(found === leave, String(found));
       },
     },
     {
       name: 'its reader may leave while it waits for the next step',
       run: async () => {
-        const asked = await provider({ text, ends: 'stall' });
+        const asked = await provider({ text: sampleText, ends: 'stall' });
         const context = { item: streamItem, ids: countingIds() };
         const steps = asked.stream(hello, context)[Symbol.asyncIterator]();
-        await inTime(readAll(steps), 'it does not tell what was said before it says nothing');
+        await withTimeout(
+          readUntilTextArrived(steps),
+          'it does not tell what was said before it says nothing',
+        );
         const waiting = steps.next();
-        await turn();
+        await nextTimerTick();
         check(steps.return !== undefined, 'its iterator has no return');
         const left = Promise.all([steps.return(), waiting]);
-        await inTime(left, 'it cannot be left while it says nothing');
+        await withTimeout(left, 'it cannot be left while it says nothing');
       },
     },
   ];
 }
 
-/** Until all of the text was said. */
-async function readAll(steps: AsyncIterator<StreamStep>): Promise<void> {
-  for (let said = ''; said !== text; ) {
+/** Reads steps until the whole text has arrived. */
+async function readUntilTextArrived(steps: AsyncIterator<StreamStep>): Promise<void> {
+  for (let said = ''; said !== sampleText; ) {
     const { done, value } = await steps.next();
     check(!done, `the stream ended after ${JSON.stringify(said)}`);
     said += appendedBy((value as StreamStep).deltas);
   }
 }
 
-/** Until what waits has begun to. */
-function turn(): Promise<void> {
+/** Lets the pending read start to wait. */
+function nextTimerTick(): Promise<void> {
   return new Promise((resolve) => {
     systemClock.after(0, resolve);
   });

@@ -1,11 +1,11 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { type Delta, type Part, toolCallId } from '@millrace/core';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { createProvider } from '../contract/create-provider.ts';
-import { limitConcurrency } from '../contract/limit-concurrency.ts';
 import type { Provider, ResponseEnd, StreamStep } from '../contract/provider.ts';
-import { wrapProvider } from '../contract/wrap-provider.ts';
-import { ProviderError } from '../errors/provider-error.ts';
+import { ProviderError } from '../contract/provider-error.ts';
+import { createProvider } from '../provider/create-provider.ts';
+import { limitConcurrency } from '../provider/limit-concurrency.ts';
+import { wrapProvider } from '../provider/wrap-provider.ts';
 import { scriptedProvider } from '../scripted/scripted-provider.ts';
 import { wireEvents } from '../scripted-server/answers/wire-events.ts';
 import { wireFraming } from '../scripted-server/framing/frame-recording.ts';

@@ -5,7 +5,7 @@ import {
   lengthCase,
   reasoningCase,
 } from './answer-cases.ts';
-import { leaveCases } from './cancellation-cases.ts';
+import { cancellationCases } from './cancellation-cases.ts';
 import type { ConformanceCase, ConformanceSubject } from './subject.ts';
 
 /**
@@ -22,6 +22,6 @@ export function conformanceCases(subject: ConformanceSubject): readonly Conforma
     ...(can('length') ? [lengthCase(subject)] : []),
     ...failureCases(subject),
     ...completeCases(subject),
-    ...leaveCases(subject),
+    ...cancellationCases(subject),
   ];
 }

@@ -20,7 +20,7 @@ import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider, ResponseEnd, StreamItem, StreamStep } from '../contract/provider.ts';
 import { systemClock } from '../transport/clock.ts';
 
-export interface Observed {
+export interface ObservedStream {
   readonly item: Item;
   readonly deltas: readonly Delta[];
   readonly end: ResponseEnd;
@@ -37,8 +37,11 @@ export const hello: ModelRequest = {
   items: [{ id: itemId('question'), kind: 'user', parts: [{ kind: 'text', text: 'Hello' }] }],
 };
 
-/** Streams one answer and holds every step of it against the contract. */
-export async function observe(provider: Provider, options: ObserveOptions = {}): Promise<Observed> {
+/** Streams one answer and checks each step against the contract. */
+export async function observe(
+  provider: Provider,
+  options: ObserveOptions = {},
+): Promise<ObservedStream> {
   const context = { item: streamItem, ids: countingIds(), signal: options.signal };
   const log = new CheckedLog();
   const deltas: Delta[] = [];
@@ -78,7 +81,7 @@ function checkUsage(usage: Usage): void {
   check(usage.output >= usage.reasoning, 'the reasoning is more than the output');
 }
 
-/** A log that takes nothing that the protocol does not allow. */
+/** A log that rejects everything that the protocol does not allow. */
 class CheckedLog {
   state: FoldState = emptyState(sessionId('conformance'));
   #offset = 0;
@@ -90,7 +93,7 @@ class CheckedLog {
 
   add(delta: Delta): void {
     const { turn, attempt } = streamItem;
-    // Throws where the protocol does not allow the delta.
+    // Throws if the protocol does not allow the delta.
     validate(this.state, { turn, attempt, delta });
     if (delta.type !== 'unknown') {
       const named = attemptOf(delta.partId);
@@ -121,13 +124,16 @@ class CheckedLog {
   }
 }
 
-/** A provider that waits for ever is told of, not waited for; nor may its own time-out help it. */
-const atMostMs = 2000;
+/**
+ * A provider that never answers fails the case. The limit is shorter than the provider's own
+ * timeouts.
+ */
+const timeoutMs = 2000;
 
-export async function inTime<T>(result: Promise<T>, otherwise: string): Promise<T> {
+export async function withTimeout<T>(result: Promise<T>, otherwise: string): Promise<T> {
   let cancel = () => {};
   const late = new Promise<undefined>((resolve) => {
-    cancel = systemClock.after(atMostMs, () => resolve(undefined));
+    cancel = systemClock.after(timeoutMs, () => resolve(undefined));
   });
   try {
     const first = await Promise.race([result.then((value) => ({ value })), late]);
@@ -138,7 +144,7 @@ export async function inTime<T>(result: Promise<T>, otherwise: string): Promise<
   }
 }
 
-/** What is in an item, as those who check it want it. */
+/** All text of an item, joined. */
 export function textOf({ parts }: Item): string {
   return parts.map((part) => (part.kind === 'text' ? part.text : '')).join('');
 }
@@ -155,7 +161,7 @@ export function appendedBy(deltas: readonly Delta[]): string {
   return deltas.map((delta) => (delta.type === 'append_text' ? delta.chunk : '')).join('');
 }
 
-/** A provider does not keep the contract. */
+/** A provider violates the contract. */
 export class ConformanceError extends MillraceError<'not_conformant'> {}
 
 export function check(isTrue: boolean, otherwise: string): asserts isTrue {

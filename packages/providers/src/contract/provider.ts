@@ -4,14 +4,14 @@ import type {
   Ids,
   Item,
   ItemId,
+  JsonObject,
   JsonValue,
   Stop,
   TraceContext,
   Usage,
 } from '@millrace/core';
-import type { ProviderError } from '../errors/provider-error.ts';
-import type { DescribedRequest } from './described-request.ts';
 import type { ModelRequest } from './model-request.ts';
+import type { ProviderError } from './provider-error.ts';
 
 /** Turns a request into a stream of deltas. */
 export interface Provider {
@@ -91,4 +91,12 @@ export interface Completion extends ResponseEnd {
   readonly text: string;
   /** Of its structured part, where output was asked for by a schema. */
   readonly value?: JsonValue | undefined;
+}
+
+/** What would go over the wire, for people to look at. Headers are left out: they have the key. */
+export interface DescribedRequest {
+  readonly method: 'POST';
+  /** Without its query, which may have a key as well; undefined where nothing is sent. */
+  readonly url?: string | undefined;
+  readonly body: JsonObject;
 }

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
 import { isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
-import { textDelay } from './delay-hint.ts';
+import { textDelay } from './retry-delay.ts';
 import type { Complaint } from './wire-fault.ts';
 
 /** The complaint in a JSON body or message; undefined where it is none. */

@@ -1,5 +1,3 @@
-import { keyPatterns } from './key-patterns.ts';
-
 /** What is shorter is a word rather than a secret, and would be missed in every message. */
 export const minSecretLength = 8;
 
@@ -31,4 +29,64 @@ function formsOf(given: unknown): readonly string[] {
   const secret = typeof given === 'string' || typeof given === 'number' ? String(given) : '';
   const sent = secret.trim();
   return [secret, sent, encodeURIComponent(sent.toWellFormed()), JSON.stringify(sent).slice(1, -1)];
+}
+
+const maxDepth = 8;
+
+/**
+ * A copy of what somebody else threw, for the cause of one of our errors: name, message, stack and
+ * code without keys, and nothing else, since such errors can hold the whole request.
+ */
+export function redactError(thrown: unknown, secrets: readonly string[]): unknown {
+  try {
+    return redacted(thrown, secrets, 0);
+  } catch {
+    // Its fields throw in their turn. Then there is nothing to tell.
+    return undefined;
+  }
+}
+
+function redacted(thrown: unknown, secrets: readonly string[], depth: number): unknown {
+  if (typeof thrown === 'string') return redact(thrown, secrets);
+  if (!isError(thrown)) return undefined;
+  const { name, message, stack, cause, code } = thrown as Error & { readonly code?: unknown };
+  const inner = depth < maxDepth ? redacted(cause, secrets, depth + 1) : undefined;
+  const shown = (text: unknown) => redact(typeof text === 'string' ? text : '', secrets);
+  const copy = new Error(shown(message), inner === undefined ? {} : { cause: inner });
+  copy.name = shown(name);
+  copy.stack = shown(stack);
+  return typeof code === 'string' ? Object.assign(copy, { code: shown(code) }) : copy;
+}
+
+// In front of a key there is no letter or digit, unless they are the end of an escape: `\nsk-…`.
+const start = String.raw`(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4})|(?<=%[0-9A-Fa-f]{2}))`;
+
+/** What stands in front is looked at last: asking it of every letter first would take long. */
+const key = (prefix: string, rest: string): RegExp =>
+  new RegExp(`${prefix}(?<=${start}${prefix})${rest}`, 'g');
+
+/**
+ * What API keys and tokens look like, whoever's they are: rather one too many than one too few.
+ * Where a pattern has a group, the secret is that group, which stands at the end.
+ */
+export const keyPatterns: readonly RegExp[] = [
+  key('(?:sk|pk|rk|gsk|csk|xai|pplx|nvapi|hf|r8|gh[opsu]|github_pat)[-_]', '[A-Za-z0-9_-]{8,}'),
+  key('AIza', '[A-Za-z0-9_-]{16,}'),
+  key(String.raw`ya29\.`, '[A-Za-z0-9_-]{16,}'),
+  key('A[KS]IA', '[A-Z0-9]{16}'),
+  // A JSON web token: three parts, the first of which starts with `{"`.
+  key('eyJ', String.raw`[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{8,}){2}`),
+  /bearer(?:\s|\+|%20){1,8}((?:[A-Za-z0-9._~+-]|\\{0,16}\/|%2[BbFf]){8,}(?:=|%3[Dd])*)/gi,
+];
+
+/** Also one of another realm or copy, whose class is another: what has a name and a message is one. */
+export function isError(value: unknown): value is Error {
+  if (value instanceof Error) return true;
+  if (typeof value !== 'object' || value === null) return false;
+  return (
+    'name' in value &&
+    typeof value.name === 'string' &&
+    'message' in value &&
+    typeof value.message === 'string'
+  );
 }

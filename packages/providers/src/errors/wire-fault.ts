@@ -1,4 +1,4 @@
-import type { ProviderErrorKind } from './provider-error.ts';
+import type { ProviderErrorKind } from '../contract/provider-error.ts';
 
 /** What a provider said about a failure, read from whichever shape it has. */
 export interface Complaint {

@@ -1,5 +1,6 @@
-import type { Owner } from '../history/own-parts.ts';
-import type { GivenHeaders } from '../wire/merge-headers.ts';
+import { fault, WireFault } from '../errors/wire-fault.ts';
+import type { Owner } from '../history/sendable-parts.ts';
+import { checkSecret, type GivenHeaders } from '../wire/api-options.ts';
 
 /** One of Google's two doors to the same models. */
 export interface Endpoint extends Owner {
@@ -21,4 +22,47 @@ interface EndpointKey {
   readonly secret: string;
   /** As the header has it. */
   readonly shown: string;
+}
+
+interface VertexPlace {
+  readonly project: string;
+  readonly location: string;
+}
+
+export function vertexHost(location: string): string {
+  if (location === 'global') return 'aiplatform.googleapis.com';
+  const isMultiRegion = location === 'us' || location === 'eu';
+  return isMultiRegion
+    ? `aiplatform.${location}.rep.googleapis.com`
+    : `${location}-aiplatform.googleapis.com`;
+}
+
+/** Throws for names that would lead to another host or path, and take the token there. */
+export function vertexPath({ project, location }: VertexPlace): string {
+  return `projects/${checked('project', project)}/locations/${checked('location', location)}`;
+}
+
+function checked(option: string, name: unknown): string {
+  if (typeof name === 'string' && /^[a-z0-9-]+$/.test(name)) return name;
+  throw fault('invalid_request', `${option} must be of small letters, digits and hyphens`);
+}
+
+/** The token, or the current one. Throws a `WireFault` where there is none. */
+export function needAccessToken(accessToken: string | (() => string)): string {
+  const secret = checkSecret('accessToken', askFor(accessToken));
+  if (!secret) throw fault('auth', 'there is no token: accessToken is empty');
+  return secret;
+}
+
+function askFor(accessToken: unknown): unknown {
+  if (typeof accessToken !== 'function') return accessToken;
+  try {
+    return accessToken();
+  } catch (error) {
+    throw noToken(error);
+  }
+}
+
+function noToken(cause: unknown): WireFault {
+  return new WireFault({ message: 'accessToken threw', words: [] }, 'auth', { cause });
 }

@@ -1,5 +1,5 @@
 import { fault, type WireFault } from '../errors/wire-fault.ts';
-import type { StopWords } from '../wire/stop-of.ts';
+import type { StopWords } from '../wire/response-end.ts';
 
 export const stopWords: StopWords = {
   STOP: 'stop',

@@ -1,9 +1,9 @@
 import type { JsonObject, Part, ProviderState } from '@millrace/core';
-import type { Owner } from '../history/own-parts.ts';
+import type { Owner } from '../history/sendable-parts.ts';
 import { isObject, objectsIn, textIn } from '../json/fields.ts';
 
 /** What Gemini wants back on the same part. */
-export interface PartData {
+interface PartData {
   readonly thoughtSignature?: string | undefined;
   /** A picture or sound that belongs to the thoughts. */
   readonly thought?: true | undefined;

@@ -1,16 +1,12 @@
 import type { Provider } from '../contract/provider.ts';
 import type { TransportOptions } from '../transport/transport-options.ts';
-import { needApiKey } from '../wire/api-options.ts';
-import { readBaseUrl } from '../wire/base-url.ts';
-import { encodedPath } from '../wire/encoded-path.ts';
-import { readOptions } from '../wire/read-options.ts';
+import { needApiKey, readOptions } from '../wire/api-options.ts';
+import { encodedPath, readBaseUrl } from '../wire/base-url.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
-import { needAccessToken } from './access-token.ts';
-import type { Endpoint } from './endpoint.ts';
+import { type Endpoint, needAccessToken, vertexHost, vertexPath } from './endpoint.ts';
 import type { GeminiOptions, VertexOptions } from './options.ts';
 import { geminiRequest } from './request.ts';
 import { GeminiReader } from './stream.ts';
-import { vertexHost, vertexPath } from './vertex-address.ts';
 
 const keyVariables = ['GEMINI_API_KEY', 'GOOGLE_API_KEY'];
 

@@ -1,13 +1,12 @@
 import type { JsonObject } from '@millrace/core';
-import type { ModelRequest } from '../contract/model-request.ts';
+import type { ModelRequest, ReasoningEffort } from '../contract/model-request.ts';
 import { toMessages } from '../history/to-messages.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
-import { streamHeaders } from '../wire/api-options.ts';
+import { mergeHeaders, readHeaders, streamHeaders } from '../wire/api-options.ts';
 import { withQuery } from '../wire/base-url.ts';
-import { mergeHeaders, readHeaders } from '../wire/merge-headers.ts';
-import { contentFields } from './contents.ts';
 import type { Endpoint } from './endpoint.ts';
-import { generationConfig } from './generation-config.ts';
+import { contentFields } from './messages.ts';
+import { generationOf, nameOf } from './options.ts';
 import { toolFields } from './tools.ts';
 
 export function geminiRequest(request: ModelRequest, endpoint: Endpoint): HttpRequest {
@@ -31,4 +30,78 @@ function bodyOf(request: ModelRequest, endpoint: Endpoint): JsonObject {
     ...(config === undefined ? {} : { generationConfig: config }),
     ...request.providerOptions,
   };
+}
+
+/** Undefined where nothing was asked for. */
+function generationConfig(model: string, request: ModelRequest): JsonObject | undefined {
+  const { maxOutputTokens, temperature, topP, stopSequences, output, reasoning } = request;
+  const thinking = reasoning === undefined ? undefined : thinkingConfig(model, reasoning);
+  const config: JsonObject = {
+    ...(maxOutputTokens === undefined ? {} : { maxOutputTokens }),
+    ...(temperature === undefined ? {} : { temperature }),
+    ...(topP === undefined ? {} : { topP }),
+    ...(stopSequences === undefined ? {} : { stopSequences }),
+    ...(output === undefined
+      ? {}
+      : { responseMimeType: 'application/json', responseJsonSchema: output.schema }),
+    ...(thinking === undefined ? {} : { thinkingConfig: thinking }),
+  };
+  return Object.keys(config).length === 0 ? undefined : config;
+}
+
+/** How much a model shall think, in the words of its generation; undefined where it cannot be told. */
+function thinkingConfig(model: string, effort: ReasoningEffort): JsonObject | undefined {
+  const generation = generationOf(model);
+  if (generation < 2.5) return undefined;
+  const amount =
+    generation < 3
+      ? { thinkingBudget: budgetOf(model, effort) }
+      : { thinkingLevel: levelOf(model, effort) };
+  return effort === 'none' ? amount : { ...amount, includeThoughts: true };
+}
+
+/** Tokens. 0 is off, which Pro cannot be: its least is 128. */
+function budgetOf(model: string, effort: ReasoningEffort): number {
+  const isPro = nameOf(model).includes('-pro');
+  switch (effort) {
+    case 'none':
+      return isPro ? 128 : 0;
+    case 'minimal':
+      return 512;
+    case 'low':
+      return 2048;
+    case 'medium':
+      return 8192;
+    case 'high':
+      return 16_384;
+    case 'max':
+      return isPro ? 32_768 : 24_576;
+  }
+}
+
+/** Thinking cannot be off any more; the least there is differs from model to model. */
+function levelOf(model: string, effort: ReasoningEffort): string {
+  switch (effort) {
+    case 'none':
+    case 'minimal':
+      return takesMinimal(model) ? 'minimal' : 'low';
+    case 'medium':
+      return takesMedium(model) ? effort : 'high';
+    case 'low':
+    case 'high':
+      return effort;
+    case 'max':
+      return 'high';
+  }
+}
+
+/** The first Pro of the third generation knows only low and high. */
+function takesMedium(model: string): boolean {
+  return !/^gemini-3(?:\.0)?-pro\b/.test(nameOf(model));
+}
+
+/** The Flash models up to 3.6, and Flash-Lite; the others answer with an error. */
+function takesMinimal(model: string): boolean {
+  const [, version, isLite] = /^gemini-(\d+(?:\.\d+)?)-flash(-lite)?/.exec(nameOf(model)) ?? [];
+  return version !== undefined && (isLite !== undefined || Number(version) < 3.7);
 }

@@ -1,18 +1,17 @@
 import type { JsonObject, JsonValue, Stop } from '@millrace/core';
 import { complaintOf } from '../errors/complaint.ts';
 import { fault, WireFault } from '../errors/wire-fault.ts';
-import type { Owner } from '../history/own-parts.ts';
-import { isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
-import { stopOf } from '../wire/stop-of.ts';
+import type { Owner } from '../history/sendable-parts.ts';
+import { countIn, isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
+import type { Citation } from '../wire/citations.ts';
+import { stopOf } from '../wire/response-end.ts';
 import type { AboutResponse, ReaderContext, WireReader } from '../wire/wire.ts';
-import { Blocks } from './blocks.ts';
 import { clip, failureOf, stopWords } from './errors.ts';
-import { citationsIn } from './grounding.ts';
-import { type Finish, isRepeatedFinish } from './repeated-finish.ts';
+import { Blocks } from './text-blocks.ts';
 import { ToolCalls } from './tool-calls.ts';
 import { UsageTally } from './usage.ts';
 
-export interface GeminiReaderOptions extends Owner {
+interface GeminiReaderOptions extends Owner {
   readonly keepsGivenIds: boolean;
 }
 
@@ -122,4 +121,52 @@ export class GeminiReader implements WireReader {
     if (isThought) this.#blocks.thought('', signature);
     else this.#blocks.text('', signature);
   }
+}
+
+/** Where a candidate's text is from: web pages, documents, places, and what it quotes. */
+function citationsIn(candidate: JsonObject): readonly Citation[] {
+  const grounding = objectIn(candidate, 'groundingMetadata');
+  const quoted = objectIn(candidate, 'citationMetadata');
+  return [
+    ...objectsIn(grounding, 'groundingChunks').map(chunkCitation),
+    ...['citationSources', 'citations']
+      .flatMap((key) => objectsIn(quoted, key))
+      .map(sourceCitation),
+  ];
+}
+
+function chunkCitation(chunk: JsonObject): Citation {
+  const source =
+    objectIn(chunk, 'web') ?? objectIn(chunk, 'retrievedContext') ?? objectIn(chunk, 'maps');
+  return { url: textIn(source, 'uri'), title: textIn(source, 'title'), raw: chunk };
+}
+
+function sourceCitation(source: JsonObject): Citation {
+  return { url: textIn(source, 'uri'), title: textIn(source, 'title'), raw: source };
+}
+
+/** A response with a finish reason, and the candidate in it. */
+interface Finish {
+  readonly response: JsonObject;
+  readonly candidate: JsonObject;
+}
+
+/**
+ * Is it the last event again, and not one that is equal to it? How much was written by then tells, where
+ * both say it. Else equal text is more text, and equal calls are the same.
+ */
+function isRepeatedFinish(earlier: Finish, later: Finish): boolean {
+  if (JSON.stringify(earlier.candidate) !== JSON.stringify(later.candidate)) return false;
+  const parts = objectsIn(objectIn(later.candidate, 'content'), 'parts');
+  const [before, now] = [writtenBy(earlier.response), writtenBy(later.response)];
+  if (before !== undefined && now !== undefined) return before === now;
+  return parts.every((part) => objectIn(part, 'functionCall') !== undefined || isEmpty(part));
+}
+
+function writtenBy(response: JsonObject): number | undefined {
+  return countIn(objectIn(response, 'usageMetadata'), 'candidatesTokenCount');
+}
+
+function isEmpty({ text = '', inlineData }: JsonObject): boolean {
+  return text === '' && inlineData === undefined;
 }

@@ -3,17 +3,17 @@ import {
   type Ids,
   type JsonObject,
   type ProviderState,
+  type TextWriter,
   type ToolCallId,
   toolCallId,
 } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
-import type { Owner } from '../history/own-parts.ts';
-import { arrayIn, isObject, textIn } from '../json/fields.ts';
+import type { Owner } from '../history/sendable-parts.ts';
+import { arrayIn, isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
 import { partState } from './part-state.ts';
-import { RepeatedCalls } from './repeated-calls.ts';
-import { StreamedCall } from './streamed-call.ts';
+import { StreamedArguments } from './streamed-arguments.ts';
 
-export interface CallContext extends Owner {
+interface CallContext extends Owner {
   readonly writer: DeltaWriter;
   readonly ids: Ids;
   /** The provider knows its own ids again, but takes no others. */
@@ -137,4 +137,101 @@ function asToolCallId(text: string): ToolCallId | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** A call whose arguments come in pieces. */
+class StreamedCall {
+  readonly #part: TextWriter;
+  readonly #id: ToolCallId;
+  readonly name: string;
+  readonly #arguments = new StreamedArguments();
+  /** The provider's own, where it gave one. */
+  readonly givenId: string | undefined;
+  #signature: string | undefined;
+
+  constructor(writer: DeltaWriter, id: ToolCallId, name: string, givenId: string | undefined) {
+    this.#part = writer.toolCall(id, name);
+    this.#id = id;
+    this.name = name;
+    this.givenId = givenId;
+  }
+
+  get signature(): string | undefined {
+    return this.#signature;
+  }
+
+  feed(call: JsonObject, signature: string | undefined): void {
+    this.#signature ??= signature;
+    const args = objectIn(call, 'args');
+    if (args !== undefined) this.#arguments.give(args);
+    for (const partial of objectsIn(call, 'partialArgs')) {
+      this.#part.append(this.#arguments.add(partial));
+    }
+  }
+
+  commit(providerState: ProviderState | undefined): void {
+    const end = this.#arguments.end();
+    if ('append' in end) {
+      this.#part.append(end.append);
+      return this.#part.commit({ providerState });
+    }
+    this.#part.replace({
+      kind: 'tool_call',
+      toolCallId: this.#id,
+      name: this.name,
+      arguments: end.replace,
+      ...(providerState === undefined ? {} : { providerState }),
+    });
+  }
+
+  retract(): void {
+    this.#part.retract('cut');
+  }
+}
+
+/**
+ * Tells calls that come again, in a later event and without their signature, from equal calls that
+ * are made again: by their ids, or else by the event, which has all of the earlier one's calls and no
+ * others.
+ */
+class RepeatedCalls {
+  /** The calls of each event that signed one, until they have come again. */
+  readonly #events = new Set<string>();
+  /** Signed calls of earlier events that have an id. */
+  readonly #calls = new Set<string>();
+  /** The same of this event, whose parts are calls of their own. */
+  #current: readonly string[] = [];
+  #isEventRepeated = false;
+
+  nextEvent(parts: readonly JsonObject[]): void {
+    for (const call of this.#current) this.#calls.add(call);
+    const calls = parts.flatMap(callsIn);
+    const isSigned = (part: JsonObject) => textIn(part, 'thoughtSignature') !== undefined;
+    const signed = parts.filter(isSigned).flatMap(callsIn);
+    this.#current = signed.flatMap(keyWithId);
+    this.#isEventRepeated = false;
+    if (calls.length === 0 || !calls.every(hasArguments)) return;
+    const event = JSON.stringify(calls);
+    if (signed.length > 0) this.#events.add(event);
+    else this.#isEventRepeated = this.#events.delete(event);
+  }
+
+  /** Is this call of the event, which nobody signed, one that came already? */
+  has(call: JsonObject): boolean {
+    return this.#isEventRepeated || keyWithId(call).some((key) => this.#calls.has(key));
+  }
+}
+
+function callsIn(part: JsonObject): readonly JsonObject[] {
+  const call = objectIn(part, 'functionCall');
+  return call === undefined ? [] : [call];
+}
+
+/** Without arguments, calls that are made again look like those that come again. */
+function hasArguments({ args }: JsonObject): boolean {
+  return args !== undefined && args !== null;
+}
+
+function keyWithId(call: JsonObject): readonly string[] {
+  return textIn(call, 'id') === undefined ? [] : [JSON.stringify(call)];
 }

@@ -7,14 +7,11 @@ import type {
   ToolResultPart,
 } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
-import { isExplanation } from './explanation.ts';
 import type { AssistantMessage, AssistantPart, Message, SaidPart, SentCall } from './message.ts';
-import { type Owner, ownPart } from './own-parts.ts';
-import { sentArguments } from './sent-arguments.ts';
+import { isExplanation, type Owner, ownPart, sentArguments, wellFormed } from './sendable-parts.ts';
 import { anyId, type IdRule, ToolCallIds } from './tool-call-ids.ts';
-import { wellFormed } from './well-formed.ts';
 
-export interface HistoryOptions extends Owner {
+interface HistoryOptions extends Owner {
   readonly ids?: IdRule | undefined;
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ProviderError } from '../errors/provider-error.ts';
+import { ProviderError } from '../contract/provider-error.ts';
 import { frameRecording } from '../scripted-server/framing/frame-recording.ts';
 import { casesOf, play } from '../testing/play.ts';
 import { wireTable } from '../testing/wire-table.ts';

@@ -1,6 +1,6 @@
-import type { ProviderErrorKind } from '../errors/provider-error.ts';
+import type { ProviderErrorKind } from '../contract/provider-error.ts';
 import { fault, type WireFault } from '../errors/wire-fault.ts';
-import type { StopWords } from '../wire/stop-of.ts';
+import type { StopWords } from '../wire/response-end.ts';
 
 export const stopWords: StopWords = {
   stop: 'stop',

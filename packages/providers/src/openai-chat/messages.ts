@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue, ToolResultPart } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
-import type { Attachment } from '../history/content-of.ts';
+import { type Attachment, tellAttachment } from '../history/attachment.ts';
 import type {
   AssistantMessage,
   AssistantPart,
@@ -9,11 +9,9 @@ import type {
   SentCall,
   ToolMessage,
 } from '../history/message.ts';
-import { tellAttachment } from '../history/tell-attachment.ts';
-import { isObject } from '../json/fields.ts';
-import { attachmentPart, shownAttachment } from './attachments.ts';
-import type { ChatDialect } from './dialect.ts';
-import { reasoningFields } from './echo-reasoning.ts';
+import { isObject, objectsIn, textIn } from '../json/fields.ts';
+import { attachmentPart, shownAttachment } from './content.ts';
+import type { ChatDialect, EchoStyle } from './options.ts';
 
 /** The messages of this wire. */
 export function chatMessages(
@@ -135,4 +133,43 @@ function toolMessage(
     ...(dialect.namesToolResults ? { name } : {}),
     content: said.length === 0 ? empty : said.join('\n\n'),
   };
+}
+
+const defaultField = 'reasoning_content';
+
+/** The reasoning of a message, in the form in which its server wants it back. */
+function reasoningFields(
+  parts: readonly AssistantPart[],
+  style: EchoStyle,
+  isSinceUser: boolean,
+): JsonObject {
+  switch (style) {
+    case 'none':
+      return {};
+    case 'details':
+      return detailsOf(parts);
+    case 'field_since_user':
+      return isSinceUser ? fieldOf(parts) : {};
+    case 'field_always':
+      return { [defaultField]: '', ...fieldOf(parts) };
+    case 'field':
+      return fieldOf(parts);
+  }
+}
+
+/** One text, under the field that it came in. */
+function fieldOf(parts: readonly AssistantPart[]): JsonObject {
+  const reasoning = parts.flatMap((part) => (part.kind === 'reasoning' ? part : []));
+  const data = reasoning[0]?.providerState?.data;
+  if (data === undefined) return {};
+  const field = textIn(isObject(data) ? data : undefined, 'field') ?? defaultField;
+  return { [field]: reasoning.map(({ text }) => text).join('') };
+}
+
+function detailsOf(parts: readonly AssistantPart[]): JsonObject {
+  const details = parts.flatMap((part) => {
+    const data = part.kind === 'reasoning' ? part.providerState?.data : undefined;
+    return isObject(data) ? objectsIn(data, 'details') : [];
+  });
+  return details.length === 0 ? fieldOf(parts) : { reasoning_details: details };
 }

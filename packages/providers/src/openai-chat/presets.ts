@@ -1,7 +1,6 @@
 import { anyId } from '../history/tool-call-ids.ts';
 import { unknownEndpoint } from '../wire/endpoint.ts';
-import type { ChatDialect } from './dialect.ts';
-import type { ChatPreset } from './options.ts';
+import type { ChatDialect, ChatPreset } from './options.ts';
 
 /** What is true of most: where a server is not known, this is tried. */
 const compatible: ChatDialect = {

@@ -1,6 +1,6 @@
 import type { Provider } from '../contract/provider.ts';
-import { dialectOf } from '../wire/dialect-of.ts';
-import { readOptions } from '../wire/read-options.ts';
+import { readOptions } from '../wire/api-options.ts';
+import { dialectOf } from '../wire/endpoint.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
 import type { ChatOptions } from './options.ts';
 import { presets } from './presets.ts';

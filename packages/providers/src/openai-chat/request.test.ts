@@ -10,9 +10,8 @@ import { describe, expect, test } from 'vitest';
 import type { ModelRequest } from '../contract/model-request.ts';
 import { fetchOf } from '../testing/fetch-of.ts';
 import { type ChatRules, chatFaults } from '../testing/rules/chat.ts';
-import type { ChatPreset } from './options.ts';
+import type { ChatOptions, ChatPreset } from './options.ts';
 import { presets } from './presets.ts';
-import type { ChatOptions } from './options.ts';
 import { openaiChat } from './provider.ts';
 
 const item = (id: string, kind: Item['kind'], ...parts: Part[]): Item => ({

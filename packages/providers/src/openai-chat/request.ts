@@ -4,8 +4,8 @@ import { toMessages } from '../history/to-messages.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 import type { ApiOptions } from '../wire/api-options.ts';
 import { httpTo } from '../wire/endpoint.ts';
-import type { ChatDialect } from './dialect.ts';
 import { chatMessages } from './messages.ts';
+import type { ChatDialect } from './options.ts';
 import { toolFields } from './tools.ts';
 
 export function chatRequest(

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@millrace/core';
 import type { ModelRequest, ToolChoice, ToolDefinition } from '../contract/model-request.ts';
 import type { Message } from '../history/message.ts';
-import type { ChatDialect } from './dialect.ts';
+import type { ChatDialect } from './options.ts';
 
 /** The tools of a request, and which of them the model may or must call. */
 export function toolFields(

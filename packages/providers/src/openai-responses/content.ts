@@ -1,8 +1,13 @@
 import type { JsonObject } from '@millrace/core';
-import { isTextual } from '../history/attached-text.ts';
-import { type Attachment, contentOf, typeOf, urlOf } from '../history/content-of.ts';
+import {
+  type Attachment,
+  contentOf,
+  isTextual,
+  tellAttachment,
+  typeOf,
+  urlOf,
+} from '../history/attachment.ts';
 import type { SaidPart } from '../history/message.ts';
-import { tellAttachment } from '../history/tell-attachment.ts';
 
 /** A piece of what the model is told. */
 export function inputContent(part: SaidPart): JsonObject {

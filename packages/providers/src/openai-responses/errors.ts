@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '@millrace/core';
 import { complaintOf } from '../errors/complaint.ts';
 import { fault, WireFault } from '../errors/wire-fault.ts';
 import { isObject, objectIn, textIn } from '../json/fields.ts';
-import type { StopWords } from '../wire/stop-of.ts';
+import type { StopWords } from '../wire/response-end.ts';
 
 /** A response that is complete says `completed`; one that is not, why. */
 export const stopWords: StopWords = {

@@ -1,7 +1,7 @@
 import type { Provider } from '../contract/provider.ts';
 import { textIn } from '../json/fields.ts';
-import { dialectOf } from '../wire/dialect-of.ts';
-import { readOptions } from '../wire/read-options.ts';
+import { readOptions } from '../wire/api-options.ts';
+import { dialectOf } from '../wire/endpoint.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
 import type { ResponsesOptions } from './options.ts';
 import { presets } from './presets.ts';

@@ -4,9 +4,9 @@ import { fault } from '../errors/wire-fault.ts';
 import { toMessages } from '../history/to-messages.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 import { httpTo } from '../wire/endpoint.ts';
-import { isAmong } from './cache-retention.ts';
-import { inputItems } from './input.ts';
+import { inputItems } from './messages.ts';
 import type { ResponsesDialect, ResponsesOptions } from './options.ts';
+import { isAmong } from './presets.ts';
 import { toolFields } from './tools.ts';
 
 export function responsesRequest(

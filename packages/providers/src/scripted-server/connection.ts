@@ -38,14 +38,14 @@ export class Connection {
     return this.#closer;
   }
 
-  cut(how: 'close' | 'reset'): void {
+  closeAbruptly(how: 'close' | 'reset'): void {
     this.#closing('server');
     if (how === 'reset') this.socket.resetAndDestroy();
     else this.socket.destroy();
   }
 
   /** Resolves when `start` calls back, and in any case when the connection closes. */
-  orClosed(start: (done: () => void) => void): Promise<void> {
+  untilDoneOrClosed(start: (done: () => void) => void): Promise<void> {
     if (this.#isClosed) return Promise.resolve();
     return new Promise((resolve) => {
       const done = () => {
@@ -65,43 +65,46 @@ export async function playReply(
   response: ServerResponse,
 ): Promise<void> {
   if ('raw' in reply) {
-    await play(reply.raw, connection, connection.socket);
+    await runSteps(reply.raw, connection, connection.socket);
     return;
   }
-  if (!(await halt(reply, connection))) return;
+  if (!(await runStepsBefore(reply, connection))) return;
   response.writeHead(reply.status ?? 200, reply.headers ?? {});
   response.flushHeaders();
-  await goRound(connection);
-  await play(reply.steps, connection, response);
+  await nextEventLoopTurn(connection);
+  await runSteps(reply.steps, connection, response);
 }
 
 /** Takes the steps before the status line; true if it may be sent now. */
-async function halt({ before = [] }: HttpReply, connection: Connection): Promise<boolean> {
-  for (const step of before) if (!(await take(step, connection))) return false;
+async function runStepsBefore(
+  { before = [] }: HttpReply,
+  connection: Connection,
+): Promise<boolean> {
+  for (const step of before) if (!(await runStep(step, connection))) return false;
   return true;
 }
 
-async function play(steps: readonly Step[], connection: Connection, output: Writable) {
-  for (const step of steps) if (!(await take(step, connection, output))) return;
-  await connection.orClosed((done) => output.end(done));
+async function runSteps(steps: readonly Step[], connection: Connection, output: Writable) {
+  for (const step of steps) if (!(await runStep(step, connection, output))) return;
+  await connection.untilDoneOrClosed((done) => output.end(done));
 }
 
 /** Takes one step; true if the next one may follow. */
-async function take(step: Step, connection: Connection, output?: Writable): Promise<boolean> {
+async function runStep(step: Step, connection: Connection, output?: Writable): Promise<boolean> {
   if (typeof step === 'string' || step instanceof Uint8Array) {
-    await connection.orClosed((done) => output?.write(step, done));
-    await goRound(connection);
+    await connection.untilDoneOrClosed((done) => output?.write(step, done));
+    await nextEventLoopTurn(connection);
     return !connection.isClosed;
   }
   switch (step.type) {
     case 'wait':
-      await connection.orClosed((done) => void step.for.pass().then(done));
+      await connection.untilDoneOrClosed((done) => void step.for.pass().then(done));
       return !connection.isClosed;
     case 'stall':
       await connection.closed;
       return false;
     case 'cut':
-      connection.cut(step.how ?? 'close');
+      connection.closeAbruptly(step.how ?? 'close');
       return false;
     case 'end':
       return true;
@@ -112,6 +115,6 @@ async function take(step: Step, connection: Connection, output?: Writable): Prom
  * One whole round of the event loop, in which a client in this process reads what was written. The
  * first callback may come in the same round, before sockets are looked at again; the second cannot.
  */
-async function goRound(connection: Connection): Promise<void> {
-  await connection.orClosed((done) => void setImmediate(() => void setImmediate(done)));
+async function nextEventLoopTurn(connection: Connection): Promise<void> {
+  await connection.untilDoneOrClosed((done) => void setImmediate(() => void setImmediate(done)));
 }

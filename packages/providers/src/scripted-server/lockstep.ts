@@ -39,21 +39,21 @@ export function inLockstep(pieces: readonly Uint8Array[]): Lockstep {
       opened += 1;
     }
   };
-  return { steps, received, fetch: tellingFetch(received) };
+  return { steps, received, fetch: notifyingFetch(received) };
 }
 
 /** A chunk waits in the stream's own queue, where chunks stay apart, before the next one is let go. */
-function tellingFetch(received: (byteCount: number) => void): typeof globalThis.fetch {
+function notifyingFetch(received: (byteCount: number) => void): typeof globalThis.fetch {
   return async (input, init) => {
     const response = await fetch(input, init);
-    const telling = new TransformStream<Uint8Array, Uint8Array>({
+    const notifying = new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
         controller.enqueue(chunk);
         received(chunk.length);
       },
     });
     const { status, statusText, headers } = response;
-    const body = response.body?.pipeThrough(telling) ?? null;
+    const body = response.body?.pipeThrough(notifying) ?? null;
     return new Response(body, { status, statusText, headers });
   };
 }

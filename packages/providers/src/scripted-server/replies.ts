@@ -66,25 +66,25 @@ export function answerReply(
   request: ScriptedRequest,
   options: AnswerOptions = {},
 ): HttpReply {
-  const wire = wireOf(request);
+  const wire = streamedWireOf(request);
   const model = modelOf(wire, request);
-  const known = { ...(model !== undefined && { model }), ...answer };
-  const events = wireEvents(wire, asAsked(wire, known, request), options);
+  const withModel = { ...(model !== undefined && { model }), ...answer };
+  const events = wireEvents(wire, withRequestedUsage(wire, withModel, request), options);
   // A provider that fails does not say [DONE].
   return recordingReply(wire, events, { ...(answer.failure && { done: false }), ...options });
 }
 
-function wireOf(request: ScriptedRequest): WireName {
+function streamedWireOf(request: ScriptedRequest): WireName {
   const wire = wireOfPath(request.path);
   if (wire === undefined) {
     throw new ScriptError('not_on_wire', `No wire is known at ${request.path}: check the base URL`);
   }
-  if (isForStream(wire, request)) return wire;
+  if (asksForStream(wire, request)) return wire;
   const missing = wire === 'gemini' ? '?alt=sse' : '"stream": true';
   throw new ScriptError('not_on_wire', `Answers are only streamed: send ${missing}`);
 }
 
-function isForStream(wire: WireName, request: ScriptedRequest): boolean {
+function asksForStream(wire: WireName, request: ScriptedRequest): boolean {
   if (wire === 'gemini') return request.query.get('alt') === 'sse';
   return fieldsOf(request.body)['stream'] === true;
 }
@@ -95,7 +95,11 @@ function modelOf(wire: WireName, request: ScriptedRequest): string | undefined {
   return typeof model === 'string' ? model : undefined;
 }
 
-function asAsked(wire: WireName, answer: WireAnswer, request: ScriptedRequest): WireAnswer {
+function withRequestedUsage(
+  wire: WireName,
+  answer: WireAnswer,
+  request: ScriptedRequest,
+): WireAnswer {
   const options = fieldsOf(fieldsOf(request.body)['stream_options']);
   if (wire !== 'openai-chat' || options['include_usage'] === true) return answer;
   const { usage: _unasked, ...rest } = answer;

@@ -9,22 +9,22 @@ export type ScriptedReply = Reply | ReplyFunction;
 
 /** The replies that are left, and what happened that no reply was for. */
 export class ReplyQueue {
-  readonly #left: ScriptedReply[] = [];
-  readonly #otherwise: ReplyFunction | undefined;
-  readonly #surprises: string[] = [];
+  readonly #queued: ScriptedReply[] = [];
+  readonly #fallback: ReplyFunction | undefined;
+  readonly #deviations: string[] = [];
 
-  constructor(otherwise?: ReplyFunction) {
-    this.#otherwise = otherwise;
+  constructor(fallback?: ReplyFunction) {
+    this.#fallback = fallback;
   }
 
   add(reply: ScriptedReply): void {
     if (typeof reply !== 'function') assertReply(reply);
-    this.#left.push(reply);
+    this.#queued.push(reply);
   }
 
   /** The next reply. Never rejects: a request that goes wrong is refused, and told of in the end. */
   async take(request: ScriptedRequest): Promise<Reply> {
-    const next = this.#left.shift() ?? this.#otherwise;
+    const next = this.#queued.shift() ?? this.#fallback;
     const about = `${request.method} ${request.path}`;
     if (next === undefined) return this.#refuse(`No reply was left for ${about}`);
     try {
@@ -32,33 +32,33 @@ export class ReplyQueue {
       assertReply(reply);
       return reply;
     } catch (error) {
-      return this.#refuse(`The reply to ${about} failed: ${messageOf(error)}`);
+      return this.#refuse(`The reply to ${about} failed: ${errorMessage(error)}`);
     }
   }
 
   /** Throws unless each reply was asked for and each request had one. */
   assertUsedUp(): void {
-    const left = this.#left.length;
-    const told =
+    const left = this.#queued.length;
+    const unused =
       left === 0
         ? []
         : [`${left} scripted ${left === 1 ? 'reply was' : 'replies were'} never asked for`];
-    const all = [...told, ...this.#surprises];
+    const all = [...unused, ...this.#deviations];
     if (all.length > 0) throw new ScriptError('not_as_scripted', all.join('; '), { left });
   }
 
   /** Keeps for the end what went another way than the script. */
-  surprise(message: string): void {
-    this.#surprises.push(message);
+  reportDeviation(message: string): void {
+    this.#deviations.push(message);
   }
 
   /** A status that nobody tries again. */
   #refuse(message: string): Reply {
-    this.surprise(message);
+    this.reportDeviation(message);
     return jsonReply(400, { type: 'error', error: { type: 'scripted_server', message } });
   }
 }
 
-export function messageOf(error: unknown): string {
+export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

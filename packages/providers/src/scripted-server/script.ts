@@ -47,10 +47,10 @@ export function assertReply(reply: Reply): void {
   const steps = stepsOf(reply);
   const last = steps.findIndex((step) => isFinal(step));
   if (last === -1 || last === steps.length - 1) return;
-  const wayOut = 'take them out, or let it wait at a gate';
+  const advice = 'take them out, or let it wait at a gate';
   throw new ScriptError(
     'bad_script',
-    `Step ${last + 1} of the reply is its last, but others follow: ${wayOut}`,
+    `Step ${last + 1} of the reply is its last, but others follow: ${advice}`,
   );
 }
 

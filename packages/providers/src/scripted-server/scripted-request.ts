@@ -66,22 +66,22 @@ type Waiter = PromiseWithResolvers<ScriptedRequest>;
 export class RequestLog {
   readonly requests: ScriptedRequest[] = [];
   readonly #waiting: Waiter[] = [];
-  #told = 0;
+  #delivered = 0;
   #isClosed = false;
 
   add(request: ScriptedRequest): void {
     this.requests.push(request);
     const waiter = this.#waiting.shift();
     if (waiter === undefined) return;
-    this.#told += 1;
+    this.#delivered += 1;
     waiter.resolve(request);
   }
 
   /** The first request that no call of this returned yet. */
   next(): Promise<ScriptedRequest> {
-    const request = this.requests[this.#told];
+    const request = this.requests[this.#delivered];
     if (request !== undefined) {
-      this.#told += 1;
+      this.#delivered += 1;
       return Promise.resolve(request);
     }
     if (this.#isClosed) return Promise.reject(closedError());

@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { WireAnswer } from './answers/wire-answer.ts';
 import { Connection, playReply } from './connection.ts';
 import { type AnswerOptions, answerReply } from './replies.ts';
-import { messageOf, type ReplyFunction, ReplyQueue, type ScriptedReply } from './reply-queue.ts';
+import { errorMessage, type ReplyFunction, ReplyQueue, type ScriptedReply } from './reply-queue.ts';
 import { type Reply, ScriptError } from './script.ts';
 import { RequestLog, readRequest, type ScriptedRequest } from './scripted-request.ts';
 
@@ -27,7 +27,7 @@ export class ScriptedServer implements AsyncDisposable {
   readonly #replies: ReplyQueue;
   readonly #log = new RequestLog();
   readonly #connections = new Map<Socket, Connection>();
-  readonly #atWork = new Set<Promise<void>>();
+  readonly #pending = new Set<Promise<void>>();
   #answers = 0;
   #closing: Promise<void> | undefined;
 
@@ -89,9 +89,9 @@ export class ScriptedServer implements AsyncDisposable {
     this.#log.close();
     const closed = new Promise((resolve) => this.#http.close(resolve));
     const connections = [...this.#connections.values()];
-    for (const connection of connections) connection.cut('close');
+    for (const connection of connections) connection.closeAbruptly('close');
     await closed;
-    await Promise.all([...connections.map((connection) => connection.closed), ...this.#atWork]);
+    await Promise.all([...connections.map((connection) => connection.closed), ...this.#pending]);
   }
 
   #connect(socket: Socket): void {
@@ -104,11 +104,11 @@ export class ScriptedServer implements AsyncDisposable {
     if (connection === undefined) return;
     const work = this.#serve(incoming, response, connection)
       .catch((error: unknown) => {
-        this.#replies.surprise(`A reply could not be sent: ${messageOf(error)}`);
-        connection.cut('close');
+        this.#replies.reportDeviation(`A reply could not be sent: ${errorMessage(error)}`);
+        connection.closeAbruptly('close');
       })
-      .finally(() => this.#atWork.delete(work));
-    this.#atWork.add(work);
+      .finally(() => this.#pending.delete(work));
+    this.#pending.add(work);
   }
 
   async #serve(
@@ -117,7 +117,7 @@ export class ScriptedServer implements AsyncDisposable {
     connection: Connection,
   ): Promise<void> {
     const request = await readRequest(incoming, connection);
-    if (request === undefined) return connection.cut('close');
+    if (request === undefined) return connection.closeAbruptly('close');
     this.#log.add(request);
     const reply = await this.#replyTo(request, connection);
     if (reply !== undefined) await playReply(reply, connection, response);

@@ -1,10 +1,10 @@
 import type { BytesWriter, Delta, DeltaWriter, Part, TextWriter } from '@millrace/core';
-import { moveDelta } from '../contract/move-delta.ts';
 import type { StreamItem } from '../contract/provider.ts';
+import { moveDelta } from '../provider/wrap-provider.ts';
 import { type Pieces, piecesOf, type ScriptedContent } from './script.ts';
 
-/** Says the content: the deltas of one step at a time. */
-export function* speak(
+/** Yields the deltas of the content, one step at a time. */
+export function* contentSteps(
   content: ScriptedContent,
   writer: DeltaWriter,
   item: StreamItem,
@@ -15,17 +15,17 @@ export function* speak(
     return;
   }
   const steps =
-    'write' in content ? content.write(writer) : speakParts(content.parts, writer, pieces);
+    'write' in content ? content.write(writer) : partSteps(content.parts, writer, pieces);
   for (const _ of steps) yield writer.take();
 }
 
-function* speakParts(
+function* partSteps(
   parts: readonly (Part | string)[],
   writer: DeltaWriter,
   pieces: Pieces,
 ): Generator<void> {
   for (const part of parts) {
-    yield* speakPart(
+    yield* streamPart(
       typeof part === 'string' ? { kind: 'text', text: part } : part,
       writer,
       pieces,
@@ -33,27 +33,27 @@ function* speakParts(
   }
 }
 
-/** Begins the part, lets it grow, and commits it as it was given. */
-function* speakPart(part: Part, writer: DeltaWriter, pieces: Pieces): Generator<void> {
+/** Starts the part, streams its content in pieces, and commits it. */
+function* streamPart(part: Part, writer: DeltaWriter, pieces: Pieces): Generator<void> {
   switch (part.kind) {
     case 'text': {
-      yield* grow(writer.text({ mimeType: part.mimeType }), part.text, part, pieces);
+      yield* streamText(writer.text({ mimeType: part.mimeType }), part.text, part, pieces);
       return;
     }
     case 'reasoning': {
-      yield* grow(writer.reasoning(part.form), part.text, part, pieces);
+      yield* streamText(writer.reasoning(part.form), part.text, part, pieces);
       return;
     }
     case 'tool_call': {
       const call = writer.toolCall(part.toolCallId, part.name);
-      // The start is told by itself, as providers do.
+      // The start of a call is a step of its own, as with real providers.
       yield;
-      yield* grow(call, part.arguments, part, pieces);
+      yield* streamText(call, part.arguments, part, pieces);
       return;
     }
     case 'media': {
       if (part.source.type === 'bytes') {
-        yield* growBytes(writer.media(part.mimeType), part.source.bytes, part);
+        yield* streamBytes(writer.media(part.mimeType), part.source.bytes, part);
         return;
       }
       writer.whole(part);
@@ -66,27 +66,27 @@ function* speakPart(part: Part, writer: DeltaWriter, pieces: Pieces): Generator<
   }
 }
 
-function* grow(open: TextWriter, text: string, part: Part, pieces: Pieces): Generator<void> {
+function* streamText(open: TextWriter, text: string, part: Part, pieces: Pieces): Generator<void> {
   for (const piece of piecesOf(text, pieces)) {
     open.append(piece);
     yield;
   }
-  close(open, part);
+  commitPart(open, part);
   yield;
 }
 
 const bytesPerPiece = 1024;
 
-function* growBytes(open: BytesWriter, bytes: Uint8Array, part: Part): Generator<void> {
+function* streamBytes(open: BytesWriter, bytes: Uint8Array, part: Part): Generator<void> {
   for (let at = 0; at < bytes.length; at += bytesPerPiece) {
     open.append(bytes.subarray(at, at + bytesPerPiece));
     yield;
   }
-  close(open, part);
+  commitPart(open, part);
   yield;
 }
 
-function close(open: TextWriter | BytesWriter, part: Part): void {
+function commitPart(open: TextWriter | BytesWriter, part: Part): void {
   const { partial, metadata, providerState } = part;
   const signature = part.kind === 'reasoning' ? part.signature : undefined;
   if (metadata !== undefined) open.metadata(metadata);

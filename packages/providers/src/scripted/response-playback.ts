@@ -8,31 +8,30 @@ import {
   type Stop,
   type Usage,
 } from '@millrace/core';
-import { cutPart } from '../contract/cut-part.ts';
 import type { ResponseEnd, StreamItem, StreamStep } from '../contract/provider.ts';
-import { messageFor } from '../errors/advice.ts';
-import { ProviderError, type ProviderErrorKind } from '../errors/provider-error.ts';
-import { closeParts } from '../wire/close-parts.ts';
-import { speak } from './content-steps.ts';
+import { ProviderError, type ProviderErrorKind } from '../contract/provider-error.ts';
+import { messageFor } from '../errors/error-message.ts';
+import { closeParts, cutPart } from '../provider/close-parts.ts';
+import { contentSteps } from './content-steps.ts';
 import type { Pieces, ScriptedFault, ScriptedResponse } from './script.ts';
 
-type Act =
+type PlaybackEvent =
   | { readonly type: 'step' | 'end'; readonly step: StreamStep }
   | { readonly type: 'stall' };
 
-/** One response as it is said, step by step, with its fault. Time is its caller's business. */
-export class Performance {
+/** Plays one response step by step, including its fault. The caller controls the timing. */
+export class ResponsePlayback {
   readonly #response: ScriptedResponse;
   readonly #writer: DeltaWriter;
   readonly #provider: string;
   readonly #steps: Iterator<readonly Delta[]>;
-  readonly #recorded: OpenDeltas | undefined;
-  #told = 0;
-  #isFaultTold = false;
+  readonly #openRecorded: OpenParts | undefined;
+  #emittedSteps = 0;
+  #hasFaultOccurred = false;
   #hasCalls = false;
   #writtenLength = 0;
-  /** A step that is told too late. */
-  #swapped: readonly Delta[] = [];
+  /** A step that is emitted after its successor. */
+  #delayed: readonly Delta[] = [];
 
   constructor(
     response: ScriptedResponse,
@@ -43,11 +42,11 @@ export class Performance {
     this.#response = response;
     this.#writer = writer;
     this.#provider = id;
-    this.#recorded = 'deltas' in response.content ? new OpenDeltas() : undefined;
-    this.#steps = speak(response.content, writer, item, response.pieces ?? pieces);
+    this.#openRecorded = 'deltas' in response.content ? new OpenParts() : undefined;
+    this.#steps = contentSteps(response.content, writer, item, response.pieces ?? pieces);
   }
 
-  next(isAborted: boolean): Act {
+  next(isAborted: boolean): PlaybackEvent {
     if (isAborted) return this.#fail('aborted');
     const fault = this.#dueFault();
     if (fault?.type === 'stall') return { type: 'stall' };
@@ -55,65 +54,65 @@ export class Performance {
     if (fault?.type === 'error') return this.#fail(fault.error);
     try {
       const { done, value } = this.#steps.next();
-      return done ? this.#finish() : this.#tell(value, fault?.type === 'swap');
+      return done ? this.#finish() : this.#emit(value, fault?.type === 'swap');
     } catch (cause) {
-      return this.#fail(mistake(this.#provider, 'its content throws', cause));
+      return this.#fail(scriptMistake(this.#provider, 'its content throws', cause));
     }
   }
 
   #dueFault(): ScriptedFault | undefined {
     const { fault } = this.#response;
-    return fault?.after === this.#told ? fault : undefined;
+    return fault?.after === this.#emittedSteps ? fault : undefined;
   }
 
-  #tell(deltas: readonly Delta[], isSwapped: boolean): Act {
-    this.#note(deltas);
-    this.#told++;
+  #emit(deltas: readonly Delta[], isSwapped: boolean): PlaybackEvent {
+    this.#track(deltas);
+    this.#emittedSteps++;
     if (isSwapped) {
-      this.#isFaultTold = true;
-      this.#swapped = deltas;
+      this.#hasFaultOccurred = true;
+      this.#delayed = deltas;
       return this.next(false);
     }
-    const told = [...deltas, ...this.#swapped];
-    this.#swapped = [];
-    return { type: 'step', step: { deltas: told } };
+    const emitted = [...deltas, ...this.#delayed];
+    this.#delayed = [];
+    return { type: 'step', step: { deltas: emitted } };
   }
 
-  #note(deltas: readonly Delta[]): void {
+  #track(deltas: readonly Delta[]): void {
     for (const delta of deltas) {
-      this.#recorded?.note(delta);
+      this.#openRecorded?.apply(delta);
       if (delta.type === 'begin_part' && delta.kind === 'tool_call') this.#hasCalls = true;
       if (delta.type === 'append_text') this.#writtenLength += delta.chunk.length;
     }
   }
 
-  #finish(): Act {
+  #finish(): PlaybackEvent {
     const problem = this.#problem();
-    if (problem !== undefined) return this.#fail(mistake(this.#provider, problem));
+    if (problem !== undefined) return this.#fail(scriptMistake(this.#provider, problem));
     const deltas = this.#writer.take();
-    this.#note(deltas);
+    this.#track(deltas);
     const { stop = this.#hasCalls ? 'tool_use' : 'stop' } = this.#response;
     const end = { stop: typeof stop === 'string' ? { reason: stop } : stop, usage: this.#usage() };
-    return { type: 'end', step: { deltas: [...deltas, ...this.#swapped], end } };
+    return { type: 'end', step: { deltas: [...deltas, ...this.#delayed], end } };
   }
 
-  /** What the script got wrong, now that all of it was said. */
+  /** A mistake in the script that shows only after all steps have been played. */
   #problem(): string | undefined {
     const { fault } = this.#response;
-    if (fault !== undefined && !this.#isFaultTold)
-      return `its fault is to come after ${fault.after} steps, and it has ${this.#told}`;
-    const open = this.#writer.open.length + (this.#recorded?.size ?? 0);
+    if (fault !== undefined && !this.#hasFaultOccurred)
+      return `its fault is to come after ${fault.after} steps, and it has ${this.#emittedSteps}`;
+    const open = this.#writer.open.length + (this.#openRecorded?.size ?? 0);
     return open > 0 ? `it leaves ${open} parts open` : undefined;
   }
 
-  #fail(cause: ProviderErrorKind | ProviderError): Act {
+  #fail(cause: ProviderErrorKind | ProviderError): PlaybackEvent {
     const error = typeof cause === 'string' ? this.#errorOf(cause) : cause;
     const reason = error.kind === 'aborted' ? 'aborted' : 'error';
     const why = reason === 'aborted' ? 'aborted' : 'cut';
     closeParts(this.#writer, why);
     const written = this.#writer.take();
-    this.#note(written);
-    const deltas = [...this.#swapped, ...written, ...(this.#recorded?.close(why) ?? [])];
+    this.#track(written);
+    const deltas = [...this.#delayed, ...written, ...(this.#openRecorded?.close(why) ?? [])];
     const stop: Stop = { reason, cause: error.kind };
     const end: ResponseEnd = { stop, usage: this.#usage(true), error };
     return { type: 'end', step: { deltas, end } };
@@ -130,15 +129,15 @@ export class Performance {
   }
 }
 
-/** The parts that deltas written by somebody else leave open. */
-class OpenDeltas {
+/** Tracks which parts recorded deltas leave open. */
+class OpenParts {
   readonly #open = new Map<PartId, { readonly kind: PartKind; length: number }>();
 
   get size(): number {
     return this.#open.size;
   }
 
-  note(delta: Delta): void {
+  apply(delta: Delta): void {
     switch (delta.type) {
       case 'begin_part':
         this.#open.set(delta.partId, { kind: delta.kind, length: 0 });
@@ -157,7 +156,7 @@ class OpenDeltas {
     }
   }
 
-  /** The deltas that close them as a cut response is closed. */
+  /** Returns deltas that close the open parts in the same way as in a cut response. */
   close(reason: RetractReason): readonly Delta[] {
     return [...this.#open].map(([partId, { kind, length }]) =>
       cutPart(partId, kind, length, reason),
@@ -165,8 +164,8 @@ class OpenDeltas {
   }
 }
 
-/** A response that cannot be said as it was scripted. */
-export function mistake(provider: string, problem: string, cause?: unknown): ProviderError {
+/** The error for a response that cannot be played as scripted. */
+export function scriptMistake(provider: string, problem: string, cause?: unknown): ProviderError {
   const message = `Cannot say the scripted response: ${problem}. Mend the script`;
   return new ProviderError('invalid_request', message, { provider, cause });
 }

@@ -1,34 +1,32 @@
 import { DeltaWriter, MillraceError, noUsage } from '@millrace/core';
-import { createProvider } from '../contract/create-provider.ts';
-import { describePlainly } from '../contract/describe-plainly.ts';
-import { leavable } from '../contract/leavable.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider, Stream, StreamContext, StreamStep } from '../contract/provider.ts';
-import { stoppedBy } from '../contract/stopped-by.ts';
-import { ProviderError } from '../errors/provider-error.ts';
+import { ProviderError } from '../contract/provider-error.ts';
+import { leavable, stoppedBy } from '../provider/abort-on-return.ts';
+import { createProvider, describePlainly } from '../provider/create-provider.ts';
 import { type Clock, systemClock } from '../transport/clock.ts';
-import { mistake, Performance } from './response-playback.ts';
+import { ResponsePlayback, scriptMistake } from './response-playback.ts';
 import type { Pieces, Scripted, ScriptedResponse } from './script.ts';
 
 export interface ScriptedOptions {
   readonly id?: string | undefined;
   readonly model?: string | undefined;
   readonly pieces?: Pieces | undefined;
-  /** Between two steps. */
+  /** Delay between two steps in milliseconds. Default: 0. */
   readonly pauseMs?: number | undefined;
   readonly clock?: Clock | undefined;
 }
 
-/** One request that was made, and for which item. */
+/** A request that the provider received, and the item that it streams to. */
 export interface ScriptedCall {
   readonly request: ModelRequest;
   readonly context: StreamContext;
 }
 
 export interface ScriptedProvider extends Provider {
-  /** The requests so far, in the order in which their first steps were asked for. */
+  /** The requests so far, in the order in which their streams were first read. */
   readonly calls: readonly ScriptedCall[];
-  /** Throws where responses are left that nobody asked for, or more was asked for than scripted. */
+  /** Throws if scripted responses are unused, or if there were more requests than responses. */
   assertUsedUp(): void;
 }
 
@@ -47,11 +45,16 @@ export function scriptedProvider(
   const { id = 'scripted', model = 'script', clock = systemClock } = options;
   const calls: ScriptedCall[] = [];
   const stream: Stream = (request, context) =>
-    leavable((left) => {
+    leavable((readerClosed) => {
       const scripted = script[calls.length];
       calls.push({ request, context });
-      if (scripted === undefined) return failed(tooMany(id, script.length, calls.length));
-      return perform(scripted, request, context, { ...options, id, clock, left });
+      if (scripted === undefined) return failedStream(tooMany(id, script.length, calls.length));
+      return playResponse(scripted, request, context, {
+        ...options,
+        id,
+        clock,
+        readerClosed: readerClosed,
+      });
     });
   const assertUsedUp = () => assertCount(script.length, calls.length);
   return { ...createProvider(id, model, stream, describePlainly), calls, assertUsedUp };
@@ -72,40 +75,40 @@ function tooMany(provider: string, length: number, asked: number): ProviderError
   return new ProviderError('invalid_request', message, { provider });
 }
 
-/** Not all that was scripted was asked for, or more than that. */
+/** The number of requests differs from the number of scripted responses. */
 export class ScriptedError extends MillraceError<'not_as_scripted'> {}
 
-/** Where a response is said. */
-export interface Stage {
-  /** Of the provider. */
+/** Settings of one response. */
+export interface PlaybackOptions {
+  /** Id of the provider. */
   readonly id: string;
   readonly pieces?: Pieces | undefined;
   readonly pauseMs?: number | undefined;
   readonly clock: Clock;
-  /** Aborted where the reader left. */
-  readonly left: AbortSignal;
+  /** Aborted when the reader leaves the stream. */
+  readonly readerClosed: AbortSignal;
 }
 
-/** Says one response in its own time. */
-export async function* perform(
+/** Streams one response with its pauses. */
+export async function* playResponse(
   scripted: Scripted,
   request: ModelRequest,
   context: StreamContext,
-  stage: Stage,
+  options: PlaybackOptions,
 ): AsyncGenerator<StreamStep> {
-  const response = responseTo(request, scripted, stage.id);
-  if (response instanceof ProviderError) return yield* failed(response);
-  const { item, ids, signal = stage.left } = stoppedBy(context, stage.left);
+  const response = responseTo(request, scripted, options.id);
+  if (response instanceof ProviderError) return yield* failedStream(response);
+  const { item, ids, signal = options.readerClosed } = stoppedBy(context, options.readerClosed);
   const { id: itemId, turn, attempt } = item;
   const writer = new DeltaWriter({ itemId, turn, attempt, ids });
-  const performance = new Performance(response, writer, item, stage);
-  const pauseMs = response.pauseMs ?? stage.pauseMs ?? 0;
+  const playback = new ResponsePlayback(response, writer, item, options);
+  const pauseMs = response.pauseMs ?? options.pauseMs ?? 0;
   for (;;) {
-    const act = performance.next(signal.aborted);
-    if (act.type === 'stall') await aborted(signal);
-    else yield act.step;
-    if (act.type === 'end') return;
-    if (act.type === 'step' && pauseMs > 0) await pause(pauseMs, stage.clock, signal);
+    const event = playback.next(signal.aborted);
+    if (event.type === 'stall') await waitForAbort(signal);
+    else yield event.step;
+    if (event.type === 'end') return;
+    if (event.type === 'step' && pauseMs > 0) await waitFor(pauseMs, options.clock, signal);
   }
 }
 
@@ -115,21 +118,21 @@ function responseTo(
   provider: string,
 ): ScriptedResponse | ProviderError {
   try {
-    const said = typeof scripted === 'function' ? scripted(request) : scripted;
-    return typeof said === 'string' ? { content: { parts: [said] } } : said;
+    const response = typeof scripted === 'function' ? scripted(request) : scripted;
+    return typeof response === 'string' ? { content: { parts: [response] } } : response;
   } catch (cause) {
-    return mistake(provider, 'its function throws', cause);
+    return scriptMistake(provider, 'its function throws', cause);
   }
 }
 
-/** A stream that is its end. */
-export async function* failed(error: ProviderError): AsyncGenerator<StreamStep> {
+/** A stream that only ends with an error. */
+export async function* failedStream(error: ProviderError): AsyncGenerator<StreamStep> {
   const stop = { reason: 'error', cause: error.kind } as const;
   yield { deltas: [], end: { stop, usage: noUsage, error } };
 }
 
-/** Until the time is over or the signal is aborted. */
-export function pause(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
+/** Resolves after the delay, or when the signal is aborted. */
+export function waitFor(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
       cancel();
@@ -142,7 +145,7 @@ export function pause(ms: number, clock: Clock, signal: AbortSignal): Promise<vo
   });
 }
 
-export function aborted(signal: AbortSignal): Promise<void> {
+export function waitForAbort(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
     else signal.addEventListener('abort', () => resolve(), { once: true });

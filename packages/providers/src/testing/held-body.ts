@@ -1,7 +1,7 @@
 /** A body that a test hands out piece by piece. */
-interface HeldBody {
+interface ControlledBody {
   /** Resolves when the reader has taken all that was sent and waits for more. */
-  wanted(): Promise<void>;
+  waitForRead(): Promise<void>;
   send(text: string): void;
   end(): void;
   fail(error: unknown): void;
@@ -10,16 +10,16 @@ interface HeldBody {
   readonly fetch: typeof fetch;
 }
 
-export function holdBody(init: ResponseInit = {}): HeldBody {
+export function createControlledBody(init: ResponseInit = {}): ControlledBody {
   let controller: ReadableStreamDefaultController<Uint8Array> | undefined;
-  let want = Promise.withResolvers<void>();
+  let readRequested = Promise.withResolvers<void>();
   let isCancelled = false;
   const body = new ReadableStream<Uint8Array>(
     {
       start: (given) => {
         controller = given;
       },
-      pull: () => want.resolve(),
+      pull: () => readRequested.resolve(),
       cancel: () => {
         isCancelled = true;
       },
@@ -28,9 +28,9 @@ export function holdBody(init: ResponseInit = {}): HeldBody {
     { highWaterMark: 0 },
   );
   return {
-    wanted: () => want.promise,
+    waitForRead: () => readRequested.promise,
     send: (text) => {
-      want = Promise.withResolvers<void>();
+      readRequested = Promise.withResolvers<void>();
       controller?.enqueue(new TextEncoder().encode(text));
     },
     end: () => controller?.close(),

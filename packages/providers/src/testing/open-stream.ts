@@ -9,7 +9,7 @@ interface OpenStream {
   /** All that is left. */
   rest(): Promise<readonly StreamStep[]>;
   /** What `break` does. */
-  leave(): Promise<void>;
+  close(): Promise<void>;
 }
 
 export function openStream(
@@ -28,7 +28,7 @@ export function openStream(
       for (let step = await next(); step !== undefined; step = await next()) left.push(step);
       return left;
     },
-    leave: async () => {
+    close: async () => {
       await steps.return?.();
     },
   };

@@ -8,7 +8,7 @@ import type { ChatOptions } from '../openai-chat/options.ts';
 import { openaiChat } from '../openai-chat/provider.ts';
 import { type ScriptedServer, startScriptedServer, streamReply } from '../scripted-server/index.ts';
 import { called, finished, framed, said, used } from '../testing/chat-events.ts';
-import { holdBody } from '../testing/held-body.ts';
+import { createControlledBody } from '../testing/held-body.ts';
 import { openStream } from '../testing/open-stream.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import { watchRejections } from '../testing/watch-rejections.ts';
@@ -170,7 +170,7 @@ describe('an abort before the answer', () => {
     controller.abort('gone');
     expect((await second).stop).toEqual(aborted);
     expect((await second).error?.cause).toBe('gone');
-    await first.leave();
+    await first.close();
     expect((await third).text).toBe('third');
     expect(server.requests).toHaveLength(2);
   });
@@ -228,11 +228,11 @@ describe('an abort of a fetch that does not mind signals', () => {
   });
 
   test('ends a read, and cancels the body', async () => {
-    const body = holdBody();
+    const body = createControlledBody();
     const ending = completing(chat({ fetch: body.fetch }));
-    await body.wanted();
+    await body.waitForRead();
     body.send(framed(said('a')));
-    await body.wanted();
+    await body.waitForRead();
     controller.abort();
     expect((await ending).stop).toEqual(aborted);
     expect((await ending).text).toBe('a');
@@ -274,7 +274,7 @@ describe('a consumer that leaves', () => {
     const asked = await server.nextRequest();
     server.reply(streamReply([framed(said('next'), finished())]));
     const second = provider.complete(request, { ids: countingIds() });
-    await first.leave();
+    await first.close();
     expect(await asked.closed).toBe('client');
     expect((await second).text).toBe('next');
     expect(await first.next()).toBeUndefined();
@@ -284,12 +284,12 @@ describe('a consumer that leaves', () => {
     server.reply(streamReply([framed(said('a'), finished()), { type: 'stall' }]));
     const stream = openStream(chat(), controller.signal);
     await stream.next();
-    await stream.leave();
+    await stream.close();
     expect(await (await server.nextRequest()).closed).toBe('client');
   });
 
   test('before the first step sends nothing', async () => {
-    await openStream(chat(), controller.signal).leave();
+    await openStream(chat(), controller.signal).close();
     expect(server.requests).toEqual([]);
   });
 
@@ -297,18 +297,18 @@ describe('a consumer that leaves', () => {
     const stream = await occupy();
     const asked = await server.nextRequest();
     const reading = stream.next();
-    await stream.leave();
+    await stream.close();
     expect((await reading)?.end?.stop).toEqual(aborted);
     expect(await asked.closed).toBe('client');
     expect(await stream.next()).toBeUndefined();
   });
 
   test('while it waits for a read of a deaf body ends that read, and cancels the body', async () => {
-    const body = holdBody();
+    const body = createControlledBody();
     const stream = openStream(chat({ fetch: body.fetch }), controller.signal);
     const reading = stream.next();
-    await body.wanted();
-    await stream.leave();
+    await body.waitForRead();
+    await stream.close();
     expect((await reading)?.end?.stop).toEqual(aborted);
     expect(body.isCancelled).toBe(true);
   });
@@ -319,7 +319,7 @@ describe('a consumer that leaves', () => {
     const stream = openStream(chat({ fetch: deaf.fetch }), controller.signal);
     const reading = stream.next();
     await deaf.asked;
-    await stream.leave();
+    await stream.close();
     expect((await reading)?.end?.stop).toEqual(aborted);
     deaf.answer.resolve(response);
     await cancelled;
@@ -330,11 +330,11 @@ describe('a consumer that leaves', () => {
     const first = await occupy(provider);
     const waiting = openStream(provider, controller.signal);
     const reading = waiting.next();
-    await waiting.leave();
+    await waiting.close();
     expect((await reading)?.end?.stop).toEqual(aborted);
     server.reply(streamReply([framed(said('next'), finished())]));
     const third = provider.complete(request, { ids: countingIds() });
-    await first.leave();
+    await first.close();
     expect((await third).text).toBe('next');
     expect(server.requests).toHaveLength(2);
   });

@@ -105,7 +105,7 @@ describe('of requests that may be under way at once', () => {
         server.reply(streamReply([framed(said('a')), { type: 'stall' }]));
         const stream = openStream(provider);
         await stream.next();
-        await stream.leave();
+        await stream.close();
       },
     ],
   ])('one that %s makes room', async (_, first) => {
@@ -145,7 +145,7 @@ describe('of requests that may be under way at once', () => {
     const stream = openStream(chat({ maxConcurrentRequests: 1 }));
     await stream.next();
     expect((await chat({ maxConcurrentRequests: 1 }).complete(asked('other'))).text).toBe('b');
-    await stream.leave();
+    await stream.close();
   });
 
   test('hundreds that are aborted while they wait leave the others as they were', async () => {
@@ -161,7 +161,7 @@ describe('of requests that may be under way at once', () => {
       provider.complete(asked(`${nth}`), nth % 3 === 0 ? {} : { signal }),
     );
     controller.abort();
-    await first.leave();
+    await first.close();
     const stops = (await Promise.all(waiting)).map(({ stop }) => stop.reason);
     expect(stops).toEqual(stops.map((_, nth) => (nth % 3 === 0 ? 'stop' : 'aborted')));
   });

@@ -1,15 +1,11 @@
 import type { TraceContext } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
-import { checkAddress } from './check-address.ts';
-import { checkResponse } from './check-response.ts';
 import type { Clock } from './clock.ts';
 import { Deadlines, type TimeoutOptions } from './deadlines.ts';
-import { failureOf } from './failure-of.ts';
-import type { HttpRequest } from './http-request.ts';
-import { Interrupted, type Interruption } from './interrupted.ts';
-import { requestInit } from './request-init.ts';
+import { failureOf, Interrupted, type Interruption } from './failures.ts';
+import { checkAddress, checkResponse, type HttpRequest, requestInit } from './http-request.ts';
 
-export interface ExchangeOptions {
+interface ExchangeOptions {
   readonly fetch: typeof fetch;
   readonly clock: Clock;
   readonly timeouts: TimeoutOptions;
@@ -156,4 +152,21 @@ export class Exchange {
 function bytesOf(value: Uint8Array | undefined): Uint8Array | undefined {
   if (value === undefined || ArrayBuffer.isView(value)) return value;
   throw fault('invalid_request', 'the body that fetch gave has something in it that is no bytes');
+}
+
+/** The rest of the body as text, up to a number of bytes; `isCut` says that there was more. */
+export async function readText(
+  exchange: Exchange,
+  maxBytes: number,
+): Promise<{ readonly text: string; readonly isCut: boolean }> {
+  const decoder = new TextDecoder();
+  let text = '';
+  let length = 0;
+  for (;;) {
+    const bytes = await exchange.read();
+    if (bytes === undefined) return { text: text + decoder.decode(), isCut: false };
+    length += bytes.length;
+    text += decoder.decode(bytes, { stream: true });
+    if (length > maxBytes) return { text, isCut: true };
+  }
 }

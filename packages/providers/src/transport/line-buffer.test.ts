@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { LineBuffer } from './line-buffer.ts';
+import { LineBuffer } from './sse-reader.ts';
 
 const pieces = fc.array(
   fc.string({ unit: fc.constantFrom('a', 'é', '\n', '\r', '\r\n'), maxLength: 12 }),

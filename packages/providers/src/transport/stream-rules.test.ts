@@ -19,7 +19,7 @@ import {
 } from '../scripted-server/index.ts';
 import { called, completion, finished, framed, said, used } from '../testing/chat-events.ts';
 import { fetchOf } from '../testing/fetch-of.ts';
-import { holdBody } from '../testing/held-body.ts';
+import { createControlledBody } from '../testing/held-body.ts';
 import { openStream } from '../testing/open-stream.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 
@@ -127,14 +127,14 @@ describe('§1.2 lines', () => {
   });
 
   test('that end in CR are read when they come, not with the next byte', async () => {
-    const body = holdBody();
+    const body = createControlledBody();
     const stream = openStream(chat({ fetch: body.fetch }));
     const first = stream.next();
-    await body.wanted();
+    await body.waitForRead();
     body.send(`data: ${said('now')}\r\r`);
     expect((await first)?.deltas).toHaveLength(2);
     const second = stream.next();
-    await body.wanted();
+    await body.waitForRead();
     body.send('\n');
     body.end();
     expect((await second)?.end?.error?.kind).toBe('truncated_stream');
@@ -177,12 +177,12 @@ describe('§1.3 comments', () => {
   });
 
   test.each(comments)('count as life: %j', async (comment) => {
-    const body = holdBody();
+    const body = createControlledBody();
     const ending = complete({ fetch: body.fetch });
     for (let nth = 0; nth < 4; nth++) {
-      await body.wanted();
+      await body.waitForRead();
       body.send(comment);
-      await body.wanted();
+      await body.waitForRead();
       clock.advance(89_999);
     }
     body.send(framed(said('at last'), finished()));
@@ -351,16 +351,16 @@ describe('§1.6 [DONE] and the end', () => {
   });
 
   test('a gateway that pings for ever after the finish is not listened to for ever', async () => {
-    const body = holdBody();
+    const body = createControlledBody();
     const ending = complete({ fetch: body.fetch });
-    await body.wanted();
+    await body.waitForRead();
     body.send(framed(said('a'), finished()));
     for (let nth = 0; nth < 10; nth++) {
-      await body.wanted();
+      await body.waitForRead();
       clock.advance(99);
       body.send(': ping\n\n');
     }
-    await body.wanted();
+    await body.waitForRead();
     clock.advance(10);
     expect(ends(await ending)).toMatchObject({ text: 'a', kind: undefined });
     expect(body.isCancelled).toBe(true);
@@ -388,14 +388,14 @@ describe('§1.6 [DONE] and the end', () => {
   });
 
   test('whatever breaks the connection after the finish is its end', async () => {
-    const body = holdBody();
+    const body = createControlledBody();
     const stream = openStream(chat({ fetch: body.fetch }));
     const first = stream.next();
-    await body.wanted();
+    await body.waitForRead();
     body.send(framed(said('a'), finished()));
     await first;
     const last = stream.next();
-    await body.wanted();
+    await body.waitForRead();
     body.fail(new TypeError('terminated'));
     expect((await last)?.end).toMatchObject({ stop: { reason: 'stop' } });
     expect((await last)?.end?.error).toBeUndefined();
@@ -404,12 +404,12 @@ describe('§1.6 [DONE] and the end', () => {
 
 describe('§1.7 time-outs', () => {
   test('any byte counts, be it half a comment', async () => {
-    const body = holdBody();
+    const body = createControlledBody();
     const ending = complete({ fetch: body.fetch });
     for (const byte of ': ping\n') {
-      await body.wanted();
+      await body.waitForRead();
       body.send(byte);
-      await body.wanted();
+      await body.waitForRead();
       clock.advance(89_999);
     }
     body.send(framed(said('a'), finished()));
@@ -418,12 +418,12 @@ describe('§1.7 time-outs', () => {
   });
 
   test('the first byte has a limit of its own, which is longer', async () => {
-    const body = holdBody();
+    const body = createControlledBody();
     const ending = complete({ fetch: body.fetch });
-    await body.wanted();
+    await body.waitForRead();
     clock.advance(179_999);
     body.send(framed(said('a')));
-    await body.wanted();
+    await body.waitForRead();
     clock.advance(90_000);
     expect((await ending).error?.message).toContain('the idle time-out of 90000 ms passed');
     expect(body.isCancelled).toBe(true);

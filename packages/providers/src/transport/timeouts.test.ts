@@ -4,7 +4,7 @@ import type { ChatOptions } from '../openai-chat/options.ts';
 import { openaiChat } from '../openai-chat/provider.ts';
 import { type ScriptedServer, startScriptedServer, streamReply } from '../scripted-server/index.ts';
 import { called, finished, framed, said } from '../testing/chat-events.ts';
-import { holdBody } from '../testing/held-body.ts';
+import { createControlledBody } from '../testing/held-body.ts';
 import { openStream } from '../testing/open-stream.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import { watchRejections } from '../testing/watch-rejections.ts';
@@ -103,12 +103,12 @@ describe('an idle stream', () => {
   });
 
   test('is not one whose consumer takes its time, be the time-out hardly any', async () => {
-    const body = holdBody();
+    const body = createControlledBody();
     const stream = openStream(
       chat({ fetch: body.fetch, timeouts: { ...timeouts, idleTimeoutMs: 1e-6 } }),
     );
     const first = stream.next();
-    await body.wanted();
+    await body.waitForRead();
     body.send(framed(said('a'), finished()));
     body.end();
     await first;
@@ -128,12 +128,12 @@ describe('an idle stream', () => {
   });
 
   test('is measured from the last byte, not from the first', async () => {
-    const body = holdBody();
+    const body = createControlledBody();
     const ending = chat({ fetch: body.fetch, timeouts }).complete({ items: [] });
     for (let nth = 0; nth < 4; nth++) {
-      await body.wanted();
+      await body.waitForRead();
       body.send(framed(said('a')));
-      await body.wanted();
+      await body.waitForRead();
       clock.advance(1500);
     }
     clock.advance(500);
@@ -145,12 +145,12 @@ describe('an idle stream', () => {
 
 describe('the whole response', () => {
   test('has a time-out of its own, however lively it is', async () => {
-    const body = holdBody();
+    const body = createControlledBody();
     const ending = chat({ fetch: body.fetch, timeouts }).complete({ items: [] });
     for (let nth = 0; nth < 10; nth++) {
-      await body.wanted();
+      await body.waitForRead();
       body.send(framed(said('a')));
-      await body.wanted();
+      await body.waitForRead();
       clock.advance(1000);
     }
     const { error, text } = await ending;
@@ -187,12 +187,12 @@ describe('the whole response', () => {
 
 describe('the body of an error', () => {
   test('is waited for five seconds: the status is enough', async () => {
-    const body = holdBody({ status: 429 });
+    const body = createControlledBody({ status: 429 });
     const last = openStream(chat({ fetch: body.fetch })).next();
-    await body.wanted();
+    await body.waitForRead();
     clock.advance(4000);
     body.send('{"error":');
-    await body.wanted();
+    await body.waitForRead();
     clock.advance(999);
     expect(body.isCancelled).toBe(false);
     clock.advance(1);
@@ -227,12 +227,12 @@ describe('the options', () => {
       idleTimeoutMs: Infinity,
       totalTimeoutMs: Infinity,
     };
-    const body = holdBody();
+    const body = createControlledBody();
     const ending = chat({ fetch: body.fetch, timeouts: endless }).complete({ items: [] });
-    await body.wanted();
+    await body.waitForRead();
     clock.advance(1e9);
     body.send(framed(said('a')));
-    await body.wanted();
+    await body.waitForRead();
     clock.advance(1e9);
     body.send(framed(finished()));
     body.end();

@@ -2,7 +2,7 @@ import type { Limits } from '@millrace/core';
 import { checkCount, checkDuration } from './check-number.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { defaultTimeouts, type TimeoutOptions } from './deadlines.ts';
-import { Gate } from './gate.ts';
+import { Gate } from './semaphore.ts';
 
 /** How requests travel: what every provider that speaks HTTP takes. */
 export interface TransportOptions {

@@ -1,6 +1,5 @@
 import { fault } from '../errors/wire-fault.ts';
 import type { TransportOptions } from '../transport/transport-options.ts';
-import type { GivenHeaders } from './merge-headers.ts';
 
 /** What every provider that speaks HTTP takes. It is read once, when the provider is made. */
 export interface ApiOptions extends TransportOptions {
@@ -52,3 +51,61 @@ export const streamHeaders: Readonly<Record<string, string>> = {
   accept: 'text/event-stream',
   'accept-encoding': 'identity',
 };
+
+/** A copy, so that what the caller does to the object later changes nothing. Throws for a model without a name. */
+export function readOptions<Options extends Pick<ApiOptions, 'model' | 'headers'>>(
+  options: Options,
+): Options {
+  const { model } = options;
+  if (typeof model !== 'string' || model.trim() === '') {
+    throw new TypeError(`Cannot use ${shown(model)} as model: pass its name`);
+  }
+  const copied = Object.entries(options).map(([name, value]) => [name, copyOf(value)]);
+  return Object.fromEntries(copied) as Options;
+}
+
+/** Two levels down is as deep as options go that we read. Objects of a class are the caller's. */
+function copyOf(value: unknown): unknown {
+  if (Array.isArray(value)) return [...value];
+  if (typeof value !== 'object' || value === null) return value;
+  if (Object.getPrototypeOf(value) === Object.prototype) return { ...value };
+  // Last, because to name this class is to load Node's HTTP client, some 30 ms.
+  return value instanceof Headers ? new Headers(value) : value;
+}
+
+function shown(value: unknown): string {
+  return typeof value === 'string' ? JSON.stringify(value) : String(value);
+}
+
+/** Of a caller: `undefined` takes a header of ours away. Names may be in any case. */
+export type GivenHeaders =
+  | Readonly<Record<string, string | undefined>>
+  | Headers
+  | readonly (readonly [name: string, value: string | undefined])[];
+
+type ReadHeaders = Readonly<Record<string, string | undefined>>;
+
+/** The same with names in one case, so that none is sent twice. Throws a `WireFault` for what is none. */
+export function readHeaders(given: GivenHeaders | undefined): ReadHeaders {
+  return Object.fromEntries(
+    entriesOf(given ?? {}).map(([name, value]) => [name.toLowerCase(), checked(name, value)]),
+  );
+}
+
+/** All of them, the later over the earlier. */
+export function mergeHeaders(...layers: readonly ReadHeaders[]): Readonly<Record<string, string>> {
+  const merged: ReadHeaders = Object.assign({}, ...layers);
+  return Object.fromEntries(
+    Object.entries(merged).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
+  );
+}
+
+function entriesOf(given: GivenHeaders): readonly (readonly [string, unknown])[] {
+  return Symbol.iterator in given ? [...given] : Object.entries(given);
+}
+
+function checked(name: string, value: unknown): string | undefined {
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === 'string') return value;
+  throw fault('invalid_request', `the header ${name} is a ${typeof value}; it must be a string`);
+}

@@ -1,5 +1,7 @@
+import { fault } from '../errors/wire-fault.ts';
+
 /** A base URL in two: the place, without a slash at its end, and the query that belongs to all below. */
-export interface BaseUrl {
+interface BaseUrl {
   readonly base: string;
   readonly query: string;
 }
@@ -21,4 +23,16 @@ export function withQuery(url: string, query: string): string {
 
 function nameOf(pair: string): string {
   return pair.split('=')[0] ?? '';
+}
+
+/** A path whose names cannot be mistaken for anything else. Throws for one that leads elsewhere. */
+export function encodedPath(path: string): string {
+  return path.split('/').map(encodedName).join('/');
+}
+
+/** One name of a path, slashes and all. */
+export function encodedName(name: string): string {
+  if (!/^\.{0,2}$/.test(name)) return encodeURIComponent(name);
+  const shown = JSON.stringify(name);
+  throw fault('invalid_request', `the model's name has ${shown} in it, which is no name in a path`);
 }

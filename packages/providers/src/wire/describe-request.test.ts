@@ -1,12 +1,12 @@
 import { itemId, type JsonObject, parseJson } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
 import { anthropic } from '../anthropic/provider.ts';
-import { limitConcurrency } from '../contract/limit-concurrency.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
-import { wrapProvider } from '../contract/wrap-provider.ts';
 import { gemini } from '../gemini/provider.ts';
 import { openaiChat } from '../openai-chat/provider.ts';
 import { openaiResponses } from '../openai-responses/provider.ts';
+import { limitConcurrency } from '../provider/limit-concurrency.ts';
+import { wrapProvider } from '../provider/wrap-provider.ts';
 import { scriptedProvider } from '../scripted/scripted-provider.ts';
 
 const key = 'sk-very-secret';

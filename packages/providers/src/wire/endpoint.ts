@@ -1,10 +1,15 @@
 import type { JsonObject } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
-import { type ApiOptions, findApiKey, needApiKey, streamHeaders } from './api-options.ts';
-import { readBaseUrl, withQuery } from './base-url.ts';
-import { encodedName } from './encoded-path.ts';
-import { mergeHeaders, readHeaders } from './merge-headers.ts';
+import {
+  type ApiOptions,
+  findApiKey,
+  mergeHeaders,
+  needApiKey,
+  readHeaders,
+  streamHeaders,
+} from './api-options.ts';
+import { encodedName, readBaseUrl, withQuery } from './base-url.ts';
 
 /** Where a server is, and how it wants its key. */
 export interface Endpoint {
@@ -73,4 +78,42 @@ function urlOf({ url, baseUrl, apiVersion }: Endpoint, options: ApiOptions): str
 /** People copy Azure's address with or without its path, and the version that we name anyway. */
 function azureBase(base: string): string {
   return /^[a-z]+:\/\/[^/]+$/i.test(base) ? `${base}/openai` : base.replace(/\/v1$/, '');
+}
+
+export interface DialectOptions<Dialect, Preset> {
+  readonly preset?: Preset | undefined;
+  readonly dialect?: Partial<Dialect> | undefined;
+  readonly baseUrl?: string | URL | undefined;
+}
+
+/**
+ * What is known of the server that the options name: the preset's, with their changes. A server that
+ * only a base URL names goes by where it is. Throws for a preset that is not there.
+ */
+export function dialectOf<Dialect extends Endpoint, Preset extends string>(
+  presets: { readonly [Name in Preset | 'compatible' | 'openai']: Dialect },
+  options: DialectOptions<Dialect, Preset>,
+): Dialect {
+  const { baseUrl, dialect = {} } = options;
+  const preset = options.preset ?? (baseUrl === undefined ? 'openai' : 'compatible');
+  if (!Object.hasOwn(presets, preset)) throw unknownPreset(preset, Object.keys(presets));
+  const known = presets[preset];
+  // A change that is undefined is none.
+  const changes = Object.entries(dialect).filter(([, value]) => value !== undefined);
+  const id = preset === 'compatible' ? serverId(known.id, baseUrl ?? known.baseUrl) : known.id;
+  return { ...known, id, ...Object.fromEntries(changes) };
+}
+
+function unknownPreset(preset: string, names: readonly string[]): TypeError {
+  const list = names.join(', ');
+  return new TypeError(`Cannot use preset ${JSON.stringify(preset)}: use one of ${list}`);
+}
+
+/**
+ * The id of a server that is not known, by where it is: what one keeps in a part is not for another
+ * that happens to have a model of the same name.
+ */
+export function serverId(id: string, address: string | URL | undefined): string {
+  const given = String(address ?? '').trim();
+  return URL.canParse(given) ? `${id}@${new URL(given).host}` : id;
 }

@@ -1,17 +1,21 @@
-import { DeltaWriter } from '@millrace/core';
-import { createProvider } from '../contract/create-provider.ts';
-import { leavable } from '../contract/leavable.ts';
+import { DeltaWriter, type JsonObject } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
-import type { Provider, StreamContext, StreamStep } from '../contract/provider.ts';
+import type {
+  DescribedRequest,
+  Provider,
+  StreamContext,
+  StreamStep,
+} from '../contract/provider.ts';
+import { leavable } from '../provider/abort-on-return.ts';
+import { createProvider } from '../provider/create-provider.ts';
 import { Exchange } from '../transport/exchange.ts';
-import { joinSignals } from '../transport/join-signals.ts';
+import type { HttpRequest } from '../transport/http-request.ts';
 import {
   createTransport,
   type Transport,
   type TransportOptions,
 } from '../transport/transport-options.ts';
-import { describeRequest } from './describe-request.ts';
-import { ResponseReading } from './response-reading.ts';
+import { ResponseReading } from './response-reader.ts';
 import type { Wire } from './wire.ts';
 
 /** A provider that speaks a wire over HTTP: the only place where wires meet the network. */
@@ -77,4 +81,52 @@ async function* streamWire(
     release();
   }
   yield last;
+}
+
+/** A request without anything that may be a secret. */
+function describeRequest({ url, body, secrets }: HttpRequest): DescribedRequest {
+  const { origin, pathname } = new URL(url);
+  const hidden = secrets.filter((secret) => secret !== '');
+  return {
+    method: 'POST',
+    url: hide(`${origin}${pathname}`, hidden),
+    body: hidden.length === 0 ? body : withoutSecrets(body, hidden),
+  };
+}
+
+/** Nobody should have said the key, and a page that shows requests is not to be how it gets out. */
+function withoutSecrets(body: JsonObject, secrets: readonly string[]): JsonObject {
+  const text = JSON.stringify(body, (_key, value: unknown) =>
+    typeof value === 'string' ? hide(value, secrets) : value,
+  );
+  return JSON.parse(text) as JsonObject;
+}
+
+function hide(text: string, secrets: readonly string[]): string {
+  return secrets.reduce((left, secret) => left.replaceAll(secret, '[key]'), text);
+}
+
+interface JoinedSignals {
+  readonly signal: AbortSignal;
+  /** Lets go of the others: one of them may live as long as the program. */
+  readonly release: () => void;
+}
+
+/** A signal that is aborted, with the same reason, by the first of these that is. */
+function joinSignals(signals: readonly (AbortSignal | undefined)[]): JoinedSignals {
+  const joined = new AbortController();
+  const releases = signals.map((signal) => signal && follow(signal, joined));
+  return {
+    signal: joined.signal,
+    release: () => {
+      for (const release of releases) release?.();
+    },
+  };
+}
+
+function follow(signal: AbortSignal, joined: AbortController): () => void {
+  const abort = () => joined.abort(signal.reason);
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort);
+  return () => signal.removeEventListener('abort', abort);
 }

@@ -1,10 +1,10 @@
 import { type JsonLimits, parseJson } from '@millrace/core';
 import {
   type BodyEnd,
+  bodyEndings,
   type Cassette,
   CassetteError,
   type Clipped,
-  endings,
   maxCassetteLength,
   type RecordedChunk,
   type RecordedError,
@@ -13,29 +13,32 @@ import {
   type RecordedResponse,
 } from '../cassette.ts';
 import { cassetteVersion } from './encode-cassette.ts';
-import { LineFields, misfit } from './line-fields.ts';
+import { LineFields, lineError } from './line-fields.ts';
 
 /**
- * The cassette that a text is. Throws a `CassetteError` with the line and the field where it is not
- * one, and where an exchange has no end: a recording that was cut is never taken for a whole one.
+ * Parses the text of a cassette. Throws a `CassetteError` with the line and the field if the text
+ * is not a valid cassette. An exchange without an `end` line is an error, so a cut recording is
+ * never accepted as complete.
  */
 export function decodeCassette(text: string): Cassette {
   if (text.length > maxCassetteLength) throw tooLarge(text.length);
   const lines = new CassetteLines(text);
   const head = decodeHead(lines.take('cassette').fields);
   const exchanges: RecordedExchange[] = [];
-  while (!lines.isOver) exchanges.push(decodeExchange(lines));
+  while (!lines.isAtEnd) exchanges.push(decodeExchange(lines));
   return { exchanges, ...head };
 }
 
 function decodeHead(fields: LineFields): Omit<Cassette, 'exchanges'> {
-  const version = fields.whole('version', 1);
+  const version = fields.integer('version', 1);
   if (version > cassetteVersion) {
     const why = `expected version ${cassetteVersion}; it was written by a later Millrace: update this one`;
-    throw fields.misfit('version', why, 'unsupported_version');
+    throw fields.fieldError('version', why, 'unsupported_version');
   }
-  const unrecorded = fields.has('unrecorded') ? { unrecorded: fields.whole('unrecorded', 1) } : {};
-  fields.end();
+  const unrecorded = fields.has('unrecorded')
+    ? { unrecorded: fields.integer('unrecorded', 1) }
+    : {};
+  fields.assertNoMoreFields();
   return unrecorded;
 }
 
@@ -62,7 +65,10 @@ function decodeAnswer(lines: CassetteLines): Pick<RecordedExchange, 'response' |
 function decodeEndWithoutResponse(fields: LineFields): BodyEnd {
   const end = decodeEnd(fields, 0);
   if (end.how !== 'end' && end.clipped === undefined) return end;
-  throw fields.misfit('how', 'expected cancelled or error and nothing clipped: no response came');
+  throw fields.fieldError(
+    'how',
+    'expected cancelled or error and nothing clipped: no response came',
+  );
 }
 
 function tooLarge(length: number): CassetteError {
@@ -70,7 +76,7 @@ function tooLarge(length: number): CassetteError {
   return new CassetteError('too_large', message);
 }
 
-type Texts = Readonly<Record<string, string>>;
+type HeaderRecord = Readonly<Record<string, string>>;
 
 const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const lowerToken = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
@@ -80,9 +86,11 @@ export function decodeRequest(fields: LineFields): RecordedRequest {
   const method = fields.text('method', 'an HTTP method', token);
   const url = fields.text('url', 'a URL', /^[^\s]+$/);
   const headers = decodeHeaders(fields.object('headers'));
-  const isBodyClipped = fields.has('isBodyClipped') ? fields.yes('isBodyClipped') : undefined;
+  const isBodyClipped = fields.has('isBodyClipped')
+    ? fields.literalTrue('isBodyClipped')
+    : undefined;
   const body = fields.bytes();
-  fields.end();
+  fields.assertNoMoreFields();
   return {
     method,
     url,
@@ -94,33 +102,33 @@ export function decodeRequest(fields: LineFields): RecordedRequest {
 
 export function decodeResponse(fields: LineFields): Omit<RecordedResponse, 'chunks'> {
   const atMs = fields.ms('atMs', 0);
-  const status = fields.whole('status', 100, 999);
+  const status = fields.integer('status', 100, 999);
   const statusText = fields.has('statusText')
     ? { statusText: fields.text('statusText', 'a text on one line', oneLine) }
     : {};
   const headers = decodeHeaders(fields.object('headers'));
-  fields.end();
+  fields.assertNoMoreFields();
   return { atMs, status, ...statusText, headers };
 }
 
-function decodeHeaders(fields: LineFields): Texts {
-  return fields.texts((name) => lowerToken.test(name), 'a header in lower case', oneLine);
+function decodeHeaders(fields: LineFields): HeaderRecord {
+  return fields.stringEntries((name) => lowerToken.test(name), 'a header in lower case', oneLine);
 }
 
 export function decodeChunk(fields: LineFields, notBeforeMs: number): RecordedChunk {
   const atMs = fields.ms('atMs', notBeforeMs);
   const bytes = fields.bytes();
-  fields.end();
+  fields.assertNoMoreFields();
   if (bytes !== undefined && bytes.length > 0) return { atMs, bytes };
-  throw fields.misfit('text', 'expected the bytes of a read as text or base64');
+  throw fields.fieldError('text', 'expected the bytes of a read as text or base64');
 }
 
 export function decodeEnd(fields: LineFields, notBeforeMs: number): BodyEnd {
   const atMs = fields.ms('atMs', notBeforeMs);
-  const how = fields.oneOf('how', endings);
+  const how = fields.oneOf('how', bodyEndings);
   const error = how === 'error' ? { error: decodeError(fields.object('error')) } : {};
   const clipped = fields.has('clipped') ? { clipped: decodeClipped(fields.object('clipped')) } : {};
-  fields.end();
+  fields.assertNoMoreFields();
   return { atMs, how, ...error, ...clipped };
 }
 
@@ -129,13 +137,13 @@ function decodeError(fields: LineFields): RecordedError {
   const message = fields.text('message');
   const code = fields.has('code') ? { code: fields.text('code') } : {};
   const cause = fields.has('cause') ? { cause: decodeError(fields.object('cause')) } : {};
-  fields.end();
+  fields.assertNoMoreFields();
   return { name, message, ...code, ...cause };
 }
 
 function decodeClipped(fields: LineFields): Clipped {
-  const clipped = { chunks: fields.whole('chunks', 1), bytes: fields.whole('bytes', 0) };
-  fields.end();
+  const clipped = { chunks: fields.integer('chunks', 1), bytes: fields.integer('bytes', 0) };
+  fields.assertNoMoreFields();
   return clipped;
 }
 
@@ -146,7 +154,10 @@ export interface CassetteLine<Type extends string> {
 
 const limits: JsonLimits = { maxDepth: 16, maxTextLength: maxCassetteLength };
 
-/** The lines of a cassette one after the other, each an object with a type that may stand there. */
+/**
+ * Reads the lines of a cassette in order. Each line must be an object whose type is allowed at that
+ * position.
+ */
 export class CassetteLines {
   readonly #lines: readonly string[];
   #next = 0;
@@ -157,7 +168,7 @@ export class CassetteLines {
     this.#lines = lines;
   }
 
-  get isOver(): boolean {
+  get isAtEnd(): boolean {
     return this.#next >= this.#lines.length;
   }
 
@@ -169,7 +180,7 @@ export class CassetteLines {
     if (!parsed.ok) {
       const { code, position, message } = parsed.failure;
       const why = `${message} (character ${position + 1})`;
-      throw misfit(line, '$', why, code === 'too_large' ? code : 'not_json');
+      throw lineError(line, '$', why, code === 'too_large' ? code : 'not_json');
     }
     const fields = new LineFields(line, parsed.value);
     return { type: fields.oneOf('type', types), fields };

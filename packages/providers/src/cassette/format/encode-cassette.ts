@@ -1,4 +1,4 @@
-import { writeBytes } from '../bytes.ts';
+import { encodeBytes } from '../bytes.ts';
 import {
   type Cassette,
   CassetteError,
@@ -11,8 +11,8 @@ import {
 export const cassetteVersion = 1;
 
 /**
- * A cassette as JSON lines: first `cassette`, then for each exchange `request`, `response`, one `chunk`
- * for each read of the body, and `end`.
+ * Encodes a cassette as JSON lines: one `cassette` line, then for each exchange `request`,
+ * `response`, one `chunk` for each read of the body, and `end`.
  */
 export function encodeCassette({ exchanges, unrecorded }: Cassette): string {
   const lines: string[] = [];
@@ -41,14 +41,14 @@ function* allLines(
 
 function requestLine(startMs: number, request: RecordedRequest): object {
   const { method, url, headers, body, isBodyClipped } = request;
-  const written = body === undefined ? {} : writeBytes(body);
+  const written = body === undefined ? {} : encodeBytes(body);
   return { type: 'request', startMs, method, url, headers, isBodyClipped, ...written };
 }
 
 function* responseLines({ chunks, ...head }: RecordedResponse): Generator<object> {
   const { atMs, status, statusText, headers } = head;
   yield { type: 'response', atMs, status, statusText, headers };
-  for (const { atMs, bytes } of chunks) yield { type: 'chunk', atMs, ...writeBytes(bytes) };
+  for (const { atMs, bytes } of chunks) yield { type: 'chunk', atMs, ...encodeBytes(bytes) };
 }
 
 function tooLarge(count: number): CassetteError {

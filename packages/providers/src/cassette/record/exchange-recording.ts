@@ -1,45 +1,52 @@
 import type { Clock } from '../../transport/clock.ts';
-import type { Room } from '../captured-request.ts';
+import type { ByteBudget } from '../captured-request.ts';
 import type { BodyEnd, Ending, RecordedChunk } from '../cassette.ts';
-import { type ByteController, closeBytes, isByteStream, responseLike } from '../web-platform.ts';
+import {
+  type ByteController,
+  closeByteStream,
+  isByteStream,
+  rebuildResponse,
+} from '../web-platform.ts';
 
-interface TapeOptions {
+interface RecordingOptions {
   readonly clock: Clock;
-  readonly room: Room;
+  readonly budget: ByteBudget;
   readonly maxChunks: number;
 }
 
-interface TapeHead {
+interface ReceivedResponse {
   readonly atMs: number;
   readonly response: Response;
 }
 
-export interface TapeEnd extends Omit<BodyEnd, 'error'> {
+export interface RecordingEnd extends Omit<BodyEnd, 'error'> {
   readonly error?: unknown;
 }
 
-/** What one exchange gives while it goes on, secrets included, up to its limits. */
-export class Tape {
+/** Collects one exchange while it runs, up to the limits. The data still contains secrets. */
+export class ExchangeRecording {
   readonly startedAt: number;
   readonly chunks: RecordedChunk[] = [];
-  head: TapeHead | undefined;
-  /** Resolves once: the first that ends it says how. */
-  readonly ended: Promise<TapeEnd>;
-  readonly #options: TapeOptions;
-  readonly #resolveEnded: (end: TapeEnd) => void;
+  head: ReceivedResponse | undefined;
+  /** Resolves with the first call of `end`; later calls have no effect. */
+  readonly ended: Promise<RecordingEnd>;
+  readonly #options: RecordingOptions;
+  readonly #resolveEnded: (end: RecordingEnd) => void;
   #lastMs = 0;
   #clippedChunks = 0;
   #clippedBytes = 0;
 
-  constructor(options: TapeOptions) {
+  constructor(options: RecordingOptions) {
     this.#options = options;
     this.startedAt = options.clock.now();
-    const { promise, resolve } = Promise.withResolvers<TapeEnd>();
+    const { promise, resolve } = Promise.withResolvers<RecordingEnd>();
     this.ended = promise;
     this.#resolveEnded = resolve;
   }
 
-  /** Since the start, and never less than before, whatever is done to the clock of the machine. */
+  /**
+   * Milliseconds since the start. The value never decreases, even if the system clock is changed.
+   */
   elapsedMs(): number {
     this.#lastMs = Math.max(this.#lastMs, msBetween(this.startedAt, this.#options.clock.now()));
     return this.#lastMs;
@@ -49,11 +56,11 @@ export class Tape {
     this.head = { atMs: this.elapsedMs(), response };
   }
 
-  /** Keeps a copy, because whoever reads on may write into the bytes or give them away. */
+  /** Stores a copy, because the reader may overwrite or transfer the bytes. */
   add(chunk: unknown): void {
     const bytes = chunk instanceof Uint8Array ? chunk : undefined;
     if (bytes?.length === 0) return;
-    if (bytes !== undefined && this.#hasRoomFor(bytes)) {
+    if (bytes !== undefined && this.#isWithinLimits(bytes)) {
       this.chunks.push({ atMs: this.elapsedMs(), bytes: bytes.slice() });
     } else {
       this.#clippedChunks += 1;
@@ -71,35 +78,42 @@ export class Tape {
     });
   }
 
-  /** After the first that has none nothing is kept: a recording has an end, but no holes. */
-  #hasRoomFor({ length }: Uint8Array): boolean {
-    const { room, maxChunks } = this.#options;
-    return this.#clippedChunks === 0 && this.chunks.length < maxChunks && room.take(length);
+  /**
+   * After the first dropped chunk nothing more is stored: a recording may end early, but has no
+   * gaps.
+   */
+  #isWithinLimits({ length }: Uint8Array): boolean {
+    const { budget, maxChunks } = this.#options;
+    return this.#clippedChunks === 0 && this.chunks.length < maxChunks && budget.take(length);
   }
 }
 
-/** To the microsecond, because more digits only make a recording harder to read. */
+/** Rounds to microseconds, because more digits make a recording harder to read. */
 export function msBetween(from: number, to: number): number {
   return Math.max(0, Math.round((to - from) * 1000) / 1000);
 }
 
-/** The same response, whose body is heard by the tape while its reader reads it. */
-export function tapResponse(
+/** Returns the same response with a body that is recorded while the caller reads it. */
+export function recordResponse(
   response: Response,
-  tape: Tape,
+  recording: ExchangeRecording,
   signal: AbortSignal | undefined,
 ): Response {
   const { body } = response;
-  if (body === null) tape.end('end');
-  else if (body.locked) tape.end('error', new Error('the body was being read by someone else'));
-  else return responseLike(response, tapBody(body, tape, signal));
+  if (body === null) recording.end('end');
+  else if (body.locked)
+    recording.end('error', new Error('the body was being read by someone else'));
+  else return rebuildResponse(response, recordBody(body, recording, signal));
   return response;
 }
 
-/** One read here is one read there: nothing is fetched ahead of its reader, and nothing is held back. */
-function tapBody(
+/**
+ * Each read here causes exactly one read of the original body, so nothing is fetched early or
+ * delayed.
+ */
+function recordBody(
   body: ReadableStream<Uint8Array>,
-  tape: Tape,
+  recording: ExchangeRecording,
   signal: AbortSignal | undefined,
 ): ReadableStream {
   const isBytes = isByteStream(body);
@@ -109,21 +123,21 @@ function tapBody(
 
   function end(how: Ending, error?: unknown): void {
     isOver = true;
-    tape.end(how, error);
+    recording.end(how, error);
   }
 
-  /** Hears of the end at once and not at the next read, which may never come after an abort. */
+  /** Detects the end immediately. After an abort, a next read may never happen. */
   async function watch(controller: ByteController): Promise<void> {
     const failure = await reader.closed.then(
       () => undefined,
       (error: unknown) => ({ error }),
     );
-    // The last chunk may still be on its way.
+    // The last chunk may still be in flight.
     await pulling;
     if (isOver) return;
     if (failure === undefined) {
       end('end');
-      closeBytes(controller);
+      closeByteStream(controller);
     } else {
       end(signal?.aborted ? 'cancelled' : 'error', failure.error);
       controller.error(failure.error);
@@ -131,10 +145,10 @@ function tapBody(
   }
 
   async function readOnce(controller: ByteController): Promise<void> {
-    // What a read fails with is what `watch` hears.
+    // `watch` handles the error of a failed read.
     const read = await reader.read().catch(() => undefined);
     if (read === undefined || read.done || isOver) return;
-    tape.add(read.value);
+    recording.add(read.value);
     controller.enqueue(read.value);
   }
 

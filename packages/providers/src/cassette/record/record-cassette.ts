@@ -1,42 +1,60 @@
 import { type Clock, systemClock } from '../../transport/clock.ts';
-import { describeRequest, Room, type TappedRequest, tapRequest } from '../captured-request.ts';
+import {
+  ByteBudget,
+  type CapturedRequest,
+  captureRequest,
+  toRecordedRequest,
+} from '../captured-request.ts';
 import {
   type BodyEnd,
   type Cassette,
   type CassetteLimits,
   defaultCassetteLimits,
-  isWhole,
+  isComplete,
   type RecordedExchange,
   type RecordedRequest,
   type RecordedResponse,
 } from '../cassette.ts';
 import { recordError } from '../recorded-error.ts';
-import { keepHeaders } from '../redact/redact-http.ts';
+import { redactHeaders } from '../redact/redact-http.ts';
 import { createRedactor, type Redactor } from '../redact/redactor.ts';
-import { macrotask } from '../web-platform.ts';
-import { msBetween, Tape, type TapeEnd, tapResponse } from './exchange-recording.ts';
+import { scheduleMacrotask } from '../web-platform.ts';
+import {
+  ExchangeRecording,
+  msBetween,
+  type RecordingEnd,
+  recordResponse,
+} from './exchange-recording.ts';
 
 export interface RecordOptions {
-  /** What makes the requests: the global fetch unless told. */
+  /** The fetch that sends the requests. Default: the global fetch. */
   readonly fetch?: typeof fetch | undefined;
   /**
-   * Texts that must not be in the recording: taken out of URL, bodies and errors as they are, in JSON
-   * and percent-encoded, as is what looks like a key. One that a model spells over several events is
-   * not found: read what it said before you keep it.
+   * Texts that must not appear in the recording. They are removed from URLs, bodies and errors,
+   * also in their JSON-escaped and percent-encoded forms. Everything that looks like an API key is
+   * removed too.
+   *
+   * A secret that a model spreads over several events is not detected: read the answers before you
+   * publish a recording. Default: none.
    */
   readonly secrets?: readonly string[] | undefined;
-  /** Hears of each exchange when its body is over. What it throws, `settled` rejects with. */
+  /**
+   * Called with each exchange after its body ended. If it throws, `settled` rejects with that
+   * error.
+   */
   readonly onExchange?: ((exchange: RecordedExchange) => void) | undefined;
   readonly limits?: Partial<CassetteLimits> | undefined;
   readonly clock?: Clock | undefined;
 }
 
 export interface CassetteRecorder {
-  /** The fetch to use: what it answers is live, whole and as it was. */
+  /** Use this fetch for requests. It returns the live response unchanged. */
   readonly fetch: typeof fetch;
-  /** The exchanges that are over by now. */
+  /** Returns the exchanges that have ended so far. */
   cassette(): Cassette;
-  /** The same when no exchange goes on: each body was read to its end, cancelled, or broke. */
+  /**
+   * Resolves when no exchange is running: each body was read to its end, was cancelled, or failed.
+   */
   settled(): Promise<Cassette>;
 }
 
@@ -59,22 +77,23 @@ class Recorder implements CassetteRecorder {
   readonly #limits: CassetteLimits;
   readonly #redactor: Redactor;
   readonly #onExchange: (exchange: RecordedExchange) => void;
-  readonly #room: Room;
-  /** In the order of their starts; undefined while one goes on. */
+  readonly #budget: ByteBudget;
+  /** In start order. An entry is undefined while its exchange is running. */
   readonly #exchanges: (RecordedExchange | undefined)[] = [];
-  readonly #open = new Set<Promise<void>>();
+  readonly #pending = new Set<Promise<void>>();
   #firstStartedAt: number | undefined;
   #unrecorded = 0;
   #failure: { readonly error: unknown } | undefined;
 
   constructor(options: RecordOptions) {
-    // Called on nothing, as browsers want it; looked up at each call, in case the global is replaced.
+    // Called without a receiver, because browsers require that. Read at each call, because the
+    // global may be replaced.
     this.#send = (input, init) => (options.fetch ?? globalThis.fetch)(input, init);
     this.#clock = options.clock ?? systemClock;
     this.#limits = { ...defaultCassetteLimits, ...options.limits };
     this.#redactor = createRedactor(options.secrets);
     this.#onExchange = options.onExchange ?? (() => {});
-    this.#room = new Room(this.#limits.maxTotalBytes);
+    this.#budget = new ByteBudget(this.#limits.maxTotalBytes);
   }
 
   cassette(): Cassette {
@@ -83,82 +102,93 @@ class Recorder implements CassetteRecorder {
   }
 
   async settled(): Promise<Cassette> {
-    while (this.#open.size > 0) await Promise.all(this.#open);
+    while (this.#pending.size > 0) await Promise.all(this.#pending);
     if (this.#failure !== undefined) throw this.#failure.error;
     return this.cassette();
   }
 
   async #record(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
-    const room = new Room(this.#limits.maxExchangeBytes, this.#room);
-    const request = this.#tap(input, init, room);
+    const budget = new ByteBudget(this.#limits.maxExchangeBytes, this.#budget);
+    const request = this.#capture(input, init, budget);
     if (request === undefined) return this.#send(input, init);
     const maxChunks = this.#limits.maxChunksPerExchange;
-    const tape = new Tape({ clock: this.#clock, room, maxChunks });
-    this.#keep(request, tape);
+    const recording = new ExchangeRecording({ clock: this.#clock, budget, maxChunks });
+    this.#track(request, recording);
     try {
       const response = await this.#send(...request.send);
-      tape.begin(response);
-      return tapResponse(response, tape, request.signal);
+      recording.begin(response);
+      return recordResponse(response, recording, request.signal);
     } catch (error) {
-      tape.end(request.signal?.aborted ? 'cancelled' : 'error', error);
+      recording.end(request.signal?.aborted ? 'cancelled' : 'error', error);
       throw error;
     }
   }
 
-  /** Undefined where it is one too many, or no request at all: then fetch itself will say so. */
-  #tap(...[input, init, room]: Parameters<typeof tapRequest>): TappedRequest | undefined {
+  /**
+   * Returns undefined if the limit is reached or the arguments are invalid. In the latter case the
+   * real fetch reports the error.
+   */
+  #capture(
+    ...[input, init, budget]: Parameters<typeof captureRequest>
+  ): CapturedRequest | undefined {
     try {
-      if (this.#exchanges.length < this.#limits.maxExchanges) return tapRequest(input, init, room);
+      if (this.#exchanges.length < this.#limits.maxExchanges)
+        return captureRequest(input, init, budget);
     } catch {}
     this.#unrecorded += 1;
     return undefined;
   }
 
-  #keep(request: TappedRequest, tape: Tape): void {
-    this.#firstStartedAt ??= tape.startedAt;
-    const startMs = msBetween(this.#firstStartedAt, tape.startedAt);
+  #track(request: CapturedRequest, recording: ExchangeRecording): void {
+    this.#firstStartedAt ??= recording.startedAt;
+    const startMs = msBetween(this.#firstStartedAt, recording.startedAt);
     const index = this.#exchanges.push(undefined) - 1;
-    const kept = this.#finish(request, tape, startMs)
+    const tracked = this.#finish(request, recording, startMs)
       .then((exchange) => {
         this.#exchanges[index] = exchange;
         this.#onExchange(exchange);
       })
-      // Nobody who reads the body can mend it: whoever asks for the cassette hears of it.
+      // The reader of the body cannot handle this error, so `settled` reports it.
       .catch((error) => {
         this.#failure ??= { error };
       })
-      .finally(() => this.#open.delete(kept));
-    this.#open.add(kept);
+      .finally(() => this.#pending.delete(tracked));
+    this.#pending.add(tracked);
   }
 
-  async #finish(request: TappedRequest, tape: Tape, startMs: number): Promise<RecordedExchange> {
-    const ended = await tape.ended;
-    // What was not sent by then never will be; a body that is at hand is read within this turn.
-    macrotask(() => request.copy.stop());
-    const described = await describeRequest(request, this.#redactor);
-    return describeExchange(startMs, described, tape, ended, this.#redactor);
+  async #finish(
+    request: CapturedRequest,
+    recording: ExchangeRecording,
+    startMs: number,
+  ): Promise<RecordedExchange> {
+    const ended = await recording.ended;
+    // Unsent data will never be sent after the end. A body in memory is read before this macrotask
+    // runs.
+    scheduleMacrotask(() => request.copy.stop());
+    const described = await toRecordedRequest(request, this.#redactor);
+    return toRecordedExchange(startMs, described, recording, ended, this.#redactor);
   }
 }
 
-/** What the tape heard, without its secrets. */
-export function describeExchange(
+/** Converts a finished recording to its stored form without secrets. */
+export function toRecordedExchange(
   startMs: number,
   request: RecordedRequest,
-  tape: Tape,
-  ended: TapeEnd,
+  recording: ExchangeRecording,
+  ended: RecordingEnd,
   redactor: Redactor,
 ): RecordedExchange {
-  const end = describeEnd(ended, redactor);
-  const response = describeResponse(tape, end, redactor);
+  const end = toRecordedEnd(ended, redactor);
+  const response = toRecordedResponse(recording, end, redactor);
   return { startMs, request, ...(response === undefined ? {} : { response }), end };
 }
 
-function describeEnd({ error, ...end }: TapeEnd, { text }: Redactor): BodyEnd {
+function toRecordedEnd({ error, ...end }: RecordingEnd, { text }: Redactor): BodyEnd {
   return end.how === 'error' ? { ...end, error: recordError(error, text) } : end;
 }
 
-function describeResponse(
-  { head, chunks }: Tape,
+function toRecordedResponse(
+  { head, chunks }: ExchangeRecording,
   end: BodyEnd,
   redactor: Redactor,
 ): RecordedResponse | undefined {
@@ -167,13 +197,13 @@ function describeResponse(
   const { status, statusText, headers } = response;
   const clean = redactor.chunks(
     chunks.map(({ bytes }) => bytes),
-    !isWhole(end),
+    !isComplete(end),
   );
   return {
     atMs,
     status,
     ...(statusText === '' ? {} : { statusText: redactor.text(statusText) }),
-    headers: keepHeaders(headers, redactor),
+    headers: redactHeaders(headers, redactor),
     chunks: clean.map((bytes, index) => ({ atMs: chunks[index]?.atMs ?? atMs, bytes })),
   };
 }

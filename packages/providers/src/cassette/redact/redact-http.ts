@@ -1,7 +1,10 @@
 import { type Redactor, redacted } from './redactor.ts';
 
-/** What a reader of a stream or a retry may need. Keys, cookies and accounts are none of it. */
-const kept: readonly RegExp[] = [
+/**
+ * Headers that the reader of a stream or a retry may need. Keys, cookies and account ids are not
+ * among them.
+ */
+const allowedHeaders: readonly RegExp[] = [
   /^(?:accept|content-type|date)$/,
   /^retry-after(?:-ms)?$/,
   /^x-should-retry$/,
@@ -11,23 +14,23 @@ const kept: readonly RegExp[] = [
   /^openai-(?:version|beta|processing-ms|model)$/,
 ];
 
-/** Does a recording keep a header of this name? All others are dropped, whatever they are. */
-export function isKeptHeader(name: string): boolean {
-  return kept.some((form) => form.test(name));
+/** Checks whether a recording stores a header with this name. All other headers are dropped. */
+export function isAllowedHeader(name: string): boolean {
+  return allowedHeaders.some((form) => form.test(name));
 }
 
-export function keepHeaders(
+export function redactHeaders(
   headers: Headers,
   redactor: Redactor,
 ): Readonly<Record<string, string>> {
-  const entries = [...headers].filter(([name]) => isKeptHeader(name));
+  const entries = [...headers].filter(([name]) => isAllowedHeader(name));
   return Object.fromEntries(entries.map(([name, value]) => [name, redactor.text(value)]));
 }
 
-/** A fetch of one's own may take a path alone. */
+/** A custom fetch may accept a path without an origin. */
 const noOrigin = 'http://relative.invalid';
 
-/** A name of which some word ends like this has a secret for a value. */
+/** A parameter is secret if a word of its name ends like this. */
 const secretName =
   /(?:key|token|secret|sig|signature|password|passwd|pwd|auth|authorization|credentials?|jwt|session|sid)$/i;
 
@@ -35,14 +38,14 @@ export function parseUrl(text: string): URL | null {
   return URL.parse(text, noOrigin);
 }
 
-/** The URL without user, password, fragment, and the values of parameters that look like keys. */
+/** Removes user, password, fragment and the values of parameters that look like keys. */
 export function redactUrl(text: string, redactor: Redactor): string {
   const url = parseUrl(text);
   if (url === null) return 'about:invalid';
   url.username = '';
   url.password = '';
   url.hash = '';
-  // By hand, because URLSearchParams would write all the others anew.
+  // Edited as text, because URLSearchParams would re-encode all other parameters.
   url.search = url.search.slice(1).split('&').map(redactParameter).join('&');
   const { href, origin } = url;
   return redactor.text(origin === noOrigin ? href.slice(noOrigin.length) : href);

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { recordCassette } from '../record/record-cassette.ts';
-import { isKeptHeader, redactUrl } from './redact-http.ts';
+import { isAllowedHeader, redactUrl } from './redact-http.ts';
 import { createRedactor } from './redactor.ts';
 
 const encode = (text: string) => new TextEncoder().encode(text);
@@ -228,6 +228,6 @@ test('headers are kept by name: what is not known is dropped', () => {
     x-goog-request-id anthropic-version anthropic-beta x-should-retry openai-processing-ms`;
   const drop = `authorization x-api-key api-key x-goog-api-key cookie set-cookie content-encoding
     content-length openai-organization anthropic-organization-id proxy-authorization x-foo`;
-  expect(keep.split(/\s+/).filter((name) => !isKeptHeader(name))).toEqual([]);
-  expect(drop.split(/\s+/).filter(isKeptHeader)).toEqual([]);
+  expect(keep.split(/\s+/).filter((name) => !isAllowedHeader(name))).toEqual([]);
+  expect(drop.split(/\s+/).filter(isAllowedHeader)).toEqual([]);
 });

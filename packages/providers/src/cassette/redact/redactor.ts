@@ -1,26 +1,29 @@
-import { keyPatterns } from '../../errors/key-patterns.ts';
+import { keyPatterns } from '../../errors/redact.ts';
 import { concatBytes, decodeUtf8, fromLatin1, toLatin1 } from '../bytes.ts';
 import { CassetteError } from '../cassette.ts';
 import { secretForms } from './secret-forms.ts';
 
 /**
- * What stands where a secret stood in a URL, a header or a request. The parentheses are allowed in all
- * of them, even in a host, and in no key, so that it never becomes part of one.
+ * Replaces a secret in a URL, a header or a request. Parentheses are valid in all of them, even in
+ * a host name. No key contains them, so the replacement never looks like part of a key.
  */
 export const redacted = '(redacted)';
 
-/** What each byte of a secret becomes in a response, so that every chunk keeps its length. */
+/** Replaces each byte of a secret in a response, so that every chunk keeps its length. */
 const mask = '*';
 const maskByte = 42;
 
-/** From where to where, the end excluded. */
+/** The end is exclusive. */
 type Range = readonly [start: number, end: number];
 
-/** Takes secrets out: those it was told of, and whatever looks like a key. */
+/** Removes the given secrets and everything that looks like an API key. */
 export interface Redactor {
   text(text: string): string;
   bytes(bytes: Uint8Array): Uint8Array;
-  /** A body in chunks, of which a secret may lie across several; `isCut`: and one may be cut short. */
+  /**
+   * Redacts a body in chunks. A secret may span several chunks. With `isCut`, the body may also end
+   * inside a secret.
+   */
   chunks(chunks: readonly Uint8Array[], isCut: boolean): readonly Uint8Array[];
 }
 
@@ -40,7 +43,7 @@ export function createRedactor(secrets: readonly string[] = []): Redactor {
     const whole = concatBytes(given);
     const text = toLatin1(whole);
     for (const [start, end] of rangesIn(text)) whole.fill(maskByte, start, end);
-    const beginnings = isCut ? forms.map(({ startAtEndOf }) => startAtEndOf(text)) : [];
+    const beginnings = isCut ? forms.map(({ partialStartIn }) => partialStartIn(text)) : [];
     for (const start of beginnings) whole.fill(maskByte, start ?? whole.length);
     return split(whole, given);
   }
@@ -52,7 +55,7 @@ export function createRedactor(secrets: readonly string[] = []): Redactor {
   };
 }
 
-// A key may come to light when what stood in front of it is gone, but not over and over.
+// Removing one secret may reveal a key next to it. The limit prevents endless passes.
 const maxPasses = 8;
 
 function secretRanges(text: string, patterns: readonly RegExp[]): readonly Range[] {
@@ -73,7 +76,7 @@ function rangeOf({ index, 0: match, 1: secret = match }: RegExpExecArray): Range
   return [end - secret.length, end];
 }
 
-/** In order, those that touch as one, so that nothing is replaced twice. */
+/** Sorts the ranges and joins those that touch, so that nothing is replaced twice. */
 function union(ranges: readonly Range[]): readonly Range[] {
   const merged: Range[] = [];
   for (const [start, end] of ranges.toSorted(([a], [b]) => a - b)) {
@@ -102,11 +105,11 @@ function split(whole: Uint8Array, like: readonly Uint8Array[]): readonly Uint8Ar
   });
 }
 
-// Shorter ones would take ordinary words out, an empty one everything.
+// A shorter secret would also match ordinary words, and an empty one would match everything.
 const minSecretLength = 6;
 const maxSecretLength = 4096;
 
-/** Throws for one that cannot be looked for: what is overlooked here would be in the recording. */
+/** Throws if a secret cannot be searched for. Otherwise it would stay in the recording. */
 function checkSecrets(secrets: unknown): void {
   if (!Array.isArray(secrets)) throw badOption('secrets', 'they are no list', 'give them as one');
   for (const [index, secret] of secrets.entries()) checkSecret(secret, `secrets[${index}]`);

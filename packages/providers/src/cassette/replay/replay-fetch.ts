@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '../../transport/clock.ts';
-import { describeRequest, Room, tapRequest } from '../captured-request.ts';
+import { ByteBudget, captureRequest, toRecordedRequest } from '../captured-request.ts';
 import {
   type Cassette,
   CassetteError,
@@ -9,14 +9,23 @@ import {
   type RecordedResponse,
 } from '../cassette.ts';
 import { createRedactor } from '../redact/redactor.ts';
-import { type ResponseHead, responseLike } from '../web-platform.ts';
-import { errorAtEnd, type Pace, type ReplaySpeed, replayBody, startPace } from './replay-body.ts';
+import { type ResponseHead, rebuildResponse } from '../web-platform.ts';
+import {
+  errorAtEnd,
+  type ReplaySchedule,
+  type ReplaySpeed,
+  replayBody,
+  startSchedule,
+} from './replay-body.ts';
 import { UnusedExchanges } from './unused-exchanges.ts';
 
 export interface ReplayOptions {
-  /** `instant` unless told. */
+  /** Speed of the replay. Default: `instant`. */
   readonly speed?: ReplaySpeed | undefined;
-  /** What stands in the requests now where a secret stood when they were recorded. */
+  /**
+   * Secrets of the current requests. They match the places where a secret was removed from the
+   * recording. Default: none.
+   */
   readonly secrets?: readonly string[] | undefined;
   readonly clock?: Clock | undefined;
 }
@@ -36,14 +45,18 @@ export function replayFetch(cassette: Cassette, options: ReplayOptions = {}): ty
   const redactor = createRedactor(options.secrets);
   const unused = new UnusedExchanges(cassette);
   return async (input, init) => {
-    const pace = startPace(speed, clock);
-    const request = tapRequest(input, init, new Room(defaultCassetteLimits.maxExchangeBytes));
+    const schedule = startSchedule(speed, clock);
+    const request = captureRequest(
+      input,
+      init,
+      new ByteBudget(defaultCassetteLimits.maxExchangeBytes),
+    );
     const { url, signal } = request;
-    const asked = await breakOff<RecordedRequest>(signal, (resolve, reject) => {
-      describeRequest(request, redactor).then(resolve, reject);
+    const requested = await abortable<RecordedRequest>(signal, (resolve, reject) => {
+      toRecordedRequest(request, redactor).then(resolve, reject);
       return request.copy.stop;
     });
-    return answer(unused.take(asked), { url, signal, pace });
+    return respond(unused.take(requested), { url, signal, schedule });
   };
 }
 
@@ -53,44 +66,53 @@ function checkSpeed(speed: ReplaySpeed): void {
   throw new CassetteError('bad_option', message, { path: 'speed' });
 }
 
-interface Replay {
+interface ReplayRequest {
   readonly url: string;
   readonly signal: AbortSignal | undefined;
-  readonly pace: Pace;
+  readonly schedule: ReplaySchedule;
 }
 
-async function answer({ response, end }: RecordedExchange, replay: Replay): Promise<Response> {
-  const { signal, pace } = replay;
+async function respond(
+  { response, end }: RecordedExchange,
+  replay: ReplayRequest,
+): Promise<Response> {
+  const { signal, schedule } = replay;
   const { atMs } = response ?? end;
-  await breakOff<void>(signal, (resolve) => pace(atMs, resolve));
+  await abortable<void>(signal, (resolve) => schedule(atMs, resolve));
   if (response === undefined) throw errorAtEnd(end);
   const hasBody = !isNullBody(response.status);
-  return responseLike(
-    headOf(response, replay.url),
-    hasBody ? replayBody(response, end, pace, signal) : null,
+  return rebuildResponse(
+    responseHead(response, replay.url),
+    hasBody ? replayBody(response, end, schedule, signal) : null,
   );
 }
 
-/** Statuses that the standard gives no body. */
+/** Statuses that have no body by the fetch standard. */
 function isNullBody(status: number): boolean {
   return status < 200 || status === 204 || status === 205 || status === 304;
 }
 
-function headOf({ status, statusText = '', headers }: RecordedResponse, url: string): ResponseHead {
+function responseHead(
+  { status, statusText = '', headers }: RecordedResponse,
+  url: string,
+): ResponseHead {
   const rest = { redirected: false, type: 'default' } as const;
   return { status, statusText, headers: new Headers(headers), url, ...rest };
 }
 
-/** A promise that the signal breaks off with its reason; what was begun is then taken back. */
-export async function breakOff<T>(
+/**
+ * Runs a task that the signal can abort. An abort cancels the task and rejects with the signal's
+ * reason.
+ */
+export async function abortable<T>(
   signal: AbortSignal | undefined,
-  begin: (resolve: (value: T) => void, reject: (error: unknown) => void) => () => void,
+  start: (resolve: (value: T) => void, reject: (error: unknown) => void) => () => void,
 ): Promise<T> {
   signal?.throwIfAborted();
   const { promise, resolve, reject } = Promise.withResolvers<T>();
-  const takeBack = begin(resolve, reject);
+  const cancel = start(resolve, reject);
   const onAbort = () => {
-    takeBack();
+    cancel();
     reject(signal?.reason);
   };
   signal?.addEventListener('abort', onAbort);

@@ -19,7 +19,10 @@ export class UnusedExchanges {
     this.#count = exchanges.length;
   }
 
-  /** The first that was recorded for such a request: requests that run at once may change places. */
+  /**
+   * Removes and returns the first exchange that matches the request. Concurrent requests may arrive
+   * in another order than recorded.
+   */
   take(request: RecordedRequest): RecordedExchange {
     this.#requests += 1;
     let differences: readonly string[] | undefined;
@@ -29,7 +32,8 @@ export class UnusedExchanges {
         this.#unused.delete(index);
         return exchange;
       }
-      // Told of is the next in line: most often it is the one that was meant.
+      // The error describes the next unused exchange, because the request was most likely meant for
+      // it.
       differences ??= found;
     }
     throw this.#refusal(request, differences);
@@ -56,19 +60,22 @@ export class UnusedExchanges {
 const maxPaths = 5;
 
 /**
- * What sets a request apart from a recorded one, in words and without values; nothing if they match.
- * The host is not compared, so that a recording serves whatever address a client was given.
+ * Lists the differences between a request and a recorded one, without values. An empty list means a
+ * match. The host is not compared, so that a recording works with any base URL.
  */
-function requestDifferences(recorded: RecordedRequest, asked: RecordedRequest): readonly string[] {
+function requestDifferences(
+  recorded: RecordedRequest,
+  requested: RecordedRequest,
+): readonly string[] {
   return [
-    ...(recorded.method === asked.method ? [] : [`method (${recorded.method} was recorded)`]),
-    ...urlDifferences(recorded.url, asked.url),
-    ...bodyDifferences(recorded, asked),
+    ...(recorded.method === requested.method ? [] : [`method (${recorded.method} was recorded)`]),
+    ...urlDifferences(recorded.url, requested.url),
+    ...bodyDifferences(recorded, requested),
   ];
 }
 
-function urlDifferences(recorded: string, asked: string): readonly string[] {
-  const [a, b] = [parseUrl(recorded), parseUrl(asked)];
+function urlDifferences(recorded: string, requested: string): readonly string[] {
+  const [a, b] = [parseUrl(recorded), parseUrl(requested)];
   if (a?.pathname !== b?.pathname) return [`path (${a?.pathname} was recorded)`];
   const names = new Set([...(a?.searchParams.keys() ?? []), ...(b?.searchParams.keys() ?? [])]);
   const valuesOf = (url: URL | null, name: string) =>
@@ -80,10 +87,10 @@ function urlDifferences(recorded: string, asked: string): readonly string[] {
 
 const nothing = new Uint8Array();
 
-function bodyDifferences(recorded: RecordedRequest, asked: RecordedRequest): readonly string[] {
+function bodyDifferences(recorded: RecordedRequest, requested: RecordedRequest): readonly string[] {
   if (recorded.isBodyClipped) return ['body (it was too large to be recorded)'];
-  if (asked.isBodyClipped) return ['body (it is too large to be compared)'];
-  const [a, b] = [recorded.body ?? nothing, asked.body ?? nothing];
+  if (requested.isBodyClipped) return ['body (it is too large to be compared)'];
+  const [a, b] = [recorded.body ?? nothing, requested.body ?? nothing];
   const at = firstDifference(a, b);
   if (at === undefined) return [];
   const [ofA, ofB] = [parseBody(a), parseBody(b)];
@@ -106,7 +113,7 @@ function parseBody(bytes: Uint8Array): ReturnType<typeof parseJson> | undefined 
   return text === undefined ? undefined : parseJson(text, limits);
 }
 
-/** Where two values differ, as paths such as `$.messages[1].content`; no more than `max` of them. */
+/** Lists up to `max` paths at which two values differ, such as `$.messages[1].content`. */
 function jsonDifferences(
   a: JsonValue,
   b: JsonValue,
@@ -125,7 +132,7 @@ function jsonDifferences(
   return found;
 }
 
-// Arrays too, whose keys are their indices: they are compared the same way.
+// Includes arrays: their keys are the indexes, and they are compared the same way.
 function isContainer(value: JsonValue): value is JsonObject {
   return typeof value === 'object' && value !== null;
 }

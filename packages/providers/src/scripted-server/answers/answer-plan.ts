@@ -76,8 +76,8 @@ export function cutText(text: string, pieces: Pieces): readonly string[] {
 
 function cutEvery(text: string, length: number): readonly string[] {
   if (!(Number.isInteger(length) && length > 0)) {
-    const wayOut = 'use a whole number from 1';
-    throw new ScriptError('bad_script', `Cannot cut a text every ${length} characters: ${wayOut}`);
+    const advice = 'use a whole number from 1';
+    throw new ScriptError('bad_script', `Cannot cut a text every ${length} characters: ${advice}`);
   }
   const characters = [...text];
   return Array.from({ length: Math.ceil(characters.length / length) }, (_, index) =>

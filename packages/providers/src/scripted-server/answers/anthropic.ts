@@ -1,6 +1,6 @@
 import type { JsonObject } from '@millrace/core';
 import type { AnswerPlan, PlannedCall } from './answer-plan.ts';
-import { failureEvent, stopWord } from './stops-and-failures.ts';
+import { failureEvent, wireStopReason } from './stops-and-failures.ts';
 import type { WireUsage } from './wire-answer.ts';
 
 interface Block {
@@ -78,7 +78,7 @@ function messageStart({ id, model, usage }: AnswerPlan): JsonObject {
 
 function ending(plan: AnswerPlan): readonly JsonObject[] {
   if (plan.failure) return [failureEvent('anthropic', plan.failure, 0)];
-  const delta = { stop_reason: stopWord('anthropic', plan.stop), stop_sequence: null };
+  const delta = { stop_reason: wireStopReason('anthropic', plan.stop), stop_sequence: null };
   const usage = usageOf(plan.usage, plan.usage?.output ?? 0);
   return [{ type: 'message_delta', delta, usage }, { type: 'message_stop' }];
 }

@@ -1,7 +1,7 @@
 import { type JsonObject, type JsonValue, parseJson } from '@millrace/core';
 import { ScriptError } from '../script.ts';
 import type { AnswerPlan, PlannedCall } from './answer-plan.ts';
-import { failureEvent, stopWord } from './stops-and-failures.ts';
+import { failureEvent, wireStopReason } from './stops-and-failures.ts';
 import type { WireUsage } from './wire-answer.ts';
 
 /** Whole responses, each with the next parts; calls come whole, and the last event has the stop. */
@@ -39,7 +39,7 @@ function ending(plan: AnswerPlan): JsonObject {
   const { signature, toolCalls } = plan;
   const isSigned = signature !== undefined && toolCalls.length === 0;
   const part = { text: '', ...(isSigned && { thoughtSignature: signature }) };
-  return event(plan, [part], stopWord('gemini', plan.stop));
+  return event(plan, [part], wireStopReason('gemini', plan.stop));
 }
 
 function event(plan: AnswerPlan, parts: readonly JsonObject[], finishReason?: string): JsonObject {

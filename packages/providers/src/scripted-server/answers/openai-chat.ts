@@ -1,6 +1,6 @@
 import type { JsonObject } from '@millrace/core';
 import { type AnswerPlan, type PlannedCall, scriptedTime } from './answer-plan.ts';
-import { failureEvent, stopWord } from './stops-and-failures.ts';
+import { failureEvent, wireStopReason } from './stops-and-failures.ts';
 import type { WireUsage } from './wire-answer.ts';
 
 /** A chat completion's chunks: role, deltas, finish, and usage in a chunk without choices. */
@@ -28,7 +28,7 @@ function callDeltas(plan: AnswerPlan, call: PlannedCall, index: number): readonl
 
 function ending(plan: AnswerPlan): readonly JsonObject[] {
   if (plan.failure) return [failureEvent('openai-chat', plan.failure, 0)];
-  const finish = chunk(plan, [choice({}, stopWord('openai-chat', plan.stop))]);
+  const finish = chunk(plan, [choice({}, wireStopReason('openai-chat', plan.stop))]);
   if (plan.usage === undefined) return [finish];
   return [finish, { ...chunk(plan, []), usage: usageOf(plan.usage) }];
 }

@@ -1,21 +1,21 @@
 import type { JsonObject } from '@millrace/core';
 import { type AnswerPlan, type PlannedCall, scriptedTime } from './answer-plan.ts';
-import { failureEvent, stopWord } from './stops-and-failures.ts';
+import { failureEvent, wireStopReason } from './stops-and-failures.ts';
 import type { WireFailure, WireUsage } from './wire-answer.ts';
 
 /** A response: created, its output items one after the other, and its end; numbered throughout. */
 export function openaiResponsesEvents(plan: AnswerPlan): readonly JsonObject[] {
-  const word = stopWord('openai-responses', plan.stop);
-  const items = outputItems(plan, word === 'completed' ? 'completed' : 'incomplete');
-  const begun = responseOf(plan, { status: 'in_progress' });
+  const stopReason = wireStopReason('openai-responses', plan.stop);
+  const items = outputItems(plan, stopReason === 'completed' ? 'completed' : 'incomplete');
+  const started = responseOf(plan, { status: 'in_progress' });
   const events = [
-    { type: 'response.created', response: begun },
-    { type: 'response.in_progress', response: begun },
+    { type: 'response.created', response: started },
+    { type: 'response.in_progress', response: started },
     ...items.flatMap((item, index) => itemEvents(item, plan, index === items.length - 1)),
   ];
   const all = plan.failure
-    ? [...events, ...broken(plan, plan.failure, events.length)]
-    : [...events, ended(plan, items, word)];
+    ? [...events, ...failureEvents(plan, plan.failure, events.length)]
+    : [...events, endEvent(plan, items, stopReason)];
   return all.map((event, index) => ({ ...event, sequence_number: index }));
 }
 
@@ -27,12 +27,12 @@ function itemEvents(
   return failure && isLast ? opening : [...opening, ...closing];
 }
 
-function ended(plan: AnswerPlan, items: readonly OutputItem[], word: string): JsonObject {
-  const isComplete = word === 'completed';
+function endEvent(plan: AnswerPlan, items: readonly OutputItem[], stopReason: string): JsonObject {
+  const isComplete = stopReason === 'completed';
   const status = isComplete ? 'completed' : 'incomplete';
   const response = responseOf(plan, {
     status,
-    ...(!isComplete && { incomplete_details: { reason: word } }),
+    ...(!isComplete && { incomplete_details: { reason: stopReason } }),
     output: items.map(({ item }) => item),
     usage: usageOf(plan.usage),
   });
@@ -40,7 +40,11 @@ function ended(plan: AnswerPlan, items: readonly OutputItem[], word: string): Js
 }
 
 /** One failure is told twice. */
-function broken(plan: AnswerPlan, failure: WireFailure, count: number): readonly JsonObject[] {
+function failureEvents(
+  plan: AnswerPlan,
+  failure: WireFailure,
+  count: number,
+): readonly JsonObject[] {
   const { type, message, code = type } = failure;
   const response = responseOf(plan, { status: 'failed', error: { code, message } });
   return [failureEvent('openai-responses', failure, count), { type: 'response.failed', response }];

@@ -5,7 +5,7 @@ import type { WireFailure, WireName, WireStop } from './wire-answer.ts';
 type StopName = Extract<WireStop, string>;
 
 /** For Responses: `completed`, or the reason of an incomplete one. */
-const words: Readonly<Record<WireName, Readonly<Partial<Record<StopName, string>>>>> = {
+const stopReasons: Readonly<Record<WireName, Readonly<Partial<Record<StopName, string>>>>> = {
   'openai-chat': {
     stop: 'stop',
     length: 'length',
@@ -32,12 +32,12 @@ const words: Readonly<Record<WireName, Readonly<Partial<Record<StopName, string>
 };
 
 /** The wire's word for a stop. */
-export function stopWord(wire: WireName, stop: WireStop): string {
+export function wireStopReason(wire: WireName, stop: WireStop): string {
   if (typeof stop === 'object') return stop.raw;
-  const word = words[wire][stop];
-  if (word !== undefined) return word;
-  const wayOut = 'choose another one, or give the raw word';
-  throw new ScriptError('not_on_wire', `${wire} has no word for the stop ${stop}: ${wayOut}`);
+  const reason = stopReasons[wire][stop];
+  if (reason !== undefined) return reason;
+  const advice = 'choose another one, or give the raw word';
+  throw new ScriptError('not_on_wire', `${wire} has no word for the stop ${stop}: ${advice}`);
 }
 
 /** An error as the provider puts it into the body of an HTTP reply. */

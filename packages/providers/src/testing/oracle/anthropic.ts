@@ -1,12 +1,12 @@
 import type { JsonArray, JsonObject, StopReason } from '@millrace/core';
 import {
+  applyStopRules,
   type BlockKind,
   type Ending,
   type Expected,
   type ExpectedCall,
   type ExpectedUsage,
   orderOf,
-  settle,
 } from './expected.ts';
 import {
   entriesOf,
@@ -66,7 +66,7 @@ export function readAnthropic(lines: readonly string[]): Expected {
     others: rest.filter((type) => !isHosted(type)),
     media: [],
     usage: anthropicUsage(events),
-    ...settle({
+    ...applyStopRules({
       ends,
       rawStop,
       mapped: reasons[rawStop ?? ''] ?? 'unknown',
@@ -179,16 +179,16 @@ function block(
 
 /** The last number of each field; a null or an absent one changes nothing. */
 function anthropicUsage(events: readonly JsonObject[]): ExpectedUsage | undefined {
-  const said = events
+  const usages = events
     .flatMap(({ message, usage }) => [fieldsOf(message)['usage'], usage])
     .filter(isObject);
-  if (said.length === 0) return undefined;
+  if (usages.length === 0) return undefined;
   // The top level leaves out what a compaction on the way has used.
-  const compactions = said
+  const compactions = usages
     .flatMap((usage) => entriesOf(usage['iterations']).map(fieldsOf))
     .filter(({ type }) => type === 'compaction');
   const total = (name: string) =>
-    [lastNumber(said, name), ...compactions.map((iteration) => numberOf(iteration[name]))].reduce(
+    [lastNumber(usages, name), ...compactions.map((iteration) => numberOf(iteration[name]))].reduce(
       (sum, count) => sum + count,
     );
   const cacheRead = total('cache_read_input_tokens');
@@ -202,6 +202,8 @@ function anthropicUsage(events: readonly JsonObject[]): ExpectedUsage | undefine
   };
 }
 
-function lastNumber(said: readonly JsonObject[], name: string): number {
-  return numberOf(said.map((usage) => usage[name]).findLast((value) => typeof value === 'number'));
+function lastNumber(usages: readonly JsonObject[], name: string): number {
+  return numberOf(
+    usages.map((usage) => usage[name]).findLast((value) => typeof value === 'number'),
+  );
 }

@@ -8,7 +8,7 @@ export interface CallPiece {
   readonly entry: JsonObject;
 }
 
-interface Gathered {
+interface CollectedCall {
   name: string;
   arguments: string;
   id: string;
@@ -23,15 +23,15 @@ export function chatCalls(pieces: readonly CallPiece[]): {
   readonly starts: readonly number[];
   readonly isSound: boolean;
 } {
-  const gathered: Gathered[] = [];
-  for (const piece of pieces) add(gathered, piece);
+  const collected: CollectedCall[] = [];
+  for (const piece of pieces) add(collected, piece);
   const seen = new Set<string>();
-  const calls = gathered.map((call) => toCall(call, seen));
-  const starts = gathered.map(({ chunks }) => Math.min(...chunks));
+  const calls = collected.map((call) => toCall(call, seen));
+  const starts = collected.map(({ chunks }) => Math.min(...chunks));
   return { calls, starts, isSound: calls.every(({ name }) => name !== '') };
 }
 
-function add(calls: Gathered[], { chunk, entry }: CallPiece): void {
+function add(calls: CollectedCall[], { chunk, entry }: CallPiece): void {
   const { name: rawName, arguments: given } = fieldsOf(entry['function']);
   const name = textOf(rawName);
   const id = textOf(entry['id']);
@@ -55,7 +55,7 @@ function add(calls: Gathered[], { chunk, entry }: CallPiece): void {
   call.arguments += argumentText(given);
 }
 
-interface Key {
+interface CallKey {
   readonly chunk: number;
   readonly id: string;
   readonly index: number | undefined;
@@ -63,7 +63,7 @@ interface Key {
 }
 
 /** The call that a piece continues, or undefined if it starts one. */
-function resolve(calls: readonly Gathered[], key: Key): Gathered | undefined {
+function resolve(calls: readonly CollectedCall[], key: CallKey): CollectedCall | undefined {
   const byId = key.id === '' ? undefined : calls.findLast(({ ids }) => ids.has(key.id));
   if (byId !== undefined) return isOtherName(byId, key) ? undefined : byId;
   const byIndex =
@@ -81,7 +81,7 @@ function resolve(calls: readonly Gathered[], key: Key): Gathered | undefined {
   return key.id === '' && goesOn ? latest : undefined;
 }
 
-function isOtherName(call: Gathered, { name }: Key): boolean {
+function isOtherName(call: CollectedCall, { name }: CallKey): boolean {
   const hasBoth = name !== '' && call.name !== '';
   return hasBoth && name !== call.name && call.arguments !== '';
 }
@@ -91,22 +91,22 @@ function argumentText(given: JsonValue | undefined): string {
   return typeof given === 'string' ? given : JSON.stringify(given);
 }
 
-function toCall(gathered: Gathered, seen: Set<string>): ExpectedCall {
-  const text = onlyOnce(gathered.arguments).toWellFormed();
+function toCall(collected: CollectedCall, seen: Set<string>): ExpectedCall {
+  const text = withoutRepetition(collected.arguments).toWellFormed();
   const value = parseArguments(text);
-  const isNew = gathered.id !== '' && !seen.has(gathered.id);
-  seen.add(gathered.id);
+  const isNew = collected.id !== '' && !seen.has(collected.id);
+  seen.add(collected.id);
   return {
-    name: gathered.name,
+    name: collected.name,
     arguments: text,
     ...(value !== undefined && { value }),
-    ...(isNew && { id: gathered.id }),
+    ...(isNew && { id: collected.id }),
     isWhole: value !== undefined,
   };
 }
 
 /** Arguments that a proxy put `{}` before, or sent whole a second time, perhaps encoded twice. */
-function onlyOnce(text: string): string {
+function withoutRepetition(text: string): string {
   if (text === '' || parseLine(text) !== undefined) return text;
   if (text.startsWith('{}') && parseLine(text.slice(2)) !== undefined) return text.slice(2);
   for (let end = 1; end < text.length; end += 1) {

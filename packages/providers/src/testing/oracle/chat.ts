@@ -1,14 +1,14 @@
 import type { JsonObject, JsonValue, StopReason } from '@millrace/core';
 import { type CallPiece, chatCalls } from './chat-calls.ts';
 import {
+  applyStopRules,
   type BlockKind,
   type Ending,
   type Expected,
   type ExpectedMedia,
   type ExpectedUsage,
   orderOf,
-  type Signed,
-  settle,
+  type SignedContent,
 } from './expected.ts';
 import {
   entriesOf,
@@ -58,7 +58,7 @@ export function readChat(lines: readonly string[]): Expected {
     others: [],
     media: [...soundOf(deltas), ...imagesOf(deltas)],
     usage: chatUsage(events),
-    ...settle({
+    ...applyStopRules({
       ends: endingOf(hasFailed, rawStop, isSound),
       rawStop,
       mapped: reasons[rawStop ?? ''] ?? 'unknown',
@@ -155,7 +155,7 @@ function piecesOf(deltas: readonly JsonObject[]): readonly CallPiece[] {
   });
 }
 
-function signaturesOf(deltas: readonly JsonObject[]): readonly Signed[] {
+function signaturesOf(deltas: readonly JsonObject[]): readonly SignedContent[] {
   return deltas
     .flatMap((delta) => entriesOf(delta['tool_calls']))
     .flatMap((entry) => {
@@ -186,12 +186,12 @@ function citationsOf(events: readonly JsonObject[], deltas: readonly JsonObject[
 
 /** The last that was said, wherever a server says it. */
 function chatUsage(events: readonly JsonObject[]): ExpectedUsage | undefined {
-  const said = events.flatMap((event) => [
+  const usages = events.flatMap((event) => [
     ...entriesOf(event['choices']).map((choice) => fieldsOf(choice)['usage']),
     fieldsOf(event['x_groq'])['usage'],
     event['usage'],
   ]);
-  const last = said.findLast((usage) => isObject(usage));
+  const last = usages.findLast((usage) => isObject(usage));
   return last === undefined ? undefined : normalised(fieldsOf(last));
 }
 

@@ -33,7 +33,7 @@ export interface Expected {
    */
   readonly state: readonly string[];
   /** Signatures, each with the text or the name of the call that it sits on. */
-  readonly signed: readonly Signed[];
+  readonly signed: readonly SignedContent[];
   /** Addresses, each once. */
   readonly citations: readonly string[];
 }
@@ -70,12 +70,12 @@ export type ExpectedUsage = Pick<
   'input' | 'output' | 'cacheRead' | 'cacheWrite' | 'reasoning'
 >;
 
-export interface Signed {
+export interface SignedContent {
   readonly signature: string;
   readonly on: string;
 }
 
-interface Outcome {
+interface RawOutcome {
   readonly ends: Ending;
   readonly rawStop: string | undefined;
   /** The common word for the raw one, before any rule. */
@@ -83,16 +83,16 @@ interface Outcome {
   readonly calls: readonly ExpectedCall[];
   readonly isRefused: boolean;
   readonly state: readonly string[];
-  readonly signed: readonly Signed[];
+  readonly signed: readonly SignedContent[];
 }
 
-type Settled = Pick<
+type JudgedOutcome = Pick<
   Expected,
   'ends' | 'rawStop' | 'stop' | 'calls' | 'mayFail' | 'state' | 'signed'
 >;
 
 /** The rules that all wires share. Of a response that failed no call is whole and nothing goes back. */
-export function settle(outcome: Outcome): Settled {
+export function applyStopRules(outcome: RawOutcome): JudgedOutcome {
   const { ends, rawStop, mapped, calls, isRefused, state, signed } = outcome;
   if (ends !== 'terminal') {
     const cut = calls.map((call) => ({ ...call, isWhole: false }));

@@ -1,5 +1,6 @@
 import type { JsonObject, JsonValue, StopReason } from '@millrace/core';
 import {
+  applyStopRules,
   type BlockKind,
   type Ending,
   type Expected,
@@ -7,8 +8,7 @@ import {
   type ExpectedMedia,
   type ExpectedUsage,
   orderOf,
-  type Signed,
-  settle,
+  type SignedContent,
 } from './expected.ts';
 import {
   atPath,
@@ -54,7 +54,7 @@ export function readGemini(lines: readonly string[]): Expected {
     others: rest.filter((type) => !hostedParts.has(type)),
     media: parts.flatMap(({ inlineData }) => (isObject(inlineData) ? [mediaOf(inlineData)] : [])),
     usage: usageOf(events),
-    ...settle({
+    ...applyStopRules({
       ends: endingOf(hasFailed, finish ?? blocked),
       rawStop: finish ?? blocked,
       mapped: finish === undefined ? 'content_filter' : mappedOf(finish, calls.length > 0),
@@ -121,7 +121,11 @@ function mediaOf({ mimeType, data }: JsonObject): ExpectedMedia {
   return { mimeType: textOf(mimeType), base64: textOf(data) };
 }
 
-function signatureOf({ thoughtSignature, functionCall, text }: JsonObject): readonly Signed[] {
+function signatureOf({
+  thoughtSignature,
+  functionCall,
+  text,
+}: JsonObject): readonly SignedContent[] {
   const signature = textOf(thoughtSignature);
   const on = textOf(fieldsOf(functionCall)['name']) || textOf(text);
   return signature === '' ? [] : [{ signature, on }];
@@ -150,7 +154,7 @@ function usageOf(events: readonly JsonObject[]): ExpectedUsage | undefined {
   };
 }
 
-interface Gathered {
+interface CollectedCall {
   readonly event: number;
   readonly name: string;
   readonly id: string;
@@ -161,7 +165,7 @@ interface Gathered {
 
 /** The calls of a response, from its parts event by event. A name starts one; all else continues the last. */
 function geminiCalls(partsByEvent: readonly (readonly JsonObject[])[]): readonly ExpectedCall[] {
-  const calls: Gathered[] = [];
+  const calls: CollectedCall[] = [];
   for (const [event, parts] of partsByEvent.entries()) {
     for (const { functionCall, thoughtSignature } of parts) {
       const { name, id, args, partialArgs } = fieldsOf(functionCall);
@@ -184,14 +188,14 @@ function geminiCalls(partsByEvent: readonly (readonly JsonObject[])[]): readonly
 }
 
 /** A signed call that comes again in a later event without its signature. */
-function isRepeat(call: Gathered, earlier: Gathered): boolean {
+function isRepeat(call: CollectedCall, earlier: CollectedCall): boolean {
   const isSame = call.name === earlier.name && call.id === earlier.id;
   const isEqual =
     call.given !== undefined && JSON.stringify(call.given) === JSON.stringify(earlier.given);
   return isSame && isEqual && earlier.isSigned && !call.isSigned && earlier.event < call.event;
 }
 
-function toCall({ name, id, given, partials }: Gathered): ExpectedCall {
+function toCall({ name, id, given, partials }: CollectedCall): ExpectedCall {
   const value = typeof given === 'string' ? parseLine(given) : streamedValue(given, partials);
   const text = typeof given === 'string' ? given : JSON.stringify(value);
   return {

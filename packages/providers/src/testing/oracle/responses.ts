@@ -1,5 +1,6 @@
 import type { JsonArray, JsonObject, StopReason } from '@millrace/core';
 import {
+  applyStopRules,
   type BlockKind,
   type Ending,
   type Expected,
@@ -7,7 +8,6 @@ import {
   type ExpectedMedia,
   type ExpectedUsage,
   orderOf,
-  settle,
 } from './expected.ts';
 import {
   entriesOf,
@@ -53,7 +53,7 @@ export function readResponses(lines: readonly string[]): Expected {
     others: rest.filter((type) => !isHosted(type)),
     media: ofType('image_generation_call').flatMap(imageOf),
     usage: usageOf(events),
-    ...settle({
+    ...applyStopRules({
       ends: isBroken ? 'error' : endingOf(last, callItems),
       rawStop,
       mapped: mappedOf(rawStop, callItems),

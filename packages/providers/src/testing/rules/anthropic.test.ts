@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type AnthropicRules, anthropicFaults } from './anthropic.ts';
-import { all, catches, drop, insert, put } from './catches.ts';
+import { all, drop, insert, put, testEachFault } from './catches.ts';
 
 const use = (id: string) => ({ type: 'tool_use', id, name: 'get_tide', input: { partial: true } });
 const result = (id: string) => ({ type: 'tool_result', tool_use_id: id, content: 'six' });
@@ -56,7 +56,7 @@ describe('the rules of Messages', () => {
     expect(anthropicFaults(body, rules)).toEqual([]);
   });
 
-  catches<AnthropicRules>(anthropicFaults, good, [
+  testEachFault<AnthropicRules>(anthropicFaults, good, [
     ['no model', drop('model'), 'model: missing'],
     ['a body that does not stream', drop('stream'), 'stream: not true'],
     ['no limit', all(drop('max_tokens'), drop('thinking')), 'max_tokens: missing'],

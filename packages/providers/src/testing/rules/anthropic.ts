@@ -1,20 +1,20 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
-import type { Signed } from '../oracle/expected.ts';
+import type { SignedContent } from '../oracle/expected.ts';
 import { fieldsOf, numberOf, textOf } from '../oracle/read-json.ts';
 import {
   documentFaults,
-  isFilled,
+  faultIf,
   isList,
-  isPlain,
+  isNonEmptyText,
+  isObject,
   objectsOf,
   repeated,
   requestOf,
-  when,
 } from './document.ts';
 
 export interface AnthropicRules {
   /** All thinking that the provider has ever sent: what goes back must be among it, unchanged. */
-  readonly signed?: readonly Signed[];
+  readonly signed?: readonly SignedContent[];
   /** Text after tool results is allowed, but models tend to answer it with nothing. */
   readonly refusesTextAfterResults?: boolean;
 }
@@ -25,9 +25,9 @@ export function anthropicFaults(body: unknown, rules: AnthropicRules = {}): read
   const limit = request['max_tokens'];
   return [
     ...documentFaults(body),
-    ...when(!isFilled(request['model']), 'model: missing'),
-    ...when(request['stream'] !== true, 'stream: not true'),
-    ...when(!(Number.isInteger(limit) && numberOf(limit) > 0), 'max_tokens: missing'),
+    ...faultIf(!isNonEmptyText(request['model']), 'model: missing'),
+    ...faultIf(request['stream'] !== true, 'stream: not true'),
+    ...faultIf(!(Number.isInteger(limit) && numberOf(limit) > 0), 'max_tokens: missing'),
     ...systemFaults(request['system']),
     ...thinkingFaults(request),
     ...toolFaults(request),
@@ -37,9 +37,11 @@ export function anthropicFaults(body: unknown, rules: AnthropicRules = {}): read
 
 function systemFaults(system: JsonValue | undefined): readonly string[] {
   if (system === undefined) return [];
-  if (!isList(system)) return when(!isFilled(system), 'system: empty');
-  const isText = objectsOf(system).every(({ type, text }) => type === 'text' && isFilled(text));
-  return when(system.length === 0 || !isText, 'system: not texts');
+  if (!isList(system)) return faultIf(!isNonEmptyText(system), 'system: empty');
+  const isText = objectsOf(system).every(
+    ({ type, text }) => type === 'text' && isNonEmptyText(text),
+  );
+  return faultIf(system.length === 0 || !isText, 'system: not texts');
 }
 
 function thinkingFaults(request: JsonObject): readonly string[] {
@@ -47,8 +49,11 @@ function thinkingFaults(request: JsonObject): readonly string[] {
   if (type === undefined || type === 'disabled') return [];
   const isOver = numberOf(request['max_tokens']) <= numberOf(budget_tokens);
   return [
-    ...when(type === 'enabled' && numberOf(budget_tokens) === 0, 'thinking.budget_tokens: missing'),
-    ...when(type === 'enabled' && isOver, 'max_tokens: not above the thinking budget'),
+    ...faultIf(
+      type === 'enabled' && numberOf(budget_tokens) === 0,
+      'thinking.budget_tokens: missing',
+    ),
+    ...faultIf(type === 'enabled' && isOver, 'max_tokens: not above the thinking budget'),
     ...['temperature', 'top_k']
       .filter((name) => request[name] !== undefined)
       .map((name) => `${name}: refused with thinking`),
@@ -64,17 +69,17 @@ function toolFaults(request: JsonObject): readonly string[] {
   const isChosen = request['tool_choice'] !== undefined;
   return [
     ...tools.flatMap((tool, index) => [
-      ...when(names[index] === '', `tools[${index}].name: missing`),
+      ...faultIf(names[index] === '', `tools[${index}].name: missing`),
       // Hosted tools have a type of their own and no schema.
-      ...when(
-        !isFilled(tool['type']) && !isPlain(tool['input_schema']),
+      ...faultIf(
+        !isNonEmptyText(tool['type']) && !isObject(tool['input_schema']),
         `tools[${index}].input_schema: missing`,
       ),
     ]),
     ...repeated(names).map((tool) => `tools: ${tool} twice`),
-    ...when(isChosen && !choices.has(textOf(type)), `tool_choice.type: ${textOf(type)}`),
-    ...when(isChosen && tools.length === 0, 'tool_choice: no tools'),
-    ...when(
+    ...faultIf(isChosen && !choices.has(textOf(type)), `tool_choice.type: ${textOf(type)}`),
+    ...faultIf(isChosen && tools.length === 0, 'tool_choice: no tools'),
+    ...faultIf(
       type === 'tool' && !names.includes(textOf(name)),
       `tool_choice.name: ${textOf(name)} is not a tool`,
     ),
@@ -98,10 +103,10 @@ function anthropicMessageFaults(
   }));
   const ids = messages.flatMap(({ blocks }) => idsOf(blocks, 'tool_use', 'id'));
   return [
-    ...when(messages.length === 0, 'messages: none'),
+    ...faultIf(messages.length === 0, 'messages: none'),
     ...messages.flatMap((message, index) => [
       ...roleFaults(message, messages[index - 1]),
-      ...when(message.blocks.length === 0, `${message.at}.content: empty`),
+      ...faultIf(message.blocks.length === 0, `${message.at}.content: empty`),
       ...anthropicBlockFaults(message.blocks, message.role, message.at, rules),
       ...resultFaults(message, messages[index - 1], rules),
       ...answerFaults(message, messages[index + 1]),
@@ -118,8 +123,8 @@ function idsOf(blocks: readonly JsonObject[], type: string, name: string): reado
 
 function roleFaults({ role, at }: Message, before: Message | undefined): readonly string[] {
   if (role !== 'user' && role !== 'assistant') return [`${at}.role: ${role || 'missing'}`];
-  if (before === undefined) return when(role !== 'user', `${at}.role: must begin with a user`);
-  return when(role === before.role, `${at}.role: ${role} twice in a row`);
+  if (before === undefined) return faultIf(role !== 'user', `${at}.role: must begin with a user`);
+  return faultIf(role === before.role, `${at}.role: ${role} twice in a row`);
 }
 
 /** Results answer the calls of the message right before, each once, and come first. */
@@ -138,8 +143,8 @@ function resultFaults(
       .filter((id) => !calls.includes(id))
       .map((id) => `${at}: answers ${id}, which was not called right before`),
     ...repeated(results).map((id) => `${at}: answers ${id} twice`),
-    ...when(last !== results.length - 1, `${at}: results do not come first`),
-    ...when(rules.refusesTextAfterResults === true && isAfter, `${at}: text after results`),
+    ...faultIf(last !== results.length - 1, `${at}: results do not come first`),
+    ...faultIf(rules.refusesTextAfterResults === true && isAfter, `${at}: text after results`),
   ];
 }
 
@@ -158,7 +163,7 @@ function hostedFaults({ blocks, at }: Message): readonly string[] {
     if (type === 'server_tool_use' || type === 'mcp_tool_use') seen.add(textOf(id));
     if (type === 'tool_result' || !textOf(type).endsWith('_tool_result')) return [];
     const call = textOf(tool_use_id);
-    return when(!seen.has(call), `${at}: ${textOf(type)} without the call ${call}`);
+    return faultIf(!seen.has(call), `${at}: ${textOf(type)} without the call ${call}`);
   });
 }
 
@@ -167,7 +172,7 @@ function endFaults(last: Message | undefined): readonly string[] {
   if (last?.role !== 'assistant') return [];
   const { type, text } = last.blocks.at(-1) ?? {};
   const isTrailing = type === 'text' && /\s$/.test(textOf(text));
-  return when(isTrailing, `${last.at}: the final text ends with whitespace`);
+  return faultIf(isTrailing, `${last.at}: the final text ends with whitespace`);
 }
 
 const ofAssistants = new Set(['thinking', 'redacted_thinking', 'tool_use', 'server_tool_use']);
@@ -187,8 +192,8 @@ function anthropicBlockFaults(
       (role === 'user' && ofAssistants.has(type)) || (role === 'assistant' && ofUsers.has(type));
     const isLate = firstCall >= 0 && index > firstCall && type.endsWith('thinking');
     return [
-      ...when(isStranger, `${place}: ${type} is not for ${role}s`),
-      ...when(isLate, `${place}: ${type} after a call`),
+      ...faultIf(isStranger, `${place}: ${type} is not for ${role}s`),
+      ...faultIf(isLate, `${place}: ${type} after a call`),
       ...ownFaults(block, type, place, rules),
     ];
   });
@@ -202,16 +207,16 @@ function ownFaults(
 ): readonly string[] {
   switch (type) {
     case 'text':
-      return when(textOf(block['text']).trim() === '', `${at}.text: empty`);
+      return faultIf(textOf(block['text']).trim() === '', `${at}.text: empty`);
     case 'thinking':
       return thinkingBlockFaults(block, at, rules);
     case 'redacted_thinking':
-      return when(!isFilled(block['data']), `${at}.data: missing`);
+      return faultIf(!isNonEmptyText(block['data']), `${at}.data: missing`);
     case 'tool_use':
       return [
         ...idFaults(block['id'] === undefined ? '' : textOf(block['id']), `${at}.id`),
-        ...when(!isFilled(block['name']), `${at}.name: missing`),
-        ...when(!isPlain(block['input']), `${at}.input: not an object`),
+        ...faultIf(!isNonEmptyText(block['name']), `${at}.name: missing`),
+        ...faultIf(!isObject(block['input']), `${at}.input: not an object`),
       ];
     case 'tool_result':
       return [
@@ -226,7 +231,7 @@ function ownFaults(
 }
 
 function idFaults(id: string, at: string): readonly string[] {
-  return when(!/^[A-Za-z0-9_-]{1,64}$/.test(id), `${at}: not a valid id`);
+  return faultIf(!/^[A-Za-z0-9_-]{1,64}$/.test(id), `${at}: not a valid id`);
 }
 
 function thinkingBlockFaults(
@@ -239,9 +244,9 @@ function thinkingBlockFaults(
     rules.signed === undefined ||
     rules.signed.some((one) => one.signature === signature && one.on === thinking);
   return [
-    ...when(typeof thinking !== 'string', `${at}.thinking: missing`),
-    ...when(!isFilled(signature), `${at}.signature: missing`),
-    ...when(isFilled(signature) && !isKnown, `${at}: changed thinking`),
+    ...faultIf(typeof thinking !== 'string', `${at}.thinking: missing`),
+    ...faultIf(!isNonEmptyText(signature), `${at}.signature: missing`),
+    ...faultIf(isNonEmptyText(signature) && !isKnown, `${at}: changed thinking`),
   ];
 }
 
@@ -249,6 +254,6 @@ function resultContentFaults({ content }: JsonObject, at: string): readonly stri
   if (content === undefined || typeof content === 'string') return [];
   if (!isList(content)) return [`${at}.content: neither text nor blocks`];
   return objectsOf(content).flatMap(({ type, text }, index) =>
-    when(type === 'text' && !isFilled(text), `${at}.content[${index}].text: empty`),
+    faultIf(type === 'text' && !isNonEmptyText(text), `${at}.content[${index}].text: empty`),
   );
 }

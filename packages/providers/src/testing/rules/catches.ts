@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 type Change = (body: object) => void;
 
 /** A claim for each row: what makes a right body wrong, and the faults that say so. */
-export function catches<Rules>(
+export function testEachFault<Rules>(
   faultsOf: (body: unknown, rules?: Rules) => readonly string[],
   good: () => object,
   rows: readonly (readonly [string, Change, string | readonly string[], Rules?])[],
@@ -22,7 +22,7 @@ export function catches<Rules>(
 /** Puts a value at a path such as `messages.2.role`. */
 export function put(path: string, value: unknown): Change {
   return (body) => {
-    const { parent, key } = placeOf(body, path);
+    const { parent, key } = parentOf(body, path);
     Object.assign(parent, { [key]: value });
   };
 }
@@ -30,7 +30,7 @@ export function put(path: string, value: unknown): Change {
 /** Takes a property away, or an entry out of its list. */
 export function drop(path: string): Change {
   return (body) => {
-    const { parent, key } = placeOf(body, path);
+    const { parent, key } = parentOf(body, path);
     if (Array.isArray(parent)) parent.splice(Number(key), 1);
     else Reflect.deleteProperty(parent, key);
   };
@@ -39,7 +39,7 @@ export function drop(path: string): Change {
 /** Puts entries into a list, before the one at the path. */
 export function insert(path: string, ...entries: readonly unknown[]): Change {
   return (body) => {
-    const { parent, key } = placeOf(body, path);
+    const { parent, key } = parentOf(body, path);
     if (!Array.isArray(parent)) throw new Error(`Cannot insert at ${path}: its parent is no list`);
     parent.splice(Number(key), 0, ...entries);
   };
@@ -52,7 +52,7 @@ export function all(...changes: readonly Change[]): Change {
   };
 }
 
-function placeOf(body: object, path: string): { readonly parent: object; readonly key: string } {
+function parentOf(body: object, path: string): { readonly parent: object; readonly key: string } {
   const keys = path.split('.');
   const key = keys.pop() ?? '';
   let parent = body;

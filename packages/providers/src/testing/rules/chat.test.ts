@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { all, catches, drop, insert, put } from './catches.ts';
+import { all, drop, insert, put, testEachFault } from './catches.ts';
 import { type ChatRules, chatFaults } from './chat.ts';
 
 const call = (id: string, name: string) => ({
@@ -60,7 +60,7 @@ describe('the rules of Chat Completions', () => {
     for (const body of [undefined, null, [], 'x', {}]) expect(chatFaults(body)).not.toEqual([]);
   });
 
-  catches<ChatRules>(chatFaults, good, [
+  testEachFault<ChatRules>(chatFaults, good, [
     ['no model', put('model', ''), 'model: missing'],
     ['a body that does not stream', put('stream', false), 'stream: not true'],
     ['no messages', put('messages', []), 'messages: none'],

@@ -2,14 +2,14 @@ import type { JsonObject, JsonValue } from '@millrace/core';
 import { fieldsOf, textOf } from '../oracle/read-json.ts';
 import {
   documentFaults,
-  isFilled,
+  faultIf,
   isList,
+  isNonEmptyText,
+  isObject,
   isObjectText,
-  isPlain,
   objectsOf,
   repeated,
   requestOf,
-  when,
 } from './document.ts';
 
 /** Where compatible servers differ. */
@@ -39,8 +39,8 @@ export function chatFaults(body: unknown, rules: ChatRules = {}): readonly strin
   const request = requestOf(body);
   return [
     ...documentFaults(body),
-    ...when(!isFilled(request['model']), 'model: missing'),
-    ...when(request['stream'] !== true, 'stream: not true'),
+    ...faultIf(!isNonEmptyText(request['model']), 'model: missing'),
+    ...faultIf(request['stream'] !== true, 'stream: not true'),
     ...settingFaults(request, rules),
     ...toolFaults(request, rules),
     ...formatFaults(request),
@@ -56,8 +56,8 @@ function settingFaults(request: JsonObject, rules: ChatRules): readonly string[]
   const isTwice = !rules.isReasoningModel && has('max_tokens') && has('max_completion_tokens');
   return [
     ...refused.map((name) => `${name}: refused by reasoning models`),
-    ...when(isTwice, 'max_tokens: beside max_completion_tokens'),
-    ...when(
+    ...faultIf(isTwice, 'max_tokens: beside max_completion_tokens'),
+    ...faultIf(
       rules.refusesStreamOptions === true && has('stream_options'),
       'stream_options: refused by this server',
     ),
@@ -73,17 +73,17 @@ function toolFaults(request: JsonObject, rules: ChatRules): readonly string[] {
   );
   return [
     ...tools.flatMap((tool, index) => [
-      ...when(tool['type'] !== 'function', `tools[${index}].type: not function`),
-      ...when(names[index] === '', `tools[${index}].function.name: missing`),
-      ...when(
-        !isPlain(fieldsOf(tool['function'])['parameters']),
+      ...faultIf(tool['type'] !== 'function', `tools[${index}].type: not function`),
+      ...faultIf(names[index] === '', `tools[${index}].function.name: missing`),
+      ...faultIf(
+        !isObject(fieldsOf(tool['function'])['parameters']),
         `tools[${index}].function.parameters: not a schema`,
       ),
     ]),
     ...repeated(names).map((name) => `tools: ${name} twice`),
-    ...when(request['tool_choice'] !== undefined && tools.length === 0, 'tool_choice: no tools'),
-    ...when(chosen !== '' && !names.includes(chosen), `tool_choice: ${chosen} is not a tool`),
-    ...when(
+    ...faultIf(request['tool_choice'] !== undefined && tools.length === 0, 'tool_choice: no tools'),
+    ...faultIf(chosen !== '' && !names.includes(chosen), `tool_choice: ${chosen} is not a tool`),
+    ...faultIf(
       rules.needsToolsWithCalls === true && hasCalls && request['tools'] === undefined,
       'tools: missing while the history has calls',
     ),
@@ -95,8 +95,8 @@ function formatFaults(request: JsonObject): readonly string[] {
   if (format['type'] !== 'json_schema') return [];
   const { name, schema } = fieldsOf(format['json_schema']);
   return [
-    ...when(!isFilled(name), 'response_format.json_schema.name: missing'),
-    ...when(!isPlain(schema), 'response_format.json_schema.schema: missing'),
+    ...faultIf(!isNonEmptyText(name), 'response_format.json_schema.name: missing'),
+    ...faultIf(!isObject(schema), 'response_format.json_schema.schema: missing'),
   ];
 }
 
@@ -105,11 +105,11 @@ const roles = new Set(['system', 'developer', 'user', 'assistant', 'tool']);
 function chatMessageFaults(messages: readonly JsonObject[], rules: ChatRules): readonly string[] {
   const ids = messages.flatMap(callIds);
   return [
-    ...when(messages.length === 0, 'messages: none'),
+    ...faultIf(messages.length === 0, 'messages: none'),
     ...messages.flatMap((message, index) => messageFaults(message, `messages[${index}]`, rules)),
     ...repeated(ids).map((id) => `messages: the call id ${id} twice`),
     ...answerFaults(messages),
-    ...when(rules.needsBridge === true && isWithoutBridge(messages), 'messages: no bridge'),
+    ...faultIf(rules.needsBridge === true && isWithoutBridge(messages), 'messages: no bridge'),
   ];
 }
 
@@ -122,7 +122,7 @@ function messageFaults(message: JsonObject, at: string, rules: ChatRules): reado
   if (!roles.has(role)) return [`${at}.role: ${role || 'missing'}`];
   if (role === 'assistant') return assistantFaults(message, at, rules);
   return [
-    ...when(message['tool_calls'] !== undefined, `${at}.tool_calls: not an assistant's`),
+    ...faultIf(message['tool_calls'] !== undefined, `${at}.tool_calls: not an assistant's`),
     ...(role === 'tool'
       ? toolMessageFaults(message, at, rules)
       : contentFaults(message['content'], `${at}.content`, role === 'user')),
@@ -134,18 +134,19 @@ function contentFaults(
   at: string,
   allowsMedia: boolean,
 ): readonly string[] {
-  if (!isList(content)) return when(!isFilled(content), `${at}: empty`);
+  if (!isList(content)) return faultIf(!isNonEmptyText(content), `${at}: empty`);
   return [
-    ...when(content.length === 0, `${at}: empty`),
+    ...faultIf(content.length === 0, `${at}: empty`),
     ...objectsOf(content).flatMap((part, index) => {
       const type = textOf(part['type']);
-      if (type === 'text') return when(!isFilled(part['text']), `${at}[${index}].text: empty`);
+      if (type === 'text')
+        return faultIf(!isNonEmptyText(part['text']), `${at}[${index}].text: empty`);
       if (!allowsMedia) return [`${at}[${index}].type: ${type} is for users only`];
       if (type !== 'image_url') {
-        return when(!['input_audio', 'file'].includes(type), `${at}[${index}].type: ${type}`);
+        return faultIf(!['input_audio', 'file'].includes(type), `${at}[${index}].type: ${type}`);
       }
-      return when(
-        !isFilled(fieldsOf(part['image_url'])['url']),
+      return faultIf(
+        !isNonEmptyText(fieldsOf(part['image_url'])['url']),
         `${at}[${index}].image_url: empty`,
       );
     }),
@@ -155,10 +156,10 @@ function contentFaults(
 function toolMessageFaults(message: JsonObject, at: string, rules: ChatRules): readonly string[] {
   const { content, tool_call_id, name } = message;
   return [
-    ...when(!isFilled(tool_call_id), `${at}.tool_call_id: missing`),
+    ...faultIf(!isNonEmptyText(tool_call_id), `${at}.tool_call_id: missing`),
     // A tool may have nothing to say; it must say that.
     ...(content === '' ? [] : contentFaults(content, `${at}.content`, false)),
-    ...when(rules.needsToolName === true && !isFilled(name), `${at}.name: missing`),
+    ...faultIf(rules.needsToolName === true && !isNonEmptyText(name), `${at}.name: missing`),
   ];
 }
 
@@ -166,16 +167,17 @@ function assistantFaults(message: JsonObject, at: string, rules: ChatRules): rea
   const { content, tool_calls, reasoning_content } = message;
   const calls = objectsOf(tool_calls);
   const isText = content === undefined || content === null || typeof content === 'string';
-  const isEmpty = !isFilled(content) && calls.length === 0 && message['refusal'] === undefined;
+  const isEmpty =
+    !isNonEmptyText(content) && calls.length === 0 && message['refusal'] === undefined;
   return [
-    ...when(!isText, `${at}.content: not plain text`),
-    ...when(isText && isEmpty, `${at}: empty`),
-    ...when(rules.refusesNull === true && content === null, `${at}.content: null`),
-    ...when(
+    ...faultIf(!isText, `${at}.content: not plain text`),
+    ...faultIf(isText && isEmpty, `${at}: empty`),
+    ...faultIf(rules.refusesNull === true && content === null, `${at}.content: null`),
+    ...faultIf(
       rules.needsReasoningContent === true && typeof reasoning_content !== 'string',
       `${at}.reasoning_content: missing`,
     ),
-    ...when(tool_calls !== undefined && calls.length === 0, `${at}.tool_calls: empty`),
+    ...faultIf(tool_calls !== undefined && calls.length === 0, `${at}.tool_calls: empty`),
     ...calls.flatMap((call, index) => callFaults(call, `${at}.tool_calls[${index}]`, rules)),
   ];
 }
@@ -185,13 +187,13 @@ function callFaults(call: JsonObject, at: string, rules: ChatRules): readonly st
   const id = textOf(call['id']);
   const { name, arguments: text } = fieldsOf(call['function']);
   return [
-    ...when(id === '', `${at}.id: missing`),
-    ...when(id.length > maxIdLength, `${at}.id: longer than ${maxIdLength}`),
-    ...when(id !== '' && !idPattern.test(id), `${at}.id: not like ${idPattern.source}`),
-    ...when(call['type'] !== 'function', `${at}.type: not function`),
-    ...when(call['index'] !== undefined, `${at}.index: left over from a stream`),
-    ...when(!isFilled(name), `${at}.function.name: missing`),
-    ...when(!isObjectText(text), `${at}.function.arguments: not the JSON text of an object`),
+    ...faultIf(id === '', `${at}.id: missing`),
+    ...faultIf(id.length > maxIdLength, `${at}.id: longer than ${maxIdLength}`),
+    ...faultIf(id !== '' && !idPattern.test(id), `${at}.id: not like ${idPattern.source}`),
+    ...faultIf(call['type'] !== 'function', `${at}.type: not function`),
+    ...faultIf(call['index'] !== undefined, `${at}.index: left over from a stream`),
+    ...faultIf(!isNonEmptyText(name), `${at}.function.name: missing`),
+    ...faultIf(!isObjectText(text), `${at}.function.arguments: not the JSON text of an object`),
   ];
 }
 
@@ -208,7 +210,7 @@ function answerFaults(messages: readonly JsonObject[]): readonly string[] {
     }
     const id = textOf(message['tool_call_id']);
     faults.push(
-      ...when(id !== '' && !open.includes(id), `${at}: answers ${id}, which is not open`),
+      ...faultIf(id !== '' && !open.includes(id), `${at}: answers ${id}, which is not open`),
     );
     open = open.filter((other) => other !== id);
   }

@@ -2,11 +2,11 @@ import type { JsonArray, JsonObject, JsonValue } from '@millrace/core';
 
 /** The body's fields. What in it is not JSON at all, documentFaults says. */
 export function requestOf(body: unknown): JsonObject {
-  return isPlain(body as JsonValue | undefined) ? (body as JsonObject) : {};
+  return isObject(body as JsonValue | undefined) ? (body as JsonObject) : {};
 }
 
 /** The fault, if it is one. */
-export function when(isFault: boolean, fault: string): readonly string[] {
+export function faultIf(isFault: boolean, fault: string): readonly string[] {
   return isFault ? [fault] : [];
 }
 
@@ -16,13 +16,21 @@ export function documentFaults(body: unknown): readonly string[] {
 }
 
 /** Words of our own parts. Below these keys are others' words, which may be the same. */
-const ourWords = new Set(['partial', 'partId', 'itemId', 'toolCallId', 'providerState', 'isError']);
-const foreign =
+const internalKeys = new Set([
+  'partial',
+  'partId',
+  'itemId',
+  'toolCallId',
+  'providerState',
+  'isError',
+]);
+const foreignPath =
   /\.(?:input|args|response|parameters|input_schema|parametersJsonSchema|schema|responseSchema|metadata)$/;
 
 function valueFaults(value: unknown, path: string): readonly string[] {
-  if (typeof value === 'string') return when(!value.isWellFormed(), `${path}: a lone surrogate`);
-  if (typeof value === 'number') return when(!Number.isFinite(value), `${path}: not a JSON number`);
+  if (typeof value === 'string') return faultIf(!value.isWellFormed(), `${path}: a lone surrogate`);
+  if (typeof value === 'number')
+    return faultIf(!Number.isFinite(value), `${path}: not a JSON number`);
   if (value === null || typeof value === 'boolean') return [];
   if (Array.isArray(value)) {
     // By index, since flatMap would step over holes.
@@ -30,13 +38,16 @@ function valueFaults(value: unknown, path: string): readonly string[] {
   }
   if (typeof value !== 'object') return [`${path}: ${typeof value} is not JSON`];
   return Object.entries(value).flatMap(([key, entry]) => [
-    ...when(!key.isWellFormed(), `${path}: a lone surrogate in a key`),
-    ...when(ourWords.has(key) && !foreign.test(path), `${path}.${key}: a mark of our own`),
+    ...faultIf(!key.isWellFormed(), `${path}: a lone surrogate in a key`),
+    ...faultIf(
+      internalKeys.has(key) && !foreignPath.test(path),
+      `${path}.${key}: a mark of our own`,
+    ),
     ...valueFaults(entry, isForeign(path) ? path : `${path}.${key}`),
   ]);
 }
 
-const isForeign = (path: string) => foreign.test(path);
+const isForeign = (path: string) => foreignPath.test(path);
 
 /** JSON text of an object, as arguments must be. */
 export function isObjectText(text: JsonValue | undefined): boolean {
@@ -49,7 +60,7 @@ export function isObjectText(text: JsonValue | undefined): boolean {
   }
 }
 
-export function isFilled(value: JsonValue | undefined): value is string {
+export function isNonEmptyText(value: JsonValue | undefined): value is string {
   return typeof value === 'string' && value !== '';
 }
 
@@ -64,9 +75,9 @@ export function repeated(texts: readonly string[]): readonly string[] {
 
 export function objectsOf(value: JsonValue | undefined): readonly JsonObject[] {
   const entries = isList(value) ? value : [];
-  return entries.map((entry) => (isPlain(entry) ? entry : {}));
+  return entries.map((entry) => (isObject(entry) ? entry : {}));
 }
 
-export function isPlain(value: JsonValue | undefined): value is JsonObject {
+export function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !isList(value);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { all, catches, drop, insert, put } from './catches.ts';
+import { all, drop, insert, put, testEachFault } from './catches.ts';
 import { type GeminiRules, geminiFaults } from './gemini.ts';
 
 const call = (id: string, port: string) => ({
@@ -74,7 +74,7 @@ describe('the rules of Gemini', () => {
     for (const body of [undefined, null, [], {}]) expect(geminiFaults(body)).not.toEqual([]);
   });
 
-  catches<GeminiRules>(geminiFaults, good, [
+  testEachFault<GeminiRules>(geminiFaults, good, [
     ['no contents', put('contents', []), 'contents: none'],
     ['undefined', put('safetySettings', undefined), 'undefined is not JSON'],
     ['a lone surrogate', put('contents.0.parts.0.text', '\udfff'), 'a lone surrogate'],

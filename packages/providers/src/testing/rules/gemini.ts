@@ -1,14 +1,14 @@
 import type { JsonObject } from '@millrace/core';
-import type { Signed } from '../oracle/expected.ts';
+import type { SignedContent } from '../oracle/expected.ts';
 import { fieldsOf, textOf } from '../oracle/read-json.ts';
 import {
   documentFaults,
-  isFilled,
-  isPlain,
+  faultIf,
+  isNonEmptyText,
+  isObject,
   objectsOf,
   repeated,
   requestOf,
-  when,
 } from './document.ts';
 
 export interface GeminiRules {
@@ -17,7 +17,7 @@ export interface GeminiRules {
   /** Vertex refuses ids of calls. */
   readonly isVertex?: boolean;
   /** All signatures that the provider has ever sent, each with what it sat on. */
-  readonly signed?: readonly Signed[];
+  readonly signed?: readonly SignedContent[];
 }
 
 /** Each way in which a request body breaks the rules of Gemini; none if it is right. */
@@ -36,8 +36,8 @@ function systemFaults(request: JsonObject): readonly string[] {
   const { systemInstruction } = request;
   if (systemInstruction === undefined) return [];
   const parts = objectsOf(fieldsOf(systemInstruction)['parts']);
-  const isText = parts.length > 0 && parts.every(({ text }) => isFilled(text));
-  return when(!isText, 'systemInstruction: not texts');
+  const isText = parts.length > 0 && parts.every(({ text }) => isNonEmptyText(text));
+  return faultIf(!isText, 'systemInstruction: not texts');
 }
 
 const modes = new Set(['AUTO', 'ANY', 'NONE', 'VALIDATED']);
@@ -50,14 +50,14 @@ function toolFaults(request: JsonObject): readonly string[] {
   const mode = fieldsOf(fieldsOf(request['toolConfig'])['functionCallingConfig'])['mode'];
   return [
     ...declared.flatMap(({ name, parameters, parametersJsonSchema }, index) => [
-      ...when(!isFilled(name), `tools: function ${index} has no name`),
-      ...when(
+      ...faultIf(!isNonEmptyText(name), `tools: function ${index} has no name`),
+      ...faultIf(
         parameters !== undefined && parametersJsonSchema !== undefined,
         `tools: function ${index} has two schemas`,
       ),
     ]),
     ...repeated(names).map((name) => `tools: ${name} twice`),
-    ...when(mode !== undefined && !modes.has(textOf(mode)), `toolConfig: mode ${textOf(mode)}`),
+    ...faultIf(mode !== undefined && !modes.has(textOf(mode)), `toolConfig: mode ${textOf(mode)}`),
   ];
 }
 
@@ -67,11 +67,11 @@ function configFaults(request: JsonObject): readonly string[] {
   const hasSchema = config['responseSchema'] ?? config['responseJsonSchema'];
   const mimeType = textOf(config['responseMimeType']);
   return [
-    ...when(
+    ...faultIf(
       thinkingBudget !== undefined && thinkingLevel !== undefined,
       'thinkingConfig: a budget and a level',
     ),
-    ...when(
+    ...faultIf(
       hasSchema !== undefined && mimeType !== 'application/json',
       'generationConfig: a schema without responseMimeType',
     ),
@@ -107,14 +107,14 @@ function geminiContentFaults(given: readonly JsonObject[], rules: GeminiRules): 
     at: `contents[${index}]`,
   }));
   return [
-    ...when(contents.length === 0, 'contents: none'),
+    ...faultIf(contents.length === 0, 'contents: none'),
     ...contents.flatMap((content, index) => [
       ...roleFaults(content, contents[index - 1]),
-      ...when(content.parts.length === 0, `${content.at}.parts: empty`),
+      ...faultIf(content.parts.length === 0, `${content.at}.parts: empty`),
       ...content.parts.flatMap((part, place) =>
         partFaults(part, content.role, `${content.at}.parts[${place}]`, rules),
       ),
-      ...when(
+      ...faultIf(
         rules.needsSignatures === true && isUnsigned(content),
         `${content.at}: the first call has no signature`,
       ),
@@ -126,8 +126,8 @@ function geminiContentFaults(given: readonly JsonObject[], rules: GeminiRules): 
 
 function roleFaults({ role, at }: Content, before: Content | undefined): readonly string[] {
   if (role !== 'user' && role !== 'model') return [`${at}.role: ${role || 'missing'}`];
-  if (before === undefined) return when(role !== 'user', `${at}.role: must begin with a user`);
-  return when(role === before.role, `${at}.role: ${role} twice in a row`);
+  if (before === undefined) return faultIf(role !== 'user', `${at}.role: must begin with a user`);
+  return faultIf(role === before.role, `${at}.role: ${role} twice in a row`);
 }
 
 function partFaults(
@@ -140,12 +140,12 @@ function partFaults(
   const { text, thoughtSignature } = part;
   const isSigned = thoughtSignature !== undefined;
   return [
-    ...when(held.length !== 1, `${at}: holds ${held.join(' and ') || 'nothing'}`),
-    ...when(text === '' && !isSigned, `${at}.text: empty`),
-    ...when(isSigned && !isFilled(thoughtSignature), `${at}.thoughtSignature: empty`),
-    ...when(isSigned && role !== 'model', `${at}.thoughtSignature: not for ${role}s`),
-    ...when(
-      isFilled(thoughtSignature) && isMoved(part, rules),
+    ...faultIf(held.length !== 1, `${at}: holds ${held.join(' and ') || 'nothing'}`),
+    ...faultIf(text === '' && !isSigned, `${at}.text: empty`),
+    ...faultIf(isSigned && !isNonEmptyText(thoughtSignature), `${at}.thoughtSignature: empty`),
+    ...faultIf(isSigned && role !== 'model', `${at}.thoughtSignature: not for ${role}s`),
+    ...faultIf(
+      isNonEmptyText(thoughtSignature) && isMoved(part, rules),
       `${at}: a moved or changed signature`,
     ),
     ...callFaults(part, role, at, rules),
@@ -172,14 +172,14 @@ function callFaults(
   if (functionCall === undefined) return [];
   const { name, args, id, partialArgs, willContinue } = fieldsOf(functionCall);
   return [
-    ...when(role !== 'model', `${at}.functionCall: not for ${role}s`),
-    ...when(!isFilled(name), `${at}.functionCall.name: missing`),
-    ...when(args !== undefined && !isPlain(args), `${at}.functionCall.args: not an object`),
-    ...when(
+    ...faultIf(role !== 'model', `${at}.functionCall: not for ${role}s`),
+    ...faultIf(!isNonEmptyText(name), `${at}.functionCall.name: missing`),
+    ...faultIf(args !== undefined && !isObject(args), `${at}.functionCall.args: not an object`),
+    ...faultIf(
       rules.isVertex === true && id !== undefined,
       `${at}.functionCall.id: refused by Vertex`,
     ),
-    ...when(
+    ...faultIf(
       partialArgs !== undefined || willContinue !== undefined,
       `${at}.functionCall: left over from a stream`,
     ),
@@ -195,10 +195,10 @@ function responseFaults(
   if (functionResponse === undefined) return [];
   const { name, response, id } = fieldsOf(functionResponse);
   return [
-    ...when(role !== 'user', `${at}.functionResponse: not for ${role}s`),
-    ...when(!isFilled(name), `${at}.functionResponse.name: missing`),
-    ...when(!isPlain(response), `${at}.functionResponse.response: not an object`),
-    ...when(
+    ...faultIf(role !== 'user', `${at}.functionResponse: not for ${role}s`),
+    ...faultIf(!isNonEmptyText(name), `${at}.functionResponse.name: missing`),
+    ...faultIf(!isObject(response), `${at}.functionResponse.response: not an object`),
+    ...faultIf(
       rules.isVertex === true && id !== undefined,
       `${at}.functionResponse.id: refused by Vertex`,
     ),
@@ -208,10 +208,11 @@ function responseFaults(
 function mediaFaults({ inlineData }: JsonObject, at: string): readonly string[] {
   if (inlineData === undefined) return [];
   const { mimeType, data } = fieldsOf(inlineData);
-  const isBase64 = isFilled(data) && /^[A-Za-z0-9+/]+={0,2}$/.test(data) && data.length % 4 === 0;
+  const isBase64 =
+    isNonEmptyText(data) && /^[A-Za-z0-9+/]+={0,2}$/.test(data) && data.length % 4 === 0;
   return [
-    ...when(!isFilled(mimeType), `${at}.inlineData.mimeType: missing`),
-    ...when(!isBase64, `${at}.inlineData.data: not base64`),
+    ...faultIf(!isNonEmptyText(mimeType), `${at}.inlineData.mimeType: missing`),
+    ...faultIf(!isBase64, `${at}.inlineData.data: not base64`),
   ];
 }
 
@@ -227,7 +228,7 @@ const namesOf = (entries: readonly JsonObject[]) => entries.map(({ name }) => te
 
 function isUnsigned({ parts }: Content): boolean {
   const first = parts.find((part) => part['functionCall'] !== undefined);
-  return first !== undefined && !isFilled(first['thoughtSignature']);
+  return first !== undefined && !isNonEmptyText(first['thoughtSignature']);
 }
 
 /** Each call has one response in the content right after it, of the same name. */
@@ -247,13 +248,13 @@ function answerFaults(
     ({ id }) => id === undefined || responses.some((response) => response['id'] === id),
   );
   return [
-    ...when(!isSameName, `${content.at}: responses to other names`),
-    ...when(isSameName && !isSameId && !rules.isVertex, `${content.at}: responses to other ids`),
+    ...faultIf(!isSameName, `${content.at}: responses to other names`),
+    ...faultIf(isSameName && !isSameId && !rules.isVertex, `${content.at}: responses to other ids`),
   ];
 }
 
 function orphanFaults(content: Content, before: Content | undefined): readonly string[] {
   const calls = before?.role === 'model' ? callsOf(before) : [];
   const isOrphan = responsesOf(content).length > 0 && calls.length === 0;
-  return when(isOrphan, `${content.at}: responses without calls right before`);
+  return faultIf(isOrphan, `${content.at}: responses without calls right before`);
 }

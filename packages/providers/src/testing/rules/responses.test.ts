@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { all, catches, drop, insert, put } from './catches.ts';
+import { all, drop, insert, put, testEachFault } from './catches.ts';
 import { responsesFaults } from './responses.ts';
 
 const thought = (more: object = {}) => ({
@@ -72,7 +72,7 @@ describe('the rules of Responses', () => {
     for (const body of [undefined, null, [], {}]) expect(responsesFaults(body)).not.toEqual([]);
   });
 
-  catches(responsesFaults, good, [
+  testEachFault(responsesFaults, good, [
     ['no model', drop('model'), 'model: missing'],
     ['a body that does not stream', drop('stream'), 'stream: not true'],
     ['no input', put('input', []), 'input: none'],

@@ -2,14 +2,14 @@ import type { JsonObject, JsonValue } from '@millrace/core';
 import { fieldsOf, textOf } from '../oracle/read-json.ts';
 import {
   documentFaults,
-  isFilled,
+  faultIf,
   isList,
+  isNonEmptyText,
+  isObject,
   isObjectText,
-  isPlain,
   objectsOf,
   repeated,
   requestOf,
-  when,
 } from './document.ts';
 
 /** Each way in which a request body breaks the rules of Responses; none if it is right. */
@@ -18,10 +18,13 @@ export function responsesFaults(body: unknown): readonly string[] {
   const isStateless = request['store'] === false;
   return [
     ...documentFaults(body),
-    ...when(!isFilled(request['model']), 'model: missing'),
-    ...when(request['stream'] !== true, 'stream: not true'),
+    ...faultIf(!isNonEmptyText(request['model']), 'model: missing'),
+    ...faultIf(request['stream'] !== true, 'stream: not true'),
     ...foreignFaults(request),
-    ...when(isStateless && !includesReasoning(request), 'include: no reasoning.encrypted_content'),
+    ...faultIf(
+      isStateless && !includesReasoning(request),
+      'include: no reasoning.encrypted_content',
+    ),
     ...toolFaults(request),
     ...formatFaults(request),
     ...responseInputFaults(objectsOf(request['input']), isStateless),
@@ -49,14 +52,14 @@ function toolFaults(request: JsonObject): readonly string[] {
   const names = functions.map(({ name }) => textOf(name));
   return [
     ...tools.flatMap((tool, index) => [
-      ...when(!isFilled(tool['type']), `tools[${index}].type: missing`),
-      ...when(tool['function'] !== undefined, `tools[${index}].function: tools are flat here`),
+      ...faultIf(!isNonEmptyText(tool['type']), `tools[${index}].type: missing`),
+      ...faultIf(tool['function'] !== undefined, `tools[${index}].function: tools are flat here`),
     ]),
     ...functions.flatMap(({ name, parameters, function: nested }, index) =>
       nested === undefined
         ? [
-            ...when(!isFilled(name), `tools: function ${index} has no name`),
-            ...when(!isPlain(parameters), `tools: function ${index} has no parameters`),
+            ...faultIf(!isNonEmptyText(name), `tools: function ${index} has no name`),
+            ...faultIf(!isObject(parameters), `tools: function ${index} has no parameters`),
           ]
         : [],
     ),
@@ -68,8 +71,8 @@ function formatFaults(request: JsonObject): readonly string[] {
   const { type, name, schema } = fieldsOf(fieldsOf(request['text'])['format']);
   if (type !== 'json_schema') return [];
   return [
-    ...when(!isFilled(name), 'text.format.name: missing'),
-    ...when(!isPlain(schema), 'text.format.schema: missing'),
+    ...faultIf(!isNonEmptyText(name), 'text.format.name: missing'),
+    ...faultIf(!isObject(schema), 'text.format.schema: missing'),
   ];
 }
 
@@ -84,7 +87,7 @@ function responseInputFaults(
 ): readonly string[] {
   const ids = items.filter((item) => kindOf(item) === 'call').map(callId);
   return [
-    ...when(items.length === 0, 'input: none'),
+    ...faultIf(items.length === 0, 'input: none'),
     ...items.flatMap((item, index) => itemFaults(item, `input[${index}]`, isStateless)),
     ...repeated(ids.filter(Boolean)).map((id) => `input: the call ${id} twice`),
     ...answerFaults(items),
@@ -106,7 +109,7 @@ const callId = (item: JsonObject) => textOf(item['call_id']);
 function itemFaults(item: JsonObject, at: string, isStateless: boolean): readonly string[] {
   const isOpen = item['status'] === 'in_progress' || item['status'] === 'incomplete';
   return [
-    ...when(isOpen, `${at}.status: ${textOf(item['status'])}`),
+    ...faultIf(isOpen, `${at}.status: ${textOf(item['status'])}`),
     ...ownFaults(item, at, isStateless),
   ];
 }
@@ -121,18 +124,21 @@ function ownFaults(item: JsonObject, at: string, isStateless: boolean): readonly
       return callFaults(item, at);
     case 'output':
       return [
-        ...when(!isFilled(item['call_id']), `${at}.call_id: missing`),
+        ...faultIf(!isNonEmptyText(item['call_id']), `${at}.call_id: missing`),
         ...outputFaults(item['output'], `${at}.output`),
       ];
     case 'reasoning':
       return reasoningFaults(item, at, isStateless);
     case 'reference':
       return [
-        ...when(isStateless, `${at}: a reference, but nothing is stored`),
-        ...when(textOf(item['id']).startsWith('fc'), `${at}: a call must be sent, not referred to`),
+        ...faultIf(isStateless, `${at}: a reference, but nothing is stored`),
+        ...faultIf(
+          textOf(item['id']).startsWith('fc'),
+          `${at}: a call must be sent, not referred to`,
+        ),
       ];
     case 'hosted':
-      return when(!isFilled(item['type']), `${at}.type: missing`);
+      return faultIf(!isNonEmptyText(item['type']), `${at}.type: missing`);
   }
 }
 
@@ -143,10 +149,10 @@ const outputTypes = new Set(['output_text', 'refusal']);
 function messageFaults(item: JsonObject, at: string): readonly string[] {
   const { role, content } = item;
   if (!roles.has(textOf(role))) return [`${at}.role: ${textOf(role) || 'missing'}`];
-  if (!isList(content)) return when(!isFilled(content), `${at}.content: empty`);
+  if (!isList(content)) return faultIf(!isNonEmptyText(content), `${at}.content: empty`);
   const types = role === 'assistant' ? outputTypes : inputTypes;
   return [
-    ...when(content.length === 0, `${at}.content: empty`),
+    ...faultIf(content.length === 0, `${at}.content: empty`),
     ...objectsOf(content).flatMap((part, index) =>
       partFaults(part, `${at}.content[${index}]`, types),
     ),
@@ -156,17 +162,17 @@ function messageFaults(item: JsonObject, at: string): readonly string[] {
 function partFaults(part: JsonObject, at: string, types: ReadonlySet<string>): readonly string[] {
   const type = textOf(part['type']);
   if (!types.has(type)) return [`${at}.type: ${type || 'missing'}`];
-  if (type.endsWith('_text')) return when(!isFilled(part['text']), `${at}.text: empty`);
-  return when(type === 'refusal' && !isFilled(part['refusal']), `${at}.refusal: empty`);
+  if (type.endsWith('_text')) return faultIf(!isNonEmptyText(part['text']), `${at}.text: empty`);
+  return faultIf(type === 'refusal' && !isNonEmptyText(part['refusal']), `${at}.refusal: empty`);
 }
 
 function callFaults(item: JsonObject, at: string): readonly string[] {
   const isText = item['type'] === 'custom_tool_call';
   return [
-    ...when(!isFilled(item['call_id']), `${at}.call_id: missing`),
-    ...when(!isFilled(item['name']), `${at}.name: missing`),
-    ...when(isText && typeof item['input'] !== 'string', `${at}.input: not text`),
-    ...when(
+    ...faultIf(!isNonEmptyText(item['call_id']), `${at}.call_id: missing`),
+    ...faultIf(!isNonEmptyText(item['name']), `${at}.name: missing`),
+    ...faultIf(isText && typeof item['input'] !== 'string', `${at}.input: not text`),
+    ...faultIf(
       !isText && !isObjectText(item['arguments']),
       `${at}.arguments: not the JSON of an object`,
     ),
@@ -184,10 +190,13 @@ function outputFaults(output: JsonValue | undefined, at: string): readonly strin
 function reasoningFaults(item: JsonObject, at: string, isStateless: boolean): readonly string[] {
   const { summary, encrypted_content } = item;
   const isSummary =
-    isList(summary) && summary.every((part) => isPlain(part) && isFilled(part['text']));
+    isList(summary) && summary.every((part) => isObject(part) && isNonEmptyText(part['text']));
   return [
-    ...when(!isSummary, `${at}.summary: not a list of texts`),
-    ...when(isStateless && !isFilled(encrypted_content), `${at}.encrypted_content: missing`),
+    ...faultIf(!isSummary, `${at}.summary: not a list of texts`),
+    ...faultIf(
+      isStateless && !isNonEmptyText(encrypted_content),
+      `${at}.encrypted_content: missing`,
+    ),
   ];
 }
 
@@ -207,7 +216,7 @@ function answerFaults(items: readonly JsonObject[]): readonly string[] {
     }
     if (kind === 'output') {
       const isOrphan = id !== '' && !open.includes(id);
-      faults.push(...when(isOrphan, `input[${index}]: answers ${id}, which is not open`));
+      faults.push(...faultIf(isOrphan, `input[${index}]: answers ${id}, which is not open`));
       open = open.filter((call) => call !== id);
     }
   }
@@ -220,6 +229,6 @@ function followerFaults(items: readonly JsonObject[]): readonly string[] {
     if (kindOf(item) !== 'reasoning') return [];
     const next = items[index + 1];
     const isLed = next !== undefined && !['user', 'output'].includes(kindOf(next));
-    return when(!isLed, `input[${index}]: reasoning without what it led to`);
+    return faultIf(!isLed, `input[${index}]: reasoning without what it led to`);
   });
 }

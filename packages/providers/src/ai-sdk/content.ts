@@ -1,0 +1,47 @@
+import type {
+  LanguageModelV4FilePart,
+  LanguageModelV4TextPart,
+  SharedV4FileDataData,
+  SharedV4FileDataUrl,
+} from '@ai-sdk/provider';
+import { fault } from '../errors/wire-fault.ts';
+import {
+  type Attachment,
+  attachedText,
+  contentOf,
+  tellAttachment,
+  typeOf,
+} from '../history/attachment.ts';
+
+/** The kinds of data that we send; the SDK has more. */
+export type SentData = SharedV4FileDataData | SharedV4FileDataUrl;
+
+interface SentFile extends LanguageModelV4FilePart {
+  data: SentData;
+}
+
+/** What most packages throw for, and so for every later request, is told in words. */
+export function attachmentPart(part: Attachment): SentFile | LanguageModelV4TextPart {
+  const type = typeOf(contentOf(part));
+  const isTold = attachedText(part) !== undefined || !shown.test(type);
+  return isTold ? { type: 'text', text: tellAttachment(part) } : filePart(part);
+}
+
+/** Whether its model takes one of these, a package knows better. */
+const shown =
+  /^(?:image|audio|video|text)\/|^application\/(?:pdf|msword|vnd\.(?:ms-|oasis\.opendocument|openxmlformats))/;
+
+export function filePart(part: Attachment): SentFile {
+  const content = contentOf(part);
+  return {
+    type: 'file',
+    mediaType: content.mimeType,
+    data: content.type === 'url' ? urlData(content.url) : { type: 'data', data: content.data },
+    ...(part.kind === 'file' ? { filename: part.name } : {}),
+  };
+}
+
+export function urlData(text: string): SharedV4FileDataUrl {
+  if (!URL.canParse(text)) throw fault('invalid_request', 'the address of a file is none');
+  return { type: 'url', url: new URL(text) };
+}

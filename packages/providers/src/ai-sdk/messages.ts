@@ -1,0 +1,211 @@
+import type {
+  LanguageModelV4CustomPart,
+  LanguageModelV4Message,
+  LanguageModelV4Prompt,
+  LanguageModelV4ToolResultOutput,
+  LanguageModelV4ToolResultPart,
+} from '@ai-sdk/provider';
+import {
+  type CustomPart,
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+  type StructuredPart,
+  type TextPart,
+  type ToolResultPart,
+} from '@millrace/core';
+import type { ModelRequest } from '../contract/model-request.ts';
+import { fault } from '../errors/wire-fault.ts';
+import type { AssistantPart, Message, SaidPart } from '../history/message.ts';
+import type { Owner } from '../history/sendable-parts.ts';
+import { toMessages } from '../history/to-messages.ts';
+import { isObject, objectIn, textIn } from '../json/fields.ts';
+import { attachmentPart, filePart, type SentData, urlData } from './content.ts';
+import { optionsOf } from './part-state.ts';
+
+/** The items of a request in the words of the SDK, of its newest version. */
+export function promptOf(request: ModelRequest, owner: Owner): LanguageModelV4Prompt {
+  const messages = withPairs(toMessages(request, owner));
+  const firstSaid = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer');
+  return messages.flatMap((message, index) => {
+    const sent = messageOf(message, firstSaid >= 0 && index > firstSaid);
+    if (sent.content.length === 0) return [];
+    return message.isCachePoint ? { ...sent, providerOptions: cachePoint(request) } : sent;
+  });
+}
+
+function messageOf(message: Message, isUnderWay: boolean): LanguageModelV4Message {
+  switch (message.role) {
+    case 'system':
+    case 'developer': {
+      const text = message.parts.map((part) => instruction(part, message.role)).join('');
+      // Most packages refuse instructions that are not at the beginning.
+      return isUnderWay
+        ? { role: 'user', content: [{ type: 'text', text }] }
+        : { role: 'system', content: text };
+    }
+    case 'user':
+      return { role: 'user', content: message.parts.map(userPart) };
+    case 'assistant':
+      return { role: 'assistant', content: message.parts.flatMap(assistantContent) };
+    case 'tool':
+      return { role: 'tool', content: message.results.map(resultPart) };
+  }
+}
+
+function instruction(part: SaidPart, role: string): string {
+  if (part.kind === 'text' || part.kind === 'structured') return textOf(part);
+  throw fault('invalid_request', `a ${role} item has a ${part.kind} part; say it as a user item`);
+}
+
+function userPart(part: SaidPart) {
+  return part.kind === 'media' || part.kind === 'file'
+    ? attachmentPart(part)
+    : ({ type: 'text', text: textOf(part) } as const);
+}
+
+/** Prose, and structured output as its JSON. */
+function textOf(part: TextPart | StructuredPart): string {
+  return part.kind === 'text' ? part.text : JSON.stringify(part.value);
+}
+
+/** For the providers that want to be told. Each package reads only what is under its own name. */
+function cachePoint({ cache }: ModelRequest): Record<string, JsonObject> {
+  const ttl = cache?.longLived ? { ttl: '1h' } : {};
+  return {
+    anthropic: { cacheControl: { type: 'ephemeral', ...ttl } },
+    bedrock: { cachePoint: { type: 'default', ...ttl } },
+  };
+}
+
+type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'];
+
+/** What the model said, as it is told of it; with what the provider wants back. */
+function assistantContent(part: AssistantPart): AssistantContent {
+  const options = optionsOf(part.providerState);
+  switch (part.kind) {
+    case 'text':
+      return [{ type: 'text', text: part.text, ...options }];
+    case 'structured':
+      return [{ type: 'text', text: JSON.stringify(part.value), ...options }];
+    case 'reasoning':
+      return [{ type: 'reasoning', text: part.text, ...options }];
+    case 'media':
+    case 'file':
+      return [{ ...filePart(part), ...options }];
+    case 'tool_call': {
+      const { toolCallId, name: toolName, input } = part;
+      return [{ type: 'tool-call', toolCallId, toolName, input, ...options }];
+    }
+    case 'custom':
+      return hostedContent(part.value, options);
+  }
+}
+
+type Options = { readonly providerOptions?: Record<string, JsonObject> };
+
+/** What `HostedBlocks` kept, as it is sent again. Nothing for what prompts have no words for. */
+function hostedContent(kept: JsonValue, options: Options): AssistantContent {
+  if (!isObject(kept)) return [];
+  const toolCallId = textIn(kept, 'toolCallId') ?? '';
+  const toolName = textIn(kept, 'toolName') ?? '';
+  switch (kept['type']) {
+    case 'tool-call': {
+      const input = inputOf(textIn(kept, 'input') ?? '{}');
+      return [
+        { type: 'tool-call', toolCallId, toolName, input, providerExecuted: true, ...options },
+      ];
+    }
+    case 'tool-result':
+      return [
+        { type: 'tool-result', toolCallId, toolName, output: hostedOutput(kept), ...options },
+      ];
+    case 'reasoning-file': {
+      const [mediaType = '', data] = [textIn(kept, 'mediaType'), dataOf(objectIn(kept, 'data'))];
+      return data === undefined ? [] : [{ type: 'reasoning-file', mediaType, data, ...options }];
+    }
+    case 'custom':
+      return [
+        {
+          type: 'custom',
+          kind: textIn(kept, 'kind') as LanguageModelV4CustomPart['kind'],
+          ...options,
+        },
+      ];
+    default:
+      return [];
+  }
+}
+
+function inputOf(text: string): JsonValue {
+  const parsed = parseJson(text);
+  return parsed.ok ? parsed.value : text;
+}
+
+function hostedOutput({ result = null, isError }: JsonObject): LanguageModelV4ToolResultOutput {
+  if (isError === true) return { type: 'error-json', value: result };
+  return typeof result === 'string'
+    ? { type: 'text', value: result }
+    : { type: 'json', value: result };
+}
+
+function dataOf(data: JsonObject | undefined): SentData | undefined {
+  const [bytes, url] = [textIn(data, 'data'), textIn(data, 'originalUrl') ?? textIn(data, 'url')];
+  if (bytes !== undefined) return { type: 'data', data: bytes };
+  return url === undefined ? undefined : urlData(url);
+}
+
+/** The result of a call that the client ran. */
+function resultPart(result: ToolResultPart): LanguageModelV4ToolResultPart {
+  const { toolCallId, name } = result;
+  return { type: 'tool-result', toolCallId, toolName: name, output: resultOutput(result) };
+}
+
+function resultOutput({
+  text,
+  isError,
+  attachments = [],
+}: ToolResultPart): LanguageModelV4ToolResultOutput {
+  if (attachments.length === 0) {
+    // Some providers refuse a text that is empty.
+    return { type: isError ? 'error-text' : 'text', value: text === '' ? '(no output)' : text };
+  }
+  // This form has no word for failure, so the text says it.
+  const said = isError ? `Error: ${text}` : text;
+  const told = said === '' ? [] : [{ type: 'text', text: said } as const];
+  return { type: 'content', value: [...told, ...attachments.map(attachmentPart)] };
+}
+
+/**
+ * The messages without hosted calls that have no result and results that have no call, which many
+ * providers refuse: a response that was cut leaves them. In the last answer a call may wait for its
+ * result, as long as the user has said nothing since.
+ */
+function withPairs(messages: readonly Message[]): readonly Message[] {
+  const last = messages.findLastIndex(({ role }) => role === 'assistant');
+  const mayWait = !messages.slice(last + 1).some(({ role }) => role === 'user');
+  const calls = idsOf(messages, 'tool-call');
+  const results = idsOf(messages, 'tool-result');
+  return messages.map((message, place) => {
+    if (message.role !== 'assistant') return message;
+    const isPaired = (part: AssistantPart) => {
+      if (isHosted(part, 'tool-result')) return calls.has(idOf(part));
+      if (!isHosted(part, 'tool-call')) return true;
+      return results.has(idOf(part)) || (mayWait && place === last);
+    };
+    return { ...message, parts: message.parts.filter(isPaired) };
+  });
+}
+
+function idsOf(messages: readonly Message[], type: string): ReadonlySet<string | undefined> {
+  const parts = messages.flatMap((message) => (message.role === 'assistant' ? message.parts : []));
+  return new Set(parts.flatMap((part) => (isHosted(part, type) ? [idOf(part)] : [])));
+}
+
+function isHosted(part: AssistantPart, type: string): part is CustomPart {
+  return part.kind === 'custom' && isObject(part.value) && part.value['type'] === type;
+}
+
+function idOf({ value }: CustomPart): string | undefined {
+  return isObject(value) ? textIn(value, 'toolCallId') : undefined;
+}

@@ -1,0 +1,187 @@
+import type { DeltaWriter, ProviderState, ReasoningWriter } from '@millrace/core';
+import type { ModelRequest } from '../contract/model-request.ts';
+import type { Owner } from '../history/sendable-parts.ts';
+import { type Citation, Citations } from '../wire/citations.ts';
+import { TextBlock } from '../wire/text-block.ts';
+import type { PartOf } from './model.ts';
+import { asJson, ownStateOf, stateOf } from './part-state.ts';
+
+/** Text or reasoning that streams. */
+interface Block {
+  append(chunk: string): void;
+  /** It is whole. `state` is what goes back with it. */
+  end(state: ProviderState | undefined): void;
+}
+
+interface OpenBlock<B extends Block> {
+  readonly block: B;
+  /** The last that came counts, as it does for whoever the packages are made for. */
+  metadata: unknown;
+}
+
+interface EndedBlock {
+  readonly block: Block;
+  readonly state: ProviderState | undefined;
+}
+
+/**
+ * The blocks of one kind by the ids that the package gives them, which it may use again. An end is not
+ * yet sure: packages also end what a cut stream left open, before they say that it was cut. So it
+ * counts when something follows, or when the response turns out to be complete.
+ */
+export class Blocks<B extends Block> {
+  readonly #owner: Owner;
+  readonly #create: () => B;
+  readonly #open = new Map<string, OpenBlock<B>>();
+  #ended: EndedBlock[] = [];
+
+  constructor(owner: Owner, create: () => B) {
+    this.#owner = owner;
+    this.#create = create;
+  }
+
+  /** The one that began last, of those that are open. */
+  get latest(): B | undefined {
+    return [...this.#open.values()].at(-1)?.block;
+  }
+
+  start(id: string, metadata: unknown): void {
+    this.end(id, undefined);
+    this.settle();
+    this.#begin(id).metadata = metadata;
+  }
+
+  append(id: string, chunk: string, metadata: unknown): void {
+    const open = this.#open.get(id) ?? this.#begin(id);
+    if (metadata !== undefined) open.metadata = metadata;
+    open.block.append(chunk);
+  }
+
+  end(id: string, metadata: unknown): void {
+    const open = this.#open.get(id);
+    if (open === undefined) return;
+    this.#open.delete(id);
+    this.#ended.push({ block: open.block, state: stateOf(this.#owner, metadata ?? open.metadata) });
+  }
+
+  /** What has ended is whole. */
+  settle(): void {
+    if (this.#ended.length === 0) return;
+    for (const { block, state } of this.#ended) block.end(state);
+    this.#ended = [];
+  }
+
+  endAll(): void {
+    for (const id of [...this.#open.keys()]) this.end(id, undefined);
+    this.settle();
+  }
+
+  get(id: string): B | undefined {
+    return this.#open.get(id)?.block;
+  }
+
+  #begin(id: string): OpenBlock<B> {
+    const open: OpenBlock<B> = { block: this.#create(), metadata: undefined };
+    this.#open.set(id, open);
+    return open;
+  }
+}
+
+/** Text with its sources. It begins with its first character, so that an empty one is none. */
+export class SpokenText implements Block {
+  readonly #writer: DeltaWriter;
+  readonly #request: ModelRequest;
+  readonly #citations: Citations;
+  #text: TextBlock | undefined;
+
+  constructor(writer: DeltaWriter, request: ModelRequest, citations: Citations = new Citations()) {
+    this.#writer = writer;
+    this.#request = request;
+    this.#citations = citations;
+  }
+
+  append(chunk: string): void {
+    if (chunk === '') return;
+    this.#text ??= this.#begin();
+    this.#text.append(chunk);
+  }
+
+  cite(citation: Citation): void {
+    if (this.#citations.add(citation)) this.#text?.metadata(this.#citations.metadata);
+  }
+
+  end(state: ProviderState | undefined): void {
+    const isSomething = state !== undefined || !this.#citations.isEmpty;
+    if (isSomething) this.#text ??= this.#begin();
+    this.#text?.commit({ providerState: state });
+  }
+
+  #begin(): TextBlock {
+    const text = new TextBlock(this.#writer, this.#request);
+    if (!this.#citations.isEmpty) text.metadata(this.#citations.metadata);
+    return text;
+  }
+}
+
+/** Begins at once, also where nothing readable follows: providers want it back where it stood. */
+export class ReasoningBlock implements Block {
+  readonly #owner: Owner;
+  readonly #part: ReasoningWriter;
+
+  constructor(writer: DeltaWriter, owner: Owner) {
+    this.#owner = owner;
+    this.#part = writer.reasoning();
+  }
+
+  append(chunk: string): void {
+    this.#part.append(chunk);
+  }
+
+  end(state: ProviderState | undefined): void {
+    if (this.#part.length > 0) {
+      return this.#part.commit({ providerState: state ?? ownStateOf(this.#owner, undefined) });
+    }
+    if (state === undefined) return this.#part.retract('withdrawn');
+    this.#part.replace({ kind: 'reasoning', text: '', form: 'redacted', providerState: state });
+  }
+}
+
+type Source = PartOf<'source'>;
+type CitationOfText = NonNullable<
+  Extract<PartOf<'text-end'>, { citations?: unknown }>['citations']
+>[number];
+
+/** Sources go to the text that is spoken, or to the next one. */
+export class Sources {
+  /** Those that no text has yet. */
+  #waiting = new Citations();
+
+  add(source: Source, text: SpokenText | undefined): void {
+    const citation = citationOf(source, source);
+    if (text === undefined) this.#waiting.add(citation);
+    else text.cite(citation);
+  }
+
+  /** Those that came before the text that begins now. */
+  take(): Citations {
+    const taken = this.#waiting;
+    this.#waiting = new Citations();
+    return taken;
+  }
+
+  /** The response is complete. What came after the last text is a part of its own. */
+  end(writer: DeltaWriter): void {
+    if (this.#waiting.isEmpty) return;
+    writer.whole({ kind: 'custom', name: 'citations', value: this.#waiting.metadata });
+  }
+}
+
+/** A text's own, at its end. */
+export function citationOfText(citation: CitationOfText): Citation {
+  return citationOf(citation.source, citation);
+}
+
+function citationOf(source: Source, raw: object): Citation {
+  const url = source.sourceType === 'url' ? source.url : undefined;
+  return { url, title: source.title, raw: asJson(raw) ?? null };
+}

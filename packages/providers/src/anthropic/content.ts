@@ -1,0 +1,56 @@
+import type { JsonObject } from '@millrace/core';
+import {
+  type Attachment,
+  attachedText,
+  type Content,
+  contentOf,
+  tellAttachment,
+  typeOf,
+} from '../history/attachment.ts';
+import type { SaidPart } from '../history/message.ts';
+
+/** A text; undefined where there is nothing but space in it, which the API refuses. */
+export function textBlock(text: string): JsonObject | undefined {
+  return text.trim() === '' ? undefined : { type: 'text', text };
+}
+
+/** What is said, as the API wants it. */
+export function saidBlock(part: SaidPart): JsonObject | undefined {
+  switch (part.kind) {
+    case 'text':
+      return textBlock(part.text);
+    case 'structured':
+      return textBlock(JSON.stringify(part.value));
+    case 'media':
+    case 'file':
+      return attachmentBlock(part);
+  }
+}
+
+/** As the API takes it; what it would refuse, and with it every later request, is told in words. */
+export function attachmentBlock(part: Attachment): JsonObject {
+  return shownAttachment(part) ?? { type: 'text', text: tellAttachment(part) };
+}
+
+/** A picture or a document; undefined for what is neither. */
+function shownAttachment(part: Attachment): JsonObject | undefined {
+  const content = contentOf(part);
+  const type = typeOf(content);
+  if (pictures.test(type)) return { type: 'image', source: sourceOf(content) };
+  const title = part.kind === 'file' ? { title: part.name.toWellFormed() } : {};
+  if (type === 'application/pdf') return { type: 'document', source: sourceOf(content), ...title };
+  const text = attachedText(part);
+  // A document of nothing but space is refused.
+  if (text === undefined || text.trim() === '') return undefined;
+  const source = { type: 'text', media_type: 'text/plain', data: text };
+  return { type: 'document', source, ...title };
+}
+
+/** `*` is of an address whose type nobody knows. */
+const pictures = /^image\/(?:png|jpe?g|gif|webp|\*)$/;
+
+function sourceOf(content: Content): JsonObject {
+  return content.type === 'url'
+    ? { type: 'url', url: content.url }
+    : { type: 'base64', media_type: content.mimeType, data: content.data };
+}

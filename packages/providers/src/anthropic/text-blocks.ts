@@ -1,0 +1,91 @@
+import type { JsonObject, JsonValue, ReasoningEndOptions, ReasoningWriter } from '@millrace/core';
+import { isObject, objectsIn, textIn } from '../json/fields.ts';
+import { Citations } from '../wire/citations.ts';
+import { TextBlock } from '../wire/text-block.ts';
+import type { BlockContext, OpenBlock } from './open-block.ts';
+
+/** Text, with where it is from. A block in which nothing comes is no part. */
+export class OpenText implements OpenBlock {
+  readonly #context: BlockContext;
+  #text: TextBlock | undefined;
+  readonly #citations = new Citations();
+  /** As they came: they go back with the text. */
+  readonly #cited: JsonObject[] = [];
+
+  constructor(context: BlockContext, start: JsonObject) {
+    this.#context = context;
+    this.#append(start['text']);
+    for (const citation of objectsIn(start, 'citations')) this.#cite(citation);
+  }
+
+  delta(delta: JsonObject): void {
+    if (delta['type'] === 'text_delta') this.#append(delta['text']);
+    else if (isObject(delta['citation'])) this.#cite(delta['citation']);
+  }
+
+  begin(): TextBlock {
+    this.#text ??= new TextBlock(this.#context.writer, this.#context.textRequest);
+    return this.#text;
+  }
+
+  close(): void {
+    const hasCited = this.#cited.length > 0;
+    const providerState = hasCited ? this.#context.state({ citations: this.#cited }) : undefined;
+    this.#text?.commit({ providerState });
+  }
+
+  #append(text: JsonValue | undefined): void {
+    if (typeof text === 'string' && text !== '') this.begin().append(text);
+  }
+
+  #cite(citation: JsonObject): void {
+    this.#cited.push(citation);
+    const url = textIn(citation, 'url') ?? textIn(citation, 'source');
+    const title = textIn(citation, 'title') ?? textIn(citation, 'document_title');
+    const isNew = this.#citations.add({ url, title, raw: citation });
+    if (isNew) this.begin().metadata(this.#citations.metadata);
+  }
+}
+
+/** A longer one is kept elsewhere: thinking that is not shown is in its signature, all of it. */
+const maxSignatureLength = 2 ** 16;
+
+/** Thinking, and the signature by which the provider knows it again. */
+export class OpenThinking implements OpenBlock {
+  readonly #context: BlockContext;
+  readonly #part: ReasoningWriter;
+  /** Only looked at when it is whole. */
+  #thinking = '';
+  #signature = '';
+
+  constructor(context: BlockContext, start: JsonObject) {
+    this.#context = context;
+    this.#part = context.writer.reasoning();
+    this.delta(start);
+  }
+
+  delta({ thinking, signature }: JsonObject): void {
+    if (typeof thinking === 'string') this.#append(thinking);
+    if (typeof signature === 'string') this.#signature += signature;
+  }
+
+  close(): void {
+    const signature = this.#signature;
+    // What was not well-formed is mended in the part, so that the signature would not fit.
+    const isSigned = signature !== '' && this.#thinking.isWellFormed();
+    if (isSigned) return this.#part.commit(this.#end(signature));
+    return this.#thinking === '' ? this.#part.retract('withdrawn') : this.#part.commit();
+  }
+
+  #end(signature: string): ReasoningEndOptions {
+    const { state } = this.#context;
+    return signature.length > maxSignatureLength
+      ? { providerState: state({ signature }) }
+      : { signature, providerState: state({}) };
+  }
+
+  #append(thinking: string): void {
+    this.#thinking += thinking;
+    this.#part.append(thinking);
+  }
+}

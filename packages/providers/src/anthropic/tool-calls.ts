@@ -1,0 +1,180 @@
+import {
+  type JsonObject,
+  type JsonValue,
+  parseJson,
+  type TextWriter,
+  type ToolCallId,
+  toolCallId,
+  type ValueWriter,
+} from '@millrace/core';
+import { fault } from '../errors/wire-fault.ts';
+import { arrayIn, textIn } from '../json/fields.ts';
+import { isProgrammatic } from './container.ts';
+import {
+  type BlockContext,
+  type BlockEnd,
+  fragmentOf,
+  type OpenBlock,
+  startedInput,
+} from './open-block.ts';
+
+/** A call of one of the client's tools. */
+export class OpenToolUse implements OpenBlock {
+  readonly #context: BlockContext;
+  readonly #start: JsonObject;
+  readonly #part: TextWriter;
+  /** Only looked at when they are whole. */
+  #arguments = '';
+
+  constructor(context: BlockContext, start: JsonObject) {
+    const name = textIn(start, 'name');
+    if (name === undefined) throw fault('protocol_error', 'a tool call has no name');
+    this.#context = context;
+    this.#start = start;
+    this.#part = context.writer.toolCall(newId(textIn(start, 'id'), context), name);
+  }
+
+  delta(delta: JsonObject): void {
+    this.#append(fragmentOf(delta));
+  }
+
+  /**
+   * No arguments are `{}` or were cut off, and code that made the call waits in a container: both are
+   * told only at the end of the message.
+   */
+  get waits(): boolean {
+    return isProgrammatic(this.#start) || !this.#isWritten;
+  }
+
+  close(end?: BlockEnd): void {
+    if (end?.isCut && !this.#isWritten) return this.#part.commit({ partial: true });
+    if (this.#arguments === '') this.#append(startedInput(this.#start));
+    const { type: _type, id: _id, name: _name, input: _input, ...rest } = this.#start;
+    const container = isProgrammatic(this.#start) ? end?.container : undefined;
+    const kept = { ...rest, ...(container === undefined ? {} : { container }) };
+    const hasKept = Object.keys(kept).length > 0;
+    this.#part.commit({ providerState: hasKept ? this.#context.state(kept) : undefined });
+  }
+
+  get #isWritten(): boolean {
+    return parseJson(this.#arguments || startedInput(this.#start)).ok;
+  }
+
+  #append(fragment: string): void {
+    this.#arguments += fragment;
+    this.#part.append(fragment);
+  }
+}
+
+/** The provider's id, or ours where that cannot be one or another call has it already. */
+function newId(given: string | undefined, { ids, usedIds }: BlockContext): ToolCallId {
+  const own = given === undefined ? undefined : validId(given);
+  const id = own === undefined || usedIds.has(own) ? ids.toolCall() : own;
+  usedIds.add(id);
+  return id;
+}
+
+function validId(text: string): ToolCallId | undefined {
+  try {
+    return toolCallId(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The output that was asked for, as the input of the tool that takes it. */
+export class OpenOutput implements OpenBlock {
+  readonly #start: JsonObject;
+  readonly #part: TextWriter;
+  readonly #name: string;
+  /** Only looked at when it is whole. */
+  #json = '';
+
+  constructor({ writer, request, outputTool = '' }: BlockContext, start: JsonObject) {
+    this.#start = start;
+    this.#part = writer.text({ mimeType: 'application/json' });
+    this.#name = request.output?.name ?? outputTool;
+  }
+
+  delta(delta: JsonObject): void {
+    this.#append(fragmentOf(delta));
+  }
+
+  /** What is no JSON is nothing yet, or was cut off: the end of the message tells. */
+  get waits(): boolean {
+    return !parseJson(this.#json || startedInput(this.#start)).ok;
+  }
+
+  close(end?: BlockEnd): void {
+    const isCut = end?.isCut === true;
+    if (this.#json === '') this.#append(startedInput(this.#start) || (isCut ? '' : '{}'));
+    const parsed = parseJson(this.#json);
+    if (parsed.ok) {
+      this.#part.replace({ kind: 'structured', value: parsed.value, name: this.#name });
+    } else if (this.#json === '') this.#part.retract('cut');
+    else this.#part.commit(isCut ? { partial: true } : {});
+  }
+
+  #append(fragment: string): void {
+    this.#json += fragment;
+    this.#part.append(fragment);
+  }
+}
+
+/**
+ * Any other block: hosted tools, their results, a compaction, what is not known yet. It is kept as the
+ * provider has it, with what streams into it put in its place.
+ */
+export class OpenCustom implements OpenBlock {
+  readonly #context: BlockContext;
+  readonly #start: JsonObject;
+  readonly #part: ValueWriter;
+  readonly #texts = new Map<string, string>();
+  readonly #values = new Map<string, JsonValue>();
+  readonly #cited: JsonValue[] = [];
+
+  constructor(context: BlockContext, start: JsonObject) {
+    this.#context = context;
+    this.#start = start;
+    this.#part = context.writer.custom(textIn(start, 'type') ?? 'block');
+    this.#part.set(start);
+  }
+
+  delta({ type: _type, ...fields }: JsonObject): void {
+    for (const [name, value] of Object.entries(fields)) {
+      if (typeof value === 'string') this.#texts.set(name, (this.#texts.get(name) ?? '') + value);
+      else if (name === 'citation') this.#cited.push(value);
+      else if (value !== null) this.#values.set(name, value);
+    }
+  }
+
+  close(): void {
+    const hasGrown = this.#texts.size + this.#values.size + this.#cited.length > 0;
+    if (hasGrown) this.#part.set(this.#grown());
+    this.#part.commit({ providerState: this.#context.state({}) });
+  }
+
+  #grown(): JsonObject {
+    const texts = [...this.#texts].map(([name, text]) =>
+      name === 'partial_json' ? ['input', this.#input(text)] : [name, this.#text(name, text)],
+    );
+    const citations = [...arrayIn(this.#start, 'citations'), ...this.#cited];
+    return {
+      ...this.#start,
+      ...Object.fromEntries([...texts, ...this.#values]),
+      ...(this.#cited.length === 0 ? {} : { citations }),
+    };
+  }
+
+  #text(name: string, text: string): string {
+    const before = this.#start[name];
+    return typeof before === 'string' ? before + text : text;
+  }
+
+  /** The value of what streamed; the text itself where it is no JSON after all. */
+  #input(text: string): JsonValue {
+    if (text === '') return this.#start['input'] ?? {};
+    const parsed = parseJson(text);
+    return parsed.ok ? parsed.value : text;
+  }
+}

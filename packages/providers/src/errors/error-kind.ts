@@ -1,0 +1,139 @@
+import type { ProviderErrorKind } from '../contract/provider-error.ts';
+import type { Complaint } from './wire-fault.ts';
+
+type Row = readonly [kind: ProviderErrorKind, form: RegExp];
+
+/** Told by these words where the status says nothing, as inside of a stream. */
+const byWord: readonly Row[] = [
+  ['rate_limit', /rate.?limit|resource_exhausted|throttling|too.?many.?requests/i],
+  ['overloaded', /overloaded|unavailable|insufficient_system_resource|capacity|slow_?down/i],
+  ['auth', /authentication|unauthenticated|unauthorized|invalid.{0,3}(?:x-)?api.?key/i],
+  ['permission', /permission|forbidden/i],
+  ['invalid_request', /invalid_?request|invalid_argument|validation|not_found|bad_request/i],
+  ['timeout', /timed? ?out|deadline_exceeded/i],
+];
+
+const byStatus: ReadonlyMap<number, ProviderErrorKind> = new Map([
+  [400, 'invalid_request'],
+  [401, 'auth'],
+  [402, 'quota'],
+  [403, 'permission'],
+  [404, 'invalid_request'],
+  [405, 'invalid_request'],
+  [408, 'server'],
+  [409, 'server'],
+  [413, 'context_overflow'],
+  [422, 'invalid_request'],
+  [424, 'server'],
+  [429, 'rate_limit'],
+  // Groq: no room for requests of the flexible tier.
+  [498, 'overloaded'],
+  [503, 'overloaded'],
+  [529, 'overloaded'],
+]);
+
+/** What kind of failure a complaint is about, by its words first where they are more exact than the status. */
+export function kindOf({ message, words, status }: Complaint): ProviderErrorKind {
+  const said = [...words, message].join('\n');
+  const told = tellingTexts.find(
+    ({ statuses, forms }) => statuses.includes(status) && forms.some((form) => form.test(said)),
+  );
+  if (told !== undefined) return told.kind;
+  if (status !== undefined && status >= 400) return kindOfStatus(status);
+  return findRow(words.join('\n')) ?? findRow(message) ?? 'server';
+}
+
+/** A request shorter than this, in characters of its body, fits any model. */
+const minOverflowLength = 32_000;
+
+/** Cerebras answers to a request that is too long with a 400 and no body. */
+export function kindOfEmpty(status: number, sentLength: () => number): ProviderErrorKind {
+  if (status !== 400 && status !== 413) return kindOfStatus(status);
+  return sentLength() > minOverflowLength ? 'context_overflow' : 'invalid_request';
+}
+
+function kindOfStatus(status: number): ProviderErrorKind {
+  return byStatus.get(status) ?? (status >= 500 ? 'server' : 'invalid_request');
+}
+
+function findRow(said: string): ProviderErrorKind | undefined {
+  return byWord.find(([, form]) => form.test(said))?.[0];
+}
+
+/** A kind, the texts that tell it, and the statuses that they may overrule. */
+interface TellingTexts {
+  readonly kind: ProviderErrorKind;
+  readonly statuses: readonly (number | undefined)[];
+  readonly forms: readonly RegExp[];
+}
+
+/** A refusal of the request as it is, or an error inside of a stream, which has no status. */
+const refusals = [undefined, 400, 413, 422];
+
+/** More exact than the status: a 429 may be a quota, a 400 an overflow. The first that fits tells. */
+const tellingTexts: readonly TellingTexts[] = [
+  {
+    kind: 'quota',
+    statuses: [undefined, 400, 403, 429],
+    forms: [
+      /insufficient_quota|credit_balance|spend_limit|billing_(?:error|hard_limit|not_active)/i,
+      /exceeded_current_quota|insufficient.{0,10}(?:balance|credit)|credit balance is too low/i,
+      /used all available credits|monthly spend(?:ing)? limit|limit: 0(?!\.?\d)/i,
+    ],
+  },
+  {
+    // Before overflows: to be told to send fewer tokens a minute is no question of length.
+    kind: 'rate_limit',
+    statuses: [undefined],
+    forms: [/throttling|resource_exhausted|rate.?limit/i],
+  },
+  {
+    kind: 'auth',
+    statuses: [400, 403],
+    forms: [/api_key_invalid|api key not valid|(?:incorrect|invalid) api.?key/i],
+  },
+  {
+    kind: 'context_overflow',
+    statuses: refusals,
+    forms: [
+      /context_length_exceeded|context_window_exceeded|request_too_large|exceed_context_size/i,
+      /(?:maximum|available|model'?s?) context|context (?:window|length|size|limit)/i,
+      /(?:prompt|input|request) is too (?:long|large)|maximum prompt length|prompt too long/i,
+      /too many (?:input )?tokens|token (?:count|limit).{0,40}exceed|exceed.{0,40}token limit/i,
+      /(?:prompt|input)(?: length)?.{0,20}exceeds? (?:the )?max|range of input length/i,
+      /reduce the length of the (?:messages|prompt|input)|tokens`?.{0,40}must be <=/i,
+    ],
+  },
+  {
+    kind: 'history_rejected',
+    statuses: refusals,
+    forms: [
+      /signature.{0,60}(?:invalid|missing|required|block)|(?:invalid|missing).{0,20}signature|thought[_ ]?signature/i,
+      /reasoning_content|without its required|`?(?:redacted_)?thinking`? blocks?/i,
+      /cannot (?:be|contain|end (?:in|with)) `?(?:redacted_)?thinking/i,
+      /tool_(?:use|result|call_id)s?.{0,80}(?:without|missing|must|did not have|corresponding)/i,
+      /'?tool'? must be a response|no tool (?:output|call) found|toolResult blocks/i,
+      /function (?:call|response) (?:parts|turn)|number of function calls and responses/i,
+      /invalid_encrypted_content|encrypted content.{0,60}(?:could not|invalid)/i,
+    ],
+  },
+  {
+    // A model that is not found is another matter.
+    kind: 'history_rejected',
+    statuses: [...refusals, 404],
+    forms: [/items are not persisted|item with id .{0,120} not found/i],
+  },
+  {
+    kind: 'model_output_invalid',
+    statuses: refusals,
+    forms: [/tool_use_failed|malformed_function_call|malformed_(?:model_output|tool_use)/i],
+  },
+  {
+    kind: 'filtered',
+    statuses: [...refusals, 403],
+    forms: [
+      /content_filter|content_policy|content filtering policy|content management policy/i,
+      /responsible_?ai|moderation_blocked|(?:input|prompt) was flagged|our safety system/i,
+    ],
+  },
+];

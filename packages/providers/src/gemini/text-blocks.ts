@@ -1,0 +1,210 @@
+import {
+  type BytesWriter,
+  fromBase64,
+  type JsonObject,
+  parseJson,
+  type ReasoningWriter,
+} from '@millrace/core';
+import { fault } from '../errors/wire-fault.ts';
+import type { Owner } from '../history/sendable-parts.ts';
+import { textIn } from '../json/fields.ts';
+import { type Citation, Citations } from '../wire/citations.ts';
+import { TextBlock } from '../wire/text-block.ts';
+import type { ReaderContext } from '../wire/wire.ts';
+import { partState } from './part-state.ts';
+
+/** Far below what one append may hold. */
+const maxSliceBytes = 2 ** 20;
+
+/**
+ * Everything but calls: one part is open at a time, and another kind of content begins another. Only JSON
+ * that was asked for goes on behind whatever stands in the middle of it.
+ */
+export class Blocks {
+  readonly #context: ReaderContext;
+  readonly #owner: Owner;
+  readonly #citations = new Citations();
+  /** Citations came while no text was open. */
+  #isUncited = false;
+  #text: AnswerText | undefined;
+  #thought: ReasoningWriter | undefined;
+  #sound: { readonly mimeType: string; readonly part: BytesWriter } | undefined;
+
+  constructor(context: ReaderContext, owner: Owner) {
+    this.#context = context;
+    this.#owner = owner;
+  }
+
+  text(text: string, signature: string | undefined): void {
+    if (signature !== undefined) this.#signedText(text, signature);
+    else if (text !== '') this.#answer().append(text);
+  }
+
+  thought(text: string, signature: string | undefined): void {
+    if (signature !== undefined) {
+      this.close();
+      const part = this.#context.writer.reasoning('summary');
+      part.append(text);
+      part.commit({ providerState: partState(this.#owner, { thoughtSignature: signature }) });
+    } else if (text !== '') {
+      if (this.#thought === undefined) this.close();
+      this.#thought ??= this.#context.writer.reasoning('summary');
+      this.#thought.append(text);
+    }
+  }
+
+  /** A picture, or a piece of sound, which goes on in the next part. */
+  media(data: JsonObject, signature: string | undefined, isThought: boolean): void {
+    const mimeType = textIn(data, 'mimeType') ?? 'application/octet-stream';
+    const bytes = bytesOf(textIn(data, 'data') ?? '');
+    if (signature === undefined && !isThought && mimeType.startsWith('audio/')) {
+      return this.#hear(mimeType, bytes);
+    }
+    this.close();
+    const part = this.#context.writer.media(mimeType);
+    append(part, bytes);
+    if (isThought) part.metadata({ thought: true });
+    const thought = isThought ? true : undefined;
+    part.commit({
+      providerState: partState(this.#owner, { thoughtSignature: signature, thought }),
+    });
+  }
+
+  /** What a hosted tool left, or what nobody knows: kept as it came. */
+  custom(name: string, part: JsonObject): void {
+    this.close();
+    const { provider, model } = this.#owner;
+    const thoughtSignature = textIn(part, 'thoughtSignature');
+    const data = thoughtSignature === undefined ? {} : { thoughtSignature };
+    const providerState = { provider, model, data };
+    this.#context.writer.whole({ kind: 'custom', name, value: part, providerState });
+  }
+
+  cite(citations: readonly Citation[]): void {
+    const news = citations.filter((citation) => this.#citations.add(citation));
+    if (news.length === 0) return;
+    if (this.#text === undefined) this.#isUncited = true;
+    else this.#text.metadata(this.#citations.metadata);
+  }
+
+  close(): void {
+    this.#closeOthers();
+    if (this.#text?.isUnfinished) return;
+    this.#endText();
+  }
+
+  /** The response is over: citations that no text could take stand by themselves. */
+  end(): void {
+    this.#closeOthers();
+    this.#endText();
+    if (!this.#isUncited) return;
+    const value = this.#citations.metadata;
+    this.#context.writer.whole({ kind: 'custom', name: 'groundingMetadata', value });
+  }
+
+  #closeOthers(): void {
+    this.#thought?.commit();
+    this.#sound?.part.commit();
+    this.#thought = undefined;
+    this.#sound = undefined;
+  }
+
+  #endText(): void {
+    this.#text?.end();
+    this.#text = undefined;
+  }
+
+  #answer(): AnswerText {
+    this.#closeOthers();
+    if (this.#text !== undefined) return this.#text;
+    this.#text = new AnswerText(this.#context, this.#owner);
+    if (this.#isUncited) this.#text.metadata(this.#citations.metadata);
+    this.#isUncited = false;
+    return this.#text;
+  }
+
+  #signedText(text: string, thoughtSignature: string): void {
+    if (text !== '' && this.#context.request.output !== undefined) {
+      return this.#answer().appendSigned(text, thoughtSignature);
+    }
+    this.close();
+    const providerState = partState(this.#owner, { thoughtSignature });
+    if (text === '') return this.#context.writer.text().commit({ providerState });
+    const part = this.#answer();
+    part.append(text);
+    part.commit({ providerState });
+    this.#text = undefined;
+  }
+
+  #hear(mimeType: string, bytes: Uint8Array): void {
+    if (this.#sound?.mimeType !== mimeType) {
+      this.close();
+      this.#sound = { mimeType, part: this.#context.writer.media(mimeType) };
+    }
+    append(this.#sound.part, bytes);
+  }
+}
+
+function append(part: BytesWriter, bytes: Uint8Array): void {
+  for (let at = 0; at < bytes.length; at += maxSliceBytes) {
+    part.append(bytes.subarray(at, at + maxSliceBytes));
+  }
+}
+
+/**
+ * Text of the answer while it streams. A signed piece is a part of its own, but JSON that was asked
+ * for is one value: its pieces are kept beside it, and go back as they came.
+ */
+class AnswerText extends TextBlock {
+  readonly #owner: Owner;
+  readonly #isJson: boolean;
+  readonly #pieces: JsonObject[] = [];
+  #unsigned = '';
+
+  constructor({ writer, request }: ReaderContext, owner: Owner) {
+    super(writer, request);
+    this.#owner = owner;
+    this.#isJson = request.output !== undefined;
+  }
+
+  override append(chunk: string): void {
+    super.append(chunk);
+    if (this.#isJson) this.#unsigned += chunk;
+  }
+
+  appendSigned(text: string, thoughtSignature: string): void {
+    super.append(text);
+    this.#cut();
+    this.#pieces.push({ text, thoughtSignature });
+  }
+
+  /** Does it begin like JSON that was asked for, and is not at its end? */
+  get isUnfinished(): boolean {
+    if (!this.#isJson) return false;
+    const text = this.#pieces.map((piece) => piece['text']).join('') + this.#unsigned;
+    return /^\s*[[{"]/.test(text) && !parseJson(text).ok;
+  }
+
+  end(): void {
+    if (this.#pieces.length === 0) return this.commit();
+    this.#cut();
+    this.commit({ providerState: partState(this.#owner, { parts: this.#pieces }) });
+  }
+
+  #cut(): void {
+    if (this.#unsigned !== '') this.#pieces.push({ text: this.#unsigned });
+    this.#unsigned = '';
+  }
+}
+
+/** The bytes of base64, be it padded or not, of either alphabet. */
+function bytesOf(base64: string): Uint8Array {
+  const bytes = fromBase64(base64) ?? fromBase64(standard(base64));
+  if (bytes === undefined) throw fault('protocol_error', 'the data of a part is not base64');
+  return bytes;
+}
+
+function standard(base64: string): string {
+  const digits = base64.replaceAll('-', '+').replaceAll('_', '/').replace(/=+$/, '');
+  return digits.padEnd(Math.ceil(digits.length / 4) * 4, '=');
+}

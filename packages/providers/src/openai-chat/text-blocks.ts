@@ -1,0 +1,232 @@
+import type {
+  DeltaWriter,
+  JsonObject,
+  ReasoningForm,
+  ReasoningWriter,
+  TextWriter,
+} from '@millrace/core';
+import { countIn, textIn } from '../json/fields.ts';
+import { type Citation, Citations } from '../wire/citations.ts';
+import { TextBlock } from '../wire/text-block.ts';
+import type { ReaderContext } from '../wire/wire.ts';
+
+type Aside = 'refusal' | 'transcript';
+
+/** Far more than wait for a signature at any time. */
+const maxUnsigned = 64;
+
+/**
+ * Text and reasoning as they follow each other. The wire has no blocks: where the kind changes, one
+ * ends and another begins.
+ */
+export class Flow {
+  readonly #context: ReaderContext;
+  readonly #owner: ReasoningOwner;
+  readonly #citations = new Citations();
+  #text: TextBlock | undefined;
+  #reasoning: ReasoningBlock | undefined;
+  /** Blocks whose details may still get a signature. */
+  readonly #unsigned: ReasoningBlock[] = [];
+  readonly #blockOfDetail = new Map<string, ReasoningBlock>();
+  readonly #detailKeys = new DetailKeys();
+  /** Said beside the answer: what a model refuses with, or the words of what it speaks. */
+  readonly #asides = new Map<Aside, TextWriter>();
+  #hadText = false;
+
+  readonly #onOpen: () => void;
+
+  /** `onOpen` is called before a part begins. */
+  constructor(context: ReaderContext, owner: ReasoningOwner, onOpen: () => void) {
+    this.#context = context;
+    this.#owner = owner;
+    this.#onOpen = onOpen;
+  }
+
+  get wasRefused(): boolean {
+    return this.#asides.has('refusal');
+  }
+
+  text(chunk: string): void {
+    if (this.#text === undefined) {
+      this.#makeRoom();
+      this.#text = new TextBlock(this.#context.writer, this.#context.request);
+      this.#hadText = true;
+      if (!this.#citations.isEmpty) this.#text.metadata(this.#citations.metadata);
+    }
+    this.#text.append(chunk);
+  }
+
+  reasoning(field: string, chunk: string): void {
+    this.#openReasoning(field, false).append(chunk);
+  }
+
+  aside(kind: Aside, chunk: string): void {
+    let part = this.#asides.get(kind);
+    if (part === undefined) {
+      this.#makeRoom();
+      part = this.#context.writer.text();
+      part.metadata({ [kind]: true });
+      this.#asides.set(kind, part);
+    }
+    part.append(chunk);
+  }
+
+  /** One of OpenRouter's `reasoning_details`; its text counts where the delta has no reasoning beside. */
+  detail(detail: JsonObject, isTextCounted: boolean): void {
+    const type = textIn(detail, 'type') ?? '';
+    const key = this.#detailKeys.keyOf(detail);
+    const text = textIn(detail, 'text') ?? textIn(detail, 'summary');
+    const known = this.#blockOfDetail.get(key);
+    const isLate = known !== undefined && text === undefined;
+    const block = isLate ? known : this.#openReasoning('reasoning', type.endsWith('summary'));
+    if (isTextCounted && text !== undefined) block.append(text);
+    this.#blockOfDetail.set(key, block);
+    block.addDetail(key, detail);
+  }
+
+  cite(citation: Citation): void {
+    if (this.#citations.add(citation)) this.#text?.metadata(this.#citations.metadata);
+  }
+
+  /** What streams now is not continued: something else has begun. */
+  breakOff(): void {
+    // One document is asked for, whatever comes in between.
+    if (this.#context.request.output === undefined) this.#endText();
+    if (this.#reasoning?.hasDetails) this.#awaitSignature(this.#reasoning);
+    else this.#reasoning?.commit();
+    this.#reasoning = undefined;
+  }
+
+  end(): void {
+    const isUncited = !this.#hadText && !this.#citations.isEmpty;
+    this.breakOff();
+    this.#endText();
+    for (const block of this.#unsigned) block.commit();
+    for (const part of this.#asides.values()) part.commit();
+    if (isUncited)
+      this.#context.writer.whole({
+        kind: 'custom',
+        name: 'citations',
+        value: this.#citations.metadata,
+      });
+  }
+
+  #endText(): void {
+    this.#text?.commit();
+    this.#text = undefined;
+  }
+
+  #awaitSignature(block: ReasoningBlock): void {
+    this.#unsigned.push(block);
+    if (this.#unsigned.length > maxUnsigned) this.#unsigned.shift()?.commit();
+  }
+
+  #makeRoom(): void {
+    this.breakOff();
+    this.#onOpen();
+  }
+
+  #openReasoning(field: string, isSummary: boolean): ReasoningBlock {
+    if (this.#reasoning !== undefined) return this.#reasoning;
+    this.#makeRoom();
+    const { writer } = this.#context;
+    const form = isSummary ? 'summary' : 'full';
+    this.#reasoning = new ReasoningBlock(writer, this.#owner, field, form);
+    return this.#reasoning;
+  }
+}
+
+/** Where servers put reasoning; some put the same text into two of them. */
+export const reasoningFieldNames: readonly string[] = [
+  'reasoning_content',
+  'reasoning',
+  'reasoning_text',
+];
+
+interface ReasoningText {
+  readonly field: string;
+  readonly text: string;
+}
+
+export function reasoningIn(delta: JsonObject): ReasoningText | undefined {
+  for (const field of reasoningFieldNames) {
+    const text = textIn(delta, field);
+    if (text !== undefined) return { field, text };
+  }
+  return undefined;
+}
+
+export interface ReasoningOwner {
+  readonly provider: string;
+  readonly model: string;
+}
+
+/** A stretch of reasoning. OpenRouter's details of it go back to OpenRouter as one merged list. */
+class ReasoningBlock {
+  readonly #part: ReasoningWriter;
+  readonly #owner: ReasoningOwner;
+  readonly #field: string;
+  readonly #details = new Map<string, JsonObject>();
+
+  constructor(writer: DeltaWriter, owner: ReasoningOwner, field: string, form: ReasoningForm) {
+    this.#part = writer.reasoning(form);
+    this.#owner = owner;
+    this.#field = field;
+  }
+
+  append(text: string): void {
+    this.#part.append(text);
+  }
+
+  /** Fragments of one type and index are one detail; its signature may come alone, and last. */
+  addDetail(key: string, detail: JsonObject): void {
+    this.#details.set(key, mergeDetail(this.#details.get(key), detail));
+  }
+
+  get hasDetails(): boolean {
+    return this.#details.size > 0;
+  }
+
+  commit(): void {
+    const details = this.hasDetails ? { details: [...this.#details.values()] } : {};
+    const data = { field: this.#field, ...details };
+    this.#part.commit({ providerState: { ...this.#owner, data } });
+  }
+}
+
+const growing: readonly string[] = ['text', 'summary', 'data'];
+
+function mergeDetail(known: JsonObject | undefined, detail: JsonObject): JsonObject {
+  if (known === undefined) return detail;
+  const said = Object.entries(detail).filter(([, value]) => value !== null && value !== '');
+  const merged = said.map(([key, value]) => {
+    const before = known[key];
+    const grows = growing.includes(key) && typeof before === 'string' && typeof value === 'string';
+    return [key, grows ? before + value : value] as const;
+  });
+  return { ...known, ...Object.fromEntries(merged) };
+}
+
+/** Which of OpenRouter's `reasoning_details` are fragments of one: those with the same key. */
+class DetailKeys {
+  readonly #latest = new Map<string, { readonly key: string; id: string | undefined }>();
+  #count = 0;
+
+  /** Type and index tell, unless the ids say otherwise; what is encrypted comes whole where it has no index. */
+  keyOf(detail: JsonObject): string {
+    const type = textIn(detail, 'type') ?? '';
+    const index = countIn(detail, 'index');
+    const id = textIn(detail, 'id');
+    const place = `${type} ${index ?? ''}`;
+    const known = this.#latest.get(place);
+    const isWhole = index === undefined && type.endsWith('encrypted');
+    const isOther = id !== undefined && known?.id !== undefined && known.id !== id;
+    if (known !== undefined && !isWhole && !isOther) {
+      known.id ??= id;
+      return known.key;
+    }
+    const key = `${place} ${this.#count++}`;
+    this.#latest.set(place, { key, id });
+    return key;
+  }
+}

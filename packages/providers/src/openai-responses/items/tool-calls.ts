@@ -1,0 +1,225 @@
+import {
+  type JsonObject,
+  type PartId,
+  parseJson,
+  type ToolCallId,
+  toolCallId,
+} from '@millrace/core';
+import { fault } from '../../errors/wire-fault.ts';
+import { isObject, objectIn, objectsIn, textIn } from '../../json/fields.ts';
+import { type ItemContext, type Origin, OutputItem } from './output-item.ts';
+import { JsonInput, PlainInput, StreamedText } from './streamed-text.ts';
+
+export type CallType = 'function_call' | 'custom_tool_call';
+
+/** A call that the client answers: of a function, or of a tool that takes plain text. */
+export class CallItem extends OutputItem {
+  readonly type: CallType;
+  readonly #input: StreamedText<JsonInput> = new StreamedText(() => this.#begin());
+  /** Of the calls that a wrapper stands for. */
+  #unwrapped: readonly PartId[] = [];
+  /** That it has taken. */
+  #callIds: ToolCallId[] = [];
+  #isCut = false;
+  /** Pieces of input came that could be its own or another's. */
+  #isDoubtful = false;
+
+  constructor(context: ItemContext, origin: Origin, type: CallType) {
+    super(context, origin);
+    this.type = type;
+  }
+
+  /** Is there a call that may run? */
+  get isCallable(): boolean {
+    const isWritten = this.#input.sink !== undefined || this.#unwrapped.length > 0;
+    return this.isClosed && !this.#isCut && isWritten;
+  }
+
+  /** As far as it is known. */
+  get item(): JsonObject {
+    return { ...this.fields, type: this.type, [inputKeys[this.type]]: this.#input.text };
+  }
+
+  override isOther(item: JsonObject): boolean {
+    return isChanged('call_id', this.fields, item) || isChanged('name', this.fields, item);
+  }
+
+  /** Is it this one, with another id for the call? What streamed is then not taken for its input. */
+  isRenamed(item: JsonObject): boolean {
+    const isSame = item['type'] === this.type && this.isNamed(item);
+    if (!isSame || this.isClosed || isChanged('name', this.fields, item)) return false;
+    if (this.#input.text !== '' && inputOf(item, this.type) === '') {
+      throw fault('protocol_error', 'a tool call ended with another id and without its arguments');
+    }
+    return true;
+  }
+
+  override open(item: JsonObject): void {
+    super.open(item);
+    if (!this.isClosed) this.#input.start();
+  }
+
+  doubt(): void {
+    this.#isDoubtful = true;
+  }
+
+  append(chunk: string): void {
+    if (!this.isClosed) this.#input.append(chunk);
+  }
+
+  settle(whole: string): void {
+    if (this.isClosed || this.#isNoNews(whole)) return;
+    this.#input.settle(whole);
+    if (whole !== '') this.#isDoubtful = false;
+  }
+
+  override agrees(item: JsonObject): boolean {
+    const whole = inputOf(item, this.type);
+    const isSameEnd = isIncomplete(item) === this.#isCut;
+    return isSameEnd && !this.isOther(item) && (this.#isNoNews(whole) || this.#input.agrees(whole));
+  }
+
+  override close(item: JsonObject): void {
+    this.settle(inputOf(item, this.type));
+    // What its own end leaves open, that of the response may still say.
+    if (this.#isDoubtful && !isIncomplete(item)) this.open(item);
+    else super.close(item);
+  }
+
+  override retract(): void {
+    this.#input.retract('withdrawn');
+    for (const partId of this.#unwrapped) this.context.writer.retract(partId, 'withdrawn');
+    this.#unwrapped = [];
+    // So that they are free for what takes its place.
+    for (const id of this.#callIds) this.context.callIds.delete(id);
+    this.#callIds = [];
+  }
+
+  override end(isResponseWhole: boolean): void {
+    super.end(isResponseWhole);
+    // For people to see; what is partial never runs. Until here it was open, to go with the response.
+    if (this.#isCut) this.#input.commit({ partial: true });
+  }
+
+  protected override finish(): void {
+    this.#isCut = isIncomplete(this.fields);
+    if (this.#isWrapper && (this.#isCut || this.#unwrap())) return;
+    this.#input.start();
+    if (this.#isCut) return;
+    if (this.#input.sink === undefined) throw fault('protocol_error', 'a tool call has no name');
+    this.#input.commit({ providerState: this.state(this.#ownFields) });
+  }
+
+  protected override giveUp(isResponseWhole: boolean): void {
+    if (isResponseWhole && this.#isDoubtful) {
+      throw fault('protocol_error', 'arguments could be of several tool calls');
+    }
+    // Only its end says that the input is all there.
+    if (isResponseWhole) throw fault('truncated_stream', 'a tool call has no end');
+    this.#isCut = true;
+  }
+
+  /** The part, once there is nothing left to wait for. */
+  #begin(): JsonInput | undefined {
+    const name = textIn(this.fields, 'name');
+    const isEarly = textIn(this.fields, 'call_id') === undefined || this.#isWrapper;
+    if (name === undefined || (isEarly && !this.isClosed)) return undefined;
+    const id = this.#takeId(textIn(this.fields, 'call_id') ?? '');
+    const part = this.context.writer.toolCall(id, name);
+    const call = { kind: 'tool_call', toolCallId: id, name } as const;
+    return this.type === 'function_call' ? new JsonInput(part, call) : new PlainInput(part, call);
+  }
+
+  get #isWrapper(): boolean {
+    const name = textIn(this.fields, 'name') ?? '';
+    return isParallelWrapper(name, (other) => this.context.isDeclared(other));
+  }
+
+  #unwrap(): boolean {
+    const calls = unwrapCalls(this.#input.text);
+    if (calls === undefined) return false;
+    const said = textIn(this.fields, 'call_id');
+    const providerState = this.state({ type: this.type });
+    this.#unwrapped = calls.map((call, index) => {
+      const id = this.#takeId(said === undefined ? '' : `${said}_${index}`);
+      const part = { kind: 'tool_call', toolCallId: id, ...call, providerState } as const;
+      return this.context.writer.whole(part);
+    });
+    return true;
+  }
+
+  /** The provider's id, unless it is none or an earlier call has it. */
+  #takeId(said: string): ToolCallId {
+    const { callIds, ids } = this.context;
+    const isFree = isUsable(said) && !callIds.has(said);
+    const id = isFree ? toolCallId(said) : ids.toolCall();
+    callIds.add(id);
+    this.#callIds.push(id);
+    return id;
+  }
+
+  /** What the provider keeps in the item besides the call itself: its id, who called. */
+  get #ownFields(): JsonObject {
+    const { call_id, name, arguments: _arguments, input, status, ...own } = this.fields;
+    return { ...own, type: this.type };
+  }
+
+  /** Some servers end an item with `{}` after they have said the arguments. */
+  #isNoNews(whole: string): boolean {
+    const isSaid = this.#isDoubtful || this.#input.text !== '';
+    return whole === '{}' && this.type === 'function_call' && isSaid;
+  }
+}
+
+const maxIdLength = 1024;
+
+function isUsable(id: string): boolean {
+  return id.length <= maxIdLength && /^\P{Cc}+$/u.test(id) && id.isWellFormed();
+}
+
+const inputKeys: Readonly<Record<CallType, string>> = {
+  function_call: 'arguments',
+  custom_tool_call: 'input',
+};
+
+/** Is it said by both, and not the same? */
+function isChanged(key: string, fields: JsonObject, item: JsonObject): boolean {
+  const [own, said] = [textIn(fields, key), textIn(item, key)];
+  return own !== undefined && said !== undefined && own !== said;
+}
+
+function isIncomplete(item: JsonObject): boolean {
+  return item['status'] === 'incomplete';
+}
+
+function inputOf(item: JsonObject, type: CallType): string {
+  const input = item[inputKeys[type]];
+  if (typeof input === 'string') return input;
+  return isObject(input) ? JSON.stringify(input) : '';
+}
+
+const wrapperNames: ReadonlySet<string> = new Set(['parallel', 'multi_tool_use.parallel']);
+
+/** A tool that models call by habit, although nobody has it: it stands for several calls at once. */
+function isParallelWrapper(name: string, isDeclared: (name: string) => boolean): boolean {
+  return wrapperNames.has(name) && !isDeclared(name);
+}
+
+interface WrappedCall {
+  readonly name: string;
+  readonly arguments: string;
+}
+
+/** The calls inside; undefined where it is not that tool after all. */
+function unwrapCalls(wrapper: string): readonly WrappedCall[] | undefined {
+  const parsed = parseJson(wrapper);
+  const uses = parsed.ok && isObject(parsed.value) ? objectsIn(parsed.value, 'tool_uses') : [];
+  const calls = uses.flatMap((use) => unwrap(use) ?? []);
+  return calls.length > 0 && calls.length === uses.length ? calls : undefined;
+}
+
+function unwrap(use: JsonObject): WrappedCall | undefined {
+  const name = textIn(use, 'recipient_name')?.replace(/^functions\./, '');
+  if (name === undefined || name === '') return undefined;
+  return { name, arguments: JSON.stringify(objectIn(use, 'parameters') ?? {}) };
+}

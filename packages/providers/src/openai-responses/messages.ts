@@ -1,0 +1,177 @@
+import type { JsonObject, JsonValue, ToolCallId, ToolResultPart } from '@millrace/core';
+import { type Attachment, contentOf, tellAttachment } from '../history/attachment.ts';
+import type { AssistantMessage, AssistantPart, Message, SentCall } from '../history/message.ts';
+import { arrayIn, isObject, objectIn, textIn } from '../json/fields.ts';
+import { attachmentContent, inputContent, shownAttachment } from './content.ts';
+import {
+  isCall,
+  isReasoning,
+  type KeepOptions,
+  keepTogether,
+  type SentItem,
+} from './reasoning-pairs.ts';
+
+interface InputOptions extends KeepOptions {
+  readonly needsMessageIds: boolean;
+}
+
+/** The conversation as the items of a request's input. */
+export function inputItems(
+  messages: readonly Message[],
+  options: InputOptions,
+): readonly JsonObject[] {
+  const customCalls = customCallsIn(messages);
+  const items = messages.flatMap((message) => itemsOf(message, options, customCalls));
+  return options.needsMessageIds ? items.map(withMessageId) : items;
+}
+
+/** By its place, so that it is the same in the next request, and what is cached fits. */
+function withMessageId(item: JsonObject, index: number): JsonObject {
+  const isAnswer = item['type'] === 'message' && item['role'] === 'assistant';
+  return isAnswer && item['id'] === undefined ? { ...item, id: `msg_history_${index}` } : item;
+}
+
+function itemsOf(
+  message: Message,
+  options: KeepOptions,
+  customCalls: ReadonlySet<ToolCallId>,
+): readonly JsonObject[] {
+  switch (message.role) {
+    case 'system':
+    case 'developer':
+    case 'user':
+      return [{ role: message.role, content: message.parts.map(inputContent) }];
+    case 'assistant':
+      return replay(message, options);
+    case 'tool':
+      return message.results.map((result) => ({
+        type: customCalls.has(result.toolCallId)
+          ? 'custom_tool_call_output'
+          : 'function_call_output',
+        call_id: result.toolCallId,
+        output: outputOf(result),
+      }));
+  }
+}
+
+/** The calls of tools that take plain text: their results have another type as well. */
+function customCallsIn(messages: readonly Message[]): ReadonlySet<ToolCallId> {
+  const parts = messages.flatMap((message) => (message.role === 'assistant' ? message.parts : []));
+  return new Set(
+    parts.flatMap((part) => (part.kind === 'tool_call' && isCustom(part) ? part.toolCallId : [])),
+  );
+}
+
+/** Text, or a list where there is more than text. */
+function outputOf({ text, attachments = [] }: ToolResultPart): JsonValue {
+  if (attachments.length === 0) return text;
+  const said = text === '' ? [] : [{ type: 'input_text', text }];
+  return [...said, ...attachments.map(attachmentContent)];
+}
+
+/** What an assistant said, as the items that it came in; what is not from here, without ids. */
+function replay(message: AssistantMessage, options: KeepOptions): readonly JsonObject[] {
+  return keepTogether(message.parts.reduce(addPart, []), options);
+}
+
+function addPart(items: readonly SentItem[], part: AssistantPart): readonly SentItem[] {
+  const state = stateOf(part);
+  const origin = objectIn(state, 'origin');
+  switch (part.kind) {
+    case 'text':
+    case 'structured':
+      return addContent(items, saidContent(part), state);
+    case 'reasoning':
+      // The state is the item as it was; some servers leave out the summary, which is required.
+      return [...items, { item: { ...withoutNulls(state), summary: arrayIn(state, 'summary') } }];
+    case 'tool_call':
+      return [...items, { item: callItem(part, state), origin }];
+    case 'custom':
+      return isObject(part.value) ? [...items, { item: part.value, origin }] : items;
+    case 'media':
+    case 'file':
+      return addPicture(items, part, state);
+  }
+}
+
+/** The bytes of a picture go back into the call that made it. */
+function addPicture(
+  items: readonly SentItem[],
+  part: Attachment,
+  state: JsonObject,
+): readonly SentItem[] {
+  if (part.partial) return items;
+  const content = contentOf(part);
+  if (state['type'] !== 'image_generation_call' || content.type === 'url') {
+    const shown = shownAttachment(part);
+    // An assistant's message has no pictures: what another model made is shown as the user's.
+    if (shown !== undefined) return [{ item: { role: 'user', content: [shown] } }, ...items];
+    return addWords(items, tellAttachment(part));
+  }
+  const isMaker = ({ item }: SentItem) =>
+    item['type'] === state['type'] && textIn(item, 'id') === textIn(state, 'id');
+  const withResult = { result: content.data };
+  return items.map((sent) =>
+    isMaker(sent) ? { ...sent, item: { ...sent.item, ...withResult } } : sent,
+  );
+}
+
+/** Before calls, which their results must follow, and before reasoning, which its outcome must. */
+function addWords(items: readonly SentItem[], words: string): readonly SentItem[] {
+  const first = items.findIndex(({ item }) => isCall(item) || isReasoning(item));
+  const at = first < 0 ? items.length : first;
+  return [...addContent(items.slice(0, at), outputText(words), {}), ...items.slice(at)];
+}
+
+/** APIs that check what they are sent take a field that is missing, and not null. */
+function withoutNulls(item: JsonObject): JsonObject {
+  return Object.fromEntries(Object.entries(item).filter(([, value]) => value !== null));
+}
+
+function stateOf({ providerState }: AssistantPart): JsonObject {
+  return isObject(providerState?.data) ? providerState.data : {};
+}
+
+function saidContent(part: AssistantPart & { readonly kind: 'text' | 'structured' }): JsonObject {
+  if (part.kind === 'structured') {
+    return outputText(JSON.stringify(part.value));
+  }
+  const { text, metadata } = part;
+  const isRefusal = metadata?.['refusal'] === true;
+  return isRefusal ? { type: 'refusal', refusal: text } : outputText(text);
+}
+
+/** With all that is required of it. */
+function outputText(text: string): JsonObject {
+  return { type: 'output_text', text, annotations: [] };
+}
+
+/** Adds to the message that it is a part of, if that is the last item. */
+function addContent(
+  items: readonly SentItem[],
+  content: JsonObject,
+  state: JsonObject,
+): readonly SentItem[] {
+  const last = items.at(-1);
+  const same = (key: string) => textIn(last?.item, key) === textIn(state, key);
+  if (last?.item['type'] === 'message' && same('id') && same('phase')) {
+    const item = { ...last.item, content: [...arrayIn(last.item, 'content'), content] };
+    return [...items.slice(0, -1), { ...last, item }];
+  }
+  const { origin: _origin, ...own } = state;
+  const said = { type: 'message', role: 'assistant', status: 'completed', content: [content] };
+  const item = { ...own, ...said };
+  return [...items, { item, origin: objectIn(state, 'origin') }];
+}
+
+function callItem(call: SentCall, state: JsonObject): JsonObject {
+  const { origin: _origin, ...own } = state;
+  const named = { call_id: call.toolCallId, name: call.name };
+  if (isCustom(call)) return { ...own, ...named, input: textIn(call.input, 'input') ?? '' };
+  return { ...own, type: 'function_call', ...named, arguments: call.arguments };
+}
+
+/** Is it a call of a tool that takes plain text? */
+function isCustom(call: SentCall): boolean {
+  return stateOf(call)['type'] === 'custom_tool_call';
+}

@@ -1,0 +1,148 @@
+import {
+  type Delta,
+  type Fact,
+  Folder,
+  type Ids,
+  type Item,
+  type LogRecord,
+  noUsage,
+  type OpenPart,
+  type Part,
+  type Refusal,
+  randomIds,
+  recordVersion,
+  transcript,
+} from '@millrace/core';
+import type { ModelRequest } from '../contract/model-request.ts';
+import type {
+  CompleteOptions,
+  Completion,
+  Provider,
+  ResponseEnd,
+  StreamItem,
+} from '../contract/provider.ts';
+import { ProviderError } from '../contract/provider-error.ts';
+import { cutPart } from './close-parts.ts';
+
+/**
+ * Streams one attempt and folds it, as a log would. What no log would take is a broken provider's:
+ * it ends as an error of the kind `protocol_error`.
+ */
+export async function complete(
+  provider: Pick<Provider, 'id' | 'stream'>,
+  request: ModelRequest,
+  options: CompleteOptions = {},
+): Promise<Completion> {
+  const { signal, trace, onStep } = options;
+  const { ids = randomIds((bytes) => crypto.getRandomValues(bytes)) } = options;
+  const item = { id: ids.item(), turn: 1, attempt: 1 };
+  const answer = new FoldedAnswer(ids, item);
+  let end: ResponseEnd | undefined;
+  let problem: string | undefined;
+  for await (const step of provider.stream(request, { item, ids, signal, trace })) {
+    problem = problemWith(answer.add(step.deltas), end);
+    end ??= step.end;
+    if (problem !== undefined) break;
+    await onStep?.(step);
+  }
+  problem ??= problemAtEnd(end, answer);
+  if (end !== undefined && problem === undefined) return completionOf(answer.finish(end), end);
+  answer.cut();
+  const failed = brokenEnd(provider.id, problem ?? '', end);
+  return completionOf(answer.finish(failed), failed);
+}
+
+function problemWith(
+  refusal: Refusal | undefined,
+  end: ResponseEnd | undefined,
+): string | undefined {
+  if (end !== undefined) return 'a step came after the end';
+  return refusal === undefined ? undefined : `a delta does not follow those before it (${refusal})`;
+}
+
+function problemAtEnd(end: ResponseEnd | undefined, answer: FoldedAnswer): string | undefined {
+  if (end === undefined) return 'there is no end step';
+  return answer.hasOpenParts ? 'parts are open at the end' : undefined;
+}
+
+function brokenEnd(provider: string, problem: string, end: ResponseEnd | undefined): ResponseEnd {
+  const way = 'Mend the provider or its wrapper; steps that were recorded go through moveSteps';
+  const message = `Cannot fold the stream of ${provider}: ${problem}. ${way}`;
+  const error = new ProviderError('protocol_error', message, { provider, cause: end?.error });
+  const usage = end?.usage ?? { ...noUsage, estimated: true };
+  return { ...end, stop: { reason: 'error', cause: error.kind }, usage, error };
+}
+
+function completionOf(item: Item, end: ResponseEnd): Completion {
+  const text = item.parts.map((part) => (part.kind === 'text' ? part.text : '')).join('');
+  const structured = item.parts.find(isStructured);
+  return { ...end, item, text, ...(structured && { value: structured.value }) };
+}
+
+function isStructured(part: Part): part is Part & { readonly kind: 'structured' } {
+  return part.kind === 'structured';
+}
+
+/** The item that deltas build, folded as a log would. */
+export class FoldedAnswer {
+  readonly #folder: Folder;
+  readonly #item: StreamItem;
+  #offset = 0;
+
+  constructor(ids: Ids, item: StreamItem) {
+    this.#folder = new Folder(ids.session());
+    this.#item = item;
+    this.#add([{ fact: { type: 'item_started', itemId: item.id, kind: 'assistant' } }]);
+  }
+
+  get hasOpenParts(): boolean {
+    return this.#folder.state.open.length > 0;
+  }
+
+  /** Adds the deltas. Where one does not fit it adds those before it, and tells why. */
+  add(deltas: readonly Delta[]): Refusal | undefined {
+    return this.#add(deltas.map((delta) => ({ delta })));
+  }
+
+  /** Closes what is open as that of a response that was cut off. */
+  cut(): void {
+    this.add(
+      this.#folder.state.open.map((part) =>
+        cutPart(part.id, part.begin.kind, lengthOf(part), 'cut'),
+      ),
+    );
+  }
+
+  finish({ stop, usage }: ResponseEnd): Item {
+    const { id: itemId } = this.#item;
+    this.#add([{ fact: { type: 'response_finished', itemId, stop, usage } }]);
+    const [item] = transcript(this.#folder.state);
+    if (item === undefined) throw new TypeError('Cannot find the item of a stream that was folded');
+    return item;
+  }
+
+  #add(bodies: readonly Body[]): Refusal | undefined {
+    const { turn, attempt } = this.#item;
+    const head = { v: recordVersion, time: 0, turn, attempt, producer: 'provider' } as const;
+    const after = this.#offset;
+    const records: LogRecord[] = bodies.map((body, index) => ({
+      ...head,
+      offset: after + index + 1,
+      ...body,
+    }));
+    const through = after + records.length;
+    const folded = this.#folder.addBatch({ after, through, records });
+    if (folded.outcome !== 'gap') {
+      this.#offset = through;
+      return undefined;
+    }
+    this.#add(bodies.slice(0, folded.gap.offset - after - 1));
+    return folded.gap.code;
+  }
+}
+
+type Body = { readonly delta: Delta } | { readonly fact: Fact };
+
+function lengthOf({ text, bytes }: OpenPart): number {
+  return bytes?.length ?? text.length;
+}

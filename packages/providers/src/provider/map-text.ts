@@ -1,0 +1,158 @@
+import { type CommitWhole, type Delta, type Part, type PartId, parseJson } from '@millrace/core';
+import type { StreamStep } from '../contract/provider.ts';
+
+/**
+ * The same stream with other words in its text parts: each chunk goes through `change`, and positions
+ * and lengths follow. A structured part that streamed as text is changed as JSON, and becomes text
+ * where it is no JSON any more; reasoning, calls and other values stay. For a wrapper that hides,
+ * replaces or translates as it streams.
+ *
+ * A function of chunks knows one chunk at a time, and chunks end anywhere: what spans two of them needs
+ * a change that remembers, made anew for each part.
+ *
+ * @example
+ * mapText(steps, (chunk) => chunk.toUpperCase());
+ *
+ * @example
+ * // Hides a word, however it is cut: the last word may go on in the next chunk.
+ * mapText(steps, () => {
+ *   let word = '';
+ *   const hide = (text: string) => text.replaceAll('secret', '******');
+ *   return {
+ *     chunk(text) {
+ *       const all = word + text;
+ *       word = all.match(/\w*$/)?.[0] ?? '';
+ *       return hide(all.slice(0, all.length - word.length));
+ *     },
+ *     end: () => hide(word),
+ *   };
+ * });
+ */
+export async function* mapText(
+  steps: AsyncIterable<StreamStep>,
+  change: TextChange,
+): AsyncGenerator<StreamStep> {
+  const texts = new OpenTexts(change);
+  for await (const step of steps) {
+    yield { ...step, deltas: step.deltas.flatMap((delta) => texts.map(delta)) };
+  }
+}
+
+/** The text parts that are open, and how long they have become. */
+class OpenTexts {
+  readonly #change: TextChange;
+  readonly #open = new Map<PartId, { readonly text: ChangedText; length: number }>();
+
+  constructor(change: TextChange) {
+    this.#change = change;
+  }
+
+  map(delta: Delta): readonly Delta[] {
+    switch (delta.type) {
+      case 'begin_part':
+        if (delta.kind === 'text')
+          this.#open.set(delta.partId, { text: new ChangedText(this.#change), length: 0 });
+        return [delta];
+      case 'append_text':
+        return this.#append(delta.partId, (text) => text.chunk(delta.chunk)) ?? [delta];
+      case 'commit_part':
+        return this.#commit(delta);
+      case 'retract_part':
+        this.#open.delete(delta.partId);
+        return [delta];
+      default:
+        return [delta];
+    }
+  }
+
+  /** What is appended instead, of a text part that is open. */
+  #append(partId: PartId, change: (text: ChangedText) => string): readonly Delta[] | undefined {
+    const open = this.#open.get(partId);
+    if (open === undefined) return undefined;
+    const at = open.length;
+    const chunk = change(open.text);
+    open.length += chunk.length;
+    return chunk === '' ? [] : [{ type: 'append_text', partId, at, chunk }];
+  }
+
+  #commit(delta: Delta & { readonly type: 'commit_part' }): readonly Delta[] {
+    const { partId } = delta;
+    const open = this.#open.get(partId);
+    const last = delta.part === undefined ? this.#append(partId, (text) => text.end()) : [];
+    this.#open.delete(partId);
+    if (delta.part !== undefined) return [this.#whole(delta, open !== undefined)];
+    return open === undefined ? [delta] : [...(last ?? []), { ...delta, length: open.length }];
+  }
+
+  #whole(delta: CommitWhole, wasText: boolean): Delta {
+    const { part } = delta;
+    if (part.kind === 'text')
+      return { ...delta, part: { ...part, text: changeWhole(part.text, this.#change) } };
+    if (part.kind !== 'structured' || !wasText) return delta;
+    return { ...delta, part: changeValue(part, this.#change) };
+  }
+}
+
+function changeValue(part: Part & { readonly kind: 'structured' }, change: TextChange): Part {
+  const text = changeWhole(JSON.stringify(part.value), change);
+  const parsed = parseJson(text);
+  if (parsed.ok) return { ...part, value: parsed.value };
+  const { kind: _kind, value: _value, name: _name, ...rest } = part;
+  return { ...rest, kind: 'text', text };
+}
+
+/** Changes the text of one part as it streams. What it holds back it gives at the end. */
+export interface PartChange {
+  chunk(text: string): string;
+  /** The part ends, whole or cut off. */
+  end?(): string;
+}
+
+/**
+ * What becomes of text: a function of each chunk, or one that makes a `PartChange` for each part.
+ * A function of chunks does not see a word that is split over two of them.
+ */
+export type TextChange = ((chunk: string) => string) | ((firstChunk: string) => PartChange);
+
+/** The changed text of one part, without ever half of a surrogate pair. */
+export class ChangedText {
+  readonly #change: TextChange;
+  #part: PartChange | undefined;
+  /** A high surrogate whose partner may follow. */
+  #held = '';
+
+  constructor(change: TextChange) {
+    this.#change = change;
+  }
+
+  chunk(text: string): string {
+    if (this.#part !== undefined) return this.#paired(this.#part.chunk(text));
+    const changed = this.#change(text);
+    if (typeof changed === 'string') return this.#paired(changed);
+    this.#part = changed;
+    return this.#paired(changed.chunk(text));
+  }
+
+  end(): string {
+    const text = this.#held + (this.#part?.end?.() ?? '');
+    this.#held = '';
+    return text.toWellFormed();
+  }
+
+  #paired(chunk: string): string {
+    const text = this.#held + chunk;
+    const cut = endsInHalf(text) ? text.length - 1 : text.length;
+    this.#held = text.slice(cut);
+    return text.slice(0, cut).toWellFormed();
+  }
+}
+
+function endsInHalf(text: string): boolean {
+  const last = text.charCodeAt(text.length - 1);
+  return last >= 0xd800 && last <= 0xdbff;
+}
+
+export function changeWhole(text: string, change: TextChange): string {
+  const changed = new ChangedText(change);
+  return changed.chunk(text) + changed.end();
+}

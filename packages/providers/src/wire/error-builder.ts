@@ -1,0 +1,175 @@
+import { ProtocolError } from '@millrace/core';
+import { ProviderError, type ProviderErrorKind, type Retry } from '../contract/provider-error.ts';
+import { complaintOf, complaintOfFailure } from '../errors/complaint.ts';
+import { kindOf, kindOfEmpty } from '../errors/error-kind.ts';
+import { clip, messageFor, messageForUnsent } from '../errors/error-message.ts';
+import { minSecretLength, redact, redactError } from '../errors/redact.ts';
+import { headerDelay, resetDelay } from '../errors/retry-delay.ts';
+import { type Complaint, WireFault } from '../errors/wire-fault.ts';
+import { parseMessage } from '../json/parse-message.ts';
+import type { Clock } from '../transport/clock.ts';
+import { Interrupted, type Interruption, NetworkFailure } from '../transport/failures.ts';
+import type { HttpRequest } from '../transport/http-request.ts';
+import { SseError } from '../transport/sse-reader.ts';
+
+const requestIdHeaders = [
+  'x-request-id',
+  'request-id',
+  'apim-request-id',
+  'x-goog-request-id',
+  'x-amzn-requestid',
+];
+
+/** Makes one error of whatever ended a response, with what is known of the response and without the key. */
+export class FailureReport {
+  readonly #provider: string;
+  readonly #clock: Clock;
+  #secrets: readonly string[] = [];
+  response: Response | undefined;
+  /** Of the request's body. An empty refusal is told by it. */
+  sentLength: () => number = () => 0;
+
+  constructor(provider: string, clock: Clock) {
+    this.#provider = provider;
+    this.#clock = clock;
+  }
+
+  /** Keeps them out of every message. */
+  keep(secrets: readonly string[]): void {
+    this.#secrets = secrets;
+  }
+
+  errorOf(thrown: unknown, signal: AbortSignal | undefined): ProviderError {
+    if (thrown instanceof Interrupted) return this.#interrupted(thrown.interruption);
+    // Whatever else goes wrong then, nobody waits for it.
+    if (signal?.aborted) return this.#make('aborted', '', signal.reason);
+    if (thrown instanceof WireFault) {
+      return this.#complained(thrown.complaint, thrown.kind, this.#redacted(thrown.cause));
+    }
+    if (thrown instanceof NetworkFailure) return this.#unreached(thrown);
+    if (thrown instanceof SseError && thrown.type === 'error_field') {
+      return this.#complained(complaintOfField(thrown.message));
+    }
+    if (thrown instanceof SseError || thrown instanceof ProtocolError) {
+      return this.#make('protocol_error', thrown.message, thrown);
+    }
+    return this.#make('protocol_error', 'the answer could not be read', this.#redacted(thrown));
+  }
+
+  #interrupted(interruption: Interruption): ProviderError {
+    switch (interruption.by) {
+      case 'signal':
+        return this.#make('aborted', '', interruption.reason);
+      case 'deadline': {
+        const { deadline, afterMs } = interruption;
+        return this.#make('timeout', `the ${deadline} time-out of ${afterMs} ms passed`);
+      }
+    }
+  }
+
+  #unreached(failure: NetworkFailure): ProviderError {
+    // What is no address will not become one.
+    const isAddress = !/parse URL|invalid URL|includes credentials|bad port/i.test(failure.message);
+    const kind = isAddress ? 'network' : 'invalid_request';
+    return this.#make(kind, failure.message, this.#redacted(failure));
+  }
+
+  #complained(complaint: Complaint, known?: ProviderErrorKind, cause?: unknown): ProviderError {
+    const status = this.#failedStatus ?? complaint.status;
+    const isEmpty = status !== undefined && complaint.message === '';
+    const kind =
+      known ?? (isEmpty ? kindOfEmpty(status, this.sentLength) : kindOf({ ...complaint, status }));
+    return this.#make(kind, complaint.message, cause, { ...complaint, status });
+  }
+
+  #make(
+    kind: ProviderErrorKind,
+    reason: string,
+    cause?: unknown,
+    { words = [], status, requestId, retryAfterMs }: Partial<Complaint> = {},
+  ): ProviderError {
+    const headers = this.response?.headers;
+    const sentId = requestIdHeaders.flatMap((name) => headers?.get(name) ?? [])[0];
+    return new ProviderError(kind, this.#message(kind, this.#shown(reason) ?? ''), {
+      provider: this.#provider,
+      status: status ?? this.#failedStatus,
+      providerCode: this.#shown(words[0]),
+      requestId: this.#shown(requestId ?? sentId),
+      retryAfterMs: this.#delay(kind, retryAfterMs),
+      retry: this.#retryAdvice(kind),
+      cause,
+    });
+  }
+
+  #message(kind: ProviderErrorKind, reason: string): string {
+    // What never got an answer was refused by nobody but us.
+    const isOurs = this.response === undefined && (kind === 'invalid_request' || kind === 'auth');
+    return isOurs && reason !== ''
+      ? messageForUnsent(this.#provider, reason)
+      : messageFor(kind, this.#provider, reason);
+  }
+
+  /** Without keys first: a cut through the middle of one would leave half of it. */
+  #shown(text: string | undefined): string | undefined {
+    return text === undefined ? undefined : clip(redact(text, this.#secrets));
+  }
+
+  #redacted(thrown: unknown): unknown {
+    return redactError(thrown, this.#secrets);
+  }
+
+  /** Headers of an answer that went well ask nobody to wait. */
+  #delay(kind: ProviderErrorKind, asked: number | undefined): number | undefined {
+    if (this.response === undefined || this.response.ok) return asked;
+    const { headers } = this.response;
+    const nowMs = this.#clock.now();
+    const isLimit = kind === 'rate_limit' || kind === 'overloaded' || kind === 'quota';
+    const resetMs = isLimit ? resetDelay(headers, nowMs) : undefined;
+    return headerDelay(headers, nowMs) ?? resetMs ?? asked;
+  }
+
+  /** The advice is about the same request: not about one that was stopped, or is to be changed first. */
+  #retryAdvice(kind: ProviderErrorKind): Retry | undefined {
+    const isOpen = kind !== 'aborted' && kind !== 'history_rejected';
+    if (!isOpen || this.response === undefined || this.response.ok) return undefined;
+    const advice = this.response.headers.get('x-should-retry');
+    return advice === 'true' ? 'yes' : advice === 'false' ? 'no' : undefined;
+  }
+
+  get #failedStatus(): number | undefined {
+    return this.response === undefined || this.response.ok ? undefined : this.response.status;
+  }
+}
+
+function complaintOfField(text: string): Complaint {
+  const error = parseMessage(text) ?? text;
+  return complaintOf({ error }) ?? complaintOfFailure(undefined, text);
+}
+
+const secretNames = /auth|key|token|secret|cookie|password|signature/i;
+
+/** What must never be shown of a request: its key, and what callers put into headers and the address. */
+export function secretsOf({ secrets, headers, url }: HttpRequest): readonly string[] {
+  const sent = Object.entries(headers).flatMap(([name, value]) =>
+    secretNames.test(name) ? [value, ...value.split(/\s+/).slice(1)] : [],
+  );
+  const found = [...sent, ...secretsIn(url)].filter(({ length }) => length >= minSecretLength);
+  return [...secrets, ...found];
+}
+
+function secretsIn(url: string): readonly string[] {
+  if (!URL.canParse(url)) return [];
+  const { password, searchParams } = new URL(url);
+  const queried = [...searchParams].flatMap(([name, value]) =>
+    secretNames.test(name) ? value : [],
+  );
+  return [...(password === '' ? [] : [password, decoded(password)]), ...queried];
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
