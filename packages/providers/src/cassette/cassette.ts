@@ -22,6 +22,7 @@ export interface RecordedExchange {
   readonly end: BodyEnd;
 }
 
+/** A recorded request without secrets. */
 export interface RecordedRequest {
   readonly method: string;
   readonly url: string;
@@ -31,6 +32,7 @@ export interface RecordedRequest {
   readonly isBodyClipped?: true;
 }
 
+/** A recorded response: its head and its chunks. */
 export interface RecordedResponse {
   readonly atMs: number;
   readonly status: number;
@@ -48,8 +50,10 @@ export interface RecordedChunk {
 /** `cancelled` means that the reader or the request's abort signal stopped the body. */
 export const bodyEndings = ['end', 'cancelled', 'error'] as const;
 
+/** How a recorded body ended. */
 export type Ending = (typeof bodyEndings)[number];
 
+/** When and how a recorded body ended. */
 export interface BodyEnd {
   readonly atMs: number;
   readonly how: Ending;
@@ -62,11 +66,13 @@ export interface BodyEnd {
   readonly clipped?: Clipped;
 }
 
+/** The amount of data that was not recorded. */
 export interface Clipped {
   readonly chunks: number;
   readonly bytes: number;
 }
 
+/** A recorded error with its causes, up to three levels. */
 export interface RecordedError {
   readonly name: string;
   readonly message: string;
@@ -91,10 +97,13 @@ export interface CassetteLimits {
   readonly maxExchangeBytes: number;
   /** Maximum size of all bodies together. Default: 128 MiB. */
   readonly maxTotalBytes: number;
+  /** Maximum number of response chunks in one exchange. Default: 2^20. */
   readonly maxChunksPerExchange: number;
+  /** Maximum number of recorded requests. Default: 1000. */
   readonly maxExchanges: number;
 }
 
+/** The limits that apply if an option is not set. */
 export const defaultCassetteLimits: CassetteLimits = {
   maxExchangeBytes: 64 * 2 ** 20,
   maxTotalBytes: 128 * 2 ** 20,
@@ -108,6 +117,7 @@ export const defaultCassetteLimits: CassetteLimits = {
  */
 export const maxCassetteLength: number = 2 ** 29 - 2 ** 16;
 
+/** Codes of a `CassetteError`. */
 export type CassetteErrorCode =
   /** An option has an invalid value, for example a secret of two letters or a speed of 0. */
   | 'bad_option'

@@ -10,7 +10,7 @@ export function recordError(
   depth: number = 1,
 ): RecordedError {
   if (!(error instanceof Error)) {
-    const message = typeof error === 'string' ? error : 'something that is no error was thrown';
+    const message = typeof error === 'string' ? error : 'A value that is not an error was thrown';
     return { name: 'Error', message: clean(message) };
   }
   const { name, message, cause } = error;

@@ -13,7 +13,7 @@ import {
 import type { ConformanceAnswer, ConformanceCase, ConformanceSubject } from './subject.ts';
 
 /** The answer that the providers under test stream. */
-export const sampleText = 'The wheel turns. 😀 ✓\n\n- a  list';
+export const sampleText = 'The order is ready. 😀 ✓\n\n- a  list';
 
 const sampleCalls: readonly [
   { readonly name: string; readonly arguments: string },
@@ -27,19 +27,19 @@ const sampleCalls: readonly [
 export function answerCases({ provider }: ConformanceSubject): readonly ConformanceCase[] {
   return [
     {
-      name: 'text comes as it was said, and stops',
+      name: 'text arrives unchanged, and the stop reason is stop',
       run: async () => {
         const { item, end } = await observe(await provider({ text: sampleText }));
         checkEqual(textOf(item), sampleText, 'the text');
         checkEqual(end.stop.reason, 'stop', 'the stop');
         check(
           item.parts.every(({ partial }) => partial === undefined),
-          'what is whole is partial',
+          'a complete part is marked partial',
         );
       },
     },
     {
-      name: 'text is told in pieces, not at the end',
+      name: 'text arrives in pieces, not all at the end',
       run: async () => {
         let steps = 0;
         await observe(await provider({ text: sampleText.repeat(20) }), {
@@ -47,11 +47,11 @@ export function answerCases({ provider }: ConformanceSubject): readonly Conforma
             if (appendedBy(deltas) !== '') steps++;
           },
         });
-        check(steps > 1, `${steps} steps have text in them, and a long answer should have more`);
+        check(steps > 1, `${steps} steps contain text, but a long answer needs several`);
       },
     },
     {
-      name: 'calls have names, arguments and ids of their own, and the stop is tool_use',
+      name: 'calls have names, arguments and unique ids, and the stop reason is tool_use',
       run: async () => {
         const { item, end } = await observe(
           await provider({ text: 'Let me see.', calls: sampleCalls }),
@@ -81,7 +81,7 @@ export function answerCases({ provider }: ConformanceSubject): readonly Conforma
       },
     },
     {
-      name: 'two streams of one provider at once do not mix',
+      name: 'two concurrent streams of one provider do not mix',
       run: async () => {
         const asked = await provider({ text: sampleText, calls: sampleCalls });
         const both = await Promise.all([observe(asked), observe(asked)]);
@@ -93,7 +93,7 @@ export function answerCases({ provider }: ConformanceSubject): readonly Conforma
 
 export function reasoningCase({ provider }: ConformanceSubject): ConformanceCase {
   return {
-    name: 'reasoning is kept apart from text, and before it',
+    name: 'reasoning is separate from text and comes first',
     run: async () => {
       const reasoning = 'Hm, let me think.';
       const { item } = await observe(await provider({ reasoning, text: sampleText }));
@@ -108,7 +108,7 @@ export function reasoningCase({ provider }: ConformanceSubject): ConformanceCase
 
 export function lengthCase({ provider }: ConformanceSubject): ConformanceCase {
   return {
-    name: 'running out of tokens is told as length, also with a call in the answer',
+    name: 'a reached token limit gives the stop reason length, also with a call in the answer',
     run: async () => {
       const { end } = await observe(
         await provider({ text: sampleText, calls: sampleCalls, stop: 'length' }),
@@ -125,23 +125,23 @@ export function failureCases({
 }: ConformanceSubject): readonly ConformanceCase[] {
   return (['cut', 'error'] as const).flatMap((ends) => [
     {
-      name: `text and then ${ends}: what was said stays as partial, with an error`,
+      name: `text and then ${ends}: the text is kept as partial, with an error`,
       run: async () => {
         const { item, end } = await observe(await provider({ text: sampleText, ends }));
         checkEqual(textOf(item), sampleText, 'the text');
         const last = item.parts.findLast(({ kind }) => kind === 'text');
-        check(last?.partial === true, 'text that was cut off is not partial');
+        check(last?.partial === true, 'cut text is not marked partial');
         checkFailure(end, ends);
       },
     },
     {
-      name: `calls and then ${ends}: nothing may run`,
+      name: `calls and then ${ends}: no call may run`,
       run: async () => {
         const { item, end } = await observe(await provider({ calls: sampleCalls, ends }));
         const whole = callsOf(item).filter(({ partial }) => partial === undefined);
         check(
           whole.length < sampleCalls.length || without.includes('open_calls'),
-          'the last call, which was not over when the answer broke off, is whole',
+          'the last call is complete although the answer ended before it',
         );
         checkFailure(end, ends);
       },
@@ -157,11 +157,11 @@ function checkFailure({ stop, error }: ResponseEnd, ends: 'cut' | 'error'): void
 /** Cases for `complete`, which must return the folded stream. */
 export function completeCases({ provider }: ConformanceSubject): readonly ConformanceCase[] {
   const answers: readonly (readonly [name: string, answer: ConformanceAnswer])[] = [
-    ['of a whole answer', { text: sampleText, calls: sampleCalls }],
-    ['of an answer that was cut off', { text: sampleText, ends: 'cut' }],
+    ['of a complete answer', { text: sampleText, calls: sampleCalls }],
+    ['of a cut answer', { text: sampleText, ends: 'cut' }],
   ];
   return answers.map(([name, answer]) => ({
-    name: `complete ${name} gives what its stream folds to`,
+    name: `complete ${name} returns the folded stream`,
     run: async () => {
       const { item, end } = await observe(await provider(answer));
       const asked = await provider(answer);

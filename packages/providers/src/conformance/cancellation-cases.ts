@@ -18,43 +18,43 @@ import type { ConformanceCase, ConformanceSubject } from './subject.ts';
 export function cancellationCases({ provider }: ConformanceSubject): readonly ConformanceCase[] {
   return [
     {
-      name: 'aborted before it starts: it ends as aborted, with nothing said',
+      name: 'aborted before the start: the stream ends as aborted without output',
       run: async () => {
         const signal = AbortSignal.abort();
         const { item, end } = await observe(await provider({ text: sampleText }), { signal });
         checkEqual(end.stop.reason, 'aborted', 'the stop');
         checkEqual(end.error?.kind, 'aborted', 'the kind of error');
-        checkEqual(item.parts, [], 'what was said');
+        checkEqual(item.parts, [], 'the output');
       },
     },
     {
-      name: 'aborted while it says nothing: it ends as aborted, and what was said stays',
+      name: 'aborted during a stall: the stream ends as aborted and keeps its text',
       run: async () => {
         const controller = new AbortController();
-        let said = '';
+        let received = '';
         const onStep = ({ deltas }: StreamStep) => {
-          said += appendedBy(deltas);
-          if (said === sampleText) controller.abort();
+          received += appendedBy(deltas);
+          if (received === sampleText) controller.abort();
         };
         const stalling = await provider({ text: sampleText, ends: 'stall' });
         const observed = observe(stalling, { signal: controller.signal, onStep });
         const { item, end } = await withTimeout(
           observed,
-          'it does not end after it was aborted',
+          'the stream does not end after an abort',
         ).finally(() => controller.abort());
         checkEqual(end.stop.reason, 'aborted', 'the stop');
         checkEqual(textOf(item), sampleText, 'the text');
         check(
           item.parts.every(({ partial }) => partial === true),
-          'what was cut off is not partial',
+          'a cut part is not marked partial',
         );
       },
     },
     {
-      name: 'its reader may leave at any time',
+      name: 'the reader may leave the stream at any time',
       run: async () => {
         const controller = new AbortController();
-        const leave = new Error('left');
+        const leave = new Error('left the stream');
         const onStep = () => {
           throw leave;
         };
@@ -63,27 +63,27 @@ export function cancellationCases({ provider }: ConformanceSubject): readonly Co
           () => undefined,
           (error: unknown) => error,
         );
-        const found = await withTimeout(left, 'it cannot be left').finally(() =>
+        const found = await withTimeout(left, 'the reader cannot leave the stream').finally(() =>
           controller.abort(),
         );
         check(found === leave, String(found));
       },
     },
     {
-      name: 'its reader may leave while it waits for the next step',
+      name: 'the reader may leave while it waits for the next step',
       run: async () => {
         const asked = await provider({ text: sampleText, ends: 'stall' });
         const context = { item: streamItem, ids: countingIds() };
         const steps = asked.stream(hello, context)[Symbol.asyncIterator]();
         await withTimeout(
           readUntilTextArrived(steps),
-          'it does not tell what was said before it says nothing',
+          'the stream does not deliver its text before it stalls',
         );
         const waiting = steps.next();
         await nextTimerTick();
-        check(steps.return !== undefined, 'its iterator has no return');
+        check(steps.return !== undefined, 'the iterator has no return method');
         const left = Promise.all([steps.return(), waiting]);
-        await withTimeout(left, 'it cannot be left while it says nothing');
+        await withTimeout(left, 'the reader cannot leave the stream while it stalls');
       },
     },
   ];
@@ -91,10 +91,10 @@ export function cancellationCases({ provider }: ConformanceSubject): readonly Co
 
 /** Reads steps until the whole text has arrived. */
 async function readUntilTextArrived(steps: AsyncIterator<StreamStep>): Promise<void> {
-  for (let said = ''; said !== sampleText; ) {
+  for (let received = ''; received !== sampleText; ) {
     const { done, value } = await steps.next();
-    check(!done, `the stream ended after ${JSON.stringify(said)}`);
-    said += appendedBy((value as StreamStep).deltas);
+    check(!done, `the stream ended after ${JSON.stringify(received)}`);
+    received += appendedBy((value as StreamStep).deltas);
   }
 }
 

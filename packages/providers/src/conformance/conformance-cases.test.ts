@@ -15,7 +15,7 @@ import { systemClock } from '../transport/clock.ts';
 import { conformanceCases } from './conformance-cases.ts';
 import type { ConformanceAnswer, ConformanceSubject } from './subject.ts';
 
-/** The scripted provider, told to say an answer to any number of requests. */
+/** The scripted provider with the same answer for several requests. */
 const scripted: ConformanceSubject = {
   provider: async ({ reasoning, text, calls = [], stop, ends = 'whole' }) => {
     const parts: readonly Part[] = [
@@ -32,7 +32,7 @@ const scripted: ConformanceSubject = {
       steps++;
     };
     await scriptedProvider([{ content }]).complete({ items: [] }, { onStep });
-    // All was said, but neither the end nor that the last part is whole.
+    // The fault comes after the content, but before the commit of the last part and the end.
     const fault = { after: steps - 2, error: 'overloaded' } as const;
     const response = {
       content,
@@ -43,7 +43,7 @@ const scripted: ConformanceSubject = {
   },
 };
 
-/** A body that is cut, or stalls until it is cancelled. */
+/** A body that ends early, or stalls until it is cancelled. */
 function bodyOf(frames: readonly Uint8Array[], isStalling: boolean): ReadableStream<Uint8Array> {
   const left = [...frames];
   return new ReadableStream(
@@ -88,10 +88,10 @@ function framesOf(
     usage: { input: 10, output: 5 },
     ...(ends !== 'whole' && { failure }),
   });
-  // What breaks off ends with its error, which only those see that are told of it.
+  // A failed answer ends with its error events, which only `ends: 'error'` sends.
   const failures = wire === 'openai-responses' ? 2 : 1;
-  const told = ends === 'whole' || ends === 'error' ? events : events.slice(0, -failures);
-  return sseFrames(told, { ...wireFraming[wire], ...(ends !== 'whole' && { done: false }) });
+  const sent = ends === 'whole' || ends === 'error' ? events : events.slice(0, -failures);
+  return sseFrames(sent, { ...wireFraming[wire], ...(ends !== 'whole' && { done: false }) });
 }
 
 describe('scripted', () => {
@@ -102,17 +102,17 @@ describe.each(wireTable)('$wire', (under) => {
   test.each(conformanceCases(wireSubject(under)))('$name', ({ run }) => run());
 });
 
-describe('a provider that breaks the contract is found out:', () => {
+describe('a provider that violates the contract fails the cases:', () => {
   type Wrapped = (provider: Provider) => Provider;
 
-  /** Timers of these cases that are neither over nor cancelled; those of others in this process do not count. */
+  /** Pending timers of these cases. Timers of other code in this process do not count. */
   const open = new Set<symbol>();
-  const isOurs = new AsyncLocalStorage<true>();
+  const isCaseTimer = new AsyncLocalStorage<true>();
   const { after } = systemClock;
   beforeEach(() => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     vi.spyOn(systemClock, 'after').mockImplementation((ms, run) => {
-      if (isOurs.getStore() === undefined) return after(ms, run);
+      if (isCaseTimer.getStore() === undefined) return after(ms, run);
       const timer = Symbol();
       open.add(timer);
       const over = () => open.delete(timer);
@@ -132,7 +132,7 @@ describe('a provider that breaks the contract is found out:', () => {
     expect(open.size).toBe(0);
   });
 
-  /** The names of the cases that a provider does not pass. */
+  /** The names of the cases that a provider fails. */
   const failing = async (wrap: Wrapped): Promise<readonly string[]> => {
     const broken: ConformanceSubject = {
       provider: async (answer) => wrap(await scripted.provider(answer)),
@@ -140,7 +140,7 @@ describe('a provider that breaks the contract is found out:', () => {
     let isOver = false;
     const results = Promise.all(
       conformanceCases(broken).map(({ name, run }) =>
-        isOurs.run(true, run).then(
+        isCaseTimer.run(true, run).then(
           () => [],
           () => [name],
         ),
@@ -168,7 +168,7 @@ describe('a provider that breaks the contract is found out:', () => {
   const changingEnd = (change: (end: ResponseEnd) => ResponseEnd): Wrapped =>
     changing(({ deltas, end }) => [{ deltas, ...(end && { end: change(end) }) }]);
 
-  test('and one that keeps it is not', async () => {
+  test('a correct provider passes all cases', async () => {
     expect(await failing((provider) => provider)).toEqual([]);
     expect(await failing(changing((step) => [step]))).toEqual([]);
     const limited: Wrapped = (provider) => limitConcurrency(provider, { maxConcurrent: 1 });
@@ -188,7 +188,7 @@ describe('a provider that breaks the contract is found out:', () => {
     expect(await failing(lost)).not.toEqual([]);
   });
 
-  test('text told twice', async () => {
+  test('appends at the wrong position', async () => {
     const twice = changingDeltas((delta) => [
       delta.type === 'append_text' ? { ...delta, at: delta.at + 1 } : delta,
     ]);
@@ -200,32 +200,32 @@ describe('a provider that breaks the contract is found out:', () => {
       ...end,
       stop: { reason: 'stop' },
     }));
-    expect(await failing(hidden)).toContain('calls and then cut: nothing may run');
+    expect(await failing(hidden)).toContain('calls and then cut: no call may run');
   });
 
-  test('text that was cut off, as if it were whole', async () => {
+  test('cut text that is committed as complete', async () => {
     const whole = changingDeltas((delta) => {
       if (delta.type !== 'commit_part' || delta.part !== undefined) return [delta];
       const { partial: _partial, ...commit } = delta;
       return [commit];
     });
     expect(await failing(whole)).toEqual([
-      'text and then cut: what was said stays as partial, with an error',
-      'text and then error: what was said stays as partial, with an error',
-      'aborted while it says nothing: it ends as aborted, and what was said stays',
+      'text and then cut: the text is kept as partial, with an error',
+      'text and then error: the text is kept as partial, with an error',
+      'aborted during a stall: the stream ends as aborted and keeps its text',
     ]);
   });
 
-  test('whole text, as if it were cut off', async () => {
+  test('complete text that is marked partial', async () => {
     const partial = changingDeltas((delta) => [
       delta.type === 'commit_part' && delta.part === undefined
         ? { ...delta, partial: true }
         : delta,
     ]);
-    expect(await failing(partial)).toContain('text comes as it was said, and stops');
+    expect(await failing(partial)).toContain('text arrives unchanged, and the stop reason is stop');
   });
 
-  test('open calls of an answer that was cut off, committed', async () => {
+  test('open calls of a cut answer that are committed', async () => {
     const committed = mapping(async function* (steps) {
       const lengths = new Map<string, number>();
       for await (const { deltas, ...rest } of steps) {
@@ -241,8 +241,8 @@ describe('a provider that breaks the contract is found out:', () => {
       }
     });
     expect(await failing(committed)).toEqual([
-      'calls and then cut: nothing may run',
-      'calls and then error: nothing may run',
+      'calls and then cut: no call may run',
+      'calls and then error: no call may run',
     ]);
   });
 
@@ -255,10 +255,10 @@ describe('a provider that breaks the contract is found out:', () => {
       }
     });
     expect(await failing(atOnce)).toEqual([
-      'text is told in pieces, not at the end',
-      'aborted while it says nothing: it ends as aborted, and what was said stays',
-      'its reader may leave at any time',
-      'its reader may leave while it waits for the next step',
+      'text arrives in pieces, not all at the end',
+      'aborted during a stall: the stream ends as aborted and keeps its text',
+      'the reader may leave the stream at any time',
+      'the reader may leave while it waits for the next step',
     ]);
   });
 
@@ -269,18 +269,18 @@ describe('a provider that breaks the contract is found out:', () => {
     ['endless', Number.POSITIVE_INFINITY],
   ])('usage that is %s', async (_, input) => {
     const odd = changingEnd((end) => ({ ...end, usage: { ...end.usage, input } }));
-    expect(await failing(odd)).toContain('text comes as it was said, and stops');
+    expect(await failing(odd)).toContain('text arrives unchanged, and the stop reason is stop');
   });
 
-  test('a cut that is told as something else', async () => {
+  test('a cut stream that reports another error', async () => {
     const odd = changingEnd((end) =>
       end.error?.kind === 'truncated_stream'
         ? { ...end, error: new ProviderError('auth', 'no', { provider: 'scripted' }) }
         : end,
     );
     expect(await failing(odd)).toEqual([
-      'text and then cut: what was said stays as partial, with an error',
-      'calls and then cut: nothing may run',
+      'text and then cut: the text is kept as partial, with an error',
+      'calls and then cut: no call may run',
     ]);
   });
 
@@ -291,14 +291,14 @@ describe('a provider that breaks the contract is found out:', () => {
         : { ...end, error: new ProviderError(end.error.kind, 'no', { provider: 'another' }) },
     );
     expect(await failing(odd)).toContain(
-      'text and then error: what was said stays as partial, with an error',
+      'text and then error: the text is kept as partial, with an error',
     );
   });
 
-  test('a complete that throws, or says something else than the stream', async () => {
+  test('a complete that throws or differs from the stream', async () => {
     const cases = [
-      'complete of a whole answer gives what its stream folds to',
-      'complete of an answer that was cut off gives what its stream folds to',
+      'complete of a complete answer returns the folded stream',
+      'complete of a cut answer returns the folded stream',
     ];
     const throwing: Wrapped = (provider) => ({
       ...provider,
@@ -323,11 +323,13 @@ describe('a provider that breaks the contract is found out:', () => {
     expect(await failing(silent)).toEqual(cases);
   });
 
-  test('a stream that cannot be left while it says nothing', async () => {
-    const deaf: Wrapped = (provider) =>
+  test('a stream that the reader cannot leave while it stalls', async () => {
+    const uncloseable: Wrapped = (provider) =>
       createProvider(provider.id, provider.model, async function* (request, context) {
         yield* provider.stream(request, context);
       });
-    expect(await failing(deaf)).toEqual(['its reader may leave while it waits for the next step']);
+    expect(await failing(uncloseable)).toEqual([
+      'the reader may leave while it waits for the next step',
+    ]);
   });
 });

@@ -9,7 +9,7 @@ import { cancellationCases } from './cancellation-cases.ts';
 import type { ConformanceCase, ConformanceSubject } from './subject.ts';
 
 /**
- * What every provider has to do, each as one case; for any test runner:
+ * Returns the requirements for every provider, one case each. They work with any test runner.
  *
  * @example
  * for (const { name, run } of conformanceCases(subject)) test(name, run);

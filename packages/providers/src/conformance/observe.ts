@@ -63,7 +63,7 @@ function checkEnd({ stop, error, usage }: ResponseEnd, provider: Provider): void
   const hasFailed = stop.reason === 'error' || stop.reason === 'aborted';
   check(
     hasFailed === (error !== undefined),
-    `the stop is ${stop.reason}, which does not fit its error`,
+    `the stop reason ${stop.reason} does not match the error`,
   );
   if (error !== undefined) {
     check(error.kind.length > 0, 'the error has no kind');
@@ -75,10 +75,13 @@ function checkEnd({ stop, error, usage }: ResponseEnd, provider: Provider): void
 function checkUsage(usage: Usage): void {
   for (const name of ['input', 'output', 'cacheRead', 'cacheWrite', 'reasoning'] as const) {
     const count = usage[name];
-    check(Number.isInteger(count) && count >= 0, `the ${name} of its usage is ${count}`);
+    check(Number.isInteger(count) && count >= 0, `the usage has ${count} as ${name}`);
   }
-  check(usage.input >= usage.cacheRead + usage.cacheWrite, 'the cache is more than the input');
-  check(usage.output >= usage.reasoning, 'the reasoning is more than the output');
+  check(
+    usage.input >= usage.cacheRead + usage.cacheWrite,
+    'the usage has more cached than input tokens',
+  );
+  check(usage.output >= usage.reasoning, 'the usage has more reasoning than output tokens');
 }
 
 /** A log that rejects everything that the protocol does not allow. */
@@ -97,16 +100,16 @@ class CheckedLog {
     validate(this.state, { turn, attempt, delta });
     if (delta.type !== 'unknown') {
       const named = attemptOf(delta.partId);
-      check(named.turn === turn && named.attempt === attempt, 'a part is of another attempt');
+      check(named.turn === turn && named.attempt === attempt, 'a part belongs to another attempt');
     }
     const isElsewhere = 'itemId' in delta && delta.itemId !== streamItem.id;
-    check(!isElsewhere, 'a part goes into an item that its caller did not start');
+    check(!isElsewhere, 'a part belongs to an item that the caller did not start');
     this.#append({ ...this.#head(), delta });
   }
 
   item(): Item {
     const [item] = transcript(this.state);
-    check(item !== undefined, 'the item is gone');
+    check(item !== undefined, 'the item is missing');
     return item;
   }
 

@@ -20,6 +20,7 @@ export interface ConformanceAnswer {
   readonly ends?: 'whole' | 'cut' | 'error' | 'stall' | undefined;
 }
 
+/** A tool call of a conformance answer. */
 export interface ConformanceCall {
   readonly name: string;
   /** JSON text of an object. */

@@ -5,7 +5,7 @@ import { type SseOptions, splitAt, splitEvery } from '../scripted-server/framing
 import { casesOf, play } from '../testing/play.ts';
 import { wireTable } from '../testing/wire-table.ts';
 
-/** All the ways in which servers frame the same events. */
+/** The different ways in which servers frame the same events. */
 const variants: readonly SseOptions[] = [
   { lineEnding: '\n' },
   { lineEnding: '\r\n' },
@@ -17,7 +17,7 @@ const variants: readonly SseOptions[] = [
 ];
 
 const sampledOffsets = 200;
-/** One split by itself, besides all sampled ones together. */
+/** Number of single splits, in addition to all sampled offsets together. */
 const loneSplits = 10;
 
 describe.each(wireTable)('law 2, $wire: any split of the bytes, any line ending', (under) => {

@@ -3,10 +3,10 @@ import type { Socket } from 'node:net';
 import type { Writable } from 'node:stream';
 import type { HttpReply, Reply, Step } from './script.ts';
 
-/** Who began to close a connection. */
+/** The side that started to close a connection. */
 export type Closer = 'client' | 'server';
 
-/** One socket of the server, and how it ends. */
+/** One socket of the server. It records which side closed it. */
 export class Connection {
   readonly socket: Socket;
   readonly closed: Promise<Closer>;
@@ -15,9 +15,10 @@ export class Connection {
 
   constructor(socket: Socket) {
     this.socket = socket;
-    // A small write must not wait for the acknowledgement of the one before.
+    // A small write must not wait for the acknowledgement of the previous one.
     socket.setNoDelay(true);
-    // Its FIN came, or ours went: the first of the two. A client's reset is neither.
+    // The client's FIN arrived, or ours was sent. The first one counts. A reset by the client is
+    // neither.
     socket.once('end', () => this.#closing('client'));
     socket.once('finish', () => this.#closing('server'));
     this.closed = new Promise((resolve) => {
@@ -32,7 +33,7 @@ export class Connection {
     return this.#isClosed;
   }
 
-  /** Notes who closes it, if nobody did before, and says who that was. */
+  /** Stores the first side that closes the connection, and returns it. */
   #closing(closer: Closer): Closer {
     this.#closer ??= closer;
     return this.#closer;
@@ -44,7 +45,7 @@ export class Connection {
     else this.socket.destroy();
   }
 
-  /** Resolves when `start` calls back, and in any case when the connection closes. */
+  /** Resolves when `start` calls `done`, or when the connection closes. */
   untilDoneOrClosed(start: (done: () => void) => void): Promise<void> {
     if (this.#isClosed) return Promise.resolve();
     return new Promise((resolve) => {
@@ -58,7 +59,7 @@ export class Connection {
   }
 }
 
-/** Does what the reply says, step by step, until its end or the connection's. */
+/** Writes the reply step by step until it ends or the connection closes. */
 export async function playReply(
   reply: Reply,
   connection: Connection,
@@ -75,7 +76,7 @@ export async function playReply(
   await runSteps(reply.steps, connection, response);
 }
 
-/** Takes the steps before the status line; true if it may be sent now. */
+/** Runs the steps before the status line. Returns true if the status line may be sent. */
 async function runStepsBefore(
   { before = [] }: HttpReply,
   connection: Connection,
@@ -89,7 +90,7 @@ async function runSteps(steps: readonly Step[], connection: Connection, output: 
   await connection.untilDoneOrClosed((done) => output.end(done));
 }
 
-/** Takes one step; true if the next one may follow. */
+/** Runs one step. Returns true if the next step may run. */
 async function runStep(step: Step, connection: Connection, output?: Writable): Promise<boolean> {
   if (typeof step === 'string' || step instanceof Uint8Array) {
     await connection.untilDoneOrClosed((done) => output?.write(step, done));
@@ -112,8 +113,9 @@ async function runStep(step: Step, connection: Connection, output?: Writable): P
 }
 
 /**
- * One whole round of the event loop, in which a client in this process reads what was written. The
- * first callback may come in the same round, before sockets are looked at again; the second cannot.
+ * Waits for one full turn of the event loop, in which a client in this process reads the written
+ * data. The first callback may run in the same turn, before sockets are polled again; the second
+ * cannot.
  */
 async function nextEventLoopTurn(connection: Connection): Promise<void> {
   await connection.untilDoneOrClosed((done) => void setImmediate(() => void setImmediate(done)));

@@ -13,7 +13,7 @@ afterEach(() => server.close());
 const post = (path: string, body: object) =>
   fetch(server.url + path, { method: 'POST', body: JSON.stringify(body) });
 
-/** The data of a stream, without `[DONE]`. */
+/** The data of a stream without `[DONE]`. */
 async function dataOf(response: Response): Promise<readonly string[]> {
   const data: string[] = [];
   createParser({ onEvent: (event) => data.push(event.data) }).feed(await response.text());
@@ -42,7 +42,7 @@ describe('an answer', () => {
     server.assertUsedUp();
   });
 
-  test('has ids of its own', async () => {
+  test('has unique ids', async () => {
     server.answer({ text: 'a' });
     server.answer({ text: 'b' });
     const ids = [];
@@ -53,14 +53,14 @@ describe('an answer', () => {
     expect(ids).toEqual(['chatcmpl-1', 'chatcmpl-2']);
   });
 
-  test('of a chat has usage only for who asks', async () => {
+  test('of a chat has usage only on request', async () => {
     server.answer({ text: 'a', usage });
     const body = await (await post('/chat/completions', { stream: true })).text();
     expect(body).not.toContain('usage');
     expect(body).toMatch(/data: \[DONE\]\n\n$/);
   });
 
-  test('that fails does not say that it is done', async () => {
+  test('that fails does not send [DONE]', async () => {
     server.answer({ text: 'a', failure: { type: 'server_error', message: 'Broken' } });
     const body = await (await post('/chat/completions', { stream: true })).text();
     expect(body).toMatch(/"error":\{"message":"Broken".*\}\n\n$/);
@@ -70,7 +70,7 @@ describe('an answer', () => {
     ['/nowhere', 'No wire is known at /nowhere'],
     ['/v1/messages', 'send "stream": true'],
     ['/models/m:streamGenerateContent', 'send ?alt=sse'],
-  ])('is refused at %s: %s', async (path, message) => {
+  ])('is rejected at %s: %s', async (path, message) => {
     server.answer({ text: 'a' });
     const response = await post(path, {});
     expect(response.status).toBe(400);
@@ -81,7 +81,7 @@ describe('an answer', () => {
   });
 });
 
-test('a client of somebody else reads an answer as it was meant', async () => {
+test('a third-party client reads an answer correctly', async () => {
   server.answer(
     {
       reasoning: 'Let me see.',

@@ -12,7 +12,7 @@ import { type SseEvent, type SseOptions, sseFrames } from './framing/sse-frames.
 import { type HttpReply, ScriptError, type Step } from './script.ts';
 import type { ScriptedRequest } from './scripted-request.ts';
 
-/** A stream of these steps, whatever they are. */
+/** Creates a streaming reply from steps. */
 export function streamReply(
   steps: readonly Step[],
   headers: Readonly<Record<string, string>> = {},
@@ -21,12 +21,12 @@ export function streamReply(
   return { status: 200, headers: { ...usual, ...headers }, steps };
 }
 
-/** Server-sent events, one step an event. */
+/** Creates a reply with server-sent events, one step per event. */
 export function sseReply(events: readonly SseEvent[], options: SseOptions = {}): HttpReply {
   return streamReply(sseFrames(events, options));
 }
 
-/** A recording, framed as its provider does, one step an event. */
+/** Creates a reply from a recording in the provider's format, one step per event. */
 export function recordingReply(
   wire: WireName,
   recording: Recording,
@@ -35,6 +35,7 @@ export function recordingReply(
   return sseReply(recordingEvents(recording), { ...wireFraming[wire], ...options });
 }
 
+/** Creates a JSON reply. */
 export function jsonReply(
   status: number,
   body: JsonValue,
@@ -44,7 +45,7 @@ export function jsonReply(
   return { status, headers: { ...usual, ...headers }, steps: [JSON.stringify(body)] };
 }
 
-/** A refusal before any stream, in the body that the provider gives it. */
+/** Creates an error reply before any stream, with a body in the provider's format. */
 export function errorReply(
   wire: WireName,
   status: number,
@@ -54,12 +55,13 @@ export function errorReply(
   return jsonReply(status, failureBody(wire, failure, status), headers);
 }
 
+/** Options of `answerReply`. */
 export interface AnswerOptions extends WireEventsOptions, SseOptions {}
 
 /**
- * The answer on the wire that the request speaks, by its path. As with the real ones, chat completions
- * have usage only if the request asks for it. Throws where the path is no wire's, and where the
- * request does not ask for a stream.
+ * Creates the reply for an answer on the wire of the request, which is detected from its path. As
+ * on the real wire, chat completions include usage only on request. Throws if the path belongs to
+ * no wire, or if the request does not ask for a stream.
  */
 export function answerReply(
   answer: WireAnswer,
@@ -70,7 +72,7 @@ export function answerReply(
   const model = modelOf(wire, request);
   const withModel = { ...(model !== undefined && { model }), ...answer };
   const events = wireEvents(wire, withRequestedUsage(wire, withModel, request), options);
-  // A provider that fails does not say [DONE].
+  // A provider that fails does not send [DONE].
   return recordingReply(wire, events, { ...(answer.failure && { done: false }), ...options });
 }
 
@@ -81,7 +83,7 @@ function streamedWireOf(request: ScriptedRequest): WireName {
   }
   if (asksForStream(wire, request)) return wire;
   const missing = wire === 'gemini' ? '?alt=sse' : '"stream": true';
-  throw new ScriptError('not_on_wire', `Answers are only streamed: send ${missing}`);
+  throw new ScriptError('not_on_wire', `The scripted server only streams answers: send ${missing}`);
 }
 
 function asksForStream(wire: WireName, request: ScriptedRequest): boolean {
@@ -106,7 +108,7 @@ function withRequestedUsage(
   return rest;
 }
 
-/** The fields of a JSON object, and none of anything else. */
+/** The fields of a JSON object. Any other value has no fields. */
 function fieldsOf(value: JsonValue | undefined): JsonObject {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
   return isObject ? (value as JsonObject) : {};

@@ -1,39 +1,49 @@
 import { MillraceError } from '@millrace/core';
 
 /**
- * One thing that a reply does. Text and bytes are written, each as its own HTTP chunk and its own
- * write to the socket, after the one before went to the kernel and the event loop went round. So a
- * client in the same process that reads them as they come gets each in its own read, as a rule: TCP
- * promises nothing, and a client that is late finds them joined. For a promise there are gates
- * (the next bytes go when the test has seen the last ones) and `inLockstep`, which is made of them.
+ * One step of a reply. Each text or byte array is one HTTP chunk and one write to the socket. It is
+ * written after the previous write reached the kernel and the event loop completed a turn.
+ *
+ * A client in the same process that keeps reading usually gets each step in its own read. TCP does
+ * not guarantee this, and a slow client receives steps joined. For a guarantee, use gates (the next
+ * bytes are sent when the test has seen the last ones) or `inLockstep`, which is built on gates.
  */
 export type Step = string | Uint8Array | HaltStep | EndStep;
 
 /** A step that sends nothing. */
 export type HaltStep =
+  /** Waits until the gate is open. */
   | { readonly type: 'wait'; readonly for: ScriptGate }
-  /** Sends nothing more and leaves the connection open. */
+  /** Sends nothing more and keeps the connection open. */
   | { readonly type: 'stall' }
-  /** Closes the connection in the middle: with FIN, so that what was sent arrives first, or with RST. */
+  /** Closes the connection early: with FIN, so that sent data arrives first, or with RST. */
   | { readonly type: 'cut'; readonly how?: 'close' | 'reset' };
 
-/** The clean end of the body; a list of steps ends with it by itself. */
+/** The normal end of the body. A list of steps ends with it automatically. */
 export interface EndStep {
   readonly type: 'end';
 }
 
+/** A reply of the scripted server. */
 export type Reply = HttpReply | RawReply;
 
+/** A reply that Node formats as HTTP. */
 export interface HttpReply {
-  /** 200 unless told. */
+  /** Default: 200. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Steps before the status line. Status line and headers are one write, before all others. */
+  /**
+   * Steps before the status line. The status line and headers are one write before all others.
+   * Default: none.
+   */
   readonly before?: readonly HaltStep[];
   readonly steps: readonly Step[];
 }
 
-/** Goes onto the socket as it is: status line, headers and chunks are the script's. Its end is FIN. */
+/**
+ * Written to the socket unchanged: the script provides status line, headers and chunks. It ends
+ * with FIN.
+ */
 export interface RawReply {
   readonly raw: readonly Step[];
 }
@@ -42,15 +52,15 @@ function stepsOf(reply: Reply): readonly Step[] {
   return 'raw' in reply ? reply.raw : [...(reply.before ?? []), ...reply.steps];
 }
 
-/** Refuses a reply with steps that could never be taken. */
+/** Throws if the reply has steps that can never run. */
 export function assertReply(reply: Reply): void {
   const steps = stepsOf(reply);
   const last = steps.findIndex((step) => isFinal(step));
   if (last === -1 || last === steps.length - 1) return;
-  const advice = 'take them out, or let it wait at a gate';
+  const advice = 'remove them, or wait at a gate instead';
   throw new ScriptError(
     'bad_script',
-    `Step ${last + 1} of the reply is its last, but others follow: ${advice}`,
+    `Step ${last + 1} ends the reply, but others follow: ${advice}`,
   );
 }
 
@@ -59,17 +69,17 @@ function isFinal(step: Step): boolean {
   return step.type !== 'wait';
 }
 
-/** Where a reply waits until the test lets it go on. */
+/** A point where a reply waits until the test opens it. */
 export class ScriptGate {
   readonly #reached = Promise.withResolvers<void>();
   readonly #opened = Promise.withResolvers<void>();
 
-  /** Resolves when a reply first stands here: all its steps before have been written. */
+  /** Resolves when a reply first arrives here. All steps before the gate are then written. */
   get reached(): Promise<void> {
     return this.#reached.promise;
   }
 
-  /** Lets through who waits and who comes later. */
+  /** Releases current and future waiters. */
   open(): void {
     this.#opened.resolve();
   }
@@ -81,18 +91,21 @@ export class ScriptGate {
   }
 }
 
+/** Creates a gate for a `wait` step. */
 export function newGate(): ScriptGate {
   return new ScriptGate();
 }
 
+/** Codes of a `ScriptError`. */
 export type ScriptErrorCode =
-  /** The script itself makes no sense. */
+  /** The script is invalid. */
   | 'bad_script'
-  /** The wire has no word for it. */
+  /** The wire cannot express the value. */
   | 'not_on_wire'
-  /** Not all that was scripted happened, or more than that did. */
+  /** A scripted reply was not used, or a request had no reply. */
   | 'not_as_scripted'
+  /** The scripted server is closed. */
   | 'server_closed';
 
-/** A mistake in a script, or a test that went another way than its script. */
+/** A mistake in a script, or a test that did not follow its script. */
 export class ScriptError extends MillraceError<ScriptErrorCode> {}

@@ -11,7 +11,7 @@ import {
 import type { ResponseEnd, StreamItem, StreamStep } from '../contract/provider.ts';
 import { ProviderError, type ProviderErrorKind } from '../contract/provider-error.ts';
 import { messageFor } from '../errors/error-message.ts';
-import { closeParts, cutPart } from '../provider/close-parts.ts';
+import { closeCutPart, closeParts } from '../provider/close-parts.ts';
 import { contentSteps } from './content-steps.ts';
 import type { Pieces, ScriptedFault, ScriptedResponse } from './script.ts';
 
@@ -56,7 +56,7 @@ export class ResponsePlayback {
       const { done, value } = this.#steps.next();
       return done ? this.#finish() : this.#emit(value, fault?.type === 'swap');
     } catch (cause) {
-      return this.#fail(scriptMistake(this.#provider, 'its content throws', cause));
+      return this.#fail(scriptMistake(this.#provider, 'its content threw an error', cause));
     }
   }
 
@@ -100,7 +100,7 @@ export class ResponsePlayback {
   #problem(): string | undefined {
     const { fault } = this.#response;
     if (fault !== undefined && !this.#hasFaultOccurred)
-      return `its fault is to come after ${fault.after} steps, and it has ${this.#emittedSteps}`;
+      return `its fault is due after ${fault.after} steps, but it has ${this.#emittedSteps}`;
     const open = this.#writer.open.length + (this.#openRecorded?.size ?? 0);
     return open > 0 ? `it leaves ${open} parts open` : undefined;
   }
@@ -159,13 +159,13 @@ class OpenParts {
   /** Returns deltas that close the open parts in the same way as in a cut response. */
   close(reason: RetractReason): readonly Delta[] {
     return [...this.#open].map(([partId, { kind, length }]) =>
-      cutPart(partId, kind, length, reason),
+      closeCutPart(partId, kind, length, reason),
     );
   }
 }
 
 /** The error for a response that cannot be played as scripted. */
 export function scriptMistake(provider: string, problem: string, cause?: unknown): ProviderError {
-  const message = `Cannot say the scripted response: ${problem}. Mend the script`;
+  const message = `Cannot play the scripted response: ${problem}. Fix the script`;
   return new ProviderError('invalid_request', message, { provider, cause });
 }

@@ -11,14 +11,18 @@ export type Scripted =
   | ScriptedResponse
   | ((request: ModelRequest) => string | ScriptedResponse);
 
+/** A scripted response: its content and how it ends. */
 export interface ScriptedResponse {
   readonly content: ScriptedContent;
   /** Why the response ends. Default: `tool_use` if there is a tool call, otherwise `stop`. */
   readonly stop?: StopReason | Stop | undefined;
+  /** Token counts. Default: an estimate from the length of the output. */
   readonly usage?: Partial<Usage> | undefined;
+  /** A failure of the stream. Default: none. */
   readonly fault?: ScriptedFault | undefined;
   /** How text is split. Default: the provider's `pieces`. */
   readonly pieces?: Pieces | undefined;
+  /** Delay between two steps in milliseconds. Default: the provider's `pauseMs`. */
   readonly pauseMs?: number | undefined;
 }
 

@@ -2,18 +2,23 @@ import { DeltaWriter, MillraceError, noUsage } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider, Stream, StreamContext, StreamStep } from '../contract/provider.ts';
 import { ProviderError } from '../contract/provider-error.ts';
-import { leavable, stoppedBy } from '../provider/abort-on-return.ts';
+import { abortOnReturn, withAbortSignal } from '../provider/abort-on-return.ts';
 import { createProvider, describePlainly } from '../provider/create-provider.ts';
 import { type Clock, systemClock } from '../transport/clock.ts';
 import { ResponsePlayback, scriptMistake } from './response-playback.ts';
 import type { Pieces, Scripted, ScriptedResponse } from './script.ts';
 
+/** Options of `scriptedProvider`. */
 export interface ScriptedOptions {
+  /** Id of the provider. Default: `scripted`. */
   readonly id?: string | undefined;
+  /** Name of the model. Default: `script`. */
   readonly model?: string | undefined;
+  /** How text is split into deltas. Default: `character`. */
   readonly pieces?: Pieces | undefined;
   /** Delay between two steps in milliseconds. Default: 0. */
   readonly pauseMs?: number | undefined;
+  /** Clock for the pauses. Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
 
@@ -23,6 +28,7 @@ export interface ScriptedCall {
   readonly context: StreamContext;
 }
 
+/** A provider that plays a script and stores the requests. */
 export interface ScriptedProvider extends Provider {
   /** The requests so far, in the order in which their streams were first read. */
   readonly calls: readonly ScriptedCall[];
@@ -31,11 +37,11 @@ export interface ScriptedProvider extends Provider {
 }
 
 /**
- * A provider that says what it was told to: for tests, examples and demos. The same script gives the
- * same deltas each time.
+ * Creates a provider that plays scripted responses, for tests, examples and demos. The same script
+ * always gives the same deltas.
  *
  * @example
- * const provider = scriptedProvider(['Hello!', (request) => `You said ${request.items.length} things.`]);
+ * const provider = scriptedProvider(['Hello!', (request) => `The request has ${request.items.length} items.`]);
  * (await provider.complete({ items: [] })).text; // 'Hello!'
  */
 export function scriptedProvider(
@@ -45,7 +51,7 @@ export function scriptedProvider(
   const { id = 'scripted', model = 'script', clock = systemClock } = options;
   const calls: ScriptedCall[] = [];
   const stream: Stream = (request, context) =>
-    leavable((readerClosed) => {
+    abortOnReturn((readerClosed) => {
       const scripted = script[calls.length];
       calls.push({ request, context });
       if (scripted === undefined) return failedStream(tooMany(id, script.length, calls.length));
@@ -62,8 +68,9 @@ export function scriptedProvider(
 
 function assertCount(scripted: number, asked: number): void {
   const left = scripted - asked;
-  if (left > 0) throw notAsScripted(`${left} of ${scripted} scripted responses were not asked for`);
-  if (left < 0) throw notAsScripted(`${asked} responses were asked for, and ${scripted} scripted`);
+  if (left > 0) throw notAsScripted(`${left} of ${scripted} scripted responses were not used`);
+  if (left < 0)
+    throw notAsScripted(`${asked} requests were made, but only ${scripted} responses are scripted`);
 }
 
 function notAsScripted(message: string): ScriptedError {
@@ -79,7 +86,7 @@ function tooMany(provider: string, length: number, asked: number): ProviderError
 export class ScriptedError extends MillraceError<'not_as_scripted'> {}
 
 /** Settings of one response. */
-export interface PlaybackOptions {
+interface PlaybackOptions {
   /** Id of the provider. */
   readonly id: string;
   readonly pieces?: Pieces | undefined;
@@ -90,7 +97,7 @@ export interface PlaybackOptions {
 }
 
 /** Streams one response with its pauses. */
-export async function* playResponse(
+async function* playResponse(
   scripted: Scripted,
   request: ModelRequest,
   context: StreamContext,
@@ -98,7 +105,11 @@ export async function* playResponse(
 ): AsyncGenerator<StreamStep> {
   const response = responseTo(request, scripted, options.id);
   if (response instanceof ProviderError) return yield* failedStream(response);
-  const { item, ids, signal = options.readerClosed } = stoppedBy(context, options.readerClosed);
+  const {
+    item,
+    ids,
+    signal = options.readerClosed,
+  } = withAbortSignal(context, options.readerClosed);
   const { id: itemId, turn, attempt } = item;
   const writer = new DeltaWriter({ itemId, turn, attempt, ids });
   const playback = new ResponsePlayback(response, writer, item, options);
@@ -121,18 +132,18 @@ function responseTo(
     const response = typeof scripted === 'function' ? scripted(request) : scripted;
     return typeof response === 'string' ? { content: { parts: [response] } } : response;
   } catch (cause) {
-    return scriptMistake(provider, 'its function throws', cause);
+    return scriptMistake(provider, 'its function threw an error', cause);
   }
 }
 
 /** A stream that only ends with an error. */
-export async function* failedStream(error: ProviderError): AsyncGenerator<StreamStep> {
+async function* failedStream(error: ProviderError): AsyncGenerator<StreamStep> {
   const stop = { reason: 'error', cause: error.kind } as const;
   yield { deltas: [], end: { stop, usage: noUsage, error } };
 }
 
 /** Resolves after the delay, or when the signal is aborted. */
-export function waitFor(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
+function waitFor(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     const done = () => {
       cancel();
@@ -145,7 +156,7 @@ export function waitFor(ms: number, clock: Clock, signal: AbortSignal): Promise<
   });
 }
 
-export function waitForAbort(signal: AbortSignal): Promise<void> {
+function waitForAbort(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
     if (signal.aborted) resolve();
     else signal.addEventListener('abort', () => resolve(), { once: true });

@@ -2,13 +2,15 @@ import { countingIds } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider, StreamStep } from '../contract/provider.ts';
 
-/** A stream that a test reads step by step. */
+/** A provider stream that a test reads step by step. */
 interface OpenStream {
-  /** The next step; undefined after the last. From the call on, the provider is at work. */
+  /**
+   * Returns the next step, or undefined after the last. The provider starts with the first call.
+   */
   next(): Promise<StreamStep | undefined>;
-  /** All that is left. */
+  /** Reads all remaining steps. */
   rest(): Promise<readonly StreamStep[]>;
-  /** What `break` does. */
+  /** Leaves the stream as `break` in a loop does. */
   close(): Promise<void>;
 }
 

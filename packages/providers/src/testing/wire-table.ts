@@ -23,13 +23,13 @@ export const readers: Readonly<Record<Wire, (lines: readonly string[]) => Expect
   gemini: readGemini,
 };
 
-/** A wire, with the second opinions that it is held against. */
+/** A wire with the oracle and the request rules that check it. */
 export interface WireUnderTest {
   readonly wire: Wire;
-  /** The provider whose recording has this name. */
+  /** Creates the provider for the recording with this name. */
   readonly provider: (fetcher: typeof fetch, name: string) => Provider;
   readonly read: (lines: readonly string[]) => Expected;
-  /** What is wrong with a request, by the provider's rules. */
+  /** Lists the violations of the provider's rules in a request. */
   readonly faults: (body: JsonValue, expected: Expected) => readonly string[];
 }
 
@@ -68,7 +68,10 @@ function presetOf(name: string): ChatPreset {
   return name.startsWith('openrouter') ? 'openrouter' : 'openai';
 }
 
-/** The oracle knows them of responses that came to their end; others are held to the rest of the rules. */
+/**
+ * The oracle has signatures only for complete responses. For others, the signature rules are
+ * skipped.
+ */
 function signaturesOf({ ends, signed }: Expected): { readonly signed?: Expected['signed'] } {
   return ends === 'terminal' ? { signed } : {};
 }

@@ -32,7 +32,7 @@ export function decodeCassette(text: string): Cassette {
 function decodeHead(fields: LineFields): Omit<Cassette, 'exchanges'> {
   const version = fields.integer('version', 1);
   if (version > cassetteVersion) {
-    const why = `expected version ${cassetteVersion}; it was written by a later Millrace: update this one`;
+    const why = `expected version ${cassetteVersion} or lower; a newer version of Millrace wrote this file, so update Millrace`;
     throw fields.fieldError('version', why, 'unsupported_version');
   }
   const unrecorded = fields.has('unrecorded')
@@ -67,7 +67,7 @@ function decodeEndWithoutResponse(fields: LineFields): BodyEnd {
   if (end.how !== 'end' && end.clipped === undefined) return end;
   throw fields.fieldError(
     'how',
-    'expected cancelled or error and nothing clipped: no response came',
+    'expected cancelled or error, and nothing clipped, because there is no response',
   );
 }
 
@@ -82,7 +82,7 @@ const token = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const lowerToken = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
 const oneLine = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-export function decodeRequest(fields: LineFields): RecordedRequest {
+function decodeRequest(fields: LineFields): RecordedRequest {
   const method = fields.text('method', 'an HTTP method', token);
   const url = fields.text('url', 'a URL', /^[^\s]+$/);
   const headers = decodeHeaders(fields.object('headers'));
@@ -100,7 +100,7 @@ export function decodeRequest(fields: LineFields): RecordedRequest {
   };
 }
 
-export function decodeResponse(fields: LineFields): Omit<RecordedResponse, 'chunks'> {
+function decodeResponse(fields: LineFields): Omit<RecordedResponse, 'chunks'> {
   const atMs = fields.ms('atMs', 0);
   const status = fields.integer('status', 100, 999);
   const statusText = fields.has('statusText')
@@ -115,7 +115,7 @@ function decodeHeaders(fields: LineFields): HeaderRecord {
   return fields.stringEntries((name) => lowerToken.test(name), 'a header in lower case', oneLine);
 }
 
-export function decodeChunk(fields: LineFields, notBeforeMs: number): RecordedChunk {
+function decodeChunk(fields: LineFields, notBeforeMs: number): RecordedChunk {
   const atMs = fields.ms('atMs', notBeforeMs);
   const bytes = fields.bytes();
   fields.assertNoMoreFields();
@@ -123,7 +123,7 @@ export function decodeChunk(fields: LineFields, notBeforeMs: number): RecordedCh
   throw fields.fieldError('text', 'expected the bytes of a read as text or base64');
 }
 
-export function decodeEnd(fields: LineFields, notBeforeMs: number): BodyEnd {
+function decodeEnd(fields: LineFields, notBeforeMs: number): BodyEnd {
   const atMs = fields.ms('atMs', notBeforeMs);
   const how = fields.oneOf('how', bodyEndings);
   const error = how === 'error' ? { error: decodeError(fields.object('error')) } : {};
@@ -147,7 +147,7 @@ function decodeClipped(fields: LineFields): Clipped {
   return clipped;
 }
 
-export interface CassetteLine<Type extends string> {
+interface CassetteLine<Type extends string> {
   readonly type: Type;
   readonly fields: LineFields;
 }
@@ -158,7 +158,7 @@ const limits: JsonLimits = { maxDepth: 16, maxTextLength: maxCassetteLength };
  * Reads the lines of a cassette in order. Each line must be an object whose type is allowed at that
  * position.
  */
-export class CassetteLines {
+class CassetteLines {
   readonly #lines: readonly string[];
   #next = 0;
 
@@ -188,6 +188,6 @@ export class CassetteLines {
 }
 
 function unfinished(line: number, types: readonly string[]): CassetteError {
-  const message = `Cannot read line ${line} of a cassette: the text ends before it, where a line of type ${types.join(' or ')} should come; the recording was not written to its end`;
+  const message = `Cannot read line ${line} of a cassette: the text ends, but a line of type ${types.join(' or ')} is expected; the recording is incomplete`;
   return new CassetteError('unfinished', message, { line });
 }

@@ -52,6 +52,6 @@ function* responseLines({ chunks, ...head }: RecordedResponse): Generator<object
 }
 
 function tooLarge(count: number): CassetteError {
-  const message = `Cannot write a cassette of ${count} exchanges: its text would have more than ${maxCassetteLength} characters; write fewer exchanges at once`;
+  const message = `Cannot write a cassette of ${count} exchanges: its text would exceed ${maxCassetteLength} characters; write fewer exchanges`;
   return new CassetteError('too_large', message);
 }

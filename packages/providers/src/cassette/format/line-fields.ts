@@ -49,7 +49,7 @@ export class LineFields {
 
   literalTrue(name: string): true {
     if (this.#take(name) === true) return true;
-    throw this.fieldError(name, 'expected true, or no such field');
+    throw this.fieldError(name, 'expected true or no field');
   }
 
   object(name: string): LineFields {

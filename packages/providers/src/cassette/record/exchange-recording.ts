@@ -101,8 +101,7 @@ export function recordResponse(
 ): Response {
   const { body } = response;
   if (body === null) recording.end('end');
-  else if (body.locked)
-    recording.end('error', new Error('the body was being read by someone else'));
+  else if (body.locked) recording.end('error', new Error('The body is already being read'));
   else return rebuildResponse(response, recordBody(body, recording, signal));
   return response;
 }

@@ -26,6 +26,7 @@ import {
   recordResponse,
 } from './exchange-recording.ts';
 
+/** Options of `recordCassette`. */
 export interface RecordOptions {
   /** The fetch that sends the requests. Default: the global fetch. */
   readonly fetch?: typeof fetch | undefined;
@@ -40,13 +41,16 @@ export interface RecordOptions {
   readonly secrets?: readonly string[] | undefined;
   /**
    * Called with each exchange after its body ended. If it throws, `settled` rejects with that
-   * error.
+   * error. Default: none.
    */
   readonly onExchange?: ((exchange: RecordedExchange) => void) | undefined;
+  /** Limits of the recording. Default: see `CassetteLimits`. */
   readonly limits?: Partial<CassetteLimits> | undefined;
+  /** Source of the recorded times. Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
 
+/** Records the requests that go through its `fetch`. */
 export interface CassetteRecorder {
   /** Use this fetch for requests. It returns the live response unchanged. */
   readonly fetch: typeof fetch;
@@ -59,7 +63,8 @@ export interface CassetteRecorder {
 }
 
 /**
- * A fetch that remembers what went through it, read by read, without headers and texts that are secret.
+ * Creates a fetch that records its requests and each read of their responses. Secret headers and
+ * texts are not recorded.
  *
  * @example
  * const recorder = recordCassette({ secrets: [apiKey] });
@@ -171,7 +176,7 @@ class Recorder implements CassetteRecorder {
 }
 
 /** Converts a finished recording to its stored form without secrets. */
-export function toRecordedExchange(
+function toRecordedExchange(
   startMs: number,
   request: RecordedRequest,
   recording: ExchangeRecording,

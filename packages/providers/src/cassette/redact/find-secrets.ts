@@ -6,6 +6,7 @@ import { createRedactor, type Redactor } from './redactor.ts';
 export interface SecretFinding {
   /** Index of the exchange in the cassette. */
   readonly exchange: number;
+  /** Part of the exchange, for example `URL`, `request body` or `chunk 3`. */
   readonly place: string;
 }
 

@@ -111,21 +111,21 @@ const maxSecretLength = 4096;
 
 /** Throws if a secret cannot be searched for. Otherwise it would stay in the recording. */
 function checkSecrets(secrets: unknown): void {
-  if (!Array.isArray(secrets)) throw badOption('secrets', 'they are no list', 'give them as one');
+  if (!Array.isArray(secrets)) throw badOption('secrets', 'it is not a list', 'pass an array');
   for (const [index, secret] of secrets.entries()) checkSecret(secret, `secrets[${index}]`);
 }
 
 function checkSecret(secret: unknown, path: string): void {
   if (typeof secret !== 'string') {
     const found = secret === null ? 'null' : typeof secret;
-    throw badOption(path, `it is ${found}, not a text`, 'give the secret itself, or leave it out');
+    throw badOption(path, `it is ${found}, not a string`, 'pass the secret itself or omit it');
   }
   if (secret.length >= minSecretLength && secret.length <= maxSecretLength) return;
   const found = `it has ${secret.length} characters`;
   throw badOption(
     path,
     found,
-    `give one of ${minSecretLength} to ${maxSecretLength}, or leave it out`,
+    `pass one of ${minSecretLength} to ${maxSecretLength} characters, or omit it`,
   );
 }
 

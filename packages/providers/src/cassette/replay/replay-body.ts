@@ -61,18 +61,20 @@ export function errorAtEnd({ how, error, clipped }: BodyEnd): Error | undefined 
     const what = `${clipped.bytes} bytes in ${clipped.chunks} chunks`;
     return new CassetteError(
       'clipped',
-      `Cannot replay further: ${what} more were over the recorder's limits; record it again with larger ones`,
+      `Cannot replay further: the recorder's limits dropped ${what}; record it again with larger limits`,
     );
   }
   switch (how) {
     case 'end':
       return undefined;
     case 'error':
-      return rebuildError(error ?? { name: 'Error', message: 'the recording has no error' });
+      return rebuildError(
+        error ?? { name: 'Error', message: 'The recording has no error details' },
+      );
     case 'cancelled':
       return new CassetteError(
         'cut',
-        'Cannot replay further: the request was cancelled here when it was recorded; cancel it no later, or record it again',
+        'Cannot replay further: the recorded request was cancelled at this point; cancel no later than that, or record it again',
       );
   }
 }

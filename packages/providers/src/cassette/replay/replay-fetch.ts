@@ -19,6 +19,7 @@ import {
 } from './replay-body.ts';
 import { UnusedExchanges } from './unused-exchanges.ts';
 
+/** Options of `replayFetch`. */
 export interface ReplayOptions {
   /** Speed of the replay. Default: `instant`. */
   readonly speed?: ReplaySpeed | undefined;
@@ -27,13 +28,14 @@ export interface ReplayOptions {
    * recording. Default: none.
    */
   readonly secrets?: readonly string[] | undefined;
+  /** Clock for the replayed delays. Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
 
 /**
- * A fetch that answers from a cassette, with the same bytes in the same pieces, and touches no network.
- * Each exchange answers once, the first unused one that has the method, path, query and body of the
- * request; where none has, the promise is rejected with a `CassetteError` that says what differs.
+ * Creates a fetch that answers from a cassette without a network, with the same bytes in the same
+ * pieces. A request gets the first unused exchange with the same method, path, query and body. If
+ * there is none, the promise rejects with a `CassetteError` that lists the differences.
  *
  * @example
  * const replay = replayFetch(decodeCassette(text), { speed: 'instant' });
@@ -62,7 +64,7 @@ export function replayFetch(cassette: Cassette, options: ReplayOptions = {}): ty
 
 function checkSpeed(speed: ReplaySpeed): void {
   if (speed === 'instant' || (Number.isFinite(speed) && speed > 0)) return;
-  const message = `Cannot replay at speed ${speed}: give a number over 0, or 'instant'`;
+  const message = `Cannot replay at speed ${speed}: pass a number above 0, or 'instant'`;
   throw new CassetteError('bad_option', message, { path: 'speed' });
 }
 
@@ -104,7 +106,7 @@ function responseHead(
  * Runs a task that the signal can abort. An abort cancels the task and rejects with the signal's
  * reason.
  */
-export async function abortable<T>(
+async function abortable<T>(
   signal: AbortSignal | undefined,
   start: (resolve: (value: T) => void, reject: (error: unknown) => void) => () => void,
 ): Promise<T> {

@@ -49,7 +49,7 @@ export class UnusedExchanges {
     }
     const [next] = this.#unused.keys();
     const why = `exchange ${next}, the next unused one, differs in ${differences.join(', ')}`;
-    const advice = 'record it again, or name in `secrets` what is secret in the request';
+    const advice = 'record it again, or pass the secrets of the request in `secrets`';
     return new CassetteError('no_match', `${what}: ${why}; ${advice}`, {
       ...place,
       exchange: next,

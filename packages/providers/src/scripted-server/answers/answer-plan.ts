@@ -1,11 +1,11 @@
 import { ScriptError } from '../script.ts';
 import type { WireAnswer, WireFailure, WireStop, WireUsage } from './wire-answer.ts';
 
-/** An answer with nothing left to choose: what the writers of each wire read. */
+/** An answer with all defaults filled in. The event writers of all wires read it. */
 export interface AnswerPlan {
   readonly id: string;
   readonly model: string;
-  /** In pieces, one a delta. */
+  /** Split into pieces, one per delta. */
   readonly reasoning: readonly string[];
   readonly text: readonly string[];
   readonly toolCalls: readonly PlannedCall[];
@@ -42,12 +42,13 @@ export function planAnswer(answer: WireAnswer, pieces: Pieces): AnswerPlan {
   };
 }
 
-/** The time that every scripted response bears. Seconds since 1970. */
+/** Creation time of every scripted response, in seconds since 1970. */
 export const scriptedTime = 1_700_000_000;
 
 /**
- * How a text is cut into deltas: not at all, before each word, after every n characters (code points),
- * or between UTF-16 units, where the halves of a surrogate pair come apart as some providers do it.
+ * How a text is split into deltas: not at all, before each word, after each character, after every
+ * n characters (code points), by a function, or between UTF-16 units. The last one separates
+ * surrogate pairs, as some providers do.
  */
 export type Pieces =
   | 'whole'
@@ -57,7 +58,7 @@ export type Pieces =
   | number
   | ((text: string) => readonly string[]);
 
-/** The text in pieces; none for the empty text. */
+/** Splits a text into pieces. An empty text has no pieces. */
 export function cutText(text: string, pieces: Pieces): readonly string[] {
   if (text === '') return [];
   if (typeof pieces === 'number') return cutEvery(text, pieces);
@@ -89,6 +90,6 @@ function assertJoins(text: string, pieces: readonly string[]): readonly string[]
   if (pieces.join('') === text) return pieces;
   throw new ScriptError(
     'bad_script',
-    'Pieces must join to the text that was cut, and these do not',
+    'The pieces do not join to the original text; return pieces that do',
   );
 }

@@ -8,7 +8,10 @@ interface Block {
   readonly deltas: readonly JsonObject[];
 }
 
-/** A message: its start, its content blocks one after the other, its delta with the stop, its stop. */
+/**
+ * The events of a Messages stream: message start, content blocks in order, a delta with the stop
+ * reason, message stop.
+ */
 export function anthropicEvents(plan: AnswerPlan): readonly JsonObject[] {
   const blocks = blocksOf(plan);
   const isBroken = plan.failure !== undefined;
@@ -54,7 +57,7 @@ function toolBlock(plan: AnswerPlan, call: PlannedCall, index: number): Block {
       name: call.name,
       input: {},
     },
-    // The first fragment is always empty, and for a tool without arguments the only one.
+    // The first fragment is always empty. For a tool without arguments it is the only one.
     deltas: ['', ...call.pieces].map((piece) => ({
       type: 'input_json_delta',
       partial_json: piece,
@@ -83,7 +86,7 @@ function ending(plan: AnswerPlan): readonly JsonObject[] {
   return [{ type: 'message_delta', delta, usage }, { type: 'message_stop' }];
 }
 
-/** Here `input_tokens` is what did not go through the cache. */
+/** On this wire `input_tokens` excludes cached tokens. */
 function usageOf(usage: WireUsage = { input: 0, output: 0 }, output: number): JsonObject {
   const { input, cacheRead = 0, cacheWrite = 0 } = usage;
   return {

@@ -3,7 +3,10 @@ import { type AnswerPlan, type PlannedCall, scriptedTime } from './answer-plan.t
 import { failureEvent, wireStopReason } from './stops-and-failures.ts';
 import type { WireUsage } from './wire-answer.ts';
 
-/** A chat completion's chunks: role, deltas, finish, and usage in a chunk without choices. */
+/**
+ * The chunks of a chat completion: role, deltas, finish reason, and usage in a chunk without
+ * choices.
+ */
 export function openaiChatEvents(plan: AnswerPlan): readonly JsonObject[] {
   const textField = plan.stop === 'refusal' ? 'refusal' : 'content';
   const deltas: readonly JsonObject[] = [
@@ -44,7 +47,7 @@ function chunk(plan: AnswerPlan, choices: readonly JsonObject[]): JsonObject {
     created: scriptedTime,
     model: plan.model,
     choices,
-    // Who asked for usage finds the field in every chunk.
+    // A request that asks for usage gets this field in every chunk.
     ...(plan.usage && { usage: null }),
   };
 }

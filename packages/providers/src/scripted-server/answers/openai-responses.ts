@@ -3,7 +3,9 @@ import { type AnswerPlan, type PlannedCall, scriptedTime } from './answer-plan.t
 import { failureEvent, wireStopReason } from './stops-and-failures.ts';
 import type { WireFailure, WireUsage } from './wire-answer.ts';
 
-/** A response: created, its output items one after the other, and its end; numbered throughout. */
+/**
+ * The events of a Responses stream: created, output items in order, end. All events are numbered.
+ */
 export function openaiResponsesEvents(plan: AnswerPlan): readonly JsonObject[] {
   const stopReason = wireStopReason('openai-responses', plan.stop);
   const items = outputItems(plan, stopReason === 'completed' ? 'completed' : 'incomplete');
@@ -39,7 +41,7 @@ function endEvent(plan: AnswerPlan, items: readonly OutputItem[], stopReason: st
   return { type: `response.${status}`, response };
 }
 
-/** One failure is told twice. */
+/** This wire reports a failure with two events. */
 function failureEvents(
   plan: AnswerPlan,
   failure: WireFailure,
@@ -75,14 +77,17 @@ function usageOf(usage: WireUsage = { input: 0, output: 0 }): JsonObject {
   };
 }
 
-/** One output item: as it is in the end, and the events that lead there. */
+/** One output item: its final state and the events that build it. */
 interface OutputItem {
   readonly item: JsonObject;
   readonly opening: readonly JsonObject[];
   readonly closing: readonly JsonObject[];
 }
 
-/** The items of the answer, in order. The last one has the given status, those before are complete. */
+/**
+ * The output items of the answer in order. The last item has the given status; all others are
+ * completed.
+ */
 function outputItems(plan: AnswerPlan, lastStatus: string): readonly OutputItem[] {
   const hasReasoning = plan.reasoning.length > 0;
   const hasText = plan.text.length > 0;
@@ -102,7 +107,7 @@ function outputItems(plan: AnswerPlan, lastStatus: string): readonly OutputItem[
 function reasoningItem({ id, reasoning, signature }: AnswerPlan): OutputItem {
   const part = (text: string) => ({ type: 'summary_text', text });
   const text = reasoning.join('');
-  // What is encrypted when the item is added is not yet what counts.
+  // The encrypted content in the `added` event is preliminary. Only the final one counts.
   const sealed = (content: string) => signature !== undefined && { encrypted_content: content };
   const itemId = `rs_${id}`;
   const first = { id: itemId, type: 'reasoning', ...sealed(`early-${signature}`), summary: [] };

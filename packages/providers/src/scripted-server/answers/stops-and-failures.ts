@@ -4,7 +4,7 @@ import type { WireFailure, WireName, WireStop } from './wire-answer.ts';
 
 type StopName = Extract<WireStop, string>;
 
-/** For Responses: `completed`, or the reason of an incomplete one. */
+/** For Responses: `completed`, or the reason of an incomplete response. */
 const stopReasons: Readonly<Record<WireName, Readonly<Partial<Record<StopName, string>>>>> = {
   'openai-chat': {
     stop: 'stop',
@@ -31,16 +31,16 @@ const stopReasons: Readonly<Record<WireName, Readonly<Partial<Record<StopName, s
   gemini: { stop: 'STOP', length: 'MAX_TOKENS', tool_use: 'STOP', content_filter: 'SAFETY' },
 };
 
-/** The wire's word for a stop. */
+/** The name of a stop reason on a wire. */
 export function wireStopReason(wire: WireName, stop: WireStop): string {
   if (typeof stop === 'object') return stop.raw;
   const reason = stopReasons[wire][stop];
   if (reason !== undefined) return reason;
-  const advice = 'choose another one, or give the raw word';
-  throw new ScriptError('not_on_wire', `${wire} has no word for the stop ${stop}: ${advice}`);
+  const advice = 'choose another one, or pass { raw }';
+  throw new ScriptError('not_on_wire', `${wire} has no stop reason for ${stop}: ${advice}`);
 }
 
-/** An error as the provider puts it into the body of an HTTP reply. */
+/** The body of an HTTP error reply in the format of the provider. */
 export function failureBody(wire: WireName, failure: WireFailure, status?: number): JsonObject {
   const { type, message, code = null } = failure;
   switch (wire) {
@@ -54,7 +54,7 @@ export function failureBody(wire: WireName, failure: WireFailure, status?: numbe
   }
 }
 
-/** The same in the middle of a stream. Responses number their events. */
+/** The same error as an event in a stream. Responses events have a sequence number. */
 export function failureEvent(
   wire: WireName,
   failure: WireFailure,
@@ -79,7 +79,7 @@ const statuses: Readonly<Record<string, number>> = {
   DEADLINE_EXCEEDED: 504,
 };
 
-/** The HTTP status that Google has for its error of this name. */
+/** The HTTP status that belongs to a Google error name. */
 function statusOf(name: string): number {
   return statuses[name] ?? 500;
 }

@@ -20,7 +20,7 @@ interface Read {
   readonly comments: string[];
 }
 
-/** What somebody else's parser reads, fed a few bytes at a time. */
+/** The result of a third-party parser that receives a few bytes at a time. */
 function readBack(bytes: Uint8Array, pieceLength: number): Read {
   const read: Read = { events: [], comments: [] };
   const parser = createParser({
@@ -35,13 +35,13 @@ function readBack(bytes: Uint8Array, pieceLength: number): Read {
 }
 
 describe('frameSse', () => {
-  test('frames data, and a name where there is one', () => {
+  test('frames the data and the name, if there is one', () => {
     expect(text(frameSse(['{"a":1}', { event: 'ping', data: '{}' }]))).toBe(
       'data: {"a":1}\n\nevent: ping\ndata: {}\n\n',
     );
   });
 
-  test('writes what an option asks for, byte for byte', () => {
+  test('applies each option exactly', () => {
     const framed = (options: SseOptions) => text(frameSse(['{"type":"x"}', 'b'], options));
     expect(framed({ lineEnding: '\r\n' })).toBe('data: {"type":"x"}\r\n\r\ndata: b\r\n\r\n');
     expect(framed({ lineEnding: '\r' })).toBe('data: {"type":"x"}\r\rdata: b\r\r');
@@ -56,7 +56,7 @@ describe('frameSse', () => {
     expect(framed({ eventNames: 'type' })).toBe('event: x\ndata: {"type":"x"}\n\ndata: b\n\n');
   });
 
-  test('can leave out the names that events have', () => {
+  test('can omit event names', () => {
     const named: SseEvent = { event: 'ping', data: '{}' };
     expect(text(frameSse([named], { eventNames: 'none' }))).toBe('data: {}\n\n');
     expect(text(frameSse([named], { eventNames: 'type' }))).toBe('event: ping\ndata: {}\n\n');
@@ -66,12 +66,12 @@ describe('frameSse', () => {
     expect(text(frameSse(['a\nb\r\nc']))).toBe('data: a\ndata: b\ndata: c\n\n');
   });
 
-  test('is nothing for no events, and a byte order mark if that is asked for', () => {
+  test('is empty without events, or only a byte order mark on request', () => {
     expect(frameSse([])).toEqual(new Uint8Array());
     expect(frameSse([], { byteOrderMark: true })).toEqual(Uint8Array.of(0xef, 0xbb, 0xbf));
   });
 
-  test('means the same to another parser, however it is framed and split', () => {
+  test('is read the same by another parser, with any framing and split', () => {
     const data = fc.json();
     const name = fc.constantFrom('ping', 'error', 'x.y');
     const event = fc.oneof(data, fc.record({ event: name, data }));
@@ -88,7 +88,7 @@ describe('frameSse', () => {
         options,
         fc.integer({ min: 1, max: 9 }),
         (events, how, pieceLength) => {
-          // The parser reads a final CR only when it knows that no LF follows.
+          // The parser accepts a final CR only when no LF can follow.
           const tail = new TextEncoder().encode(':\n');
           const framed = Buffer.concat([frameSse(events, how), tail]);
           const plain = events.map((one) =>
@@ -105,7 +105,7 @@ describe('frameSse', () => {
 });
 
 describe('sseFrames', () => {
-  test('has one frame an event, and together they are the whole', () => {
+  test('has one frame per event, and the frames join to the whole', () => {
     const options: SseOptions = { comment: 'c', done: true, byteOrderMark: true };
     const frames = sseFrames(['1', '2'], options);
     expect(frames.map(text)).toEqual([
@@ -140,13 +140,13 @@ describe('splitAt', () => {
     );
   });
 
-  test.each([-1, 3, 0.5, Number.NaN])('refuses the offset %d in two bytes', (offset) => {
+  test.each([-1, 3, 0.5, Number.NaN])('rejects the offset %d in two bytes', (offset) => {
     expect(() => splitAt(Uint8Array.of(1, 2), [offset])).toThrow(ScriptError);
   });
 });
 
 describe('splitEvery', () => {
-  test('makes pieces of one length, the last one of the rest', () => {
+  test('makes pieces of equal length, except the last one', () => {
     fc.assert(
       fc.property(bytes, fc.integer({ min: 1, max: 50 }), (all, length) => {
         const pieces = splitEvery(all, length);
@@ -157,7 +157,7 @@ describe('splitEvery', () => {
     );
   });
 
-  test.each([0, -1, 1.5])('refuses the length %d', (length) => {
+  test.each([0, -1, 1.5])('rejects the length %d', (length) => {
     expect(() => splitEvery(Uint8Array.of(1, 2), length)).toThrow('whole number from 1');
   });
 });

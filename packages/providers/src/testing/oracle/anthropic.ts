@@ -40,7 +40,7 @@ const kinds: Readonly<Record<string, BlockKind>> = {
 
 const isHosted = (type: string) => /^server_tool_use$|^mcp_tool_use$|_tool_result$/.test(type);
 
-/** What a Messages stream says, read at once from all of its events. */
+/** Computes the expected result of a Messages stream from all of its events at once. */
 export function readAnthropic(lines: readonly string[]): Expected {
   const { events, ends } = eventsOf(lines);
   const blocks = anthropicBlocks(events);
@@ -86,7 +86,7 @@ export function readAnthropic(lines: readonly string[]): Expected {
 
 const joined = (texts: readonly string[]) => texts.join('').toWellFormed();
 
-/** The events up to the end, be it an error, a stop, or where the stream was cut. */
+/** The events up to the end of the stream: an error, a stop, or a cut. */
 function eventsOf(lines: readonly string[]): {
   readonly events: readonly JsonObject[];
   readonly ends: Ending;
@@ -107,7 +107,7 @@ function eventsOf(lines: readonly string[]): {
   return { events, ends: 'truncated' };
 }
 
-/** The last word on it, in the message's start or in a delta. */
+/** The last non-empty value of a field in the message start or in a delta. */
 function lastText(events: readonly JsonObject[], name: string): string | undefined {
   const words = events.flatMap(({ message, delta }) => [
     textOf(fieldsOf(message)[name]),
@@ -132,16 +132,19 @@ function toCall({ start, text, isClosed }: AnthropicBlock): ExpectedCall {
 
 interface AnthropicBlock {
   readonly type: string;
-  /** As it began. */
+  /** The block in its start event. */
   readonly start: JsonObject;
-  /** What it holds, whatever that is called: text, thinking, arguments, a summary. */
+  /** The content of the block: text, thinking, arguments or summary. */
   readonly text: string;
   readonly signature: string;
   readonly citations: JsonArray;
   readonly isClosed: boolean;
 }
 
-/** The blocks by index, each put together from its own events; whole ones of the start come first. */
+/**
+ * The blocks by index, each built from its own events. Complete blocks of the message start come
+ * first.
+ */
 function anthropicBlocks(events: readonly JsonObject[]): readonly AnthropicBlock[] {
   const whole = events.flatMap(({ message }) => entriesOf(fieldsOf(message)['content']));
   const starts = events.filter(({ type }) => type === 'content_block_start');
@@ -177,13 +180,13 @@ function block(
   };
 }
 
-/** The last number of each field; a null or an absent one changes nothing. */
+/** The last number of each field. Null and missing values are ignored. */
 function anthropicUsage(events: readonly JsonObject[]): ExpectedUsage | undefined {
   const usages = events
     .flatMap(({ message, usage }) => [fieldsOf(message)['usage'], usage])
     .filter(isObject);
   if (usages.length === 0) return undefined;
-  // The top level leaves out what a compaction on the way has used.
+  // The top level excludes the usage of compactions.
   const compactions = usages
     .flatMap((usage) => entriesOf(usage['iterations']).map(fieldsOf))
     .filter(({ type }) => type === 'compaction');

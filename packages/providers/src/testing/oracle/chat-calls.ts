@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '@millrace/core';
 import type { ExpectedCall } from './expected.ts';
 import { fieldsOf, numberOf, parseArguments, parseLine, textOf } from './read-json.ts';
 
-/** One entry of `delta.tool_calls`, with the chunk that it came in. */
+/** One entry of `delta.tool_calls` and the chunk that contained it. */
 export interface CallPiece {
   readonly chunk: number;
   readonly entry: JsonObject;
@@ -17,7 +17,7 @@ interface CollectedCall {
   readonly chunks: Set<number>;
 }
 
-/** All calls, the chunks in which they begin, and whether every one has a name. */
+/** Collects all calls, the chunks in which they start, and whether every call has a name. */
 export function chatCalls(pieces: readonly CallPiece[]): {
   readonly calls: readonly ExpectedCall[];
   readonly starts: readonly number[];
@@ -46,7 +46,7 @@ function add(calls: CollectedCall[], { chunk, entry }: CallPiece): void {
     chunks: new Set(),
   };
   if (known === undefined) calls.push(call);
-  // A name may come in pieces, or whole again and again.
+  // A name may arrive in pieces, or complete several times.
   if (name !== call.name && call.arguments === '') call.name += name;
   else if (call.name === '') call.name = name;
   if (call.id === '') call.id = id;
@@ -62,7 +62,7 @@ interface CallKey {
   readonly name: string;
 }
 
-/** The call that a piece continues, or undefined if it starts one. */
+/** Finds the call that a piece continues. Returns undefined if the piece starts a new call. */
 function resolve(calls: readonly CollectedCall[], key: CallKey): CollectedCall | undefined {
   const byId = key.id === '' ? undefined : calls.findLast(({ ids }) => ids.has(key.id));
   if (byId !== undefined) return isOtherName(byId, key) ? undefined : byId;
@@ -75,7 +75,8 @@ function resolve(calls: readonly CollectedCall[], key: CallKey): CollectedCall |
   if (key.index !== undefined) return undefined;
   const latest = calls.at(-1);
   if (key.name === '') return latest;
-  // Without index and id, only an unfinished call of that name, from an earlier chunk, goes on.
+  // Without index and id, a piece continues only an unfinished call of the same name from an
+  // earlier chunk.
   const isUnfinished = latest !== undefined && parseLine(latest.arguments) === undefined;
   const goesOn = isUnfinished && latest.name === key.name && !latest.chunks.has(key.chunk);
   return key.id === '' && goesOn ? latest : undefined;
@@ -105,7 +106,10 @@ function toCall(collected: CollectedCall, seen: Set<string>): ExpectedCall {
   };
 }
 
-/** Arguments that a proxy put `{}` before, or sent whole a second time, perhaps encoded twice. */
+/**
+ * Removes a leading `{}` that a proxy added, or a second copy of the arguments, which may be
+ * encoded twice.
+ */
 function withoutRepetition(text: string): string {
   if (text === '' || parseLine(text) !== undefined) return text;
   if (text.startsWith('{}') && parseLine(text.slice(2)) !== undefined) return text.slice(2);

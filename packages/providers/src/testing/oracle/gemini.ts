@@ -33,7 +33,7 @@ const byReason: Readonly<Partial<Record<StopReason, string>>> = {
 const hostedParts = new Set(['executableCode', 'codeExecutionResult', 'toolCall', 'toolResponse']);
 const knownParts = new Set(['text', 'thought', 'thoughtSignature', 'functionCall', 'inlineData']);
 
-/** What a Gemini stream says, read at once from all of its events. */
+/** Computes the expected result of a Gemini stream from all of its events at once. */
 export function readGemini(lines: readonly string[]): Expected {
   const { events, hasFailed } = eventsOf(lines);
   const candidates = events.flatMap(firstCandidate);
@@ -72,7 +72,7 @@ function endingOf(hasFailed: boolean, rawStop: string | undefined): Ending {
   return rawStop === undefined ? 'truncated' : 'terminal';
 }
 
-/** The events before the first that is an error, or no event at all. */
+/** The events before the first error or invalid event. */
 function eventsOf(lines: readonly string[]): {
   readonly events: readonly JsonObject[];
   readonly hasFailed: boolean;
@@ -136,7 +136,7 @@ function citationsOf({ groundingMetadata }: JsonObject): readonly string[] {
   return chunks.map(({ web }) => textOf(fieldsOf(web)['uri']));
 }
 
-/** Field by field the last number: some events have only a few of them. */
+/** The last number of each field, because some events have only a few of the fields. */
 function usageOf(events: readonly JsonObject[]): ExpectedUsage | undefined {
   const said = events.map(({ usageMetadata }) => fieldsOf(usageMetadata));
   const last = (name: string) =>
@@ -163,7 +163,10 @@ interface CollectedCall {
   readonly partials: JsonObject[];
 }
 
-/** The calls of a response, from its parts event by event. A name starts one; all else continues the last. */
+/**
+ * Collects the calls of a response event by event. A name starts a call; everything else continues
+ * the last one.
+ */
 function geminiCalls(partsByEvent: readonly (readonly JsonObject[])[]): readonly ExpectedCall[] {
   const calls: CollectedCall[] = [];
   for (const [event, parts] of partsByEvent.entries()) {
@@ -187,7 +190,7 @@ function geminiCalls(partsByEvent: readonly (readonly JsonObject[])[]): readonly
   return calls.map(toCall);
 }
 
-/** A signed call that comes again in a later event without its signature. */
+/** A signed call that is repeated in a later event without its signature. */
 function isRepeat(call: CollectedCall, earlier: CollectedCall): boolean {
   const isSame = call.name === earlier.name && call.id === earlier.id;
   const isEqual =
@@ -214,7 +217,7 @@ function streamedValue(given: JsonValue | undefined, partials: readonly JsonObje
   return value;
 }
 
-/** Text of one path comes in pieces; anything else comes at once. */
+/** Text at one path arrives in pieces. Other values arrive at once. */
 function leafOf(partials: readonly JsonObject[]): JsonValue {
   if (partials.some((partial) => 'stringValue' in partial)) {
     return partials

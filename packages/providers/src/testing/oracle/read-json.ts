@@ -2,8 +2,8 @@ import type { JsonArray, JsonObject, JsonValue } from '@millrace/core';
 import { parseReference } from '../../../../core/src/testing/parse-reference.ts';
 
 /**
- * The value of a line, or undefined if it is not JSON. Lines with an escape are read around the fault
- * of the engine's JSON.parse with escaped keys, since the oracle must not share it with what it judges.
+ * Parses a line. Returns undefined if it is not JSON. Lines with escapes use a reference parser,
+ * because the engine's JSON.parse has a defect with escaped keys and the oracle must not share it.
  */
 export function parseLine(line: string): JsonValue | undefined {
   try {
@@ -13,32 +13,32 @@ export function parseLine(line: string): JsonValue | undefined {
   }
 }
 
-/** What a tool call's arguments say: nothing means no arguments. */
+/** Parses the arguments of a tool call. An empty text means no arguments. */
 export function parseArguments(text: string): JsonValue | undefined {
   return text === '' ? {} : parseLine(text);
 }
 
-/** Some gateways wrap a comment as data. */
+/** Some gateways send a comment as data. */
 export function isComment(line: string): boolean {
   return line.startsWith(':');
 }
 
-/** Of anything that is not an object: no fields. */
+/** The fields of an object. Any other value has no fields. */
 export function fieldsOf(value: JsonValue | undefined): JsonObject {
   return isObject(value) ? value : {};
 }
 
-/** Of anything that is not an array: no entries. */
+/** The entries of an array. Any other value has no entries. */
 export function entriesOf(value: JsonValue | undefined): JsonArray {
   return isArray(value) ? value : [];
 }
 
-/** Of anything that is not text: none. */
+/** A string value. Any other value gives an empty string. */
 export function textOf(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : '';
 }
 
-/** Of anything that is not a number: zero. */
+/** A number value. Any other value gives zero. */
 export function numberOf(value: JsonValue | undefined): number {
   return typeof value === 'number' ? value : 0;
 }
@@ -51,7 +51,7 @@ function isArray(value: JsonValue | undefined): value is JsonArray {
   return Array.isArray(value);
 }
 
-/** All text under a key of that name, however deep, in order. */
+/** All texts under a key of that name at any depth, in order. */
 export function textsUnder(value: JsonValue | undefined, key: string): readonly string[] {
   if (isArray(value)) return value.flatMap((entry) => textsUnder(entry, key));
   return Object.entries(fieldsOf(value)).flatMap(([name, entry]) =>
@@ -59,12 +59,12 @@ export function textsUnder(value: JsonValue | undefined, key: string): readonly 
   );
 }
 
-/** Each once, in the order in which they first came. */
+/** The non-empty texts without duplicates, in order of first appearance. */
 export function unique(texts: readonly string[]): readonly string[] {
   return [...new Set(texts.filter((text) => text !== ''))];
 }
 
-/** The value with `leaf` at a path such as `$.legs[0].from` or `$['a.b']`. */
+/** Returns the value with `leaf` set at a path such as `$.legs[0].from` or `$['a.b']`. */
 export function atPath(value: JsonValue | undefined, path: string, leaf: JsonValue): JsonValue {
   const steps = [...path.matchAll(/\[(\d+)\]|\['([^']*)'\]|\["([^"]*)"\]|\.([^.[]+)/g)];
   return put(
@@ -87,7 +87,7 @@ function put(
     list[step] = put(list[step], rest, leaf);
     return list;
   }
-  // Through a map, so that `__proto__` is a key like any other.
+  // Uses a map, so that `__proto__` is a normal key.
   const fields = new Map(Object.entries(fieldsOf(value)));
   return Object.fromEntries(fields.set(step, put(fields.get(step), rest, leaf)));
 }

@@ -31,7 +31,7 @@ const terminals = new Set([
 const knownTypes = new Set(['message', 'reasoning', 'function_call', 'custom_tool_call']);
 const isHosted = (type: string) => /_call$|_output$|^mcp_|^tool_search_|^program/.test(type);
 
-/** What a Responses stream says, read at once from all of its events. */
+/** Computes the expected result of a Responses stream from all of its events at once. */
 export function readResponses(lines: readonly string[]): Expected {
   const { events, last, isBroken } = eventsOf(lines);
   const response = fieldsOf(last['response']);
@@ -69,7 +69,7 @@ export function readResponses(lines: readonly string[]): Expected {
   };
 }
 
-/** All events up to the terminal one, which is `last` if it came. */
+/** All valid events. `last` is the terminal event, if it arrived. */
 function eventsOf(lines: readonly string[]): {
   readonly events: readonly JsonObject[];
   readonly last: JsonObject;
@@ -82,7 +82,7 @@ function eventsOf(lines: readonly string[]): {
   return { events, last, isBroken: broken >= 0 };
 }
 
-/** A call whose end never came, although the response's did, was cut. */
+/** If a call has no end although the response has one, the stream was cut. */
 function endingOf({ type }: JsonObject, calls: readonly ResponseItem[]): Ending {
   if (type === undefined) return 'truncated';
   if (type === 'error' || type === 'response.failed') return 'error';
@@ -96,7 +96,7 @@ function rawStopOf({ type }: JsonObject, response: JsonObject): string | undefin
   return textOf(fieldsOf(response['incomplete_details'])['reason']) || 'incomplete';
 }
 
-/** There is no word for tool use: a call that is not incomplete is it. */
+/** This wire has no stop reason for tool use. A call that is not incomplete means tool use. */
 function mappedOf(rawStop: string | undefined, calls: readonly ResponseItem[]): StopReason {
   if (rawStop === 'completed') {
     return calls.some(({ item }) => item['status'] !== 'incomplete') ? 'tool_use' : 'stop';
@@ -176,13 +176,13 @@ function usageOf(events: readonly JsonObject[]): ExpectedUsage | undefined {
 
 interface ResponseItem {
   readonly item: JsonObject;
-  /** It ended: by an event of its own, or in the final output. */
+  /** True if the item ended with its own event or is in the final output. */
   readonly isDone: boolean;
 }
 
 /**
- * The items, each as the highest authority has it: the final output, then `output_item.done`, then
- * the other `done` events, then the pieces. Ids may differ from event to event; indexes do not.
+ * The items from the most reliable source: the final output, then `output_item.done`, then other
+ * `done` events, then deltas. Ids may differ between events; indexes do not.
  */
 function responseItems(events: readonly JsonObject[], output: JsonArray): readonly ResponseItem[] {
   if (output.length > 0) return output.map((item) => ({ item: fieldsOf(item), isDone: true }));
@@ -198,7 +198,7 @@ function streamed(events: readonly JsonObject[]): ResponseItem {
   const ofType = (type: string) => events.filter((event) => event['type'] === `response.${type}`);
   const done = ofType('output_item.done').at(-1)?.['item'];
   if (isObject(done)) return { item: done, isDone: true };
-  /** The `done` of one place, or else its pieces. */
+  /** The text of the `done` event, or the joined deltas. */
   const said = (name: string, field: string, at: JsonObject = {}) => {
     const here = (event: JsonObject) => Object.keys(at).every((key) => event[key] === at[key]);
     const whole = ofType(`${name}.done`).find(here)?.[field];

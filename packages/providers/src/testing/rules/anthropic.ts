@@ -13,13 +13,16 @@ import {
 } from './document.ts';
 
 export interface AnthropicRules {
-  /** All thinking that the provider has ever sent: what goes back must be among it, unchanged. */
+  /** All thinking blocks that the provider sent. A request may only contain these, unchanged. */
   readonly signed?: readonly SignedContent[];
-  /** Text after tool results is allowed, but models tend to answer it with nothing. */
+  /** Text after tool results is allowed, but models often give an empty answer to it. */
   readonly refusesTextAfterResults?: boolean;
 }
 
-/** Each way in which a request body breaks the rules of Messages; none if it is right. */
+/**
+ * Lists the violations of the Messages API rules in a request body. A valid body gives an empty
+ * list.
+ */
 export function anthropicFaults(body: unknown, rules: AnthropicRules = {}): readonly string[] {
   const request = requestOf(body);
   const limit = request['max_tokens'];
@@ -70,7 +73,7 @@ function toolFaults(request: JsonObject): readonly string[] {
   return [
     ...tools.flatMap((tool, index) => [
       ...faultIf(names[index] === '', `tools[${index}].name: missing`),
-      // Hosted tools have a type of their own and no schema.
+      // Hosted tools have their own type and no schema.
       ...faultIf(
         !isNonEmptyText(tool['type']) && !isObject(tool['input_schema']),
         `tools[${index}].input_schema: missing`,
@@ -127,7 +130,7 @@ function roleFaults({ role, at }: Message, before: Message | undefined): readonl
   return faultIf(role === before.role, `${at}.role: ${role} twice in a row`);
 }
 
-/** Results answer the calls of the message right before, each once, and come first. */
+/** Results answer the calls of the previous message, each once, and come first. */
 function resultFaults(
   { blocks, at }: Message,
   before: Message | undefined,
@@ -156,7 +159,7 @@ function answerFaults({ blocks, at, role }: Message, next: Message | undefined):
     .map((id) => `${at}: the call ${id} is not answered right after it`);
 }
 
-/** The result of a hosted tool stands in the same message, after its call. */
+/** The result of a hosted tool is in the same message, after its call. */
 function hostedFaults({ blocks, at }: Message): readonly string[] {
   const seen = new Set<string>();
   return blocks.flatMap(({ type, id, tool_use_id }) => {
@@ -167,7 +170,7 @@ function hostedFaults({ blocks, at }: Message): readonly string[] {
   });
 }
 
-/** A last word of the assistant is to be continued, and must not end with a space. */
+/** The model continues a final assistant message, so it must not end with whitespace. */
 function endFaults(last: Message | undefined): readonly string[] {
   if (last?.role !== 'assistant') return [];
   const { type, text } = last.blocks.at(-1) ?? {};

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { all, drop, insert, put, testEachFault } from './catches.ts';
+import { all, drop, insert, put, testEachFault } from './fault-tests.ts';
 import { type ChatRules, chatFaults } from './chat.ts';
 
 const call = (id: string, name: string) => ({
@@ -34,7 +34,7 @@ const good = () => ({
   ],
 });
 
-/** Both the call and its answer, so that they still belong together. */
+/** Changes the call and its answer, so that they still belong together. */
 const rename = (id: string) =>
   all(put('messages.2.tool_calls.0.id', id), put('messages.4.tool_call_id', id));
 
@@ -52,11 +52,11 @@ const everyRule: ChatRules = {
 const noJson = 'not the JSON text of an object';
 
 describe('the rules of Chat Completions', () => {
-  test('have nothing against a right body, under all rules at once', () => {
+  test('accept a valid body under all rules at once', () => {
     expect(chatFaults(good(), everyRule)).toEqual([]);
   });
 
-  test('have something against what is no body', () => {
+  test('reject a value that is not a body', () => {
     for (const body of [undefined, null, [], 'x', {}]) expect(chatFaults(body)).not.toEqual([]);
   });
 

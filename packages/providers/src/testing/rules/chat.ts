@@ -12,29 +12,32 @@ import {
   requestOf,
 } from './document.ts';
 
-/** Where compatible servers differ. */
+/** Differences between compatible servers. */
 export interface ChatRules {
-  /** OpenAI's own is 40. */
+  /** Maximum length of a call id. Default: 40, as at OpenAI. */
   readonly maxIdLength?: number;
-  /** For instance /^[a-zA-Z0-9]{9}$/ for Mistral. */
+  /** For example /^[a-zA-Z0-9]{9}$/ for Mistral. */
   readonly idPattern?: RegExp;
-  /** Reasoning models refuse what steers sampling. */
+  /** Reasoning models reject sampling settings. */
   readonly isReasoningModel?: boolean;
-  /** Tool results must name their tool. */
+  /** Tool results must have the name of their tool. */
   readonly needsToolName?: boolean;
-  /** `tools` must be there, if only empty, when the history has calls. */
+  /** `tools` is required, possibly empty, if the history has calls. */
   readonly needsToolsWithCalls?: boolean;
-  /** An assistant must come between tool results and a user. */
+  /** An assistant message is required between tool results and a user message. */
   readonly needsBridge?: boolean;
-  /** Every assistant message has `reasoning_content`, if only empty. */
+  /** Every assistant message needs `reasoning_content`, possibly empty. */
   readonly needsReasoningContent?: boolean;
-  /** `content: null` is refused. */
+  /** `content: null` is rejected. */
   readonly refusesNull?: boolean;
-  /** `stream_options` is refused. */
+  /** `stream_options` is rejected. */
   readonly refusesStreamOptions?: boolean;
 }
 
-/** Each way in which a request body breaks the rules of Chat Completions; none if it is right. */
+/**
+ * Lists the violations of the Chat Completions rules in a request body. A valid body gives an empty
+ * list.
+ */
 export function chatFaults(body: unknown, rules: ChatRules = {}): readonly string[] {
   const request = requestOf(body);
   return [
@@ -157,7 +160,7 @@ function toolMessageFaults(message: JsonObject, at: string, rules: ChatRules): r
   const { content, tool_call_id, name } = message;
   return [
     ...faultIf(!isNonEmptyText(tool_call_id), `${at}.tool_call_id: missing`),
-    // A tool may have nothing to say; it must say that.
+    // An empty result is valid, but a missing one is not.
     ...(content === '' ? [] : contentFaults(content, `${at}.content`, false)),
     ...faultIf(rules.needsToolName === true && !isNonEmptyText(name), `${at}.name: missing`),
   ];
@@ -197,7 +200,7 @@ function callFaults(call: JsonObject, at: string, rules: ChatRules): readonly st
   ];
 }
 
-/** Each call is answered once, in the messages right after it; nothing else is answered. */
+/** Each call is answered once, in the messages directly after it. There are no other answers. */
 function answerFaults(messages: readonly JsonObject[]): readonly string[] {
   let open: readonly string[] = [];
   const faults: string[] = [];

@@ -1,21 +1,27 @@
 import type { JsonArray, JsonObject, JsonValue } from '@millrace/core';
 
-/** The body's fields. What in it is not JSON at all, documentFaults says. */
+/** The fields of the body. `documentFaults` reports values that are not JSON. */
 export function requestOf(body: unknown): JsonObject {
   return isObject(body as JsonValue | undefined) ? (body as JsonObject) : {};
 }
 
-/** The fault, if it is one. */
+/** A list with the fault if the condition is true, otherwise an empty list. */
 export function faultIf(isFault: boolean, fault: string): readonly string[] {
   return isFault ? [fault] : [];
 }
 
-/** What nobody may send, whoever the provider is: what JSON cannot say, half characters, our own marks. */
+/**
+ * Finds content that no provider accepts: non-JSON values, lone surrogates, and internal keys of
+ * this package.
+ */
 export function documentFaults(body: unknown): readonly string[] {
   return valueFaults(body, '');
 }
 
-/** Words of our own parts. Below these keys are others' words, which may be the same. */
+/**
+ * Keys of our own parts. The values under the foreign paths belong to the user and may use the same
+ * keys.
+ */
 const internalKeys = new Set([
   'partial',
   'partId',
@@ -33,7 +39,7 @@ function valueFaults(value: unknown, path: string): readonly string[] {
     return faultIf(!Number.isFinite(value), `${path}: not a JSON number`);
   if (value === null || typeof value === 'boolean') return [];
   if (Array.isArray(value)) {
-    // By index, since flatMap would step over holes.
+    // By index, because flatMap would skip holes.
     return Array.from(value, (entry, index) => valueFaults(entry, `${path}[${index}]`)).flat();
   }
   if (typeof value !== 'object') return [`${path}: ${typeof value} is not JSON`];
@@ -49,7 +55,7 @@ function valueFaults(value: unknown, path: string): readonly string[] {
 
 const isForeign = (path: string) => foreignPath.test(path);
 
-/** JSON text of an object, as arguments must be. */
+/** Checks for the JSON text of an object, which arguments must be. */
 export function isObjectText(text: JsonValue | undefined): boolean {
   if (typeof text !== 'string') return false;
   try {
@@ -68,7 +74,7 @@ export function isList(value: JsonValue | undefined): value is JsonArray {
   return Array.isArray(value);
 }
 
-/** More than once, each of them. */
+/** The texts that occur more than once. */
 export function repeated(texts: readonly string[]): readonly string[] {
   return [...new Set(texts.filter((text, index) => texts.indexOf(text) !== index))];
 }

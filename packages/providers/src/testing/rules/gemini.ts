@@ -12,15 +12,17 @@ import {
 } from './document.ts';
 
 export interface GeminiRules {
-  /** Gemini 3: the first call of each answer has its signature, or the token that stands for one. */
+  /** Gemini 3: the first call of each answer needs its signature or the skip token. */
   readonly needsSignatures?: boolean;
-  /** Vertex refuses ids of calls. */
+  /** Vertex rejects call ids. */
   readonly isVertex?: boolean;
-  /** All signatures that the provider has ever sent, each with what it sat on. */
+  /** All signatures that the provider sent, each with the content that it belongs to. */
   readonly signed?: readonly SignedContent[];
 }
 
-/** Each way in which a request body breaks the rules of Gemini; none if it is right. */
+/**
+ * Lists the violations of the Gemini API rules in a request body. A valid body gives an empty list.
+ */
 export function geminiFaults(body: unknown, rules: GeminiRules = {}): readonly string[] {
   const request = requestOf(body);
   return [
@@ -78,7 +80,7 @@ function configFaults(request: JsonObject): readonly string[] {
   ];
 }
 
-/** What a part holds; the rest says something of it. */
+/** Fields that hold the content of a part. All other fields describe it. */
 const holders = [
   'text',
   'functionCall',
@@ -91,7 +93,7 @@ const holders = [
   'toolResponse',
 ];
 
-/** For history that another model wrote. */
+/** Used for history that another model wrote. */
 const skipToken = 'skip_thought_signature_validator';
 
 interface Content {
@@ -231,7 +233,7 @@ function isUnsigned({ parts }: Content): boolean {
   return first !== undefined && !isNonEmptyText(first['thoughtSignature']);
 }
 
-/** Each call has one response in the content right after it, of the same name. */
+/** Each call has one response of the same name in the next content. */
 function answerFaults(
   content: Content,
   next: Content | undefined,

@@ -12,7 +12,10 @@ import {
   requestOf,
 } from './document.ts';
 
-/** Each way in which a request body breaks the rules of Responses; none if it is right. */
+/**
+ * Lists the violations of the Responses API rules in a request body. A valid body gives an empty
+ * list.
+ */
 export function responsesFaults(body: unknown): readonly string[] {
   const request = requestOf(body);
   const isStateless = request['store'] === false;
@@ -31,7 +34,7 @@ export function responsesFaults(body: unknown): readonly string[] {
   ];
 }
 
-/** Words of the other API. */
+/** Fields of the Chat Completions API. */
 function foreignFaults(request: JsonObject): readonly string[] {
   const names = ['messages', 'max_tokens', 'max_completion_tokens', 'response_format'];
   return [...names, 'reasoning_effort', 'stream_options']
@@ -39,7 +42,7 @@ function foreignFaults(request: JsonObject): readonly string[] {
     .map((name) => `${name}: of Chat Completions`);
 }
 
-/** Without it, a model that reasons gives nothing to send back. */
+/** Without it, a reasoning model returns no state for the next request. */
 function includesReasoning(request: JsonObject): boolean {
   const { include, reasoning } = request;
   if (reasoning === undefined) return true;
@@ -200,7 +203,7 @@ function reasoningFaults(item: JsonObject, at: string, isStateless: boolean): re
   ];
 }
 
-/** Each call is answered once, before anything else is said; nothing else is answered. */
+/** Each call is answered once, before the next message. There are no other answers. */
 function answerFaults(items: readonly JsonObject[]): readonly string[] {
   let open: readonly string[] = [];
   const faults: string[] = [];
@@ -223,7 +226,7 @@ function answerFaults(items: readonly JsonObject[]): readonly string[] {
   return [...faults, ...open.map((call) => `input: the call ${call} is never answered`)];
 }
 
-/** Reasoning stands right before what it led to. */
+/** Reasoning is directly followed by the item that it belongs to. */
 function followerFaults(items: readonly JsonObject[]): readonly string[] {
   return items.flatMap((item, index) => {
     if (kindOf(item) !== 'reasoning') return [];

@@ -1,12 +1,12 @@
-/** A body that a test hands out piece by piece. */
+/** A response body that a test sends piece by piece. */
 interface ControlledBody {
-  /** Resolves when the reader has taken all that was sent and waits for more. */
+  /** Resolves when the reader has consumed everything and waits for more. */
   waitForRead(): Promise<void>;
   send(text: string): void;
   end(): void;
   fail(error: unknown): void;
   readonly isCancelled: boolean;
-  /** Answers any request with it, and does not mind signals. */
+  /** Answers any request with this body and ignores abort signals. */
   readonly fetch: typeof fetch;
 }
 
@@ -24,7 +24,7 @@ export function createControlledBody(init: ResponseInit = {}): ControlledBody {
         isCancelled = true;
       },
     },
-    // Nothing is asked for ahead, so that being asked means that somebody waits.
+    // No read-ahead: a pull means that a reader is waiting.
     { highWaterMark: 0 },
   );
   return {

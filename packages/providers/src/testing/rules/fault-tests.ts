@@ -2,7 +2,10 @@ import { expect, test } from 'vitest';
 
 type Change = (body: object) => void;
 
-/** A claim for each row: what makes a right body wrong, and the faults that say so. */
+/**
+ * Declares one test per row. Each row has a change that makes a valid body invalid, and the
+ * expected faults.
+ */
 export function testEachFault<Rules>(
   faultsOf: (body: unknown, rules?: Rules) => readonly string[],
   good: () => object,
@@ -19,7 +22,7 @@ export function testEachFault<Rules>(
   }
 }
 
-/** Puts a value at a path such as `messages.2.role`. */
+/** Sets a value at a path such as `messages.2.role`. */
 export function put(path: string, value: unknown): Change {
   return (body) => {
     const { parent, key } = parentOf(body, path);
@@ -27,7 +30,7 @@ export function put(path: string, value: unknown): Change {
   };
 }
 
-/** Takes a property away, or an entry out of its list. */
+/** Removes a property or a list entry. */
 export function drop(path: string): Change {
   return (body) => {
     const { parent, key } = parentOf(body, path);
@@ -36,16 +39,17 @@ export function drop(path: string): Change {
   };
 }
 
-/** Puts entries into a list, before the one at the path. */
+/** Inserts entries into a list before the one at the path. */
 export function insert(path: string, ...entries: readonly unknown[]): Change {
   return (body) => {
     const { parent, key } = parentOf(body, path);
-    if (!Array.isArray(parent)) throw new Error(`Cannot insert at ${path}: its parent is no list`);
+    if (!Array.isArray(parent))
+      throw new Error(`Cannot insert at ${path}: its parent is not a list`);
     parent.splice(Number(key), 0, ...entries);
   };
 }
 
-/** One after the other. */
+/** Applies several changes in order. */
 export function all(...changes: readonly Change[]): Change {
   return (body) => {
     for (const change of changes) change(body);
