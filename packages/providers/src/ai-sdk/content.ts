@@ -7,10 +7,10 @@ import type {
 import { fault } from '../errors/wire-fault.ts';
 import {
   type Attachment,
-  attachedText,
-  contentOf,
-  tellAttachment,
-  typeOf,
+  attachmentContent,
+  attachmentText,
+  describeAttachment,
+  mediaTypeOf,
 } from '../history/attachment.ts';
 
 /** The kinds of data that we send; the SDK has more. */
@@ -22,17 +22,17 @@ interface SentFile extends LanguageModelV4FilePart {
 
 /** What most packages throw for, and so for every later request, is told in words. */
 export function attachmentPart(part: Attachment): SentFile | LanguageModelV4TextPart {
-  const type = typeOf(contentOf(part));
-  const isTold = attachedText(part) !== undefined || !shown.test(type);
-  return isTold ? { type: 'text', text: tellAttachment(part) } : filePart(part);
+  const type = mediaTypeOf(attachmentContent(part));
+  const isTold = attachmentText(part) !== undefined || !nativeTypes.test(type);
+  return isTold ? { type: 'text', text: describeAttachment(part) } : filePart(part);
 }
 
 /** Whether its model takes one of these, a package knows better. */
-const shown =
+const nativeTypes =
   /^(?:image|audio|video|text)\/|^application\/(?:pdf|msword|vnd\.(?:ms-|oasis\.opendocument|openxmlformats))/;
 
 export function filePart(part: Attachment): SentFile {
-  const content = contentOf(part);
+  const content = attachmentContent(part);
   return {
     type: 'file',
     mediaType: content.mimeType,

@@ -6,12 +6,12 @@ import {
   type StopReason,
 } from '@millrace/core';
 import type { ProviderErrorKind } from '../contract/provider-error.ts';
-import { complaintOf, complaintOfFailure } from '../errors/complaint.ts';
-import { type Complaint, fault, WireFault } from '../errors/wire-fault.ts';
+import { errorReportIn, errorReportOfFailure } from '../errors/error-report.ts';
+import { type ErrorReport, fault, WireFault } from '../errors/wire-fault.ts';
 import { Interrupted, NetworkFailure } from '../transport/failures.ts';
-import { type StopWords, stopOf } from '../wire/response-end.ts';
+import { type StopReasons, stopOf } from '../wire/response-end.ts';
 import type { PartOf } from './model.ts';
-import { asJson } from './part-state.ts';
+import { toJsonValue } from './part-state.ts';
 
 /** What went wrong, and the answer it came with where there was one. */
 interface Failure {
@@ -24,48 +24,48 @@ interface Failure {
  * into their errors, so that of these only what is named here is kept.
  */
 export function failureOf(given: unknown, isAnswered: boolean): Failure {
-  if (isOurs(given)) return { error: given };
-  const thrown = thrownOf(given);
-  if (thrown === undefined) return { error: new WireFault(complaintIn(given)) };
-  if (!thrown.isFromApi) return { error: isAnswered ? faultOf(thrown) : askingFault(thrown) };
+  if (isOwnError(given)) return { error: given };
+  const thrown = readThrownError(given);
+  if (thrown === undefined) return { error: new WireFault(errorReportOfValue(given)) };
+  if (!thrown.isFromApi) return { error: isAnswered ? faultOf(thrown) : requestFault(thrown) };
   return { error: apiFault(thrown), response: responseOf(thrown) };
 }
 
-const isOurs = (error: unknown) =>
+const isOwnError = (error: unknown) =>
   isMillraceError(error) ||
   [Interrupted, NetworkFailure, WireFault].some((Ours) => error instanceof Ours);
 
 /** A mistake before there is an answer is about the request: asked again, it would be made again. */
-function askingFault(thrown: Thrown): unknown {
+function requestFault(thrown: ThrownError): unknown {
   const error = faultOf(thrown);
   if (!isMistake(error)) return error;
-  const complaint = { message: 'the package cannot make a request of it', words: [] };
-  return new WireFault(complaint, 'invalid_request', { cause: error });
+  const report = { message: 'the package cannot make a request of it', codes: [] };
+  return new WireFault(report, 'invalid_request', { cause: error });
 }
 
 const isMistake = (error: unknown) => error instanceof TypeError || error instanceof RangeError;
 
 /** Of a request that was answered with an error, or got no answer. */
-function apiFault(thrown: Thrown): unknown {
+function apiFault(thrown: ThrownError): unknown {
   const { status, body, data, cause, message } = thrown;
   if (status === undefined || status < 400) {
     // A connection that broke is in the cause; so is what was not readable.
     if (cause?.isFromApi) return apiFault(cause);
     if (cause !== undefined) return faultOf({ ...cause, message: cause.message || message }, true);
-    const complaint = complaintInData(data) ?? complaintOfText(body || message);
-    return new WireFault(complaint);
+    const report = errorReportInData(data) ?? errorReportOfText(body || message);
+    return new WireFault(report);
   }
   // An empty body is told from one that the package did not keep.
-  return new WireFault(body === undefined ? complaintOfData(thrown) : complaintOfText(body));
+  return new WireFault(body === undefined ? errorReportOfData(thrown) : errorReportOfText(body));
 }
 
-function complaintOfData({ data, message, type }: Thrown): Complaint {
-  const complaint = complaintInData(data) ?? complaintOfText(message);
-  return type === undefined ? complaint : { ...complaint, words: [...complaint.words, type] };
+function errorReportOfData({ data, message, type }: ThrownError): ErrorReport {
+  const report = errorReportInData(data) ?? errorReportOfText(message);
+  return type === undefined ? report : { ...report, codes: [...report.codes, type] };
 }
 
 /** The errors that packages throw by themselves. */
-const kinds: Readonly<Record<string, ProviderErrorKind>> = {
+const kindByErrorName: Readonly<Record<string, ProviderErrorKind>> = {
   AI_LoadAPIKeyError: 'auth',
   AI_LoadSettingError: 'invalid_request',
   AI_NoSuchModelError: 'invalid_request',
@@ -78,38 +78,39 @@ const kinds: Readonly<Record<string, ProviderErrorKind>> = {
   TimeoutError: 'timeout',
 };
 
-function faultOf(thrown: Thrown, isTransport = false): unknown {
+function faultOf(thrown: ThrownError, isTransport = false): unknown {
   const { name, message, error } = thrown;
-  if (name === 'AI_JSONParseError' || name === 'AI_TypeValidationError') return unreadable(thrown);
+  if (name === 'AI_JSONParseError' || name === 'AI_TypeValidationError')
+    return unreadableFault(thrown);
   // Its own message would be the data.
   if (message.startsWith('Invalid response data'))
     return fault('protocol_error', 'its data is not valid');
   if (/ended without|without a (?:finish|completion)|ended unexpectedly/i.test(message)) {
     return fault('truncated_stream', 'the last part is missing');
   }
-  const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
+  const kind = Object.hasOwn(kindByErrorName, name) ? kindByErrorName[name] : undefined;
   if (kind !== undefined) return fault(kind, message);
   if (isTransport || isNetwork(thrown)) {
     return new NetworkFailure(thrown.cause?.message || message, { cause: error });
   }
   // A mistake in the package, most likely over an answer that it did not expect.
   if (isMistake(error)) return error;
-  const words = [thrown.code, thrown.type, name === 'Error' ? undefined : name];
-  const complaint = complaintOfText(message);
+  const codes = [thrown.code, thrown.type, name === 'Error' ? undefined : name];
+  const report = errorReportOfText(message);
   return new WireFault({
-    ...complaint,
-    words: [...complaint.words, ...words.flatMap((word) => word ?? [])],
+    ...report,
+    codes: [...report.codes, ...codes.flatMap((code) => code ?? [])],
   });
 }
 
-/** What a package cannot read may be the provider's complaint, in a form that it does not know. */
-function unreadable({ value }: Thrown): WireFault {
-  const complaint = value === undefined ? undefined : complaintInData(value);
-  if (complaint !== undefined) return new WireFault(complaint);
+/** What a package cannot read may be the provider's report, in a form that it does not know. */
+function unreadableFault({ value }: ThrownError): WireFault {
+  const report = value === undefined ? undefined : errorReportInData(value);
+  if (report !== undefined) return new WireFault(report);
   return fault('protocol_error', 'an event is not what the package expects');
 }
 
-function isNetwork({ code, message, error }: Thrown): boolean {
+function isNetwork({ code, message, error }: ThrownError): boolean {
   if (/^(?:E[A-Z]{4,}|UND_ERR_\w+|ConnectionRefused|ConnectionClosed)$/.test(code ?? ''))
     return true;
   return (
@@ -119,7 +120,7 @@ function isNetwork({ code, message, error }: Thrown): boolean {
 }
 
 /** The words that all packages use. */
-const unifiedWords: StopWords = {
+const stopReasons: StopReasons = {
   stop: 'stop',
   length: 'length',
   'tool-calls': 'tool_use',
@@ -127,7 +128,7 @@ const unifiedWords: StopWords = {
 };
 
 /** Words of providers that say more than the word that packages make of them. */
-const exactWords: Readonly<Record<string, StopReason>> = {
+const exactReasons: Readonly<Record<string, StopReason>> = {
   refusal: 'refusal',
   pause_turn: 'pause',
 };
@@ -147,50 +148,51 @@ export function finishOf({ finishReason }: PartOf<'finish'>): Finish {
  * Throws where it did not end well. Packages finish a stream that was cut off too: they call that
  * `interrupted`, or have no word of the provider's for it.
  */
-export function assertEnded({ unified, raw }: Finish): void {
+export function checkFinish({ unified, raw }: Finish): void {
   const isNameless = raw === undefined && (unified === 'other' || unified === 'unknown');
   if (unified === 'interrupted' || isNameless) {
     throw fault('truncated_stream', 'no reason to stop was given');
   }
   if (unified !== 'error') return;
-  const words = raw === undefined ? [] : [raw];
-  throw new WireFault({ message: `it stopped with ${raw ?? 'an error'}`, words });
+  const codes = raw === undefined ? [] : [raw];
+  throw new WireFault({ message: `it stopped with ${raw ?? 'an error'}`, codes });
 }
 
 export function stopOfFinish({ unified, raw }: Finish, hasClientCalls: boolean): Stop {
-  const exact = raw !== undefined && Object.hasOwn(exactWords, raw) ? exactWords[raw] : undefined;
+  const exact =
+    raw !== undefined && Object.hasOwn(exactReasons, raw) ? exactReasons[raw] : undefined;
   if (raw !== undefined && exact !== undefined) return { reason: exact, raw };
-  return { ...stopOf(unified, unifiedWords, hasClientCalls), raw: raw ?? unified };
+  return { ...stopOf(unified, stopReasons, hasClientCalls), raw: raw ?? unified };
 }
 
 /** For looking at: what JSON cannot say is nothing here. */
-function jsonOf(value: unknown): JsonValue {
+function jsonOrNull(value: unknown): JsonValue {
   try {
-    return asJson(value) ?? null;
+    return toJsonValue(value) ?? null;
   } catch {
     return null;
   }
 }
 
 /** An error that is a text or an object: the provider's own, as the package read it. */
-function complaintIn(given: unknown): Complaint {
-  if (typeof given === 'string') return complaintOfText(given);
-  const value = jsonOf(given);
-  return complaintOf(value) ?? complaintOf({ error: value }) ?? complaintOfFailure(value, '');
+function errorReportOfValue(given: unknown): ErrorReport {
+  if (typeof given === 'string') return errorReportOfText(given);
+  const value = jsonOrNull(given);
+  return errorReportIn(value) ?? errorReportIn({ error: value }) ?? errorReportOfFailure(value, '');
 }
 
-function complaintOfText(text: string): Complaint {
+function errorReportOfText(text: string): ErrorReport {
   const parsed = parseJson(text);
-  return complaintOfFailure(parsed.ok ? parsed.value : undefined, text);
+  return errorReportOfFailure(parsed.ok ? parsed.value : undefined, text);
 }
 
-/** The complaint that JSON from the provider is, if it is one. */
-function complaintInData(data: unknown): Complaint | undefined {
-  return complaintOf(jsonOf(data));
+/** The report that JSON from the provider is, if it is one. */
+function errorReportInData(data: unknown): ErrorReport | undefined {
+  return errorReportIn(jsonOrNull(data));
 }
 
 /** What an error of a package can say, whichever copy or version of the package it is from. */
-interface Thrown {
+interface ThrownError {
   readonly error: unknown;
   readonly name: string;
   readonly message: string;
@@ -198,7 +200,7 @@ interface Thrown {
   readonly type?: string | undefined;
   /** What it is about, where it could not be read. */
   readonly value?: unknown;
-  readonly cause?: Thrown | undefined;
+  readonly cause?: ThrownError | undefined;
   /** It tells of a request. */
   readonly isFromApi: boolean;
   readonly status?: number | undefined;
@@ -212,7 +214,7 @@ interface Thrown {
 const maxCauses = 4;
 
 /** Undefined for what is no error, and so the provider's own words. */
-function thrownOf(error: unknown, causes: number = maxCauses): Thrown | undefined {
+function readThrownError(error: unknown, causes: number = maxCauses): ThrownError | undefined {
   if (!isError(error)) return undefined;
   const field = (name: string): unknown => Reflect.get(error, name);
   const status = field('statusCode');
@@ -220,14 +222,14 @@ function thrownOf(error: unknown, causes: number = maxCauses): Thrown | undefine
     error,
     name: error.name,
     message: error.message,
-    code: textOf(field('code')),
-    type: textOf(field('type')),
+    code: textOrUndefined(field('code')),
+    type: textOrUndefined(field('type')),
     value: field('value'),
-    cause: causes === 0 ? undefined : thrownOf(error.cause, causes - 1),
+    cause: causes === 0 ? undefined : readThrownError(error.cause, causes - 1),
     isFromApi: error.name === 'AI_APICallError' || typeof status === 'number',
     status: typeof status === 'number' ? status : undefined,
     headers: field('responseHeaders'),
-    body: textOf(field('responseBody')),
+    body: textOrUndefined(field('responseBody')),
     data: field('data'),
     isRetryable: field('isRetryable') === true,
   };
@@ -238,14 +240,14 @@ function isError(value: unknown): value is Error {
   return value instanceof Error || Object.prototype.toString.call(value) === '[object Error]';
 }
 
-function textOf(value: unknown): string | undefined {
+function textOrUndefined(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
 /** The answer that an error tells of: what its status and headers say is read as of any other. */
-function responseOf({ status, headers, isRetryable }: Thrown): Response | undefined {
+function responseOf({ status, headers, isRetryable }: ThrownError): Response | undefined {
   if (status === undefined || status < 200 || status > 599) return undefined;
-  const known = headersOf(headers);
+  const known = toHeaders(headers);
   const isUsuallyRetried = status === 408 || status === 409 || status === 429 || status >= 500;
   // The package's default follows the status. Where it says otherwise, the provider did.
   if (status >= 400 && isRetryable !== isUsuallyRetried && !known.has('x-should-retry')) {
@@ -255,7 +257,7 @@ function responseOf({ status, headers, isRetryable }: Thrown): Response | undefi
 }
 
 /** Headers as packages have them: a plain object. What is no header is left out. */
-export function headersOf(given: unknown): Headers {
+export function toHeaders(given: unknown): Headers {
   const headers = new Headers();
   const entries = typeof given === 'object' && given !== null ? Object.entries(given) : [];
   for (const [name, value] of entries) {

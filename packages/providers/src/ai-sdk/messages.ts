@@ -16,31 +16,31 @@ import {
 } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
 import { fault } from '../errors/wire-fault.ts';
-import type { AssistantPart, Message, SaidPart } from '../history/message.ts';
-import type { Owner } from '../history/sendable-parts.ts';
+import type { AssistantPart, ContentPart, Message } from '../history/message.ts';
+import type { StateOwner } from '../history/sendable-parts.ts';
 import { toMessages } from '../history/to-messages.ts';
 import { isObject, objectIn, textIn } from '../json/fields.ts';
 import { attachmentPart, filePart, type SentData, urlData } from './content.ts';
 import { optionsOf } from './part-state.ts';
 
 /** The items of a request in the words of the SDK, of its newest version. */
-export function promptOf(request: ModelRequest, owner: Owner): LanguageModelV4Prompt {
-  const messages = withPairs(toMessages(request, owner));
-  const firstSaid = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer');
+export function promptOf(request: ModelRequest, owner: StateOwner): LanguageModelV4Prompt {
+  const messages = withoutUnpairedCalls(toMessages(request, owner));
+  const firstIndex = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer');
   return messages.flatMap((message, index) => {
-    const sent = messageOf(message, firstSaid >= 0 && index > firstSaid);
+    const sent = messageOf(message, firstIndex >= 0 && index > firstIndex);
     if (sent.content.length === 0) return [];
     return message.isCachePoint ? { ...sent, providerOptions: cachePoint(request) } : sent;
   });
 }
 
-function messageOf(message: Message, isUnderWay: boolean): LanguageModelV4Message {
+function messageOf(message: Message, isAfterStart: boolean): LanguageModelV4Message {
   switch (message.role) {
     case 'system':
     case 'developer': {
       const text = message.parts.map((part) => instruction(part, message.role)).join('');
       // Most packages refuse instructions that are not at the beginning.
-      return isUnderWay
+      return isAfterStart
         ? { role: 'user', content: [{ type: 'text', text }] }
         : { role: 'system', content: text };
     }
@@ -53,12 +53,12 @@ function messageOf(message: Message, isUnderWay: boolean): LanguageModelV4Messag
   }
 }
 
-function instruction(part: SaidPart, role: string): string {
+function instruction(part: ContentPart, role: string): string {
   if (part.kind === 'text' || part.kind === 'structured') return textOf(part);
   throw fault('invalid_request', `a ${role} item has a ${part.kind} part; say it as a user item`);
 }
 
-function userPart(part: SaidPart) {
+function userPart(part: ContentPart) {
   return part.kind === 'media' || part.kind === 'file'
     ? attachmentPart(part)
     : ({ type: 'text', text: textOf(part) } as const);
@@ -105,30 +105,33 @@ function assistantContent(part: AssistantPart): AssistantContent {
 type Options = { readonly providerOptions?: Record<string, JsonObject> };
 
 /** What `HostedBlocks` kept, as it is sent again. Nothing for what prompts have no words for. */
-function hostedContent(kept: JsonValue, options: Options): AssistantContent {
-  if (!isObject(kept)) return [];
-  const toolCallId = textIn(kept, 'toolCallId') ?? '';
-  const toolName = textIn(kept, 'toolName') ?? '';
-  switch (kept['type']) {
+function hostedContent(stored: JsonValue, options: Options): AssistantContent {
+  if (!isObject(stored)) return [];
+  const toolCallId = textIn(stored, 'toolCallId') ?? '';
+  const toolName = textIn(stored, 'toolName') ?? '';
+  switch (stored['type']) {
     case 'tool-call': {
-      const input = inputOf(textIn(kept, 'input') ?? '{}');
+      const input = inputOf(textIn(stored, 'input') ?? '{}');
       return [
         { type: 'tool-call', toolCallId, toolName, input, providerExecuted: true, ...options },
       ];
     }
     case 'tool-result':
       return [
-        { type: 'tool-result', toolCallId, toolName, output: hostedOutput(kept), ...options },
+        { type: 'tool-result', toolCallId, toolName, output: hostedOutput(stored), ...options },
       ];
     case 'reasoning-file': {
-      const [mediaType = '', data] = [textIn(kept, 'mediaType'), dataOf(objectIn(kept, 'data'))];
+      const [mediaType = '', data] = [
+        textIn(stored, 'mediaType'),
+        dataOf(objectIn(stored, 'data')),
+      ];
       return data === undefined ? [] : [{ type: 'reasoning-file', mediaType, data, ...options }];
     }
     case 'custom':
       return [
         {
           type: 'custom',
-          kind: textIn(kept, 'kind') as LanguageModelV4CustomPart['kind'],
+          kind: textIn(stored, 'kind') as LanguageModelV4CustomPart['kind'],
           ...options,
         },
       ];
@@ -171,9 +174,9 @@ function resultOutput({
     return { type: isError ? 'error-text' : 'text', value: text === '' ? '(no output)' : text };
   }
   // This form has no word for failure, so the text says it.
-  const said = isError ? `Error: ${text}` : text;
-  const told = said === '' ? [] : [{ type: 'text', text: said } as const];
-  return { type: 'content', value: [...told, ...attachments.map(attachmentPart)] };
+  const output = isError ? `Error: ${text}` : text;
+  const textParts = output === '' ? [] : [{ type: 'text', text: output } as const];
+  return { type: 'content', value: [...textParts, ...attachments.map(attachmentPart)] };
 }
 
 /**
@@ -181,17 +184,17 @@ function resultOutput({
  * providers refuse: a response that was cut leaves them. In the last answer a call may wait for its
  * result, as long as the user has said nothing since.
  */
-function withPairs(messages: readonly Message[]): readonly Message[] {
+function withoutUnpairedCalls(messages: readonly Message[]): readonly Message[] {
   const last = messages.findLastIndex(({ role }) => role === 'assistant');
   const mayWait = !messages.slice(last + 1).some(({ role }) => role === 'user');
   const calls = idsOf(messages, 'tool-call');
   const results = idsOf(messages, 'tool-result');
-  return messages.map((message, place) => {
+  return messages.map((message, index) => {
     if (message.role !== 'assistant') return message;
     const isPaired = (part: AssistantPart) => {
-      if (isHosted(part, 'tool-result')) return calls.has(idOf(part));
-      if (!isHosted(part, 'tool-call')) return true;
-      return results.has(idOf(part)) || (mayWait && place === last);
+      if (isHostedPart(part, 'tool-result')) return calls.has(idOf(part));
+      if (!isHostedPart(part, 'tool-call')) return true;
+      return results.has(idOf(part)) || (mayWait && index === last);
     };
     return { ...message, parts: message.parts.filter(isPaired) };
   });
@@ -199,10 +202,10 @@ function withPairs(messages: readonly Message[]): readonly Message[] {
 
 function idsOf(messages: readonly Message[], type: string): ReadonlySet<string | undefined> {
   const parts = messages.flatMap((message) => (message.role === 'assistant' ? message.parts : []));
-  return new Set(parts.flatMap((part) => (isHosted(part, type) ? [idOf(part)] : [])));
+  return new Set(parts.flatMap((part) => (isHostedPart(part, type) ? [idOf(part)] : [])));
 }
 
-function isHosted(part: AssistantPart, type: string): part is CustomPart {
+function isHostedPart(part: AssistantPart, type: string): part is CustomPart {
   return part.kind === 'custom' && isObject(part.value) && part.value['type'] === type;
 }
 

@@ -18,10 +18,10 @@ const maxPartsPerRead = 256;
  * Microtasks after which a read that has not settled waits for the network. What is there already
  * takes a few for each stage of the package's stream: eight in those that were measured.
  */
-const patience = 32;
+const maxMicrotasks = 32;
 
 /** A read of the package's stream; what it came to stays here until someone takes it. */
-interface Ahead {
+interface PendingRead {
   outcome?: { readonly part?: StreamPart | undefined; readonly error?: unknown; isEnd: boolean };
 }
 
@@ -32,12 +32,12 @@ export class ModelStream {
   readonly #deadlines: Deadlines;
   #interruption: Interruption | undefined;
   #reader: ReadableStreamDefaultReader<StreamPart> | undefined;
-  #ahead: Ahead | undefined;
-  /** Called when the read ahead settles, and when there is nothing left to wait for. */
+  #pending: PendingRead | undefined;
+  /** Called when the pending read settles, and when there is nothing left to wait for. */
   #wake: () => void = () => {};
   /** The model's own end came: from then on, whatever ends the stream is its end. */
-  #isLingering = false;
-  #cancelLinger: () => void = () => {};
+  #isDraining = false;
+  #cancelDrain: () => void = () => {};
 
   constructor(options: ModelStreamOptions) {
     this.#options = options;
@@ -49,19 +49,19 @@ export class ModelStream {
   }
 
   /** Asks the model. Throws `Interrupted`, or whatever the package throws. */
-  async open(ask: (signal: AbortSignal) => Promise<StreamResult>): Promise<StreamResult> {
+  async open(call: (signal: AbortSignal) => Promise<StreamResult>): Promise<StreamResult> {
     if (this.#interruption !== undefined) throw new Interrupted(this.#interruption);
-    const asking = ask(this.#controller.signal);
+    const calling = call(this.#controller.signal);
     const woken = new Promise<void>((resolve) => {
       this.#wake = resolve;
     });
-    const result = await Promise.race([asking, woken]).catch((error) => this.#throw(error));
+    const result = await Promise.race([calling, woken]).catch((error) => this.#throw(error));
     if (result !== undefined) {
       this.#reader = result.stream.getReader();
       return result;
     }
     // A package that does not mind the signal may still answer.
-    asking.then((late) => late.stream.cancel()).catch(() => {});
+    calling.then((late) => late.stream.cancel()).catch(() => {});
     return this.#throw(undefined);
   }
 
@@ -81,69 +81,69 @@ export class ModelStream {
 
   async #readParts(): Promise<readonly StreamPart[]> {
     const parts: StreamPart[] = [];
-    let ahead = this.#ask();
-    if (ahead !== undefined && ahead.outcome === undefined) await this.#settled(ahead);
-    while (ahead !== undefined && parts.length < maxPartsPerRead) {
-      const { outcome } = ahead;
+    let pending = this.#startRead();
+    if (pending !== undefined && pending.outcome === undefined) await this.#settled(pending);
+    while (pending !== undefined && parts.length < maxPartsPerRead) {
+      const { outcome } = pending;
       if (outcome?.part === undefined) {
         if (parts.length === 0) this.#end(outcome);
         break;
       }
       parts.push(outcome.part);
-      this.#ahead = undefined;
-      ahead = this.#ask();
-      for (let ticks = 0; ticks < patience && ahead?.outcome === undefined; ticks++)
+      this.#pending = undefined;
+      pending = this.#startRead();
+      for (let ticks = 0; ticks < maxMicrotasks && pending?.outcome === undefined; ticks++)
         await undefined;
     }
     // The warnings that packages begin with are made here, not by the model.
-    if (parts.some(({ type }) => type !== 'stream-start')) this.#deadlines.sawLife();
+    if (parts.some(({ type }) => type !== 'stream-start')) this.#deadlines.recordActivity();
     return parts;
   }
 
   /** Nothing can follow: reads on for so long at most, so that the connection can be used again. */
-  linger(ms: number): void {
-    this.#isLingering = true;
-    this.#cancelLinger = this.#options.clock.after(ms, () => this.#letGo());
+  drainFor(ms: number): void {
+    this.#isDraining = true;
+    this.#cancelDrain = this.#options.clock.after(ms, () => this.#cancel());
   }
 
   /** Lets go of everything; the stream is cancelled unless it was read to its end. */
   close(): void {
     this.#deadlines.end();
-    this.#cancelLinger();
+    this.#cancelDrain();
     this.#options.signal?.removeEventListener('abort', this.#onAbort);
-    this.#letGo();
+    this.#cancel();
   }
 
   /** The read that is under way, or a new one; none after the end. */
-  #ask(): Ahead | undefined {
-    if (this.#ahead !== undefined || this.#reader === undefined) return this.#ahead;
-    const ahead: Ahead = {};
-    const settle = (outcome: Ahead['outcome'] & object) => {
-      ahead.outcome = outcome;
+  #startRead(): PendingRead | undefined {
+    if (this.#pending !== undefined || this.#reader === undefined) return this.#pending;
+    const pending: PendingRead = {};
+    const settle = (outcome: PendingRead['outcome'] & object) => {
+      pending.outcome = outcome;
       this.#wake();
     };
     this.#reader.read().then(
       ({ done, value }) => settle({ part: value, isEnd: done }),
       (error: unknown) => settle({ error, isEnd: false }),
     );
-    this.#ahead = ahead;
-    return ahead;
+    this.#pending = pending;
+    return pending;
   }
 
-  async #settled(ahead: Ahead): Promise<void> {
-    if (this.#interruption !== undefined && !this.#isLingering) return;
+  async #settled(pending: PendingRead): Promise<void> {
+    if (this.#interruption !== undefined && !this.#isDraining) return;
     await new Promise<void>((resolve) => {
       this.#wake = resolve;
-      if (ahead.outcome !== undefined) resolve();
+      if (pending.outcome !== undefined) resolve();
     });
   }
 
   /** There is no part: the stream is over, was let go, or failed. */
-  #end(outcome: Ahead['outcome']): void {
+  #end(outcome: PendingRead['outcome']): void {
     const isOver = outcome !== undefined;
     if (isOver) this.#reader = undefined;
-    this.#ahead = undefined;
-    if (this.#isLingering || (outcome?.isEnd && this.#interruption === undefined)) return;
+    this.#pending = undefined;
+    if (this.#isDraining || (outcome?.isEnd && this.#interruption === undefined)) return;
     this.#throw(outcome?.error);
   }
 
@@ -155,12 +155,12 @@ export class ModelStream {
     if (this.#interruption !== undefined) return;
     this.#interruption = interruption;
     this.#deadlines.end();
-    this.#letGo();
+    this.#cancel();
     this.#options.onInterrupted?.();
   }
 
   /** Ends what is going on, also where the package minds only one of the two ways. */
-  #letGo(): void {
+  #cancel(): void {
     this.#wake();
     if (this.#reader === undefined && this.#interruption === undefined) return;
     this.#reader?.cancel().catch(() => {});

@@ -36,7 +36,7 @@ export interface StreamResult {
 }
 
 /** Asks a model of any version for a stream. */
-export async function askModel(
+export async function callModel(
   model: AiSdkModel,
   options: LanguageModelV4CallOptions,
 ): Promise<StreamResult> {
@@ -62,7 +62,7 @@ export function toV3({
   reasoning: _,
   ...options
 }: LanguageModelV4CallOptions): LanguageModelV3CallOptions {
-  const prompt = options.prompt.map((message) => lowered(message, v3File));
+  const prompt = options.prompt.map((message) => downgradeMessage(message, v3File));
   return { ...options, prompt } as LanguageModelV3CallOptions;
 }
 
@@ -71,7 +71,7 @@ export function toV2({
   reasoning: _,
   ...options
 }: LanguageModelV4CallOptions): LanguageModelV2CallOptions {
-  const prompt = options.prompt.map((message) => lowered(message, v2File));
+  const prompt = options.prompt.map((message) => downgradeMessage(message, v2File));
   const tools = options.tools?.map((tool) =>
     tool.type === 'provider' ? { ...tool, type: 'provider-defined' } : withoutStrict(tool),
   );
@@ -87,7 +87,10 @@ type ResultFile = Extract<
   { type: 'file' }
 >;
 
-function lowered(message: LanguageModelV4Message, lowerFile: (file: ResultFile) => object): object {
+function downgradeMessage(
+  message: LanguageModelV4Message,
+  lowerFile: (file: ResultFile) => object,
+): object {
   if (message.role === 'system') return message;
   const content = message.content.flatMap((part): object | readonly object[] => {
     switch (part.type) {
@@ -95,9 +98,9 @@ function lowered(message: LanguageModelV4Message, lowerFile: (file: ResultFile) 
       case 'reasoning-file':
         return [];
       case 'file':
-        return { ...part, data: bare(part.data) };
+        return { ...part, data: untaggedData(part.data) };
       case 'tool-result':
-        return { ...part, output: loweredOutput(part.output, lowerFile) };
+        return { ...part, output: downgradeOutput(part.output, lowerFile) };
       default:
         return part;
     }
@@ -105,7 +108,7 @@ function lowered(message: LanguageModelV4Message, lowerFile: (file: ResultFile) 
   return { ...message, content };
 }
 
-function loweredOutput(
+function downgradeOutput(
   output: LanguageModelV4ToolResultOutput,
   lowerFile: (file: ResultFile) => object,
 ): object {
@@ -118,15 +121,15 @@ function v3File({ data, mediaType, filename }: ResultFile): object {
   const kind = mediaType.startsWith('image/') ? 'image' : 'file';
   if (data.type === 'url') return { type: `${kind}-url`, url: String(data.url) };
   const named = filename === undefined || kind === 'image' ? {} : { filename };
-  return { type: `${kind}-data`, data: bare(data), mediaType, ...named };
+  return { type: `${kind}-data`, data: untaggedData(data), mediaType, ...named };
 }
 
 function v2File({ data, mediaType }: ResultFile): object {
   if (data.type === 'url') return { type: 'text', text: String(data.url) };
-  return { type: 'media', data: bare(data), mediaType };
+  return { type: 'media', data: untaggedData(data), mediaType };
 }
 
 /** Of the data that we send: base64, or an address. */
-function bare(data: SharedV4FileData): Uint8Array | string | URL {
+function untaggedData(data: SharedV4FileData): Uint8Array | string | URL {
   return data.type === 'url' ? data.url : data.type === 'data' ? data.data : '';
 }

@@ -6,18 +6,18 @@ import {
   toBase64,
 } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
-import type { Owner } from '../history/sendable-parts.ts';
+import type { StateOwner } from '../history/sendable-parts.ts';
 import { isObject } from '../json/fields.ts';
 
 /** The SDK's `providerMetadata` of a part, kept until the part is sent again. */
-export function stateOf(owner: Owner, metadata: unknown): ProviderState | undefined {
-  const data = asJson(metadata);
+export function stateOf(owner: StateOwner, metadata: unknown): ProviderState | undefined {
+  const data = toJsonValue(metadata);
   if (!isObject(data) || Object.keys(data).length === 0) return undefined;
   return { provider: owner.provider, model: owner.model, data };
 }
 
 /** The same for what is private to its maker: without a state of its own it would never be sent again. */
-export function ownStateOf(owner: Owner, metadata: unknown): ProviderState {
+export function ownStateOf(owner: StateOwner, metadata: unknown): ProviderState {
   const { provider, model } = owner;
   return stateOf(owner, metadata) ?? { provider, model, data: {} };
 }
@@ -35,7 +35,7 @@ export function optionsOf(state: ProviderState | undefined): {
  * What a package handed over, as JSON: fields that are undefined go, addresses and dates become text,
  * bytes base64. Undefined where nothing is left. Throws a `WireFault` for what JSON cannot say.
  */
-export function asJson(value: unknown): JsonValue | undefined {
+export function toJsonValue(value: unknown): JsonValue | undefined {
   const text = stringify(value);
   if (text === undefined) return undefined;
   const parsed = parseJson(text);

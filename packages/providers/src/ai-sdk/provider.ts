@@ -2,16 +2,16 @@ import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import { type Delta, DeltaWriter, type Usage } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider, ResponseEnd, StreamContext, StreamStep } from '../contract/provider.ts';
-import { leavable, stoppedBy } from '../provider/abort-on-return.ts';
+import { abortOnReturn, withAbortSignal } from '../provider/abort-on-return.ts';
 import { closeParts } from '../provider/close-parts.ts';
 import { createProvider } from '../provider/create-provider.ts';
 import type { Clock } from '../transport/clock.ts';
 import { createTransport, type Transport } from '../transport/transport-options.ts';
 import { mergeHeaders } from '../wire/api-options.ts';
-import { FailureReport, secretsOf } from '../wire/error-builder.ts';
+import { ErrorBuilder, secretsOf } from '../wire/error-builder.ts';
 import { bodyLength, completeUsage, textLength } from '../wire/response-end.ts';
-import { failureOf, headersOf } from './errors.ts';
-import { type AiSdkModel, askModel, type StreamPart, type StreamResult } from './model.ts';
+import { failureOf, toHeaders } from './errors.ts';
+import { type AiSdkModel, callModel, type StreamPart, type StreamResult } from './model.ts';
 import { ModelStream } from './model-stream.ts';
 import type { AiSdkOptions, CallExtras } from './options.ts';
 import { callOptions } from './request.ts';
@@ -25,7 +25,7 @@ import { completedUsage } from './usage.ts';
  * const provider = fromAiSdk(bedrock('anthropic.claude-sonnet-4-5'));
  */
 export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Provider {
-  const bridge = {
+  const binding = {
     model,
     extras: options,
     transport: createTransport(options),
@@ -33,12 +33,14 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Provid
     secrets: options.secrets?.filter((secret) => typeof secret === 'string') ?? [],
   };
   return createProvider(model.provider, model.modelId, (request, context) =>
-    leavable((left) => streamModel(bridge, request, stoppedBy(context, left))),
+    abortOnReturn((returned) =>
+      streamFromModel(binding, request, withAbortSignal(context, returned)),
+    ),
   );
 }
 
 /** A model, and what all calls of it have in common. */
-interface Bridge {
+interface ModelBinding {
   readonly model: AiSdkModel;
   readonly extras: CallExtras;
   readonly transport: Transport;
@@ -48,35 +50,35 @@ interface Bridge {
 /** How long an answer that is complete is read on, for the stream's end. */
 const streamEndMs = 50;
 
-async function* streamModel(
-  { model, extras, transport, secrets }: Bridge,
+async function* streamFromModel(
+  { model, extras, transport, secrets }: ModelBinding,
   request: ModelRequest,
   { item, ids, signal }: StreamContext,
 ): AsyncGenerator<StreamStep> {
   const { id: itemId, turn, attempt } = item;
   const writer = new DeltaWriter({ itemId, turn, attempt, ids, limits: transport.limits });
   const owner = { provider: model.provider, model: model.modelId };
-  const reading = new ModelReading({ ...owner, writer, ids, request }, transport.clock);
-  reading.keep(secrets);
-  let leave = () => {};
+  const reading = new ModelResponseReader({ ...owner, writer, ids, request }, transport.clock);
+  reading.redactSecrets(secrets);
+  let release = () => {};
   let stream: ModelStream | undefined;
   let end: ResponseEnd;
   try {
-    leave = await transport.gate.enter(signal);
+    release = await transport.semaphore.acquire(signal);
     // It may have been stopped in the moment in which its turn came.
     signal?.throwIfAborted();
-    stream = new ModelStream({ ...transport, signal, onInterrupted: leave });
+    stream = new ModelStream({ ...transport, signal, onInterrupted: release });
     const options = callOptions(request, owner, extras);
-    reading.asked(options, secrets);
-    reading.opened(
-      await stream.open((abortSignal) => askModel(model, { ...options, abortSignal })),
+    reading.setRequest(options, secrets);
+    reading.setResponse(
+      await stream.open((abortSignal) => callModel(model, { ...options, abortSignal })),
     );
     for (;;) {
       const parts = await stream.read();
       if (parts.length === 0) break;
       const wasFinished = reading.isFinished;
       reading.feed(parts);
-      if (reading.isFinished && !wasFinished) stream.linger(streamEndMs);
+      if (reading.isFinished && !wasFinished) stream.drainFor(streamEndMs);
       const deltas = reading.take();
       if (deltas.length > 0) yield { deltas };
     }
@@ -85,24 +87,24 @@ async function* streamModel(
     end = reading.fail(error, signal);
   } finally {
     stream?.close();
-    leave();
+    release();
   }
   yield { deltas: reading.take(), end };
 }
 
 /** From the parts of a response to its end, whichever way it goes. */
-export class ModelReading {
+export class ModelResponseReader {
   readonly #context: PartsContext;
   readonly #reader: PartsReader;
-  readonly #report: FailureReport;
-  #asked: LanguageModelV4CallOptions | undefined;
+  readonly #errors: ErrorBuilder;
+  #request: LanguageModelV4CallOptions | undefined;
   #deltas: readonly Delta[] = [];
   #writtenLength = 0;
 
   constructor(context: PartsContext, clock: Clock) {
     this.#context = context;
     this.#reader = new PartsReader(context);
-    this.#report = new FailureReport(context.provider, clock);
+    this.#errors = new ErrorBuilder(context.provider, clock);
   }
 
   get isFinished(): boolean {
@@ -110,21 +112,20 @@ export class ModelReading {
   }
 
   /** Keeps them out of every error. */
-  keep(secrets: readonly string[]): void {
-    this.#report.keep(secrets);
+  redactSecrets(secrets: readonly string[]): void {
+    this.#errors.redactSecrets(secrets);
   }
 
   /** The headers may have secrets too. */
-  asked(options: LanguageModelV4CallOptions, secrets: readonly string[]): void {
-    this.#asked = options;
-    this.#report.sentLength = () => lengthOf(options);
-    this.#report.sentLength = () => bodyLength(options.prompt);
+  setRequest(options: LanguageModelV4CallOptions, secrets: readonly string[]): void {
+    this.#request = options;
+    this.#errors.sentLength = () => bodyLength(options.prompt);
     const headers = mergeHeaders(options.headers ?? {});
-    this.keep(secretsOf({ url: '', headers, body: {}, secrets }));
+    this.redactSecrets(secretsOf({ url: '', headers, body: {}, secrets }));
   }
 
-  opened({ response }: StreamResult): void {
-    this.#report.response = new Response(null, { headers: headersOf(response?.headers) });
+  setResponse({ response }: StreamResult): void {
+    this.#errors.response = new Response(null, { headers: toHeaders(response?.headers) });
   }
 
   feed(parts: readonly StreamPart[]): void {
@@ -142,34 +143,34 @@ export class ModelReading {
   /** The stream is over. Throws where that was too early. */
   finish(): ResponseEnd {
     const stop = this.#reader.finish();
-    return { stop, ...this.#about() };
+    return { stop, ...this.#endDetails() };
   }
 
   /** The end of a response that failed, was cut off or was stopped. */
   fail(thrown: unknown, signal: AbortSignal | undefined): ResponseEnd {
     const isStopped = signal?.aborted && thrown === signal.reason;
-    const isAnswered = this.#report.response !== undefined;
+    const isAnswered = this.#errors.response !== undefined;
     const failure = isStopped ? { error: thrown } : failureOf(thrown, isAnswered);
-    this.#report.response = failure.response ?? this.#report.response;
-    const error = this.#report.errorOf(failure.error, signal);
+    this.#errors.response = failure.response ?? this.#errors.response;
+    const error = this.#errors.build(failure.error, signal);
     const reason = error.kind === 'aborted' ? 'aborted' : 'error';
     closeParts(this.#context.writer, reason === 'aborted' ? 'aborted' : 'cut');
     const raw = error.providerCode === undefined ? {} : { raw: error.providerCode };
-    return { stop: { reason, ...raw, cause: error.kind }, ...this.#about(), error };
+    return { stop: { reason, ...raw, cause: error.kind }, ...this.#endDetails(), error };
   }
 
-  #about(): Omit<ResponseEnd, 'stop'> {
+  #endDetails(): Omit<ResponseEnd, 'stop'> {
     const { usage, model, responseId } = this.#reader;
     return {
-      usage: completedUsage(usage, () => this.#reckon()),
+      usage: completedUsage(usage, () => this.#estimate()),
       ...(model === undefined ? {} : { model }),
       ...(responseId === undefined ? {} : { responseId }),
     };
   }
 
-  #reckon(): Usage {
+  #estimate(): Usage {
     this.#collect();
-    return completeUsage(undefined, () => lengthOf(this.#asked), this.#writtenLength);
+    return completeUsage(undefined, () => promptLength(this.#request), this.#writtenLength);
   }
 
   #collect(): void {
@@ -182,7 +183,7 @@ export class ModelReading {
 }
 
 /** In UTF-16 units of JSON; 0 where nothing was asked. */
-function lengthOf(options: LanguageModelV4CallOptions | undefined): number {
+function promptLength(options: LanguageModelV4CallOptions | undefined): number {
   if (options === undefined) return 0;
   const { prompt, tools = [] } = options;
   return textLength({ prompt, tools });

@@ -2,7 +2,7 @@ import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { JsonObject } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
 import { fault, WireFault } from '../errors/wire-fault.ts';
-import type { Owner } from '../history/sendable-parts.ts';
+import type { StateOwner } from '../history/sendable-parts.ts';
 import { isObject } from '../json/fields.ts';
 import { mergeHeaders, readHeaders } from '../wire/api-options.ts';
 import { checkRequest } from '../wire/check-request.ts';
@@ -13,7 +13,7 @@ import { type Schema, toolOptions } from './tools.ts';
 /** The request in the words of the SDK, of its newest version. Throws a `WireFault` where it has none. */
 export function callOptions(
   request: ModelRequest,
-  owner: Owner,
+  owner: StateOwner,
   extras: CallExtras,
 ): LanguageModelV4CallOptions {
   checkRequest(request);
@@ -25,13 +25,13 @@ export function callOptions(
 }
 
 function unwritable(cause: unknown): WireFault {
-  const complaint = { message: 'the request cannot be written', words: [] };
-  return new WireFault(complaint, 'invalid_request', { cause });
+  const report = { message: 'the request cannot be written', codes: [] };
+  return new WireFault(report, 'invalid_request', { cause });
 }
 
 function optionsOf(
   request: ModelRequest,
-  owner: Owner,
+  owner: StateOwner,
   extras: CallExtras,
 ): LanguageModelV4CallOptions {
   const { maxOutputTokens, temperature, topP, stopSequences, reasoning, output } = request;

@@ -8,22 +8,22 @@ import {
 } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
 import { fault } from '../errors/wire-fault.ts';
-import type { Owner } from '../history/sendable-parts.ts';
-import { assertEnded, type Finish, finishOf, stopOfFinish } from './errors.ts';
+import type { StateOwner } from '../history/sendable-parts.ts';
+import { checkFinish, type Finish, finishOf, stopOfFinish } from './errors.ts';
 import type { PartOf, StreamPart } from './model.ts';
 import { stateOf } from './part-state.ts';
-import { Blocks, citationOfText, ReasoningBlock, Sources, SpokenText } from './text-blocks.ts';
-import { HostedBlocks, ToolCalls } from './tool-calls.ts';
-import { type SaidUsage, usageOf } from './usage.ts';
+import { AnswerText, citationOfText, OpenBlocks, ReasoningBlock, Sources } from './text-blocks.ts';
+import { AiSdkToolCalls, HostedBlocks } from './tool-calls.ts';
+import { type ReportedUsage, usageOf } from './usage.ts';
 
-export interface PartsContext extends Owner {
+export interface PartsContext extends StateOwner {
   readonly writer: DeltaWriter;
   readonly ids: Ids;
   readonly request: ModelRequest;
 }
 
 /** What packages send of themselves when a stream is over, however it came to that. */
-const closing: ReadonlySet<string> = new Set<StreamPart['type']>([
+const closingTypes: ReadonlySet<string> = new Set<StreamPart['type']>([
   'text-end',
   'reasoning-end',
   'tool-input-end',
@@ -36,22 +36,25 @@ const closing: ReadonlySet<string> = new Set<StreamPart['type']>([
 /** Reads the parts of one response: parts in, deltas into the writer. It remembers, and does nothing else. */
 export class PartsReader {
   readonly #context: PartsContext;
-  readonly #texts: Blocks<SpokenText>;
-  readonly #reasonings: Blocks<ReasoningBlock>;
-  readonly #calls: ToolCalls;
+  readonly #texts: OpenBlocks<AnswerText>;
+  readonly #reasonings: OpenBlocks<ReasoningBlock>;
+  readonly #calls: AiSdkToolCalls;
   readonly #hosted: HostedBlocks;
   readonly #sources = new Sources();
   #finish: Finish | undefined;
-  usage: SaidUsage | undefined;
+  usage: ReportedUsage | undefined;
   model: string | undefined;
   responseId: string | undefined;
 
   constructor(context: PartsContext) {
     const { writer, request } = context;
     this.#context = context;
-    this.#texts = new Blocks(context, () => new SpokenText(writer, request, this.#sources.take()));
-    this.#reasonings = new Blocks(context, () => new ReasoningBlock(writer, context));
-    this.#calls = new ToolCalls(context);
+    this.#texts = new OpenBlocks(
+      context,
+      () => new AnswerText(writer, request, this.#sources.take()),
+    );
+    this.#reasonings = new OpenBlocks(context, () => new ReasoningBlock(writer, context));
+    this.#calls = new AiSdkToolCalls(context);
     this.#hosted = new HostedBlocks(writer, context);
   }
 
@@ -62,7 +65,7 @@ export class PartsReader {
   part(part: StreamPart): void {
     // Nothing belongs to a response that is finished.
     if (this.#finish !== undefined) return;
-    if (!closing.has(part.type)) this.#settle();
+    if (!closingTypes.has(part.type)) this.#settle();
     switch (part.type) {
       case 'text-start':
         return this.#texts.start(part.id, part.providerMetadata);
@@ -108,7 +111,7 @@ export class PartsReader {
   finish(): Stop {
     const finish = this.#finish;
     if (finish === undefined) throw fault('truncated_stream', 'the last part is missing');
-    assertEnded(finish);
+    checkFinish(finish);
     this.#texts.endAll();
     this.#reasonings.endAll();
     this.#hosted.end();
@@ -133,7 +136,7 @@ export class PartsReader {
   }
 
   #file(part: PartOf<'file'>): void {
-    this.#context.writer.whole(mediaOf(part, this.#context));
+    this.#context.writer.whole(toMediaPart(part, this.#context));
   }
 
   #describe({ id, modelId }: PartOf<'response-metadata'>): void {
@@ -148,31 +151,31 @@ export class PartsReader {
 }
 
 /** A file that the model made. */
-function mediaOf(part: PartOf<'file'>, owner: Owner): MediaPart {
+function toMediaPart(part: PartOf<'file'>, owner: StateOwner): MediaPart {
   const metadata = 'providerMetadata' in part ? part.providerMetadata : undefined;
   const providerState = stateOf(owner, metadata);
   return {
     kind: 'media',
     mimeType: part.mediaType,
-    source: sourceOf(part.data),
+    source: mediaSource(part.data),
     ...(providerState === undefined ? {} : { providerState }),
   };
 }
 
-function sourceOf(data: PartOf<'file'>['data']): Source {
-  if (typeof data === 'string' || data instanceof Uint8Array) return bytesOf(data);
-  if (data.type === 'data') return bytesOf(data.data);
+function mediaSource(data: PartOf<'file'>['data']): Source {
+  if (typeof data === 'string' || data instanceof Uint8Array) return bytesSource(data);
+  if (data.type === 'data') return bytesSource(data.data);
   return { type: 'url', url: data.originalUrl ?? String(data.url) };
 }
 
-function bytesOf(data: string | Uint8Array): Source {
-  const bytes = typeof data === 'string' ? decoded(data) : data;
+function bytesSource(data: string | Uint8Array): Source {
+  const bytes = typeof data === 'string' ? decodeBase64(data) : data;
   if (bytes === undefined) throw fault('protocol_error', 'the bytes of a file are not base64');
   return { type: 'bytes', bytes };
 }
 
 /** Also without padding, and in the alphabet of addresses. */
-function decoded(base64: string): Uint8Array | undefined {
+function decodeBase64(base64: string): Uint8Array | undefined {
   const digits = base64.replaceAll('-', '+').replaceAll('_', '/');
   return fromBase64(digits.padEnd(Math.ceil(digits.length / 4) * 4, '='));
 }

@@ -1,10 +1,10 @@
 import type { DeltaWriter, ProviderState, ReasoningWriter } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
-import type { Owner } from '../history/sendable-parts.ts';
+import type { StateOwner } from '../history/sendable-parts.ts';
 import { type Citation, Citations } from '../wire/citations.ts';
 import { TextBlock } from '../wire/text-block.ts';
 import type { PartOf } from './model.ts';
-import { asJson, ownStateOf, stateOf } from './part-state.ts';
+import { ownStateOf, stateOf, toJsonValue } from './part-state.ts';
 
 /** Text or reasoning that streams. */
 interface Block {
@@ -13,7 +13,7 @@ interface Block {
   end(state: ProviderState | undefined): void;
 }
 
-interface OpenBlock<B extends Block> {
+interface OpenBlockEntry<B extends Block> {
   readonly block: B;
   /** The last that came counts, as it does for whoever the packages are made for. */
   metadata: unknown;
@@ -29,13 +29,13 @@ interface EndedBlock {
  * yet sure: packages also end what a cut stream left open, before they say that it was cut. So it
  * counts when something follows, or when the response turns out to be complete.
  */
-export class Blocks<B extends Block> {
-  readonly #owner: Owner;
+export class OpenBlocks<B extends Block> {
+  readonly #owner: StateOwner;
   readonly #create: () => B;
-  readonly #open = new Map<string, OpenBlock<B>>();
+  readonly #open = new Map<string, OpenBlockEntry<B>>();
   #ended: EndedBlock[] = [];
 
-  constructor(owner: Owner, create: () => B) {
+  constructor(owner: StateOwner, create: () => B) {
     this.#owner = owner;
     this.#create = create;
   }
@@ -80,15 +80,15 @@ export class Blocks<B extends Block> {
     return this.#open.get(id)?.block;
   }
 
-  #begin(id: string): OpenBlock<B> {
-    const open: OpenBlock<B> = { block: this.#create(), metadata: undefined };
+  #begin(id: string): OpenBlockEntry<B> {
+    const open: OpenBlockEntry<B> = { block: this.#create(), metadata: undefined };
     this.#open.set(id, open);
     return open;
   }
 }
 
 /** Text with its sources. It begins with its first character, so that an empty one is none. */
-export class SpokenText implements Block {
+export class AnswerText implements Block {
   readonly #writer: DeltaWriter;
   readonly #request: ModelRequest;
   readonly #citations: Citations;
@@ -125,10 +125,10 @@ export class SpokenText implements Block {
 
 /** Begins at once, also where nothing readable follows: providers want it back where it stood. */
 export class ReasoningBlock implements Block {
-  readonly #owner: Owner;
+  readonly #owner: StateOwner;
   readonly #part: ReasoningWriter;
 
-  constructor(writer: DeltaWriter, owner: Owner) {
+  constructor(writer: DeltaWriter, owner: StateOwner) {
     this.#owner = owner;
     this.#part = writer.reasoning();
   }
@@ -156,7 +156,7 @@ export class Sources {
   /** Those that no text has yet. */
   #waiting = new Citations();
 
-  add(source: Source, text: SpokenText | undefined): void {
+  add(source: Source, text: AnswerText | undefined): void {
     const citation = citationOf(source, source);
     if (text === undefined) this.#waiting.add(citation);
     else text.cite(citation);
@@ -183,5 +183,5 @@ export function citationOfText(citation: CitationOfText): Citation {
 
 function citationOf(source: Source, raw: object): Citation {
   const url = source.sourceType === 'url' ? source.url : undefined;
-  return { url, title: source.title, raw: asJson(raw) ?? null };
+  return { url, title: source.title, raw: toJsonValue(raw) ?? null };
 }

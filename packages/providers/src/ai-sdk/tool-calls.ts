@@ -10,29 +10,29 @@ import {
   type ValueWriter,
 } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
-import type { Owner } from '../history/sendable-parts.ts';
+import type { StateOwner } from '../history/sendable-parts.ts';
 import type { PartOf } from './model.ts';
-import { asJson, ownStateOf, stateOf } from './part-state.ts';
+import { ownStateOf, stateOf, toJsonValue } from './part-state.ts';
 
 /** One that streams, by the id that the package gives it. */
-interface Entry {
-  readonly call: ToolCall;
+interface OpenCall {
+  readonly call: AiSdkToolCall;
   /** Deltas of custom tools are plain text; the input that they make is that text as JSON. */
   readonly isPlainText: boolean;
 }
 
-interface ToolCallsContext extends Owner {
+interface ToolCallContext extends StateOwner {
   readonly writer: DeltaWriter;
   readonly ids: Ids;
 }
 
 /** The calls that the client is to run. */
-export class ToolCalls {
-  readonly #context: ToolCallsContext;
-  readonly #calls: ToolCall[] = [];
-  readonly #open = new Map<string, Entry>();
+export class AiSdkToolCalls {
+  readonly #context: ToolCallContext;
+  readonly #calls: AiSdkToolCall[] = [];
+  readonly #open = new Map<string, OpenCall>();
 
-  constructor(context: ToolCallsContext) {
+  constructor(context: ToolCallContext) {
     this.#context = context;
   }
 
@@ -63,7 +63,9 @@ export class ToolCalls {
     const isRepeated = known.whole.name === whole.name && known.whole.input === whole.input;
     // Two calls of one id: each needs a result, and so an id of its own.
     if (!isRepeated)
-      this.#add(new ToolCall(this.#context.writer, this.#context.ids.toolCall())).complete(whole);
+      this.#add(new AiSdkToolCall(this.#context.writer, this.#context.ids.toolCall())).complete(
+        whole,
+      );
   }
 
   /** The provider runs it by itself: forgets it, and gives the part that it has already. */
@@ -80,15 +82,15 @@ export class ToolCalls {
     return this.#calls.some(({ whole }) => whole !== undefined);
   }
 
-  #create(id: string, isPlainText: boolean): Entry {
+  #create(id: string, isPlainText: boolean): OpenCall {
     const { writer, ids } = this.#context;
-    const call = this.#add(new ToolCall(writer, callIdOf(id, ids)));
+    const call = this.#add(new AiSdkToolCall(writer, validCallId(id, ids)));
     const entry = { call, isPlainText };
     this.#open.set(id, entry);
     return entry;
   }
 
-  #add(call: ToolCall): ToolCall {
+  #add(call: AiSdkToolCall): AiSdkToolCall {
     this.#calls.push(call);
     return call;
   }
@@ -105,7 +107,7 @@ interface WholeCall {
  * A call for the client, while it streams. Whole is not yet sure: packages call what a cut stream
  * left of a call whole too, before they say that it was cut. So it is committed at the end.
  */
-class ToolCall {
+class AiSdkToolCall {
   readonly #writer: DeltaWriter;
   readonly #id: ToolCallId;
   /** What came of the input, as it was sent; read only when the call is whole. */
@@ -170,7 +172,7 @@ class ToolCall {
 }
 
 /** The id that the package gives, or one of ours where that is not fit to be one. */
-function callIdOf(id: unknown, ids: Ids): ToolCallId {
+function validCallId(id: unknown, ids: Ids): ToolCallId {
   try {
     return toolCallId(String(id ?? ''));
   } catch {
@@ -187,11 +189,11 @@ type HostedPart =
 /** What only the provider can do something with: kept as it came, to be sent again. */
 export class HostedBlocks {
   readonly #writer: DeltaWriter;
-  readonly #owner: Owner;
+  readonly #owner: StateOwner;
   /** Results that are preliminary still, by the id of their call. */
   readonly #results = new Map<string, { readonly part: ValueWriter; metadata: unknown }>();
 
-  constructor(writer: DeltaWriter, owner: Owner) {
+  constructor(writer: DeltaWriter, owner: StateOwner) {
     this.#writer = writer;
     this.#owner = owner;
   }
@@ -202,7 +204,7 @@ export class HostedBlocks {
     const block = {
       kind: 'custom',
       name: part.type === 'custom' ? part.kind : part.type,
-      value: keptOf(rest),
+      value: toJson(rest),
       providerState: ownStateOf(this.#owner, providerMetadata),
     } as const;
     if (instead === undefined) this.#writer.whole(block);
@@ -218,7 +220,7 @@ export class HostedBlocks {
       metadata: undefined,
     };
     result.metadata = providerMetadata ?? result.metadata;
-    result.part.set(keptOf(rest));
+    result.part.set(toJson(rest));
     this.#results.set(toolCallId, result);
     if (!('preliminary' in rest && rest.preliminary)) this.#commit(toolCallId);
   }
@@ -235,6 +237,6 @@ export class HostedBlocks {
   }
 }
 
-function keptOf(part: object): JsonValue {
-  return asJson(part) ?? null;
+function toJson(part: object): JsonValue {
+  return toJsonValue(part) ?? null;
 }

@@ -27,27 +27,27 @@ export class MessageBlocks {
   start(index: Index, block: JsonObject | undefined): void {
     if (block === undefined || this.#isRepeat(index, block)) return;
     this.stop(index);
-    for (const open of this.#open.values()) open.begin?.();
-    const begun = beginBlock(block, this.#context);
-    this.#open.set(index, begun);
-    this.#last = begun;
+    for (const open of this.#open.values()) open.reservePosition?.();
+    const opened = createBlock(block, this.#context);
+    this.#open.set(index, opened);
+    this.#last = opened;
     this.#starts.set(index, block);
     this.isEmpty = false;
-    this.hasClientCalls ||= begun instanceof OpenToolUse;
-    this.hasOutput ||= begun instanceof OpenOutput;
+    this.hasClientCalls ||= opened instanceof OpenToolUse;
+    this.hasOutput ||= opened instanceof OpenOutput;
   }
 
-  grow(index: Index, delta: JsonObject): void {
+  append(index: Index, delta: JsonObject): void {
     const block = this.#open.get(index);
     if (block !== undefined) return block.delta(delta);
-    this.start(index, unstarted(delta));
+    this.start(index, impliedStart(delta));
     this.#open.get(index)?.delta(delta);
   }
 
   stop(index: Index): void {
     const block = this.#open.get(index);
     this.#open.delete(index);
-    if (block?.waits) this.#waiting.push(block);
+    if (block?.waitsForMessageEnd) this.#waiting.push(block);
     else block?.close();
   }
 
@@ -68,21 +68,21 @@ export class MessageBlocks {
 }
 
 /** The start that a proxy left out, so that nothing that was said is lost. */
-function unstarted({ type, partial_json: fragment }: JsonObject): JsonObject | undefined {
+function impliedStart({ type, partial_json: fragment }: JsonObject): JsonObject | undefined {
   if (type === 'text_delta') return { type: 'text' };
   if (type === 'thinking_delta') return { type: 'thinking' };
   if (type !== 'input_json_delta' || fragment === '') return undefined;
   throw fault('protocol_error', 'arguments came for a tool call that was not started');
 }
 
-function beginBlock(start: JsonObject, context: BlockContext): OpenBlock {
+function createBlock(start: JsonObject, context: BlockContext): OpenBlock {
   switch (start['type']) {
     case 'text':
       return new OpenText(context, start);
     case 'thinking':
       return new OpenThinking(context, start);
     case 'redacted_thinking':
-      return redacted(start, context);
+      return redactedThinking(start, context);
     case 'tool_use': {
       const isOutput = context.outputTool !== undefined && start['name'] === context.outputTool;
       return isOutput ? new OpenOutput(context, start) : new OpenToolUse(context, start);
@@ -93,7 +93,7 @@ function beginBlock(start: JsonObject, context: BlockContext): OpenBlock {
 }
 
 /** Comes whole, and nobody but its maker can read it. */
-function redacted(start: JsonObject, { writer, state }: BlockContext): OpenBlock {
+function redactedThinking(start: JsonObject, { writer, state }: BlockContext): OpenBlock {
   const providerState = state({ data: textIn(start, 'data') ?? '' });
   writer.whole({ kind: 'reasoning', text: '', form: 'redacted', providerState });
   return { delta: () => {}, close: () => {} };

@@ -1,13 +1,13 @@
 import type { JsonObject } from '@millrace/core';
 import {
   type Attachment,
-  attachedText,
-  type Content,
-  contentOf,
-  tellAttachment,
-  typeOf,
+  type AttachmentContent,
+  attachmentContent,
+  attachmentText,
+  describeAttachment,
+  mediaTypeOf,
 } from '../history/attachment.ts';
-import type { SaidPart } from '../history/message.ts';
+import type { ContentPart } from '../history/message.ts';
 
 /** A text; undefined where there is nothing but space in it, which the API refuses. */
 export function textBlock(text: string): JsonObject | undefined {
@@ -15,7 +15,7 @@ export function textBlock(text: string): JsonObject | undefined {
 }
 
 /** What is said, as the API wants it. */
-export function saidBlock(part: SaidPart): JsonObject | undefined {
+export function contentBlock(part: ContentPart): JsonObject | undefined {
   switch (part.kind) {
     case 'text':
       return textBlock(part.text);
@@ -29,17 +29,17 @@ export function saidBlock(part: SaidPart): JsonObject | undefined {
 
 /** As the API takes it; what it would refuse, and with it every later request, is told in words. */
 export function attachmentBlock(part: Attachment): JsonObject {
-  return shownAttachment(part) ?? { type: 'text', text: tellAttachment(part) };
+  return nativeAttachment(part) ?? { type: 'text', text: describeAttachment(part) };
 }
 
 /** A picture or a document; undefined for what is neither. */
-function shownAttachment(part: Attachment): JsonObject | undefined {
-  const content = contentOf(part);
-  const type = typeOf(content);
-  if (pictures.test(type)) return { type: 'image', source: sourceOf(content) };
+function nativeAttachment(part: Attachment): JsonObject | undefined {
+  const content = attachmentContent(part);
+  const type = mediaTypeOf(content);
+  if (imageTypes.test(type)) return { type: 'image', source: sourceOf(content) };
   const title = part.kind === 'file' ? { title: part.name.toWellFormed() } : {};
   if (type === 'application/pdf') return { type: 'document', source: sourceOf(content), ...title };
-  const text = attachedText(part);
+  const text = attachmentText(part);
   // A document of nothing but space is refused.
   if (text === undefined || text.trim() === '') return undefined;
   const source = { type: 'text', media_type: 'text/plain', data: text };
@@ -47,9 +47,9 @@ function shownAttachment(part: Attachment): JsonObject | undefined {
 }
 
 /** `*` is of an address whose type nobody knows. */
-const pictures = /^image\/(?:png|jpe?g|gif|webp|\*)$/;
+const imageTypes = /^image\/(?:png|jpe?g|gif|webp|\*)$/;
 
-function sourceOf(content: Content): JsonObject {
+function sourceOf(content: AttachmentContent): JsonObject {
   return content.type === 'url'
     ? { type: 'url', url: content.url }
     : { type: 'base64', media_type: content.mimeType, data: content.data };

@@ -1,8 +1,8 @@
 import type { JsonObject, Stop, StopReason } from '@millrace/core';
 import { textIn } from '../json/fields.ts';
-import { type StopWords, stopOf } from '../wire/response-end.ts';
+import { type StopReasons, stopOf } from '../wire/response-end.ts';
 
-const stopWords: StopWords = {
+const stopReasons: StopReasons = {
   end_turn: 'stop',
   stop_sequence: 'stop',
   tool_use: 'tool_use',
@@ -13,11 +13,11 @@ const stopWords: StopWords = {
   pause_turn: 'pause',
 };
 
-const wholeEnds: ReadonlySet<StopReason> = new Set(['stop', 'tool_use', 'pause']);
+const completeReasons: ReadonlySet<StopReason> = new Set(['stop', 'tool_use', 'pause']);
 
 /** Did the message stop where the model was not at an end? */
 export function isCutShort(reason: string | undefined): boolean {
-  return reason === undefined || !wholeEnds.has(stopOf(reason, stopWords, true).reason);
+  return reason === undefined || !completeReasons.has(stopOf(reason, stopReasons, true).reason);
 }
 
 /** What a message says about its end, and what came in it. */
@@ -34,7 +34,7 @@ export function stopOfMessage({ reason, details, hasClientCalls, hasOutput }: Me
   const isOutput = reason === 'tool_use' && hasOutput && !hasClientCalls;
   const stop: Stop = isOutput
     ? { reason: 'stop', raw: reason }
-    : stopOf(reason, stopWords, hasClientCalls);
+    : stopOf(reason, stopReasons, hasClientCalls);
   // What kind of thing it is that the provider does not do.
   const cause = textIn(details, 'category');
   return cause === undefined ? stop : { ...stop, cause };

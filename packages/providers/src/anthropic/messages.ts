@@ -8,20 +8,20 @@ import type {
 } from '@millrace/core';
 import type { CacheHints } from '../contract/model-request.ts';
 import { fault } from '../errors/wire-fault.ts';
-import type { AssistantPart, Message, SaidPart, SentCall } from '../history/message.ts';
+import type { AssistantPart, ContentPart, Message, SentToolCall } from '../history/message.ts';
 import { wellFormedValue } from '../history/sendable-parts.ts';
 import { arrayIn, isObject, textIn } from '../json/fields.ts';
 import { containerName } from './container.ts';
-import { attachmentBlock, saidBlock, textBlock } from './content.ts';
+import { attachmentBlock, contentBlock, textBlock } from './content.ts';
 
-export interface Turn {
+export interface MessageTurn {
   readonly role: 'user' | 'assistant';
   readonly content: readonly JsonObject[];
 }
 
 interface Conversation {
   readonly system: readonly JsonObject[];
-  readonly turns: readonly Turn[];
+  readonly turns: readonly MessageTurn[];
 }
 
 /** The messages as the API wants them: what instructs by itself, and turns of both sides, one by one. */
@@ -32,18 +32,18 @@ export function conversationOf(
   const points = new CachePoints(cache?.longLived === true);
   const unpaired = unpairedParts(messages);
   const system: JsonObject[] = [];
-  const turns: { role: Turn['role']; content: JsonObject[] }[] = [];
+  const turns: { role: MessageTurn['role']; content: JsonObject[] }[] = [];
   for (const message of messages) {
-    const blocks = blocksOf(message, unpaired);
-    if (message.isCachePoint) points.noteEnd(blocks);
+    const blocks = definedBlocks(message, unpaired);
+    if (message.isCachePoint) points.addAfter(blocks);
     const role = roleOf(message);
     const last = turns.at(-1);
     if (role === 'system') system.push(...blocks);
     else if (last?.role === role) last.content.push(...blocks);
     else if (blocks.length > 0) turns.push({ role, content: blocks });
   }
-  const marked = turns.map(({ role, content }) => ({ role, content: points.mark(content) }));
-  return { system: points.mark(system), turns: wellOrdered(marked) };
+  const marked = turns.map(({ role, content }) => ({ role, content: points.applyTo(content) }));
+  return { system: points.applyTo(system), turns: withValidEnds(marked) };
 }
 
 function roleOf({ role }: Message): 'system' | 'user' | 'assistant' {
@@ -59,7 +59,7 @@ function roleOf({ role }: Message): 'system' | 'user' | 'assistant' {
   }
 }
 
-function blocksOf(message: Message, unpaired: ReadonlySet<unknown>): JsonObject[] {
+function definedBlocks(message: Message, unpaired: ReadonlySet<unknown>): JsonObject[] {
   return sentBlocks(message, unpaired).filter((block) => block !== undefined);
 }
 
@@ -72,10 +72,10 @@ function sentBlocks(
     case 'developer':
       return message.parts.map((part) => instruction(part, message.role));
     case 'user':
-      return message.parts.map(saidBlock);
+      return message.parts.map(contentBlock);
     case 'assistant':
       return message.parts
-        .filter((part, place) => !unpaired.has(part) && !isLateThinking(message.parts, place))
+        .filter((part, index) => !unpaired.has(part) && !isLateThinking(message.parts, index))
         .map(assistantBlock);
     case 'tool':
       return message.results.map(toolResultBlock);
@@ -83,25 +83,28 @@ function sentBlocks(
 }
 
 /** Thinking comes before the calls that it led to, or is refused. */
-function isLateThinking(parts: readonly AssistantPart[], place: number): boolean {
+function isLateThinking(parts: readonly AssistantPart[], index: number): boolean {
   const firstCall = parts.findIndex(({ kind }) => kind === 'tool_call');
-  return parts[place]?.kind === 'reasoning' && firstCall >= 0 && firstCall < place;
+  return parts[index]?.kind === 'reasoning' && firstCall >= 0 && firstCall < index;
 }
 
-function instruction(part: SaidPart, role: string): JsonObject | undefined {
-  if (part.kind === 'text' || part.kind === 'structured') return saidBlock(part);
+function instruction(part: ContentPart, role: string): JsonObject | undefined {
+  if (part.kind === 'text' || part.kind === 'structured') return contentBlock(part);
   throw fault('invalid_request', `a ${role} item has a ${part.kind} part; say it as a user item`);
 }
 
 /** The user has the first word, and the model's last one ends neither in thinking nor in space. */
-function wellOrdered(turns: readonly Turn[]): readonly Turn[] {
-  const first: Turn = { role: 'user', content: [{ type: 'text', text: '(It begins here.)' }] };
-  const begun = turns[0]?.role === 'user' ? turns : [first, ...turns];
-  const last = begun.at(-1);
-  if (last?.role !== 'assistant') return begun;
+function withValidEnds(turns: readonly MessageTurn[]): readonly MessageTurn[] {
+  const first: MessageTurn = {
+    role: 'user',
+    content: [{ type: 'text', text: '(It begins here.)' }],
+  };
+  const started = turns[0]?.role === 'user' ? turns : [first, ...turns];
+  const last = started.at(-1);
+  if (last?.role !== 'assistant') return started;
   const end = last.content.findLastIndex((block) => !isThinking(block));
-  const content = trimmed(last.content.slice(0, end + 1));
-  return [...begun.slice(0, -1), ...(content.length === 0 ? [] : [{ ...last, content }])];
+  const content = withoutTrailingSpace(last.content.slice(0, end + 1));
+  return [...started.slice(0, -1), ...(content.length === 0 ? [] : [{ ...last, content }])];
 }
 
 function isThinking({ type }: JsonObject): boolean {
@@ -109,7 +112,7 @@ function isThinking({ type }: JsonObject): boolean {
 }
 
 /** Blocks of nothing but space are gone by now, so that something is left of each. */
-function trimmed(content: readonly JsonObject[]): readonly JsonObject[] {
+function withoutTrailingSpace(content: readonly JsonObject[]): readonly JsonObject[] {
   const last = content.at(-1);
   const text = last?.['type'] === 'text' ? last['text'] : undefined;
   if (typeof text !== 'string') return content;
@@ -122,7 +125,7 @@ function assistantBlock(part: AssistantPart): JsonObject | undefined {
     case 'text':
       return citedText(part);
     case 'structured':
-      return saidBlock(part);
+      return contentBlock(part);
     case 'reasoning':
       return thinkingBlock(part);
     case 'tool_call':
@@ -154,7 +157,7 @@ function thinkingBlock(part: ReasoningPart): JsonObject | undefined {
   return signature === undefined ? undefined : { type: 'thinking', thinking: part.text, signature };
 }
 
-function toolUseBlock(part: SentCall): JsonObject {
+function toolUseBlock(part: SentToolCall): JsonObject {
   const { container: _elsewhere, ...rest } = stateOf(part) ?? {};
   const { toolCallId: id, name, input } = part;
   return { ...rest, type: 'tool_use', id, name, input };
@@ -186,13 +189,13 @@ function toolResultBlock(part: ToolResultPart): JsonObject {
  */
 function unpairedParts(messages: readonly Message[]): ReadonlySet<CustomPart> {
   const last = messages.findLastIndex(({ role }) => role === 'assistant');
-  const goesOn = !messages.slice(last + 1).some(({ role }) => role === 'user');
-  const hosted = messages.flatMap((message, place) =>
+  const isContinued = !messages.slice(last + 1).some(({ role }) => role === 'user');
+  const hosted = messages.flatMap((message, index) =>
     customParts(message).map((part) => ({
       part,
-      callId: callId(part.value),
-      resultOf: field(part.value, 'tool_use_id'),
-      mayWait: goesOn && place === last,
+      callId: hostedCallId(part.value),
+      resultOf: textField(part.value, 'tool_use_id'),
+      mayWait: isContinued && index === last,
     })),
   );
   const calls = new Set(hosted.map(({ callId }) => callId));
@@ -209,11 +212,11 @@ function customParts(message: Message): readonly CustomPart[] {
   return message.parts.flatMap((part) => (part.kind === 'custom' ? part : []));
 }
 
-function callId(value: JsonValue): string | undefined {
-  return field(value, 'type')?.endsWith('_tool_use') ? field(value, 'id') : undefined;
+function hostedCallId(value: JsonValue): string | undefined {
+  return textField(value, 'type')?.endsWith('_tool_use') ? textField(value, 'id') : undefined;
 }
 
-function field(value: JsonValue, key: string): string | undefined {
+function textField(value: JsonValue, key: string): string | undefined {
   return isObject(value) ? textIn(value, key) : undefined;
 }
 
@@ -225,7 +228,7 @@ const uncacheable: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinkin
 
 /** Where the provider may keep what it has read so far: noted block by block, then written on some. */
 class CachePoints {
-  readonly #noted: JsonObject[] = [];
+  readonly #points: JsonObject[] = [];
   readonly #control: JsonObject;
 
   constructor(isLongLived: boolean) {
@@ -233,13 +236,13 @@ class CachePoints {
   }
 
   /** Up to and including these blocks. */
-  noteEnd(blocks: readonly JsonObject[]): void {
+  addAfter(blocks: readonly JsonObject[]): void {
     const last = blocks.findLast(({ type }) => !uncacheable.has(type));
-    if (last !== undefined) this.#noted.push(last);
+    if (last !== undefined) this.#points.push(last);
   }
 
   /** The blocks with their marks. The first point stays, which other sessions share, and the last ones. */
-  mark(blocks: readonly JsonObject[]): readonly JsonObject[] {
+  applyTo(blocks: readonly JsonObject[]): readonly JsonObject[] {
     const kept = this.#kept();
     return blocks.map((block) =>
       kept.has(block) ? { ...block, cache_control: this.#control } : block,
@@ -247,7 +250,7 @@ class CachePoints {
   }
 
   #kept(): ReadonlySet<JsonObject> {
-    if (this.#noted.length <= maxPoints) return new Set(this.#noted);
-    return new Set([...this.#noted.slice(0, 1), ...this.#noted.slice(1 - maxPoints)]);
+    if (this.#points.length <= maxPoints) return new Set(this.#points);
+    return new Set([...this.#points.slice(0, 1), ...this.#points.slice(1 - maxPoints)]);
   }
 }

@@ -14,9 +14,9 @@ export interface OpenBlock {
   /** It is over: its part is committed. Only the end of the message says more about it than that. */
   close(end?: BlockEnd): void;
   /** Must it, once it is stopped, be closed with the end of the message? Else it is closed at once. */
-  readonly waits?: boolean;
+  readonly waitsForMessageEnd?: boolean;
   /** Another block starts: it takes its place among the parts, even if nothing of it has come yet. */
-  begin?(): void;
+  reservePosition?(): void;
 }
 
 /** What the end of a message says about a block. */
@@ -41,7 +41,7 @@ export interface BlockContext {
 }
 
 /** What a block was started with beyond its deltas: whole input, where the provider sends no fragments. */
-export function startedInput({ input }: JsonObject): string {
+export function initialInput({ input }: JsonObject): string {
   if (input === undefined || input === null) return '';
   if (typeof input === 'string') return input;
   const text = JSON.stringify(input);
@@ -49,7 +49,7 @@ export function startedInput({ input }: JsonObject): string {
 }
 
 /** A fragment of arguments; some proxies send them as the value. */
-export function fragmentOf({ partial_json: fragment }: JsonObject): string {
+export function inputFragment({ partial_json: fragment }: JsonObject): string {
   if (typeof fragment === 'string') return fragment;
   return fragment === undefined || fragment === null ? '' : JSON.stringify(fragment);
 }

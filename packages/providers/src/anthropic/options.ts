@@ -33,7 +33,7 @@ export interface ModelTraits {
   readonly maxTokens: number;
 }
 
-const older: ModelTraits = {
+const withoutThinking: ModelTraits = {
   thinking: 'none',
   canStopThinking: true,
   takesTemperature: true,
@@ -41,7 +41,7 @@ const older: ModelTraits = {
   maxTokens: 4096,
 };
 
-const budgeted: ModelTraits = { ...older, thinking: 'budget', maxTokens: 32_000 };
+const budgeted: ModelTraits = { ...withoutThinking, thinking: 'budget', maxTokens: 32_000 };
 
 const adaptive: ModelTraits = {
   thinking: 'adaptive',
@@ -52,9 +52,9 @@ const adaptive: ModelTraits = {
 };
 
 /** By the beginning of the name; the first that fits counts. */
-const table: readonly (readonly [form: RegExp, traits: ModelTraits])[] = [
-  [/^claude-(?:instant|v?2|3-(?:opus|sonnet|haiku))\b/, older],
-  [/^claude-3-5-/, { ...older, maxTokens: 8192 }],
+const traitsByName: readonly (readonly [form: RegExp, traits: ModelTraits])[] = [
+  [/^claude-(?:instant|v?2|3-(?:opus|sonnet|haiku))\b/, withoutThinking],
+  [/^claude-3-5-/, { ...withoutThinking, maxTokens: 8192 }],
   [/^claude-3-7-/, budgeted],
   [/^claude-(?:opus|sonnet)-4(?:-0)?(?:[-@]\d{8}.*)?$/, budgeted],
   [/^claude-opus-4-1\b/, { ...budgeted, structuredOutput: 'format' }],
@@ -65,7 +65,7 @@ const table: readonly (readonly [form: RegExp, traits: ModelTraits])[] = [
 ];
 
 /** Whoever else speaks this protocol mostly speaks it as it was. */
-const other: ModelTraits = { ...budgeted, maxTokens: 16_384 };
+const otherVendors: ModelTraits = { ...budgeted, maxTokens: 16_384 };
 
 /** Gateways put something before the name, and write 4.5 for 4-5. */
 export function traitsOf(model: string): ModelTraits {
@@ -73,5 +73,5 @@ export function traitsOf(model: string): ModelTraits {
     .toLowerCase()
     .replaceAll('.', '-')
     .replace(/^.*?(?=claude-)/, '');
-  return table.find(([form]) => form.test(name))?.[1] ?? other;
+  return traitsByName.find(([form]) => form.test(name))?.[1] ?? otherVendors;
 }

@@ -1,5 +1,5 @@
 import type { Provider } from '../contract/provider.ts';
-import { readOptions } from '../wire/api-options.ts';
+import { copyOptions } from '../wire/api-options.ts';
 import type { Wire } from '../wire/wire.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
 import type { AnthropicOptions } from './options.ts';
@@ -15,7 +15,7 @@ import { outputToolName } from './tools.ts';
  * const provider = anthropic({ model: 'claude-sonnet-4-5' });
  */
 export function anthropic(options: AnthropicOptions): Provider {
-  return wireProvider(anthropicWire(readOptions(options)), options);
+  return wireProvider(anthropicWire(copyOptions(options)), options);
 }
 
 function anthropicWire(options: AnthropicOptions): Wire {

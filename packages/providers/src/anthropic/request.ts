@@ -5,13 +5,13 @@ import type { HttpRequest } from '../transport/http-request.ts';
 import {
   checkSecret,
   mergeHeaders,
-  needApiKey,
   readHeaders,
+  requireApiKey,
   streamHeaders,
 } from '../wire/api-options.ts';
 import { readBaseUrl, withQuery } from '../wire/base-url.ts';
 import { containerOf } from './container.ts';
-import { conversationOf, type Turn } from './messages.ts';
+import { conversationOf, type MessageTurn } from './messages.ts';
 import { type AnthropicOptions, type ModelTraits, traitsOf } from './options.ts';
 import { outputToolName, type ToolFields, toolFields } from './tools.ts';
 
@@ -34,7 +34,7 @@ export function anthropicRequest(request: ModelRequest, options: AnthropicOption
     headers,
     body: {
       model,
-      ...askedFields(request, options, turns),
+      ...settingFields(request, options, turns),
       ...(system.length === 0 ? {} : { system }),
       messages: turns.map(({ role, content }) => ({ role, content })),
       stream: true,
@@ -64,37 +64,37 @@ function headersFor(options: AnthropicOptions, betas: readonly string[]): Header
 function keyHeader({ apiKey, authToken }: AnthropicOptions): Headers {
   const token = checkSecret('authToken', authToken);
   if (token !== undefined) return { authorization: `Bearer ${token}` };
-  return { 'x-api-key': needApiKey(apiKey, keyVariables) };
+  return { 'x-api-key': requireApiKey(apiKey, keyVariables) };
 }
 
 /** How the model is asked: all but what it is told. */
-function askedFields(
+function settingFields(
   request: ModelRequest,
   options: AnthropicOptions,
-  turns: readonly Turn[],
+  turns: readonly MessageTurn[],
 ): JsonObject {
   const traits = traitsOf(options.model);
   const maxTokens = request.maxOutputTokens ?? options.maxTokens ?? traits.maxTokens;
   const outputTool = outputToolName(request, options);
   const tools = toolFields(request, options, outputTool);
   const style = { ...traits, thinking: options.thinking ?? traits.thinking };
-  const mayThink = style.thinking !== 'budget' || mayThinkOn(turns);
+  const mayThink = style.thinking !== 'budget' || canContinueThinking(turns);
   const effort = mayThink ? request.reasoning : undefined;
-  const thinking = isForced(tools)
-    ? forcedFields(effort, style)
+  const thinking = isToolForced(tools)
+    ? thinkingFieldsForForcedTool(effort, style)
     : thinkingFields(effort, style, maxTokens);
   return {
     max_tokens: maxTokens,
     ...tools,
     ...(thinking.thinking === undefined ? {} : { thinking: thinking.thinking }),
     ...outputConfig(request, thinking, outputTool),
-    ...sampling(request, thinking, traits.takesTemperature),
+    ...samplingFields(request, thinking, traits.takesTemperature),
     ...(request.stopSequences === undefined ? {} : { stop_sequences: request.stopSequences }),
   };
 }
 
 /** A model that has to call a tool cannot think first. */
-function isForced({ tool_choice: choice }: ToolFields): boolean {
+function isToolForced({ tool_choice: choice }: ToolFields): boolean {
   return choice?.['type'] === 'any' || choice?.['type'] === 'tool';
 }
 
@@ -110,7 +110,7 @@ function outputConfig(
 }
 
 /** A model that thinks takes neither, and none takes both. */
-function sampling(
+function samplingFields(
   { temperature, topP }: ModelRequest,
   { thinking }: ThinkingFields,
   isTaken: boolean,
@@ -155,7 +155,7 @@ function thinkingFields(
 }
 
 /** How it is told not to think, because a tool is forced: some think unless they are told. */
-function forcedFields(
+function thinkingFieldsForForcedTool(
   effort: ReasoningEffort | undefined,
   { thinking, canStopThinking }: ModelTraits,
 ): ThinkingFields {
@@ -172,16 +172,16 @@ function forcedFields(
  * With a budget, the turn that goes on must have begun with thinking. It has none where another model
  * began it, or where its thinking was never signed.
  */
-function mayThinkOn(turns: readonly Turn[]): boolean {
-  const asked = turns.findLastIndex(
+function canContinueThinking(turns: readonly MessageTurn[]): boolean {
+  const lastUserTurn = turns.findLastIndex(
     ({ role, content }) => role === 'user' && !content.some(({ type }) => type === 'tool_result'),
   );
-  const [first] = turns[asked + 1]?.content ?? [];
+  const [first] = turns[lastUserTurn + 1]?.content ?? [];
   return first === undefined || ['thinking', 'redacted_thinking'].includes(String(first['type']));
 }
 
 /** Blocks that the API reads back only where the feature that made them is on. */
-const betaOf: Readonly<Record<string, string>> = {
+const betaOfBlock: Readonly<Record<string, string>> = {
   compaction: 'compact-2026-01-12',
   fallback: 'server-side-fallback-2026-07-01',
   mcp_tool_use: 'mcp-client-2025-11-20',
@@ -191,12 +191,12 @@ const betaOf: Readonly<Record<string, string>> = {
 const dateLength = '2026-01-12'.length;
 
 /** The features that were asked for and those that the history needs, each in one version. */
-function betasFor(asked: readonly string[], turns: readonly Turn[]): readonly string[] {
+function betasFor(requested: readonly string[], turns: readonly MessageTurn[]): readonly string[] {
   const types = turns.flatMap(({ content }) => content.map(({ type }) => String(type)));
   const needed = new Set(
-    types.flatMap((type) => (Object.hasOwn(betaOf, type) ? (betaOf[type] ?? []) : [])),
+    types.flatMap((type) => (Object.hasOwn(betaOfBlock, type) ? (betaOfBlock[type] ?? []) : [])),
   );
-  const isAsked = (beta: string) =>
-    asked.some((one) => one.slice(0, -dateLength) === beta.slice(0, -dateLength));
-  return [...asked, ...[...needed].filter((beta) => !isAsked(beta))];
+  const isRequested = (beta: string) =>
+    requested.some((other) => other.slice(0, -dateLength) === beta.slice(0, -dateLength));
+  return [...requested, ...[...needed].filter((beta) => !isRequested(beta))];
 }

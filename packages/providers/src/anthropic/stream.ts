@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue, Stop } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
-import { explanation } from '../history/sendable-parts.ts';
+import { refusalExplanation } from '../history/sendable-parts.ts';
 import { isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
-import type { AboutResponse, LastAppend, ReaderContext, WireReader } from '../wire/wire.ts';
+import type { LastAppend, ReaderContext, ResponseDetails, WireReader } from '../wire/wire.ts';
 import { MessageBlocks } from './blocks.ts';
 import { containerName } from './container.ts';
 import { isCutShort, stopOfMessage } from './errors.ts';
@@ -21,7 +21,7 @@ export class AnthropicReader implements WireReader {
   readonly #context: BlockContext;
   readonly #blocks: MessageBlocks;
   readonly #usage = new AnthropicUsage();
-  #about: Omit<AboutResponse, 'usage'> | undefined;
+  #about: Omit<ResponseDetails, 'usage'> | undefined;
   #lastMessage: JsonObject = {};
   #reason: string | undefined;
   #details: JsonObject | undefined;
@@ -41,24 +41,24 @@ export class AnthropicReader implements WireReader {
     this.#blocks = new MessageBlocks(this.#context);
   }
 
-  get about(): AboutResponse {
+  get details(): ResponseDetails {
     return { ...this.#about, usage: this.#usage.total };
   }
 
   get lastAppend(): LastAppend | undefined {
     const { index } = this.#lastMessage;
-    const sole = soleAppend(this.#lastMessage);
+    const sole = textAppendIn(this.#lastMessage);
     return (
-      sole && { text: sole.text, append: (text) => this.#blocks.grow(index, sole.deltaOf(text)) }
+      sole && { text: sole.text, append: (text) => this.#blocks.append(index, sole.deltaOf(text)) }
     );
   }
 
-  message(data: JsonObject): void {
+  readMessage(data: JsonObject): void {
     if (this.progress === 'over') return;
     this.#lastMessage = data;
     switch (data['type']) {
       case 'content_block_delta':
-        return this.#blocks.grow(data['index'], objectIn(data, 'delta') ?? {});
+        return this.#blocks.append(data['index'], objectIn(data, 'delta') ?? {});
       case 'content_block_start':
         return this.#blocks.start(data['index'], objectIn(data, 'content_block'));
       case 'content_block_stop':
@@ -72,12 +72,12 @@ export class AnthropicReader implements WireReader {
         this.progress = 'over';
         return;
       default:
-        if (Array.isArray(data['choices'])) throw wrongApi();
+        if (Array.isArray(data['choices'])) throw wrongApiFault();
     }
   }
 
-  whole(body: JsonValue): void {
-    if (!isObject(body) || !Array.isArray(body['content'])) throw wrongApi();
+  readWholeBody(body: JsonValue): void {
+    if (!isObject(body) || !Array.isArray(body['content'])) throw wrongApiFault();
     this.#start(body);
     this.progress = 'over';
   }
@@ -124,7 +124,7 @@ export class AnthropicReader implements WireReader {
     const text = textIn(this.#details, 'explanation');
     if (text === undefined) return;
     const providerState = this.#context.state({ stop_details: this.#details ?? {} });
-    this.#context.writer.whole({ kind: 'text', text, metadata: explanation, providerState });
+    this.#context.writer.whole({ kind: 'text', text, metadata: refusalExplanation, providerState });
   }
 
   /** The next request goes on in it. */
@@ -136,7 +136,7 @@ export class AnthropicReader implements WireReader {
   }
 }
 
-function wrongApi() {
+function wrongApiFault() {
   return fault('protocol_error', 'the answer is not that of the Messages API');
 }
 
@@ -147,14 +147,14 @@ const textFields: Readonly<Record<string, string>> = {
   input_json_delta: 'partial_json',
 };
 
-interface SoleAppend {
+interface TextAppend {
   readonly text: string;
   /** The same delta with another text. */
   readonly deltaOf: (text: string) => JsonObject;
 }
 
 /** What a message appends that says nothing else. */
-function soleAppend(message: JsonObject): SoleAppend | undefined {
+function textAppendIn(message: JsonObject): TextAppend | undefined {
   const delta = message['type'] === 'content_block_delta' ? objectIn(message, 'delta') : undefined;
   const type = textIn(delta, 'type') ?? '';
   const field = Object.hasOwn(textFields, type) ? (textFields[type] ?? '') : '';

@@ -23,7 +23,7 @@ export class OpenText implements OpenBlock {
     else if (isObject(delta['citation'])) this.#cite(delta['citation']);
   }
 
-  begin(): TextBlock {
+  reservePosition(): TextBlock {
     this.#text ??= new TextBlock(this.#context.writer, this.#context.textRequest);
     return this.#text;
   }
@@ -35,7 +35,7 @@ export class OpenText implements OpenBlock {
   }
 
   #append(text: JsonValue | undefined): void {
-    if (typeof text === 'string' && text !== '') this.begin().append(text);
+    if (typeof text === 'string' && text !== '') this.reservePosition().append(text);
   }
 
   #cite(citation: JsonObject): void {
@@ -43,7 +43,7 @@ export class OpenText implements OpenBlock {
     const url = textIn(citation, 'url') ?? textIn(citation, 'source');
     const title = textIn(citation, 'title') ?? textIn(citation, 'document_title');
     const isNew = this.#citations.add({ url, title, raw: citation });
-    if (isNew) this.begin().metadata(this.#citations.metadata);
+    if (isNew) this.reservePosition().metadata(this.#citations.metadata);
   }
 }
 

@@ -13,9 +13,9 @@ import { isProgrammatic } from './container.ts';
 import {
   type BlockContext,
   type BlockEnd,
-  fragmentOf,
+  initialInput,
+  inputFragment,
   type OpenBlock,
-  startedInput,
 } from './open-block.ts';
 
 /** A call of one of the client's tools. */
@@ -31,33 +31,33 @@ export class OpenToolUse implements OpenBlock {
     if (name === undefined) throw fault('protocol_error', 'a tool call has no name');
     this.#context = context;
     this.#start = start;
-    this.#part = context.writer.toolCall(newId(textIn(start, 'id'), context), name);
+    this.#part = context.writer.toolCall(uniqueCallId(textIn(start, 'id'), context), name);
   }
 
   delta(delta: JsonObject): void {
-    this.#append(fragmentOf(delta));
+    this.#append(inputFragment(delta));
   }
 
   /**
    * No arguments are `{}` or were cut off, and code that made the call waits in a container: both are
    * told only at the end of the message.
    */
-  get waits(): boolean {
-    return isProgrammatic(this.#start) || !this.#isWritten;
+  get waitsForMessageEnd(): boolean {
+    return isProgrammatic(this.#start) || !this.#hasCompleteInput;
   }
 
   close(end?: BlockEnd): void {
-    if (end?.isCut && !this.#isWritten) return this.#part.commit({ partial: true });
-    if (this.#arguments === '') this.#append(startedInput(this.#start));
+    if (end?.isCut && !this.#hasCompleteInput) return this.#part.commit({ partial: true });
+    if (this.#arguments === '') this.#append(initialInput(this.#start));
     const { type: _type, id: _id, name: _name, input: _input, ...rest } = this.#start;
     const container = isProgrammatic(this.#start) ? end?.container : undefined;
-    const kept = { ...rest, ...(container === undefined ? {} : { container }) };
-    const hasKept = Object.keys(kept).length > 0;
-    this.#part.commit({ providerState: hasKept ? this.#context.state(kept) : undefined });
+    const extra = { ...rest, ...(container === undefined ? {} : { container }) };
+    const hasExtra = Object.keys(extra).length > 0;
+    this.#part.commit({ providerState: hasExtra ? this.#context.state(extra) : undefined });
   }
 
-  get #isWritten(): boolean {
-    return parseJson(this.#arguments || startedInput(this.#start)).ok;
+  get #hasCompleteInput(): boolean {
+    return parseJson(this.#arguments || initialInput(this.#start)).ok;
   }
 
   #append(fragment: string): void {
@@ -67,14 +67,14 @@ export class OpenToolUse implements OpenBlock {
 }
 
 /** The provider's id, or ours where that cannot be one or another call has it already. */
-function newId(given: string | undefined, { ids, usedIds }: BlockContext): ToolCallId {
-  const own = given === undefined ? undefined : validId(given);
+function uniqueCallId(given: string | undefined, { ids, usedIds }: BlockContext): ToolCallId {
+  const own = given === undefined ? undefined : validCallId(given);
   const id = own === undefined || usedIds.has(own) ? ids.toolCall() : own;
   usedIds.add(id);
   return id;
 }
 
-function validId(text: string): ToolCallId | undefined {
+function validCallId(text: string): ToolCallId | undefined {
   try {
     return toolCallId(text);
   } catch {
@@ -97,17 +97,17 @@ export class OpenOutput implements OpenBlock {
   }
 
   delta(delta: JsonObject): void {
-    this.#append(fragmentOf(delta));
+    this.#append(inputFragment(delta));
   }
 
   /** What is no JSON is nothing yet, or was cut off: the end of the message tells. */
-  get waits(): boolean {
-    return !parseJson(this.#json || startedInput(this.#start)).ok;
+  get waitsForMessageEnd(): boolean {
+    return !parseJson(this.#json || initialInput(this.#start)).ok;
   }
 
   close(end?: BlockEnd): void {
     const isCut = end?.isCut === true;
-    if (this.#json === '') this.#append(startedInput(this.#start) || (isCut ? '' : '{}'));
+    if (this.#json === '') this.#append(initialInput(this.#start) || (isCut ? '' : '{}'));
     const parsed = parseJson(this.#json);
     if (parsed.ok) {
       this.#part.replace({ kind: 'structured', value: parsed.value, name: this.#name });

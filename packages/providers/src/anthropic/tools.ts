@@ -15,30 +15,33 @@ export function toolFields(
 ): ToolFields {
   const { tools = [], toolChoice } = request;
   const hosted = options.hostedTools ?? [];
-  const given = [...tools.map((tool) => toolField(tool, options)), ...hosted];
+  const allTools = [...tools.map((tool) => toolField(tool, options)), ...hosted];
   if (outputTool !== undefined && request.output !== undefined) {
-    const taker = {
+    const outputToolField = {
       name: outputTool,
       description: 'Takes the answer. Call it with the whole of it.',
       input_schema: objectSchema(request.output.schema),
     };
-    const isOnly = given.length === 0 || toolChoice === 'none';
+    const isOnly = allTools.length === 0 || toolChoice === 'none';
     const choice = isOnly ? { name: outputTool } : outputChoice(toolChoice);
-    return { tools: [...given, taker], tool_choice: { ...choiceField(choice), ...oneAtATime } };
+    return {
+      tools: [...allTools, outputToolField],
+      tool_choice: { ...choiceField(choice), ...noParallelCalls },
+    };
   }
-  if (given.length === 0) return {};
+  if (allTools.length === 0) return {};
   return {
-    tools: given,
+    tools: allTools,
     ...(toolChoice === undefined ? {} : { tool_choice: choiceField(toolChoice) }),
   };
 }
 
 /** An answer beside calls would be one that does not know their results. */
-const oneAtATime = { disable_parallel_tool_use: true };
+const noParallelCalls = { disable_parallel_tool_use: true };
 
 /** Some tool is called in any case: one of theirs, or the one that takes the answer. */
-function outputChoice(asked: ToolChoice | undefined): ToolChoice {
-  return typeof asked === 'object' ? asked : 'required';
+function outputChoice(choice: ToolChoice | undefined): ToolChoice {
+  return typeof choice === 'object' ? choice : 'required';
 }
 
 function toolField(

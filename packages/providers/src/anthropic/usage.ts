@@ -20,9 +20,9 @@ export class AnthropicUsage {
   /** `isFinal`: nothing is written after it. */
   add(usage: JsonObject | undefined, isFinal: boolean): void {
     if (usage === undefined) return;
-    const said = countsIn(usage);
-    this.#counts = { ...this.#counts, ...said };
-    this.#isFinal ||= isFinal && said.output_tokens !== undefined;
+    const reported = countsIn(usage);
+    this.#counts = { ...this.#counts, ...reported };
+    this.#isFinal ||= isFinal && reported.output_tokens !== undefined;
     const thinking = countIn(objectIn(usage, 'output_tokens_details'), 'thinking_tokens');
     this.#reasoning = thinking ?? this.#reasoning;
     if (!Array.isArray(usage['iterations'])) return;

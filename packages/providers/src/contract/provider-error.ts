@@ -66,8 +66,8 @@ export class ProviderError extends MillraceError<ProviderErrorKind> {
 
   constructor(kind: ProviderErrorKind, message: string, details: ProviderErrorDetails) {
     const { provider, status, providerCode, requestId, retryAfterMs, retry, cause } = details;
-    const place: ErrorPlace = { provider, status, providerCode, requestId };
-    super(kind, message, place, cause === undefined ? undefined : { cause });
+    const location: ErrorPlace = { provider, status, providerCode, requestId };
+    super(kind, message, location, cause === undefined ? undefined : { cause });
     this.provider = provider;
     this.retry = retry ?? retries[kind];
     this.retryAfterMs = retryAfterMs;

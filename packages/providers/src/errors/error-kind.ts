@@ -1,10 +1,10 @@
 import type { ProviderErrorKind } from '../contract/provider-error.ts';
-import type { Complaint } from './wire-fault.ts';
+import type { ErrorReport } from './wire-fault.ts';
 
-type Row = readonly [kind: ProviderErrorKind, form: RegExp];
+type KindPattern = readonly [kind: ProviderErrorKind, pattern: RegExp];
 
 /** Told by these words where the status says nothing, as inside of a stream. */
-const byWord: readonly Row[] = [
+const kindPatterns: readonly KindPattern[] = [
   ['rate_limit', /rate.?limit|resource_exhausted|throttling|too.?many.?requests/i],
   ['overloaded', /overloaded|unavailable|insufficient_system_resource|capacity|slow_?down/i],
   ['auth', /authentication|unauthenticated|unauthorized|invalid.{0,3}(?:x-)?api.?key/i],
@@ -13,7 +13,7 @@ const byWord: readonly Row[] = [
   ['timeout', /timed? ?out|deadline_exceeded/i],
 ];
 
-const byStatus: ReadonlyMap<number, ProviderErrorKind> = new Map([
+const kindByStatus: ReadonlyMap<number, ProviderErrorKind> = new Map([
   [400, 'invalid_request'],
   [401, 'auth'],
   [402, 'quota'],
@@ -33,49 +33,50 @@ const byStatus: ReadonlyMap<number, ProviderErrorKind> = new Map([
 ]);
 
 /** What kind of failure a complaint is about, by its words first where they are more exact than the status. */
-export function kindOf({ message, words, status }: Complaint): ProviderErrorKind {
-  const said = [...words, message].join('\n');
-  const told = tellingTexts.find(
-    ({ statuses, forms }) => statuses.includes(status) && forms.some((form) => form.test(said)),
+export function errorKindOf({ message, codes, status }: ErrorReport): ProviderErrorKind {
+  const text = [...codes, message].join('\n');
+  const match = messagePatterns.find(
+    ({ statuses, patterns }) =>
+      statuses.includes(status) && patterns.some((pattern) => pattern.test(text)),
   );
-  if (told !== undefined) return told.kind;
+  if (match !== undefined) return match.kind;
   if (status !== undefined && status >= 400) return kindOfStatus(status);
-  return findRow(words.join('\n')) ?? findRow(message) ?? 'server';
+  return findKind(codes.join('\n')) ?? findKind(message) ?? 'server';
 }
 
 /** A request shorter than this, in characters of its body, fits any model. */
 const minOverflowLength = 32_000;
 
 /** Cerebras answers to a request that is too long with a 400 and no body. */
-export function kindOfEmpty(status: number, sentLength: () => number): ProviderErrorKind {
+export function errorKindOfEmptyBody(status: number, sentLength: () => number): ProviderErrorKind {
   if (status !== 400 && status !== 413) return kindOfStatus(status);
   return sentLength() > minOverflowLength ? 'context_overflow' : 'invalid_request';
 }
 
 function kindOfStatus(status: number): ProviderErrorKind {
-  return byStatus.get(status) ?? (status >= 500 ? 'server' : 'invalid_request');
+  return kindByStatus.get(status) ?? (status >= 500 ? 'server' : 'invalid_request');
 }
 
-function findRow(said: string): ProviderErrorKind | undefined {
-  return byWord.find(([, form]) => form.test(said))?.[0];
+function findKind(text: string): ProviderErrorKind | undefined {
+  return kindPatterns.find(([, pattern]) => pattern.test(text))?.[0];
 }
 
 /** A kind, the texts that tell it, and the statuses that they may overrule. */
-interface TellingTexts {
+interface MessagePatterns {
   readonly kind: ProviderErrorKind;
   readonly statuses: readonly (number | undefined)[];
-  readonly forms: readonly RegExp[];
+  readonly patterns: readonly RegExp[];
 }
 
 /** A refusal of the request as it is, or an error inside of a stream, which has no status. */
 const refusals = [undefined, 400, 413, 422];
 
 /** More exact than the status: a 429 may be a quota, a 400 an overflow. The first that fits tells. */
-const tellingTexts: readonly TellingTexts[] = [
+const messagePatterns: readonly MessagePatterns[] = [
   {
     kind: 'quota',
     statuses: [undefined, 400, 403, 429],
-    forms: [
+    patterns: [
       /insufficient_quota|credit_balance|spend_limit|billing_(?:error|hard_limit|not_active)/i,
       /exceeded_current_quota|insufficient.{0,10}(?:balance|credit)|credit balance is too low/i,
       /used all available credits|monthly spend(?:ing)? limit|limit: 0(?!\.?\d)/i,
@@ -85,17 +86,17 @@ const tellingTexts: readonly TellingTexts[] = [
     // Before overflows: to be told to send fewer tokens a minute is no question of length.
     kind: 'rate_limit',
     statuses: [undefined],
-    forms: [/throttling|resource_exhausted|rate.?limit/i],
+    patterns: [/throttling|resource_exhausted|rate.?limit/i],
   },
   {
     kind: 'auth',
     statuses: [400, 403],
-    forms: [/api_key_invalid|api key not valid|(?:incorrect|invalid) api.?key/i],
+    patterns: [/api_key_invalid|api key not valid|(?:incorrect|invalid) api.?key/i],
   },
   {
     kind: 'context_overflow',
     statuses: refusals,
-    forms: [
+    patterns: [
       /context_length_exceeded|context_window_exceeded|request_too_large|exceed_context_size/i,
       /(?:maximum|available|model'?s?) context|context (?:window|length|size|limit)/i,
       /(?:prompt|input|request) is too (?:long|large)|maximum prompt length|prompt too long/i,
@@ -107,7 +108,7 @@ const tellingTexts: readonly TellingTexts[] = [
   {
     kind: 'history_rejected',
     statuses: refusals,
-    forms: [
+    patterns: [
       /signature.{0,60}(?:invalid|missing|required|block)|(?:invalid|missing).{0,20}signature|thought[_ ]?signature/i,
       /reasoning_content|without its required|`?(?:redacted_)?thinking`? blocks?/i,
       /cannot (?:be|contain|end (?:in|with)) `?(?:redacted_)?thinking/i,
@@ -121,17 +122,17 @@ const tellingTexts: readonly TellingTexts[] = [
     // A model that is not found is another matter.
     kind: 'history_rejected',
     statuses: [...refusals, 404],
-    forms: [/items are not persisted|item with id .{0,120} not found/i],
+    patterns: [/items are not persisted|item with id .{0,120} not found/i],
   },
   {
     kind: 'model_output_invalid',
     statuses: refusals,
-    forms: [/tool_use_failed|malformed_function_call|malformed_(?:model_output|tool_use)/i],
+    patterns: [/tool_use_failed|malformed_function_call|malformed_(?:model_output|tool_use)/i],
   },
   {
     kind: 'filtered',
     statuses: [...refusals, 403],
-    forms: [
+    patterns: [
       /content_filter|content_policy|content filtering policy|content management policy/i,
       /responsible_?ai|moderation_blocked|(?:input|prompt) was flagged|our safety system/i,
     ],

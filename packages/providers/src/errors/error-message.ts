@@ -1,7 +1,7 @@
 import type { ProviderErrorKind } from '../contract/provider-error.ts';
 
 /** What happened, and what a person can do about it. */
-const texts: { readonly [Kind in ProviderErrorKind]: readonly [what: string, way: string] } = {
+const phrases: { readonly [Kind in ProviderErrorKind]: readonly [what: string, way: string] } = {
   invalid_request: ['did not accept the request', 'Check the model and the options'],
   context_overflow: [
     'has no room for so long a request',
@@ -39,14 +39,14 @@ export function messageForUnsent(provider: string, reason: string): string {
 
 /** A message of the form: who did what: reason. What to do. */
 export function messageFor(kind: ProviderErrorKind, provider: string, reason: string): string {
-  const [what, way] = texts[kind];
+  const [what, way] = phrases[kind];
   const because = reason === '' ? '' : `: ${reason.replace(/[.\s]+$/, '')}`;
   return `${provider} ${what}${because}. ${way}`;
 }
 
-const maxShown = 500;
+const maxClippedLength = 500;
 
 /** Bodies of proxies can be whole pages. */
 export function clip(text: string): string {
-  return text.length > maxShown ? `${text.slice(0, maxShown)}…` : text;
+  return text.length > maxClippedLength ? `${text.slice(0, maxClippedLength)}…` : text;
 }

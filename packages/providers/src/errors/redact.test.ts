@@ -216,10 +216,10 @@ describe('the key is in no error of the network, nor in its causes', () => {
       http: () => ({ url: server.url, headers: {}, body: {}, secrets: [key] }),
       reader: () => ({
         progress: 'reading',
-        about: {},
+        details: {},
         finish: () => expect.unreachable(),
-        whole: () => expect.unreachable(),
-        message: () => {
+        readWholeBody: () => expect.unreachable(),
+        readMessage: () => {
           throw new RangeError(`odd ${key}`);
         },
       }),

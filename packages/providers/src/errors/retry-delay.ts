@@ -1,34 +1,35 @@
 /** How long the headers ask to wait, in milliseconds. */
-export function headerDelay(headers: Headers, nowMs: number): number | undefined {
+export function delayFromHeaders(headers: Headers, nowMs: number): number | undefined {
   return (
-    milliseconds(headers.get('retry-after-ms')) ?? retryAfter(headers.get('retry-after'), nowMs)
+    delayFromMilliseconds(headers.get('retry-after-ms')) ??
+    delayFromRetryAfter(headers.get('retry-after'), nowMs)
   );
 }
 
 /** When the limit of requests is over. Many servers say so with every answer, so it is no request to wait. */
-export function resetDelay(headers: Headers, nowMs: number): number | undefined {
+export function delayUntilReset(headers: Headers, nowMs: number): number | undefined {
   return (
-    duration(headers.get('x-ratelimit-reset-after')) ??
-    resetTime(headers.get('x-ratelimit-reset'), nowMs)
+    delayFromDuration(headers.get('x-ratelimit-reset-after')) ??
+    delayUntilResetTime(headers.get('x-ratelimit-reset'), nowMs)
   );
 }
 
-const span = String.raw`\d+(?:\.\d+)?\s*(?:d|h|ms?|s)[a-z]*\s*`;
-const inWords = new RegExp(
-  String.raw`\b(?:(?:retry|try again|resets?)\s+(?:in|after)|wait(?:\s+for)?)\s+((?:${span}){1,4})`,
+const durationPattern = String.raw`\d+(?:\.\d+)?\s*(?:d|h|ms?|s)[a-z]*\s*`;
+const delayPhrase = new RegExp(
+  String.raw`\b(?:(?:retry|try again|resets?)\s+(?:in|after)|wait(?:\s+for)?)\s+((?:${durationPattern}){1,4})`,
   'i',
 );
 
 /** The same of an error's text: Gemini says it in a field, others in words. */
-export function textDelay(text: string): number | undefined {
+export function delayFromText(text: string): number | undefined {
   // Quotes are escaped where one provider quotes another.
   const field = /"retryDelay\\*"\s*:\s*\\*"([^"\\]{1,40})/.exec(text)?.[1];
-  return duration(field) ?? duration(inWords.exec(text)?.[1]);
+  return delayFromDuration(field) ?? delayFromDuration(delayPhrase.exec(text)?.[1]);
 }
 
-function milliseconds(text: string | null): number | undefined {
+function delayFromMilliseconds(text: string | null): number | undefined {
   const ms = plainNumber(text);
-  return ms === undefined ? undefined : whole(ms);
+  return ms === undefined ? undefined : roundedDelay(ms);
 }
 
 function plainNumber(text: string | null): number | undefined {
@@ -36,20 +37,20 @@ function plainNumber(text: string | null): number | undefined {
 }
 
 /** Seconds, or the date of the next try. */
-function retryAfter(text: string | null, nowMs: number): number | undefined {
+function delayFromRetryAfter(text: string | null, nowMs: number): number | undefined {
   if (text === null) return undefined;
   const seconds = plainNumber(text);
-  if (seconds !== undefined) return whole(seconds * 1000);
+  if (seconds !== undefined) return roundedDelay(seconds * 1000);
   // Date.parse takes many a text for a date; what has no year is none.
   const date = /\b\d{4}\b/.test(text) ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(date) ? duration(text) : whole(Math.max(0, date - nowMs));
+  return Number.isNaN(date) ? delayFromDuration(text) : roundedDelay(Math.max(0, date - nowMs));
 }
 
 /** A moment as seconds or milliseconds since 1970, or else a span like `6m0s`. */
-function resetTime(text: string | null, nowMs: number): number | undefined {
+function delayUntilResetTime(text: string | null, nowMs: number): number | undefined {
   const moment = plainNumber(text);
-  if (moment === undefined || moment < 1e9) return duration(text);
-  return whole(Math.max(0, (moment < 1e11 ? moment * 1000 : moment) - nowMs));
+  if (moment === undefined || moment < 1e9) return delayFromDuration(text);
+  return roundedDelay(Math.max(0, (moment < 1e11 ? moment * 1000 : moment) - nowMs));
 }
 
 /** So that no delay overflows a timer. */
@@ -64,18 +65,20 @@ const unitMs: Readonly<Record<string, number>> = {
 };
 
 /** `34.07s`, `18h31m10s`, `250ms`, `5 seconds`, `2 minutes`, or a plain number of seconds. */
-function duration(text: string | null | undefined): number | undefined {
+function delayFromDuration(text: string | null | undefined): number | undefined {
   const trimmed = (text ?? '').trim().toLowerCase();
-  if (/^\d+(?:\.\d+)?$/.test(trimmed)) return whole(Number(trimmed) * 1000);
+  if (/^\d+(?:\.\d+)?$/.test(trimmed)) return roundedDelay(Number(trimmed) * 1000);
   const spans = [...trimmed.matchAll(/(\d+(?:\.\d+)?)\s*(milli|ms|d|h|m|s)/g)];
   if (spans.length === 0) return undefined;
-  return whole(spans.reduce((sum, [, count, unit]) => sum + Number(count) * msOf(unit), 0));
+  return roundedDelay(
+    spans.reduce((sum, [, count, unit]) => sum + Number(count) * unitToMs(unit), 0),
+  );
 }
 
-function msOf(unit = 's'): number {
+function unitToMs(unit = 's'): number {
   return unitMs[unit === 'milli' ? 'ms' : unit] ?? 0;
 }
 
-function whole(ms: number): number {
+function roundedDelay(ms: number): number {
   return Math.min(Math.ceil(ms), maxDelayMs);
 }

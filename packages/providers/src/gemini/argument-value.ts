@@ -15,10 +15,10 @@ const maxGap = 1024;
 export class ArgumentValue {
   #root: Fields = emptyFields();
   /** Characters that may yet come. */
-  #left = defaultLimits.maxTextLength;
+  #remaining = defaultLimits.maxTextLength;
 
   /** Begins with these instead. */
-  give(args: JsonObject): void {
+  setAll(args: JsonObject): void {
     this.#root = fieldsOf(args);
   }
 
@@ -32,25 +32,25 @@ export class ArgumentValue {
   }
 
   /** Text is added to text, all else replaces. False where it contradicts what came, or is too much. */
-  put(path: readonly PathStep[], leaf: Leaf): boolean {
+  setOrAppend(path: readonly PathStep[], leaf: Leaf): boolean {
     const last = path.at(-1);
     if (last === undefined) return false;
     let node: Container = this.#root;
     for (let depth = 0; depth < path.length - 1; depth++) {
-      const inner = enter(node, path[depth] ?? '', typeof path[depth + 1] === 'number');
+      const inner = enterContainer(node, path[depth] ?? '', typeof path[depth + 1] === 'number');
       if (inner === undefined) return false;
       node = inner;
     }
     const known = read(node, last);
-    if (isContainer(known) || !this.#pay(known === undefined ? path : [], leaf)) return false;
+    if (isContainer(known) || !this.#charge(known === undefined ? path : [], leaf)) return false;
     const isMore = typeof known === 'string' && typeof leaf === 'string';
     return write(node, last, isMore ? known + leaf : leaf);
   }
 
-  #pay(steps: readonly PathStep[], leaf: Leaf): boolean {
-    for (const step of steps) this.#left -= 1 + (typeof step === 'string' ? step.length : 0);
-    this.#left -= typeof leaf === 'string' ? leaf.length : 1;
-    return this.#left >= 0;
+  #charge(steps: readonly PathStep[], leaf: Leaf): boolean {
+    for (const step of steps) this.#remaining -= 1 + (typeof step === 'string' ? step.length : 0);
+    this.#remaining -= typeof leaf === 'string' ? leaf.length : 1;
+    return this.#remaining >= 0;
   }
 
   get json(): string {
@@ -86,13 +86,13 @@ function write(node: Container, step: PathStep, value: Node): boolean {
   return true;
 }
 
-/** The container there, which is made where there is nothing yet. */
-function enter(node: Container, step: PathStep, isArray: boolean): Container | undefined {
+/** The container there, which is created where there is nothing yet. */
+function enterContainer(node: Container, step: PathStep, isArray: boolean): Container | undefined {
   const known = read(node, step);
   if (isContainer(known)) return known;
   if (known !== undefined && known !== null) return undefined;
-  const made = isArray ? [] : emptyFields();
-  return write(node, step, made) ? made : undefined;
+  const created = isArray ? [] : emptyFields();
+  return write(node, step, created) ? created : undefined;
 }
 
 function nodeOf(value: JsonValue): Node {

@@ -1,16 +1,16 @@
 import type { JsonObject } from '@millrace/core';
 import {
   type Attachment,
-  type Content,
-  contentOf,
-  isTextual,
-  tellAttachment,
-  typeOf,
+  type AttachmentContent,
+  attachmentContent,
+  describeAttachment,
+  isTextType,
+  mediaTypeOf,
 } from '../history/attachment.ts';
-import type { SaidPart } from '../history/message.ts';
+import type { ContentPart } from '../history/message.ts';
 
 /** Text, JSON, a picture or a document. */
-export function saidPart(part: SaidPart): JsonObject {
+export function contentPart(part: ContentPart): JsonObject {
   switch (part.kind) {
     case 'text':
       return { text: part.text };
@@ -24,33 +24,33 @@ export function saidPart(part: SaidPart): JsonObject {
 
 /** As the API takes it; what it would refuse, and with it every later request, is told in words. */
 export function attachmentPart(part: Attachment): JsonObject {
-  return shownAttachment(part) ?? { text: tellAttachment(part) };
+  return nativeAttachment(part) ?? { text: describeAttachment(part) };
 }
 
 /** A picture, a sound, a film or a PDF of a form that the API takes; undefined for all else. */
-function shownAttachment(part: Attachment): JsonObject | undefined {
-  const content = contentOf(part);
-  const type = typeOf(content);
-  if (media.test(type)) return dataOf(content);
+function nativeAttachment(part: Attachment): JsonObject | undefined {
+  const content = attachmentContent(part);
+  const type = mediaTypeOf(content);
+  if (nativeTypes.test(type)) return dataField(content);
   // Text goes as text, of which it takes every sort, unless only the provider can read it.
-  if (content.type === 'base64' || !isTextual(type)) return undefined;
-  return dataOf({ ...content, mimeType: 'text/plain' });
+  if (content.type === 'base64' || !isTextType(type)) return undefined;
+  return dataField({ ...content, mimeType: 'text/plain' });
 }
 
 /** Whatever it is, as it is. */
 export function dataPart(part: Attachment): JsonObject {
-  return dataOf(contentOf(part));
+  return dataField(attachmentContent(part));
 }
 
 /** The bytes themselves, or where the provider finds them. */
-function dataOf(content: Content): JsonObject {
+function dataField(content: AttachmentContent): JsonObject {
   const { mimeType } = content;
   return content.type === 'base64'
     ? { inlineData: { mimeType, data: content.data } }
     : { fileData: { mimeType, fileUri: content.url } };
 }
 
-const media = new RegExp(
+const nativeTypes = new RegExp(
   `^(?:${[
     'application/pdf',
     'image/(?:png|jpe?g|webp|heic|heif|bmp)',

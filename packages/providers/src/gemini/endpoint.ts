@@ -1,9 +1,9 @@
 import { fault, WireFault } from '../errors/wire-fault.ts';
-import type { Owner } from '../history/sendable-parts.ts';
+import type { StateOwner } from '../history/sendable-parts.ts';
 import { checkSecret, type GivenHeaders } from '../wire/api-options.ts';
 
 /** One of Google's two doors to the same models. */
-export interface Endpoint extends Owner {
+export interface GoogleEndpoint extends StateOwner {
   /** Of the model. Throws a `WireFault` where its name, or the project's, leads elsewhere. */
   readonly url: () => string;
   /** Of the base URL. */
@@ -24,7 +24,7 @@ interface EndpointKey {
   readonly shown: string;
 }
 
-interface VertexPlace {
+interface VertexLocation {
   readonly project: string;
   readonly location: string;
 }
@@ -38,23 +38,23 @@ export function vertexHost(location: string): string {
 }
 
 /** Throws for names that would lead to another host or path, and take the token there. */
-export function vertexPath({ project, location }: VertexPlace): string {
-  return `projects/${checked('project', project)}/locations/${checked('location', location)}`;
+export function vertexPath({ project, location }: VertexLocation): string {
+  return `projects/${checkName('project', project)}/locations/${checkName('location', location)}`;
 }
 
-function checked(option: string, name: unknown): string {
+function checkName(option: string, name: unknown): string {
   if (typeof name === 'string' && /^[a-z0-9-]+$/.test(name)) return name;
   throw fault('invalid_request', `${option} must be of small letters, digits and hyphens`);
 }
 
 /** The token, or the current one. Throws a `WireFault` where there is none. */
-export function needAccessToken(accessToken: string | (() => string)): string {
-  const secret = checkSecret('accessToken', askFor(accessToken));
+export function requireAccessToken(accessToken: string | (() => string)): string {
+  const secret = checkSecret('accessToken', currentToken(accessToken));
   if (!secret) throw fault('auth', 'there is no token: accessToken is empty');
   return secret;
 }
 
-function askFor(accessToken: unknown): unknown {
+function currentToken(accessToken: unknown): unknown {
   if (typeof accessToken !== 'function') return accessToken;
   try {
     return accessToken();
@@ -64,5 +64,5 @@ function askFor(accessToken: unknown): unknown {
 }
 
 function noToken(cause: unknown): WireFault {
-  return new WireFault({ message: 'accessToken threw', words: [] }, 'auth', { cause });
+  return new WireFault({ message: 'accessToken threw', codes: [] }, 'auth', { cause });
 }

@@ -1,7 +1,7 @@
 import { fault, type WireFault } from '../errors/wire-fault.ts';
-import type { StopWords } from '../wire/response-end.ts';
+import type { StopReasons } from '../wire/response-end.ts';
 
-export const stopWords: StopWords = {
+export const stopReasons: StopReasons = {
   STOP: 'stop',
   MAX_TOKENS: 'length',
   SAFETY: 'content_filter',

@@ -4,61 +4,69 @@ import type { Attachment } from '../history/attachment.ts';
 import type {
   AssistantMessage,
   AssistantPart,
+  InputMessage,
   Message,
-  SaidMessage,
-  SentCall,
+  SentToolCall,
   ToolMessage,
 } from '../history/message.ts';
 import { wellFormedValue } from '../history/sendable-parts.ts';
 import { isObject } from '../json/fields.ts';
-import { attachmentPart, dataPart, saidPart } from './content.ts';
+import { attachmentPart, contentPart, dataPart } from './content.ts';
 import { generationOf } from './options.ts';
 import { partData } from './part-state.ts';
 
-interface ContentsOptions {
+interface MessageOptions {
   readonly model: string;
   /** Else a call's id is sent only where the provider gave it. */
   readonly sendsAllIds: boolean;
 }
 
-type Content = { readonly role: 'user' | 'model'; readonly parts: readonly JsonObject[] };
+type GeminiMessage = { readonly role: 'user' | 'model'; readonly parts: readonly JsonObject[] };
 
 /** Stands for the user where the model would have spoken first, which is refused. */
-const silence: Content = { role: 'user', parts: [{ text: '(no message)' }] };
+const emptyUserMessage: GeminiMessage = { role: 'user', parts: [{ text: '(no message)' }] };
 
 /** `contents` and `systemInstruction`. Instructions that come later stay in their place, as the user's. */
-export function contentFields(messages: readonly Message[], options: ContentsOptions): JsonObject {
-  const firstSaid = messages.findIndex((message) => !isInstruction(message));
-  const spoken = firstSaid < 0 ? [] : messages.slice(firstSaid);
-  const instructions = messages.slice(0, messages.length - spoken.length).filter(isInstruction);
-  const contents = alternating(contentsOf(spoken, options));
+export function messageFields(messages: readonly Message[], options: MessageOptions): JsonObject {
+  const firstIndex = messages.findIndex((message) => !isInstruction(message));
+  const conversation = firstIndex < 0 ? [] : messages.slice(firstIndex);
+  const instructions = messages
+    .slice(0, messages.length - conversation.length)
+    .filter(isInstruction);
+  const contents = mergeNeighbours(toGeminiMessages(conversation, options));
   if (contents[0] === undefined) {
     throw fault('invalid_request', 'there is nothing to answer; add an item of the user');
   }
-  const parts = instructions.flatMap((message) => message.parts.map(saidPart));
+  const parts = instructions.flatMap((message) => message.parts.map(contentPart));
   return {
     ...(parts.length === 0 ? {} : { systemInstruction: { parts } }),
-    contents: contents[0].role === 'model' ? [silence, ...contents] : contents,
+    contents: contents[0].role === 'model' ? [emptyUserMessage, ...contents] : contents,
   };
 }
 
-function isInstruction(message: Message): message is SaidMessage {
+function isInstruction(message: Message): message is InputMessage {
   return message.role === 'system' || message.role === 'developer';
 }
 
-function contentsOf(messages: readonly Message[], options: ContentsOptions): readonly Content[] {
+function toGeminiMessages(
+  messages: readonly Message[],
+  options: MessageOptions,
+): readonly GeminiMessage[] {
   // From the third on calls must be signed, and results can hold pictures.
   const isThird = generationOf(options.model) >= 3;
   const ids = sentIds(messages, options);
   const idOf = (call: ToolCallId) => ids.get(call);
-  return messages.map((message): Content => {
+  return messages.map((message): GeminiMessage => {
     switch (message.role) {
       case 'assistant':
         return { role: 'model', parts: modelParts(message, { wantsSignatures: isThird, idOf }) };
       case 'tool':
-        return { role: 'user', parts: functionResponses(message, { nestsMedia: isThird, idOf }) };
+        return {
+          role: 'user',
+          parts: functionResponses(message, { takesNestedMedia: isThird, idOf }),
+        };
       default:
-        return { role: 'user', parts: message.parts.map(saidPart) };
+        return { role: 'user', parts: message.parts.map(contentPart) };
     }
   });
 }
@@ -66,7 +74,7 @@ function contentsOf(messages: readonly Message[], options: ContentsOptions): rea
 /** The ids that calls, and their results, are sent with. */
 function sentIds(
   messages: readonly Message[],
-  { sendsAllIds }: ContentsOptions,
+  { sendsAllIds }: MessageOptions,
 ): ReadonlyMap<ToolCallId, string> {
   const calls = messages
     .flatMap((message) => (message.role === 'assistant' ? message.parts : []))
@@ -80,8 +88,8 @@ function sentIds(
 }
 
 /** Neighbours of one role as one. */
-function alternating(contents: readonly Content[]): readonly Content[] {
-  const merged: Content[] = [];
+function mergeNeighbours(contents: readonly GeminiMessage[]): readonly GeminiMessage[] {
+  const merged: GeminiMessage[] = [];
   for (const content of contents) {
     const last = merged.at(-1);
     if (content.parts.length === 0) continue;
@@ -99,7 +107,7 @@ interface ModelPartsOptions {
 }
 
 /** What it wants back of its own tools. A kind that nobody knows might be refused. */
-const returned: ReadonlySet<string> = new Set([
+const returnedKinds: ReadonlySet<string> = new Set([
   'executableCode',
   'codeExecutionResult',
   'toolCall',
@@ -107,7 +115,7 @@ const returned: ReadonlySet<string> = new Set([
 ]);
 
 /** Google's own word for a call of another model's, which cannot have a signature. */
-const unsigned = 'skip_thought_signature_validator';
+const unsignedCallMarker = 'skip_thought_signature_validator';
 
 /** What the model said, each part as it came. */
 function modelParts(
@@ -118,7 +126,9 @@ function modelParts(
   const first = options.wantsSignatures && parts.find(({ kind }) => kind === 'tool_call');
   return parts.flatMap((part) => {
     const sent = modelPart(part, options);
-    return part === first ? sent.map((call) => ({ thoughtSignature: unsigned, ...call })) : sent;
+    return part === first
+      ? sent.map((call) => ({ thoughtSignature: unsignedCallMarker, ...call }))
+      : sent;
   });
 }
 
@@ -145,25 +155,25 @@ function modelPart(part: AssistantPart, options: ModelPartsOptions): readonly Js
           : { ...dataPart(part), ...kept },
       ];
     default:
-      return [{ ...saidPart(part), ...kept }];
+      return [{ ...contentPart(part), ...kept }];
   }
 }
 
 function hostedPart(part: CustomPart): readonly JsonObject[] {
   const { name, value } = part;
-  if (!isObject(value) || !returned.has(name)) return [];
+  if (!isObject(value) || !returnedKinds.has(name)) return [];
   const isSigned = partData(part).thoughtSignature !== undefined;
   return [isSigned ? value : wellFormedValue(value)];
 }
 
-function functionCall(call: SentCall, { idOf }: ModelPartsOptions): JsonObject {
+function functionCall(call: SentToolCall, { idOf }: ModelPartsOptions): JsonObject {
   const id = idOf(call.toolCallId);
   return { name: call.name, args: call.input, ...(id === undefined ? {} : { id }) };
 }
 
 interface FunctionResponsesOptions {
   /** May pictures and documents be inside of a result? Else they follow it. */
-  readonly nestsMedia: boolean;
+  readonly takesNestedMedia: boolean;
   readonly idOf: (call: ToolCallId) => string | undefined;
 }
 
@@ -172,7 +182,7 @@ function functionResponses(
   { results }: ToolMessage,
   options: FunctionResponsesOptions,
 ): readonly JsonObject[] {
-  const isNested = (part: Attachment) => options.nestsMedia && canNest(part);
+  const isNested = (part: Attachment) => options.takesNestedMedia && canNest(part);
   const following = results.flatMap(({ attachments = [] }) =>
     attachments.filter((part) => !isNested(part)).map(attachmentPart),
   );

@@ -21,13 +21,13 @@ const currentGeneration = 3;
  * depends on it. 0 for all that is not Gemini, or does not say so.
  */
 export function generationOf(model: string): number {
-  const name = nameOf(model);
+  const name = modelName(model);
   const [, generation] = /^gemini-(\d+(?:\.\d+)?)/.exec(name) ?? [];
   if (generation !== undefined) return Number(generation);
   return name.startsWith('gemini-') ? currentGeneration : 0;
 }
 
 /** Without the folders that stand before it, for instance `models/`. */
-export function nameOf(model: string): string {
+export function modelName(model: string): string {
   return model.slice(model.lastIndexOf('/') + 1);
 }

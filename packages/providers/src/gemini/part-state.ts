@@ -1,5 +1,5 @@
 import type { JsonObject, Part, ProviderState } from '@millrace/core';
-import type { Owner } from '../history/sendable-parts.ts';
+import type { StateOwner } from '../history/sendable-parts.ts';
 import { isObject, objectsIn, textIn } from '../json/fields.ts';
 
 /** What Gemini wants back on the same part. */
@@ -14,7 +14,10 @@ interface PartData {
 }
 
 /** Undefined where there is nothing to keep. */
-export function partState({ provider, model }: Owner, data: PartData): ProviderState | undefined {
+export function partState(
+  { provider, model }: StateOwner,
+  data: PartData,
+): ProviderState | undefined {
   const { thoughtSignature, thought, id, parts } = data;
   const kept: JsonObject = {
     ...(thoughtSignature === undefined ? {} : { thoughtSignature }),

@@ -1,9 +1,9 @@
 import type { Provider } from '../contract/provider.ts';
 import type { TransportOptions } from '../transport/transport-options.ts';
-import { needApiKey, readOptions } from '../wire/api-options.ts';
+import { copyOptions, requireApiKey } from '../wire/api-options.ts';
 import { encodedPath, readBaseUrl } from '../wire/base-url.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
-import { type Endpoint, needAccessToken, vertexHost, vertexPath } from './endpoint.ts';
+import { type GoogleEndpoint, requireAccessToken, vertexHost, vertexPath } from './endpoint.ts';
 import type { GeminiOptions, VertexOptions } from './options.ts';
 import { geminiRequest } from './request.ts';
 import { GeminiReader } from './stream.ts';
@@ -18,7 +18,7 @@ const keyVariables = ['GEMINI_API_KEY', 'GOOGLE_API_KEY'];
  * const { text } = await provider.complete({ items });
  */
 export function gemini(options: GeminiOptions): Provider {
-  const { model, headers, apiKey, baseUrl } = readOptions(options);
+  const { model, headers, apiKey, baseUrl } = copyOptions(options);
   const { base, query } = readBaseUrl(
     baseUrl ?? 'https://generativelanguage.googleapis.com/v1beta',
   );
@@ -31,7 +31,7 @@ export function gemini(options: GeminiOptions): Provider {
       query,
       keyHeader: 'x-goog-api-key',
       key: () => {
-        const secret = needApiKey(apiKey, keyVariables);
+        const secret = requireApiKey(apiKey, keyVariables);
         return { secret, shown: secret };
       },
       headers,
@@ -50,7 +50,7 @@ export function gemini(options: GeminiOptions): Provider {
  * const provider = vertex({ model, project: 'tides', location: 'global', accessToken });
  */
 export function vertex(options: VertexOptions): Provider {
-  const { model, headers, accessToken, baseUrl, ...rest } = readOptions(options);
+  const { model, headers, accessToken, baseUrl, ...rest } = copyOptions(options);
   const { base, query } = readBaseUrl(baseUrl ?? `https://${vertexHost(rest.location)}/v1beta1`);
   const path = model.includes('/') ? model : `publishers/google/models/${model}`;
   return providerAt(
@@ -61,7 +61,7 @@ export function vertex(options: VertexOptions): Provider {
       query,
       keyHeader: 'authorization',
       key: () => {
-        const secret = needAccessToken(accessToken);
+        const secret = requireAccessToken(accessToken);
         return { secret, shown: `Bearer ${secret}` };
       },
       headers,
@@ -72,7 +72,7 @@ export function vertex(options: VertexOptions): Provider {
   );
 }
 
-function providerAt(endpoint: Endpoint, options: TransportOptions): Provider {
+function providerAt(endpoint: GoogleEndpoint, options: TransportOptions): Provider {
   const { provider, model, sendsAllIds } = endpoint;
   const owner = { provider, model, keepsGivenIds: !sendsAllIds };
   return wireProvider(

@@ -4,12 +4,12 @@ import { toMessages } from '../history/to-messages.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 import { mergeHeaders, readHeaders, streamHeaders } from '../wire/api-options.ts';
 import { withQuery } from '../wire/base-url.ts';
-import type { Endpoint } from './endpoint.ts';
-import { contentFields } from './messages.ts';
-import { generationOf, nameOf } from './options.ts';
+import type { GoogleEndpoint } from './endpoint.ts';
+import { messageFields } from './messages.ts';
+import { generationOf, modelName } from './options.ts';
 import { toolFields } from './tools.ts';
 
-export function geminiRequest(request: ModelRequest, endpoint: Endpoint): HttpRequest {
+export function geminiRequest(request: ModelRequest, endpoint: GoogleEndpoint): HttpRequest {
   const { keyHeader } = endpoint;
   const given = readHeaders(endpoint.headers);
   const key = keyHeader in given ? undefined : endpoint.key();
@@ -21,11 +21,11 @@ export function geminiRequest(request: ModelRequest, endpoint: Endpoint): HttpRe
   };
 }
 
-function bodyOf(request: ModelRequest, endpoint: Endpoint): JsonObject {
+function bodyOf(request: ModelRequest, endpoint: GoogleEndpoint): JsonObject {
   const { model, streamsArguments } = endpoint;
   const config = generationConfig(model, request);
   return {
-    ...contentFields(toMessages(request, endpoint), endpoint),
+    ...messageFields(toMessages(request, endpoint), endpoint),
     ...toolFields(request, streamsArguments),
     ...(config === undefined ? {} : { generationConfig: config }),
     ...request.providerOptions,
@@ -62,7 +62,7 @@ function thinkingConfig(model: string, effort: ReasoningEffort): JsonObject | un
 
 /** Tokens. 0 is off, which Pro cannot be: its least is 128. */
 function budgetOf(model: string, effort: ReasoningEffort): number {
-  const isPro = nameOf(model).includes('-pro');
+  const isPro = modelName(model).includes('-pro');
   switch (effort) {
     case 'none':
       return isPro ? 128 : 0;
@@ -97,11 +97,11 @@ function levelOf(model: string, effort: ReasoningEffort): string {
 
 /** The first Pro of the third generation knows only low and high. */
 function takesMedium(model: string): boolean {
-  return !/^gemini-3(?:\.0)?-pro\b/.test(nameOf(model));
+  return !/^gemini-3(?:\.0)?-pro\b/.test(modelName(model));
 }
 
 /** The Flash models up to 3.6, and Flash-Lite; the others answer with an error. */
 function takesMinimal(model: string): boolean {
-  const [, version, isLite] = /^gemini-(\d+(?:\.\d+)?)-flash(-lite)?/.exec(nameOf(model)) ?? [];
+  const [, version, isLite] = /^gemini-(\d+(?:\.\d+)?)-flash(-lite)?/.exec(modelName(model)) ?? [];
   return version !== undefined && (isLite !== undefined || Number(version) < 3.7);
 }

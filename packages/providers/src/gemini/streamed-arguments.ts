@@ -18,9 +18,9 @@ export class StreamedArguments {
   #steps: readonly PathStep[] = [];
 
   /** They begin with this, in one piece. */
-  give(args: JsonObject): void {
+  setAll(args: JsonObject): void {
     if (Object.keys(args).length === 0) return;
-    this.#value.give(args);
+    this.#value.setAll(args);
     if (this.#state === 'writing') this.#state = 'gathering';
   }
 
@@ -28,10 +28,10 @@ export class StreamedArguments {
   add(partial: JsonObject): string {
     const leaf = leafOf(partial);
     if (leaf === undefined || this.#state === 'broken') return '';
-    const isSamePath = this.#follow(textIn(partial, 'jsonPath') ?? '');
+    const isSamePath = this.#setPath(textIn(partial, 'jsonPath') ?? '');
     const isMore = isSamePath && typeof leaf === 'string' && this.#text.isInString;
-    const canWrite = isMore || this.#isAhead();
-    if (!this.#value.put(this.#steps, leaf)) this.#state = 'broken';
+    const canWrite = isMore || this.#isNewPosition();
+    if (!this.#value.setOrAppend(this.#steps, leaf)) this.#state = 'broken';
     else if (!canWrite && this.#state === 'writing') this.#state = 'gathering';
     if (this.#state !== 'writing') return '';
     return isMore ? this.#text.more(leaf) : this.#text.value(this.#steps, leaf);
@@ -49,7 +49,7 @@ export class StreamedArguments {
     }
   }
 
-  #follow(path: string): boolean {
+  #setPath(path: string): boolean {
     if (path === this.#path) return true;
     this.#path = path;
     this.#steps = parsePath(path) ?? [];
@@ -57,7 +57,7 @@ export class StreamedArguments {
   }
 
   /** Does the path lead to a place that was not written yet? */
-  #isAhead(): boolean {
+  #isNewPosition(): boolean {
     const shared = this.#text.sharedSteps(this.#steps);
     return !this.#value.has(this.#steps.slice(0, shared + 1));
   }

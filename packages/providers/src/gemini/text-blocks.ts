@@ -6,7 +6,7 @@ import {
   type ReasoningWriter,
 } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
-import type { Owner } from '../history/sendable-parts.ts';
+import type { StateOwner } from '../history/sendable-parts.ts';
 import { textIn } from '../json/fields.ts';
 import { type Citation, Citations } from '../wire/citations.ts';
 import { TextBlock } from '../wire/text-block.ts';
@@ -20,24 +20,24 @@ const maxSliceBytes = 2 ** 20;
  * Everything but calls: one part is open at a time, and another kind of content begins another. Only JSON
  * that was asked for goes on behind whatever stands in the middle of it.
  */
-export class Blocks {
+export class TextBlocks {
   readonly #context: ReaderContext;
-  readonly #owner: Owner;
+  readonly #owner: StateOwner;
   readonly #citations = new Citations();
   /** Citations came while no text was open. */
   #isUncited = false;
   #text: AnswerText | undefined;
   #thought: ReasoningWriter | undefined;
-  #sound: { readonly mimeType: string; readonly part: BytesWriter } | undefined;
+  #audio: { readonly mimeType: string; readonly part: BytesWriter } | undefined;
 
-  constructor(context: ReaderContext, owner: Owner) {
+  constructor(context: ReaderContext, owner: StateOwner) {
     this.#context = context;
     this.#owner = owner;
   }
 
   text(text: string, signature: string | undefined): void {
     if (signature !== undefined) this.#signedText(text, signature);
-    else if (text !== '') this.#answer().append(text);
+    else if (text !== '') this.#answerText().append(text);
   }
 
   thought(text: string, signature: string | undefined): void {
@@ -56,13 +56,13 @@ export class Blocks {
   /** A picture, or a piece of sound, which goes on in the next part. */
   media(data: JsonObject, signature: string | undefined, isThought: boolean): void {
     const mimeType = textIn(data, 'mimeType') ?? 'application/octet-stream';
-    const bytes = bytesOf(textIn(data, 'data') ?? '');
+    const bytes = decodeBase64(textIn(data, 'data') ?? '');
     if (signature === undefined && !isThought && mimeType.startsWith('audio/')) {
-      return this.#hear(mimeType, bytes);
+      return this.#appendAudio(mimeType, bytes);
     }
     this.close();
     const part = this.#context.writer.media(mimeType);
-    append(part, bytes);
+    appendInSlices(part, bytes);
     if (isThought) part.metadata({ thought: true });
     const thought = isThought ? true : undefined;
     part.commit({
@@ -81,8 +81,8 @@ export class Blocks {
   }
 
   cite(citations: readonly Citation[]): void {
-    const news = citations.filter((citation) => this.#citations.add(citation));
-    if (news.length === 0) return;
+    const added = citations.filter((citation) => this.#citations.add(citation));
+    if (added.length === 0) return;
     if (this.#text === undefined) this.#isUncited = true;
     else this.#text.metadata(this.#citations.metadata);
   }
@@ -104,9 +104,9 @@ export class Blocks {
 
   #closeOthers(): void {
     this.#thought?.commit();
-    this.#sound?.part.commit();
+    this.#audio?.part.commit();
     this.#thought = undefined;
-    this.#sound = undefined;
+    this.#audio = undefined;
   }
 
   #endText(): void {
@@ -114,7 +114,7 @@ export class Blocks {
     this.#text = undefined;
   }
 
-  #answer(): AnswerText {
+  #answerText(): AnswerText {
     this.#closeOthers();
     if (this.#text !== undefined) return this.#text;
     this.#text = new AnswerText(this.#context, this.#owner);
@@ -125,27 +125,27 @@ export class Blocks {
 
   #signedText(text: string, thoughtSignature: string): void {
     if (text !== '' && this.#context.request.output !== undefined) {
-      return this.#answer().appendSigned(text, thoughtSignature);
+      return this.#answerText().appendSigned(text, thoughtSignature);
     }
     this.close();
     const providerState = partState(this.#owner, { thoughtSignature });
     if (text === '') return this.#context.writer.text().commit({ providerState });
-    const part = this.#answer();
+    const part = this.#answerText();
     part.append(text);
     part.commit({ providerState });
     this.#text = undefined;
   }
 
-  #hear(mimeType: string, bytes: Uint8Array): void {
-    if (this.#sound?.mimeType !== mimeType) {
+  #appendAudio(mimeType: string, bytes: Uint8Array): void {
+    if (this.#audio?.mimeType !== mimeType) {
       this.close();
-      this.#sound = { mimeType, part: this.#context.writer.media(mimeType) };
+      this.#audio = { mimeType, part: this.#context.writer.media(mimeType) };
     }
-    append(this.#sound.part, bytes);
+    appendInSlices(this.#audio.part, bytes);
   }
 }
 
-function append(part: BytesWriter, bytes: Uint8Array): void {
+function appendInSlices(part: BytesWriter, bytes: Uint8Array): void {
   for (let at = 0; at < bytes.length; at += maxSliceBytes) {
     part.append(bytes.subarray(at, at + maxSliceBytes));
   }
@@ -156,12 +156,12 @@ function append(part: BytesWriter, bytes: Uint8Array): void {
  * for is one value: its pieces are kept beside it, and go back as they came.
  */
 class AnswerText extends TextBlock {
-  readonly #owner: Owner;
+  readonly #owner: StateOwner;
   readonly #isJson: boolean;
   readonly #pieces: JsonObject[] = [];
   #unsigned = '';
 
-  constructor({ writer, request }: ReaderContext, owner: Owner) {
+  constructor({ writer, request }: ReaderContext, owner: StateOwner) {
     super(writer, request);
     this.#owner = owner;
     this.#isJson = request.output !== undefined;
@@ -174,7 +174,7 @@ class AnswerText extends TextBlock {
 
   appendSigned(text: string, thoughtSignature: string): void {
     super.append(text);
-    this.#cut();
+    this.#endUnsignedPiece();
     this.#pieces.push({ text, thoughtSignature });
   }
 
@@ -187,24 +187,24 @@ class AnswerText extends TextBlock {
 
   end(): void {
     if (this.#pieces.length === 0) return this.commit();
-    this.#cut();
+    this.#endUnsignedPiece();
     this.commit({ providerState: partState(this.#owner, { parts: this.#pieces }) });
   }
 
-  #cut(): void {
+  #endUnsignedPiece(): void {
     if (this.#unsigned !== '') this.#pieces.push({ text: this.#unsigned });
     this.#unsigned = '';
   }
 }
 
 /** The bytes of base64, be it padded or not, of either alphabet. */
-function bytesOf(base64: string): Uint8Array {
-  const bytes = fromBase64(base64) ?? fromBase64(standard(base64));
+function decodeBase64(base64: string): Uint8Array {
+  const bytes = fromBase64(base64) ?? fromBase64(standardBase64(base64));
   if (bytes === undefined) throw fault('protocol_error', 'the data of a part is not base64');
   return bytes;
 }
 
-function standard(base64: string): string {
+function standardBase64(base64: string): string {
   const digits = base64.replaceAll('-', '+').replaceAll('_', '/').replace(/=+$/, '');
   return digits.padEnd(Math.ceil(digits.length / 4) * 4, '=');
 }

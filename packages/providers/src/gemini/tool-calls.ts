@@ -8,12 +8,12 @@ import {
   toolCallId,
 } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
-import type { Owner } from '../history/sendable-parts.ts';
+import type { StateOwner } from '../history/sendable-parts.ts';
 import { arrayIn, isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
 import { partState } from './part-state.ts';
 import { StreamedArguments } from './streamed-arguments.ts';
 
-interface CallContext extends Owner {
+interface ToolCallContext extends StateOwner {
   readonly writer: DeltaWriter;
   readonly ids: Ids;
   /** The provider knows its own ids again, but takes no others. */
@@ -21,15 +21,15 @@ interface CallContext extends Owner {
 }
 
 /** The client's calls of one response: whole ones, and those whose arguments stream. */
-export class ToolCalls {
-  readonly #context: CallContext;
+export class GeminiToolCalls {
+  readonly #context: ToolCallContext;
   readonly #usedIds = new Set<string>();
   readonly #repeated = new RepeatedCalls();
   /** Whose arguments stream. Several only where they have ids. */
   #open: readonly StreamedCall[] = [];
   #count = 0;
 
-  constructor(context: CallContext) {
+  constructor(context: ToolCallContext) {
     this.#context = context;
   }
 
@@ -47,7 +47,7 @@ export class ToolCalls {
     const name = textIn(call, 'name');
     const open = this.#openFor(textIn(call, 'id'), name);
     if (open !== undefined) this.#feed(open, call, signature);
-    else if (name === undefined) refuseNameless(call);
+    else if (name === undefined) checkNamelessCall(call);
     else if (call['willContinue'] === true || Array.isArray(call['partialArgs'])) {
       this.#stream(call, name, signature);
     } else this.#whole(call, name, signature);
@@ -63,22 +63,22 @@ export class ToolCalls {
   }
 
   #whole(call: JsonObject, name: string, signature: string | undefined): void {
-    this.#commitUntold();
+    this.#commitCallsWithoutId();
     if (signature === undefined && this.#repeated.has(call)) return;
     const id = textIn(call, 'id');
     const part = this.#context.writer.toolCall(this.#idFor(id), name);
-    part.append(argumentsOf(call));
+    part.append(argumentText(call));
     part.commit({ providerState: this.#state(signature, id) });
     this.#count++;
   }
 
   #stream(call: JsonObject, name: string, signature: string | undefined): void {
-    this.#commitUntold();
+    this.#commitCallsWithoutId();
     const { writer } = this.#context;
     const givenId = textIn(call, 'id');
-    const begun = new StreamedCall(writer, this.#idFor(givenId), name, givenId);
-    this.#open = [...this.#open, begun];
-    this.#feed(begun, call, signature);
+    const started = new StreamedCall(writer, this.#idFor(givenId), name, givenId);
+    this.#open = [...this.#open, started];
+    this.#feed(started, call, signature);
   }
 
   /** The open call that a piece is of: by its id, or else, unless it begins a call, the last. */
@@ -94,7 +94,7 @@ export class ToolCalls {
   }
 
   /** Another call ends those before it whose pieces could not be told from its own. */
-  #commitUntold(): void {
+  #commitCallsWithoutId(): void {
     for (const open of this.#open) if (open.givenId === undefined) this.#commit(open);
   }
 
@@ -120,13 +120,13 @@ export class ToolCalls {
 }
 
 /** An end that comes twice is none; arguments need a call. */
-function refuseNameless(call: JsonObject): void {
+function checkNamelessCall(call: JsonObject): void {
   if (arrayIn(call, 'partialArgs').length === 0 && !isObject(call['args'])) return;
   throw fault('protocol_error', 'a tool call has no name');
 }
 
 /** Nothing means no arguments. */
-function argumentsOf({ args }: JsonObject): string {
+function argumentText({ args }: JsonObject): string {
   if (args === undefined || args === null) return '';
   return typeof args === 'string' ? args : JSON.stringify(args);
 }
@@ -163,7 +163,7 @@ class StreamedCall {
   feed(call: JsonObject, signature: string | undefined): void {
     this.#signature ??= signature;
     const args = objectIn(call, 'args');
-    if (args !== undefined) this.#arguments.give(args);
+    if (args !== undefined) this.#arguments.setAll(args);
     for (const partial of objectsIn(call, 'partialArgs')) {
       this.#part.append(this.#arguments.add(partial));
     }

@@ -1,7 +1,7 @@
 import { type Source, toBase64 } from '@millrace/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Attachment, readDataUrl, tellAttachment } from './attachment.ts';
+import { type Attachment, describeAttachment, readDataUrl } from './attachment.ts';
 
 const bytesOf = (...bytes: number[]): Source => ({ type: 'bytes', bytes: Uint8Array.from(bytes) });
 const textOf = (text: string): Source => ({
@@ -29,19 +29,19 @@ describe('a file of text is told with its name and type:', () => {
     'image/svg+xml',
   ])('%s', (mimeType) => {
     const type = JSON.stringify(mimeType);
-    expect(tellAttachment(file('a "b".x', mimeType, textOf('1 < 2\n')))).toBe(
+    expect(describeAttachment(file('a "b".x', mimeType, textOf('1 < 2\n')))).toBe(
       `<file name="a \\"b\\".x" type=${type}>\n1 < 2\n\n</file>`,
     );
   });
 
   test('without a name where it has none', () => {
     const part: Attachment = { kind: 'media', mimeType: 'text/plain', source: textOf('a') };
-    expect(tellAttachment(part)).toBe('<file type="text/plain">\na\n</file>');
+    expect(describeAttachment(part)).toBe('<file type="text/plain">\na\n</file>');
   });
 
   test('in its own charset, and in UTF-8 where nobody knows that', () => {
     const latin = (charset: string) =>
-      tellAttachment(file('a', `text/plain; charset=${charset}`, bytesOf(0xe9)));
+      describeAttachment(file('a', `text/plain; charset=${charset}`, bytesOf(0xe9)));
     expect(latin('iso-8859-1')).toContain('\né\n');
     expect(latin('"ISO-8859-1"')).toContain('\né\n');
     expect(latin('klingon')).toContain('\n\ufffd\n');
@@ -49,17 +49,17 @@ describe('a file of text is told with its name and type:', () => {
 
   test('also out of an address that is its own content', () => {
     const source: Source = { type: 'url', url: 'data:text/plain;base64,YWJj' };
-    expect(tellAttachment(file('a', 'text/plain', source))).toContain('\nabc\n');
+    expect(describeAttachment(file('a', 'text/plain', source))).toContain('\nabc\n');
   });
 
   test.each(['application/octet-stream', 'application/x-rust', 'video/mp2t', ''])(
     'also as %s, which does not say what it is, but only where it is nothing but text',
     (mimeType) => {
-      expect(tellAttachment(file('a.ts', mimeType, textOf('let é = 1;\n')))).toContain(
+      expect(describeAttachment(file('a.ts', mimeType, textOf('let é = 1;\n')))).toContain(
         'let é = 1;',
       );
       for (const source of [binary, bytesOf(0xff, 0x41), bytesOf(0x41, 0)]) {
-        expect(tellAttachment(file('a.ts', mimeType, source))).toContain('cannot be shown');
+        expect(describeAttachment(file('a.ts', mimeType, source))).toContain('cannot be shown');
       }
     },
   );
@@ -67,16 +67,16 @@ describe('a file of text is told with its name and type:', () => {
 
 describe('anything else is named:', () => {
   test('with its name and type, or its type alone', () => {
-    expect(tellAttachment(file('a.zip', 'application/zip', binary))).toBe(
+    expect(describeAttachment(file('a.zip', 'application/zip', binary))).toBe(
       '[An attachment cannot be shown: "a.zip" (application/zip)]',
     );
-    expect(tellAttachment({ kind: 'media', mimeType: 'video/mp4', source: binary })).toBe(
+    expect(describeAttachment({ kind: 'media', mimeType: 'video/mp4', source: binary })).toBe(
       '[An attachment cannot be shown: video/mp4]',
     );
   });
 
   test('with its address, unless that is its content, or too long', () => {
-    const at = (url: string) => tellAttachment(file('a', 'text/plain', { type: 'url', url }));
+    const at = (url: string) => describeAttachment(file('a', 'text/plain', { type: 'url', url }));
     expect(at('https://a.example/b')).toBe(
       '[An attachment cannot be shown: "a" (text/plain), at https://a.example/b]',
     );
@@ -87,7 +87,7 @@ describe('anything else is named:', () => {
   });
 
   test('in well-formed text', () => {
-    const odd = tellAttachment(file('\ud800', 'a/\udc00', binary));
+    const odd = describeAttachment(file('\ud800', 'a/\udc00', binary));
     expect(odd.isWellFormed()).toBe(true);
   });
 });

@@ -14,16 +14,16 @@ import type {
  * What every wire builds its messages from. Whatever is left in a message may be sent: `providerState`
  * is the provider's own, reasoning and custom parts came from it, calls are paired with results.
  */
-export type Message = SaidMessage | AssistantMessage | ToolMessage;
+export type Message = InputMessage | AssistantMessage | ToolMessage;
 
 /** From whoever instructs or asks. */
-export interface SaidMessage {
+export interface InputMessage {
   readonly role: 'system' | 'developer' | 'user';
-  readonly parts: readonly SaidPart[];
+  readonly parts: readonly ContentPart[];
   readonly isCachePoint: boolean;
 }
 
-export type SaidPart = TextPart | StructuredPart | MediaPart | FilePart;
+export type ContentPart = TextPart | StructuredPart | MediaPart | FilePart;
 
 export interface AssistantMessage {
   readonly role: 'assistant';
@@ -31,10 +31,10 @@ export interface AssistantMessage {
   readonly isCachePoint: boolean;
 }
 
-export type AssistantPart = SaidPart | ReasoningPart | CustomPart | SentCall;
+export type AssistantPart = ContentPart | ReasoningPart | CustomPart | SentToolCall;
 
 /** A call as it is sent back: its id fits the provider, and its arguments are a JSON object for certain. */
-export interface SentCall extends ToolCallPart {
+export interface SentToolCall extends ToolCallPart {
   readonly input: JsonObject;
 }
 

@@ -11,12 +11,12 @@ import {
 import { isObject } from '../json/fields.ts';
 
 /** Whose `providerState` may be sent: this provider's, about this model. */
-export interface Owner {
+export interface StateOwner {
   readonly provider: string;
   readonly model: string;
 }
 
-function isOwn(state: ProviderState | undefined, owner: Owner): boolean {
+function isOwn(state: ProviderState | undefined, owner: StateOwner): boolean {
   return state !== undefined && state.provider === owner.provider && state.model === owner.model;
 }
 
@@ -25,7 +25,7 @@ function isOwn(state: ProviderState | undefined, owner: Owner): boolean {
  * what only its maker can read (reasoning, hosted-tool blocks) and for reasoning that was cut off,
  * which nobody signed.
  */
-export function ownPart<P extends Part>(part: P, owner: Owner): P | undefined {
+export function partForOwner<P extends Part>(part: P, owner: StateOwner): P | undefined {
   const own = isOwn(part.providerState, owner);
   const isPrivate = part.kind === 'reasoning' || part.kind === 'custom';
   if (isPrivate && (!own || part.partial)) return undefined;
@@ -35,15 +35,15 @@ export function ownPart<P extends Part>(part: P, owner: Owner): P | undefined {
 }
 
 /** On the text that says why the model was stopped: a refusal, but the provider's and not the model's. */
-export const explanation: Metadata = { refusal: true, isExplanation: true };
+export const refusalExplanation: Metadata = { refusal: true, isExplanation: true };
 
 /** It is for people: no model is told that it said so. */
-export function isExplanation({ metadata }: TextPart): boolean {
+export function isRefusalExplanation({ metadata }: TextPart): boolean {
   return metadata?.['isExplanation'] === true;
 }
 
 /** The arguments of a call as text and as value: a JSON object that every provider takes. */
-interface SentArguments {
+interface SendableArguments {
   readonly arguments: string;
   readonly input: JsonObject;
 }
@@ -52,8 +52,8 @@ interface SentArguments {
  * As the model wrote them wherever that can be sent, since `input` is derived from it; undefined where
  * they are no JSON object at all.
  */
-export function sentArguments(part: ToolCallPart): SentArguments | undefined {
-  const written = writtenObject(part.arguments);
+export function sendableArguments(part: ToolCallPart): SendableArguments | undefined {
+  const written = parsedObject(part.arguments);
   const given = written ?? (isObject(part.input) ? part.input : undefined);
   if (given === undefined)
     return part.arguments === '' ? { arguments: '{}', input: {} } : undefined;
@@ -61,7 +61,7 @@ export function sentArguments(part: ToolCallPart): SentArguments | undefined {
   return { arguments: input === written ? part.arguments : JSON.stringify(input), input };
 }
 
-function writtenObject(text: string): JsonObject | undefined {
+function parsedObject(text: string): JsonObject | undefined {
   const parsed = parseJson(text);
   return parsed.ok && isObject(parsed.value) ? parsed.value : undefined;
 }
@@ -70,7 +70,7 @@ function writtenObject(text: string): JsonObject | undefined {
  * Half a surrogate pair in a request is refused by most providers. What has state of its provider may
  * be signed, and is never touched.
  */
-export function wellFormed(part: TextPart): TextPart {
+export function wellFormedText(part: TextPart): TextPart {
   if (part.providerState !== undefined || part.text.isWellFormed()) return part;
   return { ...part, text: part.text.toWellFormed() };
 }
@@ -80,7 +80,7 @@ export function wellFormed(part: TextPart): TextPart {
  * refuse them. The same value where there is none.
  */
 export function wellFormedValue<V extends JsonValue>(value: V): V {
-  return isWellFormed(value) ? value : (repaired(value) as V);
+  return isWellFormed(value) ? value : (repairedValue(value) as V);
 }
 
 function isWellFormed(value: JsonValue): boolean {
@@ -90,13 +90,13 @@ function isWellFormed(value: JsonValue): boolean {
   return Object.entries(value).every(([key, field]) => key.isWellFormed() && isWellFormed(field));
 }
 
-function repaired(value: JsonValue): JsonValue {
+function repairedValue(value: JsonValue): JsonValue {
   if (typeof value === 'string') return value.toWellFormed();
   if (typeof value !== 'object' || value === null) return value;
-  if (isArray(value)) return value.map(repaired);
+  if (isArray(value)) return value.map(repairedValue);
   const entries = Object.entries(value).map(([key, field]) => [
     key.toWellFormed(),
-    repaired(field),
+    repairedValue(field),
   ]);
   return Object.fromEntries(entries);
 }

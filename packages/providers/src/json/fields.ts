@@ -11,11 +11,11 @@ export function objectIn(object: JsonObject | undefined, key: string): JsonObjec
   return isObject(value) ? value : undefined;
 }
 
-const nothing: JsonArray = [];
+const emptyArray: JsonArray = [];
 
 export function arrayIn(object: JsonObject | undefined, key: string): JsonArray {
   const value = object?.[key];
-  return Array.isArray(value) ? value : nothing;
+  return Array.isArray(value) ? value : emptyArray;
 }
 
 /** The objects of an array; what else is in it is left out. */

@@ -1,40 +1,40 @@
 import type { JsonObject } from '@millrace/core';
 import {
   type Attachment,
-  contentOf,
-  tellAttachment,
-  typeOf,
-  urlOf,
+  attachmentContent,
+  contentUrl,
+  describeAttachment,
+  mediaTypeOf,
 } from '../history/attachment.ts';
 import type { ChatDialect } from './options.ts';
 
 /** As the server takes it; what it would refuse, and with it every later request, is told in words. */
 export function attachmentPart(part: Attachment, dialect: ChatDialect): JsonObject {
-  return shownAttachment(part, dialect) ?? { type: 'text', text: tellAttachment(part) };
+  return nativeAttachment(part, dialect) ?? { type: 'text', text: describeAttachment(part) };
 }
 
 /** A picture, a PDF or a sound of a form that the server takes; undefined for all else. */
-export function shownAttachment(part: Attachment, { shows }: ChatDialect): JsonObject | undefined {
-  const content = contentOf(part);
-  const type = typeOf(content);
-  if (pictures.test(type) && shows.includes('image')) {
-    return { type: 'image_url', image_url: { url: urlOf(content) } };
+export function nativeAttachment(part: Attachment, { shows }: ChatDialect): JsonObject | undefined {
+  const content = attachmentContent(part);
+  const type = mediaTypeOf(content);
+  if (imageTypes.test(type) && shows.includes('image')) {
+    return { type: 'image_url', image_url: { url: contentUrl(content) } };
   }
   // Servers fetch nothing else.
   if (content.type === 'url') return undefined;
-  const format = soundFormat(type);
+  const format = audioFormat(type);
   if (format !== undefined && shows.includes('audio')) {
     return { type: 'input_audio', input_audio: { data: content.data, format } };
   }
   if (type !== 'application/pdf' || !shows.includes('pdf')) return undefined;
   const filename = part.kind === 'file' ? part.name.toWellFormed() : 'attachment.pdf';
-  return { type: 'file', file: { filename, file_data: urlOf(content) } };
+  return { type: 'file', file: { filename, file_data: contentUrl(content) } };
 }
 
 /** `*` is of an address whose type nobody knows. */
-const pictures = /^image\/(?:png|jpe?g|gif|webp|\*)$/;
+const imageTypes = /^image\/(?:png|jpe?g|gif|webp|\*)$/;
 
-function soundFormat(type: string): 'wav' | 'mp3' | undefined {
+function audioFormat(type: string): 'wav' | 'mp3' | undefined {
   if (/^audio\/(?:x-|vnd\.)?wave?$/.test(type)) return 'wav';
   return /^audio\/(?:x-)?(?:mp3|mpeg|mpeg3)$/.test(type) ? 'mp3' : undefined;
 }

@@ -1,8 +1,8 @@
 import type { ProviderErrorKind } from '../contract/provider-error.ts';
 import { fault, type WireFault } from '../errors/wire-fault.ts';
-import type { StopWords } from '../wire/response-end.ts';
+import type { StopReasons } from '../wire/response-end.ts';
 
-export const stopWords: StopWords = {
+export const stopReasons: StopReasons = {
   stop: 'stop',
   end: 'stop',
   eos: 'stop',
@@ -30,7 +30,7 @@ export function failureOf(finishReason: string): WireFault | undefined {
 }
 
 /** Names the wire whose stream this is, if it is not this one's. */
-export function otherWire(type: string): WireFault | undefined {
+export function otherWireFault(type: string): WireFault | undefined {
   const isResponses = type.startsWith('response.');
   if (!isResponses && type !== 'message_start') return undefined;
   const name = isResponses ? 'OpenAI Responses' : 'Anthropic Messages';

@@ -1,16 +1,16 @@
 import type { JsonObject, JsonValue, ToolResultPart } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
-import { type Attachment, tellAttachment } from '../history/attachment.ts';
+import { type Attachment, describeAttachment } from '../history/attachment.ts';
 import type {
   AssistantMessage,
   AssistantPart,
+  ContentPart,
   Message,
-  SaidPart,
-  SentCall,
+  SentToolCall,
   ToolMessage,
 } from '../history/message.ts';
 import { isObject, objectsIn, textIn } from '../json/fields.ts';
-import { attachmentPart, shownAttachment } from './content.ts';
+import { attachmentPart, nativeAttachment } from './content.ts';
 import type { ChatDialect, EchoStyle } from './options.ts';
 
 /** The messages of this wire. */
@@ -34,8 +34,8 @@ function chatMessage(
     case 'system':
     case 'developer': {
       const role = dialect.hasDeveloperRole ? message.role : 'system';
-      const said = message.parts.map((part) => instruction(part, message.role));
-      return [{ role, content: said.join('') }];
+      const instructions = message.parts.map((part) => instruction(part, message.role));
+      return [{ role, content: instructions.join('') }];
     }
     case 'user':
       return [{ role: 'user', content: userContent(message.parts, dialect) }];
@@ -46,7 +46,7 @@ function chatMessage(
   }
 }
 
-function instruction(part: SaidPart, role: string): string {
+function instruction(part: ContentPart, role: string): string {
   if (part.kind === 'text' || part.kind === 'structured') return textOf(part);
   throw fault('invalid_request', `a ${role} item has a ${part.kind} part; say it as a user item`);
 }
@@ -57,7 +57,7 @@ function textOf(part: AssistantPart): string {
   return part.kind === 'structured' ? JSON.stringify(part.value) : '';
 }
 
-function userContent(parts: readonly SaidPart[], dialect: ChatDialect): JsonValue {
+function userContent(parts: readonly ContentPart[], dialect: ChatDialect): JsonValue {
   const [first] = parts;
   if (parts.length === 1 && first?.kind === 'text') return first.text;
   return parts.map((part) =>
@@ -87,7 +87,7 @@ function assistantMessages(
   ];
 }
 
-function toolCall(call: SentCall): JsonObject {
+function toolCall(call: SentToolCall): JsonObject {
   const extra = call.providerState?.data;
   return {
     ...(isObject(extra) ? extra : {}),
@@ -102,36 +102,36 @@ function toolMessages(
   dialect: ChatDialect,
   next: Message['role'] | undefined,
 ): readonly JsonObject[] {
-  const told: JsonObject[] = [];
+  const messages: JsonObject[] = [];
   const content: JsonObject[] = [];
   for (const result of results) {
     const { attachments = [] } = result;
-    const shown = attachments.map((part) => shownAttachment(part, dialect));
-    const untold = attachments.filter((_, index) => shown[index] === undefined);
-    told.push(toolMessage(result, untold, dialect));
-    content.push(...shown.filter((part) => part !== undefined));
+    const native = attachments.map((part) => nativeAttachment(part, dialect));
+    const undisplayed = attachments.filter((_, index) => native[index] === undefined);
+    messages.push(toolMessage(result, undisplayed, dialect));
+    content.push(...native.filter((part) => part !== undefined));
   }
   // Only users may show pictures.
   const shows = content.length === 0 ? [] : [{ role: 'user', content }];
   const isBridged = dialect.bridgesToolResults && (shows.length > 0 || next === 'user');
-  return [...told, ...(isBridged ? [bridge] : []), ...shows];
+  return [...messages, ...(isBridged ? [bridgeMessage] : []), ...shows];
 }
 
-const bridge: JsonObject = { role: 'assistant', content: 'I have the results.' };
+const bridgeMessage: JsonObject = { role: 'assistant', content: 'I have the results.' };
 
 /** With what of its attachments can only be told in words. */
 function toolMessage(
   { toolCallId, name, text, attachments }: ToolResultPart,
-  untold: readonly Attachment[],
+  undisplayed: readonly Attachment[],
   dialect: ChatDialect,
 ): JsonObject {
-  const said = [text, ...untold.map(tellAttachment)].filter((words) => words !== '');
+  const texts = [text, ...undisplayed.map(describeAttachment)].filter((words) => words !== '');
   const empty = attachments === undefined ? '(no output)' : '(see the attachment)';
   return {
     role: 'tool',
     tool_call_id: toolCallId,
     ...(dialect.namesToolResults ? { name } : {}),
-    content: said.length === 0 ? empty : said.join('\n\n'),
+    content: texts.length === 0 ? empty : texts.join('\n\n'),
   };
 }
 

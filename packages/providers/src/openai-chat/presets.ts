@@ -1,4 +1,4 @@
-import { anyId } from '../history/tool-call-ids.ts';
+import { defaultIdRule } from '../history/tool-call-ids.ts';
 import { unknownEndpoint } from '../wire/endpoint.ts';
 import type { ChatDialect, ChatPreset } from './options.ts';
 
@@ -12,7 +12,7 @@ const compatible: ChatDialect = {
   hasDeveloperRole: false,
   reasoningEffort: 'effort',
   echoReasoning: 'field',
-  ids: anyId,
+  ids: defaultIdRule,
   emptyContent: null,
   namesToolResults: false,
   bridgesToolResults: false,

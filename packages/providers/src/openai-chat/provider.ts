@@ -1,5 +1,5 @@
 import type { Provider } from '../contract/provider.ts';
-import { readOptions } from '../wire/api-options.ts';
+import { copyOptions } from '../wire/api-options.ts';
 import { dialectOf } from '../wire/endpoint.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
 import type { ChatOptions } from './options.ts';
@@ -15,7 +15,7 @@ import { ChatReader } from './stream.ts';
  * const { text } = await provider.complete({ items });
  */
 export function openaiChat(given: ChatOptions): Provider {
-  const options = readOptions(given);
+  const options = copyOptions(given);
   const dialect = dialectOf(presets, options);
   const owner = { provider: dialect.id, model: options.model };
   return wireProvider(

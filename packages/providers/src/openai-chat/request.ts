@@ -3,7 +3,7 @@ import type { ModelRequest, OutputSchema, ReasoningEffort } from '../contract/mo
 import { toMessages } from '../history/to-messages.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 import type { ApiOptions } from '../wire/api-options.ts';
-import { httpTo } from '../wire/endpoint.ts';
+import { httpRequestTo } from '../wire/endpoint.ts';
 import { chatMessages } from './messages.ts';
 import type { ChatDialect } from './options.ts';
 import { toolFields } from './tools.ts';
@@ -13,7 +13,7 @@ export function chatRequest(
   options: ApiOptions,
   dialect: ChatDialect,
 ): HttpRequest {
-  return httpTo(dialect, options, chatBody(request, options.model, dialect));
+  return httpRequestTo(dialect, options, chatBody(request, options.model, dialect));
 }
 
 function chatBody(request: ModelRequest, model: string, dialect: ChatDialect): JsonObject {

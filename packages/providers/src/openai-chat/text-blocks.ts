@@ -10,27 +10,27 @@ import { type Citation, Citations } from '../wire/citations.ts';
 import { TextBlock } from '../wire/text-block.ts';
 import type { ReaderContext } from '../wire/wire.ts';
 
-type Aside = 'refusal' | 'transcript';
+type SideTextKind = 'refusal' | 'transcript';
 
 /** Far more than wait for a signature at any time. */
-const maxUnsigned = 64;
+const maxAwaitingSignature = 64;
 
 /**
  * Text and reasoning as they follow each other. The wire has no blocks: where the kind changes, one
  * ends and another begins.
  */
-export class Flow {
+export class TextBlocks {
   readonly #context: ReaderContext;
   readonly #owner: ReasoningOwner;
   readonly #citations = new Citations();
   #text: TextBlock | undefined;
   #reasoning: ReasoningBlock | undefined;
   /** Blocks whose details may still get a signature. */
-  readonly #unsigned: ReasoningBlock[] = [];
+  readonly #awaitingSignature: ReasoningBlock[] = [];
   readonly #blockOfDetail = new Map<string, ReasoningBlock>();
   readonly #detailKeys = new DetailKeys();
   /** Said beside the answer: what a model refuses with, or the words of what it speaks. */
-  readonly #asides = new Map<Aside, TextWriter>();
+  readonly #sideTexts = new Map<SideTextKind, TextWriter>();
   #hadText = false;
 
   readonly #onOpen: () => void;
@@ -43,12 +43,12 @@ export class Flow {
   }
 
   get wasRefused(): boolean {
-    return this.#asides.has('refusal');
+    return this.#sideTexts.has('refusal');
   }
 
   text(chunk: string): void {
     if (this.#text === undefined) {
-      this.#makeRoom();
+      this.#beforeNewPart();
       this.#text = new TextBlock(this.#context.writer, this.#context.request);
       this.#hadText = true;
       if (!this.#citations.isEmpty) this.#text.metadata(this.#citations.metadata);
@@ -60,13 +60,13 @@ export class Flow {
     this.#openReasoning(field, false).append(chunk);
   }
 
-  aside(kind: Aside, chunk: string): void {
-    let part = this.#asides.get(kind);
+  sideText(kind: SideTextKind, chunk: string): void {
+    let part = this.#sideTexts.get(kind);
     if (part === undefined) {
-      this.#makeRoom();
+      this.#beforeNewPart();
       part = this.#context.writer.text();
       part.metadata({ [kind]: true });
-      this.#asides.set(kind, part);
+      this.#sideTexts.set(kind, part);
     }
     part.append(chunk);
   }
@@ -89,7 +89,7 @@ export class Flow {
   }
 
   /** What streams now is not continued: something else has begun. */
-  breakOff(): void {
+  endCurrent(): void {
     // One document is asked for, whatever comes in between.
     if (this.#context.request.output === undefined) this.#endText();
     if (this.#reasoning?.hasDetails) this.#awaitSignature(this.#reasoning);
@@ -99,10 +99,10 @@ export class Flow {
 
   end(): void {
     const isUncited = !this.#hadText && !this.#citations.isEmpty;
-    this.breakOff();
+    this.endCurrent();
     this.#endText();
-    for (const block of this.#unsigned) block.commit();
-    for (const part of this.#asides.values()) part.commit();
+    for (const block of this.#awaitingSignature) block.commit();
+    for (const part of this.#sideTexts.values()) part.commit();
     if (isUncited)
       this.#context.writer.whole({
         kind: 'custom',
@@ -117,18 +117,19 @@ export class Flow {
   }
 
   #awaitSignature(block: ReasoningBlock): void {
-    this.#unsigned.push(block);
-    if (this.#unsigned.length > maxUnsigned) this.#unsigned.shift()?.commit();
+    this.#awaitingSignature.push(block);
+    if (this.#awaitingSignature.length > maxAwaitingSignature)
+      this.#awaitingSignature.shift()?.commit();
   }
 
-  #makeRoom(): void {
-    this.breakOff();
+  #beforeNewPart(): void {
+    this.endCurrent();
     this.#onOpen();
   }
 
   #openReasoning(field: string, isSummary: boolean): ReasoningBlock {
     if (this.#reasoning !== undefined) return this.#reasoning;
-    this.#makeRoom();
+    this.#beforeNewPart();
     const { writer } = this.#context;
     const form = isSummary ? 'summary' : 'full';
     this.#reasoning = new ReasoningBlock(writer, this.#owner, field, form);
@@ -198,8 +199,8 @@ const growing: readonly string[] = ['text', 'summary', 'data'];
 
 function mergeDetail(known: JsonObject | undefined, detail: JsonObject): JsonObject {
   if (known === undefined) return detail;
-  const said = Object.entries(detail).filter(([, value]) => value !== null && value !== '');
-  const merged = said.map(([key, value]) => {
+  const fields = Object.entries(detail).filter(([, value]) => value !== null && value !== '');
+  const merged = fields.map(([key, value]) => {
     const before = known[key];
     const grows = growing.includes(key) && typeof before === 'string' && typeof value === 'string';
     return [key, grows ? before + value : value] as const;
@@ -217,16 +218,16 @@ class DetailKeys {
     const type = textIn(detail, 'type') ?? '';
     const index = countIn(detail, 'index');
     const id = textIn(detail, 'id');
-    const place = `${type} ${index ?? ''}`;
-    const known = this.#latest.get(place);
+    const position = `${type} ${index ?? ''}`;
+    const known = this.#latest.get(position);
     const isWhole = index === undefined && type.endsWith('encrypted');
     const isOther = id !== undefined && known?.id !== undefined && known.id !== id;
     if (known !== undefined && !isWhole && !isOther) {
       known.id ??= id;
       return known.key;
     }
-    const key = `${place} ${this.#count++}`;
-    this.#latest.set(place, { key, id });
+    const key = `${position} ${this.#count++}`;
+    this.#latest.set(position, { key, id });
     return key;
   }
 }

@@ -22,16 +22,16 @@ export interface ToolCallContext {
  * One call while it streams. Its part begins with the first argument, because until then the id may
  * be missing and the name may still grow.
  */
-export class ToolCall {
+export class ChatToolCall {
   readonly #context: ToolCallContext;
   #part: TextWriter | undefined;
   #id: string | undefined;
   #name = '';
   #arguments = '';
   /** `{}`, which may be a placeholder for what follows. */
-  #held = '';
+  #placeholder = '';
   #extra: JsonObject | undefined;
-  #nesting: Nesting | undefined;
+  #nesting: BracketNesting | undefined;
 
   /** Does its server say at which index it is? */
   readonly hasIndex: boolean;
@@ -51,19 +51,19 @@ export class ToolCall {
   }
 
   get hasArguments(): boolean {
-    return this.#arguments !== '' || this.#held !== '';
+    return this.#arguments !== '' || this.#placeholder !== '';
   }
 
   /** Are the brackets of the arguments closed? Asked only where nothing else tells two calls apart. */
   get isComplete(): boolean {
     if (this.#nesting === undefined) {
-      this.#nesting = new Nesting();
+      this.#nesting = new BracketNesting();
       this.#nesting.feed(this.#arguments);
     }
-    return this.#held !== '' || this.#nesting.isClosed;
+    return this.#placeholder !== '' || this.#nesting.isClosed;
   }
 
-  giveId(id: string): void {
+  setId(id: string): void {
     this.#id ??= id;
     this.#begin();
   }
@@ -75,16 +75,16 @@ export class ToolCall {
   }
 
   /** Something else begins: the part takes its place before it, if its start is known. */
-  takePlace(): void {
+  beginIfKnown(): void {
     if (this.#part === undefined && this.#id !== undefined && this.#name !== '') this.#open();
   }
 
   addArguments(fragment: string): void {
-    if (this.#held !== '') {
-      if (!fragment.startsWith('{')) this.#write(this.#held);
-      this.#held = '';
+    if (this.#placeholder !== '') {
+      if (!fragment.startsWith('{')) this.#write(this.#placeholder);
+      this.#placeholder = '';
     }
-    if (this.#arguments === '' && fragment === '{}') this.#held = fragment;
+    if (this.#arguments === '' && fragment === '{}') this.#placeholder = fragment;
     else if (!this.#isRepeat(fragment)) this.#write(fragment);
   }
 
@@ -96,12 +96,12 @@ export class ToolCall {
   /** The response is over, and so is the call; one that was cut short is whole only if its JSON is. */
   commit(isCutShort: boolean): void {
     if (this.#name === '') throw fault('protocol_error', 'a tool call has no name');
-    this.#write(this.#held);
+    this.#write(this.#placeholder);
     this.#id ??= this.#context.ids.toolCall();
     const part = this.#begin() ?? this.#open();
     const providerState = this.#state();
     if (isCutShort && !parseJson(this.#arguments).ok) return part.commit({ partial: true });
-    const single = singleArguments(this.#arguments);
+    const single = deduplicatedArguments(this.#arguments);
     if (single === undefined) return part.commit({ providerState });
     const [id, name] = [toolCallId(this.#id), this.#name];
     const whole = { kind: 'tool_call', toolCallId: id, name, arguments: single } as const;
@@ -142,7 +142,7 @@ export class ToolCall {
 }
 
 /** Tells, at the cost of the new characters only, whether the brackets of a JSON text are all closed. */
-class Nesting {
+class BracketNesting {
   #depth = 0;
   #isInString = false;
   #isEscaped = false;
@@ -181,14 +181,14 @@ const mayBeSeveral = /\}\s*[{"]/;
  * Some proxies send arguments twice, or `{}` before the real ones. Gives the text that is meant where
  * that is certain, and undefined where the text is fine, or no one can tell.
  */
-function singleArguments(text: string): string | undefined {
+function deduplicatedArguments(text: string): string | undefined {
   if (!mayBeSeveral.test(text) || parseJson(text).ok) return undefined;
-  const [first, ...rest] = wholeValues(text) ?? [];
+  const [first, ...rest] = separateValues(text) ?? [];
   if (first === undefined || rest.length === 0) return undefined;
-  const isRepeated = rest.every((other) => isSame(other, first));
+  const isRepeated = rest.every((other) => isSameValue(other, first));
   if (isRepeated) return first;
-  const meant = rest[0];
-  return isEmptyObject(first) && rest.length === 1 && meant !== undefined ? meant : undefined;
+  const real = rest[0];
+  return isEmptyObject(first) && rest.length === 1 && real !== undefined ? real : undefined;
 }
 
 const brace = 123; // {
@@ -203,12 +203,12 @@ function mayRepeat(fragment: string, lengthBefore: number): boolean {
 
 /** Does it, as text or as a string of JSON? Only what is whole can be repeated. */
 function isRepeat(fragment: string, before: string): boolean {
-  const said = fragment.startsWith('"') ? parsedValue(fragment) : fragment;
-  return said === before && parseJson(before).ok;
+  const repeated = fragment.startsWith('"') ? parsedValue(fragment) : fragment;
+  return repeated === before && parseJson(before).ok;
 }
 
 /** The values that a text is made of; undefined where it is not made of whole ones. */
-function wholeValues(text: string): readonly string[] | undefined {
+function separateValues(text: string): readonly string[] | undefined {
   const values: string[] = [];
   let rest = text.trim();
   while (rest !== '' && values.length < maxValues) {
@@ -225,7 +225,7 @@ function wholeValues(text: string): readonly string[] | undefined {
 
 const maxValues = 4;
 
-function isSame(text: string, first: string): boolean {
+function isSameValue(text: string, first: string): boolean {
   if (text === first) return true;
   const decoded = parsedValue(text);
   return typeof decoded === 'string' && decoded === first;

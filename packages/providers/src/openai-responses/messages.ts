@@ -1,17 +1,17 @@
 import type { JsonObject, JsonValue, ToolCallId, ToolResultPart } from '@millrace/core';
-import { type Attachment, contentOf, tellAttachment } from '../history/attachment.ts';
-import type { AssistantMessage, AssistantPart, Message, SentCall } from '../history/message.ts';
+import { type Attachment, attachmentContent, describeAttachment } from '../history/attachment.ts';
+import type { AssistantMessage, AssistantPart, Message, SentToolCall } from '../history/message.ts';
 import { arrayIn, isObject, objectIn, textIn } from '../json/fields.ts';
-import { attachmentContent, inputContent, shownAttachment } from './content.ts';
+import { attachmentInput, inputContent, nativeAttachment } from './content.ts';
 import {
   isCall,
   isReasoning,
-  type KeepOptions,
-  keepTogether,
+  keepReasoningPairs,
+  type ReasoningPairOptions,
   type SentItem,
 } from './reasoning-pairs.ts';
 
-interface InputOptions extends KeepOptions {
+interface InputOptions extends ReasoningPairOptions {
   readonly needsMessageIds: boolean;
 }
 
@@ -33,7 +33,7 @@ function withMessageId(item: JsonObject, index: number): JsonObject {
 
 function itemsOf(
   message: Message,
-  options: KeepOptions,
+  options: ReasoningPairOptions,
   customCalls: ReadonlySet<ToolCallId>,
 ): readonly JsonObject[] {
   switch (message.role) {
@@ -42,7 +42,7 @@ function itemsOf(
     case 'user':
       return [{ role: message.role, content: message.parts.map(inputContent) }];
     case 'assistant':
-      return replay(message, options);
+      return assistantItems(message, options);
     case 'tool':
       return message.results.map((result) => ({
         type: customCalls.has(result.toolCallId)
@@ -65,13 +65,16 @@ function customCallsIn(messages: readonly Message[]): ReadonlySet<ToolCallId> {
 /** Text, or a list where there is more than text. */
 function outputOf({ text, attachments = [] }: ToolResultPart): JsonValue {
   if (attachments.length === 0) return text;
-  const said = text === '' ? [] : [{ type: 'input_text', text }];
-  return [...said, ...attachments.map(attachmentContent)];
+  const textContent = text === '' ? [] : [{ type: 'input_text', text }];
+  return [...textContent, ...attachments.map(attachmentInput)];
 }
 
 /** What an assistant said, as the items that it came in; what is not from here, without ids. */
-function replay(message: AssistantMessage, options: KeepOptions): readonly JsonObject[] {
-  return keepTogether(message.parts.reduce(addPart, []), options);
+function assistantItems(
+  message: AssistantMessage,
+  options: ReasoningPairOptions,
+): readonly JsonObject[] {
+  return keepReasoningPairs(message.parts.reduce(addPart, []), options);
 }
 
 function addPart(items: readonly SentItem[], part: AssistantPart): readonly SentItem[] {
@@ -80,7 +83,7 @@ function addPart(items: readonly SentItem[], part: AssistantPart): readonly Sent
   switch (part.kind) {
     case 'text':
     case 'structured':
-      return addContent(items, saidContent(part), state);
+      return addContent(items, messageContent(part), state);
     case 'reasoning':
       // The state is the item as it was; some servers leave out the summary, which is required.
       return [...items, { item: { ...withoutNulls(state), summary: arrayIn(state, 'summary') } }];
@@ -90,23 +93,23 @@ function addPart(items: readonly SentItem[], part: AssistantPart): readonly Sent
       return isObject(part.value) ? [...items, { item: part.value, origin }] : items;
     case 'media':
     case 'file':
-      return addPicture(items, part, state);
+      return addImage(items, part, state);
   }
 }
 
 /** The bytes of a picture go back into the call that made it. */
-function addPicture(
+function addImage(
   items: readonly SentItem[],
   part: Attachment,
   state: JsonObject,
 ): readonly SentItem[] {
   if (part.partial) return items;
-  const content = contentOf(part);
+  const content = attachmentContent(part);
   if (state['type'] !== 'image_generation_call' || content.type === 'url') {
-    const shown = shownAttachment(part);
+    const native = nativeAttachment(part);
     // An assistant's message has no pictures: what another model made is shown as the user's.
-    if (shown !== undefined) return [{ item: { role: 'user', content: [shown] } }, ...items];
-    return addWords(items, tellAttachment(part));
+    if (native !== undefined) return [{ item: { role: 'user', content: [native] } }, ...items];
+    return addWords(items, describeAttachment(part));
   }
   const isMaker = ({ item }: SentItem) =>
     item['type'] === state['type'] && textIn(item, 'id') === textIn(state, 'id');
@@ -117,10 +120,10 @@ function addPicture(
 }
 
 /** Before calls, which their results must follow, and before reasoning, which its outcome must. */
-function addWords(items: readonly SentItem[], words: string): readonly SentItem[] {
+function addWords(items: readonly SentItem[], text: string): readonly SentItem[] {
   const first = items.findIndex(({ item }) => isCall(item) || isReasoning(item));
   const at = first < 0 ? items.length : first;
-  return [...addContent(items.slice(0, at), outputText(words), {}), ...items.slice(at)];
+  return [...addContent(items.slice(0, at), outputText(text), {}), ...items.slice(at)];
 }
 
 /** APIs that check what they are sent take a field that is missing, and not null. */
@@ -132,7 +135,9 @@ function stateOf({ providerState }: AssistantPart): JsonObject {
   return isObject(providerState?.data) ? providerState.data : {};
 }
 
-function saidContent(part: AssistantPart & { readonly kind: 'text' | 'structured' }): JsonObject {
+function messageContent(
+  part: AssistantPart & { readonly kind: 'text' | 'structured' },
+): JsonObject {
   if (part.kind === 'structured') {
     return outputText(JSON.stringify(part.value));
   }
@@ -159,12 +164,12 @@ function addContent(
     return [...items.slice(0, -1), { ...last, item }];
   }
   const { origin: _origin, ...own } = state;
-  const said = { type: 'message', role: 'assistant', status: 'completed', content: [content] };
-  const item = { ...own, ...said };
+  const message = { type: 'message', role: 'assistant', status: 'completed', content: [content] };
+  const item = { ...own, ...message };
   return [...items, { item, origin: objectIn(state, 'origin') }];
 }
 
-function callItem(call: SentCall, state: JsonObject): JsonObject {
+function callItem(call: SentToolCall, state: JsonObject): JsonObject {
   const { origin: _origin, ...own } = state;
   const named = { call_id: call.toolCallId, name: call.name };
   if (isCustom(call)) return { ...own, ...named, input: textIn(call.input, 'input') ?? '' };
@@ -172,6 +177,6 @@ function callItem(call: SentCall, state: JsonObject): JsonObject {
 }
 
 /** Is it a call of a tool that takes plain text? */
-function isCustom(call: SentCall): boolean {
+function isCustom(call: SentToolCall): boolean {
   return stateOf(call)['type'] === 'custom_tool_call';
 }

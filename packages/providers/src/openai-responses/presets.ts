@@ -72,6 +72,6 @@ export const presets: { readonly [Preset in ResponsesPreset]: ResponsesDialect }
 };
 
 /** By its name, with or without the date of a snapshot. */
-export function isAmong(models: readonly string[], model: string): boolean {
+export function isLongCacheModel(models: readonly string[], model: string): boolean {
   return models.includes(model.replace(/-\d{4}-\d{2}-\d{2}$/, ''));
 }

@@ -1,6 +1,6 @@
 import type { Provider } from '../contract/provider.ts';
 import { textIn } from '../json/fields.ts';
-import { readOptions } from '../wire/api-options.ts';
+import { copyOptions } from '../wire/api-options.ts';
 import { dialectOf } from '../wire/endpoint.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
 import type { ResponsesOptions } from './options.ts';
@@ -16,7 +16,7 @@ import { ResponsesReader } from './stream.ts';
  * const { text } = await provider.complete({ items, reasoning: 'low' });
  */
 export function openaiResponses(given: ResponsesOptions): Provider {
-  const options = readOptions(given);
+  const options = copyOptions(given);
   const dialect = dialectOf(presets, options);
   const owner = { provider: dialect.id, model: options.model };
   const extraNames = (options.extraTools ?? []).flatMap((tool) => textIn(tool, 'name') ?? []);

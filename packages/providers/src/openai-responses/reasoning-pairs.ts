@@ -7,7 +7,7 @@ export interface SentItem {
   readonly origin?: JsonObject | undefined;
 }
 
-export interface KeepOptions {
+export interface ReasoningPairOptions {
   /** Does the provider keep items, so that it knows them by their ids? */
   readonly isStored: boolean;
   /** Does reasoning go back that is not encrypted? */
@@ -19,9 +19,9 @@ export interface KeepOptions {
  * out of it, and what came out of reasoning that is gone goes without its id, because the provider
  * refuses the one without the other. What must have an id stays behind.
  */
-export function keepTogether(
+export function keepReasoningPairs(
   items: readonly SentItem[],
-  options: KeepOptions,
+  options: ReasoningPairOptions,
 ): readonly JsonObject[] {
   const kept = withoutOrphans(items.filter(({ item }) => isSendable(item, items, options)));
   const reasoning = new Map(
@@ -39,7 +39,7 @@ export function keepTogether(
 function isSendable(
   item: JsonObject,
   items: readonly SentItem[],
-  { isStored, plainReasoning }: KeepOptions,
+  { isStored, plainReasoning }: ReasoningPairOptions,
 ): boolean {
   // What was under way when a response ended is refused.
   if (item['status'] === 'in_progress' || item['status'] === 'incomplete') return false;
@@ -48,14 +48,14 @@ function isSendable(
   }
   const { type } = item;
   if (type === 'image_generation_call') return isStored || textIn(item, 'result') !== undefined;
-  if (!answeredByClients.has(type)) return true;
+  if (!clientAnsweredTypes.has(type)) return true;
   const isAnswer = (other: JsonObject) =>
     other['type'] === `${type}_output` && other['call_id'] === item['call_id'];
   return items.some((other) => isAnswer(other.item));
 }
 
 /** Calls of the provider's own tools that a client has to answer: refused where nobody did. */
-const answeredByClients: ReadonlySet<unknown> = new Set([
+const clientAnsweredTypes: ReadonlySet<unknown> = new Set([
   'shell_call',
   'local_shell_call',
   'apply_patch_call',

@@ -3,10 +3,10 @@ import type { ModelRequest, ReasoningEffort } from '../contract/model-request.ts
 import { fault } from '../errors/wire-fault.ts';
 import { toMessages } from '../history/to-messages.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
-import { httpTo } from '../wire/endpoint.ts';
+import { httpRequestTo } from '../wire/endpoint.ts';
 import { inputItems } from './messages.ts';
 import type { ResponsesDialect, ResponsesOptions } from './options.ts';
-import { isAmong } from './presets.ts';
+import { isLongCacheModel } from './presets.ts';
 import { toolFields } from './tools.ts';
 
 export function responsesRequest(
@@ -14,10 +14,10 @@ export function responsesRequest(
   options: ResponsesOptions,
   dialect: ResponsesDialect,
 ): HttpRequest {
-  return httpTo(dialect, options, bodyFor(request, options, dialect));
+  return httpRequestTo(dialect, options, responsesBody(request, options, dialect));
 }
 
-function bodyFor(
+function responsesBody(
   request: ModelRequest,
   options: ResponsesOptions,
   { id, longCacheModels, ...dialect }: ResponsesDialect,
@@ -28,7 +28,7 @@ function bodyFor(
     throw fault('invalid_request', 'the Responses API has no stop sequences; leave them out');
   }
   // No more than a hint, which must not be what a request fails of.
-  const isLongLived = cache?.longLived === true && isAmong(longCacheModels, model);
+  const isLongLived = cache?.longLived === true && isLongCacheModel(longCacheModels, model);
   const store = providerOptions?.['store'] ?? options.store ?? false;
   const messages = toMessages(request, { provider: id, model });
   return {

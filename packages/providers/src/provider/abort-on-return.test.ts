@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { leavable } from './abort-on-return.ts';
+import { abortOnReturn } from './abort-on-return.ts';
 
 const never = (left: AbortSignal) =>
   new Promise<void>((resolve) => left.addEventListener('abort', () => resolve(), { once: true }));
@@ -7,7 +7,7 @@ const never = (left: AbortSignal) =>
 describe('leavable', () => {
   test('a reader that leaves while it waits is let go, and the generator cleans up', async () => {
     const told: string[] = [];
-    const stream = leavable(async function* (left) {
+    const stream = abortOnReturn(async function* (left) {
       try {
         yield 1;
         await never(left);
@@ -28,11 +28,11 @@ describe('leavable', () => {
   test('starts when the first value is asked for, and never for one who left before', async () => {
     let starts = 0;
     const counted = () =>
-      leavable(async function* () {
+      abortOnReturn(async function* () {
         yield starts;
       })[Symbol.asyncIterator]();
     const start = () =>
-      leavable(() => {
+      abortOnReturn(() => {
         starts++;
         return counted() as AsyncIterableIterator<number>;
       })[Symbol.asyncIterator]();
@@ -47,7 +47,7 @@ describe('leavable', () => {
   });
 
   test('is one iteration, however often it is asked for its iterator', async () => {
-    const values = leavable(async function* () {
+    const values = abortOnReturn(async function* () {
       yield* [1, 2, 3];
     });
     for await (const value of values) {
@@ -61,18 +61,18 @@ describe('leavable', () => {
 
   test('tells its own end, and what it throws', async () => {
     const all: number[] = [];
-    for await (const value of leavable(async function* () {
+    for await (const value of abortOnReturn(async function* () {
       yield* [1, 2];
     }))
       all.push(value);
     expect(all).toEqual([1, 2]);
-    const failing = leavable<number>(async function* () {
+    const failing = abortOnReturn<number>(async function* () {
       yield 1;
       throw new RangeError('no');
     })[Symbol.asyncIterator]();
     await failing.next();
     await expect(failing.next()).rejects.toThrow(RangeError);
-    const broken = leavable<number>(() => {
+    const broken = abortOnReturn<number>(() => {
       throw new RangeError('no');
     })[Symbol.asyncIterator]();
     await expect(broken.next()).rejects.toThrow(RangeError);

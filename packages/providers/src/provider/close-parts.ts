@@ -15,7 +15,7 @@ function isKeptWhenCut(kind: PartKind, length: number): boolean {
 }
 
 /** The delta that closes an open part of a response that was cut off. */
-export function cutPart(
+export function closeCutPart(
   partId: PartId,
   kind: PartKind,
   length: number,

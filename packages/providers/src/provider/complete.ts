@@ -22,7 +22,7 @@ import type {
   StreamItem,
 } from '../contract/provider.ts';
 import { ProviderError } from '../contract/provider-error.ts';
-import { cutPart } from './close-parts.ts';
+import { closeCutPart } from './close-parts.ts';
 
 /**
  * Streams one attempt and folds it, as a log would. What no log would take is a broken provider's:
@@ -36,23 +36,23 @@ export async function complete(
   const { signal, trace, onStep } = options;
   const { ids = randomIds((bytes) => crypto.getRandomValues(bytes)) } = options;
   const item = { id: ids.item(), turn: 1, attempt: 1 };
-  const answer = new FoldedAnswer(ids, item);
+  const answer = new FoldedItem(ids, item);
   let end: ResponseEnd | undefined;
   let problem: string | undefined;
   for await (const step of provider.stream(request, { item, ids, signal, trace })) {
-    problem = problemWith(answer.add(step.deltas), end);
+    problem = problemInStep(answer.add(step.deltas), end);
     end ??= step.end;
     if (problem !== undefined) break;
     await onStep?.(step);
   }
   problem ??= problemAtEnd(end, answer);
-  if (end !== undefined && problem === undefined) return completionOf(answer.finish(end), end);
-  answer.cut();
-  const failed = brokenEnd(provider.id, problem ?? '', end);
-  return completionOf(answer.finish(failed), failed);
+  if (end !== undefined && problem === undefined) return toCompletion(answer.finish(end), end);
+  answer.closeOpenParts();
+  const failed = protocolErrorEnd(provider.id, problem ?? '', end);
+  return toCompletion(answer.finish(failed), failed);
 }
 
-function problemWith(
+function problemInStep(
   refusal: Refusal | undefined,
   end: ResponseEnd | undefined,
 ): string | undefined {
@@ -60,12 +60,16 @@ function problemWith(
   return refusal === undefined ? undefined : `a delta does not follow those before it (${refusal})`;
 }
 
-function problemAtEnd(end: ResponseEnd | undefined, answer: FoldedAnswer): string | undefined {
+function problemAtEnd(end: ResponseEnd | undefined, answer: FoldedItem): string | undefined {
   if (end === undefined) return 'there is no end step';
   return answer.hasOpenParts ? 'parts are open at the end' : undefined;
 }
 
-function brokenEnd(provider: string, problem: string, end: ResponseEnd | undefined): ResponseEnd {
+function protocolErrorEnd(
+  provider: string,
+  problem: string,
+  end: ResponseEnd | undefined,
+): ResponseEnd {
   const way = 'Mend the provider or its wrapper; steps that were recorded go through moveSteps';
   const message = `Cannot fold the stream of ${provider}: ${problem}. ${way}`;
   const error = new ProviderError('protocol_error', message, { provider, cause: end?.error });
@@ -73,7 +77,7 @@ function brokenEnd(provider: string, problem: string, end: ResponseEnd | undefin
   return { ...end, stop: { reason: 'error', cause: error.kind }, usage, error };
 }
 
-function completionOf(item: Item, end: ResponseEnd): Completion {
+function toCompletion(item: Item, end: ResponseEnd): Completion {
   const text = item.parts.map((part) => (part.kind === 'text' ? part.text : '')).join('');
   const structured = item.parts.find(isStructured);
   return { ...end, item, text, ...(structured && { value: structured.value }) };
@@ -84,7 +88,7 @@ function isStructured(part: Part): part is Part & { readonly kind: 'structured' 
 }
 
 /** The item that deltas build, folded as a log would. */
-export class FoldedAnswer {
+export class FoldedItem {
   readonly #folder: Folder;
   readonly #item: StreamItem;
   #offset = 0;
@@ -105,10 +109,10 @@ export class FoldedAnswer {
   }
 
   /** Closes what is open as that of a response that was cut off. */
-  cut(): void {
+  closeOpenParts(): void {
     this.add(
       this.#folder.state.open.map((part) =>
-        cutPart(part.id, part.begin.kind, lengthOf(part), 'cut'),
+        closeCutPart(part.id, part.begin.kind, lengthOf(part), 'cut'),
       ),
     );
   }
@@ -121,7 +125,7 @@ export class FoldedAnswer {
     return item;
   }
 
-  #add(bodies: readonly Body[]): Refusal | undefined {
+  #add(bodies: readonly RecordBody[]): Refusal | undefined {
     const { turn, attempt } = this.#item;
     const head = { v: recordVersion, time: 0, turn, attempt, producer: 'provider' } as const;
     const after = this.#offset;
@@ -141,7 +145,7 @@ export class FoldedAnswer {
   }
 }
 
-type Body = { readonly delta: Delta } | { readonly fact: Fact };
+type RecordBody = { readonly delta: Delta } | { readonly fact: Fact };
 
 function lengthOf({ text, bytes }: OpenPart): number {
   return bytes?.length ?? text.length;

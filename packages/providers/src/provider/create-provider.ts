@@ -21,7 +21,7 @@ export function createProvider(
 
 /** The request in our own words: what a provider is handed, where nobody knows what it makes of it. */
 export function describePlainly({ items, ...rest }: ModelRequest): DescribedRequest {
-  const told = JSON.parse(encodeTranscript(items)) as { readonly items: JsonObject[] };
-  const asked = JSON.parse(JSON.stringify(rest)) as JsonObject;
-  return { method: 'POST', body: { ...asked, items: told.items } };
+  const transcript = JSON.parse(encodeTranscript(items)) as { readonly items: JsonObject[] };
+  const settings = JSON.parse(JSON.stringify(rest)) as JsonObject;
+  return { method: 'POST', body: { ...settings, items: transcript.items } };
 }

@@ -6,7 +6,7 @@ import { ProviderError } from '../contract/provider-error.ts';
 import { scriptedProvider } from '../scripted/index.ts';
 import { openStream } from '../testing/open-stream.ts';
 import { watchRejections } from '../testing/watch-rejections.ts';
-import { leavable } from './abort-on-return.ts';
+import { abortOnReturn } from './abort-on-return.ts';
 import { createProvider } from './create-provider.ts';
 import { limitConcurrency } from './limit-concurrency.ts';
 
@@ -27,7 +27,9 @@ class Held {
   readonly underWay = new Map<string, (end: ResponseEnd) => void>();
 
   readonly provider = createProvider('held', 'm', (request, context) =>
-    leavable((left) => this.#say(String(request.providerOptions?.['user']), left, context.signal)),
+    abortOnReturn((left) =>
+      this.#say(String(request.providerOptions?.['user']), left, context.signal),
+    ),
   );
 
   async *#say(name: string, left: AbortSignal, signal: AbortSignal | undefined) {

@@ -3,7 +3,7 @@ import type { Provider, StreamStep } from '../contract/provider.ts';
 import { ProviderError } from '../contract/provider-error.ts';
 import { messageFor } from '../errors/error-message.ts';
 import { isCount } from '../transport/check-number.ts';
-import { Gate } from '../transport/semaphore.ts';
+import { Semaphore } from '../transport/semaphore.ts';
 import { type Wrapper, wrapProvider } from './wrap-provider.ts';
 
 export interface ConcurrencyOptions {
@@ -18,18 +18,21 @@ export interface ConcurrencyOptions {
  * leaves: whoever stops reading should do one of these.
  *
  * @example
- * const polite = limitConcurrency(provider, { maxConcurrent: 4 });
- * const answers = await Promise.all(requests.map((request) => polite.complete(request)));
+ * const limited = limitConcurrency(provider, { maxConcurrent: 4 });
+ * const answers = await Promise.all(requests.map((request) => limited.complete(request)));
  */
 export function limitConcurrency(provider: Provider, options: ConcurrencyOptions): Provider {
   const { describe } = provider;
-  const polite = wrapProvider(provider, admitted(provider.id, gateOf(provider.id, options)));
+  const limited = wrapProvider(
+    provider,
+    waitForPlace(provider.id, createSemaphore(provider.id, options)),
+  );
   // Only when it is sent changes, not what.
-  return { ...polite, ...(describe && { describe }) };
+  return { ...limited, ...(describe && { describe }) };
 }
 
-function gateOf(provider: string, { maxConcurrent }: ConcurrencyOptions): Gate {
-  if (isCount(maxConcurrent)) return new Gate(maxConcurrent);
+function createSemaphore(provider: string, { maxConcurrent }: ConcurrencyOptions): Semaphore {
+  if (isCount(maxConcurrent)) return new Semaphore(maxConcurrent);
   const given = typeof maxConcurrent === 'number' ? maxConcurrent : `a ${typeof maxConcurrent}`;
   const message = `Cannot limit ${provider} to ${given} as maxConcurrent`;
   throw new ProviderError('invalid_request', `${message}: use a whole number of 1 or more`, {
@@ -37,40 +40,40 @@ function gateOf(provider: string, { maxConcurrent }: ConcurrencyOptions): Gate {
   });
 }
 
-function admitted(provider: string, gate: Gate): Wrapper {
+function waitForPlace(provider: string, semaphore: Semaphore): Wrapper {
   return async function* (request, context, next) {
     const { signal } = context;
-    const leave = await turn(gate, signal);
-    if (leave === undefined) return yield stopped(provider, signal);
+    const release = await acquire(semaphore, signal);
+    if (release === undefined) return yield abortedStep(provider, signal);
     // Perhaps nobody reads on what was aborted.
-    signal?.addEventListener('abort', leave, { once: true });
+    signal?.addEventListener('abort', release, { once: true });
     try {
       for await (const step of next(request, context)) {
         // Nobody need read on after an end.
-        if (step.end !== undefined) leave();
+        if (step.end !== undefined) release();
         yield step;
       }
     } finally {
-      signal?.removeEventListener('abort', leave);
-      leave();
+      signal?.removeEventListener('abort', release);
+      release();
     }
   };
 }
 
 /** What gives the place back; undefined where it was aborted while it waited. */
-async function turn(
-  gate: Gate,
+async function acquire(
+  semaphore: Semaphore,
   signal: AbortSignal | undefined,
 ): Promise<(() => void) | undefined> {
-  const leave = await gate.enter(signal).catch(() => undefined);
+  const release = await semaphore.acquire(signal).catch(() => undefined);
   // It may have been stopped in the moment in which its turn came.
-  if (!signal?.aborted) return leave;
-  leave?.();
+  if (!signal?.aborted) return release;
+  release?.();
   return undefined;
 }
 
 /** The end of what was never asked, and so used nothing. */
-function stopped(provider: string, signal: AbortSignal | undefined): StreamStep {
+function abortedStep(provider: string, signal: AbortSignal | undefined): StreamStep {
   const message = messageFor('aborted', provider, 'the request was still waiting for its turn');
   const error = new ProviderError('aborted', message, { provider, cause: signal?.reason });
   const stop = { reason: 'aborted', cause: error.kind } as const;

@@ -32,14 +32,14 @@ export async function* mapText(
   steps: AsyncIterable<StreamStep>,
   change: TextChange,
 ): AsyncGenerator<StreamStep> {
-  const texts = new OpenTexts(change);
+  const texts = new OpenTextParts(change);
   for await (const step of steps) {
     yield { ...step, deltas: step.deltas.flatMap((delta) => texts.map(delta)) };
   }
 }
 
 /** The text parts that are open, and how long they have become. */
-class OpenTexts {
+class OpenTextParts {
   readonly #change: TextChange;
   readonly #open = new Map<PartId, { readonly text: ChangedText; length: number }>();
 
@@ -87,14 +87,17 @@ class OpenTexts {
   #whole(delta: CommitWhole, wasText: boolean): Delta {
     const { part } = delta;
     if (part.kind === 'text')
-      return { ...delta, part: { ...part, text: changeWhole(part.text, this.#change) } };
+      return { ...delta, part: { ...part, text: changeWholeText(part.text, this.#change) } };
     if (part.kind !== 'structured' || !wasText) return delta;
-    return { ...delta, part: changeValue(part, this.#change) };
+    return { ...delta, part: changeStructuredPart(part, this.#change) };
   }
 }
 
-function changeValue(part: Part & { readonly kind: 'structured' }, change: TextChange): Part {
-  const text = changeWhole(JSON.stringify(part.value), change);
+function changeStructuredPart(
+  part: Part & { readonly kind: 'structured' },
+  change: TextChange,
+): Part {
+  const text = changeWholeText(JSON.stringify(part.value), change);
   const parsed = parseJson(text);
   if (parsed.ok) return { ...part, value: parsed.value };
   const { kind: _kind, value: _value, name: _name, ...rest } = part;
@@ -141,18 +144,18 @@ export class ChangedText {
 
   #paired(chunk: string): string {
     const text = this.#held + chunk;
-    const cut = endsInHalf(text) ? text.length - 1 : text.length;
+    const cut = endsInHighSurrogate(text) ? text.length - 1 : text.length;
     this.#held = text.slice(cut);
     return text.slice(0, cut).toWellFormed();
   }
 }
 
-function endsInHalf(text: string): boolean {
+function endsInHighSurrogate(text: string): boolean {
   const last = text.charCodeAt(text.length - 1);
   return last >= 0xd800 && last <= 0xdbff;
 }
 
-export function changeWhole(text: string, change: TextChange): string {
+export function changeWholeText(text: string, change: TextChange): string {
   const changed = new ChangedText(change);
   return changed.chunk(text) + changed.end();
 }

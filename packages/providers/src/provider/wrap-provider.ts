@@ -7,7 +7,7 @@ import type {
   StreamItem,
   StreamStep,
 } from '../contract/provider.ts';
-import { leavable, stoppedBy } from './abort-on-return.ts';
+import { abortOnReturn, withAbortSignal } from './abort-on-return.ts';
 import { createProvider } from './create-provider.ts';
 
 /** What stands before a provider: it may ask the next one, watch, change, or answer by itself. */
@@ -47,7 +47,7 @@ export type Wrapper = (
 export function wrapProvider(provider: Provider, wrapper: Wrapper): Provider {
   const { id, model, stream } = provider;
   return createProvider(id, model, (request, context) =>
-    leavable((left) => wrapper(request, stoppedBy(context, left), stream)),
+    abortOnReturn((returned) => wrapper(request, withAbortSignal(context, returned), stream)),
   );
 }
 

@@ -1,12 +1,12 @@
 import { isMillraceError } from '@millrace/core';
 import { isError } from '../errors/redact.ts';
 import { WireFault } from '../errors/wire-fault.ts';
-import type { Deadline } from './deadlines.ts';
+import type { DeadlineName } from './deadlines.ts';
 
 /** Who ended it, if not the server: the caller's signal, or a deadline. */
 export type Interruption =
   | { readonly by: 'signal'; readonly reason: unknown }
-  | { readonly by: 'deadline'; readonly deadline: Deadline; readonly afterMs: number };
+  | { readonly by: 'deadline'; readonly deadline: DeadlineName; readonly afterMs: number };
 
 export class Interrupted extends Error {
   readonly interruption: Interruption;
@@ -21,11 +21,11 @@ export class Interrupted extends Error {
 export class NetworkFailure extends Error {}
 
 /** What a fetch or a body threw: the network, unless it is a mistake that no second try would mend. */
-export function failureOf(error: unknown): Error {
+export function toTransportFailure(error: unknown): Error {
   if (error instanceof WireFault) return error;
   if (isMillraceError(error)) {
-    const complaint = { message: error.message, words: [error.code] };
-    return new WireFault(complaint, 'invalid_request', { cause: error });
+    const report = { message: error.message, codes: [error.code] };
+    return new WireFault(report, 'invalid_request', { cause: error });
   }
   return new NetworkFailure(reasonOf(error), { cause: error });
 }
@@ -34,14 +34,14 @@ const noReason = 'it gave no reason';
 
 function reasonOf(error: unknown): string {
   try {
-    return typeof error === 'string' ? error : toldBy(error);
+    return typeof error === 'string' ? error : messageOf(error);
   } catch {
     return noReason;
   }
 }
 
 /** Node's fetch says "fetch failed" or "terminated", and what happened in the cause. */
-function toldBy(error: unknown): string {
+function messageOf(error: unknown): string {
   if (!isError(error)) return noReason;
   const { cause } = error;
   if (!isError(cause)) return error.message;

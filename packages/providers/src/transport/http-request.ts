@@ -20,7 +20,7 @@ export function requestInit(
   // What fetch itself says would quote the value, which may be the key.
   const bad = Object.entries(headers).find((header) => !isSendable(header));
   if (bad) throw fault('invalid_request', `the header ${bad[0]} has a value that cannot be sent`);
-  const body = textOf(request.body);
+  const body = jsonOf(request.body);
   if (body === undefined) throw fault('invalid_request', 'the body cannot be written as JSON');
   // A redirect would carry the key to a host that nobody named.
   return { method: 'POST', headers, body, redirect: 'manual', signal };
@@ -34,7 +34,7 @@ function isSendable(header: [name: string, value: string]): boolean {
   }
 }
 
-function textOf(body: HttpRequest['body']): string | undefined {
+function jsonOf(body: HttpRequest['body']): string | undefined {
   try {
     return JSON.stringify(body);
   } catch {
@@ -43,7 +43,7 @@ function textOf(body: HttpRequest['body']): string | undefined {
 }
 
 /** Throws for what can never be an address of a server. Nothing of it is told but how it starts. */
-export function checkAddress(url: string): void {
+export function checkUrl(url: string): void {
   // In a browser an address may be relative to the page's.
   const { location } = globalThis as { readonly location?: { readonly href?: string } };
   const parsed = URL.parse(url, location?.href);
@@ -60,8 +60,8 @@ export function checkAddress(url: string): void {
 }
 
 /** Throws where a `fetch` of the caller gave something else. Told by shape: it may be another realm's. */
-export function checkResponse(given: unknown): asserts given is Response {
-  const { status, headers, body } = (given ?? {}) as { readonly [name: string]: unknown };
+export function checkResponse(response: unknown): asserts response is Response {
+  const { status, headers, body } = (response ?? {}) as { readonly [name: string]: unknown };
   const isResponse = typeof status === 'number' && hasMethod(headers, 'get');
   if (!isResponse) throw fault('invalid_request', 'fetch gave something that is no Response');
   if (body === null || body === undefined) return;

@@ -1,9 +1,9 @@
 import { checkCount } from './check-number.ts';
 
 /** Lets a number of requests through at once; the others wait in the order in which they came. */
-export class Gate {
+export class Semaphore {
   readonly #max: number;
-  #inside = 0;
+  #active = 0;
   readonly #waiting: (() => void)[] = [];
 
   /** Throws for what would let nobody through. */
@@ -13,37 +13,37 @@ export class Gate {
   }
 
   /** Resolves when there is room, with the function that gives the room back; rejects on abort. */
-  async enter(signal?: AbortSignal): Promise<() => void> {
+  async acquire(signal?: AbortSignal): Promise<() => void> {
     signal?.throwIfAborted();
-    if (this.#inside < this.#max) this.#inside++;
+    if (this.#active < this.#max) this.#active++;
     else await this.#wait(signal);
-    let isInside = true;
+    let isHeld = true;
     return () => {
-      if (!isInside) return;
-      isInside = false;
-      this.#leave();
+      if (!isHeld) return;
+      isHeld = false;
+      this.#release();
     };
   }
 
   #wait(signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
-      const go = () => {
+      const proceed = () => {
         signal?.removeEventListener('abort', giveUp);
         resolve();
       };
       const giveUp = () => {
-        this.#waiting.splice(this.#waiting.indexOf(go), 1);
+        this.#waiting.splice(this.#waiting.indexOf(proceed), 1);
         reject(signal?.reason);
       };
       signal?.addEventListener('abort', giveUp, { once: true });
-      this.#waiting.push(go);
+      this.#waiting.push(proceed);
     });
   }
 
   /** The room goes straight to the next in line, so that nobody can step in between. */
-  #leave(): void {
+  #release(): void {
     const next = this.#waiting.shift();
-    if (next === undefined) this.#inside--;
+    if (next === undefined) this.#active--;
     else next();
   }
 }

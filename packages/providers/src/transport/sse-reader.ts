@@ -3,7 +3,7 @@ import { createParser, type EventSourceParser, type ParseError } from 'eventsour
 interface SseReaderOptions {
   readonly onMessage: (data: string, event: string | undefined) => void;
   /** Lines that are no SSE: told before the message that follows them, or else at the end. */
-  readonly onStray: (text: string) => void;
+  readonly onStrayText: (text: string) => void;
   /** The data of one event, or one line, longer than this is refused: nothing is dropped silently. */
   readonly maxEventLength: number;
 }
@@ -52,7 +52,7 @@ export class SseReader {
   end(): void {
     this.#feedText(this.#decoder.decode());
     this.#feedText('\n\n');
-    this.#tellStray();
+    this.#emitStray();
   }
 
   #feedText(text: string): void {
@@ -69,7 +69,7 @@ export class SseReader {
     }
     const isComment = data === '' ? event !== 'error' : data.startsWith(':');
     if (isComment) return;
-    this.#tellStray();
+    this.#emitStray();
     this.#options.onMessage(data, event);
   }
 
@@ -81,11 +81,11 @@ export class SseReader {
     else this.#stray += `${line}\n`;
   }
 
-  #tellStray(): void {
+  #emitStray(): void {
     if (this.#stray === '') return;
     const stray = this.#stray;
     this.#stray = '';
-    this.#options.onStray(stray);
+    this.#options.onStrayText(stray);
   }
 
   #tooLong(): SseError {

@@ -4,7 +4,7 @@ import type { ChatOptions } from '../openai-chat/options.ts';
 import { openaiChat } from '../openai-chat/provider.ts';
 import { type ScriptedServer, startScriptedServer, streamReply } from '../scripted-server/index.ts';
 import { called, finished, framed, said } from '../testing/chat-events.ts';
-import { createControlledBody } from '../testing/held-body.ts';
+import { createControlledBody } from '../testing/controlled-body.ts';
 import { openStream } from '../testing/open-stream.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import { watchRejections } from '../testing/watch-rejections.ts';

@@ -2,7 +2,7 @@ import type { Limits } from '@millrace/core';
 import { checkCount, checkDuration } from './check-number.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { defaultTimeouts, type TimeoutOptions } from './deadlines.ts';
-import { Gate } from './semaphore.ts';
+import { Semaphore } from './semaphore.ts';
 
 /** How requests travel: what every provider that speaks HTTP takes. */
 export interface TransportOptions {
@@ -27,7 +27,7 @@ export interface Transport {
   readonly fetch: typeof fetch;
   readonly clock: Clock;
   readonly timeouts: TimeoutOptions;
-  readonly gate: Gate;
+  readonly semaphore: Semaphore;
   readonly maxEventLength: number;
   readonly limits: Partial<Limits>;
   readonly sendsTrace: boolean;
@@ -46,7 +46,7 @@ export function createTransport(options: TransportOptions): Transport {
     fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
     clock,
     timeouts: completeTimeouts(timeouts),
-    gate: new Gate(options.maxConcurrentRequests ?? defaultMaxConcurrentRequests),
+    semaphore: new Semaphore(options.maxConcurrentRequests ?? defaultMaxConcurrentRequests),
     maxEventLength,
     limits: { ...limits },
     sendsTrace: options.sendsTrace ?? true,

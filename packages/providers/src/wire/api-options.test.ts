@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { WireFault } from '../errors/wire-fault.ts';
-import { checkSecret, findApiKey, needApiKey, streamHeaders } from './api-options.ts';
+import { checkSecret, findApiKey, requireApiKey, streamHeaders } from './api-options.ts';
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -26,7 +26,7 @@ describe('the key', () => {
 
   test('may be missing, which is told with the way out', () => {
     expect(findApiKey(undefined, variables)).toBeUndefined();
-    const need = () => needApiKey('', variables);
+    const need = () => requireApiKey('', variables);
     expect(need).toThrow(WireFault);
     expect(need).toThrow('pass apiKey or set MILLRACE_TEST_KEY or MILLRACE_TEST_OTHER_KEY');
   });

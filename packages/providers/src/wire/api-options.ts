@@ -16,7 +16,7 @@ export interface ApiOptions extends TransportOptions {
 }
 
 /** A variable of the environment, where there is one: browsers have none. */
-function variable(name: string): string | undefined {
+function environmentVariable(name: string): string | undefined {
   const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
   return process?.env?.[name] || undefined;
 }
@@ -27,10 +27,10 @@ export function findApiKey(
   variables: readonly string[],
 ): string | undefined {
   const given = checkSecret('apiKey', apiKey);
-  return given || variables.map(variable).find((value) => value !== undefined);
+  return given || variables.map(environmentVariable).find((value) => value !== undefined);
 }
 
-export function needApiKey(apiKey: string | undefined, variables: readonly string[]): string {
+export function requireApiKey(apiKey: string | undefined, variables: readonly string[]): string {
   const key = findApiKey(apiKey, variables);
   if (key !== undefined) return key;
   const orSet = variables.length === 0 ? '' : ` or set ${variables.join(' or ')}`;
@@ -53,19 +53,19 @@ export const streamHeaders: Readonly<Record<string, string>> = {
 };
 
 /** A copy, so that what the caller does to the object later changes nothing. Throws for a model without a name. */
-export function readOptions<Options extends Pick<ApiOptions, 'model' | 'headers'>>(
+export function copyOptions<Options extends Pick<ApiOptions, 'model' | 'headers'>>(
   options: Options,
 ): Options {
   const { model } = options;
   if (typeof model !== 'string' || model.trim() === '') {
     throw new TypeError(`Cannot use ${shown(model)} as model: pass its name`);
   }
-  const copied = Object.entries(options).map(([name, value]) => [name, copyOf(value)]);
+  const copied = Object.entries(options).map(([name, value]) => [name, copyOptionValue(value)]);
   return Object.fromEntries(copied) as Options;
 }
 
 /** Two levels down is as deep as options go that we read. Objects of a class are the caller's. */
-function copyOf(value: unknown): unknown {
+function copyOptionValue(value: unknown): unknown {
   if (Array.isArray(value)) return [...value];
   if (typeof value !== 'object' || value === null) return value;
   if (Object.getPrototypeOf(value) === Object.prototype) return { ...value };
@@ -83,18 +83,21 @@ export type GivenHeaders =
   | Headers
   | readonly (readonly [name: string, value: string | undefined])[];
 
-type ReadHeaders = Readonly<Record<string, string | undefined>>;
+type HeaderMap = Readonly<Record<string, string | undefined>>;
 
 /** The same with names in one case, so that none is sent twice. Throws a `WireFault` for what is none. */
-export function readHeaders(given: GivenHeaders | undefined): ReadHeaders {
+export function readHeaders(given: GivenHeaders | undefined): HeaderMap {
   return Object.fromEntries(
-    entriesOf(given ?? {}).map(([name, value]) => [name.toLowerCase(), checked(name, value)]),
+    entriesOf(given ?? {}).map(([name, value]) => [
+      name.toLowerCase(),
+      checkHeaderValue(name, value),
+    ]),
   );
 }
 
 /** All of them, the later over the earlier. */
-export function mergeHeaders(...layers: readonly ReadHeaders[]): Readonly<Record<string, string>> {
-  const merged: ReadHeaders = Object.assign({}, ...layers);
+export function mergeHeaders(...layers: readonly HeaderMap[]): Readonly<Record<string, string>> {
+  const merged: HeaderMap = Object.assign({}, ...layers);
   return Object.fromEntries(
     Object.entries(merged).flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])),
   );
@@ -104,7 +107,7 @@ function entriesOf(given: GivenHeaders): readonly (readonly [string, unknown])[]
   return Symbol.iterator in given ? [...given] : Object.entries(given);
 }
 
-function checked(name: string, value: unknown): string | undefined {
+function checkHeaderValue(name: string, value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined;
   if (typeof value === 'string') return value;
   throw fault('invalid_request', `the header ${name} is a ${typeof value}; it must be a string`);

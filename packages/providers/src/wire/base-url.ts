@@ -17,11 +17,11 @@ export function withQuery(url: string, query: string): string {
   if (query === '') return url;
   const [place, own = ''] = url.split('?');
   const given = new URLSearchParams(query);
-  const kept = own.split('&').filter((pair) => pair !== '' && !given.has(nameOf(pair)));
+  const kept = own.split('&').filter((pair) => pair !== '' && !given.has(parameterName(pair)));
   return `${place}?${[...kept, query].join('&')}`;
 }
 
-function nameOf(pair: string): string {
+function parameterName(pair: string): string {
   return pair.split('=')[0] ?? '';
 }
 

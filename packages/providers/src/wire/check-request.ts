@@ -7,8 +7,8 @@ import {
   checkName,
   checkNumber,
   checkObject,
+  checkOneOf,
   checkText,
-  checkWord,
   type Fields,
 } from './check-shape.ts';
 
@@ -22,7 +22,7 @@ export function checkRequest(given: ModelRequest): void {
   checkEach(request['items'], 'items', checkItem);
   ifGiven(request, 'tools', (tools) => checkEach(tools, 'tools', checkTool));
   ifGiven(request, 'toolChoice', checkChoice);
-  ifGiven(request, 'reasoning', (effort) => checkWord(effort, 'reasoning', efforts));
+  ifGiven(request, 'reasoning', (effort) => checkOneOf(effort, 'reasoning', efforts));
   ifGiven(request, 'output', checkOutput);
   for (const name of ['maxOutputTokens', 'temperature', 'topP']) {
     ifGiven(request, name, checkNumber);
@@ -47,7 +47,7 @@ const efforts: readonly ReasoningEffort[] = ['none', 'minimal', 'low', 'medium',
 function checkItem(given: unknown, path: string): void {
   const item = checkObject(given, path);
   checkName(item['id'], `${path}.id`);
-  checkWord(item['kind'], `${path}.kind`, itemKinds);
+  checkOneOf(item['kind'], `${path}.kind`, itemKinds);
   checkEach(item['parts'], `${path}.parts`, checkPart);
 }
 
@@ -59,7 +59,7 @@ function checkTool(given: unknown, path: string): void {
 }
 
 function checkChoice(choice: unknown, path: string): void {
-  if (typeof choice === 'string') checkWord(choice, path, ['auto', 'none', 'required']);
+  if (typeof choice === 'string') checkOneOf(choice, path, ['auto', 'none', 'required']);
   else checkName(checkObject(choice, path)['name'], `${path}.name`);
 }
 
@@ -99,19 +99,19 @@ function ifGiven(
 
 type Check = (part: Fields, path: string) => void;
 
-const texts =
+const checkTexts =
   (...names: readonly string[]): Check =>
   (part, path) => {
     for (const name of names) checkText(part[name], `${path}.${name}`);
   };
 
-const checks: { readonly [Kind in PartKind]: Check } = {
-  text: texts('text'),
-  reasoning: texts('text'),
-  tool_call: texts('toolCallId', 'name', 'arguments'),
+const partChecks: { readonly [Kind in PartKind]: Check } = {
+  text: checkTexts('text'),
+  reasoning: checkTexts('text'),
+  tool_call: checkTexts('toolCallId', 'name', 'arguments'),
   tool_result: checkResult,
   structured: (part, path) => checkValue(part, path),
-  media: checkMedia,
+  media: checkSource,
   file: checkFile,
   custom: (part, path) => {
     checkText(part['name'], `${path}.name`);
@@ -119,12 +119,12 @@ const checks: { readonly [Kind in PartKind]: Check } = {
   },
 };
 
-const kinds = Object.keys(checks) as readonly PartKind[];
+const partKinds = Object.keys(partChecks) as readonly PartKind[];
 
 /** Throws for a part that no wire could read, and would leave out or stumble over. */
 function checkPart(given: unknown, path: string): void {
   const part = checkObject(given, path);
-  checks[checkWord(part['kind'], `${path}.kind`, kinds)](part, path);
+  partChecks[checkOneOf(part['kind'], `${path}.kind`, partKinds)](part, path);
   if (part['providerState'] === undefined) return;
   checkJson(checkObject(part['providerState'], `${path}.providerState`), `${path}.providerState`);
 }
@@ -140,22 +140,22 @@ function checkResult(part: Fields, path: string): void {
   for (const [index, given] of checkArray(part['attachments'], `${path}.attachments`).entries()) {
     const attachmentPath = `${path}.attachments[${index}]`;
     const attachment = checkObject(given, attachmentPath);
-    const kind = checkWord(attachment['kind'], `${attachmentPath}.kind`, ['media', 'file']);
-    checks[kind](attachment, attachmentPath);
+    const kind = checkOneOf(attachment['kind'], `${attachmentPath}.kind`, ['media', 'file']);
+    partChecks[kind](attachment, attachmentPath);
   }
 }
 
 function checkFile(part: Fields, path: string): void {
   checkText(part['name'], `${path}.name`);
-  checkMedia(part, path);
+  checkSource(part, path);
 }
 
 const sourceTypes: readonly Source['type'][] = ['bytes', 'blob', 'url'];
 
-function checkMedia(part: Fields, path: string): void {
+function checkSource(part: Fields, path: string): void {
   checkText(part['mimeType'], `${path}.mimeType`);
   const source = checkObject(part['source'], `${path}.source`);
-  switch (checkWord(source['type'], `${path}.source.type`, sourceTypes)) {
+  switch (checkOneOf(source['type'], `${path}.source.type`, sourceTypes)) {
     case 'bytes':
       if (ArrayBuffer.isView(source['bytes'])) return;
       throw fault('invalid_request', `${path}.source.bytes is no Uint8Array`);

@@ -6,16 +6,16 @@ export type Fields = Readonly<Record<string, unknown>>;
 
 export function checkObject(value: unknown, path: string): Fields {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
-  throw not('an object', value, path);
+  throw wrongType('an object', value, path);
 }
 
 export function checkArray(value: unknown, path: string): readonly unknown[] {
   if (Array.isArray(value)) return value;
-  throw not('an array', value, path);
+  throw wrongType('an array', value, path);
 }
 
 export function checkText(value: unknown, path: string): void {
-  if (typeof value !== 'string') throw not('a string', value, path);
+  if (typeof value !== 'string') throw wrongType('a string', value, path);
 }
 
 export function checkName(value: unknown, path: string): void {
@@ -24,24 +24,24 @@ export function checkName(value: unknown, path: string): void {
 }
 
 export function checkNumber(value: unknown, path: string): void {
-  if (typeof value !== 'number') throw not('a number', value, path);
+  if (typeof value !== 'number') throw wrongType('a number', value, path);
   if (!Number.isFinite(value)) throw fault('invalid_request', `${path} is ${value}`);
 }
 
 /** One of a few words. A word that is none of them is shown: it is a slip of the pen. */
-export function checkWord<Word extends string>(
+export function checkOneOf<Option extends string>(
   value: unknown,
   path: string,
-  words: readonly Word[],
-): Word {
-  const word = words.find((one) => one === value);
-  if (word !== undefined) return word;
-  if (typeof value !== 'string') throw not(`one of ${words.join(', ')}`, value, path);
+  options: readonly Option[],
+): Option {
+  const option = options.find((one) => one === value);
+  if (option !== undefined) return option;
+  if (typeof value !== 'string') throw wrongType(`one of ${options.join(', ')}`, value, path);
   const shown = JSON.stringify(value.slice(0, 40));
-  throw fault('invalid_request', `${path} is ${shown}; use one of ${words.join(', ')}`);
+  throw fault('invalid_request', `${path} is ${shown}; use one of ${options.join(', ')}`);
 }
 
-function not(wanted: string, value: unknown, path: string): WireFault {
+function wrongType(wanted: string, value: unknown, path: string): WireFault {
   return fault('invalid_request', `${path} is ${typeName(value)}; it must be ${wanted}`);
 }
 

@@ -5,8 +5,8 @@ import {
   type ApiOptions,
   findApiKey,
   mergeHeaders,
-  needApiKey,
   readHeaders,
+  requireApiKey,
   streamHeaders,
 } from './api-options.ts';
 import { encodedName, readBaseUrl, withQuery } from './base-url.ts';
@@ -35,12 +35,17 @@ export const unknownEndpoint: Omit<Endpoint, 'id' | 'url'> = {
   keyHeader: 'authorization',
 };
 
-export function httpTo(endpoint: Endpoint, options: ApiOptions, body: JsonObject): HttpRequest {
+export function httpRequestTo(
+  endpoint: Endpoint,
+  options: ApiOptions,
+  body: JsonObject,
+): HttpRequest {
   const { keyHeader } = endpoint;
   const url = urlOf(endpoint, options);
   const given = readHeaders(options.headers);
   // Whoever gives the header itself needs no key.
-  const key = keyHeader in given ? undefined : keyOf(endpoint, options, 'authorization' in given);
+  const key =
+    keyHeader in given ? undefined : apiKeyFor(endpoint, options, 'authorization' in given);
   const shown = keyHeader === 'api-key' ? key : `Bearer ${key}`;
   return {
     url,
@@ -50,12 +55,12 @@ export function httpTo(endpoint: Endpoint, options: ApiOptions, body: JsonObject
   };
 }
 
-function keyOf(
+function apiKeyFor(
   { keyVariables, needsKey }: Endpoint,
   { apiKey }: ApiOptions,
   isAuthorized: boolean,
 ): string | undefined {
-  return (needsKey && !isAuthorized ? needApiKey : findApiKey)(apiKey, keyVariables);
+  return (needsKey && !isAuthorized ? requireApiKey : findApiKey)(apiKey, keyVariables);
 }
 
 function urlOf({ url, baseUrl, apiVersion }: Endpoint, options: ApiOptions): string {

@@ -1,11 +1,11 @@
 import { ProtocolError } from '@millrace/core';
 import { ProviderError, type ProviderErrorKind, type Retry } from '../contract/provider-error.ts';
-import { complaintOf, complaintOfFailure } from '../errors/complaint.ts';
-import { kindOf, kindOfEmpty } from '../errors/error-kind.ts';
+import { errorKindOf, errorKindOfEmptyBody } from '../errors/error-kind.ts';
 import { clip, messageFor, messageForUnsent } from '../errors/error-message.ts';
+import { errorReportIn, errorReportOfFailure } from '../errors/error-report.ts';
 import { minSecretLength, redact, redactError } from '../errors/redact.ts';
-import { headerDelay, resetDelay } from '../errors/retry-delay.ts';
-import { type Complaint, WireFault } from '../errors/wire-fault.ts';
+import { delayFromHeaders, delayUntilReset } from '../errors/retry-delay.ts';
+import { type ErrorReport, WireFault } from '../errors/wire-fault.ts';
 import { parseMessage } from '../json/parse-message.ts';
 import type { Clock } from '../transport/clock.ts';
 import { Interrupted, type Interruption, NetworkFailure } from '../transport/failures.ts';
@@ -20,8 +20,8 @@ const requestIdHeaders = [
   'x-amzn-requestid',
 ];
 
-/** Makes one error of whatever ended a response, with what is known of the response and without the key. */
-export class FailureReport {
+/** Makes one error of whatever ended a response, with what is knownKind of the response and without the key. */
+export class ErrorBuilder {
   readonly #provider: string;
   readonly #clock: Clock;
   #secrets: readonly string[] = [];
@@ -35,66 +35,73 @@ export class FailureReport {
   }
 
   /** Keeps them out of every message. */
-  keep(secrets: readonly string[]): void {
+  redactSecrets(secrets: readonly string[]): void {
     this.#secrets = secrets;
   }
 
-  errorOf(thrown: unknown, signal: AbortSignal | undefined): ProviderError {
-    if (thrown instanceof Interrupted) return this.#interrupted(thrown.interruption);
+  build(thrown: unknown, signal: AbortSignal | undefined): ProviderError {
+    if (thrown instanceof Interrupted) return this.#fromInterruption(thrown.interruption);
     // Whatever else goes wrong then, nobody waits for it.
-    if (signal?.aborted) return this.#make('aborted', '', signal.reason);
+    if (signal?.aborted) return this.#create('aborted', '', signal.reason);
     if (thrown instanceof WireFault) {
-      return this.#complained(thrown.complaint, thrown.kind, this.#redacted(thrown.cause));
+      return this.#fromReport(thrown.report, thrown.kind, this.#redactedCause(thrown.cause));
     }
-    if (thrown instanceof NetworkFailure) return this.#unreached(thrown);
+    if (thrown instanceof NetworkFailure) return this.#fromNetworkFailure(thrown);
     if (thrown instanceof SseError && thrown.type === 'error_field') {
-      return this.#complained(complaintOfField(thrown.message));
+      return this.#fromReport(errorReportOfField(thrown.message));
     }
     if (thrown instanceof SseError || thrown instanceof ProtocolError) {
-      return this.#make('protocol_error', thrown.message, thrown);
+      return this.#create('protocol_error', thrown.message, thrown);
     }
-    return this.#make('protocol_error', 'the answer could not be read', this.#redacted(thrown));
+    return this.#create(
+      'protocol_error',
+      'the answer could not be read',
+      this.#redactedCause(thrown),
+    );
   }
 
-  #interrupted(interruption: Interruption): ProviderError {
+  #fromInterruption(interruption: Interruption): ProviderError {
     switch (interruption.by) {
       case 'signal':
-        return this.#make('aborted', '', interruption.reason);
+        return this.#create('aborted', '', interruption.reason);
       case 'deadline': {
         const { deadline, afterMs } = interruption;
-        return this.#make('timeout', `the ${deadline} time-out of ${afterMs} ms passed`);
+        return this.#create('timeout', `the ${deadline} time-out of ${afterMs} ms passed`);
       }
     }
   }
 
-  #unreached(failure: NetworkFailure): ProviderError {
+  #fromNetworkFailure(failure: NetworkFailure): ProviderError {
     // What is no address will not become one.
     const isAddress = !/parse URL|invalid URL|includes credentials|bad port/i.test(failure.message);
     const kind = isAddress ? 'network' : 'invalid_request';
-    return this.#make(kind, failure.message, this.#redacted(failure));
+    return this.#create(kind, failure.message, this.#redactedCause(failure));
   }
 
-  #complained(complaint: Complaint, known?: ProviderErrorKind, cause?: unknown): ProviderError {
-    const status = this.#failedStatus ?? complaint.status;
-    const isEmpty = status !== undefined && complaint.message === '';
+  #fromReport(report: ErrorReport, knownKind?: ProviderErrorKind, cause?: unknown): ProviderError {
+    const status = this.#failedStatus ?? report.status;
+    const isEmpty = status !== undefined && report.message === '';
     const kind =
-      known ?? (isEmpty ? kindOfEmpty(status, this.sentLength) : kindOf({ ...complaint, status }));
-    return this.#make(kind, complaint.message, cause, { ...complaint, status });
+      knownKind ??
+      (isEmpty
+        ? errorKindOfEmptyBody(status, this.sentLength)
+        : errorKindOf({ ...report, status }));
+    return this.#create(kind, report.message, cause, { ...report, status });
   }
 
-  #make(
+  #create(
     kind: ProviderErrorKind,
     reason: string,
     cause?: unknown,
-    { words = [], status, requestId, retryAfterMs }: Partial<Complaint> = {},
+    { codes = [], status, requestId, retryAfterMs }: Partial<ErrorReport> = {},
   ): ProviderError {
     const headers = this.response?.headers;
     const sentId = requestIdHeaders.flatMap((name) => headers?.get(name) ?? [])[0];
-    return new ProviderError(kind, this.#message(kind, this.#shown(reason) ?? ''), {
+    return new ProviderError(kind, this.#message(kind, this.#redactedText(reason) ?? ''), {
       provider: this.#provider,
       status: status ?? this.#failedStatus,
-      providerCode: this.#shown(words[0]),
-      requestId: this.#shown(requestId ?? sentId),
+      providerCode: this.#redactedText(codes[0]),
+      requestId: this.#redactedText(requestId ?? sentId),
       retryAfterMs: this.#delay(kind, retryAfterMs),
       retry: this.#retryAdvice(kind),
       cause,
@@ -103,29 +110,29 @@ export class FailureReport {
 
   #message(kind: ProviderErrorKind, reason: string): string {
     // What never got an answer was refused by nobody but us.
-    const isOurs = this.response === undefined && (kind === 'invalid_request' || kind === 'auth');
-    return isOurs && reason !== ''
+    const isUnsent = this.response === undefined && (kind === 'invalid_request' || kind === 'auth');
+    return isUnsent && reason !== ''
       ? messageForUnsent(this.#provider, reason)
       : messageFor(kind, this.#provider, reason);
   }
 
   /** Without keys first: a cut through the middle of one would leave half of it. */
-  #shown(text: string | undefined): string | undefined {
+  #redactedText(text: string | undefined): string | undefined {
     return text === undefined ? undefined : clip(redact(text, this.#secrets));
   }
 
-  #redacted(thrown: unknown): unknown {
+  #redactedCause(thrown: unknown): unknown {
     return redactError(thrown, this.#secrets);
   }
 
   /** Headers of an answer that went well ask nobody to wait. */
-  #delay(kind: ProviderErrorKind, asked: number | undefined): number | undefined {
-    if (this.response === undefined || this.response.ok) return asked;
+  #delay(kind: ProviderErrorKind, reportedDelay: number | undefined): number | undefined {
+    if (this.response === undefined || this.response.ok) return reportedDelay;
     const { headers } = this.response;
     const nowMs = this.#clock.now();
     const isLimit = kind === 'rate_limit' || kind === 'overloaded' || kind === 'quota';
-    const resetMs = isLimit ? resetDelay(headers, nowMs) : undefined;
-    return headerDelay(headers, nowMs) ?? resetMs ?? asked;
+    const resetMs = isLimit ? delayUntilReset(headers, nowMs) : undefined;
+    return delayFromHeaders(headers, nowMs) ?? resetMs ?? reportedDelay;
   }
 
   /** The advice is about the same request: not about one that was stopped, or is to be changed first. */
@@ -141,9 +148,9 @@ export class FailureReport {
   }
 }
 
-function complaintOfField(text: string): Complaint {
+function errorReportOfField(text: string): ErrorReport {
   const error = parseMessage(text) ?? text;
-  return complaintOf({ error }) ?? complaintOfFailure(undefined, text);
+  return errorReportIn({ error }) ?? errorReportOfFailure(undefined, text);
 }
 
 const secretNames = /auth|key|token|secret|cookie|password|signature/i;

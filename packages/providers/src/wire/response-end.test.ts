@@ -1,8 +1,8 @@
 import { noUsage } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
-import { bodyLength, completeUsage, type StopWords, stopOf, textLength } from './response-end.ts';
+import { bodyLength, completeUsage, type StopReasons, stopOf, textLength } from './response-end.ts';
 
-const words: StopWords = {
+const words: StopReasons = {
   end_turn: 'stop',
   tool_use: 'tool_use',
   max_tokens: 'length',

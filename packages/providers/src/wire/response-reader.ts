@@ -1,32 +1,32 @@
 import { type Delta, type DeltaWriter, type JsonValue, parseJson, type Stop } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { ResponseEnd, StreamStep } from '../contract/provider.ts';
-import { complaintOf, complaintOfFailure } from '../errors/complaint.ts';
+import { errorReportIn, errorReportOfFailure } from '../errors/error-report.ts';
 import { fault, WireFault } from '../errors/wire-fault.ts';
 import { isObject } from '../json/fields.ts';
 import { parseMessage } from '../json/parse-message.ts';
 import { closeParts } from '../provider/close-parts.ts';
-import { type Exchange, readText } from '../transport/exchange.ts';
 import { Interrupted } from '../transport/failures.ts';
+import { type HttpExchange, readText } from '../transport/http-exchange.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 import { SseReader } from '../transport/sse-reader.ts';
 import type { Transport } from '../transport/transport-options.ts';
 import { checkRequest } from './check-request.ts';
-import { FailureReport, secretsOf } from './error-builder.ts';
+import { ErrorBuilder, secretsOf } from './error-builder.ts';
 import { bodyLength, completeUsage, textLength } from './response-end.ts';
-import { Lookalikes } from './template-matcher.ts';
+import { TemplateMatcher } from './template-matcher.ts';
 import type { ReaderContext, Wire, WireReader } from './wire.ts';
 
 /** From a response's bytes to its end, whichever way it goes. */
-export class ResponseReading {
+export class ResponseReader {
   readonly #wire: Wire;
   readonly #context: ReaderContext;
   readonly #writer: DeltaWriter;
   #reader: WireReader = unopenedReader;
   readonly #sse: SseReader;
-  readonly #lookalikes = new Lookalikes();
+  readonly #templates = new TemplateMatcher();
   readonly #maxEventLength: number;
-  readonly #report: FailureReport;
+  readonly #errors: ErrorBuilder;
   #http: HttpRequest | undefined;
   #messages = 0;
   #writtenLength = 0;
@@ -38,11 +38,11 @@ export class ResponseReading {
     this.#context = context;
     this.#writer = context.writer;
     this.#maxEventLength = transport.maxEventLength;
-    this.#report = new FailureReport(wire.provider, transport.clock);
+    this.#errors = new ErrorBuilder(wire.provider, transport.clock);
     this.#sse = new SseReader({
       maxEventLength: transport.maxEventLength,
-      onMessage: (data, event) => this.#message(data, event),
-      onStray: (text) => this.#stray(text),
+      onMessage: (data, event) => this.#onMessage(data, event),
+      onStrayText: (text) => this.#onStrayText(text),
     });
   }
 
@@ -52,18 +52,18 @@ export class ResponseReading {
   }
 
   /** Sends the request, and reads what is no stream: a failure, or an answer in one piece. */
-  async open(exchange: Exchange): Promise<void> {
-    const http = httpOf(this.#wire, this.#context.request);
+  async open(exchange: HttpExchange): Promise<void> {
+    const http = httpRequestFor(this.#wire, this.#context.request);
     this.#http = http;
     this.#reader = this.#wire.reader(this.#context);
-    this.#report.keep(secretsOf(http));
-    this.#report.sentLength = () => bodyLength(http.body);
+    this.#errors.redactSecrets(secretsOf(http));
+    this.#errors.sentLength = () => bodyLength(http.body);
     const response = await exchange.open(http);
-    this.#report.response = response;
+    this.#errors.response = response;
     if (!response.ok) throw await readFailure(response, exchange);
     const type = response.headers.get('content-type') ?? '';
-    if (/\bjson\b/i.test(type) && !/stream|ndjson/i.test(type)) await this.#readWhole(exchange);
-    else if (/\btext\/html\b/i.test(type)) throw webPage();
+    if (/\bjson\b/i.test(type) && !/stream|ndjson/i.test(type)) await this.#readWholeBody(exchange);
+    else if (/\btext\/html\b/i.test(type)) throw webPageFault();
   }
 
   feed(bytes: Uint8Array): void {
@@ -86,90 +86,90 @@ export class ResponseReading {
     if (this.#reader.progress === 'reading') throw this.#truncated();
     const stop = this.#reader.finish();
     const deltas = this.take();
-    return { deltas, end: { stop, ...this.#about() } };
+    return { deltas, end: { stop, ...this.#endDetails() } };
   }
 
   /** The last step of a response that failed, was cut off or was stopped. */
   fail(thrown: unknown, signal: AbortSignal | undefined): StreamStep {
-    const error = this.#report.errorOf(thrown, signal);
+    const error = this.#errors.build(thrown, signal);
     const reason = error.kind === 'aborted' ? 'aborted' : 'error';
     closeParts(this.#writer, reason === 'aborted' ? 'aborted' : 'cut');
     const deltas = this.take();
     const raw = error.providerCode === undefined ? {} : { raw: error.providerCode };
     const stop: Stop = { reason, ...raw, cause: error.kind };
-    return { deltas, end: { stop, ...this.#about(this.#wasTaken(thrown)), error } };
+    return { deltas, end: { stop, ...this.#endDetails(this.#mayHaveCost(thrown)), error } };
   }
 
   /** A request that was refused, or never arrived, has used nothing; one that nobody waited for may have. */
-  #wasTaken(thrown: unknown): boolean {
-    const { response } = this.#report;
+  #mayHaveCost(thrown: unknown): boolean {
+    const { response } = this.#errors;
     return response === undefined ? thrown instanceof Interrupted : response.ok;
   }
 
-  #about(wasTaken = true): Omit<ResponseEnd, 'stop'> {
-    const { usage, model, responseId } = this.#reader.about;
+  #endDetails(mayHaveCost = true): Omit<ResponseEnd, 'stop'> {
+    const { usage, model, responseId } = this.#reader.details;
     return {
-      usage: completeUsage(usage, () => this.#sentLength(wasTaken), this.#writtenLength),
+      usage: completeUsage(usage, () => this.#sentLength(mayHaveCost), this.#writtenLength),
       ...(model === undefined ? {} : { model }),
       ...(responseId === undefined ? {} : { responseId }),
     };
   }
 
-  #sentLength(wasTaken: boolean): number {
-    return wasTaken && this.#http !== undefined ? textLength(this.#http.body) : 0;
+  #sentLength(mayHaveCost: boolean): number {
+    return mayHaveCost && this.#http !== undefined ? textLength(this.#http.body) : 0;
   }
 
-  #message(data: string, event: string | undefined): void {
+  #onMessage(data: string, event: string | undefined): void {
     // What follows the provider's own end is not of this answer.
     if (this.#reader.progress === 'over') return;
     this.#messages++;
-    if (this.#lookalikes.tell(data, event)) return;
+    if (this.#templates.apply(data, event)) return;
     if (isDone(data)) {
       this.#sawDone = true;
       return;
     }
     const value = parseMessage(data);
-    const complaint = event === 'error' ? complaintOfFailure(value, data) : complaintOf(value);
-    if (complaint !== undefined) throw new WireFault(complaint);
+    const report = event === 'error' ? errorReportOfFailure(value, data) : errorReportIn(value);
+    if (report !== undefined) throw new WireFault(report);
     if (isObject(value)) {
-      this.#reader.message(value, event);
-      this.#learn(data, event);
+      this.#reader.readMessage(value, event);
+      this.#learnTemplate(data, event);
     } else if (!this.#isEnding && !isPing(event)) {
       // Where the body ended in the middle of it, `progress` tells whether that matters.
       throw fault('protocol_error', 'an event is not a JSON object');
     }
   }
 
-  #learn(data: string, event: string | undefined): void {
-    if (!this.#lookalikes.wantsMore) return;
+  #learnTemplate(data: string, event: string | undefined): void {
+    if (!this.#templates.wantsMore) return;
     const { lastAppend } = this.#reader;
-    if (lastAppend !== undefined) this.#lookalikes.learn(data, event, lastAppend);
+    if (lastAppend !== undefined) this.#templates.learn(data, event, lastAppend);
   }
 
-  async #readWhole(exchange: Exchange): Promise<void> {
+  async #readWholeBody(exchange: HttpExchange): Promise<void> {
     const { text, isCut } = await readText(exchange, this.#maxEventLength);
     if (isCut) throw fault('protocol_error', 'the answer in one piece is too long');
     const value = parseMessage(text);
     if (value === undefined) throw fault('protocol_error', 'the answer is not JSON');
-    this.#whole(value);
+    this.#onWholeBody(value);
   }
 
-  #whole(body: JsonValue): void {
-    const complaint = complaintOf(body);
-    if (complaint !== undefined) throw new WireFault(complaint);
-    this.#reader.whole(body);
+  #onWholeBody(body: JsonValue): void {
+    const report = errorReportIn(body);
+    if (report !== undefined) throw new WireFault(report);
+    this.#reader.readWholeBody(body);
   }
 
   /** Lines that are no SSE: an error, or the whole answer of a server that names no content type. */
-  #stray(text: string): void {
+  #onStrayText(text: string): void {
     const isAll = this.#isEnding && this.#messages === 0;
-    if (isAll && /^\s*</.test(text)) throw webPage();
+    if (isAll && /^\s*</.test(text)) throw webPageFault();
     // Other lines may stand before it.
     const start = text.search(/^[ \t]*[{[]/m);
     const value = start < 0 ? undefined : parseMessage(text.slice(start));
-    const complaint = complaintOf(value);
-    if (complaint !== undefined) throw new WireFault(complaint);
-    if (isAll && value !== undefined) this.#reader.whole(value);
+    const report = errorReportIn(value);
+    if (report !== undefined) throw new WireFault(report);
+    if (isAll && value !== undefined) this.#reader.readWholeBody(value);
   }
 
   #truncated(): WireFault {
@@ -178,33 +178,33 @@ export class ResponseReading {
   }
 }
 
-const done = '[DONE]';
+const doneMarker = '[DONE]';
 
 function isDone(data: string): boolean {
-  return data === done || (data.length < 2 * done.length && data.trim() === done);
+  return data === doneMarker || (data.length < 2 * doneMarker.length && data.trim() === doneMarker);
 }
 
 function isPing(event: string | undefined): boolean {
   return event !== undefined && /^(?:ping|heart-?beat|keep-?alive)$/i.test(event);
 }
 
-function webPage(): WireFault {
+function webPageFault(): WireFault {
   return fault('protocol_error', 'the answer is a web page');
 }
 
 /** What a wire cannot make a request of can never be sent. */
-function httpOf(wire: Wire, request: ModelRequest): HttpRequest {
+function httpRequestFor(wire: Wire, request: ModelRequest): HttpRequest {
   try {
     checkRequest(request);
     return wire.http(request);
   } catch (error) {
-    throw error instanceof WireFault ? error : unwritable(error);
+    throw error instanceof WireFault ? error : unwritableRequest(error);
   }
 }
 
-function unwritable(cause: unknown): WireFault {
-  const complaint = { message: 'the request cannot be written', words: [] };
-  return new WireFault(complaint, 'invalid_request', { cause });
+function unwritableRequest(cause: unknown): WireFault {
+  const report = { message: 'the request cannot be written', codes: [] };
+  return new WireFault(report, 'invalid_request', { cause });
 }
 
 const maxErrorBodyBytes = 2 ** 16;
@@ -213,20 +213,20 @@ const maxErrorBodyBytes = 2 ** 16;
 const errorBodyMs = 5000;
 
 /** What a response with an error status complains of. */
-async function readFailure(response: Response, exchange: Exchange): Promise<WireFault> {
+async function readFailure(response: Response, exchange: HttpExchange): Promise<WireFault> {
   const { status } = response;
   if (status === 0 || (status >= 300 && status < 400)) {
-    return redirected(response);
+    return redirectFault(response);
   }
-  exchange.linger(errorBodyMs);
+  exchange.drainFor(errorBodyMs);
   const { text } = await readText(exchange, maxErrorBodyBytes);
   const parsed = parseJson(text);
-  const complaint = complaintOfFailure(parsed.ok ? parsed.value : undefined, text);
-  return new WireFault({ ...complaint, status });
+  const report = errorReportOfFailure(parsed.ok ? parsed.value : undefined, text);
+  return new WireFault({ ...report, status });
 }
 
 /** The query of the target may hold anything, and is not told. */
-function redirected({ status, headers, url }: Response): WireFault {
+function redirectFault({ status, headers, url }: Response): WireFault {
   const target = URL.parse(headers.get('location') ?? '', url || undefined);
   const where = target === null ? '' : ` to ${target.origin}${target.pathname}`;
   const found = `the address redirects${where} (status ${status})`;
@@ -236,8 +236,8 @@ function redirected({ status, headers, url }: Response): WireFault {
 /** Reads for a request that was not sent yet: there is nothing to be read. */
 const unopenedReader: WireReader = {
   progress: 'reading',
-  about: {},
-  message: () => {},
-  whole: () => {},
+  details: {},
+  readMessage: () => {},
+  readWholeBody: () => {},
   finish: () => ({ reason: 'unknown' }),
 };

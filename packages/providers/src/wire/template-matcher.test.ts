@@ -4,14 +4,14 @@ import { anthropic } from '../anthropic/provider.ts';
 import type { Provider } from '../contract/provider.ts';
 import { openaiChat } from '../openai-chat/provider.ts';
 import { fetchOf, sseOf } from '../testing/fetch-of.ts';
-import { Lookalikes } from './template-matcher.ts';
+import { TemplateMatcher } from './template-matcher.ts';
 
 /** What is learnt from one message, and what it makes of others. */
 function learnt(data: string, text: string) {
-  const lookalikes = new Lookalikes();
+  const lookalikes = new TemplateMatcher();
   const told: string[] = [];
   lookalikes.learn(data, undefined, { text, append: (one) => told.push(one) });
-  return { tell: (other: string, event?: string) => lookalikes.tell(other, event), told };
+  return { tell: (other: string, event?: string) => lookalikes.apply(other, event), told };
 }
 
 test('a message that differs in its text alone is not parsed again', () => {
@@ -52,11 +52,11 @@ test.each([
 });
 
 test('it gives up on a server whose messages all differ', () => {
-  const lookalikes = new Lookalikes();
+  const lookalikes = new TemplateMatcher();
   let count = 0;
   while (lookalikes.wantsMore && count < 1000) {
     const data = `{"n":${count},"text":"a"}`;
-    expect(lookalikes.tell(data, undefined)).toBe(false);
+    expect(lookalikes.apply(data, undefined)).toBe(false);
     lookalikes.learn(data, undefined, { text: 'a', append: () => {} });
     count++;
   }

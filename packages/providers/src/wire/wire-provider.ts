@@ -6,16 +6,16 @@ import type {
   StreamContext,
   StreamStep,
 } from '../contract/provider.ts';
-import { leavable } from '../provider/abort-on-return.ts';
+import { abortOnReturn } from '../provider/abort-on-return.ts';
 import { createProvider } from '../provider/create-provider.ts';
-import { Exchange } from '../transport/exchange.ts';
+import { HttpExchange } from '../transport/http-exchange.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 import {
   createTransport,
   type Transport,
   type TransportOptions,
 } from '../transport/transport-options.ts';
-import { ResponseReading } from './response-reader.ts';
+import { ResponseReader } from './response-reader.ts';
 import type { Wire } from './wire.ts';
 
 /** A provider that speaks a wire over HTTP: the only place where wires meet the network. */
@@ -25,14 +25,14 @@ export function wireProvider(wire: Wire, options: TransportOptions): Provider {
     wire.provider,
     wire.model,
     (request, context) =>
-      leavable((left) => streamWire(wire, transport, request, { ...context, left })),
+      abortOnReturn((returned) => streamWire(wire, transport, request, { ...context, returned })),
     (request) => describeRequest(wire.http(request)),
   );
 }
 
-interface LeavableContext extends StreamContext {
+interface WireStreamContext extends StreamContext {
   /** Whoever reads has left, perhaps in the middle of a read. */
-  readonly left: AbortSignal;
+  readonly returned: AbortSignal;
 }
 
 /** How long an answer that is complete is read on: for usage that follows, and for the body's end. */
@@ -43,22 +43,22 @@ async function* streamWire(
   wire: Wire,
   transport: Transport,
   request: ModelRequest,
-  context: LeavableContext,
+  context: WireStreamContext,
 ): AsyncGenerator<StreamStep> {
   const { item, ids } = context;
   const { id: itemId, turn, attempt } = item;
   const writer = new DeltaWriter({ itemId, turn, attempt, ids, limits: transport.limits });
-  const reading = new ResponseReading(wire, transport, { writer, ids, request });
-  const { signal, release } = joinSignals([context.signal, context.left]);
-  let leave = () => {};
-  let exchange: Exchange | undefined;
+  const reading = new ResponseReader(wire, transport, { writer, ids, request });
+  const { signal, release } = joinSignals([context.signal, context.returned]);
+  let releasePlace = () => {};
+  let exchange: HttpExchange | undefined;
   let last: StreamStep;
   try {
-    leave = await transport.gate.enter(signal);
+    releasePlace = await transport.semaphore.acquire(signal);
     // It may have been stopped in the moment in which its turn came.
     signal.throwIfAborted();
     const trace = transport.sendsTrace ? context.trace : undefined;
-    exchange = new Exchange({ ...transport, signal, trace, onInterrupted: leave });
+    exchange = new HttpExchange({ ...transport, signal, trace, onInterrupted: releasePlace });
     await reading.open(exchange);
     let progress: 'reading' | 'done' | 'over' = 'reading';
     for (;;) {
@@ -67,7 +67,7 @@ async function* streamWire(
       reading.feed(bytes);
       if (reading.progress !== progress) {
         progress = reading.progress;
-        exchange.linger(progress === 'over' ? bodyEndMs : trailingUsageMs);
+        exchange.drainFor(progress === 'over' ? bodyEndMs : trailingUsageMs);
       }
       const deltas = reading.take();
       if (deltas.length > 0) yield { deltas };
@@ -77,7 +77,7 @@ async function* streamWire(
     last = reading.fail(error, signal);
   } finally {
     exchange?.close();
-    leave();
+    releasePlace();
     release();
   }
   yield last;
@@ -103,7 +103,7 @@ function withoutSecrets(body: JsonObject, secrets: readonly string[]): JsonObjec
 }
 
 function hide(text: string, secrets: readonly string[]): string {
-  return secrets.reduce((left, secret) => left.replaceAll(secret, '[key]'), text);
+  return secrets.reduce((rest, secret) => rest.replaceAll(secret, '[key]'), text);
 }
 
 interface JoinedSignals {

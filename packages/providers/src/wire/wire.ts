@@ -21,15 +21,15 @@ export interface ReaderContext {
 /** Reads one response: messages in, deltas into the writer. It remembers, and does nothing else. */
 export interface WireReader {
   /** One message of the stream. Throws a `WireFault` where it cannot be, or says that it failed. */
-  message(data: JsonObject, event: string | undefined): void;
+  readMessage(data: JsonObject, event: string | undefined): void;
   /** The answer in one piece, of a server that does not stream. */
-  whole(body: JsonValue): void;
+  readWholeBody(body: JsonValue): void;
   /** `done`: the provider's own end came, and usage may follow. `over`: nothing can follow. */
   readonly progress: 'reading' | 'done' | 'over';
   /** Commits what is open. Called once, after the provider's own end. Throws as `message` does. */
   finish(): Stop;
   /** What the provider has said about the response so far, however it ends. */
-  readonly about: AboutResponse;
+  readonly details: ResponseDetails;
   /**
    * Set where the last message did nothing but append a text, and one that differs in that text alone
    * would do nothing but append another: then the next one like it is not even parsed.
@@ -37,7 +37,7 @@ export interface WireReader {
   readonly lastAppend?: LastAppend | undefined;
 }
 
-export interface AboutResponse {
+export interface ResponseDetails {
   readonly usage?: Usage | undefined;
   readonly model?: string | undefined;
   readonly responseId?: string | undefined;

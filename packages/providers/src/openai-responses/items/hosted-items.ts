@@ -1,6 +1,6 @@
 import { fromBase64, type JsonObject, type PartId, type ValueWriter } from '@millrace/core';
 import { textIn } from '../../json/fields.ts';
-import { type ItemContext, type Origin, OutputItem } from './output-item.ts';
+import { type ItemContext, OutputItem, type ReasoningOrigin } from './output-item.ts';
 
 /**
  * What the provider does by itself, and whatever else only it understands: searches, code, MCP,
@@ -10,7 +10,7 @@ export class HostedItem extends OutputItem {
   readonly type: string;
   #part: ValueWriter | undefined;
 
-  constructor(context: ItemContext, origin: Origin, type: string) {
+  constructor(context: ItemContext, origin: ReasoningOrigin, type: string) {
     super(context, origin);
     this.type = type;
   }
@@ -26,7 +26,7 @@ export class HostedItem extends OutputItem {
   }
 
   /** What is encrypted in it differs from event to event; any of it will do. */
-  override agrees(_item: JsonObject): boolean {
+  override matches(_item: JsonObject): boolean {
     return true;
   }
 
@@ -38,7 +38,7 @@ export class HostedItem extends OutputItem {
     this.#set(item).commit({ providerState: this.state(this.ownFields) });
   }
 
-  protected override giveUp(isResponseWhole: boolean): void {
+  protected override endWithoutDone(isResponseWhole: boolean): void {
     if (isResponseWhole) this.finish(this.fields);
     else this.#part?.retract('cut');
   }
@@ -70,7 +70,7 @@ export class ImageItem extends HostedItem {
     if (!this.isClosed && bytes?.length) this.#show(event, bytes);
   }
 
-  override agrees(item: JsonObject): boolean {
+  override matches(item: JsonObject): boolean {
     return this.#isFinal || textIn(item, 'result') === undefined;
   }
 

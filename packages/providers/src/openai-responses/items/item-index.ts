@@ -4,7 +4,7 @@ import type { OutputItem } from './output-item.ts';
 import { CallItem } from './tool-calls.ts';
 
 /** What an event says of the item that it is about. */
-interface Sought {
+interface ItemQuery {
   readonly type: string;
   readonly id: string | undefined;
   readonly index: number | undefined;
@@ -18,7 +18,7 @@ interface Sought {
  * Where the items of a response are. Nothing that servers say of it can be trusted by itself: ids
  * change from event to event, indexes are left out or the same for all.
  */
-export class ItemPlaces {
+export class ItemIndex {
   readonly #byId = new Map<string, OutputItem[]>();
   readonly #byIndex = new Map<number, OutputItem[]>();
   readonly #indexes = new Map<OutputItem, number | undefined>();
@@ -32,18 +32,18 @@ export class ItemPlaces {
     return [...this.#indexes.keys()];
   }
 
-  put(item: OutputItem, id: string | undefined, index: number | undefined): void {
+  add(item: OutputItem, id: string | undefined, index: number | undefined): void {
     this.#indexes.set(item, index);
-    if (index !== undefined) append(this.#byIndex, index, item);
-    this.name(item, id);
+    if (index !== undefined) addTo(this.#byIndex, index, item);
+    this.addId(item, id);
   }
 
   /** An id that it has, perhaps one of several. */
-  name(item: OutputItem, id: string | undefined): void {
-    if (id !== undefined && !this.#byId.get(id)?.includes(item)) append(this.#byId, id, item);
+  addId(item: OutputItem, id: string | undefined): void {
+    if (id !== undefined && !this.#byId.get(id)?.includes(item)) addTo(this.#byId, id, item);
   }
 
-  forget(item: OutputItem): void {
+  remove(item: OutputItem): void {
     this.#indexes.delete(item);
     for (const items of [...this.#byId.values(), ...this.#byIndex.values()]) {
       const at = items.indexOf(item);
@@ -51,35 +51,35 @@ export class ItemPlaces {
     }
   }
 
-  /** The only one that is there, of whichever type: by its id, else by its index. */
-  only(id: string | undefined, index: number | undefined): OutputItem | undefined {
+  /** The only one that is found, of whichever type: by its id, else by its index. */
+  single(id: string | undefined, index: number | undefined): OutputItem | undefined {
     const named = id === undefined ? undefined : this.#byId.get(id);
-    const there = named ?? (index === undefined ? undefined : this.#byIndex.get(index));
-    return there?.length === 1 ? there[0] : undefined;
+    const found = named ?? (index === undefined ? undefined : this.#byIndex.get(index));
+    return found?.length === 1 ? found[0] : undefined;
   }
 
   /**
    * The items that it can be: none where it is a new one, several where nothing tells them apart. By
    * its id, by that of its call, by a place that is its own, else as the one of its type that is open.
    */
-  find(sought: Sought): readonly OutputItem[] {
-    const fitting = this.all.filter((item) => fits(item, sought));
-    const known = this.#named(sought, fitting);
+  find(query: ItemQuery): readonly OutputItem[] {
+    const fitting = this.all.filter((item) => matchesQuery(item, query));
+    const known = this.#named(query, fitting);
     const [only] = known;
-    if (known.length === 1 && only && !this.#isElsewhere(only, sought)) return known;
+    if (known.length === 1 && only && !this.#isElsewhere(only, query)) return known;
     const pool = known.length > 1 ? known : fitting;
-    const there = this.#at(sought.index);
-    if (sought.index !== undefined && there.length === 0) {
+    const found = this.#at(query.index);
+    if (query.index !== undefined && found.length === 0) {
       return pool.filter((item) => !item.isClosed && this.#indexes.get(item) === undefined);
     }
-    const here = pool.filter((item) => there.includes(item));
+    const here = pool.filter((item) => found.includes(item));
     const candidates = here.length > 0 ? here : pool;
     const open = candidates.filter((item) => !item.isClosed);
-    const isClosedOne = here.length > 0 || known.length > 0 || sought.isRepeat === true;
+    const isClosedOne = here.length > 0 || known.length > 0 || query.isRepeat === true;
     return open.length === 0 && isClosedOne ? candidates.slice(-1) : open;
   }
 
-  #named({ id, item }: Sought, fitting: readonly OutputItem[]): readonly OutputItem[] {
+  #named({ id, item }: ItemQuery, fitting: readonly OutputItem[]): readonly OutputItem[] {
     const ofId = id === undefined ? [] : (this.#byId.get(id) ?? []);
     const byId = fitting.filter((one) => ofId.includes(one));
     if (byId.length > 0) return byId;
@@ -89,7 +89,7 @@ export class ItemPlaces {
   }
 
   /** Some servers have one id for all: what ended at another place is not what begins at a new one. */
-  #isElsewhere(item: OutputItem, { id, index }: Sought): boolean {
+  #isElsewhere(item: OutputItem, { id, index }: ItemQuery): boolean {
     const own = this.#indexes.get(item);
     if (index === undefined || own === undefined || own === index) return false;
     const isOpen = !item.isClosed && id !== undefined && this.#byId.get(id)?.includes(item);
@@ -101,14 +101,14 @@ export class ItemPlaces {
   }
 }
 
-function fits(one: OutputItem, { type, item }: Sought): boolean {
-  return one.type === type && (item === undefined || !one.isOther(item));
+function matchesQuery(one: OutputItem, { type, item }: ItemQuery): boolean {
+  return one.type === type && (item === undefined || !one.differsFrom(item));
 }
 
-function append<Key>(items: Map<Key, OutputItem[]>, key: Key, item: OutputItem): void {
-  const there = items.get(key);
-  if (there === undefined) items.set(key, [item]);
-  else there.push(item);
+function addTo<Key>(items: Map<Key, OutputItem[]>, key: Key, item: OutputItem): void {
+  const found = items.get(key);
+  if (found === undefined) items.set(key, [item]);
+  else found.push(item);
 }
 
 type Match = OutputItem | undefined;
@@ -124,12 +124,12 @@ export function matchItems(
   const free = new Set(streamed);
   const take = (found: Match) => (found !== undefined && free.delete(found) ? found : undefined);
   const pick = (item: JsonObject, fits: (one: OutputItem) => boolean) =>
-    take([...free].find((one) => isLike(one, item) && fits(one)));
+    take([...free].find((one) => isSameKind(one, item) && fits(one)));
   const picked = (fits: (one: OutputItem, item: JsonObject) => boolean, known: readonly Match[]) =>
     output.map((item, index) => known[index] ?? pick(item, (one) => fits(one, item)));
   const byId = picked((one, item) => one.id !== undefined && one.id === textIn(item, 'id'), []);
-  const byName = picked((one, item) => one.isNamed(item), byId);
-  const byText = picked((one, item) => one.isClosed && one.agrees(item), byName);
+  const byName = picked((one, item) => one.sharesIdWith(item), byId);
+  const byText = picked((one, item) => one.isClosed && one.matches(item), byName);
   return picked(() => true, byText);
 }
 
@@ -146,6 +146,6 @@ export function isUnlisted(
   return output.some(({ type }) => type === item.type);
 }
 
-function isLike(one: OutputItem, item: JsonObject): boolean {
-  return one.type === textIn(item, 'type') && !one.isOther(item);
+function isSameKind(one: OutputItem, item: JsonObject): boolean {
+  return one.type === textIn(item, 'type') && !one.differsFrom(item);
 }

@@ -1,11 +1,11 @@
 import type { JsonObject, ProviderState } from '@millrace/core';
-import type { Owner } from '../../history/sendable-parts.ts';
+import type { StateOwner } from '../../history/sendable-parts.ts';
 import { textIn } from '../../json/fields.ts';
 import type { ReaderContext } from '../../wire/wire.ts';
 
 /** What items need to know of the response they are in. */
 export interface ItemContext extends ReaderContext {
-  readonly owner: Owner;
+  readonly owner: StateOwner;
   /** So that no two calls of a response have the same. */
   readonly callIds: Set<string>;
   /** Is it a tool that the request has? */
@@ -16,7 +16,7 @@ export interface ItemContext extends ReaderContext {
  * The reasoning that an item came out of. The provider refuses the one without the other, and so the
  * item remembers it.
  */
-export interface Origin {
+export interface ReasoningOrigin {
   readonly reasoning: { readonly id: string | undefined } | undefined;
   /** Does it follow at once? */
   readonly isNext: boolean;
@@ -29,12 +29,12 @@ export interface Origin {
 export abstract class OutputItem {
   abstract readonly type: string;
   protected readonly context: ItemContext;
-  readonly #origin: Origin;
+  readonly #origin: ReasoningOrigin;
   #fields: JsonObject = {};
   #isOpened = false;
   #isClosed = false;
 
-  constructor(context: ItemContext, origin: Origin) {
+  constructor(context: ItemContext, origin: ReasoningOrigin) {
     this.context = context;
     this.#origin = origin;
   }
@@ -64,20 +64,20 @@ export abstract class OutputItem {
   }
 
   /** Has it the id, or that of its call? */
-  isNamed(item: JsonObject): boolean {
-    return isSame('id', this.#fields, item) || isSame('call_id', this.#fields, item);
+  sharesIdWith(item: JsonObject): boolean {
+    return isSameText('id', this.#fields, item) || isSameText('call_id', this.#fields, item);
   }
 
   /** Is it another one for certain? */
-  isOther(_item: JsonObject): boolean {
+  differsFrom(_item: JsonObject): boolean {
     return false;
   }
 
   /** What its start says. */
   open(item: JsonObject): void {
     this.#isOpened = true;
-    const said = Object.entries(item).filter(([, value]) => value !== null && value !== '');
-    this.#fields = { ...this.#fields, ...Object.fromEntries(said) };
+    const fields = Object.entries(item).filter(([, value]) => value !== null && value !== '');
+    this.#fields = { ...this.#fields, ...Object.fromEntries(fields) };
   }
 
   /** Its end: writes what is missing and commits. */
@@ -91,11 +91,11 @@ export abstract class OutputItem {
   end(isResponseWhole: boolean): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
-    this.giveUp(isResponseWhole);
+    this.endWithoutDone(isResponseWhole);
   }
 
   /** Of a closed one: does this say the same? */
-  abstract agrees(item: JsonObject): boolean;
+  abstract matches(item: JsonObject): boolean;
 
   /** Takes back all that was written of it. */
   abstract retract(): void;
@@ -103,7 +103,7 @@ export abstract class OutputItem {
   protected abstract finish(item: JsonObject): void;
 
   /** The response ended, and its own end never came. */
-  protected abstract giveUp(isResponseWhole: boolean): void;
+  protected abstract endWithoutDone(isResponseWhole: boolean): void;
 
   /** What goes back with a part of it: fields of its own, and where it came from. */
   protected state(fields: JsonObject): ProviderState {
@@ -115,7 +115,7 @@ export abstract class OutputItem {
   }
 }
 
-function isSame(key: string, fields: JsonObject, item: JsonObject): boolean {
+function isSameText(key: string, fields: JsonObject, item: JsonObject): boolean {
   const own = textIn(fields, key);
   return own !== undefined && own === textIn(item, key);
 }

@@ -2,8 +2,8 @@ import { type JsonObject, parseJson } from '@millrace/core';
 import { fault } from '../../errors/wire-fault.ts';
 import { isObject, textIn } from '../../json/fields.ts';
 import { HostedItem, ImageItem } from './hosted-items.ts';
-import { ItemPlaces, isUnlisted, matchItems } from './item-index.ts';
-import type { ItemContext, Origin, OutputItem } from './output-item.ts';
+import { ItemIndex, isUnlisted, matchItems } from './item-index.ts';
+import type { ItemContext, OutputItem, ReasoningOrigin } from './output-item.ts';
 import { MessageItem, ReasoningItem } from './text-items.ts';
 import { CallItem, type CallType } from './tool-calls.ts';
 
@@ -13,29 +13,30 @@ const maxItems = 4096;
 /** The items of a response, and which of them an event is about. */
 export class OutputItems {
   readonly #context: ItemContext;
-  readonly #places = new ItemPlaces();
+  readonly #index = new ItemIndex();
 
   constructor(context: ItemContext) {
     this.#context = context;
   }
 
   get hasCalls(): boolean {
-    return this.#places.all.some((item) => item instanceof CallItem && item.isCallable);
+    return this.#index.all.some((item) => item instanceof CallItem && item.isCallable);
   }
 
   get isRefused(): boolean {
-    return this.#places.all.some((item) => item instanceof MessageItem && item.isRefused);
+    return this.#index.all.some((item) => item instanceof MessageItem && item.isRefused);
   }
 
   /** `output_item.added` */
   open(event: JsonObject, item: JsonObject): void {
     const found = this.#find(event, item);
-    if (found.some((one) => one instanceof CallItem && one.isClosed && one.isNamed(item))) return;
+    if (found.some((one) => one instanceof CallItem && one.isClosed && one.sharesIdWith(item)))
+      return;
     // Its pieces came first, or the event came twice.
-    const begun = found.find((one) => !one.isClosed && (!one.isOpened || one.isNamed(item)));
-    const opened = begun ?? this.#add(event, item);
+    const started = found.find((one) => !one.isClosed && (!one.isOpened || one.sharesIdWith(item)));
+    const opened = started ?? this.#add(event, item);
     opened.open(item);
-    this.#places.name(opened, textIn(item, 'id'));
+    this.#index.addId(opened, textIn(item, 'id'));
   }
 
   /** `output_item.done` */
@@ -44,71 +45,71 @@ export class OutputItems {
     // Ends come in the order of the starts.
     const known = found.find((one) => !one.isClosed) ?? found.at(-1);
     if (known === undefined) return this.#closeNew(event, item);
-    this.#places.name(known, textIn(item, 'id'));
+    this.#index.addId(known, textIn(item, 'id'));
     if (!known.isClosed) return known.close(item);
-    if (known.agrees(item)) return;
+    if (known.matches(item)) return;
     // A second end of the same item, or the end of another at a place that is used again.
-    if (known.isNamed(item)) this.#remove(known);
+    if (known.sharesIdWith(item)) this.#remove(known);
     this.#add(event, item).close(item);
   }
 
   message(event: JsonObject, isRepeat = false): MessageItem {
-    const there = this.#at(event, 'message', isRepeat).at(-1);
-    if (there instanceof MessageItem) return there;
+    const found = this.#at(event, 'message', isRepeat).at(-1);
+    if (found instanceof MessageItem) return found;
     return this.#put(new MessageItem(this.#context, this.#origin), event);
   }
 
   reasoning(event: JsonObject, isRepeat = false): ReasoningItem {
-    const there = this.#at(event, 'reasoning', isRepeat).at(-1);
-    if (there instanceof ReasoningItem) return there;
+    const found = this.#at(event, 'reasoning', isRepeat).at(-1);
+    if (found instanceof ReasoningItem) return found;
     return this.#put(new ReasoningItem(this.#context, this.#origin), event);
   }
 
   /** Undefined where it could be several: then only their ends can say what their input is. */
   call(event: JsonObject, type: CallType, isRepeat = false): CallItem | undefined {
-    const found = this.#at(event, type, isRepeat);
-    const [there] = found;
-    if (there === undefined) {
+    const candidates = this.#at(event, type, isRepeat);
+    const [first] = candidates;
+    if (first === undefined) {
       return this.#put(new CallItem(this.#context, this.#origin, type), event);
     }
-    if (found.length === 1) return there instanceof CallItem ? there : undefined;
-    for (const item of found) if (item instanceof CallItem) item.doubt();
+    if (candidates.length === 1) return first instanceof CallItem ? first : undefined;
+    for (const item of candidates) if (item instanceof CallItem) item.markDoubtful();
     return undefined;
   }
 
   /** Is the content at this place reasoning, whatever it is called? */
-  thoughtAt(event: JsonObject): ReasoningItem | undefined {
-    const { id, index } = placeOf(event);
-    const open = this.#places.all.filter((item) => !item.isClosed && isContent(item));
-    const there = this.#places.only(id, index) ?? (open.length === 1 ? open[0] : undefined);
-    return there instanceof ReasoningItem ? there : undefined;
+  reasoningAt(event: JsonObject): ReasoningItem | undefined {
+    const { id, index } = locationOf(event);
+    const open = this.#index.all.filter((item) => !item.isClosed && isTextItem(item));
+    const found = this.#index.single(id, index) ?? (open.length === 1 ? open[0] : undefined);
+    return found instanceof ReasoningItem ? found : undefined;
   }
 
   /** Only one that was opened: its events have nothing that its end does not have. */
   hosted(event: JsonObject): HostedItem | undefined {
-    const { id, index } = placeOf(event);
-    const open = this.#places.all.findLast((item) => item instanceof HostedItem && !item.isClosed);
-    const there = this.#places.only(id, index) ?? open;
-    return there instanceof HostedItem ? there : undefined;
+    const { id, index } = locationOf(event);
+    const open = this.#index.all.findLast((item) => item instanceof HostedItem && !item.isClosed);
+    const found = this.#index.single(id, index) ?? open;
+    return found instanceof HostedItem ? found : undefined;
   }
 
   image(event: JsonObject): ImageItem | undefined {
-    const there = this.hosted(event);
-    return there instanceof ImageItem ? there : undefined;
+    const found = this.hosted(event);
+    return found instanceof ImageItem ? found : undefined;
   }
 
   /**
    * The output as the end of the response has it. From the first item on that streamed otherwise, or
    * not at all, everything is written anew, so that the order is right.
    */
-  settle(output: readonly JsonObject[]): void {
-    const matched = matchItems(output, this.#places.all);
-    for (const item of this.#places.all) if (isUnlisted(item, output, matched)) this.#remove(item);
+  applyFinalOutput(output: readonly JsonObject[]): void {
+    const matched = matchItems(output, this.#index.all);
+    for (const item of this.#index.all) if (isUnlisted(item, output, matched)) this.#remove(item);
     const deviates = (item: JsonObject, index: number) => {
       const known = matched[index];
       if (known === undefined) return true;
       if (!known.isClosed) known.close(item);
-      return !known.agrees(item);
+      return !known.matches(item);
     };
     const from = output.findIndex(deviates);
     if (from < 0) return;
@@ -119,14 +120,14 @@ export class OutputItems {
   /** The response ended: what has no end of its own is kept, as far as it cannot be half a call. */
   end(isResponseWhole: boolean): void {
     if (!isResponseWhole) this.#cutLast();
-    for (const item of this.#places.all) item.end(isResponseWhole);
+    for (const item of this.#index.all) item.end(isResponseWhole);
   }
 
   /** A call at which a response was cut short ran into its limit, although it may have an end. */
   #cutLast(): void {
-    const last = this.#places.all.at(-1);
+    const last = this.#index.all.at(-1);
     if (!(last instanceof CallItem && last.isCallable)) return;
-    const cut = cutShort(last.item, true);
+    const cut = markIncomplete(last.item, true);
     if (cut['status'] !== 'incomplete') return;
     this.#remove(last);
     this.#add({}, cut).close(cut);
@@ -134,26 +135,26 @@ export class OutputItems {
 
   #closeNew(event: JsonObject, item: JsonObject): void {
     // Some servers give a call another id in its end.
-    const renamed = this.#places.all.find((one) => one instanceof CallItem && one.isRenamed(item));
+    const renamed = this.#index.all.find((one) => one instanceof CallItem && one.isRenamed(item));
     if (renamed !== undefined) this.#remove(renamed);
     this.#add(event, item).close(item);
   }
 
   #find(event: JsonObject, item: JsonObject): readonly OutputItem[] {
-    const { index } = placeOf(event);
-    return this.#places.find({ type: typeOf(item), id: textIn(item, 'id'), index, item });
+    const { index } = locationOf(event);
+    return this.#index.find({ type: typeOf(item), id: textIn(item, 'id'), index, item });
   }
 
   /** Mostly there is one, which its id or its index names. */
   #at(event: JsonObject, type: string, isRepeat: boolean): readonly OutputItem[] {
-    const { id, index } = placeOf(event);
-    const only = this.#places.only(id, index);
+    const { id, index } = locationOf(event);
+    const only = this.#index.single(id, index);
     if (only?.type === type && !only.isClosed) return [only];
-    return this.#places.find({ type, id, index, isRepeat });
+    return this.#index.find({ type, id, index, isRepeat });
   }
 
-  get #origin(): Origin {
-    const { all } = this.#places;
+  get #origin(): ReasoningOrigin {
+    const { all } = this.#index;
     const at = all.findLastIndex((item) => item instanceof ReasoningItem);
     const reasoning = all[at];
     // What has no parts will not come between them when they go back.
@@ -167,26 +168,26 @@ export class OutputItems {
   }
 
   #put<Item extends OutputItem>(item: Item, event: JsonObject): Item {
-    if (this.#places.size >= maxItems) {
+    if (this.#index.size >= maxItems) {
       throw fault('protocol_error', `the output has more than ${maxItems} items`);
     }
-    const { id, index } = placeOf(event);
-    this.#places.put(item, id, index);
+    const { id, index } = locationOf(event);
+    this.#index.add(item, id, index);
     return item;
   }
 
   #remove(item: OutputItem): void {
     item.retract();
-    this.#places.forget(item);
+    this.#index.remove(item);
   }
 }
 
-interface Place {
+interface ItemLocation {
   readonly id: string | undefined;
   readonly index: number | undefined;
 }
 
-function placeOf(event: JsonObject): Place {
+function locationOf(event: JsonObject): ItemLocation {
   const index = event['output_index'];
   return { id: textIn(event, 'item_id'), index: typeof index === 'number' ? index : undefined };
 }
@@ -195,11 +196,11 @@ function typeOf(item: JsonObject): string {
   return textIn(item, 'type') ?? 'unknown';
 }
 
-function isContent(item: OutputItem): boolean {
+function isTextItem(item: OutputItem): boolean {
   return item instanceof MessageItem || item instanceof ReasoningItem;
 }
 
-function createItem(type: string, context: ItemContext, origin: Origin): OutputItem {
+function createItem(type: string, context: ItemContext, origin: ReasoningOrigin): OutputItem {
   switch (type) {
     case 'message':
       return new MessageItem(context, origin);
@@ -219,8 +220,8 @@ function createItem(type: string, context: ItemContext, origin: Origin): OutputI
  * An item of a response that was cut short. What was under way is not complete, and neither is the
  * last call, unless it says that it is and its arguments are: some servers call each one complete.
  */
-export function cutShort(item: JsonObject, isLast: boolean): JsonObject {
-  const isCut = item['status'] === 'in_progress' || (isLast && isCall(item) && !isWhole(item));
+export function markIncomplete(item: JsonObject, isLast: boolean): JsonObject {
+  const isCut = item['status'] === 'in_progress' || (isLast && isCall(item) && !isWholeCall(item));
   return isCut ? { ...item, status: 'incomplete' } : item;
 }
 
@@ -228,7 +229,7 @@ function isCall({ type }: JsonObject): boolean {
   return type === 'function_call' || type === 'custom_tool_call';
 }
 
-function isWhole(item: JsonObject): boolean {
+function isWholeCall(item: JsonObject): boolean {
   if (item['status'] !== 'completed') return false;
   if (item['type'] === 'custom_tool_call') return true;
   if (isObject(item['arguments'])) return true;

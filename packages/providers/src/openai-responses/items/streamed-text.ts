@@ -21,7 +21,7 @@ export class StreamedText<Sink extends TextSink> {
   /** Beside the part, to hold against it what comes whole. */
   #streamed = '';
   /** The text, where something else streamed. */
-  #instead: string | undefined;
+  #replacement: string | undefined;
 
   /** `begin` is asked with the first character, and again with each as long as it is too early. */
   constructor(begin: () => Sink | undefined) {
@@ -34,7 +34,7 @@ export class StreamedText<Sink extends TextSink> {
   }
 
   get text(): string {
-    return this.#instead ?? this.#streamed;
+    return this.#replacement ?? this.#streamed;
   }
 
   append(chunk: string): void {
@@ -52,21 +52,21 @@ export class StreamedText<Sink extends TextSink> {
   }
 
   /** This is the text. Servers say '' for what they do not repeat. */
-  settle(whole: string): void {
+  setWhole(whole: string): void {
     if (whole === '') return;
     const isMore = whole.startsWith(this.#streamed);
-    this.#instead = isMore ? undefined : whole;
+    this.#replacement = isMore ? undefined : whole;
     if (isMore) this.append(whole.slice(this.#streamed.length));
   }
 
   /** Does this say the same? */
-  agrees(whole: string): boolean {
+  matches(whole: string): boolean {
     return whole === '' || whole === this.text;
   }
 
   commit(end: EndOptions = {}): void {
-    if (this.#instead === undefined) this.#sink?.commit(end);
-    else this.#sink?.replace(this.#instead, end);
+    if (this.#replacement === undefined) this.#sink?.commit(end);
+    else this.#sink?.replace(this.#replacement, end);
   }
 
   retract(reason: RetractReason): void {
@@ -75,14 +75,14 @@ export class StreamedText<Sink extends TextSink> {
   }
 }
 
-type Call = Pick<ToolCallPart, 'kind' | 'toolCallId' | 'name'>;
+type CallHead = Pick<ToolCallPart, 'kind' | 'toolCallId' | 'name'>;
 
 /** The arguments of a function, as they come. */
 export class JsonInput implements TextSink {
   protected readonly part: TextWriter;
-  readonly #call: Call;
+  readonly #call: CallHead;
 
-  constructor(part: TextWriter, call: Call) {
+  constructor(part: TextWriter, call: CallHead) {
     this.part = part;
     this.#call = call;
   }
@@ -117,33 +117,33 @@ export class PlainInput extends JsonInput {
   /** A high surrogate whose partner has not come yet: escaped by itself it would stay alone. */
   #held = '';
 
-  constructor(part: TextWriter, call: Call) {
+  constructor(part: TextWriter, call: CallHead) {
     super(part, call);
     part.append('{"input":"');
   }
 
   override append(chunk: string): void {
     const text = this.#held + chunk;
-    const cut = endsInHalf(text) ? text.length - 1 : text.length;
+    const cut = endsInHighSurrogate(text) ? text.length - 1 : text.length;
     this.#held = text.slice(cut);
-    this.part.append(escaped(text.slice(0, cut)));
+    this.part.append(jsonEscaped(text.slice(0, cut)));
   }
 
   override commit(end: EndOptions): void {
-    this.part.append(`${escaped(this.#held)}"}`);
+    this.part.append(`${jsonEscaped(this.#held)}"}`);
     this.part.commit(end);
   }
 
   override replace(text: string, end: EndOptions): void {
-    super.replace(`{"input":"${escaped(text)}"}`, end);
+    super.replace(`{"input":"${jsonEscaped(text)}"}`, end);
   }
 }
 
-function escaped(text: string): string {
+function jsonEscaped(text: string): string {
   return JSON.stringify(text.toWellFormed()).slice(1, -1);
 }
 
-function endsInHalf(text: string): boolean {
+function endsInHighSurrogate(text: string): boolean {
   const last = text.charCodeAt(text.length - 1);
   return last >= 0xd800 && last <= 0xdbff;
 }

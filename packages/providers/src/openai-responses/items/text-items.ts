@@ -9,65 +9,65 @@ import { StreamedText, type TextSink } from './streamed-text.ts';
 /** What the model says: text and refusals, by content index. */
 export class MessageItem extends OutputItem {
   readonly type = 'message';
-  readonly #passages = new Map<number, Passage>();
+  readonly #texts = new Map<number, ContentText>();
 
   get isRefused(): boolean {
-    return [...this.#passages.values()].some(({ isRefusal, isEmpty }) => isRefusal && !isEmpty);
+    return [...this.#texts.values()].some(({ isRefusal, isEmpty }) => isRefusal && !isEmpty);
   }
 
   override get isEmpty(): boolean {
-    return [...this.#passages.values()].every(({ isEmpty }) => isEmpty);
+    return [...this.#texts.values()].every(({ isEmpty }) => isEmpty);
   }
 
   append(contentIndex: number, chunk: string, isRefusal: boolean): void {
-    if (!this.isClosed) this.#passage(contentIndex, isRefusal).append(chunk);
+    if (!this.isClosed) this.#textAt(contentIndex, isRefusal).append(chunk);
   }
 
-  settle(contentIndex: number, whole: string, isRefusal: boolean): void {
-    if (!this.isClosed) this.#passage(contentIndex, isRefusal).settle(whole);
+  setWhole(contentIndex: number, whole: string, isRefusal: boolean): void {
+    if (!this.isClosed) this.#textAt(contentIndex, isRefusal).setWhole(whole);
   }
 
   cite(contentIndex: number, annotation: JsonObject): void {
-    if (!this.isClosed) this.#passage(contentIndex, false).cite(annotation);
+    if (!this.isClosed) this.#textAt(contentIndex, false).cite(annotation);
   }
 
-  /** All sources, where the end of a passage names them again. */
-  settleCitations(contentIndex: number, part: JsonObject): void {
-    if (!this.isClosed) this.#passage(contentIndex, false).settleCitations(part);
+  /** All sources, where the end of a text names them again. */
+  setCitations(contentIndex: number, part: JsonObject): void {
+    if (!this.isClosed) this.#textAt(contentIndex, false).setCitations(part);
   }
 
-  override agrees(item: JsonObject): boolean {
+  override matches(item: JsonObject): boolean {
     return objectsIn(item, 'content').every((part, index) => {
       const { whole } = contentText(part);
-      return this.#passages.get(index)?.agrees(whole, part) ?? whole === '';
+      return this.#texts.get(index)?.matches(whole, part) ?? whole === '';
     });
   }
 
   override retract(): void {
-    for (const passage of this.#passages.values()) passage.retract();
+    for (const text of this.#texts.values()) text.retract();
   }
 
   protected override finish(item: JsonObject): void {
     for (const [index, part] of objectsIn(item, 'content').entries()) {
       const { whole, isRefusal } = contentText(part);
-      const passage = this.#passage(index, isRefusal);
-      passage.settle(whole);
-      if (!isRefusal) passage.settleCitations(part);
+      const text = this.#textAt(index, isRefusal);
+      text.setWhole(whole);
+      if (!isRefusal) text.setCitations(part);
     }
     this.#commit();
   }
 
-  protected override giveUp(): void {
+  protected override endWithoutDone(): void {
     this.#commit();
   }
 
-  #passage(contentIndex: number, isRefusal: boolean): Passage {
-    const there = this.#passages.get(contentIndex);
-    if (there !== undefined && (there.isRefusal === isRefusal || !there.isEmpty)) return there;
+  #textAt(contentIndex: number, isRefusal: boolean): ContentText {
+    const known = this.#texts.get(contentIndex);
+    if (known !== undefined && (known.isRefusal === isRefusal || !known.isEmpty)) return known;
     const { writer, request } = this.context;
-    const passage = new Passage(writer, request, isRefusal);
-    this.#passages.set(contentIndex, passage);
-    return passage;
+    const text = new ContentText(writer, request, isRefusal);
+    this.#texts.set(contentIndex, text);
+    return text;
   }
 
   #commit(): void {
@@ -78,7 +78,7 @@ export class MessageItem extends OutputItem {
       ...(this.id === undefined ? {} : { id: this.id }),
       ...(phase === undefined ? {} : { phase }),
     });
-    for (const passage of this.#passages.values()) passage.commit(state);
+    for (const text of this.#texts.values()) text.commit(state);
   }
 }
 
@@ -88,7 +88,7 @@ function contentText(part: JsonObject): { readonly whole: string; readonly isRef
 }
 
 /** One piece of a message's content: an answer with its sources, or a refusal. */
-class Passage {
+class ContentText {
   readonly isRefusal: boolean;
   readonly #writer: DeltaWriter;
   readonly #request: ModelRequest;
@@ -109,31 +109,32 @@ class Passage {
     this.#text.append(chunk);
   }
 
-  settle(whole: string): void {
-    this.#text.settle(whole);
+  setWhole(whole: string): void {
+    this.#text.setWhole(whole);
   }
 
   /** Does this say the same, and name no other sources? */
-  agrees(whole: string, part: JsonObject): boolean {
+  matches(whole: string, part: JsonObject): boolean {
     const sources = new Set(
       objectsIn(this.#citations.metadata, 'citations').map(({ raw }) => JSON.stringify(raw)),
     );
     const isKnown = (annotation: JsonObject) => sources.has(JSON.stringify(annotation));
-    return this.#text.agrees(whole) && objectsIn(part, 'annotations').every(isKnown);
+    return this.#text.matches(whole) && objectsIn(part, 'annotations').every(isKnown);
   }
 
   cite(annotation: JsonObject): void {
-    if (add(this.#citations, annotation)) this.#text.sink?.metadata(this.#citations.metadata);
+    if (addCitation(this.#citations, annotation))
+      this.#text.sink?.metadata(this.#citations.metadata);
   }
 
   /** All sources, where the end of a message names them again. */
-  settleCitations(part: JsonObject): void {
-    const said = new Citations();
-    for (const annotation of objectsIn(part, 'annotations')) add(said, annotation);
-    if (said.isEmpty) return;
-    const isKnown = JSON.stringify(said.metadata) === JSON.stringify(this.#citations.metadata);
-    this.#citations = said;
-    if (!isKnown) this.#text.sink?.metadata(said.metadata);
+  setCitations(part: JsonObject): void {
+    const citations = new Citations();
+    for (const annotation of objectsIn(part, 'annotations')) addCitation(citations, annotation);
+    if (citations.isEmpty) return;
+    const isKnown = JSON.stringify(citations.metadata) === JSON.stringify(this.#citations.metadata);
+    this.#citations = citations;
+    if (!isKnown) this.#text.sink?.metadata(citations.metadata);
   }
 
   commit(providerState: ProviderState): void {
@@ -153,7 +154,7 @@ class Passage {
   }
 }
 
-function add(citations: Citations, annotation: JsonObject): boolean {
+function addCitation(citations: Citations, annotation: JsonObject): boolean {
   // Some servers wrap a citation as Chat Completions does.
   const source = objectIn(annotation, 'url_citation') ?? annotation;
   const title = textIn(source, 'title') ?? textIn(source, 'filename');
@@ -161,7 +162,7 @@ function add(citations: Citations, annotation: JsonObject): boolean {
 }
 
 type Form = 'summary' | 'full';
-type Thought = StreamedText<TextSink>;
+type StreamedReasoning = StreamedText<TextSink>;
 
 /**
  * What the model thinks, as summaries or, of open models, in full: a part each. They stay open until
@@ -170,68 +171,68 @@ type Thought = StreamedText<TextSink>;
 export class ReasoningItem extends OutputItem {
   readonly type = 'reasoning';
   /** In the order in which they began. */
-  readonly #thoughts = new Map<number, Thought>();
-  #isSealed = false;
-  #retractBare = (): void => {};
+  readonly #texts = new Map<number, StreamedReasoning>();
+  #isEncrypted = false;
+  #retractEmptyPart = (): void => {};
 
   append(form: Form, index: number, chunk: string): void {
-    if (!this.isClosed) this.#thought(form, index).append(chunk);
+    if (!this.isClosed) this.#textAt(form, index).append(chunk);
   }
 
-  settle(form: Form, index: number, whole: string): void {
-    if (!this.isClosed) this.#thought(form, index).settle(whole);
+  setWhole(form: Form, index: number, whole: string): void {
+    if (!this.isClosed) this.#textAt(form, index).setWhole(whole);
   }
 
   /** The same in the words of a server that calls it output: not new where it is known as a summary. */
-  settleContent(index: number, whole: string): void {
-    const isKnown = this.#begun.some(({ text }) => text === whole);
-    if (!isKnown) this.settle('full', index, whole);
+  setWholeContent(index: number, whole: string): void {
+    const isKnown = this.#started.some(({ text }) => text === whole);
+    if (!isKnown) this.setWhole('full', index, whole);
   }
 
-  override agrees(item: JsonObject): boolean {
+  override matches(item: JsonObject): boolean {
     // What is encrypted differs from event to event; any of it will do, but none will not.
-    if (isSealed(item) && !this.#isSealed) return false;
+    if (isEncrypted(item) && !this.#isEncrypted) return false;
     return reasoningTexts(item).every(
       ({ form, index, whole }) =>
-        this.#thoughts.get(keyOf(form, index))?.agrees(whole) ?? whole === '',
+        this.#texts.get(keyOf(form, index))?.matches(whole) ?? whole === '',
     );
   }
 
   override retract(): void {
-    for (const thought of this.#thoughts.values()) thought.retract('withdrawn');
-    this.#retractBare();
+    for (const text of this.#texts.values()) text.retract('withdrawn');
+    this.#retractEmptyPart();
   }
 
   protected override finish(item: JsonObject): void {
     for (const { form, index, whole } of reasoningTexts(item))
-      this.#thought(form, index).settle(whole);
-    this.#isSealed = isSealed(item);
+      this.#textAt(form, index).setWhole(whole);
+    this.#isEncrypted = isEncrypted(item);
     const providerState = { ...this.context.owner, data: item };
-    const [first, ...others] = this.#begun;
+    const [first, ...others] = this.#started;
     first?.commit({ providerState });
-    for (const thought of others) thought.commit();
+    for (const text of others) text.commit();
     if (first !== undefined) return;
     const { writer } = this.context;
     const partId = writer.whole({ kind: 'reasoning', text: '', form: 'redacted', providerState });
-    this.#retractBare = () => writer.retract(partId, 'withdrawn');
+    this.#retractEmptyPart = () => writer.retract(partId, 'withdrawn');
   }
 
   /** Without its end there is nothing to send back. */
-  protected override giveUp(): void {
-    for (const thought of this.#begun) thought.commit();
+  protected override endWithoutDone(): void {
+    for (const text of this.#started) text.commit();
   }
 
-  get #begun(): readonly Thought[] {
-    return [...this.#thoughts.values()].filter(({ sink }) => sink !== undefined);
+  get #started(): readonly StreamedReasoning[] {
+    return [...this.#texts.values()].filter(({ sink }) => sink !== undefined);
   }
 
-  #thought(form: Form, index: number): Thought {
+  #textAt(form: Form, index: number): StreamedReasoning {
     const key = keyOf(form, index);
-    const there = this.#thoughts.get(key);
-    if (there !== undefined) return there;
-    const thought: Thought = new StreamedText(() => sinkOf(this.context.writer, form));
-    this.#thoughts.set(key, thought);
-    return thought;
+    const known = this.#texts.get(key);
+    if (known !== undefined) return known;
+    const text: StreamedReasoning = new StreamedText(() => sinkOf(this.context.writer, form));
+    this.#texts.set(key, text);
+    return text;
   }
 }
 
@@ -256,7 +257,7 @@ function keyOf(form: Form, index: number): number {
   return form === 'summary' ? index : -1 - index;
 }
 
-function isSealed(item: JsonObject): boolean {
+function isEncrypted(item: JsonObject): boolean {
   return textIn(item, 'encrypted_content') !== undefined;
 }
 

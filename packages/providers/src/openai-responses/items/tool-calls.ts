@@ -7,7 +7,7 @@ import {
 } from '@millrace/core';
 import { fault } from '../../errors/wire-fault.ts';
 import { isObject, objectIn, objectsIn, textIn } from '../../json/fields.ts';
-import { type ItemContext, type Origin, OutputItem } from './output-item.ts';
+import { type ItemContext, OutputItem, type ReasoningOrigin } from './output-item.ts';
 import { JsonInput, PlainInput, StreamedText } from './streamed-text.ts';
 
 export type CallType = 'function_call' | 'custom_tool_call';
@@ -24,7 +24,7 @@ export class CallItem extends OutputItem {
   /** Pieces of input came that could be its own or another's. */
   #isDoubtful = false;
 
-  constructor(context: ItemContext, origin: Origin, type: CallType) {
+  constructor(context: ItemContext, origin: ReasoningOrigin, type: CallType) {
     super(context, origin);
     this.type = type;
   }
@@ -40,13 +40,13 @@ export class CallItem extends OutputItem {
     return { ...this.fields, type: this.type, [inputKeys[this.type]]: this.#input.text };
   }
 
-  override isOther(item: JsonObject): boolean {
+  override differsFrom(item: JsonObject): boolean {
     return isChanged('call_id', this.fields, item) || isChanged('name', this.fields, item);
   }
 
   /** Is it this one, with another id for the call? What streamed is then not taken for its input. */
   isRenamed(item: JsonObject): boolean {
-    const isSame = item['type'] === this.type && this.isNamed(item);
+    const isSame = item['type'] === this.type && this.sharesIdWith(item);
     if (!isSame || this.isClosed || isChanged('name', this.fields, item)) return false;
     if (this.#input.text !== '' && inputOf(item, this.type) === '') {
       throw fault('protocol_error', 'a tool call ended with another id and without its arguments');
@@ -59,7 +59,7 @@ export class CallItem extends OutputItem {
     if (!this.isClosed) this.#input.start();
   }
 
-  doubt(): void {
+  markDoubtful(): void {
     this.#isDoubtful = true;
   }
 
@@ -67,20 +67,24 @@ export class CallItem extends OutputItem {
     if (!this.isClosed) this.#input.append(chunk);
   }
 
-  settle(whole: string): void {
-    if (this.isClosed || this.#isNoNews(whole)) return;
-    this.#input.settle(whole);
+  setWhole(whole: string): void {
+    if (this.isClosed || this.#repeatsEmptyArguments(whole)) return;
+    this.#input.setWhole(whole);
     if (whole !== '') this.#isDoubtful = false;
   }
 
-  override agrees(item: JsonObject): boolean {
+  override matches(item: JsonObject): boolean {
     const whole = inputOf(item, this.type);
     const isSameEnd = isIncomplete(item) === this.#isCut;
-    return isSameEnd && !this.isOther(item) && (this.#isNoNews(whole) || this.#input.agrees(whole));
+    return (
+      isSameEnd &&
+      !this.differsFrom(item) &&
+      (this.#repeatsEmptyArguments(whole) || this.#input.matches(whole))
+    );
   }
 
   override close(item: JsonObject): void {
-    this.settle(inputOf(item, this.type));
+    this.setWhole(inputOf(item, this.type));
     // What its own end leaves open, that of the response may still say.
     if (this.#isDoubtful && !isIncomplete(item)) this.open(item);
     else super.close(item);
@@ -110,7 +114,7 @@ export class CallItem extends OutputItem {
     this.#input.commit({ providerState: this.state(this.#ownFields) });
   }
 
-  protected override giveUp(isResponseWhole: boolean): void {
+  protected override endWithoutDone(isResponseWhole: boolean): void {
     if (isResponseWhole && this.#isDoubtful) {
       throw fault('protocol_error', 'arguments could be of several tool calls');
     }
@@ -138,10 +142,10 @@ export class CallItem extends OutputItem {
   #unwrap(): boolean {
     const calls = unwrapCalls(this.#input.text);
     if (calls === undefined) return false;
-    const said = textIn(this.fields, 'call_id');
+    const givenId = textIn(this.fields, 'call_id');
     const providerState = this.state({ type: this.type });
     this.#unwrapped = calls.map((call, index) => {
-      const id = this.#takeId(said === undefined ? '' : `${said}_${index}`);
+      const id = this.#takeId(givenId === undefined ? '' : `${givenId}_${index}`);
       const part = { kind: 'tool_call', toolCallId: id, ...call, providerState } as const;
       return this.context.writer.whole(part);
     });
@@ -149,10 +153,10 @@ export class CallItem extends OutputItem {
   }
 
   /** The provider's id, unless it is none or an earlier call has it. */
-  #takeId(said: string): ToolCallId {
+  #takeId(givenId: string): ToolCallId {
     const { callIds, ids } = this.context;
-    const isFree = isUsable(said) && !callIds.has(said);
-    const id = isFree ? toolCallId(said) : ids.toolCall();
+    const isFree = isValidId(givenId) && !callIds.has(givenId);
+    const id = isFree ? toolCallId(givenId) : ids.toolCall();
     callIds.add(id);
     this.#callIds.push(id);
     return id;
@@ -165,15 +169,15 @@ export class CallItem extends OutputItem {
   }
 
   /** Some servers end an item with `{}` after they have said the arguments. */
-  #isNoNews(whole: string): boolean {
-    const isSaid = this.#isDoubtful || this.#input.text !== '';
-    return whole === '{}' && this.type === 'function_call' && isSaid;
+  #repeatsEmptyArguments(whole: string): boolean {
+    const hasInput = this.#isDoubtful || this.#input.text !== '';
+    return whole === '{}' && this.type === 'function_call' && hasInput;
   }
 }
 
 const maxIdLength = 1024;
 
-function isUsable(id: string): boolean {
+function isValidId(id: string): boolean {
   return id.length <= maxIdLength && /^\P{Cc}+$/u.test(id) && id.isWellFormed();
 }
 
@@ -184,8 +188,8 @@ const inputKeys: Readonly<Record<CallType, string>> = {
 
 /** Is it said by both, and not the same? */
 function isChanged(key: string, fields: JsonObject, item: JsonObject): boolean {
-  const [own, said] = [textIn(fields, key), textIn(item, key)];
-  return own !== undefined && said !== undefined && own !== said;
+  const [own, other] = [textIn(fields, key), textIn(item, key)];
+  return own !== undefined && other !== undefined && own !== other;
 }
 
 function isIncomplete(item: JsonObject): boolean {

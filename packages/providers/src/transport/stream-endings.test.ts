@@ -18,8 +18,8 @@ import {
   streamReply,
 } from '../scripted-server/index.ts';
 import { called, completion, finished, framed, said, used } from '../testing/chat-events.ts';
+import { createControlledBody } from '../testing/controlled-body.ts';
 import { fetchOf } from '../testing/fetch-of.ts';
-import { createControlledBody } from '../testing/held-body.ts';
 import { openStream } from '../testing/open-stream.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 

@@ -2,10 +2,10 @@ import type { TraceContext } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
 import type { Clock } from './clock.ts';
 import { Deadlines, type TimeoutOptions } from './deadlines.ts';
-import { failureOf, Interrupted, type Interruption } from './failures.ts';
-import { checkAddress, checkResponse, type HttpRequest, requestInit } from './http-request.ts';
+import { Interrupted, type Interruption, toTransportFailure } from './failures.ts';
+import { checkResponse, checkUrl, type HttpRequest, requestInit } from './http-request.ts';
 
-interface ExchangeOptions {
+interface HttpExchangeOptions {
   readonly fetch: typeof fetch;
   readonly clock: Clock;
   readonly timeouts: TimeoutOptions;
@@ -17,8 +17,8 @@ interface ExchangeOptions {
 }
 
 /** One request and its response, read by read, and everything that can stop it. */
-export class Exchange {
-  readonly #options: ExchangeOptions;
+export class HttpExchange {
+  readonly #options: HttpExchangeOptions;
   readonly #controller = new AbortController();
   readonly #interrupted: Promise<never>;
   readonly #deadlines: Deadlines;
@@ -26,9 +26,9 @@ export class Exchange {
   #interruption: Interruption | undefined;
   #body: ReadableStreamDefaultReader<Uint8Array> | undefined;
   /** How much longer an afterthought is waited for. From then on, whatever ends the body is its end. */
-  #lingerMs: number | undefined;
+  #drainMs: number | undefined;
 
-  constructor(options: ExchangeOptions) {
+  constructor(options: HttpExchangeOptions) {
     this.#options = options;
     this.#interrupted = new Promise<never>((_, reject) => {
       this.#rejectInterrupted = reject;
@@ -43,14 +43,14 @@ export class Exchange {
 
   /** Sends the request. Throws `Interrupted`, `NetworkFailure`, or a fault for what cannot be sent. */
   async open(request: HttpRequest): Promise<Response> {
-    this.#assertGoing();
-    checkAddress(request.url);
+    this.#throwIfInterrupted();
+    checkUrl(request.url);
     const init = requestInit(request, this.#controller.signal, this.#options.trace);
     const fetching = this.#fetch(request.url, init);
     try {
       const response = await Promise.race([fetching, this.#interrupted]);
       // It may have been stopped after the answer came and before this was told of it.
-      this.#assertGoing();
+      this.#throwIfInterrupted();
       checkResponse(response);
       this.#body = response.body?.getReader();
       return response;
@@ -64,18 +64,18 @@ export class Exchange {
   /** What came next; undefined at the end. Throws `Interrupted` or `NetworkFailure`. */
   async read(): Promise<Uint8Array | undefined> {
     this.#deadlines.resume();
-    const stopWaiting = this.#waitAtMost(this.#lingerMs);
+    const stopWaiting = this.#waitAtMost(this.#drainMs);
     try {
       const result = await this.#body?.read();
-      if (this.#lingerMs === undefined) this.#assertGoing();
-      this.#deadlines.sawLife();
-      if (!result?.done) return bytesOf(result?.value);
+      if (this.#drainMs === undefined) this.#throwIfInterrupted();
+      this.#deadlines.recordActivity();
+      if (!result?.done) return checkBytes(result?.value);
       this.#body = undefined;
       return undefined;
     } catch (error) {
       this.#cancelBody();
       this.#body = undefined;
-      if (this.#lingerMs !== undefined) return undefined;
+      if (this.#drainMs !== undefined) return undefined;
       throw this.#failure(error);
     } finally {
       this.#deadlines.pause();
@@ -84,8 +84,8 @@ export class Exchange {
   }
 
   /** Nothing but an afterthought can come: reads on for so long at most. */
-  linger(ms: number): void {
-    this.#lingerMs = ms;
+  drainFor(ms: number): void {
+    this.#drainMs = ms;
   }
 
   /** Lets go of everything; the connection is closed unless the body was read to its end. */
@@ -111,7 +111,7 @@ export class Exchange {
     this.#options.onInterrupted?.();
   }
 
-  #assertGoing(): void {
+  #throwIfInterrupted(): void {
     if (this.#interruption !== undefined) throw new Interrupted(this.#interruption);
   }
 
@@ -131,7 +131,7 @@ export class Exchange {
     const cancel = clock.after(ms, () => this.#cancelBody());
     return () => {
       cancel();
-      this.#lingerMs = ms - (clock.now() - startMs);
+      this.#drainMs = ms - (clock.now() - startMs);
     };
   }
 
@@ -143,20 +143,20 @@ export class Exchange {
   #failure(error: unknown): Error {
     if (error instanceof Interrupted) return error;
     return this.#interruption === undefined
-      ? failureOf(error)
+      ? toTransportFailure(error)
       : new Interrupted(this.#interruption);
   }
 }
 
 /** A body that a program made may have anything in it. */
-function bytesOf(value: Uint8Array | undefined): Uint8Array | undefined {
+function checkBytes(value: Uint8Array | undefined): Uint8Array | undefined {
   if (value === undefined || ArrayBuffer.isView(value)) return value;
   throw fault('invalid_request', 'the body that fetch gave has something in it that is no bytes');
 }
 
 /** The rest of the body as text, up to a number of bytes; `isCut` says that there was more. */
 export async function readText(
-  exchange: Exchange,
+  exchange: HttpExchange,
   maxBytes: number,
 ): Promise<{ readonly text: string; readonly isCut: boolean }> {
   const decoder = new TextDecoder();
