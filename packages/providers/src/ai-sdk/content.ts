@@ -13,21 +13,24 @@ import {
   mediaTypeOf,
 } from '../history/attachment.ts';
 
-/** The kinds of data that we send; the SDK has more. */
+/** The kinds of file data that this package sends. The SDK has more. */
 export type SentData = SharedV4FileDataData | SharedV4FileDataUrl;
 
 interface SentFile extends LanguageModelV4FilePart {
   data: SentData;
 }
 
-/** What most packages throw for, and so for every later request, is told in words. */
+/**
+ * Converts an attachment. Most packages throw for unusual types, in this request and every later
+ * one. Such attachments are described as text.
+ */
 export function attachmentPart(part: Attachment): SentFile | LanguageModelV4TextPart {
   const type = mediaTypeOf(attachmentContent(part));
   const isTold = attachmentText(part) !== undefined || !nativeTypes.test(type);
   return isTold ? { type: 'text', text: describeAttachment(part) } : filePart(part);
 }
 
-/** Whether its model takes one of these, a package knows better. */
+/** The package decides whether its model accepts one of these types. */
 const nativeTypes =
   /^(?:image|audio|video|text)\/|^application\/(?:pdf|msword|vnd\.(?:ms-|oasis\.opendocument|openxmlformats))/;
 

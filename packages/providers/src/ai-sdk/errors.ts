@@ -13,15 +13,15 @@ import { type StopReasons, stopOf } from '../wire/response-end.ts';
 import type { PartOf } from './model.ts';
 import { toJsonValue } from './part-state.ts';
 
-/** What went wrong, and the answer it came with where there was one. */
+/** An error, and the HTTP response that it came with, if there was one. */
 interface Failure {
   readonly error: unknown;
   readonly response?: Response | undefined;
 }
 
 /**
- * What a model threw or streamed as an error. Packages put the request and what they could not read
- * into their errors, so that of these only what is named here is kept.
+ * Converts what a model threw or streamed as an error. Packages put the request and unreadable data
+ * into their errors, so only the fields listed here are kept.
  */
 export function failureOf(given: unknown, isAnswered: boolean): Failure {
   if (isOwnError(given)) return { error: given };
@@ -35,7 +35,7 @@ const isOwnError = (error: unknown) =>
   isMillraceError(error) ||
   [Interrupted, NetworkFailure, WireFault].some((Ours) => error instanceof Ours);
 
-/** A mistake before there is an answer is about the request: asked again, it would be made again. */
+/** A programming error before the response concerns the request. A retry would fail again. */
 function requestFault(thrown: ThrownError): unknown {
   const error = faultOf(thrown);
   if (!isMistake(error)) return error;
@@ -45,17 +45,17 @@ function requestFault(thrown: ThrownError): unknown {
 
 const isMistake = (error: unknown) => error instanceof TypeError || error instanceof RangeError;
 
-/** Of a request that was answered with an error, or got no answer. */
+/** The error of a request that got an error response or no response. */
 function apiFault(thrown: ThrownError): unknown {
   const { status, body, data, cause, message } = thrown;
   if (status === undefined || status < 400) {
-    // A connection that broke is in the cause; so is what was not readable.
+    // The cause contains the broken connection, or the data that was unreadable.
     if (cause?.isFromApi) return apiFault(cause);
     if (cause !== undefined) return faultOf({ ...cause, message: cause.message || message }, true);
     const report = errorReportInData(data) ?? errorReportOfText(body || message);
     return new WireFault(report);
   }
-  // An empty body is told from one that the package did not keep.
+  // An empty body is different from a body that the package did not keep.
   return new WireFault(body === undefined ? errorReportOfData(thrown) : errorReportOfText(body));
 }
 
@@ -64,7 +64,7 @@ function errorReportOfData({ data, message, type }: ThrownError): ErrorReport {
   return type === undefined ? report : { ...report, codes: [...report.codes, type] };
 }
 
-/** The errors that packages throw by themselves. */
+/** The errors that packages throw themselves. */
 const kindByErrorName: Readonly<Record<string, ProviderErrorKind>> = {
   AI_LoadAPIKeyError: 'auth',
   AI_LoadSettingError: 'invalid_request',
@@ -82,7 +82,7 @@ function faultOf(thrown: ThrownError, isTransport = false): unknown {
   const { name, message, error } = thrown;
   if (name === 'AI_JSONParseError' || name === 'AI_TypeValidationError')
     return unreadableFault(thrown);
-  // Its own message would be the data.
+  // The message of this error would quote the data.
   if (message.startsWith('Invalid response data'))
     return fault('protocol_error', 'its data is not valid');
   if (/ended without|without a (?:finish|completion)|ended unexpectedly/i.test(message)) {
@@ -93,7 +93,7 @@ function faultOf(thrown: ThrownError, isTransport = false): unknown {
   if (isTransport || isNetwork(thrown)) {
     return new NetworkFailure(thrown.cause?.message || message, { cause: error });
   }
-  // A mistake in the package, most likely over an answer that it did not expect.
+  // A bug in the package, probably caused by an unexpected response.
   if (isMistake(error)) return error;
   const codes = [thrown.code, thrown.type, name === 'Error' ? undefined : name];
   const report = errorReportOfText(message);
@@ -103,7 +103,7 @@ function faultOf(thrown: ThrownError, isTransport = false): unknown {
   });
 }
 
-/** What a package cannot read may be the provider's report, in a form that it does not know. */
+/** The data that a package cannot read can be an error of the provider in an unknown format. */
 function unreadableFault({ value }: ThrownError): WireFault {
   const report = value === undefined ? undefined : errorReportInData(value);
   if (report !== undefined) return new WireFault(report);
@@ -119,7 +119,7 @@ function isNetwork({ code, message, error }: ThrownError): boolean {
   );
 }
 
-/** The words that all packages use. */
+/** The stop reasons that all packages use. */
 const stopReasons: StopReasons = {
   stop: 'stop',
   length: 'length',
@@ -127,13 +127,13 @@ const stopReasons: StopReasons = {
   'content-filter': 'content_filter',
 };
 
-/** Words of providers that say more than the word that packages make of them. */
+/** Provider reasons that are more precise than the unified reason of the package. */
 const exactReasons: Readonly<Record<string, StopReason>> = {
   refusal: 'refusal',
   pause_turn: 'pause',
 };
 
-/** Why it finished, as the package says it and as the provider did. */
+/** The finish reason of the package and the one of the provider. */
 export interface Finish {
   readonly unified: string;
   readonly raw: string | undefined;
@@ -145,8 +145,8 @@ export function finishOf({ finishReason }: PartOf<'finish'>): Finish {
 }
 
 /**
- * Throws where it did not end well. Packages finish a stream that was cut off too: they call that
- * `interrupted`, or have no word of the provider's for it.
+ * Throws if the response did not end normally. Packages also finish a stream that was cut off: as
+ * `interrupted`, or without a reason of the provider.
  */
 export function checkFinish({ unified, raw }: Finish): void {
   const isNameless = raw === undefined && (unified === 'other' || unified === 'unknown');
@@ -165,7 +165,7 @@ export function stopOfFinish({ unified, raw }: Finish, hasClientCalls: boolean):
   return { ...stopOf(unified, stopReasons, hasClientCalls), raw: raw ?? unified };
 }
 
-/** For looking at: what JSON cannot say is nothing here. */
+/** Null for values that JSON cannot represent. */
 function jsonOrNull(value: unknown): JsonValue {
   try {
     return toJsonValue(value) ?? null;
@@ -174,7 +174,10 @@ function jsonOrNull(value: unknown): JsonValue {
   }
 }
 
-/** An error that is a text or an object: the provider's own, as the package read it. */
+/**
+ * The report of an error that is a string or an object: the provider's error, as the package read
+ * it.
+ */
 function errorReportOfValue(given: unknown): ErrorReport {
   if (typeof given === 'string') return errorReportOfText(given);
   const value = jsonOrNull(given);
@@ -186,22 +189,22 @@ function errorReportOfText(text: string): ErrorReport {
   return errorReportOfFailure(parsed.ok ? parsed.value : undefined, text);
 }
 
-/** The report that JSON from the provider is, if it is one. */
+/** The error report in JSON from the provider, if there is one. */
 function errorReportInData(data: unknown): ErrorReport | undefined {
   return errorReportIn(jsonOrNull(data));
 }
 
-/** What an error of a package can say, whichever copy or version of the package it is from. */
+/** The fields of a package's error, independent of the copy and version of the package. */
 interface ThrownError {
   readonly error: unknown;
   readonly name: string;
   readonly message: string;
   readonly code?: string | undefined;
   readonly type?: string | undefined;
-  /** What it is about, where it could not be read. */
+  /** The value that the package could not read. */
   readonly value?: unknown;
   readonly cause?: ThrownError | undefined;
-  /** It tells of a request. */
+  /** True if the error belongs to an HTTP request. */
   readonly isFromApi: boolean;
   readonly status?: number | undefined;
   readonly headers?: unknown;
@@ -210,10 +213,10 @@ interface ThrownError {
   readonly isRetryable?: boolean | undefined;
 }
 
-/** Causes of causes that are looked at: they may go round in a circle. */
+/** Maximum depth of causes. Causes can form a cycle. */
 const maxCauses = 4;
 
-/** Undefined for what is no error, and so the provider's own words. */
+/** Undefined for values that are not errors. They are the provider's own error. */
 function readThrownError(error: unknown, causes: number = maxCauses): ThrownError | undefined {
   if (!isError(error)) return undefined;
   const field = (name: string): unknown => Reflect.get(error, name);
@@ -235,7 +238,7 @@ function readThrownError(error: unknown, causes: number = maxCauses): ThrownErro
   };
 }
 
-/** Also one of another realm, whose class is another. */
+/** True also for errors of another realm. */
 function isError(value: unknown): value is Error {
   return value instanceof Error || Object.prototype.toString.call(value) === '[object Error]';
 }
@@ -244,19 +247,22 @@ function textOrUndefined(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** The answer that an error tells of: what its status and headers say is read as of any other. */
+/**
+ * The HTTP response that an error describes, so that its status and headers are read like any
+ * other.
+ */
 function responseOf({ status, headers, isRetryable }: ThrownError): Response | undefined {
   if (status === undefined || status < 200 || status > 599) return undefined;
   const known = toHeaders(headers);
   const isUsuallyRetried = status === 408 || status === 409 || status === 429 || status >= 500;
-  // The package's default follows the status. Where it says otherwise, the provider did.
+  // By default the package derives this from the status. A different value comes from the provider.
   if (status >= 400 && isRetryable !== isUsuallyRetried && !known.has('x-should-retry')) {
     known.set('x-should-retry', String(isRetryable));
   }
   return new Response(null, { status, headers: known });
 }
 
-/** Headers as packages have them: a plain object. What is no header is left out. */
+/** Converts a plain object to headers. Invalid headers are left out. */
 export function toHeaders(given: unknown): Headers {
   const headers = new Headers();
   const entries = typeof given === 'object' && given !== null ? Object.entries(given) : [];
@@ -264,7 +270,7 @@ export function toHeaders(given: unknown): Headers {
     try {
       if (typeof value === 'string') headers.set(name, value);
     } catch {
-      // Node's fetch refuses names and values that other transports let through.
+      // Node's Headers rejects names and values that other transports accept.
     }
   }
   return headers;

@@ -23,7 +23,7 @@ import { isObject, objectIn, textIn } from '../json/fields.ts';
 import { attachmentPart, filePart, type SentData, urlData } from './content.ts';
 import { optionsOf } from './part-state.ts';
 
-/** The items of a request in the words of the SDK, of its newest version. */
+/** Converts the items of a request into a prompt of the SDK's newest version. */
 export function promptOf(request: ModelRequest, owner: StateOwner): LanguageModelV4Prompt {
   const messages = withoutUnpairedCalls(toMessages(request, owner));
   const firstIndex = messages.findIndex(({ role }) => role !== 'system' && role !== 'developer');
@@ -39,7 +39,7 @@ function messageOf(message: Message, isAfterStart: boolean): LanguageModelV4Mess
     case 'system':
     case 'developer': {
       const text = message.parts.map((part) => instruction(part, message.role)).join('');
-      // Most packages refuse instructions that are not at the beginning.
+      // Most packages reject instructions that are not at the start.
       return isAfterStart
         ? { role: 'user', content: [{ type: 'text', text }] }
         : { role: 'system', content: text };
@@ -64,12 +64,14 @@ function userPart(part: ContentPart) {
     : ({ type: 'text', text: textOf(part) } as const);
 }
 
-/** Prose, and structured output as its JSON. */
+/** The text, or the JSON of structured output. */
 function textOf(part: TextPart | StructuredPart): string {
   return part.kind === 'text' ? part.text : JSON.stringify(part.value);
 }
 
-/** For the providers that want to be told. Each package reads only what is under its own name. */
+/**
+ * Cache hints for providers that need them. Each package reads only the options under its own name.
+ */
 function cachePoint({ cache }: ModelRequest): Record<string, JsonObject> {
   const ttl = cache?.longLived ? { ttl: '1h' } : {};
   return {
@@ -80,7 +82,7 @@ function cachePoint({ cache }: ModelRequest): Record<string, JsonObject> {
 
 type AssistantContent = Extract<LanguageModelV4Message, { role: 'assistant' }>['content'];
 
-/** What the model said, as it is told of it; with what the provider wants back. */
+/** Converts a part of an assistant message, with the options that the provider needs back. */
 function assistantContent(part: AssistantPart): AssistantContent {
   const options = optionsOf(part.providerState);
   switch (part.kind) {
@@ -104,7 +106,7 @@ function assistantContent(part: AssistantPart): AssistantContent {
 
 type Options = { readonly providerOptions?: Record<string, JsonObject> };
 
-/** What `HostedBlocks` kept, as it is sent again. Nothing for what prompts have no words for. */
+/** Converts what `HostedBlocks` stored. Empty for parts that prompts cannot express. */
 function hostedContent(stored: JsonValue, options: Options): AssistantContent {
   if (!isObject(stored)) return [];
   const toolCallId = textIn(stored, 'toolCallId') ?? '';
@@ -158,7 +160,7 @@ function dataOf(data: JsonObject | undefined): SentData | undefined {
   return url === undefined ? undefined : urlData(url);
 }
 
-/** The result of a call that the client ran. */
+/** Converts the result of a call that the client ran. */
 function resultPart(result: ToolResultPart): LanguageModelV4ToolResultPart {
   const { toolCallId, name } = result;
   return { type: 'tool-result', toolCallId, toolName: name, output: resultOutput(result) };
@@ -170,19 +172,19 @@ function resultOutput({
   attachments = [],
 }: ToolResultPart): LanguageModelV4ToolResultOutput {
   if (attachments.length === 0) {
-    // Some providers refuse a text that is empty.
+    // Some providers reject an empty text.
     return { type: isError ? 'error-text' : 'text', value: text === '' ? '(no output)' : text };
   }
-  // This form has no word for failure, so the text says it.
+  // This format has no error flag, so the text contains it.
   const output = isError ? `Error: ${text}` : text;
   const textParts = output === '' ? [] : [{ type: 'text', text: output } as const];
   return { type: 'content', value: [...textParts, ...attachments.map(attachmentPart)] };
 }
 
 /**
- * The messages without hosted calls that have no result and results that have no call, which many
- * providers refuse: a response that was cut leaves them. In the last answer a call may wait for its
- * result, as long as the user has said nothing since.
+ * Removes hosted calls without a result and results without a call. A response that was cut off
+ * leaves them, and many providers reject them. A call in the last answer can wait for its result
+ * until the user sends a message.
  */
 function withoutUnpairedCalls(messages: readonly Message[]): readonly Message[] {
   const last = messages.findLastIndex(({ role }) => role === 'assistant');

@@ -7,25 +7,25 @@ interface ModelStreamOptions {
   readonly clock: Clock;
   readonly timeouts: TimeoutOptions;
   readonly signal: AbortSignal | undefined;
-  /** Called when it is stopped from outside, at once: whoever reads may be busy for long. */
+  /** Called immediately when the stream is interrupted. The reader may be busy for a long time. */
   readonly onInterrupted?: (() => void) | undefined;
 }
 
-/** Parts that one read gives at most. */
+/** Maximum number of parts of one read. */
 const maxPartsPerRead = 256;
 
 /**
- * Microtasks after which a read that has not settled waits for the network. What is there already
- * takes a few for each stage of the package's stream: eight in those that were measured.
+ * Number of microtasks to wait for a part before returning what is there. Each stage of the
+ * package's stream needs a few microtasks; eight were measured in total.
  */
 const maxMicrotasks = 32;
 
-/** A read of the package's stream; what it came to stays here until someone takes it. */
+/** A read of the package's stream. It keeps its outcome until the reader takes it. */
 interface PendingRead {
   outcome?: { readonly part?: StreamPart | undefined; readonly error?: unknown; isEnd: boolean };
 }
 
-/** One call of a model, read by read, and everything that can stop it. */
+/** One call of a model, read part by part. It handles aborts and timeouts. */
 export class ModelStream {
   readonly #options: ModelStreamOptions;
   readonly #controller = new AbortController();
@@ -35,7 +35,7 @@ export class ModelStream {
   #pending: PendingRead | undefined;
   /** Called when the pending read settles, and when there is nothing left to wait for. */
   #wake: () => void = () => {};
-  /** The model's own end came: from then on, whatever ends the stream is its end. */
+  /** The model's end has arrived. From now on any end of the stream is a normal end. */
   #isDraining = false;
   #cancelDrain: () => void = () => {};
 
@@ -48,7 +48,7 @@ export class ModelStream {
     if (options.signal?.aborted) this.#onAbort();
   }
 
-  /** Asks the model. Throws `Interrupted`, or whatever the package throws. */
+  /** Calls the model. Throws `Interrupted`, or the error of the package. */
   async open(call: (signal: AbortSignal) => Promise<StreamResult>): Promise<StreamResult> {
     if (this.#interruption !== undefined) throw new Interrupted(this.#interruption);
     const calling = call(this.#controller.signal);
@@ -60,17 +60,17 @@ export class ModelStream {
       this.#reader = result.stream.getReader();
       return result;
     }
-    // A package that does not mind the signal may still answer.
+    // A package that ignores the signal can still return a stream. It must be cancelled.
     calling.then((late) => late.stream.cancel()).catch(() => {});
     return this.#throw(undefined);
   }
 
   /**
-   * The parts that are there, at least one; none at the end. A part is waited for only if there is
-   * none. Throws `Interrupted`, or whatever the stream throws.
+   * Returns all parts that are available, or an empty list at the end. It waits only if none is
+   * available. Throws `Interrupted`, or the error of the stream.
    */
   async read(): Promise<readonly StreamPart[]> {
-    // The time that a consumer takes over a step is not the model's.
+    // The time that the consumer needs for a step does not count as idle time.
     this.#deadlines.resume();
     try {
       return await this.#readParts();
@@ -95,18 +95,20 @@ export class ModelStream {
       for (let ticks = 0; ticks < maxMicrotasks && pending?.outcome === undefined; ticks++)
         await undefined;
     }
-    // The warnings that packages begin with are made here, not by the model.
+    // Packages create the initial warnings themselves, before the model answers.
     if (parts.some(({ type }) => type !== 'stream-start')) this.#deadlines.recordActivity();
     return parts;
   }
 
-  /** Nothing can follow: reads on for so long at most, so that the connection can be used again. */
+  /**
+   * The answer is complete. Reads on for at most this time, so that the connection can be reused.
+   */
   drainFor(ms: number): void {
     this.#isDraining = true;
     this.#cancelDrain = this.#options.clock.after(ms, () => this.#cancel());
   }
 
-  /** Lets go of everything; the stream is cancelled unless it was read to its end. */
+  /** Releases all resources. Cancels the stream unless it was read to its end. */
   close(): void {
     this.#deadlines.end();
     this.#cancelDrain();
@@ -114,7 +116,7 @@ export class ModelStream {
     this.#cancel();
   }
 
-  /** The read that is under way, or a new one; none after the end. */
+  /** Returns the pending read, or starts a new one. Undefined after the end. */
   #startRead(): PendingRead | undefined {
     if (this.#pending !== undefined || this.#reader === undefined) return this.#pending;
     const pending: PendingRead = {};
@@ -138,7 +140,7 @@ export class ModelStream {
     });
   }
 
-  /** There is no part: the stream is over, was let go, or failed. */
+  /** There is no part: the stream ended, was cancelled, or failed. */
   #end(outcome: PendingRead['outcome']): void {
     const isOver = outcome !== undefined;
     if (isOver) this.#reader = undefined;
@@ -159,7 +161,7 @@ export class ModelStream {
     this.#options.onInterrupted?.();
   }
 
-  /** Ends what is going on, also where the package minds only one of the two ways. */
+  /** Cancels in two ways, because some packages react to only one of them. */
   #cancel(): void {
     this.#wake();
     if (this.#reader === undefined && this.#interruption === undefined) return;

@@ -15,13 +15,16 @@ import type {
 } from '@ai-sdk/provider';
 import { fault } from '../errors/wire-fault.ts';
 
-/** A model of any package that implements the AI SDK's interface, of whichever of its versions. */
+/** A model of any package that implements the AI SDK's interface, version 2, 3 or 4. */
 export type AiSdkModel = LanguageModelV2 | LanguageModelV3 | LanguageModelV4;
 
-/** Something that the provider runs by itself, such as a search. */
+/** A tool that the provider runs itself, for example a web search. */
 export type ProviderTool = Pick<LanguageModelV4ProviderTool, 'id' | 'name' | 'args'>;
 
-/** The versions differ in few of their parts; who reads one of those looks at what is there. */
+/**
+ * A stream part of any version. The versions differ in a few types, so readers check which fields
+ * exist.
+ */
 export type StreamPart =
   | LanguageModelV2StreamPart
   | LanguageModelV3StreamPart
@@ -29,13 +32,13 @@ export type StreamPart =
 
 export type PartOf<Type extends StreamPart['type']> = Extract<StreamPart, { type: Type }>;
 
-/** What every version answers with. */
+/** The result of `doStream`, common to all versions. */
 export interface StreamResult {
   readonly stream: ReadableStream<StreamPart>;
   readonly response?: { readonly headers?: Readonly<Record<string, string>> } | undefined;
 }
 
-/** Asks a model of any version for a stream. */
+/** Calls a model of any version. */
 export async function callModel(
   model: AiSdkModel,
   options: LanguageModelV4CallOptions,
@@ -55,9 +58,9 @@ export async function callModel(
   }
 }
 
-// Models of earlier versions of the interface are asked in their own words, as far as those go.
+// Models of earlier versions get the request in their own format, as far as it can express it.
 
-/** Version 3 has no `reasoning`, no custom parts, and data without tags. */
+/** Version 3 has no `reasoning`, no custom parts, and untagged file data. */
 export function toV3({
   reasoning: _,
   ...options
@@ -66,7 +69,7 @@ export function toV3({
   return { ...options, prompt } as LanguageModelV3CallOptions;
 }
 
-/** Version 2 also names the tools of providers otherwise, and has one kind of file in results. */
+/** Version 2 also has another type for provider tools, and only one kind of file in results. */
 export function toV2({
   reasoning: _,
   ...options
@@ -129,7 +132,7 @@ function v2File({ data, mediaType }: ResultFile): object {
   return { type: 'media', data: untaggedData(data), mediaType };
 }
 
-/** Of the data that we send: base64, or an address. */
+/** The data without its tag: base64, or a URL. */
 function untaggedData(data: SharedV4FileData): Uint8Array | string | URL {
   return data.type === 'url' ? data.url : data.type === 'data' ? data.data : '';
 }

@@ -9,20 +9,25 @@ import { fault } from '../errors/wire-fault.ts';
 import type { StateOwner } from '../history/sendable-parts.ts';
 import { isObject } from '../json/fields.ts';
 
-/** The SDK's `providerMetadata` of a part, kept until the part is sent again. */
+/** Converts the SDK's `providerMetadata` of a part to a state that is sent back with the part. */
 export function stateOf(owner: StateOwner, metadata: unknown): ProviderState | undefined {
   const data = toJsonValue(metadata);
   if (!isObject(data) || Object.keys(data).length === 0) return undefined;
   return { provider: owner.provider, model: owner.model, data };
 }
 
-/** The same for what is private to its maker: without a state of its own it would never be sent again. */
+/**
+ * The same for parts that only their provider can read. They always get a state, because they are
+ * sent back only with one.
+ */
 export function ownStateOf(owner: StateOwner, metadata: unknown): ProviderState {
   const { provider, model } = owner;
   return stateOf(owner, metadata) ?? { provider, model, data: {} };
 }
 
-/** The `providerOptions` of a part that is sent again: what was its `providerMetadata`. */
+/**
+ * The `providerOptions` of a part that is sent back. They contain its earlier `providerMetadata`.
+ */
 export function optionsOf(state: ProviderState | undefined): {
   readonly providerOptions?: Record<string, JsonObject>;
 } {
@@ -32,8 +37,9 @@ export function optionsOf(state: ProviderState | undefined): {
 }
 
 /**
- * What a package handed over, as JSON: fields that are undefined go, addresses and dates become text,
- * bytes base64. Undefined where nothing is left. Throws a `WireFault` for what JSON cannot say.
+ * Converts a value of a package to JSON: undefined fields are removed, URLs and dates become
+ * strings, bytes become base64. Returns undefined if nothing is left. Throws a `WireFault` for
+ * values that JSON cannot represent.
  */
 export function toJsonValue(value: unknown): JsonValue | undefined {
   const text = stringify(value);
@@ -49,7 +55,8 @@ function stringify(value: unknown): string | undefined {
       inner instanceof Uint8Array ? toBase64(inner) : inner,
     );
   } catch {
-    // A circle, or a number without bound: what is returned is no JSON either.
+    // The value is circular or contains a BigInt. The empty text is invalid JSON, so the caller
+    // throws.
     return '';
   }
 }

@@ -19,7 +19,7 @@ import { type PartsContext, PartsReader } from './stream.ts';
 import { completedUsage } from './usage.ts';
 
 /**
- * Any model of the AI SDK's provider packages: Bedrock, Cohere, and the rest.
+ * Creates a provider from a model of any AI SDK provider package: Bedrock, Cohere, and others.
  *
  * @example
  * const provider = fromAiSdk(bedrock('anthropic.claude-sonnet-4-5'));
@@ -29,7 +29,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Provid
     model,
     extras: options,
     transport: createTransport(options),
-    // From a variable that is not set comes none.
+    // An environment variable that is not set gives undefined.
     secrets: options.secrets?.filter((secret) => typeof secret === 'string') ?? [],
   };
   return createProvider(model.provider, model.modelId, (request, context) =>
@@ -39,7 +39,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Provid
   );
 }
 
-/** A model, and what all calls of it have in common. */
+/** A model, and what all its calls have in common. */
 interface ModelBinding {
   readonly model: AiSdkModel;
   readonly extras: CallExtras;
@@ -47,7 +47,7 @@ interface ModelBinding {
   readonly secrets: readonly string[];
 }
 
-/** How long an answer that is complete is read on, for the stream's end. */
+/** How long to wait for the end of the stream after the answer is complete. */
 const streamEndMs = 50;
 
 async function* streamFromModel(
@@ -65,7 +65,7 @@ async function* streamFromModel(
   let end: ResponseEnd;
   try {
     release = await transport.semaphore.acquire(signal);
-    // It may have been stopped in the moment in which its turn came.
+    // The signal can be aborted at the moment in which the place becomes free.
     signal?.throwIfAborted();
     stream = new ModelStream({ ...transport, signal, onInterrupted: release });
     const options = callOptions(request, owner, extras);
@@ -92,7 +92,7 @@ async function* streamFromModel(
   yield { deltas: reading.take(), end };
 }
 
-/** From the parts of a response to its end, whichever way it goes. */
+/** Reads one response from its first part to its end, successful or not. */
 export class ModelResponseReader {
   readonly #context: PartsContext;
   readonly #reader: PartsReader;
@@ -111,12 +111,12 @@ export class ModelResponseReader {
     return this.#reader.isFinished;
   }
 
-  /** Keeps them out of every error. */
+  /** Removes these values from every error. */
   redactSecrets(secrets: readonly string[]): void {
     this.#errors.redactSecrets(secrets);
   }
 
-  /** The headers may have secrets too. */
+  /** Call it before the request is sent. Custom headers can contain secrets too. */
   setRequest(options: LanguageModelV4CallOptions, secrets: readonly string[]): void {
     this.#request = options;
     this.#errors.sentLength = () => bodyLength(options.prompt);
@@ -132,7 +132,7 @@ export class ModelResponseReader {
     for (const part of parts) this.#reader.part(part);
   }
 
-  /** The deltas since they were last taken. */
+  /** Returns the deltas since the last call. */
   take(): readonly Delta[] {
     this.#collect();
     const taken = this.#deltas;
@@ -140,13 +140,13 @@ export class ModelResponseReader {
     return taken;
   }
 
-  /** The stream is over. Throws where that was too early. */
+  /** Returns the end after the stream ended. Throws if the answer is not complete. */
   finish(): ResponseEnd {
     const stop = this.#reader.finish();
     return { stop, ...this.#endDetails() };
   }
 
-  /** The end of a response that failed, was cut off or was stopped. */
+  /** Returns the end of a response that failed, was cut off or was aborted. */
   fail(thrown: unknown, signal: AbortSignal | undefined): ResponseEnd {
     const isStopped = signal?.aborted && thrown === signal.reason;
     const isAnswered = this.#errors.response !== undefined;
@@ -182,7 +182,7 @@ export class ModelResponseReader {
   }
 }
 
-/** In UTF-16 units of JSON; 0 where nothing was asked. */
+/** In UTF-16 units of JSON. 0 if no request was sent. */
 function promptLength(options: LanguageModelV4CallOptions | undefined): number {
   if (options === undefined) return 0;
   const { prompt, tools = [] } = options;

@@ -10,7 +10,10 @@ import { promptOf } from './messages.ts';
 import type { CallExtras } from './options.ts';
 import { type Schema, toolOptions } from './tools.ts';
 
-/** The request in the words of the SDK, of its newest version. Throws a `WireFault` where it has none. */
+/**
+ * Converts a request to call options of the SDK's newest version. Throws a `WireFault` if the SDK
+ * cannot express it.
+ */
 export function callOptions(
   request: ModelRequest,
   owner: StateOwner,

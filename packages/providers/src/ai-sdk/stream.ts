@@ -22,7 +22,7 @@ export interface PartsContext extends StateOwner {
   readonly request: ModelRequest;
 }
 
-/** What packages send of themselves when a stream is over, however it came to that. */
+/** Parts that packages add themselves when a stream ends, complete or cut off. */
 const closingTypes: ReadonlySet<string> = new Set<StreamPart['type']>([
   'text-end',
   'reasoning-end',
@@ -33,7 +33,10 @@ const closingTypes: ReadonlySet<string> = new Set<StreamPart['type']>([
   'finish',
 ]);
 
-/** Reads the parts of one response: parts in, deltas into the writer. It remembers, and does nothing else. */
+/**
+ * Reads one response: stream parts in, deltas to the writer. It has state, but no other side
+ * effects.
+ */
 export class PartsReader {
   readonly #context: PartsContext;
   readonly #texts: OpenBlocks<AnswerText>;
@@ -63,7 +66,7 @@ export class PartsReader {
   }
 
   part(part: StreamPart): void {
-    // Nothing belongs to a response that is finished.
+    // Parts after the finish do not belong to the response.
     if (this.#finish !== undefined) return;
     if (!closingTypes.has(part.type)) this.#settle();
     switch (part.type) {
@@ -102,12 +105,14 @@ export class PartsReader {
       case 'error':
         throw part.error;
       default:
-        // Warnings, pings, raw chunks, the end of an input, and what later versions may send.
+        // Warnings, pings, raw chunks, the end of an input, and parts of later versions.
         return;
     }
   }
 
-  /** The stream is over: commits what is open. Throws where it was cut off or says that it failed. */
+  /**
+   * Commits the open parts at the end of the stream. Throws if it was cut off or reports an error.
+   */
   finish(): Stop {
     const finish = this.#finish;
     if (finish === undefined) throw fault('truncated_stream', 'the last part is missing');
@@ -150,7 +155,7 @@ export class PartsReader {
   }
 }
 
-/** A file that the model made. */
+/** Converts a file that the model created. */
 function toMediaPart(part: PartOf<'file'>, owner: StateOwner): MediaPart {
   const metadata = 'providerMetadata' in part ? part.providerMetadata : undefined;
   const providerState = stateOf(owner, metadata);
@@ -174,7 +179,7 @@ function bytesSource(data: string | Uint8Array): Source {
   return { type: 'bytes', bytes };
 }
 
-/** Also without padding, and in the alphabet of addresses. */
+/** Accepts missing padding and the URL-safe alphabet. */
 function decodeBase64(base64: string): Uint8Array | undefined {
   const digits = base64.replaceAll('-', '+').replaceAll('_', '/');
   return fromBase64(digits.padEnd(Math.ceil(digits.length / 4) * 4, '='));

@@ -6,16 +6,16 @@ import { TextBlock } from '../wire/text-block.ts';
 import type { PartOf } from './model.ts';
 import { ownStateOf, stateOf, toJsonValue } from './part-state.ts';
 
-/** Text or reasoning that streams. */
+/** A text or reasoning part while it streams. */
 interface Block {
   append(chunk: string): void;
-  /** It is whole. `state` is what goes back with it. */
+  /** The block is complete. `state` is sent back with it. */
   end(state: ProviderState | undefined): void;
 }
 
 interface OpenBlockEntry<B extends Block> {
   readonly block: B;
-  /** The last that came counts, as it does for whoever the packages are made for. */
+  /** The last value counts, as in the SDK itself. */
   metadata: unknown;
 }
 
@@ -25,9 +25,9 @@ interface EndedBlock {
 }
 
 /**
- * The blocks of one kind by the ids that the package gives them, which it may use again. An end is not
- * yet sure: packages also end what a cut stream left open, before they say that it was cut. So it
- * counts when something follows, or when the response turns out to be complete.
+ * The open blocks of one kind, by the ids of the package. Ids can be reused. An end is provisional:
+ * packages also end the open blocks of a stream that was cut off, before they report the cut. The
+ * end takes effect when another part follows, or when the response is complete.
  */
 export class OpenBlocks<B extends Block> {
   readonly #owner: StateOwner;
@@ -40,7 +40,7 @@ export class OpenBlocks<B extends Block> {
     this.#create = create;
   }
 
-  /** The one that began last, of those that are open. */
+  /** The open block that began last. */
   get latest(): B | undefined {
     return [...this.#open.values()].at(-1)?.block;
   }
@@ -64,7 +64,7 @@ export class OpenBlocks<B extends Block> {
     this.#ended.push({ block: open.block, state: stateOf(this.#owner, metadata ?? open.metadata) });
   }
 
-  /** What has ended is whole. */
+  /** Makes the provisional ends final. */
   settle(): void {
     if (this.#ended.length === 0) return;
     for (const { block, state } of this.#ended) block.end(state);
@@ -87,7 +87,10 @@ export class OpenBlocks<B extends Block> {
   }
 }
 
-/** Text with its sources. It begins with its first character, so that an empty one is none. */
+/**
+ * A text with its citations. The part begins with the first character, so that an empty block
+ * creates no part.
+ */
 export class AnswerText implements Block {
   readonly #writer: DeltaWriter;
   readonly #request: ModelRequest;
@@ -123,7 +126,10 @@ export class AnswerText implements Block {
   }
 }
 
-/** Begins at once, also where nothing readable follows: providers want it back where it stood. */
+/**
+ * A reasoning part. It begins at once, even if no text follows, because providers need it back at
+ * its position.
+ */
 export class ReasoningBlock implements Block {
   readonly #owner: StateOwner;
   readonly #part: ReasoningWriter;
@@ -151,9 +157,9 @@ type CitationOfText = NonNullable<
   Extract<PartOf<'text-end'>, { citations?: unknown }>['citations']
 >[number];
 
-/** Sources go to the text that is spoken, or to the next one. */
+/** Assigns sources to the current text, or to the next one. */
 export class Sources {
-  /** Those that no text has yet. */
+  /** Sources that arrived before any text. */
   #waiting = new Citations();
 
   add(source: Source, text: AnswerText | undefined): void {
@@ -162,21 +168,21 @@ export class Sources {
     else text.cite(citation);
   }
 
-  /** Those that came before the text that begins now. */
+  /** Returns the sources that arrived before the new text. */
   take(): Citations {
     const taken = this.#waiting;
     this.#waiting = new Citations();
     return taken;
   }
 
-  /** The response is complete. What came after the last text is a part of its own. */
+  /** The response is complete. Sources after the last text become a part of their own. */
   end(writer: DeltaWriter): void {
     if (this.#waiting.isEmpty) return;
     writer.whole({ kind: 'custom', name: 'citations', value: this.#waiting.metadata });
   }
 }
 
-/** A text's own, at its end. */
+/** Converts a citation that arrives with the end of a text. */
 export function citationOfText(citation: CitationOfText): Citation {
   return citationOf(citation.source, citation);
 }

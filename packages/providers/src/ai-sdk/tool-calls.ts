@@ -14,10 +14,10 @@ import type { StateOwner } from '../history/sendable-parts.ts';
 import type { PartOf } from './model.ts';
 import { ownStateOf, stateOf, toJsonValue } from './part-state.ts';
 
-/** One that streams, by the id that the package gives it. */
+/** A call that streams, by the id of the package. */
 interface OpenCall {
   readonly call: AiSdkToolCall;
-  /** Deltas of custom tools are plain text; the input that they make is that text as JSON. */
+  /** Deltas of custom tools are plain text. The input is that text as a JSON string. */
   readonly isPlainText: boolean;
 }
 
@@ -26,7 +26,7 @@ interface ToolCallContext extends StateOwner {
   readonly ids: Ids;
 }
 
-/** The calls that the client is to run. */
+/** The calls that the client must run. */
 export class AiSdkToolCalls {
   readonly #context: ToolCallContext;
   readonly #calls: AiSdkToolCall[] = [];
@@ -48,7 +48,7 @@ export class AiSdkToolCalls {
     call.append(isPlainText ? JSON.stringify(delta).slice(1, -1) : delta);
   }
 
-  /** A call that came whole, or what streamed is one now. */
+  /** Handles a complete call, streamed before or not. */
   complete(part: PartOf<'tool-call'>): void {
     const { toolCallId, toolName, input, providerMetadata } = part;
     const whole: WholeCall = {
@@ -61,14 +61,16 @@ export class AiSdkToolCalls {
       return (known ?? this.#create(toolCallId, false).call).complete(whole);
     }
     const isRepeated = known.whole.name === whole.name && known.whole.input === whole.input;
-    // Two calls of one id: each needs a result, and so an id of its own.
+    // Two calls have the same id. Each needs a result of its own, and so a unique id.
     if (!isRepeated)
       this.#add(new AiSdkToolCall(this.#context.writer, this.#context.ids.toolCall())).complete(
         whole,
       );
   }
 
-  /** The provider runs it by itself: forgets it, and gives the part that it has already. */
+  /**
+   * The provider runs this call itself. Removes it and returns the part that was already started.
+   */
   release(id: string): TextWriter | undefined {
     const entry = this.#open.get(id);
     if (entry === undefined || entry.call.whole !== undefined) return undefined;
@@ -76,7 +78,7 @@ export class AiSdkToolCalls {
     return entry.call.handOver();
   }
 
-  /** The response is complete. True where there is a call to run. */
+  /** The response is complete. Returns true if there is a call to run. */
   end(): boolean {
     for (const call of this.#calls) call.end();
     return this.#calls.some(({ whole }) => whole !== undefined);
@@ -96,7 +98,7 @@ export class AiSdkToolCalls {
   }
 }
 
-/** What the package says of a call when it is whole. */
+/** A complete call, as the package reports it. */
 interface WholeCall {
   readonly name: string;
   readonly input: string;
@@ -104,13 +106,13 @@ interface WholeCall {
 }
 
 /**
- * A call for the client, while it streams. Whole is not yet sure: packages call what a cut stream
- * left of a call whole too, before they say that it was cut. So it is committed at the end.
+ * A call for the client while it streams. It is committed only at the end of the response: packages
+ * also report the incomplete calls of a stream that was cut off, before they report the cut.
  */
 class AiSdkToolCall {
   readonly #writer: DeltaWriter;
   readonly #id: ToolCallId;
-  /** What came of the input, as it was sent; read only when the call is whole. */
+  /** The input that has streamed so far. It is read only when the call is complete. */
   #streamed = '';
   #part: TextWriter | undefined;
   #name = '';
@@ -137,7 +139,10 @@ class AiSdkToolCall {
     this.#part?.append(fragment);
   }
 
-  /** The package's last word on the input: what is missing is added, a contradiction waits for the end. */
+  /**
+   * Sets the final input. A missing end is appended now; a different input replaces the part at the
+   * end of the response.
+   */
   complete(whole: WholeCall): void {
     if (whole.name === '') throw fault('protocol_error', 'a tool call has no name');
     this.#whole = whole;
@@ -145,7 +150,7 @@ class AiSdkToolCall {
     if (this.#isContinued(whole)) this.append(whole.input.slice(this.#streamed.length));
   }
 
-  /** The response is complete. A call that never became whole goes. */
+  /** The response is complete. A call that was never completed is retracted. */
   end(): void {
     if (this.#whole === undefined) return this.#part?.retract('cut');
     const { name, input, providerState } = this.#whole;
@@ -159,7 +164,7 @@ class AiSdkToolCall {
     });
   }
 
-  /** It was the provider's after all: gives the part to be replaced. */
+  /** The provider runs this call itself. Returns the part, so that it can be replaced. */
   handOver(): TextWriter | undefined {
     const part = this.#part;
     this.#part = undefined;
@@ -171,7 +176,7 @@ class AiSdkToolCall {
   }
 }
 
-/** The id that the package gives, or one of ours where that is not fit to be one. */
+/** The id of the package, or a new one if it is not valid. */
 function validCallId(id: unknown, ids: Ids): ToolCallId {
   try {
     return toolCallId(String(id ?? ''));
@@ -186,11 +191,11 @@ type HostedPart =
   | PartOf<'reasoning-file'>
   | PartOf<'tool-approval-request'>;
 
-/** What only the provider can do something with: kept as it came, to be sent again. */
+/** Parts that only the provider understands. They are stored as they came and sent back later. */
 export class HostedBlocks {
   readonly #writer: DeltaWriter;
   readonly #owner: StateOwner;
-  /** Results that are preliminary still, by the id of their call. */
+  /** Preliminary results, by the id of their call. */
   readonly #results = new Map<string, { readonly part: ValueWriter; metadata: unknown }>();
 
   constructor(writer: DeltaWriter, owner: StateOwner) {
@@ -198,7 +203,7 @@ export class HostedBlocks {
     this.#owner = owner;
   }
 
-  /** `instead` is what it was taken for. */
+  /** Stores the part. It replaces `instead`, a part that was started as a client call. */
   keep(part: HostedPart, instead?: PartWriter | undefined): void {
     const { providerMetadata, ...rest } = part;
     const block = {
@@ -211,7 +216,7 @@ export class HostedBlocks {
     else instead.replace(block);
   }
 
-  /** Preliminary results replace each other until the last one comes. */
+  /** Stores a result. Preliminary results replace each other until the final one arrives. */
   result(given: PartOf<'tool-result'>): void {
     const { providerMetadata, ...rest } = given;
     const { toolCallId, type } = rest;
@@ -225,7 +230,7 @@ export class HostedBlocks {
     if (!('preliminary' in rest && rest.preliminary)) this.#commit(toolCallId);
   }
 
-  /** The response is complete, and so is what it has of results. */
+  /** The response is complete, so the remaining results are final. */
   end(): void {
     for (const id of [...this.#results.keys()]) this.#commit(id);
   }

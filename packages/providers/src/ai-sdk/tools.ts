@@ -7,12 +7,12 @@ import type { ModelRequest, ToolChoice, ToolDefinition } from '../contract/model
 import { checkJson } from '../wire/check-shape.ts';
 import type { CallExtras } from './options.ts';
 
-/** Where the SDK takes a JSON Schema. */
+/** The SDK's type of a JSON Schema. */
 export type Schema = LanguageModelV4FunctionTool['inputSchema'];
 
 type ToolOptions = Pick<LanguageModelV4CallOptions, 'tools' | 'toolChoice'>;
 
-/** The tools of a request, and the provider's own. */
+/** The tools of a request and the provider's own tools, with the tool choice. */
 export function toolOptions(
   { tools = [], toolChoice }: ModelRequest,
   extras: CallExtras,

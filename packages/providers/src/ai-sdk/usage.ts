@@ -3,7 +3,7 @@ import { countIn, isObject, objectIn } from '../json/fields.ts';
 import type { PartOf } from './model.ts';
 import { toJsonValue } from './part-state.ts';
 
-/** What the model said was used; undefined where it did not. */
+/** The usage that the model reported. Undefined values were not reported. */
 export interface ReportedUsage {
   readonly input: number | undefined;
   readonly output: number | undefined;
@@ -30,7 +30,7 @@ function nestedUsage(input: JsonObject | undefined, output: JsonObject | undefin
   };
 }
 
-/** As version 2 of the interface has it. */
+/** Version 2 of the interface has a flat format. */
 function flatUsage(reported: JsonObject): ReportedUsage {
   return {
     input: countIn(reported, 'inputTokens'),
@@ -46,7 +46,7 @@ function sumIn(counts: JsonObject | undefined, keys: readonly string[]): number 
   return known.length === 0 ? undefined : known.reduce((sum, count) => sum + count, 0);
 }
 
-/** What was said, and what is likely where nothing was; a part is never more than its whole. */
+/** Completes the reported usage with an estimate. Totals are never smaller than their parts. */
 export function completedUsage(reported: ReportedUsage | undefined, estimate: () => Usage): Usage {
   const estimated = reported?.input === undefined || reported.output === undefined;
   const likely = estimated ? estimate() : noUsage;

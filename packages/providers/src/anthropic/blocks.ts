@@ -5,15 +5,15 @@ import type { BlockContext, BlockEnd, OpenBlock } from './open-block.ts';
 import { OpenText, OpenThinking } from './text-blocks.ts';
 import { OpenCustom, OpenOutput, OpenToolUse } from './tool-calls.ts';
 
-/** Mostly a number. Whatever it is, it is a key and never a place. */
+/** Usually a number. It is only a key, never a position. */
 type Index = JsonValue | undefined;
 
-/** The blocks of one message, each by its index. */
+/** The content blocks of one message, by index. */
 export class MessageBlocks {
   readonly #context: BlockContext;
   readonly #open = new Map<Index, OpenBlock>();
   readonly #starts = new Map<Index, JsonObject>();
-  /** Stopped, but not closed: what they need is told at the end. */
+  /** Stopped blocks that need the end of the message before they can be closed. */
   readonly #waiting: OpenBlock[] = [];
   #last: OpenBlock | undefined;
   isEmpty = true;
@@ -51,7 +51,10 @@ export class MessageBlocks {
     else block?.close();
   }
 
-  /** The message is over. Where it was cut off, it was at its last block, or at what was never stopped. */
+  /**
+   * Closes all blocks at the end of the message. A cut affects the last block and blocks that were
+   * never stopped.
+   */
   stopAll({ isCut, container }: BlockEnd): void {
     const unstopped = [...this.#open.values()];
     this.#open.clear();
@@ -60,14 +63,14 @@ export class MessageBlocks {
     for (const block of unstopped) block.close({ isCut, container });
   }
 
-  /** What proxies send twice starts once: a call must not become two. */
+  /** Ignores a start that a proxy repeats. Otherwise one call would become two. */
   #isRepeat(index: Index, block: JsonObject): boolean {
     if (!this.#open.has(index)) return false;
     return JSON.stringify(this.#starts.get(index)) === JSON.stringify(block);
   }
 }
 
-/** The start that a proxy left out, so that nothing that was said is lost. */
+/** The start that a proxy left out, so that no text is lost. */
 function impliedStart({ type, partial_json: fragment }: JsonObject): JsonObject | undefined {
   if (type === 'text_delta') return { type: 'text' };
   if (type === 'thinking_delta') return { type: 'thinking' };
@@ -92,7 +95,7 @@ function createBlock(start: JsonObject, context: BlockContext): OpenBlock {
   }
 }
 
-/** Comes whole, and nobody but its maker can read it. */
+/** Redacted thinking arrives complete. Only the provider can read it. */
 function redactedThinking(start: JsonObject, { writer, state }: BlockContext): OpenBlock {
   const providerState = state({ data: textIn(start, 'data') ?? '' });
   writer.whole({ kind: 'reasoning', text: '', form: 'redacted', providerState });

@@ -9,12 +9,12 @@ import {
 } from '../history/attachment.ts';
 import type { ContentPart } from '../history/message.ts';
 
-/** A text; undefined where there is nothing but space in it, which the API refuses. */
+/** A text block. Undefined for text without visible characters, which the API rejects. */
 export function textBlock(text: string): JsonObject | undefined {
   return text.trim() === '' ? undefined : { type: 'text', text };
 }
 
-/** What is said, as the API wants it. */
+/** Converts a content part to a block of the API. */
 export function contentBlock(part: ContentPart): JsonObject | undefined {
   switch (part.kind) {
     case 'text':
@@ -27,12 +27,15 @@ export function contentBlock(part: ContentPart): JsonObject | undefined {
   }
 }
 
-/** As the API takes it; what it would refuse, and with it every later request, is told in words. */
+/**
+ * Converts an attachment. Types that the API would reject, in this request and every later one, are
+ * described as text.
+ */
 export function attachmentBlock(part: Attachment): JsonObject {
   return nativeAttachment(part) ?? { type: 'text', text: describeAttachment(part) };
 }
 
-/** A picture or a document; undefined for what is neither. */
+/** An image or document block. Undefined for other types. */
 function nativeAttachment(part: Attachment): JsonObject | undefined {
   const content = attachmentContent(part);
   const type = mediaTypeOf(content);
@@ -40,13 +43,13 @@ function nativeAttachment(part: Attachment): JsonObject | undefined {
   const title = part.kind === 'file' ? { title: part.name.toWellFormed() } : {};
   if (type === 'application/pdf') return { type: 'document', source: sourceOf(content), ...title };
   const text = attachmentText(part);
-  // A document of nothing but space is refused.
+  // The API rejects a document without visible characters.
   if (text === undefined || text.trim() === '') return undefined;
   const source = { type: 'text', media_type: 'text/plain', data: text };
   return { type: 'document', source, ...title };
 }
 
-/** `*` is of an address whose type nobody knows. */
+/** `*` marks a URL whose type is unknown. */
 const imageTypes = /^image\/(?:png|jpe?g|gif|webp|\*)$/;
 
 function sourceOf(content: AttachmentContent): JsonObject {

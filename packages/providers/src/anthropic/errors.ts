@@ -15,17 +15,17 @@ const stopReasons: StopReasons = {
 
 const completeReasons: ReadonlySet<StopReason> = new Set(['stop', 'tool_use', 'pause']);
 
-/** Did the message stop where the model was not at an end? */
+/** True if the message stopped before the model was finished. */
 export function isCutShort(reason: string | undefined): boolean {
   return reason === undefined || !completeReasons.has(stopOf(reason, stopReasons, true).reason);
 }
 
-/** What a message says about its end, and what came in it. */
+/** The end of a message and a summary of its content. */
 interface MessageEnd {
   readonly reason: string | undefined;
   readonly details: JsonObject | undefined;
   readonly hasClientCalls: boolean;
-  /** Came as the input of the tool that takes it. */
+  /** True if the output arrived as the input of the output tool. */
   readonly hasOutput: boolean;
 }
 
@@ -35,7 +35,7 @@ export function stopOfMessage({ reason, details, hasClientCalls, hasOutput }: Me
   const stop: Stop = isOutput
     ? { reason: 'stop', raw: reason }
     : stopOf(reason, stopReasons, hasClientCalls);
-  // What kind of thing it is that the provider does not do.
+  // The category of content that the provider refuses.
   const cause = textIn(details, 'category');
   return cause === undefined ? stop : { ...stop, cause };
 }

@@ -24,7 +24,10 @@ interface Conversation {
   readonly turns: readonly MessageTurn[];
 }
 
-/** The messages as the API wants them: what instructs by itself, and turns of both sides, one by one. */
+/**
+ * Converts messages to the format of the API: the system blocks, and alternating turns of user and
+ * assistant.
+ */
 export function conversationOf(
   messages: readonly Message[],
   cache: CacheHints | undefined,
@@ -82,7 +85,7 @@ function sentBlocks(
   }
 }
 
-/** Thinking comes before the calls that it led to, or is refused. */
+/** The API rejects thinking that comes after the calls that it led to. */
 function isLateThinking(parts: readonly AssistantPart[], index: number): boolean {
   const firstCall = parts.findIndex(({ kind }) => kind === 'tool_call');
   return parts[index]?.kind === 'reasoning' && firstCall >= 0 && firstCall < index;
@@ -93,7 +96,10 @@ function instruction(part: ContentPart, role: string): JsonObject | undefined {
   throw fault('invalid_request', `a ${role} item has a ${part.kind} part; say it as a user item`);
 }
 
-/** The user has the first word, and the model's last one ends neither in thinking nor in space. */
+/**
+ * The first turn must be the user's. The last assistant turn must not end in thinking or white
+ * space.
+ */
 function withValidEnds(turns: readonly MessageTurn[]): readonly MessageTurn[] {
   const first: MessageTurn = {
     role: 'user',
@@ -111,7 +117,7 @@ function isThinking({ type }: JsonObject): boolean {
   return type === 'thinking' || type === 'redacted_thinking';
 }
 
-/** Blocks of nothing but space are gone by now, so that something is left of each. */
+/** Blocks without visible characters were removed before, so each block keeps some text. */
 function withoutTrailingSpace(content: readonly JsonObject[]): readonly JsonObject[] {
   const last = content.at(-1);
   const text = last?.['type'] === 'text' ? last['text'] : undefined;
@@ -119,7 +125,9 @@ function withoutTrailingSpace(content: readonly JsonObject[]): readonly JsonObje
   return [...content.slice(0, -1), { ...last, text: text.trimEnd() }];
 }
 
-/** What the model said, as it was when it said it; undefined for what cannot be sent back. */
+/**
+ * Converts an assistant part to the block that it came from. Undefined if it cannot be sent back.
+ */
 function assistantBlock(part: AssistantPart): JsonObject | undefined {
   switch (part.kind) {
     case 'text':
@@ -134,7 +142,7 @@ function assistantBlock(part: AssistantPart): JsonObject | undefined {
       return hostedBlock(part);
     case 'media':
     case 'file':
-      // Another model's: only a user can show a picture here.
+      // From another model. In this API only the user can send images.
       return { type: 'text', text: `[${part.mimeType}]` };
   }
 }
@@ -149,7 +157,7 @@ function citedText(part: TextPart): JsonObject | undefined {
   return block === undefined || citations.length === 0 ? block : { ...block, citations };
 }
 
-/** Thinking that nobody signed is refused. */
+/** The API rejects thinking without a signature. */
 function thinkingBlock(part: ReasoningPart): JsonObject | undefined {
   const data = textIn(stateOf(part), 'data');
   if (data !== undefined) return { type: 'redacted_thinking', data };
@@ -166,7 +174,7 @@ function toolUseBlock(part: SentToolCall): JsonObject {
 function hostedBlock({ name, value: given }: CustomPart): JsonObject | undefined {
   const value = wellFormedValue(given);
   if (!isObject(value) || name === containerName) return undefined;
-  // Arguments that are no JSON are kept as text, and would be refused as such.
+  // Arguments that are not JSON are stored as text, which the API would reject.
   return typeof value['input'] === 'string' ? { ...value, input: {} } : value;
 }
 
@@ -184,8 +192,8 @@ function toolResultBlock(part: ToolResultPart): JsonObject {
 }
 
 /**
- * The hosted calls without a result and the results without a call: the API refuses both. A call may
- * still wait for its result in the last answer, as long as nobody has said anything else since.
+ * Finds hosted calls without a result and results without a call; the API rejects both. A call in
+ * the last answer can wait for its result until the user sends a message.
  */
 function unpairedParts(messages: readonly Message[]): ReadonlySet<CustomPart> {
   const last = messages.findLastIndex(({ role }) => role === 'assistant');
@@ -220,13 +228,13 @@ function textField(value: JsonValue, key: string): string | undefined {
   return isObject(value) ? textIn(value, key) : undefined;
 }
 
-/** The API takes no more of them in one request. */
+/** The API's limit for one request. */
 const maxPoints = 4;
 
-/** Thinking cannot carry one. */
+/** The API accepts no cache point on thinking. */
 const uncacheable: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking']);
 
-/** Where the provider may keep what it has read so far: noted block by block, then written on some. */
+/** Collects cache points and writes them on some of the blocks. */
 class CachePoints {
   readonly #points: JsonObject[] = [];
   readonly #control: JsonObject;
@@ -235,13 +243,16 @@ class CachePoints {
     this.#control = { type: 'ephemeral', ...(isLongLived ? { ttl: '1h' } : {}) };
   }
 
-  /** Up to and including these blocks. */
+  /** Adds a cache point after these blocks. */
   addAfter(blocks: readonly JsonObject[]): void {
     const last = blocks.findLast(({ type }) => !uncacheable.has(type));
     if (last !== undefined) this.#points.push(last);
   }
 
-  /** The blocks with their marks. The first point stays, which other sessions share, and the last ones. */
+  /**
+   * Returns the blocks with their cache points. If there are too many, the first point stays, which
+   * other sessions share, and the last ones.
+   */
   applyTo(blocks: readonly JsonObject[]): readonly JsonObject[] {
     const kept = this.#kept();
     return blocks.map((block) =>

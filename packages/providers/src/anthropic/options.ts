@@ -1,35 +1,52 @@
 import type { JsonObject } from '@millrace/core';
 import type { ApiOptions } from '../wire/api-options.ts';
 
+/** Options of `anthropic`. */
 export interface AnthropicOptions extends ApiOptions {
-  /** Instead of a key, for gateways: sent as a bearer. */
+  /** A bearer token instead of an API key, for gateways. */
   readonly authToken?: string | undefined;
-  /** Of the API. */
+  /** The API version. Default: `2023-06-01`. */
   readonly version?: string | undefined;
-  /** Features that are not for everyone yet, by their names in the `anthropic-beta` header. */
+  /**
+   * Beta features, by their names in the `anthropic-beta` header. Default: none, except those that
+   * the history needs.
+   */
   readonly betas?: readonly string[] | undefined;
-  /** Of thinking and answer together, where the request does not say. */
+  /**
+   * Maximum number of tokens of thinking and answer together, if the request does not set it.
+   * Default: depends on the model.
+   */
   readonly maxTokens?: number | undefined;
-  /** How the model is asked to think, where its name does not tell. */
+  /** How to request thinking. Default: derived from the model's name. */
   readonly thinking?: ModelTraits['thinking'] | undefined;
-  /** How output that fits a schema is asked for, where the model's name does not tell. */
+  /** How to request output with a schema. Default: derived from the model's name. */
   readonly structuredOutput?: ModelTraits['structuredOutput'] | undefined;
-  /** Tools that Anthropic runs, as its API has them: `{ type: 'web_search_20250305', … }`. */
+  /**
+   * Tools that Anthropic runs, in the format of its API: `{ type: 'web_search_20250305', … }`.
+   * Default: none.
+   */
   readonly hostedTools?: readonly JsonObject[] | undefined;
-  /** Arguments come as they are written rather than value by value, and may turn out not to be JSON. */
+  /**
+   * Streams arguments as the model writes them, not value by value. They can turn out to be invalid
+   * JSON. Default: false.
+   */
   readonly eagerInputStreaming?: boolean | undefined;
 }
 
-/** What differs from model to model in how it is asked. */
+/** How the API of a model differs from that of other models. */
 export interface ModelTraits {
-  /** By effort, by a budget of tokens, or not at all. */
+  /** `adaptive`: by effort. `budget`: by a number of tokens. `none`: the model cannot think. */
   readonly thinking: 'adaptive' | 'budget' | 'none';
-  /** Some think whatever they are told. */
+  /** False for models that always think. */
   readonly canStopThinking: boolean;
+  /** Whether the model accepts `temperature` and `top_p`. */
   readonly takesTemperature: boolean;
-  /** As text in the asked format, or as the input of a tool that it has to call. */
+  /**
+   * `format`: as text in the requested format. `tool`: as the input of a tool that the model must
+   * call.
+   */
   readonly structuredOutput: 'format' | 'tool';
-  /** Asked for where nobody says: no more than the model can write. */
+  /** Used if neither request nor options set it. It is not above the model's limit. */
   readonly maxTokens: number;
 }
 
@@ -51,7 +68,7 @@ const adaptive: ModelTraits = {
   maxTokens: 64_000,
 };
 
-/** By the beginning of the name; the first that fits counts. */
+/** By the start of the name. The first match counts. */
 const traitsByName: readonly (readonly [form: RegExp, traits: ModelTraits])[] = [
   [/^claude-(?:instant|v?2|3-(?:opus|sonnet|haiku))\b/, withoutThinking],
   [/^claude-3-5-/, { ...withoutThinking, maxTokens: 8192 }],
@@ -64,10 +81,12 @@ const traitsByName: readonly (readonly [form: RegExp, traits: ModelTraits])[] = 
   [/^claude-/, { ...adaptive, canStopThinking: false }],
 ];
 
-/** Whoever else speaks this protocol mostly speaks it as it was. */
+/** Other vendors mostly implement an early version of this API. */
 const otherVendors: ModelTraits = { ...budgeted, maxTokens: 16_384 };
 
-/** Gateways put something before the name, and write 4.5 for 4-5. */
+/**
+ * Returns the traits of a model by its name. Gateways add a prefix, and write 4.5 instead of 4-5.
+ */
 export function traitsOf(model: string): ModelTraits {
   const name = model
     .toLowerCase()

@@ -8,8 +8,8 @@ import { AnthropicReader } from './stream.ts';
 import { outputToolName } from './tools.ts';
 
 /**
- * Claude, or whoever else speaks Anthropic's Messages API. The key is `apiKey`, or else the
- * environment's `ANTHROPIC_API_KEY`.
+ * Creates a provider for Claude, or for another model behind Anthropic's Messages API. Default of
+ * `apiKey`: the environment variable `ANTHROPIC_API_KEY`.
  *
  * @example
  * const provider = anthropic({ model: 'claude-sonnet-4-5' });

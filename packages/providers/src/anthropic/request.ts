@@ -67,7 +67,7 @@ function keyHeader({ apiKey, authToken }: AnthropicOptions): Headers {
   return { 'x-api-key': requireApiKey(apiKey, keyVariables) };
 }
 
-/** How the model is asked: all but what it is told. */
+/** All fields of the body except the conversation. */
 function settingFields(
   request: ModelRequest,
   options: AnthropicOptions,
@@ -93,7 +93,7 @@ function settingFields(
   };
 }
 
-/** A model that has to call a tool cannot think first. */
+/** A model that must call a tool cannot think first. */
 function isToolForced({ tool_choice: choice }: ToolFields): boolean {
   return choice?.['type'] === 'any' || choice?.['type'] === 'tool';
 }
@@ -109,7 +109,7 @@ function outputConfig(
   return { output_config: { ...format, ...(effort === undefined ? {} : { effort }) } };
 }
 
-/** A model that thinks takes neither, and none takes both. */
+/** A thinking model accepts neither field, and no model accepts both. */
 function samplingFields(
   { temperature, topP }: ModelRequest,
   { thinking }: ThinkingFields,
@@ -130,13 +130,13 @@ const efforts = { minimal: 'low', low: 'low', medium: 'medium', high: 'high', ma
 
 const budgets = { minimal: 1024, low: 4096, medium: 10_000, high: 20_000, max: 32_000 } as const;
 
-/** The API takes no smaller budget. */
+/** The API's minimum budget. */
 const minBudget = 1024;
 
-/** So much of all that may be written, so that there is room for an answer. */
+/** Maximum share of the output tokens, so that there is room for an answer. */
 const maxShare = 0.75;
 
-/** How a model is told to think as hard as was asked. */
+/** The fields that request thinking with the given effort. */
 function thinkingFields(
   effort: ReasoningEffort | undefined,
   { thinking, canStopThinking }: ModelTraits,
@@ -147,20 +147,20 @@ function thinkingFields(
     return canStopThinking ? { thinking: { type: 'disabled' } } : { effort: 'low' };
   }
   if (thinking === 'adaptive') {
-    // Newer models show nothing of it unless they are asked to.
+    // Newer models show no thinking without this field.
     return { thinking: { type: 'adaptive', display: 'summarized' }, effort: efforts[effort] };
   }
   const budget = Math.min(budgets[effort], Math.floor(maxTokens * maxShare));
   return budget < minBudget ? {} : { thinking: { type: 'enabled', budget_tokens: budget } };
 }
 
-/** How it is told not to think, because a tool is forced: some think unless they are told. */
+/** The fields that turn thinking off because a tool is forced. Some models think by default. */
 function thinkingFieldsForForcedTool(
   effort: ReasoningEffort | undefined,
   { thinking, canStopThinking }: ModelTraits,
 ): ThinkingFields {
   if (thinking !== 'adaptive') return {};
-  // The highest effort is refused where nothing is thought.
+  // The API rejects the highest effort without thinking.
   const most = effort === 'max' ? 'high' : effort;
   return {
     ...(canStopThinking ? { thinking: { type: 'disabled' } } : {}),
@@ -169,8 +169,8 @@ function thinkingFieldsForForcedTool(
 }
 
 /**
- * With a budget, the turn that goes on must have begun with thinking. It has none where another model
- * began it, or where its thinking was never signed.
+ * With a budget, a turn that continues must have started with thinking. It did not if another model
+ * started it, or if its thinking was never signed.
  */
 function canContinueThinking(turns: readonly MessageTurn[]): boolean {
   const lastUserTurn = turns.findLastIndex(
@@ -180,7 +180,7 @@ function canContinueThinking(turns: readonly MessageTurn[]): boolean {
   return first === undefined || ['thinking', 'redacted_thinking'].includes(String(first['type']));
 }
 
-/** Blocks that the API reads back only where the feature that made them is on. */
+/** Blocks that the API accepts only if the beta feature that created them is enabled. */
 const betaOfBlock: Readonly<Record<string, string>> = {
   compaction: 'compact-2026-01-12',
   fallback: 'server-side-fallback-2026-07-01',
@@ -190,7 +190,7 @@ const betaOfBlock: Readonly<Record<string, string>> = {
 
 const dateLength = '2026-01-12'.length;
 
-/** The features that were asked for and those that the history needs, each in one version. */
+/** The requested beta features and those that the history needs, each in one version. */
 function betasFor(requested: readonly string[], turns: readonly MessageTurn[]): readonly string[] {
   const types = turns.flatMap(({ content }) => content.map(({ type }) => String(type)));
   const needed = new Set(

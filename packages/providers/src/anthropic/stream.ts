@@ -15,7 +15,7 @@ interface AnthropicReaderOptions {
   readonly outputTool: string | undefined;
 }
 
-/** Reads one message: its start, its blocks, its delta with the stop reason, its stop. */
+/** Reads one message: its start, its blocks, the delta with the stop reason, and its stop. */
 export class AnthropicReader implements WireReader {
   progress: 'reading' | 'over' = 'reading';
   readonly #context: BlockContext;
@@ -104,7 +104,9 @@ export class AnthropicReader implements WireReader {
     }
   }
 
-  /** Proxies repeat a start; the start of another message means that two were spliced. */
+  /**
+   * Proxies can repeat a start. The start of a different message means that two streams were mixed.
+   */
   #startAgain(id: string | undefined, known: string | undefined): void {
     const isSame = id === known && id !== undefined;
     const isUnclear = id === undefined || known === undefined;
@@ -112,14 +114,16 @@ export class AnthropicReader implements WireReader {
     throw fault('protocol_error', 'another message starts inside of this one');
   }
 
-  /** What the message, or a delta of it, says about its end. */
+  /** Reads the fields about the end from a message or a message delta. */
   #end(fields: JsonObject | undefined): void {
     this.#reason = textIn(fields, 'stop_reason') ?? this.#reason;
     this.#details = objectIn(fields, 'stop_details') ?? this.#details;
     this.#container = objectIn(fields, 'container') ?? this.#container;
   }
 
-  /** A refusal may be all that there is: what the provider says about it is what a person can read. */
+  /**
+   * A refusal can have no other content. The provider's explanation becomes a text for the user.
+   */
   #explain(): void {
     const text = textIn(this.#details, 'explanation');
     if (text === undefined) return;
@@ -127,7 +131,7 @@ export class AnthropicReader implements WireReader {
     this.#context.writer.whole({ kind: 'text', text, metadata: refusalExplanation, providerState });
   }
 
-  /** The next request goes on in it. */
+  /** The next request continues in this container. */
   #keepContainer(): void {
     if (this.#container === undefined) return;
     const providerState = this.#context.state({});
@@ -140,7 +144,7 @@ function wrongApiFault() {
   return fault('protocol_error', 'the answer is not that of the Messages API');
 }
 
-/** Which field of each delta has the text, where it has nothing else. */
+/** The field with the text, for each delta type that has only a text. */
 const textFields: Readonly<Record<string, string>> = {
   text_delta: 'text',
   thinking_delta: 'thinking',
@@ -153,7 +157,7 @@ interface TextAppend {
   readonly deltaOf: (text: string) => JsonObject;
 }
 
-/** What a message appends that says nothing else. */
+/** Returns the appended text if the message has no other effect. */
 function textAppendIn(message: JsonObject): TextAppend | undefined {
   const delta = message['type'] === 'content_block_delta' ? objectIn(message, 'delta') : undefined;
   const type = textIn(delta, 'type') ?? '';

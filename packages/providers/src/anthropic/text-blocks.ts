@@ -4,12 +4,12 @@ import { Citations } from '../wire/citations.ts';
 import { TextBlock } from '../wire/text-block.ts';
 import type { BlockContext, OpenBlock } from './open-block.ts';
 
-/** Text, with where it is from. A block in which nothing comes is no part. */
+/** A text block with its citations. A block without content creates no part. */
 export class OpenText implements OpenBlock {
   readonly #context: BlockContext;
   #text: TextBlock | undefined;
   readonly #citations = new Citations();
-  /** As they came: they go back with the text. */
+  /** The original citations. They are sent back with the text. */
   readonly #cited: JsonObject[] = [];
 
   constructor(context: BlockContext, start: JsonObject) {
@@ -47,14 +47,17 @@ export class OpenText implements OpenBlock {
   }
 }
 
-/** A longer one is kept elsewhere: thinking that is not shown is in its signature, all of it. */
+/**
+ * Longer signatures go into the provider state. The signature of hidden thinking contains all of
+ * the thinking.
+ */
 const maxSignatureLength = 2 ** 16;
 
-/** Thinking, and the signature by which the provider knows it again. */
+/** A thinking block and its signature. */
 export class OpenThinking implements OpenBlock {
   readonly #context: BlockContext;
   readonly #part: ReasoningWriter;
-  /** Only looked at when it is whole. */
+  /** Read only when it is complete. */
   #thinking = '';
   #signature = '';
 
@@ -71,7 +74,7 @@ export class OpenThinking implements OpenBlock {
 
   close(): void {
     const signature = this.#signature;
-    // What was not well-formed is mended in the part, so that the signature would not fit.
+    // Lone surrogates are replaced in the part, so the signature would not match.
     const isSigned = signature !== '' && this.#thinking.isWellFormed();
     if (isSigned) return this.#part.commit(this.#end(signature));
     return this.#thinking === '' ? this.#part.retract('withdrawn') : this.#part.commit();

@@ -23,7 +23,7 @@ export class OpenToolUse implements OpenBlock {
   readonly #context: BlockContext;
   readonly #start: JsonObject;
   readonly #part: TextWriter;
-  /** Only looked at when they are whole. */
+  /** Read only when they are complete. */
   #arguments = '';
 
   constructor(context: BlockContext, start: JsonObject) {
@@ -39,8 +39,8 @@ export class OpenToolUse implements OpenBlock {
   }
 
   /**
-   * No arguments are `{}` or were cut off, and code that made the call waits in a container: both are
-   * told only at the end of the message.
+   * Only the end of the message tells whether missing arguments mean `{}` or a cut, and in which
+   * container the calling code waits.
    */
   get waitsForMessageEnd(): boolean {
     return isProgrammatic(this.#start) || !this.#hasCompleteInput;
@@ -66,7 +66,7 @@ export class OpenToolUse implements OpenBlock {
   }
 }
 
-/** The provider's id, or ours where that cannot be one or another call has it already. */
+/** The provider's id, or a new one if it is not valid or already used. */
 function uniqueCallId(given: string | undefined, { ids, usedIds }: BlockContext): ToolCallId {
   const own = given === undefined ? undefined : validCallId(given);
   const id = own === undefined || usedIds.has(own) ? ids.toolCall() : own;
@@ -82,12 +82,12 @@ function validCallId(text: string): ToolCallId | undefined {
   }
 }
 
-/** The output that was asked for, as the input of the tool that takes it. */
+/** The requested output, which arrives as the input of the output tool. */
 export class OpenOutput implements OpenBlock {
   readonly #start: JsonObject;
   readonly #part: TextWriter;
   readonly #name: string;
-  /** Only looked at when it is whole. */
+  /** Read only when it is complete. */
   #json = '';
 
   constructor({ writer, request, outputTool = '' }: BlockContext, start: JsonObject) {
@@ -100,7 +100,7 @@ export class OpenOutput implements OpenBlock {
     this.#append(inputFragment(delta));
   }
 
-  /** What is no JSON is nothing yet, or was cut off: the end of the message tells. */
+  /** Only the end of the message tells whether invalid JSON is empty or was cut off. */
   get waitsForMessageEnd(): boolean {
     return !parseJson(this.#json || initialInput(this.#start)).ok;
   }
@@ -122,8 +122,8 @@ export class OpenOutput implements OpenBlock {
 }
 
 /**
- * Any other block: hosted tools, their results, a compaction, what is not known yet. It is kept as the
- * provider has it, with what streams into it put in its place.
+ * Any other block: hosted tools, their results, a compaction, unknown types. It is stored in the
+ * provider's format, with the streamed fields filled in.
  */
 export class OpenCustom implements OpenBlock {
   readonly #context: BlockContext;
@@ -171,7 +171,7 @@ export class OpenCustom implements OpenBlock {
     return typeof before === 'string' ? before + text : text;
   }
 
-  /** The value of what streamed; the text itself where it is no JSON after all. */
+  /** The streamed value, or the text itself if it is not valid JSON. */
   #input(text: string): JsonValue {
     if (text === '') return this.#start['input'] ?? {};
     const parsed = parseJson(text);

@@ -7,7 +7,7 @@ export interface ToolFields {
   readonly tool_choice?: JsonObject;
 }
 
-/** The tools of a request, the provider's own, and the one that takes the output. */
+/** The tools of the request, the provider's own tools, and the output tool. */
 export function toolFields(
   request: ModelRequest,
   options: AnthropicOptions,
@@ -36,10 +36,10 @@ export function toolFields(
   };
 }
 
-/** An answer beside calls would be one that does not know their results. */
+/** An output next to other calls could not use their results. */
 const noParallelCalls = { disable_parallel_tool_use: true };
 
-/** Some tool is called in any case: one of theirs, or the one that takes the answer. */
+/** The model must call a tool: one of the request's, or the output tool. */
 function outputChoice(choice: ToolChoice | undefined): ToolChoice {
   return typeof choice === 'object' ? choice : 'required';
 }
@@ -57,7 +57,7 @@ function toolField(
   };
 }
 
-/** A schema that says nothing of its type is refused. */
+/** The API rejects a schema without a type. */
 function objectSchema(schema: JsonObject): JsonObject {
   return { type: 'object', ...schema };
 }
@@ -74,12 +74,12 @@ function choiceField(choice: ToolChoice): JsonObject {
   }
 }
 
-/** So that a number fits behind it. */
+/** Leaves room for a number after the name. */
 const maxNameLength = 60;
 
 /**
- * The name of the tool whose input is the output that was asked for; undefined where none is needed.
- * It is not that of any other tool, so that the reader can tell its call from theirs.
+ * The name of the tool that receives the requested output. Undefined if none is needed. It differs
+ * from the names of all other tools, so that the reader can recognize its call.
  */
 export function outputToolName(
   { output, tools = [] }: ModelRequest,
@@ -89,7 +89,7 @@ export function outputToolName(
   if ((structuredOutput ?? traitsOf(model).structuredOutput) === 'format') return undefined;
   const taken = new Set(tools.map(({ name }) => name));
   const fitting = output.name.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, maxNameLength) || 'output';
-  // One name more than there are tools: one of them is free.
+  // One name more than there are tools, so that one of them is free.
   const names = [fitting, ...[...taken].map((_, again) => `${fitting}_${again + 1}`)];
   return names.find((name) => !taken.has(name)) ?? fitting;
 }

@@ -1,6 +1,6 @@
 import { type ErrorInfo, type ErrorPlace, MillraceError } from '@millrace/core';
 
-/** What went wrong, by what can be done about it. */
+/** The kind of failure. Each kind calls for a different reaction of the caller. */
 export type ProviderErrorKind =
   | 'invalid_request'
   | 'context_overflow'
@@ -19,7 +19,11 @@ export type ProviderErrorKind =
   | 'filtered'
   | 'aborted';
 
-/** May it be sent again: as often as the caller's patience allows, once, once without its reasoning, or not? */
+/**
+ * Whether the request can be sent again. `yes`: with backoff, as often as the caller wants. `once`:
+ * one more time. `once_without_reasoning`: one more time, after the reasoning of earlier turns is
+ * removed. `no`: it would fail again.
+ */
 export type Retry = 'yes' | 'once' | 'once_without_reasoning' | 'no';
 
 const retries: { readonly [Kind in ProviderErrorKind]: Retry } = {
@@ -41,21 +45,27 @@ const retries: { readonly [Kind in ProviderErrorKind]: Retry } = {
   aborted: 'no',
 };
 
+/** What is known about a failed request. */
 export interface ProviderErrorDetails {
+  /** The provider's id. */
   readonly provider: string;
-  /** Of the HTTP response. */
+  /** The HTTP status of the response. */
   readonly status?: number | undefined;
-  /** The provider's own word for it. */
+  /** The provider's own error code or error type. */
   readonly providerCode?: string | undefined;
+  /** The provider's id of the request. Its support asks for it. */
   readonly requestId?: string | undefined;
-  /** How long the provider asks to wait. */
+  /** How long the provider asks the client to wait, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
-  /** Where the provider itself says whether to try again. */
+  /** Set if the provider itself says whether to retry. Default: derived from the kind. */
   readonly retry?: Retry | undefined;
+  /** The error that caused this one. */
   readonly cause?: unknown;
 }
 
-/** A request that failed. No part of the request is in it, and so no key either. */
+/**
+ * A request to a model that failed. The error contains no part of the request, and so no API key.
+ */
 export class ProviderError extends MillraceError<ProviderErrorKind> {
   readonly provider: string;
   readonly retry: Retry;
@@ -76,22 +86,26 @@ export class ProviderError extends MillraceError<ProviderErrorKind> {
     this.requestId = requestId;
   }
 
+  /** The kind of failure. The same as `code`. */
   get kind(): ProviderErrorKind {
     return this.code;
   }
 
-  /** As it is. `once_without_reasoning` is no such case: the request must be changed first. */
+  /**
+   * True if the same request can be sent again without changes. `once_without_reasoning` does not
+   * count: the caller must change the request first.
+   */
   get retryable(): boolean {
     return this.retry === 'yes' || this.retry === 'once';
   }
 
-  /** For a log of the program: without the stack and the cause. */
+  /** For program logs. Leaves out the stack and the cause. */
   toJSON(): Readonly<Record<string, string | number | undefined>> {
     const { kind, message, provider, status, providerCode, requestId, retry, retryAfterMs } = this;
     return { kind, message, provider, status, providerCode, requestId, retry, retryAfterMs };
   }
 
-  /** For a record. */
+  /** The code and message, in the form in which records store an error. */
   get info(): ErrorInfo {
     return { code: this.code, message: this.message };
   }

@@ -3,7 +3,7 @@ import type { ErrorReport } from './wire-fault.ts';
 
 type KindPattern = readonly [kind: ProviderErrorKind, pattern: RegExp];
 
-/** Told by these words where the status says nothing, as inside of a stream. */
+/** Used if there is no status, for example for errors inside a stream. */
 const kindPatterns: readonly KindPattern[] = [
   ['rate_limit', /rate.?limit|resource_exhausted|throttling|too.?many.?requests/i],
   ['overloaded', /overloaded|unavailable|insufficient_system_resource|capacity|slow_?down/i],
@@ -26,13 +26,16 @@ const kindByStatus: ReadonlyMap<number, ProviderErrorKind> = new Map([
   [422, 'invalid_request'],
   [424, 'server'],
   [429, 'rate_limit'],
-  // Groq: no room for requests of the flexible tier.
+  // Groq: no capacity for requests of the flexible tier.
   [498, 'overloaded'],
   [503, 'overloaded'],
   [529, 'overloaded'],
 ]);
 
-/** What kind of failure a complaint is about, by its words first where they are more exact than the status. */
+/**
+ * Returns the kind of failure that an error report describes. Codes and messages come first,
+ * because they are more precise than the status.
+ */
 export function errorKindOf({ message, codes, status }: ErrorReport): ProviderErrorKind {
   const text = [...codes, message].join('\n');
   const match = messagePatterns.find(
@@ -44,10 +47,15 @@ export function errorKindOf({ message, codes, status }: ErrorReport): ProviderEr
   return findKind(codes.join('\n')) ?? findKind(message) ?? 'server';
 }
 
-/** A request shorter than this, in characters of its body, fits any model. */
+/**
+ * In characters of the body. Every model accepts a shorter request, so it cannot be an overflow.
+ */
 const minOverflowLength = 32_000;
 
-/** Cerebras answers to a request that is too long with a 400 and no body. */
+/**
+ * Returns the kind of an error response without a body. Cerebras answers a request that is too long
+ * with status 400 and no body.
+ */
 export function errorKindOfEmptyBody(status: number, sentLength: () => number): ProviderErrorKind {
   if (status !== 400 && status !== 413) return kindOfStatus(status);
   return sentLength() > minOverflowLength ? 'context_overflow' : 'invalid_request';
@@ -61,17 +69,20 @@ function findKind(text: string): ProviderErrorKind | undefined {
   return kindPatterns.find(([, pattern]) => pattern.test(text))?.[0];
 }
 
-/** A kind, the texts that tell it, and the statuses that they may overrule. */
+/** A kind, the message patterns that identify it, and the statuses that it can override. */
 interface MessagePatterns {
   readonly kind: ProviderErrorKind;
   readonly statuses: readonly (number | undefined)[];
   readonly patterns: readonly RegExp[];
 }
 
-/** A refusal of the request as it is, or an error inside of a stream, which has no status. */
+/** The request was rejected, or an error came inside a stream. Such errors have no status. */
 const refusals = [undefined, 400, 413, 422];
 
-/** More exact than the status: a 429 may be a quota, a 400 an overflow. The first that fits tells. */
+/**
+ * More precise than the status: a 429 can be a quota, a 400 can be an overflow. The first match
+ * counts.
+ */
 const messagePatterns: readonly MessagePatterns[] = [
   {
     kind: 'quota',
@@ -83,7 +94,8 @@ const messagePatterns: readonly MessagePatterns[] = [
     ],
   },
   {
-    // Before overflows: to be told to send fewer tokens a minute is no question of length.
+    // Must come before overflows: a limit of tokens per minute is not a limit of the request's
+    // length.
     kind: 'rate_limit',
     statuses: [undefined],
     patterns: [/throttling|resource_exhausted|rate.?limit/i],
@@ -119,7 +131,7 @@ const messagePatterns: readonly MessagePatterns[] = [
     ],
   },
   {
-    // A model that is not found is another matter.
+    // Not for a model that was not found, which is a different error.
     kind: 'history_rejected',
     statuses: [...refusals, 404],
     patterns: [/items are not persisted|item with id .{0,120} not found/i],

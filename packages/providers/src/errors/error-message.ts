@@ -1,6 +1,6 @@
 import type { ProviderErrorKind } from '../contract/provider-error.ts';
 
-/** What happened, and what a person can do about it. */
+/** For each kind: what happened, and what the user can do. */
 const phrases: { readonly [Kind in ProviderErrorKind]: readonly [what: string, way: string] } = {
   invalid_request: ['did not accept the request', 'Check the model and the options'],
   context_overflow: [
@@ -32,12 +32,12 @@ const phrases: { readonly [Kind in ProviderErrorKind]: readonly [what: string, w
   aborted: ['was stopped', 'Send the request again if that was not meant'],
 };
 
-/** The same of a request that never left us. What to do is in the reason. */
+/** The message for a request that was never sent. The reason must say what to do. */
 export function messageForUnsent(provider: string, reason: string): string {
   return `${provider} could not be asked: ${reason}`;
 }
 
-/** A message of the form: who did what: reason. What to do. */
+/** Builds a message of the form "provider did what: reason. What to do". */
 export function messageFor(kind: ProviderErrorKind, provider: string, reason: string): string {
   const [what, way] = phrases[kind];
   const because = reason === '' ? '' : `: ${reason.replace(/[.\s]+$/, '')}`;
@@ -46,7 +46,7 @@ export function messageFor(kind: ProviderErrorKind, provider: string, reason: st
 
 const maxClippedLength = 500;
 
-/** Bodies of proxies can be whole pages. */
+/** Shortens a text. Error bodies of proxies can be whole web pages. */
 export function clip(text: string): string {
   return text.length > maxClippedLength ? `${text.slice(0, maxClippedLength)}…` : text;
 }

@@ -3,7 +3,7 @@ import { isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
 import { delayFromText } from './retry-delay.ts';
 import type { ErrorReport } from './wire-fault.ts';
 
-/** The complaint in a JSON body or message; undefined where it is none. */
+/** Finds the provider's error in a JSON body or message. Returns undefined if there is none. */
 export function errorReportIn(body: JsonValue | undefined): ErrorReport | undefined {
   if (Array.isArray(body)) return errorReportIn(body[0]);
   if (!isObject(body)) return undefined;
@@ -14,7 +14,7 @@ export function errorReportIn(body: JsonValue | undefined): ErrorReport | undefi
   return isNamed ? flatReport(body, messageIn(body)) : undefined;
 }
 
-/** The same of a body that came with an error status, where any text is one. */
+/** The same for a body that came with an error status. Here any text counts as the error. */
 export function errorReportOfFailure(body: JsonValue | undefined, text: string): ErrorReport {
   const known = errorReportIn(body);
   if (known !== undefined) return known;
@@ -24,7 +24,7 @@ export function errorReportOfFailure(body: JsonValue | undefined, text: string):
 
 function nestedReport(error: JsonObject, body: JsonObject): ErrorReport {
   const { message, ...own } = flatReport(error, messageIn(error));
-  // OpenRouter keeps what the provider behind it said here.
+  // OpenRouter puts the error of the upstream provider here.
   const raw = textIn(objectIn(error, 'metadata'), 'raw');
   const details = objectsIn(error, 'details').flatMap((detail) => textIn(detail, 'reason') ?? []);
   const code = textIn(objectIn(error, 'details'), 'error_code');
@@ -48,13 +48,13 @@ function messageIn(error: JsonObject): string {
   return textIn(error, 'message') ?? JSON.stringify(error);
 }
 
-/** A number, or the digits of one. */
+/** Accepts a number, or a string of three digits. */
 function httpStatus(value: JsonValue | undefined): number | readonly [] {
   const status = typeof value === 'string' && /^\d{3}$/.test(value) ? Number(value) : value;
   return typeof status === 'number' && status >= 400 && status < 600 ? status : [];
 }
 
-/** What a web page is about. */
+/** The title of an HTML page, for error pages of proxies. */
 function htmlTitle(text: string): string | undefined {
   return /^\s*</.test(text) ? /<title>\s*([^<]{1,200})/i.exec(text)?.[1]?.trim() : undefined;
 }

@@ -1,10 +1,13 @@
-/** What is shorter is a word rather than a secret, and would be missed in every message. */
+/** A shorter text is probably a normal word. Removing it would make every message unreadable. */
 export const minSecretLength = 8;
 
-/** A key shorter than that is redacted only where it stands alone; one still shorter is a placeholder. */
+/**
+ * A key shorter than `minSecretLength` is redacted only as a separate word. A key shorter than this
+ * one is a placeholder.
+ */
 const minStandaloneLength = 4;
 
-/** The text without keys: providers like to quote the key that they refuse. */
+/** Removes keys from a text. Providers often quote the key that they reject. */
 export function redact(text: string, secrets: readonly string[] = []): string {
   const known = secrets.flatMap(formsOfSecret).reduce(replaceSecret, text);
   return keyPatterns.reduce((rest, pattern) => rest.replace(pattern, replaceMatch), known);
@@ -17,15 +20,15 @@ function replaceSecret(text: string, form: string): string {
   return text.replace(new RegExp(`(?<![A-Za-z0-9])${escaped}(?![A-Za-z0-9])`, 'g'), '[redacted]');
 }
 
-/** Where a pattern has a group, the secret is that group, which stands at the end. */
+/** If a pattern has a group, the secret is that group, at the end of the match. */
 function replaceMatch(match: string, group: unknown): string {
   const isPart = typeof group === 'string';
   return `${isPart ? match.slice(0, -group.length) : ''}[redacted]`;
 }
 
-/** As it is, as headers trim it, as an address has it, as JSON has it. */
+/** The secret as given, as trimmed in a header, as encoded in a URL, and as escaped in JSON. */
 function formsOfSecret(given: unknown): readonly string[] {
-  // Whatever it is: an error must not fail in its turn.
+  // Accepts any value, because building an error must not fail.
   const secret = typeof given === 'string' || typeof given === 'number' ? String(given) : '';
   const sent = secret.trim();
   return [secret, sent, encodeURIComponent(sent.toWellFormed()), JSON.stringify(sent).slice(1, -1)];
@@ -34,14 +37,14 @@ function formsOfSecret(given: unknown): readonly string[] {
 const maxDepth = 8;
 
 /**
- * A copy of what somebody else threw, for the cause of one of our errors: name, message, stack and
- * code without keys, and nothing else, since such errors can hold the whole request.
+ * Copies an error that another library threw, to use it as the cause of our error. The copy has
+ * only the name, message, stack and code, without keys. Such errors can hold the whole request.
  */
 export function redactError(thrown: unknown, secrets: readonly string[]): unknown {
   try {
     return redactedCopy(thrown, secrets, 0);
   } catch {
-    // Its fields throw in their turn. Then there is nothing to tell.
+    // Reading the fields of the error threw. There is nothing left to report.
     return undefined;
   }
 }
@@ -58,16 +61,16 @@ function redactedCopy(thrown: unknown, secrets: readonly string[], depth: number
   return typeof code === 'string' ? Object.assign(copy, { code: clean(code) }) : copy;
 }
 
-// In front of a key there is no letter or digit, unless they are the end of an escape: `\nsk-…`.
+// A key follows no letter or digit, except at the end of an escape sequence such as `\nsk-…`.
 const keyBoundary = String.raw`(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4})|(?<=%[0-9A-Fa-f]{2}))`;
 
-/** What stands in front is looked at last: asking it of every letter first would take long. */
+/** The boundary is checked last. Checking it first at every character would be slow. */
 const keyPattern = (prefix: string, rest: string): RegExp =>
   new RegExp(`${prefix}(?<=${keyBoundary}${prefix})${rest}`, 'g');
 
 /**
- * What API keys and tokens look like, whoever's they are: rather one too many than one too few.
- * Where a pattern has a group, the secret is that group, which stands at the end.
+ * Patterns of API keys and tokens of all known vendors. A false match is better than a missed key.
+ * If a pattern has a group, the secret is that group, at the end of the match.
  */
 export const keyPatterns: readonly RegExp[] = [
   keyPattern(
@@ -77,12 +80,15 @@ export const keyPatterns: readonly RegExp[] = [
   keyPattern('AIza', '[A-Za-z0-9_-]{16,}'),
   keyPattern(String.raw`ya29\.`, '[A-Za-z0-9_-]{16,}'),
   keyPattern('A[KS]IA', '[A-Z0-9]{16}'),
-  // A JSON web token: three parts, the first of which starts with `{"`.
+  // A JSON web token: three parts, of which the first starts with `{"`.
   keyPattern('eyJ', String.raw`[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{8,}){2}`),
   /bearer(?:\s|\+|%20){1,8}((?:[A-Za-z0-9._~+-]|\\{0,16}\/|%2[BbFf]){8,}(?:=|%3[Dd])*)/gi,
 ];
 
-/** Also one of another realm or copy, whose class is another: what has a name and a message is one. */
+/**
+ * True for errors, also from another realm or another copy of a class. Any object with a name and a
+ * message counts.
+ */
 export function isError(value: unknown): value is Error {
   if (value instanceof Error) return true;
   if (typeof value !== 'object' || value === null) return false;

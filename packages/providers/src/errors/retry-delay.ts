@@ -1,4 +1,4 @@
-/** How long the headers ask to wait, in milliseconds. */
+/** The delay that the headers ask for, in milliseconds. */
 export function delayFromHeaders(headers: Headers, nowMs: number): number | undefined {
   return (
     delayFromMilliseconds(headers.get('retry-after-ms')) ??
@@ -6,7 +6,10 @@ export function delayFromHeaders(headers: Headers, nowMs: number): number | unde
   );
 }
 
-/** When the limit of requests is over. Many servers say so with every answer, so it is no request to wait. */
+/**
+ * The time until the rate limit resets. Many servers send it with every answer, so it is not a
+ * request to wait.
+ */
 export function delayUntilReset(headers: Headers, nowMs: number): number | undefined {
   return (
     delayFromDuration(headers.get('x-ratelimit-reset-after')) ??
@@ -20,9 +23,9 @@ const delayPhrase = new RegExp(
   'i',
 );
 
-/** The same of an error's text: Gemini says it in a field, others in words. */
+/** The delay that an error text asks for. Gemini sends it in a field, others in a sentence. */
 export function delayFromText(text: string): number | undefined {
-  // Quotes are escaped where one provider quotes another.
+  // Quotes are escaped if one provider quotes another.
   const field = /"retryDelay\\*"\s*:\s*\\*"([^"\\]{1,40})/.exec(text)?.[1];
   return delayFromDuration(field) ?? delayFromDuration(delayPhrase.exec(text)?.[1]);
 }
@@ -36,24 +39,24 @@ function plainNumber(text: string | null): number | undefined {
   return text !== null && /^\d+(?:\.\d+)?$/.test(text.trim()) ? Number(text) : undefined;
 }
 
-/** Seconds, or the date of the next try. */
+/** Accepts seconds, or the date of the next attempt. */
 function delayFromRetryAfter(text: string | null, nowMs: number): number | undefined {
   if (text === null) return undefined;
   const seconds = plainNumber(text);
   if (seconds !== undefined) return roundedDelay(seconds * 1000);
-  // Date.parse takes many a text for a date; what has no year is none.
+  // `Date.parse` accepts many texts that are not dates. A text without a year is not a date.
   const date = /\b\d{4}\b/.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(date) ? delayFromDuration(text) : roundedDelay(Math.max(0, date - nowMs));
 }
 
-/** A moment as seconds or milliseconds since 1970, or else a span like `6m0s`. */
+/** Accepts a time in seconds or milliseconds since 1970, or a duration such as `6m0s`. */
 function delayUntilResetTime(text: string | null, nowMs: number): number | undefined {
   const moment = plainNumber(text);
   if (moment === undefined || moment < 1e9) return delayFromDuration(text);
   return roundedDelay(Math.max(0, (moment < 1e11 ? moment * 1000 : moment) - nowMs));
 }
 
-/** So that no delay overflows a timer. */
+/** Keeps every delay within the range of a timer. */
 const maxDelayMs = 2 ** 31 - 1;
 
 const unitMs: Readonly<Record<string, number>> = {
@@ -64,7 +67,9 @@ const unitMs: Readonly<Record<string, number>> = {
   ms: 1,
 };
 
-/** `34.07s`, `18h31m10s`, `250ms`, `5 seconds`, `2 minutes`, or a plain number of seconds. */
+/**
+ * Accepts `34.07s`, `18h31m10s`, `250ms`, `5 seconds`, `2 minutes`, or a plain number of seconds.
+ */
 function delayFromDuration(text: string | null | undefined): number | undefined {
   const trimmed = (text ?? '').trim().toLowerCase();
   if (/^\d+(?:\.\d+)?$/.test(trimmed)) return roundedDelay(Number(trimmed) * 1000);

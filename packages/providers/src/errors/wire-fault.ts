@@ -1,22 +1,25 @@
 import type { ProviderErrorKind } from '../contract/provider-error.ts';
 
-/** What a provider said about a failure, read from whichever shape it has. */
+/** An error as the provider reported it, independent of its format. */
 export interface ErrorReport {
-  /** In full: it is cut only after keys were taken out of it. */
+  /** The complete message. It is shortened only after keys were removed from it. */
   readonly message: string;
-  /** The HTTP status that the error itself names. */
+  /** The HTTP status that the error itself contains. */
   readonly status?: number | undefined;
-  /** Its words for it: code, type, status. The first is the one to show. */
+  /** The provider's code, type and status names. The first one is shown to the user. */
   readonly codes: readonly string[];
   readonly requestId?: string | undefined;
-  /** How long it asks to wait. */
+  /** How long the provider asks the client to wait, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
 }
 
-/** Thrown by what reads a stream: the provider complained, or its stream is not what the wire allows. */
+/**
+ * Thrown while a request is built or a stream is read: the provider reported an error, or the data
+ * breaks the protocol.
+ */
 export class WireFault extends Error {
   readonly report: ErrorReport;
-  /** Where the kind is known, and need not be read from the report. */
+  /** Set if the kind is already known. Otherwise it is derived from the report. */
   readonly kind: ProviderErrorKind | undefined;
 
   constructor(report: ErrorReport, kind?: ProviderErrorKind, options?: ErrorOptions) {
@@ -26,7 +29,7 @@ export class WireFault extends Error {
   }
 }
 
-/** A fault that we noticed, rather than the provider. */
+/** Creates a fault that this package detected, not the provider. */
 export function fault(kind: ProviderErrorKind, message: string, code?: string): WireFault {
   return new WireFault({ message, codes: code === undefined ? [] : [code] }, kind);
 }

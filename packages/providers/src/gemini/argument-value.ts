@@ -8,16 +8,16 @@ interface Fields {
 
 export type Leaf = string | number | boolean | null;
 
-/** Positions of an array that may be skipped at once: those of empty elements, which no path names. */
+/** Maximum number of array elements that can be skipped. Empty elements have no path. */
 const maxGap = 1024;
 
-/** Arguments that come path by path. */
+/** Arguments that arrive path by path. */
 export class ArgumentValue {
   #root: Fields = emptyFields();
-  /** Characters that may yet come. */
+  /** The number of characters that can still be added. */
   #remaining = defaultLimits.maxTextLength;
 
-  /** Begins with these instead. */
+  /** Replaces the whole value. */
   setAll(args: JsonObject): void {
     this.#root = fieldsOf(args);
   }
@@ -31,7 +31,10 @@ export class ArgumentValue {
     return true;
   }
 
-  /** Text is added to text, all else replaces. False where it contradicts what came, or is too much. */
+  /**
+   * Appends text to text; any other value is replaced. Returns false if the value contradicts an
+   * earlier one, or is too large.
+   */
   setOrAppend(path: readonly PathStep[], leaf: Leaf): boolean {
     const last = path.at(-1);
     if (last === undefined) return false;
@@ -60,7 +63,7 @@ export class ArgumentValue {
   }
 }
 
-/** Without a prototype, so that `__proto__` is a key like any other. */
+/** Without a prototype, so that `__proto__` is a normal key. */
 function emptyFields(): Fields {
   return Object.create(null);
 }
@@ -86,7 +89,7 @@ function write(node: Container, step: PathStep, value: Node): boolean {
   return true;
 }
 
-/** The container there, which is created where there is nothing yet. */
+/** Returns the container at this step. Creates it if there is none. */
 function enterContainer(node: Container, step: PathStep, isArray: boolean): Container | undefined {
   const known = read(node, step);
   if (isContainer(known)) return known;
@@ -106,21 +109,21 @@ function fieldsOf(object: JsonObject): Fields {
   return fields;
 }
 
-/** Array.isArray, which does not narrow a readonly array by itself. */
+/** `Array.isArray` does not narrow a readonly array. */
 function isList(value: JsonObject | readonly JsonValue[]): value is readonly JsonValue[] {
   return Array.isArray(value);
 }
 
-/** A key of an object, or a position in an array. */
+/** A key of an object, or an index of an array. */
 export type PathStep = string | number;
 
-/** As deep as arguments may be nested. */
+/** Maximum depth of nested arguments. */
 const maxSteps = 128;
 
 /** `.name`, `[0]`, `['name']` or `["name"]`. */
 const stepForm = /\.([^.[\]]+)|\[(\d{1,9})\]|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]/sy;
 
-/** The steps of a path such as `$.legs[0].from` or `$['a.b']`; undefined for what is no such path. */
+/** Parses a path such as `$.legs[0].from` or `$['a.b']`. Returns undefined for an invalid path. */
 export function parsePath(path: string): readonly PathStep[] | undefined {
   const rest = path.startsWith('$') ? path.slice(1) : `.${path}`;
   const steps: PathStep[] = [];

@@ -9,7 +9,7 @@ import {
 } from '../history/attachment.ts';
 import type { ContentPart } from '../history/message.ts';
 
-/** Text, JSON, a picture or a document. */
+/** Converts text, JSON, a picture or a document to a part of the API. */
 export function contentPart(part: ContentPart): JsonObject {
   switch (part.kind) {
     case 'text':
@@ -22,27 +22,30 @@ export function contentPart(part: ContentPart): JsonObject {
   }
 }
 
-/** As the API takes it; what it would refuse, and with it every later request, is told in words. */
+/**
+ * Converts an attachment. Types that the API would reject, in this request and every later one, are
+ * described as text.
+ */
 export function attachmentPart(part: Attachment): JsonObject {
   return nativeAttachment(part) ?? { text: describeAttachment(part) };
 }
 
-/** A picture, a sound, a film or a PDF of a form that the API takes; undefined for all else. */
+/** Media of a type that the API accepts. Undefined for other types. */
 function nativeAttachment(part: Attachment): JsonObject | undefined {
   const content = attachmentContent(part);
   const type = mediaTypeOf(content);
   if (nativeTypes.test(type)) return dataField(content);
-  // Text goes as text, of which it takes every sort, unless only the provider can read it.
+  // Text is sent as text, whatever its type. Only text at a URL must be fetched by the provider.
   if (content.type === 'base64' || !isTextType(type)) return undefined;
   return dataField({ ...content, mimeType: 'text/plain' });
 }
 
-/** Whatever it is, as it is. */
+/** Converts an attachment without checking its type. */
 export function dataPart(part: Attachment): JsonObject {
   return dataField(attachmentContent(part));
 }
 
-/** The bytes themselves, or where the provider finds them. */
+/** The bytes themselves, or the URL from which the provider fetches them. */
 function dataField(content: AttachmentContent): JsonObject {
   const { mimeType } = content;
   return content.type === 'base64'

@@ -2,25 +2,28 @@ import { fault, WireFault } from '../errors/wire-fault.ts';
 import type { StateOwner } from '../history/sendable-parts.ts';
 import { checkSecret, type GivenHeaders } from '../wire/api-options.ts';
 
-/** One of Google's two doors to the same models. */
+/** One of Google's two APIs for the same models. */
 export interface GoogleEndpoint extends StateOwner {
-  /** Of the model. Throws a `WireFault` where its name, or the project's, leads elsewhere. */
+  /**
+   * The URL of the model. Throws a `WireFault` if the name of the model or project would lead to
+   * another path.
+   */
   readonly url: () => string;
-  /** Of the base URL. */
+  /** The query of the base URL. */
   readonly query: string;
-  /** The header that carries the key. Whoever gives it needs no key. */
+  /** The header with the key. A caller that sets it needs no key. */
   readonly keyHeader: string;
-  /** Looked up for each request, because tokens expire. Throws a `WireFault` where there is none. */
+  /** Read for each request, because tokens expire. Throws a `WireFault` if there is none. */
   readonly key: () => EndpointKey;
   readonly headers: GivenHeaders | undefined;
-  /** Does it take ids of calls that are not its own? */
+  /** True if the API accepts ids of calls that it did not create. */
   readonly sendsAllIds: boolean;
   readonly streamsArguments: boolean;
 }
 
 interface EndpointKey {
   readonly secret: string;
-  /** As the header has it. */
+  /** The value of the header. */
   readonly shown: string;
 }
 
@@ -37,7 +40,7 @@ export function vertexHost(location: string): string {
     : `${location}-aiplatform.googleapis.com`;
 }
 
-/** Throws for names that would lead to another host or path, and take the token there. */
+/** Throws for names that would send the token to another host or path. */
 export function vertexPath({ project, location }: VertexLocation): string {
   return `projects/${checkName('project', project)}/locations/${checkName('location', location)}`;
 }
@@ -47,7 +50,7 @@ function checkName(option: string, name: unknown): string {
   throw fault('invalid_request', `${option} must be of small letters, digits and hyphens`);
 }
 
-/** The token, or the current one. Throws a `WireFault` where there is none. */
+/** The given token, or the one that the function returns. Throws a `WireFault` if there is none. */
 export function requireAccessToken(accessToken: string | (() => string)): string {
   const secret = checkSecret('accessToken', currentToken(accessToken));
   if (!secret) throw fault('auth', 'there is no token: accessToken is empty');

@@ -17,16 +17,19 @@ import { partData } from './part-state.ts';
 
 interface MessageOptions {
   readonly model: string;
-  /** Else a call's id is sent only where the provider gave it. */
+  /** If false, a call's id is sent only if the provider created it. */
   readonly sendsAllIds: boolean;
 }
 
 type GeminiMessage = { readonly role: 'user' | 'model'; readonly parts: readonly JsonObject[] };
 
-/** Stands for the user where the model would have spoken first, which is refused. */
+/** Stands in for the user if the conversation starts with the model, which the API rejects. */
 const emptyUserMessage: GeminiMessage = { role: 'user', parts: [{ text: '(no message)' }] };
 
-/** `contents` and `systemInstruction`. Instructions that come later stay in their place, as the user's. */
+/**
+ * `contents` and `systemInstruction`. Instructions after the start keep their position, as user
+ * messages.
+ */
 export function messageFields(messages: readonly Message[], options: MessageOptions): JsonObject {
   const firstIndex = messages.findIndex((message) => !isInstruction(message));
   const conversation = firstIndex < 0 ? [] : messages.slice(firstIndex);
@@ -52,7 +55,7 @@ function toGeminiMessages(
   messages: readonly Message[],
   options: MessageOptions,
 ): readonly GeminiMessage[] {
-  // From the third on calls must be signed, and results can hold pictures.
+  // From generation 3 on, calls must be signed and results can contain media.
   const isThird = generationOf(options.model) >= 3;
   const ids = sentIds(messages, options);
   const idOf = (call: ToolCallId) => ids.get(call);
@@ -71,7 +74,7 @@ function toGeminiMessages(
   });
 }
 
-/** The ids that calls, and their results, are sent with. */
+/** The ids that calls and their results are sent with. */
 function sentIds(
   messages: readonly Message[],
   { sendsAllIds }: MessageOptions,
@@ -87,7 +90,7 @@ function sentIds(
   );
 }
 
-/** Neighbours of one role as one. */
+/** Merges neighbouring messages of the same role. */
 function mergeNeighbours(contents: readonly GeminiMessage[]): readonly GeminiMessage[] {
   const merged: GeminiMessage[] = [];
   for (const content of contents) {
@@ -100,13 +103,13 @@ function mergeNeighbours(contents: readonly GeminiMessage[]): readonly GeminiMes
 }
 
 interface ModelPartsOptions {
-  /** Does the model refuse calls that nobody signed? */
+  /** True if the model rejects calls without a signature. */
   readonly wantsSignatures: boolean;
-  /** The id that a call is sent with; undefined for none. */
+  /** The id that a call is sent with. Undefined for none. */
   readonly idOf: (call: ToolCallId) => string | undefined;
 }
 
-/** What it wants back of its own tools. A kind that nobody knows might be refused. */
+/** The parts of hosted tools that the API needs back. It can reject unknown kinds. */
 const returnedKinds: ReadonlySet<string> = new Set([
   'executableCode',
   'codeExecutionResult',
@@ -114,15 +117,15 @@ const returnedKinds: ReadonlySet<string> = new Set([
   'toolResponse',
 ]);
 
-/** Google's own word for a call of another model's, which cannot have a signature. */
+/** Google's documented value for calls of another model, which have no signature. */
 const unsignedCallMarker = 'skip_thought_signature_validator';
 
-/** What the model said, each part as it came. */
+/** Converts an assistant message. Each part is sent as it came. */
 function modelParts(
   { parts }: AssistantMessage,
   options: ModelPartsOptions,
 ): readonly JsonObject[] {
-  // Of calls side by side only the first is signed.
+  // Only the first of several parallel calls has a signature.
   const first = options.wantsSignatures && parts.find(({ kind }) => kind === 'tool_call');
   return parts.flatMap((part) => {
     const sent = modelPart(part, options);
@@ -148,7 +151,7 @@ function modelPart(part: AssistantPart, options: ModelPartsOptions): readonly Js
       return hostedPart(part);
     case 'media':
     case 'file':
-      // What it signed goes back as it came.
+      // Signed parts are sent back unchanged.
       return [
         thoughtSignature === undefined
           ? { ...attachmentPart(part), ...kept }
@@ -172,12 +175,12 @@ function functionCall(call: SentToolCall, { idOf }: ModelPartsOptions): JsonObje
 }
 
 interface FunctionResponsesOptions {
-  /** May pictures and documents be inside of a result? Else they follow it. */
+  /** True if results can contain media. Otherwise the media follow the result. */
   readonly takesNestedMedia: boolean;
   readonly idOf: (call: ToolCallId) => string | undefined;
 }
 
-/** The results of the calls before, then what could not be put inside of them. */
+/** The results of the previous calls, followed by the attachments that cannot be nested. */
 function functionResponses(
   { results }: ToolMessage,
   options: FunctionResponsesOptions,
@@ -213,7 +216,7 @@ const nestedTypes = new Set([
   'text/plain',
 ]);
 
-/** Only bytes of a few types are taken there. */
+/** Nested attachments must be bytes of one of a few types. */
 function canNest({ mimeType, source }: Attachment): boolean {
   return source.type === 'bytes' && source.bytes.length > 0 && nestedTypes.has(mimeType);
 }

@@ -1,24 +1,34 @@
 import type { ApiOptions } from '../wire/api-options.ts';
 
-/** `apiKey` may also be `GEMINI_API_KEY` or `GOOGLE_API_KEY` of the environment. */
+/**
+ * Options of `gemini`. Default of `apiKey`: the environment variable `GEMINI_API_KEY` or
+ * `GOOGLE_API_KEY`.
+ */
 export type GeminiOptions = ApiOptions;
 
+/** Options of `vertex`. */
 export interface VertexOptions extends Omit<ApiOptions, 'apiKey'> {
+  /** The id of the Google Cloud project. */
   readonly project: string;
-  /** For instance `global` or `europe-west4`. */
+  /** For example `global` or `europe-west4`. */
   readonly location: string;
-  /** An OAuth token, or what gives the current one: it is asked before each request. */
+  /**
+   * An OAuth token, or a function that returns the current one. The function is called before each
+   * request.
+   */
   readonly accessToken: string | (() => string);
-  /** Asks for arguments of calls in pieces, instead of each call in one. */
+  /**
+   * Streams the arguments of calls in pieces, instead of sending each call at once. Default: false.
+   */
   readonly streamFunctionCallArguments?: boolean | undefined;
 }
 
-/** Aliases such as `gemini-flash-latest` stand for a model of this generation or a later one. */
+/** Aliases such as `gemini-flash-latest` name a model of this generation or a later one. */
 const currentGeneration = 3;
 
 /**
- * Which generation of Gemini a model is, by its name: 2.5 of `gemini-2.5-pro`. What the API takes
- * depends on it. 0 for all that is not Gemini, or does not say so.
+ * The generation of a Gemini model, by its name: 2.5 for `gemini-2.5-pro`. The API differs between
+ * generations. 0 for models that are not Gemini.
  */
 export function generationOf(model: string): number {
   const name = modelName(model);
@@ -27,7 +37,7 @@ export function generationOf(model: string): number {
   return name.startsWith('gemini-') ? currentGeneration : 0;
 }
 
-/** Without the folders that stand before it, for instance `models/`. */
+/** The name without leading folders such as `models/`. */
 export function modelName(model: string): string {
   return model.slice(model.lastIndexOf('/') + 1);
 }

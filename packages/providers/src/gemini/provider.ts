@@ -11,7 +11,7 @@ import { GeminiReader } from './stream.ts';
 const keyVariables = ['GEMINI_API_KEY', 'GOOGLE_API_KEY'];
 
 /**
- * A model behind the Gemini API.
+ * Creates a provider for a model behind the Gemini API.
  *
  * @example
  * const provider = gemini({ model: 'gemini-3-flash-preview' });
@@ -43,11 +43,11 @@ export function gemini(options: GeminiOptions): Provider {
 }
 
 /**
- * The same models on Google Cloud.
+ * Creates a provider for a Gemini model on Google Cloud (Vertex AI).
  *
  * @example
  * const model = 'gemini-3-flash-preview';
- * const provider = vertex({ model, project: 'tides', location: 'global', accessToken });
+ * const provider = vertex({ model, project: 'weather', location: 'global', accessToken });
  */
 export function vertex(options: VertexOptions): Provider {
   const { model, headers, accessToken, baseUrl, ...rest } = copyOptions(options);

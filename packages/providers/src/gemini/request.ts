@@ -32,7 +32,7 @@ function bodyOf(request: ModelRequest, endpoint: GoogleEndpoint): JsonObject {
   };
 }
 
-/** Undefined where nothing was asked for. */
+/** The `generationConfig`. Undefined if the request sets none of its fields. */
 function generationConfig(model: string, request: ModelRequest): JsonObject | undefined {
   const { maxOutputTokens, temperature, topP, stopSequences, output, reasoning } = request;
   const thinking = reasoning === undefined ? undefined : thinkingConfig(model, reasoning);
@@ -49,7 +49,9 @@ function generationConfig(model: string, request: ModelRequest): JsonObject | un
   return Object.keys(config).length === 0 ? undefined : config;
 }
 
-/** How much a model shall think, in the words of its generation; undefined where it cannot be told. */
+/**
+ * The thinking config in the format of the model's generation. Undefined if thinking cannot be set.
+ */
 function thinkingConfig(model: string, effort: ReasoningEffort): JsonObject | undefined {
   const generation = generationOf(model);
   if (generation < 2.5) return undefined;
@@ -60,7 +62,7 @@ function thinkingConfig(model: string, effort: ReasoningEffort): JsonObject | un
   return effort === 'none' ? amount : { ...amount, includeThoughts: true };
 }
 
-/** Tokens. 0 is off, which Pro cannot be: its least is 128. */
+/** In tokens. 0 turns thinking off. Pro models cannot turn it off; their minimum is 128. */
 function budgetOf(model: string, effort: ReasoningEffort): number {
   const isPro = modelName(model).includes('-pro');
   switch (effort) {
@@ -79,7 +81,7 @@ function budgetOf(model: string, effort: ReasoningEffort): number {
   }
 }
 
-/** Thinking cannot be off any more; the least there is differs from model to model. */
+/** From generation 3 on, thinking cannot be turned off. The lowest level depends on the model. */
 function levelOf(model: string, effort: ReasoningEffort): string {
   switch (effort) {
     case 'none':
@@ -95,12 +97,12 @@ function levelOf(model: string, effort: ReasoningEffort): string {
   }
 }
 
-/** The first Pro of the third generation knows only low and high. */
+/** Gemini 3 Pro accepts only low and high. */
 function takesMedium(model: string): boolean {
   return !/^gemini-3(?:\.0)?-pro\b/.test(modelName(model));
 }
 
-/** The Flash models up to 3.6, and Flash-Lite; the others answer with an error. */
+/** Flash up to 3.6, and Flash-Lite. Other models answer with an error. */
 function takesMinimal(model: string): boolean {
   const [, version, isLite] = /^gemini-(\d+(?:\.\d+)?)-flash(-lite)?/.exec(modelName(model)) ?? [];
   return version !== undefined && (isLite !== undefined || Number(version) < 3.7);

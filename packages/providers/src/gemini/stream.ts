@@ -15,16 +15,16 @@ interface GeminiReaderOptions extends StateOwner {
   readonly keepsGivenIds: boolean;
 }
 
-/** Reads `GenerateContentResponse`s, each of which has the next parts. */
+/** Reads `GenerateContentResponse` events. Each contains the next parts. */
 export class GeminiReader implements WireReader {
   readonly #blocks: TextBlocks;
   readonly #calls: GeminiToolCalls;
   readonly #usage = new UsageTally();
   #isUsageFinal = false;
   #finish: { readonly raw: string; readonly message: string | undefined } | undefined;
-  /** The prompt was refused, so no candidate will come. */
+  /** The prompt was blocked, so there is no candidate. */
   #blockedPrompt: { readonly raw: string; readonly message: string | undefined } | undefined;
-  /** What came with the finish reason: it may come again. */
+  /** The event with the finish reason. It can be repeated. */
   #finishEvent: Finish | undefined;
   #model: string | undefined;
   #responseId: string | undefined;
@@ -46,7 +46,7 @@ export class GeminiReader implements WireReader {
   readMessage(response: JsonObject): void {
     this.#responseId ??= textIn(response, 'responseId');
     this.#model ??= textIn(response, 'modelVersion');
-    // Several candidates come in any order; the one to read has index 0, or none.
+    // Candidates come in any order. The one to read has index 0, or no index.
     const candidate = objectsIn(response, 'candidates').find(({ index }) => (index ?? 0) === 0);
     if (candidate !== undefined) this.#candidate(candidate, response);
     const feedback = objectIn(response, 'promptFeedback');
@@ -59,7 +59,7 @@ export class GeminiReader implements WireReader {
       this.#isUsageFinal = this.progress === 'done';
   }
 
-  /** A body without `alt=sse` is one array of what would have been events. */
+  /** Without `alt=sse` the body is an array of events. */
   readWholeBody(body: JsonValue): void {
     for (const response of Array.isArray(body) ? body : [body]) {
       const report = errorReportIn(response);
@@ -117,13 +117,13 @@ export class GeminiReader implements WireReader {
     if (data !== undefined) return this.#blocks.media(data, signature, isThought);
     const name = Object.keys(part).find((key) => key !== 'thought' && key !== 'thoughtSignature');
     if (name !== undefined) return this.#blocks.custom(name, part);
-    // A signature alone: the text that it is on is empty, and was left out.
+    // A signature of its own: it belongs to an empty text that was left out.
     if (isThought) this.#blocks.thought('', signature);
     else this.#blocks.text('', signature);
   }
 }
 
-/** Where a candidate's text is from: web pages, documents, places, and what it quotes. */
+/** The sources of a candidate's text: web pages, documents, maps, and quoted works. */
 function citationsIn(candidate: JsonObject): readonly Citation[] {
   const grounding = objectIn(candidate, 'groundingMetadata');
   const quoted = objectIn(candidate, 'citationMetadata');
@@ -145,15 +145,15 @@ function sourceCitation(source: JsonObject): Citation {
   return { url: textIn(source, 'uri'), title: textIn(source, 'title'), raw: source };
 }
 
-/** A response with a finish reason, and the candidate in it. */
+/** A response with a finish reason, and its candidate. */
 interface Finish {
   readonly response: JsonObject;
   readonly candidate: JsonObject;
 }
 
 /**
- * Is it the last event again, and not one that is equal to it? How much was written by then tells, where
- * both say it. Else equal text is more text, and equal calls are the same.
+ * True if the last event was sent twice, and is not a new event with the same content. If both have
+ * a token count, it decides. Otherwise equal text is new text, and equal calls are repeats.
  */
 function isRepeatedFinish(earlier: Finish, later: Finish): boolean {
   if (JSON.stringify(earlier.candidate) !== JSON.stringify(later.candidate)) return false;

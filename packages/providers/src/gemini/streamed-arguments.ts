@@ -2,29 +2,30 @@ import type { JsonObject } from '@millrace/core';
 import { textIn } from '../json/fields.ts';
 import { ArgumentValue, type Leaf, type PathStep, parsePath } from './argument-value.ts';
 
-/** What is missing of the arguments at their end, or what they are instead of what was written. */
+/** The missing end of the arguments, or the text that replaces what was written. */
 type ArgumentsEnd = { readonly append: string } | { readonly replace: string };
 
-/** `partialArgs`: values by JSON path, texts in pieces. */
+/** The `partialArgs` of a call: values by JSON path, strings in pieces. */
 export class StreamedArguments {
   readonly #value = new ArgumentValue();
   readonly #text = new ArgumentText();
   /**
-   * Text is written as long as each path follows the one before; one that goes back is only gathered,
-   * and the whole is written at the end. Paths that contradict each other are the model's mistake.
+   * `writing`: each path follows the one before, so text is written at once. `gathering`: a path
+   * went back, so the whole is written at the end. `broken`: paths contradict each other, which is
+   * a mistake of the model.
    */
   #state: 'writing' | 'gathering' | 'broken' = 'writing';
   #path = '';
   #steps: readonly PathStep[] = [];
 
-  /** They begin with this, in one piece. */
+  /** Sets the arguments that arrive in one piece. */
   setAll(args: JsonObject): void {
     if (Object.keys(args).length === 0) return;
     this.#value.setAll(args);
     if (this.#state === 'writing') this.#state = 'gathering';
   }
 
-  /** Takes one piece, and gives the text that it adds. */
+  /** Adds one piece and returns the text to append. */
   add(partial: JsonObject): string {
     const leaf = leafOf(partial);
     if (leaf === undefined || this.#state === 'broken') return '';
@@ -37,7 +38,10 @@ export class StreamedArguments {
     return isMore ? this.#text.more(leaf) : this.#text.value(this.#steps, leaf);
   }
 
-  /** Broken ones are left open: they are no JSON, so nobody runs them, and the model hears of it. */
+  /**
+   * Broken arguments stay unclosed. As invalid JSON they are never run, and the model gets an
+   * error.
+   */
   end(): ArgumentsEnd {
     switch (this.#state) {
       case 'writing':
@@ -56,7 +60,7 @@ export class StreamedArguments {
     return false;
   }
 
-  /** Does the path lead to a place that was not written yet? */
+  /** True if the path leads to a position that was not written yet. */
   #isNewPosition(): boolean {
     const shared = this.#text.sharedSteps(this.#steps);
     return !this.#value.has(this.#steps.slice(0, shared + 1));
@@ -77,12 +81,12 @@ interface OpenContainer {
   count: number;
 }
 
-/** Writes arguments as JSON text while they come, so that nothing of it has to be taken back. */
+/** Writes arguments as JSON text while they arrive. Text that was written never changes. */
 class ArgumentText {
-  /** The root first. Empty until something was written. */
+  /** The root first. Empty until something is written. */
   readonly #open: OpenContainer[] = [];
   #isInString = false;
-  /** A high surrogate whose partner has not come yet. */
+  /** A high surrogate whose low surrogate has not arrived yet. */
   #held = '';
 
   get hasBegun(): boolean {
@@ -93,7 +97,7 @@ class ArgumentText {
     return this.#isInString;
   }
 
-  /** How many steps of the path lead through what is still open. */
+  /** The number of steps of the path that lead through open containers. */
   sharedSteps(path: readonly PathStep[]): number {
     const most = Math.min(this.#open.length - 1, path.length - 1);
     for (let depth = 0; depth < most; depth++) {
@@ -102,7 +106,7 @@ class ArgumentText {
     return Math.max(most, 0);
   }
 
-  /** A new value. Text stays open: more of it may come. */
+  /** Starts a new value. A string stays open, because more of it can follow. */
   value(path: readonly PathStep[], leaf: Leaf): string {
     const shared = this.sharedSteps(path);
     let text = this.#endString() + (this.hasBegun ? this.#closeDownTo(shared + 1) : this.#root());
@@ -112,7 +116,7 @@ class ArgumentText {
     return `${text}"${this.more(leaf)}`;
   }
 
-  /** More of the text that is open. */
+  /** Continues the open string. */
   more(piece: string): string {
     const whole = this.#held + piece;
     const last = whole.charCodeAt(whole.length - 1);
@@ -140,7 +144,7 @@ class ArgumentText {
     return text + (isArray ? '[' : '{');
   }
 
-  /** The comma, and what stands for elements of an array that no path named. */
+  /** The comma, and null for array elements that have no path. */
   #separator(step: PathStep): string {
     const parent = this.#open.at(-1);
     if (parent === undefined) return '';

@@ -13,18 +13,18 @@ import { TextBlock } from '../wire/text-block.ts';
 import type { ReaderContext } from '../wire/wire.ts';
 import { partState } from './part-state.ts';
 
-/** Far below what one append may hold. */
+/** Far below the limit of one append. */
 const maxSliceBytes = 2 ** 20;
 
 /**
- * Everything but calls: one part is open at a time, and another kind of content begins another. Only JSON
- * that was asked for goes on behind whatever stands in the middle of it.
+ * All content except calls. One part is open at a time; another kind of content starts another
+ * part. Only requested JSON continues after content that interrupts it.
  */
 export class TextBlocks {
   readonly #context: ReaderContext;
   readonly #owner: StateOwner;
   readonly #citations = new Citations();
-  /** Citations came while no text was open. */
+  /** Citations arrived while no text was open. */
   #isUncited = false;
   #text: AnswerText | undefined;
   #thought: ReasoningWriter | undefined;
@@ -53,7 +53,7 @@ export class TextBlocks {
     }
   }
 
-  /** A picture, or a piece of sound, which goes on in the next part. */
+  /** A picture, or a piece of audio. Audio continues in the next part. */
   media(data: JsonObject, signature: string | undefined, isThought: boolean): void {
     const mimeType = textIn(data, 'mimeType') ?? 'application/octet-stream';
     const bytes = decodeBase64(textIn(data, 'data') ?? '');
@@ -70,7 +70,7 @@ export class TextBlocks {
     });
   }
 
-  /** What a hosted tool left, or what nobody knows: kept as it came. */
+  /** Stores the part of a hosted tool, or of an unknown kind, as it came. */
   custom(name: string, part: JsonObject): void {
     this.close();
     const { provider, model } = this.#owner;
@@ -93,7 +93,7 @@ export class TextBlocks {
     this.#endText();
   }
 
-  /** The response is over: citations that no text could take stand by themselves. */
+  /** The response ended. Citations without a text become a part of their own. */
   end(): void {
     this.#closeOthers();
     this.#endText();
@@ -152,8 +152,8 @@ function appendInSlices(part: BytesWriter, bytes: Uint8Array): void {
 }
 
 /**
- * Text of the answer while it streams. A signed piece is a part of its own, but JSON that was asked
- * for is one value: its pieces are kept beside it, and go back as they came.
+ * Answer text while it streams. A signed piece is a part of its own. Requested JSON is one value,
+ * so its signed pieces are stored in the state and sent back as they came.
  */
 class AnswerText extends TextBlock {
   readonly #owner: StateOwner;
@@ -178,7 +178,7 @@ class AnswerText extends TextBlock {
     this.#pieces.push({ text, thoughtSignature });
   }
 
-  /** Does it begin like JSON that was asked for, and is not at its end? */
+  /** True if the text starts like the requested JSON and is not complete. */
   get isUnfinished(): boolean {
     if (!this.#isJson) return false;
     const text = this.#pieces.map((piece) => piece['text']).join('') + this.#unsigned;
@@ -197,7 +197,7 @@ class AnswerText extends TextBlock {
   }
 }
 
-/** The bytes of base64, be it padded or not, of either alphabet. */
+/** Decodes base64 of both alphabets, with or without padding. */
 function decodeBase64(base64: string): Uint8Array {
   const bytes = fromBase64(base64) ?? fromBase64(standardBase64(base64));
   if (bytes === undefined) throw fault('protocol_error', 'the data of a part is not base64');

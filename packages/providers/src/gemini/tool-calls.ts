@@ -16,16 +16,16 @@ import { StreamedArguments } from './streamed-arguments.ts';
 interface ToolCallContext extends StateOwner {
   readonly writer: DeltaWriter;
   readonly ids: Ids;
-  /** The provider knows its own ids again, but takes no others. */
+  /** True if the API recognizes its own ids, but accepts no others. */
   readonly keepsGivenIds: boolean;
 }
 
-/** The client's calls of one response: whole ones, and those whose arguments stream. */
+/** The client's calls of one response: complete ones, and those whose arguments stream. */
 export class GeminiToolCalls {
   readonly #context: ToolCallContext;
   readonly #usedIds = new Set<string>();
   readonly #repeated = new RepeatedCalls();
-  /** Whose arguments stream. Several only where they have ids. */
+  /** Calls whose arguments stream. There are several only if they have ids. */
   #open: readonly StreamedCall[] = [];
   #count = 0;
 
@@ -33,12 +33,15 @@ export class GeminiToolCalls {
     this.#context = context;
   }
 
-  /** How many are written. */
+  /** The number of committed calls. */
   get count(): number {
     return this.#count;
   }
 
-  /** Parts of one event are calls of their own; those of a later one may repeat them. */
+  /**
+   * Call it before the parts of each event. Parts of one event are different calls; a later event
+   * can repeat them.
+   */
   nextEvent(parts: readonly JsonObject[]): void {
     this.#repeated.nextEvent(parts);
   }
@@ -53,7 +56,9 @@ export class GeminiToolCalls {
     } else this.#whole(call, name, signature);
   }
 
-  /** The response is over. A call whose end did not come is whole only if the model came to its end. */
+  /**
+   * The response ended. An unfinished call counts as complete only if the model finished normally.
+   */
   close(isComplete: boolean): void {
     for (const open of this.#open) {
       if (isComplete) this.#commit(open);
@@ -81,7 +86,10 @@ export class GeminiToolCalls {
     this.#feed(started, call, signature);
   }
 
-  /** The open call that a piece is of: by its id, or else, unless it begins a call, the last. */
+  /**
+   * The open call that a piece belongs to: by its id, or else the last one, unless the piece starts
+   * a new call.
+   */
   #openFor(id: string | undefined, name: string | undefined): StreamedCall | undefined {
     const known = this.#open.findLast(({ givenId }) => givenId !== undefined && givenId === id);
     if (name === undefined) return known ?? this.#open.at(-1);
@@ -93,7 +101,10 @@ export class GeminiToolCalls {
     if (call['willContinue'] !== true) this.#commit(open);
   }
 
-  /** Another call ends those before it whose pieces could not be told from its own. */
+  /**
+   * A new call ends the calls without ids, because their pieces could not be distinguished from its
+   * own.
+   */
   #commitCallsWithoutId(): void {
     for (const open of this.#open) if (open.givenId === undefined) this.#commit(open);
   }
@@ -109,7 +120,7 @@ export class GeminiToolCalls {
     return partState(this.#context, { thoughtSignature, id: keptId });
   }
 
-  /** The provider's own, where it is one and no other call of the response has it. */
+  /** The provider's id, if it is valid and unique in the response. Otherwise a new one. */
   #idFor(given: string | undefined): ToolCallId {
     const isFree = given !== undefined && !this.#usedIds.has(given);
     let id = isFree ? asToolCallId(given) : undefined;
@@ -119,13 +130,13 @@ export class GeminiToolCalls {
   }
 }
 
-/** An end that comes twice is none; arguments need a call. */
+/** Ignores a repeated end. Throws if there are arguments without a call. */
 function checkNamelessCall(call: JsonObject): void {
   if (arrayIn(call, 'partialArgs').length === 0 && !isObject(call['args'])) return;
   throw fault('protocol_error', 'a tool call has no name');
 }
 
-/** Nothing means no arguments. */
+/** Missing arguments become an empty text. */
 function argumentText({ args }: JsonObject): string {
   if (args === undefined || args === null) return '';
   return typeof args === 'string' ? args : JSON.stringify(args);
@@ -139,13 +150,13 @@ function asToolCallId(text: string): ToolCallId | undefined {
   }
 }
 
-/** A call whose arguments come in pieces. */
+/** A call whose arguments stream in pieces. */
 class StreamedCall {
   readonly #part: TextWriter;
   readonly #id: ToolCallId;
   readonly name: string;
   readonly #arguments = new StreamedArguments();
-  /** The provider's own, where it gave one. */
+  /** The provider's id, if it sent one. */
   readonly givenId: string | undefined;
   #signature: string | undefined;
 
@@ -190,16 +201,16 @@ class StreamedCall {
 }
 
 /**
- * Tells calls that come again, in a later event and without their signature, from equal calls that
- * are made again: by their ids, or else by the event, which has all of the earlier one's calls and no
- * others.
+ * Distinguishes a call that is sent again, in a later event without its signature, from a new call
+ * with equal arguments. It compares ids, or else whole events: a repeat has exactly the calls of
+ * the earlier event.
  */
 class RepeatedCalls {
-  /** The calls of each event that signed one, until they have come again. */
+  /** The calls of each event with a signature, until they are repeated. */
   readonly #events = new Set<string>();
   /** Signed calls of earlier events that have an id. */
   readonly #calls = new Set<string>();
-  /** The same of this event, whose parts are calls of their own. */
+  /** Signed calls of the current event. They do not repeat each other. */
   #current: readonly string[] = [];
   #isEventRepeated = false;
 
@@ -216,7 +227,7 @@ class RepeatedCalls {
     else this.#isEventRepeated = this.#events.delete(event);
   }
 
-  /** Is this call of the event, which nobody signed, one that came already? */
+  /** True if this unsigned call repeats an earlier one. */
   has(call: JsonObject): boolean {
     return this.#isEventRepeated || keyWithId(call).some((key) => this.#calls.has(key));
   }
@@ -227,7 +238,7 @@ function callsIn(part: JsonObject): readonly JsonObject[] {
   return call === undefined ? [] : [call];
 }
 
-/** Without arguments, calls that are made again look like those that come again. */
+/** Without arguments, a new call cannot be distinguished from a repeat. */
 function hasArguments({ args }: JsonObject): boolean {
   return args !== undefined && args !== null;
 }

@@ -1,10 +1,10 @@
 import { type FilePart, fromBase64, type MediaPart, toBase64 } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
 
-/** What comes with a message: a picture, a sound, a document. */
+/** A picture, an audio file, a video or a document of a message. */
 export type Attachment = MediaPart | FilePart;
 
-/** Where it is, as wires want it: in the request, or at an address. */
+/** The data of an attachment: inside the request, or at a URL. */
 export type AttachmentContent =
   | { readonly type: 'base64'; readonly mimeType: string; readonly data: string }
   | { readonly type: 'url'; readonly mimeType: string; readonly url: string };
@@ -28,12 +28,15 @@ export function attachmentContent({
   }
 }
 
-/** One address for both. */
+/** The URL of the content. Data inside the request becomes a data URL. */
 export function contentUrl(content: AttachmentContent): string {
   return content.type === 'url' ? content.url : `data:${content.mimeType};base64,${content.data}`;
 }
 
-/** What a wire knows it by, without parameters; of nothing none, since that is refused as any. */
+/**
+ * The media type without parameters. Empty for empty content, because providers reject empty files
+ * of any type.
+ */
 export function mediaTypeOf(content: AttachmentContent): string {
   const isEmpty = content.type === 'base64' && content.data === '';
   return isEmpty ? '' : essenceOf(content.mimeType);
@@ -44,7 +47,7 @@ interface DataUrl {
   readonly base64: string;
 }
 
-/** What is in an address that is its own content; undefined for one that points elsewhere. */
+/** Reads the content of a data URL. Returns undefined for any other URL. */
 export function readDataUrl(url: string): DataUrl | undefined {
   const [, head, data] = /^data:([^,]*),(.*)$/is.exec(url) ?? [];
   if (head === undefined || data === undefined) return undefined;
@@ -53,7 +56,7 @@ export function readDataUrl(url: string): DataUrl | undefined {
   return base64 === undefined ? undefined : { mimeType: mimeType || 'text/plain', base64 };
 }
 
-/** Letters stand for themselves, all else for its bytes; what is neither is no data. */
+/** Decodes percent escapes. Returns undefined if they are invalid. */
 function base64OfText(data: string): string | undefined {
   try {
     return toBase64(new TextEncoder().encode(decodeURIComponent(data)));
@@ -62,24 +65,25 @@ function base64OfText(data: string): string | undefined {
   }
 }
 
-/** The type without its parameters, in small letters. */
+/** The type without its parameters, in lower case. */
 function essenceOf(mimeType: string): string {
   return mimeType.split(';', 1)[0]?.trim().toLowerCase() ?? '';
 }
 
-/** As providers write it. Only the parameters of sound say anything that is not in the bytes. */
+/** The type as providers write it. Only audio types need their parameters. */
 function normalizedType(mimeType: string): string {
   const essence = essenceOf(mimeType);
   if (essence.startsWith('audio/')) return mimeType;
   return essence === 'image/jpg' ? 'image/jpeg' : essence;
 }
 
-/** Longer ones are keys more than addresses. */
+/** A longer URL is probably a signed URL that contains a key. */
 const maxAddressLength = 2000;
 
 /**
- * In words, for a wire that does not take it as it is: a file of text is told with its name, anything
- * else is named. It stays in the history, where one that is refused would end the session.
+ * Describes an attachment as text, for a wire that does not accept its type. A text file is quoted
+ * with its name; any other file is only named. Sending a rejected attachment would fail this
+ * request and every later one of the session.
  */
 export function describeAttachment(part: Attachment): string {
   const text = attachmentText(part);
@@ -97,7 +101,7 @@ function nameOfAttachment(part: Attachment): string {
   return `[An attachment cannot be shown: ${what}${addressNote(part)}]`;
 }
 
-/** A model may have a tool that reads from there. */
+/** The model can have a tool that reads from this URL. */
 function addressNote({ source }: Attachment): string {
   if (source.type !== 'url' || source.url.length > maxAddressLength) return '';
   return /^https?:/i.test(source.url) ? `, at ${source.url.toWellFormed()}` : '';
@@ -110,14 +114,20 @@ function quote(text: string): string {
 const textTypes =
   /^text\/|[/+](?:x-)?(?:json|json5|jsonl|ndjson|xml|yaml|toml|javascript|ecmascript|typescript|sql|graphql|sh|shellscript|httpd-php|latex|tex)$/;
 
-/** Says nothing of what is inside, or is what systems take files of programs for. */
+/**
+ * Types that say nothing about the content, or that operating systems assign to source files by
+ * mistake.
+ */
 const ambiguousTypes = /^$|^(?:application|binary)\/octet-stream$|^application\/x-|^video\/mp2t$/;
 
 export function isTextType(mimeType: string): boolean {
   return textTypes.test(essenceOf(mimeType));
 }
 
-/** The text of a file of text, be it source or data; undefined for others, and where it is not at hand. */
+/**
+ * The text of a text file, source code or data. Undefined for other files, and if the bytes are not
+ * available.
+ */
 export function attachmentText(part: Attachment): string | undefined {
   const { mimeType } = part;
   const isText = isTextType(mimeType);
@@ -138,7 +148,7 @@ function decodeText(bytes: Uint8Array, mimeType: string): string {
   try {
     return new TextDecoder(charset).decode(bytes);
   } catch {
-    // Nobody knows a charset of that name.
+    // The charset is unknown.
     return new TextDecoder().decode(bytes);
   }
 }
@@ -152,7 +162,10 @@ function decodeUtf8OrNothing(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** Other than tabs, ends of lines and pages, and the escape of coloured output. */
+/**
+ * True for control characters other than tabs, line ends, form feeds and the escape of coloured
+ * output.
+ */
 function isControl(byte: number): boolean {
   return byte < 9 || (byte > 13 && byte < 32 && byte !== 27);
 }

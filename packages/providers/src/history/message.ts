@@ -11,12 +11,13 @@ import type {
 } from '@millrace/core';
 
 /**
- * What every wire builds its messages from. Whatever is left in a message may be sent: `providerState`
- * is the provider's own, reasoning and custom parts came from it, calls are paired with results.
+ * The provider-neutral messages that every wire starts from. Everything in them can be sent:
+ * `providerState` belongs to this provider, reasoning and custom parts came from it, and each call
+ * has a result.
  */
 export type Message = InputMessage | AssistantMessage | ToolMessage;
 
-/** From whoever instructs or asks. */
+/** A message of the system, the developer or the user. */
 export interface InputMessage {
   readonly role: 'system' | 'developer' | 'user';
   readonly parts: readonly ContentPart[];
@@ -33,12 +34,16 @@ export interface AssistantMessage {
 
 export type AssistantPart = ContentPart | ReasoningPart | CustomPart | SentToolCall;
 
-/** A call as it is sent back: its id fits the provider, and its arguments are a JSON object for certain. */
+/**
+ * A call as it is sent back. Its id fits the provider's rules and its arguments are a JSON object.
+ */
 export interface SentToolCall extends ToolCallPart {
   readonly input: JsonObject;
 }
 
-/** The results of the calls of the message before, in the order of the calls, each exactly once. */
+/**
+ * The results of the calls in the previous message: in the order of the calls, each exactly once.
+ */
 export interface ToolMessage {
   readonly role: 'tool';
   readonly results: readonly ToolResultPart[];

@@ -10,7 +10,7 @@ import {
 } from '@millrace/core';
 import { isObject } from '../json/fields.ts';
 
-/** Whose `providerState` may be sent: this provider's, about this model. */
+/** The provider and model that a `providerState` belongs to. */
 export interface StateOwner {
   readonly provider: string;
   readonly model: string;
@@ -21,9 +21,9 @@ function isOwn(state: ProviderState | undefined, owner: StateOwner): boolean {
 }
 
 /**
- * The part as this provider may see it again: without what another one keeps in it. Undefined for
- * what only its maker can read (reasoning, hosted-tool blocks) and for reasoning that was cut off,
- * which nobody signed.
+ * Returns the part without the state of other providers. Returns undefined for parts that only
+ * their creator can read (reasoning, hosted tool blocks), and for reasoning that was cut off,
+ * because it has no signature.
  */
 export function partForOwner<P extends Part>(part: P, owner: StateOwner): P | undefined {
   const own = isOwn(part.providerState, owner);
@@ -34,23 +34,23 @@ export function partForOwner<P extends Part>(part: P, owner: StateOwner): P | un
   return rest as P;
 }
 
-/** On the text that says why the model was stopped: a refusal, but the provider's and not the model's. */
+/** Metadata of a text in which the provider, not the model, explains a refusal. */
 export const refusalExplanation: Metadata = { refusal: true, isExplanation: true };
 
-/** It is for people: no model is told that it said so. */
+/** True for texts that are meant for users only. They are never sent back to a model. */
 export function isRefusalExplanation({ metadata }: TextPart): boolean {
   return metadata?.['isExplanation'] === true;
 }
 
-/** The arguments of a call as text and as value: a JSON object that every provider takes. */
+/** The arguments of a call, as text and as a value. Every provider accepts them. */
 interface SendableArguments {
   readonly arguments: string;
   readonly input: JsonObject;
 }
 
 /**
- * As the model wrote them wherever that can be sent, since `input` is derived from it; undefined where
- * they are no JSON object at all.
+ * Returns the arguments as the model wrote them, if that text can be sent. Returns undefined if
+ * they are not a JSON object.
  */
 export function sendableArguments(part: ToolCallPart): SendableArguments | undefined {
   const written = parsedObject(part.arguments);
@@ -67,8 +67,8 @@ function parsedObject(text: string): JsonObject | undefined {
 }
 
 /**
- * Half a surrogate pair in a request is refused by most providers. What has state of its provider may
- * be signed, and is never touched.
+ * Replaces lone surrogates, because most providers reject them. Text with provider state can be
+ * signed and is never changed.
  */
 export function wellFormedText(part: TextPart): TextPart {
   if (part.providerState !== undefined || part.text.isWellFormed()) return part;
@@ -76,8 +76,8 @@ export function wellFormedText(part: TextPart): TextPart {
 }
 
 /**
- * The value with half surrogate pairs replaced, which arguments may have as escapes: most providers
- * refuse them. The same value where there is none.
+ * Replaces lone surrogates in all strings of a value, because most providers reject them. Arguments
+ * can contain them as escapes. Returns the same value if there are none.
  */
 export function wellFormedValue<V extends JsonValue>(value: V): V {
   return isWellFormed(value) ? value : (repairedValue(value) as V);
@@ -101,7 +101,7 @@ function repairedValue(value: JsonValue): JsonValue {
   return Object.fromEntries(entries);
 }
 
-/** Array.isArray, which does not narrow a readonly array by itself. */
+/** `Array.isArray` does not narrow a readonly array. */
 function isArray(value: object): value is readonly JsonValue[] {
   return Array.isArray(value);
 }

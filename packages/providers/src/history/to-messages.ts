@@ -28,9 +28,9 @@ interface HistoryOptions extends StateOwner {
 }
 
 /**
- * The items of a request as messages that any provider can be given: calls have fitting ids and are
- * followed by exactly one result each, whatever the history looks like; what another provider keeps
- * in a part is gone, and so is what is empty. That all kinds are known, `checkRequest` has seen to.
+ * Converts the items of a request into messages that every provider accepts. Each call gets a valid
+ * id and exactly one result. The state of other providers and empty parts are removed.
+ * `checkRequest` must have checked the item kinds before.
  */
 export function toMessages(request: ModelRequest, options: HistoryOptions): readonly Message[] {
   const history = new MessageBuilder(options, new Set(request.cache?.upTo));
@@ -38,7 +38,7 @@ export function toMessages(request: ModelRequest, options: HistoryOptions): read
   return history.messages();
 }
 
-/** A message of the assistant and the results of its calls, as far as they are known yet. */
+/** An assistant message and the results of its calls that are known so far. */
 interface AssistantExchange {
   readonly message: AssistantMessage;
   readonly calls: readonly CallAwaitingResult[];
@@ -56,7 +56,7 @@ class MessageBuilder {
   readonly #cachePoints: ReadonlySet<string>;
   readonly #ids: ToolCallIds;
   readonly #entries: (Message | AssistantExchange)[] = [];
-  /** By the id that the history has; a later call of the same id takes the place of an earlier one. */
+  /** By the id in the history. A later call with the same id replaces an earlier one. */
   readonly #awaited = new Map<ToolCallId, CallAwaitingResult>();
 
   constructor(options: HistoryOptions, cachePoints: ReadonlySet<string>) {
@@ -79,7 +79,7 @@ class MessageBuilder {
       case 'tool':
         return this.#addResults(item, isCachePoint);
       case 'notification':
-        // For people: a model is not told.
+        // Notifications are for users only. They are not sent to the model.
         return;
     }
   }
@@ -102,7 +102,7 @@ class MessageBuilder {
         return awaited.map(({ call }) => call);
       }
       const own = part.kind === 'reasoning' || part.kind === 'custom';
-      // What is kept beside the log was shown to people: a model that made it need not see it again.
+      // Blobs were shown to the user. The model that created one does not need it again.
       if (isInBlob(part)) return [];
       return (own ? partForOwner(part, this.#options) : this.#contentPart(part)) ?? [];
     });
@@ -110,7 +110,7 @@ class MessageBuilder {
     this.#entries.push({ message: { role: 'assistant', parts, isCachePoint }, calls });
   }
 
-  /** The call as it is sent; a call that was cut off is left out. */
+  /** Adds a call. Calls that were cut off are left out. */
   #addCall(part: ToolCallPart): readonly CallAwaitingResult[] {
     if (part.partial) return [];
     const own = partForOwner(part, this.#options) ?? part;
@@ -118,7 +118,8 @@ class MessageBuilder {
     const call: SentToolCall = {
       ...own,
       toolCallId: this.#ids.next(part.toolCallId),
-      // What is no JSON object would be refused, and with it every later request of the session.
+      // The provider would reject arguments that are not a JSON object, in this request and every
+      // later one.
       ...(sent ?? { arguments: '{}', input: {} }),
     };
     const awaited: CallAwaitingResult = { call, isValid: sent !== undefined, isCachePoint: false };
@@ -130,7 +131,7 @@ class MessageBuilder {
     for (const part of item.parts) {
       if (part.kind !== 'tool_result') continue;
       const awaited = this.#awaited.get(part.toolCallId);
-      // A result without a call, or a second one, is refused by every provider.
+      // Every provider rejects a result without a call, and a second result.
       if (awaited === undefined || awaited.result !== undefined) continue;
       const { toolCallId, name } = awaited.call;
       awaited.result = { ...sendableResult(part), toolCallId, name };
@@ -153,7 +154,9 @@ class MessageBuilder {
   }
 }
 
-/** Not what is empty, unless a provider wants it back, nor what a provider said about a refusal. */
+/**
+ * False for empty texts without provider state, and for the provider's explanation of a refusal.
+ */
 function isSendableText(part: TextPart): boolean {
   return !isRefusalExplanation(part) && (part.text !== '' || part.providerState !== undefined);
 }
@@ -162,7 +165,7 @@ function isInBlob(part: Part): boolean {
   return (part.kind === 'media' || part.kind === 'file') && part.source.type === 'blob';
 }
 
-/** What is kept beside the log, for instance the whole of a text that was clipped, is not sent. */
+/** Removes attachments in blobs, for example the full text of a shortened result. */
 function sendableResult(part: ToolResultPart): ToolResultPart {
   const { attachments = [], ...rest } = part;
   const sendable = attachments.filter((one) => !isInBlob(one));
@@ -170,7 +173,7 @@ function sendableResult(part: ToolResultPart): ToolResultPart {
   return { ...rest, text, ...(sendable.length === 0 ? {} : { attachments: sendable }) };
 }
 
-/** The message with a result for each of its calls. */
+/** Returns the message, followed by a result for each of its calls. */
 function withResults({ message, calls }: AssistantExchange): readonly Message[] {
   if (calls.length === 0) return [message];
   const results = calls.map(({ call, isValid, result }) => result ?? missingResult(call, isValid));

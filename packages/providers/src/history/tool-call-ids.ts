@@ -1,17 +1,24 @@
 import { type ToolCallId, toolCallId } from '@millrace/core';
 import { fault, type WireFault } from '../errors/wire-fault.ts';
 
-/** Which ids a provider takes. Others are replaced by a hash, which cannot collide as a cut could. */
+/**
+ * The call ids that a provider accepts. Other ids are replaced by a hash, because shortened ids
+ * could collide.
+ */
 export interface IdRule {
+  /** The pattern that a valid id matches. */
   readonly form: RegExp;
-  /** How many characters a replacement has. */
+  /** The length of a replacement id, in characters. */
   readonly length: number;
 }
 
-/** What all take that say nothing else: OpenAI's limit is the lowest. */
+/** For providers without a documented rule. OpenAI's limit is the lowest. */
 export const defaultIdRule: IdRule = { form: /^[\x21-\x7e]{1,40}$/, length: 24 };
 
-/** Gives each call an id of its own within one request: the one it has, wherever that fits and is free. */
+/**
+ * Assigns a unique id to each call of a request. It keeps the original id if that is valid and not
+ * taken.
+ */
 export class ToolCallIds {
   readonly #rule: IdRule;
   readonly #used = new Set<string>();
@@ -30,8 +37,8 @@ export class ToolCallIds {
   }
 
   /**
-   * Hashes may all be taken. Numbers differ from one another, and there is one more of them than there
-   * are ids in use: one of them is free, as long as they have different texts of that length.
+   * All hashes can be taken. Then numbers are tried, one more than there are ids in use, so that
+   * one of them is free.
    */
   *#candidates(id: ToolCallId): Generator<string> {
     const { form, length } = this.#rule;
@@ -50,7 +57,9 @@ function idsExhausted({ length }: IdRule): WireFault {
 
 const digits = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
 
-/** Letters and digits that depend on the whole text: FNV-1a, once for each character of the result. */
+/**
+ * Letters and digits that depend on the whole text: FNV-1a, once for each character of the result.
+ */
 function hashedId(text: string, length: number): string {
   let state = 0x811c9dc5;
   const mix = (unit: number) => {
@@ -63,7 +72,7 @@ function hashedId(text: string, length: number): string {
   }).join('');
 }
 
-/** The number in these digits, the last ones where it is longer. */
+/** The number in these digits. Only the last digits count if it is too long. */
 function numberedId(count: number, length: number): string {
   let rest = count;
   const characters = Array.from({ length }, () => {

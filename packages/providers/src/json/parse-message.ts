@@ -1,12 +1,15 @@
 import { defaultLimits, hasEscapedKey, type JsonValue, parseJson } from '@millrace/core';
 
-/** A text as long as this can do no harm, however deep it is. */
+/** A shorter text can do no harm, however deeply it is nested. */
 const harmlessLength = 2 ** 16;
 
-/** The transport limits the length already, and lets longer texts through than other JSON may be. */
+/** The transport limits the length already, and allows longer texts than the default limits. */
 const limits = { ...defaultLimits, maxTextLength: Infinity };
 
-/** The value of a message; undefined where it is no JSON. Looks for trouble only where there can be any. */
+/**
+ * Parses a message. Returns undefined for invalid JSON. The slow, checked parser is used only for
+ * texts that can be dangerous.
+ */
 export function parseMessage(text: string): JsonValue | undefined {
   if (text.length <= harmlessLength && !hasEscapedKey(text)) return parseNatively(text);
   const parsed = parseJson(text, limits);

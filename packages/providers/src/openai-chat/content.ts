@@ -8,19 +8,22 @@ import {
 } from '../history/attachment.ts';
 import type { ChatDialect } from './options.ts';
 
-/** As the server takes it; what it would refuse, and with it every later request, is told in words. */
+/**
+ * Converts an attachment. Types that the server would reject, in this request and every later one,
+ * are described as text.
+ */
 export function attachmentPart(part: Attachment, dialect: ChatDialect): JsonObject {
   return nativeAttachment(part, dialect) ?? { type: 'text', text: describeAttachment(part) };
 }
 
-/** A picture, a PDF or a sound of a form that the server takes; undefined for all else. */
+/** An image, PDF or audio part of a type that the server accepts. Undefined for other types. */
 export function nativeAttachment(part: Attachment, { shows }: ChatDialect): JsonObject | undefined {
   const content = attachmentContent(part);
   const type = mediaTypeOf(content);
   if (imageTypes.test(type) && shows.includes('image')) {
     return { type: 'image_url', image_url: { url: contentUrl(content) } };
   }
-  // Servers fetch nothing else.
+  // Servers fetch only images from a URL.
   if (content.type === 'url') return undefined;
   const format = audioFormat(type);
   if (format !== undefined && shows.includes('audio')) {
@@ -31,7 +34,7 @@ export function nativeAttachment(part: Attachment, { shows }: ChatDialect): Json
   return { type: 'file', file: { filename, file_data: contentUrl(content) } };
 }
 
-/** `*` is of an address whose type nobody knows. */
+/** `*` marks a URL whose type is unknown. */
 const imageTypes = /^image\/(?:png|jpe?g|gif|webp|\*)$/;
 
 function audioFormat(type: string): 'wav' | 'mp3' | undefined {

@@ -18,7 +18,7 @@ export const stopReasons: StopReasons = {
   refusal: 'refusal',
 };
 
-/** Servers of this wire that fail late say so as a reason to stop. */
+/** Some servers report a late failure as a finish reason. */
 const failures: Readonly<Record<string, ProviderErrorKind>> = {
   error: 'server',
   insufficient_system_resource: 'overloaded',
@@ -29,7 +29,7 @@ export function failureOf(finishReason: string): WireFault | undefined {
   return kind && fault(kind, `it stopped with ${finishReason}`, finishReason);
 }
 
-/** Names the wire whose stream this is, if it is not this one's. */
+/** The fault for a stream of another API, which it names. */
 export function otherWireFault(type: string): WireFault | undefined {
   const isResponses = type.startsWith('response.');
   if (!isResponses && type !== 'message_start') return undefined;

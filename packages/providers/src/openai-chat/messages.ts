@@ -13,7 +13,7 @@ import { isObject, objectsIn, textIn } from '../json/fields.ts';
 import { attachmentPart, nativeAttachment } from './content.ts';
 import type { ChatDialect, EchoStyle } from './options.ts';
 
-/** The messages of this wire. */
+/** Converts messages to the format of this API. */
 export function chatMessages(
   messages: readonly Message[],
   dialect: ChatDialect,
@@ -51,7 +51,7 @@ function instruction(part: ContentPart, role: string): string {
   throw fault('invalid_request', `a ${role} item has a ${part.kind} part; say it as a user item`);
 }
 
-/** Prose, and structured output as its JSON. Of what the model drew or spoke this wire has no words. */
+/** The text, or the JSON of structured output. The API cannot express media of the assistant. */
 function textOf(part: AssistantPart): string {
   if (part.kind === 'text') return part.text;
   return part.kind === 'structured' ? JSON.stringify(part.value) : '';
@@ -67,7 +67,7 @@ function userContent(parts: readonly ContentPart[], dialect: ChatDialect): JsonV
   );
 }
 
-/** Text goes as one string: some models mimic lists of parts when they see them. */
+/** Text is sent as one string, because some models imitate lists of parts in their history. */
 function assistantMessages(
   message: AssistantMessage,
   dialect: ChatDialect,
@@ -75,7 +75,7 @@ function assistantMessages(
 ): readonly JsonObject[] {
   const content = message.parts.map(textOf).join('');
   const calls = message.parts.flatMap((part) => (part.kind === 'tool_call' ? part : []));
-  // Reasoning alone is no message.
+  // The API has no message with only reasoning.
   if (content === '' && calls.length === 0) return [];
   return [
     {
@@ -111,7 +111,7 @@ function toolMessages(
     messages.push(toolMessage(result, undisplayed, dialect));
     content.push(...native.filter((part) => part !== undefined));
   }
-  // Only users may show pictures.
+  // Only user messages can contain pictures.
   const shows = content.length === 0 ? [] : [{ role: 'user', content }];
   const isBridged = dialect.bridgesToolResults && (shows.length > 0 || next === 'user');
   return [...messages, ...(isBridged ? [bridgeMessage] : []), ...shows];
@@ -119,7 +119,7 @@ function toolMessages(
 
 const bridgeMessage: JsonObject = { role: 'assistant', content: 'I have the results.' };
 
-/** With what of its attachments can only be told in words. */
+/** Converts a result. Attachments that cannot be shown are described in its text. */
 function toolMessage(
   { toolCallId, name, text, attachments }: ToolResultPart,
   undisplayed: readonly Attachment[],
@@ -137,7 +137,7 @@ function toolMessage(
 
 const defaultField = 'reasoning_content';
 
-/** The reasoning of a message, in the form in which its server wants it back. */
+/** The reasoning of a message, in the form in which the server needs it back. */
 function reasoningFields(
   parts: readonly AssistantPart[],
   style: EchoStyle,
@@ -157,7 +157,7 @@ function reasoningFields(
   }
 }
 
-/** One text, under the field that it came in. */
+/** The reasoning as one text, under the field in which it arrived. */
 function fieldOf(parts: readonly AssistantPart[]): JsonObject {
   const reasoning = parts.flatMap((part) => (part.kind === 'reasoning' ? part : []));
   const data = reasoning[0]?.providerState?.data;

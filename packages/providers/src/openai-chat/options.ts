@@ -2,13 +2,15 @@ import type { IdRule } from '../history/tool-call-ids.ts';
 import type { ApiOptions } from '../wire/api-options.ts';
 import type { Endpoint } from '../wire/endpoint.ts';
 
+/** Options of `openaiChat`. */
 export interface ChatOptions extends ApiOptions {
-  /** Whose server it is: OpenAI's unless told, and `compatible` where only a base URL is given. */
+  /** The server. Default: `openai`, or `compatible` if only a base URL is given. */
   readonly preset?: ChatPreset | undefined;
-  /** Where the server differs from its preset. */
+  /** Differences between the server and its preset. Default: none. */
   readonly dialect?: Partial<ChatDialect> | undefined;
 }
 
+/** The servers with known settings. */
 export type ChatPreset =
   | 'compatible'
   | 'openai'
@@ -25,37 +27,47 @@ export type ChatPreset =
   | 'lm-studio'
   | 'litellm';
 
-/** In what the servers of this wire differ. Everything that they share is not in it. */
+/** How the servers of this API differ. It contains nothing that they all share. */
 export interface ChatDialect extends Endpoint {
-  /** Has to be asked for usage, and understands the question. */
+  /** True if the server reports usage only on request, and understands the request. */
   readonly asksForUsage: boolean;
+  /** The field for the maximum number of output tokens. */
   readonly maxTokensField: 'max_tokens' | 'max_completion_tokens';
-  /** Tells developers from the system; else both are `system`. */
+  /** True if the server has a `developer` role. Otherwise developer messages become `system`. */
   readonly hasDeveloperRole: boolean;
+  /** How to request reasoning. */
   readonly reasoningEffort: EffortStyle;
+  /** Which reasoning is sent back. */
   readonly echoReasoning: EchoStyle;
+  /** The tool call ids that the server accepts. */
   readonly ids: IdRule;
-  /** What an assistant that only called tools said. */
+  /** The content of an assistant message that has only calls. */
   readonly emptyContent: null | '';
+  /** Whether tool results contain the name of the tool. */
   readonly namesToolResults: boolean;
-  /** Refuses a user after tool results unless the assistant speaks in between. */
+  /**
+   * True if the server rejects a user message directly after tool results. An assistant message is
+   * inserted.
+   */
   readonly bridgesToolResults: boolean;
-  /** Wants `tools`, be it empty, wherever the history has calls. */
+  /** True if the server requires `tools`, even if empty, when the history has calls. */
   readonly wantsToolsWithCalls: boolean;
+  /** Whether tools can be strict. */
   readonly strictTools: boolean;
-  /** How structured output is asked for; `json_object` knows no schema. */
+  /** How to request structured output. `json_object` has no schema. */
   readonly outputFormat: 'json_schema' | 'json_object';
+  /** Whether the server accepts `prompt_cache_key`. */
   readonly hasPromptCacheKey: boolean;
   /**
-   * What it takes of attachments as they are. Of others text is told as text, and the rest by its
-   * name: one that is refused would be so in every later request.
+   * The attachments that the server accepts. Other text files are sent as text, and other files are
+   * only named, because a rejected attachment would fail every later request.
    */
   readonly shows: readonly ('image' | 'pdf' | 'audio')[];
 }
 
 /**
- * How the wish for reasoning is said: `reasoning_effort`; OpenRouter's `reasoning` object; DeepSeek's
- * `thinking`; Qwen's and z.ai's `enable_thinking`; or not at all.
+ * How to request reasoning: `reasoning_effort`; OpenRouter's `reasoning` object; DeepSeek's
+ * `thinking`; the `enable_thinking` of Qwen and z.ai; or not at all.
  */
 export type EffortStyle =
   | 'effort'
@@ -65,7 +77,7 @@ export type EffortStyle =
   | 'none';
 
 /**
- * Which reasoning goes back: none; under the field it came in; the same and '' where there was none;
- * only after the last user's message; or OpenRouter's merged details.
+ * Which reasoning is sent back: none; in the field in which it arrived; the same, with '' if there
+ * was none; only after the last user message; or OpenRouter's merged details.
  */
 export type EchoStyle = 'none' | 'field' | 'field_always' | 'field_since_user' | 'details';

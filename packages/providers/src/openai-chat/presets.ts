@@ -2,7 +2,7 @@ import { defaultIdRule } from '../history/tool-call-ids.ts';
 import { unknownEndpoint } from '../wire/endpoint.ts';
 import type { ChatDialect, ChatPreset } from './options.ts';
 
-/** What is true of most: where a server is not known, this is tried. */
+/** The settings that most servers accept. Used for unknown servers. */
 const compatible: ChatDialect = {
   ...unknownEndpoint,
   id: 'openai-compatible',
@@ -36,7 +36,7 @@ const openai: ChatDialect = {
   hasPromptCacheKey: true,
 };
 
-/** Servers that people run themselves: no key, and empty text where others want null. */
+/** Servers that users run themselves: no key, and an empty text where others expect null. */
 const local: ChatDialect = { ...compatible, emptyContent: '', shows: ['image'] };
 
 export const presets: { readonly [Preset in ChatPreset]: ChatDialect } = {

@@ -8,7 +8,7 @@ import { chatRequest } from './request.ts';
 import { ChatReader } from './stream.ts';
 
 /**
- * A model behind the Chat Completions API, OpenAI's or anybody's.
+ * Creates a provider for a model behind the Chat Completions API of OpenAI or a compatible server.
  *
  * @example
  * const provider = openaiChat({ preset: 'ollama', model: 'qwen3' });

@@ -14,14 +14,14 @@ import {
 import { ChatToolCalls } from './tool-calls.ts';
 import { readUsage } from './usage.ts';
 
-/** Reads `chat.completion.chunk`s. */
+/** Reads `chat.completion.chunk` events. */
 export class ChatReader implements WireReader {
   readonly #context: ReaderContext;
   readonly #blocks: TextBlocks;
   readonly #calls: ChatToolCalls;
   #audio: AudioBlock | undefined;
   #finishReason: string | undefined;
-  /** The last that came: some servers say it once, some again and again. */
+  /** The last report. Some servers send usage once, others with every chunk. */
   #usage: JsonObject | undefined;
   #model: string | undefined;
   #responseId: string | undefined;
@@ -113,7 +113,7 @@ export class ChatReader implements WireReader {
     this.#finishReason ??= textIn(choice, 'finish_reason');
   }
 
-  /** Of a server that does not stream. After deltas it only repeats them. */
+  /** The message of a server that does not stream. After deltas it only repeats them. */
   #wholeMessage(choice: JsonObject): JsonObject | undefined {
     return this.#hasStreamed ? undefined : objectIn(choice, 'message');
   }
@@ -144,7 +144,7 @@ export class ChatReader implements WireReader {
     this.#calls.add(entries);
   }
 
-  /** Mistral's content is a list when there is more than text in it. */
+  /** Mistral sends a list if the content is more than text. */
   #contentParts(parts: readonly JsonObject[]): void {
     for (const part of parts) {
       switch (part['type']) {
@@ -199,13 +199,13 @@ export class ChatReader implements WireReader {
   }
 }
 
-/** What a chunk appends that says nothing else. */
+/** The text that a chunk appends, if the chunk has no other effect. */
 type TextAppend =
   | { readonly to: 'text'; readonly text: string }
   | { readonly to: 'reasoning'; readonly field: string; readonly text: string }
   | { readonly to: 'arguments'; readonly index: number; readonly text: string };
 
-/** Looks at every field, because one that is not known may mean something. */
+/** Checks every field, because an unknown field can have a meaning. */
 function textAppendIn(chunk: JsonObject): TextAppend | undefined {
   const [choice, ...others] = arrayIn(chunk, 'choices');
   if (!isObject(choice) || others.length > 0 || (choice['index'] ?? 0) !== 0) return undefined;
@@ -225,7 +225,7 @@ function toTextAppend(key: string, value: JsonValue): TextAppend | undefined {
     : undefined;
 }
 
-/** A fragment that only its index assigns to its call. */
+/** A fragment that is assigned to its call only by its index. */
 function argumentAppend(entries: JsonValue): TextAppend | undefined {
   const [entry, ...others] = Array.isArray(entries) ? entries : [];
   if (!isObject(entry) || others.length > 0) return undefined;

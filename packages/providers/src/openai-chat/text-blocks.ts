@@ -12,12 +12,12 @@ import type { ReaderContext } from '../wire/wire.ts';
 
 type SideTextKind = 'refusal' | 'transcript';
 
-/** Far more than wait for a signature at any time. */
+/** Far more blocks than ever wait for a signature. */
 const maxAwaitingSignature = 64;
 
 /**
- * Text and reasoning as they follow each other. The wire has no blocks: where the kind changes, one
- * ends and another begins.
+ * The text and reasoning parts of an answer, in order. The API has no blocks: a change of kind ends
+ * one part and starts another.
  */
 export class TextBlocks {
   readonly #context: ReaderContext;
@@ -25,11 +25,11 @@ export class TextBlocks {
   readonly #citations = new Citations();
   #text: TextBlock | undefined;
   #reasoning: ReasoningBlock | undefined;
-  /** Blocks whose details may still get a signature. */
+  /** Blocks whose details can still get a signature. */
   readonly #awaitingSignature: ReasoningBlock[] = [];
   readonly #blockOfDetail = new Map<string, ReasoningBlock>();
   readonly #detailKeys = new DetailKeys();
-  /** Said beside the answer: what a model refuses with, or the words of what it speaks. */
+  /** Texts beside the answer: a refusal, or the transcript of audio. */
   readonly #sideTexts = new Map<SideTextKind, TextWriter>();
   #hadText = false;
 
@@ -71,7 +71,10 @@ export class TextBlocks {
     part.append(chunk);
   }
 
-  /** One of OpenRouter's `reasoning_details`; its text counts where the delta has no reasoning beside. */
+  /**
+   * One of OpenRouter's `reasoning_details`. Its text counts only if the delta has no reasoning
+   * field.
+   */
   detail(detail: JsonObject, isTextCounted: boolean): void {
     const type = textIn(detail, 'type') ?? '';
     const key = this.#detailKeys.keyOf(detail);
@@ -88,9 +91,9 @@ export class TextBlocks {
     if (this.#citations.add(citation)) this.#text?.metadata(this.#citations.metadata);
   }
 
-  /** What streams now is not continued: something else has begun. */
+  /** Ends the current part, because other content begins. */
   endCurrent(): void {
-    // One document is asked for, whatever comes in between.
+    // Structured output is one document, so other content does not end it.
     if (this.#context.request.output === undefined) this.#endText();
     if (this.#reasoning?.hasDetails) this.#awaitSignature(this.#reasoning);
     else this.#reasoning?.commit();
@@ -137,7 +140,7 @@ export class TextBlocks {
   }
 }
 
-/** Where servers put reasoning; some put the same text into two of them. */
+/** The fields in which servers send reasoning. Some send the same text in two of them. */
 export const reasoningFieldNames: readonly string[] = [
   'reasoning_content',
   'reasoning',
@@ -162,7 +165,7 @@ export interface ReasoningOwner {
   readonly model: string;
 }
 
-/** A stretch of reasoning. OpenRouter's details of it go back to OpenRouter as one merged list. */
+/** One reasoning part. OpenRouter's details are merged and sent back as one list. */
 class ReasoningBlock {
   readonly #part: ReasoningWriter;
   readonly #owner: ReasoningOwner;
@@ -179,7 +182,10 @@ class ReasoningBlock {
     this.#part.append(text);
   }
 
-  /** Fragments of one type and index are one detail; its signature may come alone, and last. */
+  /**
+   * Adds a detail. Fragments with the same key are merged. The signature can arrive last, in a
+   * fragment of its own.
+   */
   addDetail(key: string, detail: JsonObject): void {
     this.#details.set(key, mergeDetail(this.#details.get(key), detail));
   }
@@ -208,12 +214,18 @@ function mergeDetail(known: JsonObject | undefined, detail: JsonObject): JsonObj
   return { ...known, ...Object.fromEntries(merged) };
 }
 
-/** Which of OpenRouter's `reasoning_details` are fragments of one: those with the same key. */
+/**
+ * Finds out which of OpenRouter's `reasoning_details` are fragments of the same detail. They get
+ * the same key.
+ */
 class DetailKeys {
   readonly #latest = new Map<string, { readonly key: string; id: string | undefined }>();
   #count = 0;
 
-  /** Type and index tell, unless the ids say otherwise; what is encrypted comes whole where it has no index. */
+  /**
+   * Details with the same type and index belong together, unless their ids differ. Encrypted
+   * details without an index arrive complete.
+   */
   keyOf(detail: JsonObject): string {
     const type = textIn(detail, 'type') ?? '';
     const index = countIn(detail, 'index');

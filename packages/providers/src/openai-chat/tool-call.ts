@@ -19,8 +19,8 @@ export interface ToolCallContext {
 }
 
 /**
- * One call while it streams. Its part begins with the first argument, because until then the id may
- * be missing and the name may still grow.
+ * One call while it streams. Its part begins with the first argument. Before that, the id can be
+ * missing and the name can still grow.
  */
 export class ChatToolCall {
   readonly #context: ToolCallContext;
@@ -28,12 +28,12 @@ export class ChatToolCall {
   #id: string | undefined;
   #name = '';
   #arguments = '';
-  /** `{}`, which may be a placeholder for what follows. */
+  /** `{}`, which can be a placeholder for the real arguments. */
   #placeholder = '';
   #extra: JsonObject | undefined;
   #nesting: BracketNesting | undefined;
 
-  /** Does its server say at which index it is? */
+  /** True if the server sends an index. */
   readonly hasIndex: boolean;
 
   constructor(context: ToolCallContext, id: string | undefined, hasIndex: boolean) {
@@ -54,7 +54,10 @@ export class ChatToolCall {
     return this.#arguments !== '' || this.#placeholder !== '';
   }
 
-  /** Are the brackets of the arguments closed? Asked only where nothing else tells two calls apart. */
+  /**
+   * True if all brackets of the arguments are closed. Used only if nothing else separates two
+   * calls.
+   */
   get isComplete(): boolean {
     if (this.#nesting === undefined) {
       this.#nesting = new BracketNesting();
@@ -68,13 +71,13 @@ export class ChatToolCall {
     this.#begin();
   }
 
-  /** Names come whole, in pieces, again and again, or after the first arguments. */
+  /** Adds a name. Servers send it complete, in pieces, repeatedly, or after the first arguments. */
   addName(name: string): void {
     const mayGrow = this.#part === undefined && !this.hasArguments;
     if (this.#name === '' || (mayGrow && name !== this.#name)) this.#name += name;
   }
 
-  /** Something else begins: the part takes its place before it, if its start is known. */
+  /** Begins the part before other content, if id and name are known. */
   beginIfKnown(): void {
     if (this.#part === undefined && this.#id !== undefined && this.#name !== '') this.#open();
   }
@@ -88,12 +91,15 @@ export class ChatToolCall {
     else if (!this.#isRepeat(fragment)) this.#write(fragment);
   }
 
-  /** What a provider adds to a call goes back to it as it is. */
+  /** Stores additional fields. They are sent back to the provider unchanged. */
   addExtra(extra: JsonObject): void {
     this.#extra = { ...this.#extra, ...extra };
   }
 
-  /** The response is over, and so is the call; one that was cut short is whole only if its JSON is. */
+  /**
+   * Commits the call at the end of the response. If the response was cut short, the call is
+   * complete only if its JSON is.
+   */
   commit(isCutShort: boolean): void {
     if (this.#name === '') throw fault('protocol_error', 'a tool call has no name');
     this.#write(this.#placeholder);
@@ -109,7 +115,7 @@ export class ChatToolCall {
   }
 
   #isRepeat(fragment: string): boolean {
-    // The arguments are read only where it is likely, because reading flattens them.
+    // Reading the text flattens it, which is slow. So it is read only if a repeat is likely.
     const isLikely = mayRepeat(fragment, this.#arguments.length);
     return isLikely && isRepeat(fragment, this.#arguments);
   }
@@ -121,7 +127,7 @@ export class ChatToolCall {
     else this.#part.append(fragment);
   }
 
-  /** Begins the part as soon as all that a start needs is known. */
+  /** Begins the part as soon as id, name and the first argument are known. */
   #begin(): TextWriter | undefined {
     const isKnown = this.#id !== undefined && this.#name !== '' && this.#arguments !== '';
     return this.#part === undefined && isKnown ? this.#open() : this.#part;
@@ -141,7 +147,7 @@ export class ChatToolCall {
   }
 }
 
-/** Tells, at the cost of the new characters only, whether the brackets of a JSON text are all closed. */
+/** Checks whether all brackets of a JSON text are closed. It reads each character once. */
 class BracketNesting {
   #depth = 0;
   #isInString = false;
@@ -174,12 +180,12 @@ class BracketNesting {
   }
 }
 
-/** Two values may stand side by side only where a bracket was closed before. */
+/** Two values can follow each other only after a closing bracket. */
 const mayBeSeveral = /\}\s*[{"]/;
 
 /**
- * Some proxies send arguments twice, or `{}` before the real ones. Gives the text that is meant where
- * that is certain, and undefined where the text is fine, or no one can tell.
+ * Removes repeated arguments: some proxies send them twice, or send `{}` before the real ones.
+ * Returns undefined if the text is valid, or if the intention is unclear.
  */
 function deduplicatedArguments(text: string): string | undefined {
   if (!mayBeSeveral.test(text) || parseJson(text).ok) return undefined;
@@ -194,26 +200,29 @@ function deduplicatedArguments(text: string): string | undefined {
 const brace = 123; // {
 const quote = 34; // "
 
-/** Could a fragment, by its look, say once more all that was said before it? */
+/** True if a fragment looks like a repeat of everything before it. */
 function mayRepeat(fragment: string, lengthBefore: number): boolean {
   const first = fragment.charCodeAt(0);
   if (first === brace) return fragment.length === lengthBefore;
   return first === quote && fragment.length >= lengthBefore + 2 && fragment.endsWith('"');
 }
 
-/** Does it, as text or as a string of JSON? Only what is whole can be repeated. */
+/**
+ * True if the fragment repeats the arguments, as text or as a JSON string. Only complete arguments
+ * can be repeated.
+ */
 function isRepeat(fragment: string, before: string): boolean {
   const repeated = fragment.startsWith('"') ? parsedValue(fragment) : fragment;
   return repeated === before && parseJson(before).ok;
 }
 
-/** The values that a text is made of; undefined where it is not made of whole ones. */
+/** Splits a text into JSON values. Undefined if a value is incomplete. */
 function separateValues(text: string): readonly string[] | undefined {
   const values: string[] = [];
   let rest = text.trim();
   while (rest !== '' && values.length < maxValues) {
     const parsed = parseJson(rest);
-    // Where one value ends and something else begins, the parser says at which character.
+    // If more text follows a value, the parser reports the position.
     const end = parsed.ok ? rest.length : parsed.failure.position;
     const value = rest.slice(0, end).trim();
     if (end === 0 || !parseJson(value).ok) return undefined;

@@ -3,7 +3,7 @@ import { fault } from '../errors/wire-fault.ts';
 import { countIn, isObject, objectIn, textIn } from '../json/fields.ts';
 import { ChatToolCall, type ToolCallContext } from './tool-call.ts';
 
-/** What one entry of `delta.tool_calls` says, whoever sent it. Empty is absent. */
+/** One entry of `delta.tool_calls`. Empty values count as missing. */
 interface CallFragment {
   readonly index: number | undefined;
   readonly id: string | undefined;
@@ -12,17 +12,19 @@ interface CallFragment {
 }
 
 /**
- * The calls of one response. Which fragment belongs to which call is a matter of id, index and name,
- * of which servers leave out, repeat or change any.
+ * The calls of one response. It assigns fragments to calls by id, index and name. Servers leave
+ * out, repeat or change any of them.
  */
 export class ChatToolCalls {
   readonly #context: ToolCallContext;
   readonly #calls: ChatToolCall[] = [];
   readonly #byId = new Map<string, ChatToolCall>();
   readonly #byIndex = new Map<number, ChatToolCall>();
-  /** The calls of the last chunk that had several, for those who give them neither id nor index. */
+  /**
+   * The calls of the last chunk with several entries, for servers that send neither id nor index.
+   */
   #byPosition: readonly ChatToolCall[] = [];
-  /** Those of this chunk: its entries are different calls, whatever they are called. */
+  /** The calls of this chunk. Its entries are always different calls. */
   #inChunk: ChatToolCall[] = [];
   #latest: ChatToolCall | undefined;
 
@@ -34,14 +36,14 @@ export class ChatToolCalls {
     return this.#calls.length;
   }
 
-  /** The entries of one chunk. */
+  /** Adds the entries of one chunk. */
   add(entries: JsonArray): void {
     this.#inChunk = [];
     for (const entry of entries) if (isObject(entry)) this.#add(entry, entries.length > 1);
     if (entries.length > 1) this.#byPosition = this.#inChunk;
   }
 
-  /** More arguments for the call at an index, where nothing but the index tells which one it is. */
+  /** Appends arguments to the call at an index, if only the index identifies it. */
   append(index: number, text: string): void {
     const call = this.#byIndex.get(index);
     if (call === undefined) return;
@@ -64,12 +66,12 @@ export class ChatToolCalls {
     this.#extend(this.#latest, fragment, extraFields(entry));
   }
 
-  /** Something else begins, and comes after them. */
+  /** Called before other content begins, so that the order of parts is right. */
   beginKnownCalls(): void {
     for (const call of this.#calls) call.beginIfKnown();
   }
 
-  /** The response is over. Where it was cut short, a call that is not whole stays partial. */
+  /** Commits all calls. If the response was cut short, an incomplete call stays as partial. */
   commit(isCutShort: boolean): void {
     for (const call of this.#calls) call.commit(isCutShort);
   }
@@ -102,7 +104,7 @@ export class ChatToolCalls {
     const isBare = id === undefined && index === undefined;
     const isContinued =
       before !== undefined && (name === undefined || (isBare && isOpen(before, name)));
-    // An id of its own is a call of its own, whose name is still to come.
+    // A new id means a new call, whose name can still follow.
     const hasOwnId = id !== undefined && before?.id !== undefined;
     if (isContinued && !hasOwnId) return before;
     if (name === undefined && isBare)
@@ -110,7 +112,7 @@ export class ChatToolCalls {
     return this.#start(fragment);
   }
 
-  /** Some servers use an id again: for the next call of a parallel set, or at another index. */
+  /** Some servers reuse an id for the next parallel call, or at another index. */
   #isAnother(known: ChatToolCall, { name, index }: CallFragment): boolean {
     if (name === undefined) return false;
     const isElsewhere = index !== undefined && this.#byIndex.get(index) !== known && known.hasIndex;
@@ -128,12 +130,12 @@ export class ChatToolCalls {
   }
 }
 
-/** Where nothing else tells, a call's own name says nothing new until its arguments are complete. */
+/** Without an id or index, a repeated name continues the call until its arguments are complete. */
 function isOpen(call: ChatToolCall, name: string): boolean {
   return call.name === name && !call.isComplete;
 }
 
-/** Some servers send the value instead of its text. */
+/** Some servers send a value instead of text. */
 function argumentText(value: JsonValue | undefined): string {
   if (typeof value === 'string') return value;
   return value === undefined || value === null ? '' : JSON.stringify(value);
@@ -141,7 +143,7 @@ function argumentText(value: JsonValue | undefined): string {
 
 const maxIdLength = 512;
 
-/** An id that could not be stored is as good as none. */
+/** An id that cannot be stored counts as missing. */
 function validId(id: string | undefined): string | undefined {
   return id !== undefined && id.length <= maxIdLength && /^[\x20-\x7e]+$/.test(id) ? id : undefined;
 }

@@ -3,7 +3,7 @@ import type { ModelRequest, ToolChoice, ToolDefinition } from '../contract/model
 import type { Message } from '../history/message.ts';
 import type { ChatDialect } from './options.ts';
 
-/** The tools of a request, and which of them the model may or must call. */
+/** The tools of a request, and the tool choice. */
 export function toolFields(
   { tools = [], toolChoice }: ModelRequest,
   messages: readonly Message[],

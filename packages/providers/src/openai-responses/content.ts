@@ -9,7 +9,7 @@ import {
 } from '../history/attachment.ts';
 import type { ContentPart } from '../history/message.ts';
 
-/** A piece of what the model is told. */
+/** Converts a content part to an input of the API. */
 export function inputContent(part: ContentPart): JsonObject {
   switch (part.kind) {
     case 'text':
@@ -22,12 +22,15 @@ export function inputContent(part: ContentPart): JsonObject {
   }
 }
 
-/** As the API takes it; what it would refuse, and with it every later request, is told in words. */
+/**
+ * Converts an attachment. Types that the API would reject, in this request and every later one, are
+ * described as text.
+ */
 export function attachmentInput(part: Attachment): JsonObject {
   return nativeAttachment(part) ?? { type: 'input_text', text: describeAttachment(part) };
 }
 
-/** A picture or a document of a form that the API takes; undefined for all else. */
+/** An image or document of a type that the API accepts. Undefined for other types. */
 export function nativeAttachment(part: Attachment): JsonObject | undefined {
   const content = attachmentContent(part);
   const type = mediaTypeOf(content);
@@ -44,9 +47,9 @@ export function nativeAttachment(part: Attachment): JsonObject | undefined {
   return { type: 'input_file', filename, file_data: contentUrl(content) };
 }
 
-/** `*` is of an address whose type nobody knows. */
+/** `*` marks a URL whose type is unknown. */
 const imageTypes = /^image\/(?:png|jpe?g|gif|webp|\*)$/;
 
-/** Text goes as text: not all servers of this API read files of it. */
+/** Text files are sent as text, because not all servers of this API can read them as files. */
 const documentTypes =
   /^application\/(?:pdf|msword|vnd\.(?:ms-(?:excel|powerpoint)|oasis\.opendocument\.text|openxmlformats-officedocument\.(?:wordprocessingml\.document|presentationml\.presentation|spreadsheetml\.sheet)))$/;

@@ -15,7 +15,7 @@ interface InputOptions extends ReasoningPairOptions {
   readonly needsMessageIds: boolean;
 }
 
-/** The conversation as the items of a request's input. */
+/** Converts the conversation to the input items of a request. */
 export function inputItems(
   messages: readonly Message[],
   options: InputOptions,
@@ -25,7 +25,9 @@ export function inputItems(
   return options.needsMessageIds ? items.map(withMessageId) : items;
 }
 
-/** By its place, so that it is the same in the next request, and what is cached fits. */
+/**
+ * The id depends on the position, so that it is the same in the next request and the cache matches.
+ */
 function withMessageId(item: JsonObject, index: number): JsonObject {
   const isAnswer = item['type'] === 'message' && item['role'] === 'assistant';
   return isAnswer && item['id'] === undefined ? { ...item, id: `msg_history_${index}` } : item;
@@ -54,7 +56,7 @@ function itemsOf(
   }
 }
 
-/** The calls of tools that take plain text: their results have another type as well. */
+/** The calls of tools with plain text input. Their results have another type too. */
 function customCallsIn(messages: readonly Message[]): ReadonlySet<ToolCallId> {
   const parts = messages.flatMap((message) => (message.role === 'assistant' ? message.parts : []));
   return new Set(
@@ -62,14 +64,17 @@ function customCallsIn(messages: readonly Message[]): ReadonlySet<ToolCallId> {
   );
 }
 
-/** Text, or a list where there is more than text. */
+/** A string, or a list if there are attachments. */
 function outputOf({ text, attachments = [] }: ToolResultPart): JsonValue {
   if (attachments.length === 0) return text;
   const textContent = text === '' ? [] : [{ type: 'input_text', text }];
   return [...textContent, ...attachments.map(attachmentInput)];
 }
 
-/** What an assistant said, as the items that it came in; what is not from here, without ids. */
+/**
+ * Converts an assistant message to the items that it came from. Items of other providers have no
+ * ids.
+ */
 function assistantItems(
   message: AssistantMessage,
   options: ReasoningPairOptions,
@@ -85,7 +90,7 @@ function addPart(items: readonly SentItem[], part: AssistantPart): readonly Sent
     case 'structured':
       return addContent(items, messageContent(part), state);
     case 'reasoning':
-      // The state is the item as it was; some servers leave out the summary, which is required.
+      // The state is the original item. Some servers leave out the summary, which is required.
       return [...items, { item: { ...withoutNulls(state), summary: arrayIn(state, 'summary') } }];
     case 'tool_call':
       return [...items, { item: callItem(part, state), origin }];
@@ -97,7 +102,7 @@ function addPart(items: readonly SentItem[], part: AssistantPart): readonly Sent
   }
 }
 
-/** The bytes of a picture go back into the call that made it. */
+/** Puts the bytes of a picture back into the call that created it. */
 function addImage(
   items: readonly SentItem[],
   part: Attachment,
@@ -107,7 +112,7 @@ function addImage(
   const content = attachmentContent(part);
   if (state['type'] !== 'image_generation_call' || content.type === 'url') {
     const native = nativeAttachment(part);
-    // An assistant's message has no pictures: what another model made is shown as the user's.
+    // Assistant messages cannot contain pictures. A picture of another model is sent as the user's.
     if (native !== undefined) return [{ item: { role: 'user', content: [native] } }, ...items];
     return addWords(items, describeAttachment(part));
   }
@@ -119,14 +124,17 @@ function addImage(
   );
 }
 
-/** Before calls, which their results must follow, and before reasoning, which its outcome must. */
+/**
+ * Inserts text before calls, which their results must follow, and before reasoning, which its
+ * result must follow.
+ */
 function addWords(items: readonly SentItem[], text: string): readonly SentItem[] {
   const first = items.findIndex(({ item }) => isCall(item) || isReasoning(item));
   const at = first < 0 ? items.length : first;
   return [...addContent(items.slice(0, at), outputText(text), {}), ...items.slice(at)];
 }
 
-/** APIs that check what they are sent take a field that is missing, and not null. */
+/** Strict APIs accept a missing field, but not null. */
 function withoutNulls(item: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(item).filter(([, value]) => value !== null));
 }
@@ -146,12 +154,12 @@ function messageContent(
   return isRefusal ? { type: 'refusal', refusal: text } : outputText(text);
 }
 
-/** With all that is required of it. */
+/** An output text with all required fields. */
 function outputText(text: string): JsonObject {
   return { type: 'output_text', text, annotations: [] };
 }
 
-/** Adds to the message that it is a part of, if that is the last item. */
+/** Adds the content to the last item, if both belong to the same message. */
 function addContent(
   items: readonly SentItem[],
   content: JsonObject,
@@ -176,7 +184,7 @@ function callItem(call: SentToolCall, state: JsonObject): JsonObject {
   return { ...own, type: 'function_call', ...named, arguments: call.arguments };
 }
 
-/** Is it a call of a tool that takes plain text? */
+/** True for a call of a tool with plain text input. */
 function isCustom(call: SentToolCall): boolean {
   return stateOf(call)['type'] === 'custom_tool_call';
 }

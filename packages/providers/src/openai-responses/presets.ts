@@ -1,7 +1,7 @@
 import { unknownEndpoint } from '../wire/endpoint.ts';
 import type { ResponsesDialect, ResponsesPreset } from './options.ts';
 
-/** OpenAI's models that keep what they cache for a day when they are asked to; others refuse to be asked. */
+/** OpenAI's models that can keep cached prompts for a day. Other models reject the field. */
 const openaiLongCacheModels: readonly string[] = [
   'gpt-4.1',
   'gpt-5',
@@ -71,7 +71,7 @@ export const presets: { readonly [Preset in ResponsesPreset]: ResponsesDialect }
   },
 };
 
-/** By its name, with or without the date of a snapshot. */
+/** Compares the name, with or without the date of a snapshot. */
 export function isLongCacheModel(models: readonly string[], model: string): boolean {
   return models.includes(model.replace(/-\d{4}-\d{2}-\d{2}$/, ''));
 }

@@ -9,7 +9,7 @@ import { responsesRequest } from './request.ts';
 import { ResponsesReader } from './stream.ts';
 
 /**
- * A model behind the Responses API, OpenAI's or anybody's.
+ * Creates a provider for a model behind the Responses API of OpenAI or a compatible server.
  *
  * @example
  * const provider = openaiResponses({ model: 'gpt-5.1' });

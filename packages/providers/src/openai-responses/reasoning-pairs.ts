@@ -1,23 +1,24 @@
 import type { JsonObject } from '@millrace/core';
 import { textIn } from '../json/fields.ts';
 
-/** An item of the input, and what it remembers of the reasoning it came out of. */
+/** An input item, and the stored reference to the reasoning that led to it. */
 export interface SentItem {
   readonly item: JsonObject;
   readonly origin?: JsonObject | undefined;
 }
 
 export interface ReasoningPairOptions {
-  /** Does the provider keep items, so that it knows them by their ids? */
+  /** Whether the provider stores items and recognizes their ids. */
   readonly isStored: boolean;
-  /** Does reasoning go back that is not encrypted? */
+  /** Whether reasoning is sent back that is not encrypted. */
   readonly plainReasoning: boolean;
 }
 
 /**
- * The items of one answer that the provider will take. Reasoning goes only directly before what came
- * out of it, and what came out of reasoning that is gone goes without its id, because the provider
- * refuses the one without the other. What must have an id stays behind.
+ * Returns the items of one answer that the provider accepts. It rejects reasoning without the item
+ * that followed it, and such an item without its reasoning. So reasoning is sent only directly
+ * before its result, and a result without its reasoning is sent without its id. Items that need an
+ * id are left out.
  */
 export function keepReasoningPairs(
   items: readonly SentItem[],
@@ -41,7 +42,7 @@ function isSendable(
   items: readonly SentItem[],
   { isStored, plainReasoning }: ReasoningPairOptions,
 ): boolean {
-  // What was under way when a response ended is refused.
+  // The API rejects items that were in progress when the response ended.
   if (item['status'] === 'in_progress' || item['status'] === 'incomplete') return false;
   if (isReasoning(item)) {
     return isStored || plainReasoning || textIn(item, 'encrypted_content') !== undefined;
@@ -54,7 +55,7 @@ function isSendable(
   return items.some((other) => isAnswer(other.item));
 }
 
-/** Calls of the provider's own tools that a client has to answer: refused where nobody did. */
+/** Calls of hosted tools that the client must answer. The API rejects them without an answer. */
 const clientAnsweredTypes: ReadonlySet<unknown> = new Set([
   'shell_call',
   'local_shell_call',
@@ -62,7 +63,7 @@ const clientAnsweredTypes: ReadonlySet<unknown> = new Set([
   'computer_call',
 ]);
 
-/** Without reasoning that is not directly followed by more of it or by what came out of it. */
+/** Removes reasoning that is not directly followed by more reasoning or by its result. */
 function withoutOrphans(items: readonly SentItem[]): readonly SentItem[] {
   const kept: SentItem[] = [];
   for (const sent of items.toReversed()) {

@@ -27,7 +27,7 @@ function responsesBody(
   if (request.stopSequences?.length) {
     throw fault('invalid_request', 'the Responses API has no stop sequences; leave them out');
   }
-  // No more than a hint, which must not be what a request fails of.
+  // Cache retention is only a hint. It must not make a request fail.
   const isLongLived = cache?.longLived === true && isLongCacheModel(longCacheModels, model);
   const store = providerOptions?.['store'] ?? options.store ?? false;
   const messages = toMessages(request, { provider: id, model });
@@ -63,7 +63,7 @@ function reasoningFields(
   isStored: boolean,
 ): JsonObject {
   const isAsked = reasoning !== undefined && reasoning !== 'none';
-  // Without a summary nothing is seen of the reasoning.
+  // Without a summary the reasoning is invisible.
   const summary = reasoningSummary ?? (isAsked ? 'auto' : 'none');
   const settings = {
     ...(reasoning === undefined ? {} : { effort: efforts[reasoning] }),
@@ -76,7 +76,7 @@ function reasoningFields(
   };
 }
 
-/** OpenAI's models that do not reason refuse to be asked for it. */
+/** OpenAI's models without reasoning reject the field. */
 function isWithoutReasoning(model: string): boolean {
   return /(?:^|\/)(?:gpt-3|gpt-4|chatgpt|gpt-5(?:\.\d+)?-chat)/.test(model);
 }

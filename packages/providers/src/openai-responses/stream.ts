@@ -21,7 +21,7 @@ export class ResponsesReader implements WireReader {
   #createdId: string | undefined;
   #stop: Stop | undefined;
 
-  /** `otherTools` are declared besides those of the request. */
+  /** `otherTools`: names of tools that are declared in addition to those of the request. */
   constructor(context: ReaderContext, owner: StateOwner, otherTools: readonly string[]) {
     const names = (context.request.tools ?? []).map(({ name }) => name);
     const declared = new Set([...names, ...otherTools]);
@@ -78,14 +78,17 @@ export class ResponsesReader implements WireReader {
     }
   }
 
-  /** `response.web_search_call.searching` and its like; what else is not known is no content. */
+  /**
+   * Handles events such as `response.web_search_call.searching`. Other unknown events have no
+   * content.
+   */
   #progress(type: string, event: JsonObject): void {
     const item = this.#items.hosted(event);
     const prefix = item && `response.${item.type}.`;
     if (prefix && type.startsWith(prefix)) item.progress(type.slice(prefix.length));
   }
 
-  /** The same one again is a repeat; another is a second response in the stream of the first. */
+  /** The same id again is a repeat. A different id is a second response in the same stream. */
   #created(response: JsonObject): void {
     const id = textIn(response, 'id');
     if (this.#createdId !== undefined && id !== this.#createdId) {
@@ -134,7 +137,7 @@ const finalStatuses: ReadonlySet<string> = new Set([
 
 type EventHandler = (items: OutputItems, event: JsonObject) => void;
 
-/** Pieces as they stream. */
+/** Events with a piece of content. */
 const deltaEvents: Readonly<Record<string, EventHandler>> = {
   'output_text.delta': (items, event) =>
     items.message(event).append(contentIndex(event), deltaOf(event), false),
@@ -155,7 +158,7 @@ const deltaEvents: Readonly<Record<string, EventHandler>> = {
   'image_generation_call.partial_image': (items, event) => items.image(event)?.preview(event),
 };
 
-/** The same, status again as a whole. */
+/** Events that repeat a content as a whole. */
 const doneEvents: Readonly<Record<string, EventHandler>> = {
   'output_text.done': (items, event) =>
     items.message(event, true).setWhole(contentIndex(event), wholeText(event, 'text'), false),
@@ -188,7 +191,7 @@ const itemEventsByName: Readonly<Record<string, EventHandler>> = {
   },
 };
 
-/** What to do with the events that are about items of the output. */
+/** The handlers of all events about output items. */
 const itemEvents: ReadonlyMap<string, EventHandler> = new Map(
   Object.entries({ ...deltaEvents, ...doneEvents, ...itemEventsByName }).map(([name, read]) => [
     `response.${name}`,
@@ -202,7 +205,7 @@ function endContentPart(all: OutputItems, event: JsonObject, part: JsonObject): 
   if (part['type'] === 'reasoning_text')
     return all.reasoning(event, true).setWhole('full', at, text);
   const refusal = textIn(part, 'refusal');
-  // Some servers call reasoning output_text here.
+  // Some servers send reasoning as output_text here.
   const thought = refusal === undefined ? all.reasoningAt(event) : undefined;
   if (thought !== undefined) return thought.setWholeContent(at, text);
   const message = all.message(event, true);

@@ -1,9 +1,9 @@
 import type { StreamContext } from '../contract/provider.ts';
 
 /**
- * One iteration whose reader may leave in the middle of a read: `return()` aborts `returned` first, and
- * so ends what `next()` waits for. A generator alone would finish that read before it returns.
- * Nothing starts before the first value is asked for.
+ * An async iterable that the reader can leave during a read. `return()` first aborts the `returned`
+ * signal, which ends the pending `next()`. A generator alone would finish that read first. `start`
+ * is called when the first value is requested.
  */
 export function abortOnReturn<T>(
   start: (returned: AbortSignal) => AsyncIterable<T>,
@@ -14,7 +14,7 @@ export function abortOnReturn<T>(
 
 class AbortOnReturnIterator<T> implements AsyncIterableIterator<T, undefined, undefined> {
   readonly #returned = new AbortController();
-  /** Until it was used. */
+  /** Undefined after the first use. */
   #start: ((returned: AbortSignal) => AsyncIterable<T>) | undefined;
   #values: AsyncIterator<T> | undefined;
 
@@ -37,7 +37,7 @@ class AbortOnReturnIterator<T> implements AsyncIterableIterator<T, undefined, un
     return this;
   }
 
-  /** A start that throws is not tried again. */
+  /** If `start` throws, it is not called again. */
   async #startIteration(): Promise<IteratorResult<T, undefined>> {
     const start = this.#start;
     this.#start = undefined;
@@ -47,7 +47,7 @@ class AbortOnReturnIterator<T> implements AsyncIterableIterator<T, undefined, un
   }
 }
 
-/** The same context, whose signal is also aborted by this one. */
+/** Returns a context whose signal is aborted by either signal. */
 export function withAbortSignal(context: StreamContext, returned: AbortSignal): StreamContext {
   const { signal } = context;
   return {

@@ -1,6 +1,9 @@
 import type { Delta, DeltaWriter, PartId, PartKind, RetractReason } from '@millrace/core';
 
-/** Closes what a cut response left open: what was said stays as partial, calls that are not whole go. */
+/**
+ * Closes the open parts of a response that was cut off. Text, reasoning and media stay as partial;
+ * incomplete calls and values are retracted.
+ */
 export function closeParts(writer: DeltaWriter, reason: RetractReason): void {
   for (const part of writer.open) {
     const length = 'length' in part ? part.length : 0;
@@ -9,12 +12,12 @@ export function closeParts(writer: DeltaWriter, reason: RetractReason): void {
   }
 }
 
-/** Does a part that was cut off in the middle stay, as partial? What was said does; half a call or value is nothing. */
+/** True if a part that was cut off stays as partial. Half a call or half a value is useless. */
 function isKeptWhenCut(kind: PartKind, length: number): boolean {
   return (kind === 'text' || kind === 'reasoning' || kind === 'media') && length > 0;
 }
 
-/** The delta that closes an open part of a response that was cut off. */
+/** Returns the delta that closes an open part of a response that was cut off. */
 export function closeCutPart(
   partId: PartId,
   kind: PartKind,

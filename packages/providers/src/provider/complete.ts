@@ -25,8 +25,8 @@ import { ProviderError } from '../contract/provider-error.ts';
 import { closeCutPart } from './close-parts.ts';
 
 /**
- * Streams one attempt and folds it, as a log would. What no log would take is a broken provider's:
- * it ends as an error of the kind `protocol_error`.
+ * Streams one attempt and folds it into an item, in the same way as a log. If a delta is invalid,
+ * the provider is broken and the completion ends with a `protocol_error`.
  */
 export async function complete(
   provider: Pick<Provider, 'id' | 'stream'>,
@@ -87,7 +87,7 @@ function isStructured(part: Part): part is Part & { readonly kind: 'structured' 
   return part.kind === 'structured';
 }
 
-/** The item that deltas build, folded as a log would. */
+/** Builds an item from deltas, in the same way as a log. */
 export class FoldedItem {
   readonly #folder: Folder;
   readonly #item: StreamItem;
@@ -103,12 +103,12 @@ export class FoldedItem {
     return this.#folder.state.open.length > 0;
   }
 
-  /** Adds the deltas. Where one does not fit it adds those before it, and tells why. */
+  /** Adds the deltas. If one is invalid, it adds only those before it and returns the reason. */
   add(deltas: readonly Delta[]): Refusal | undefined {
     return this.#add(deltas.map((delta) => ({ delta })));
   }
 
-  /** Closes what is open as that of a response that was cut off. */
+  /** Closes all open parts, as if the response was cut off. */
   closeOpenParts(): void {
     this.add(
       this.#folder.state.open.map((part) =>

@@ -3,7 +3,7 @@ import type { ModelRequest } from '../contract/model-request.ts';
 import type { DescribedRequest, Provider, Stream } from '../contract/provider.ts';
 import { complete } from './complete.ts';
 
-/** A provider, of what streams. */
+/** Creates a provider from a stream function. `complete` is derived from it. */
 export function createProvider(
   id: string,
   model: string,
@@ -19,7 +19,10 @@ export function createProvider(
   };
 }
 
-/** The request in our own words: what a provider is handed, where nobody knows what it makes of it. */
+/**
+ * Describes a request in the provider-neutral format. For providers that do not make an HTTP
+ * request themselves.
+ */
 export function describePlainly({ items, ...rest }: ModelRequest): DescribedRequest {
   const transcript = JSON.parse(encodeTranscript(items)) as { readonly items: JsonObject[] };
   const settings = JSON.parse(JSON.stringify(rest)) as JsonObject;

@@ -6,16 +6,17 @@ import { isCount } from '../transport/check-number.ts';
 import { Semaphore } from '../transport/semaphore.ts';
 import { type Wrapper, wrapProvider } from './wrap-provider.ts';
 
+/** Options of `limitConcurrency`. */
 export interface ConcurrencyOptions {
-  /** How many streams may be under way at once; without a limit it is `Infinity`. */
+  /** Maximum number of concurrent streams. `Infinity` means no limit. */
   readonly maxConcurrent: number;
 }
 
 /**
- * The same provider with at most so many streams under way at once; the others wait in the order in
- * which their first steps were asked for. Whoever uses the provider that is returned shares the
- * limit, be they many agents. A stream keeps its place until its end, its abort, or until its reader
- * leaves: whoever stops reading should do one of these.
+ * Limits the number of concurrent streams of a provider. Other streams wait in the order in which
+ * their first steps were requested. All users of the returned provider share the limit, also several
+ * agents. A stream keeps its place until it ends, is aborted, or its reader returns. A caller that
+ * stops reading must do one of these.
  *
  * @example
  * const limited = limitConcurrency(provider, { maxConcurrent: 4 });
@@ -27,7 +28,7 @@ export function limitConcurrency(provider: Provider, options: ConcurrencyOptions
     provider,
     waitForPlace(provider.id, createSemaphore(provider.id, options)),
   );
-  // Only when it is sent changes, not what.
+  // The limit changes when a request is sent, not its content.
   return { ...limited, ...(describe && { describe }) };
 }
 
@@ -45,11 +46,11 @@ function waitForPlace(provider: string, semaphore: Semaphore): Wrapper {
     const { signal } = context;
     const release = await acquire(semaphore, signal);
     if (release === undefined) return yield abortedStep(provider, signal);
-    // Perhaps nobody reads on what was aborted.
+    // The caller may stop reading after an abort.
     signal?.addEventListener('abort', release, { once: true });
     try {
       for await (const step of next(request, context)) {
-        // Nobody need read on after an end.
+        // The caller may stop reading after the end.
         if (step.end !== undefined) release();
         yield step;
       }
@@ -60,19 +61,22 @@ function waitForPlace(provider: string, semaphore: Semaphore): Wrapper {
   };
 }
 
-/** What gives the place back; undefined where it was aborted while it waited. */
+/**
+ * Returns a function that releases the place. Returns undefined if the request was aborted while it
+ * waited.
+ */
 async function acquire(
   semaphore: Semaphore,
   signal: AbortSignal | undefined,
 ): Promise<(() => void) | undefined> {
   const release = await semaphore.acquire(signal).catch(() => undefined);
-  // It may have been stopped in the moment in which its turn came.
+  // The signal can be aborted at the moment in which the place becomes free.
   if (!signal?.aborted) return release;
   release?.();
   return undefined;
 }
 
-/** The end of what was never asked, and so used nothing. */
+/** The last step of a request that was never sent. It used no tokens. */
 function abortedStep(provider: string, signal: AbortSignal | undefined): StreamStep {
   const message = messageFor('aborted', provider, 'the request was still waiting for its turn');
   const error = new ProviderError('aborted', message, { provider, cause: signal?.reason });

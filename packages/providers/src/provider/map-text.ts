@@ -2,19 +2,19 @@ import { type CommitWhole, type Delta, type Part, type PartId, parseJson } from 
 import type { StreamStep } from '../contract/provider.ts';
 
 /**
- * The same stream with other words in its text parts: each chunk goes through `change`, and positions
- * and lengths follow. A structured part that streamed as text is changed as JSON, and becomes text
- * where it is no JSON any more; reasoning, calls and other values stay. For a wrapper that hides,
- * replaces or translates as it streams.
+ * Changes the text parts of a stream. Each chunk goes through `change`; positions and lengths are
+ * adjusted. A structured part that streamed as text is changed as JSON, and becomes a text part if it
+ * is no longer valid JSON. Reasoning, calls and other values stay the same. Use it in a wrapper that
+ * hides, replaces or translates text while it streams.
  *
- * A function of chunks knows one chunk at a time, and chunks end anywhere: what spans two of them needs
- * a change that remembers, made anew for each part.
+ * A function of chunks gets one chunk at a time, and chunks can end anywhere. To find text that spans
+ * two chunks, pass a function that creates a `PartChange` with state for each part.
  *
  * @example
  * mapText(steps, (chunk) => chunk.toUpperCase());
  *
  * @example
- * // Hides a word, however it is cut: the last word may go on in the next chunk.
+ * // Hides a word, also if it is split: the last word of a chunk can continue in the next chunk.
  * mapText(steps, () => {
  *   let word = '';
  *   const hide = (text: string) => text.replaceAll('secret', '******');
@@ -38,7 +38,7 @@ export async function* mapText(
   }
 }
 
-/** The text parts that are open, and how long they have become. */
+/** Tracks the open text parts and their new lengths. */
 class OpenTextParts {
   readonly #change: TextChange;
   readonly #open = new Map<PartId, { readonly text: ChangedText; length: number }>();
@@ -65,7 +65,9 @@ class OpenTextParts {
     }
   }
 
-  /** What is appended instead, of a text part that is open. */
+  /**
+   * Returns the delta to append instead. Returns undefined if the part is not an open text part.
+   */
   #append(partId: PartId, change: (text: ChangedText) => string): readonly Delta[] | undefined {
     const open = this.#open.get(partId);
     if (open === undefined) return undefined;
@@ -104,24 +106,27 @@ function changeStructuredPart(
   return { ...rest, kind: 'text', text };
 }
 
-/** Changes the text of one part as it streams. What it holds back it gives at the end. */
+/**
+ * Changes the text of one part while it streams. It can hold text back and return it at the end.
+ */
 export interface PartChange {
+  /** Returns the text to emit for this chunk. */
   chunk(text: string): string;
-  /** The part ends, whole or cut off. */
+  /** Called when the part ends, complete or cut off. */
   end?(): string;
 }
 
 /**
- * What becomes of text: a function of each chunk, or one that makes a `PartChange` for each part.
- * A function of chunks does not see a word that is split over two of them.
+ * How `mapText` changes text: a function that maps each chunk, or a function that creates a
+ * `PartChange` for each part. A function of chunks cannot see a word that is split over two chunks.
  */
 export type TextChange = ((chunk: string) => string) | ((firstChunk: string) => PartChange);
 
-/** The changed text of one part, without ever half of a surrogate pair. */
+/** Applies a change to one part. Its output never contains half a surrogate pair. */
 export class ChangedText {
   readonly #change: TextChange;
   #part: PartChange | undefined;
-  /** A high surrogate whose partner may follow. */
+  /** A high surrogate whose low surrogate may follow. */
   #held = '';
 
   constructor(change: TextChange) {

@@ -10,7 +10,10 @@ import type {
 import { abortOnReturn, withAbortSignal } from './abort-on-return.ts';
 import { createProvider } from './create-provider.ts';
 
-/** What stands before a provider: it may ask the next one, watch, change, or answer by itself. */
+/**
+ * A function that runs in place of a provider's stream. It can call `next`, observe, change the
+ * request or the steps, or answer itself.
+ */
 export type Wrapper = (
   request: ModelRequest,
   context: StreamContext,
@@ -18,8 +21,8 @@ export type Wrapper = (
 ) => AsyncIterable<StreamStep>;
 
 /**
- * The same provider with something in between: a meter, a cache, a change of the request or of what
- * streams. A reader that leaves aborts the signal of the context, so hand it on.
+ * Puts a function between the caller and a provider: a meter, a cache, or a change of the request or
+ * of the stream. Pass the context on to `next`: its signal is aborted when the reader leaves.
  *
  * @example
  * const metered = wrapProvider(provider, async function* (request, context, next) {
@@ -30,7 +33,7 @@ export type Wrapper = (
  * });
  *
  * @example
- * // Steps name the item and attempt that they were streamed for: a cache moves them to the one at hand.
+ * // Steps contain the ids of their item and attempt. A cache must rewrite them for the new item.
  * const cache = new Map<string, readonly StreamStep[]>();
  * const cached = wrapProvider(provider, async function* (request, context, next) {
  *   const key = JSON.stringify(request);
@@ -52,8 +55,8 @@ export function wrapProvider(provider: Provider, wrapper: Wrapper): Provider {
 }
 
 /**
- * Steps that were recorded, as if they had been streamed for this item and attempt: for a wrapper
- * that answers from a cache. Whatever they were recorded for, they fold to the same parts.
+ * Rewrites recorded steps for another item and attempt. Use it in a wrapper that answers from a
+ * cache. The steps fold to the same parts.
  */
 export function moveSteps(steps: readonly StreamStep[], item: StreamItem): readonly StreamStep[] {
   return steps.map((step) => ({
@@ -62,7 +65,7 @@ export function moveSteps(steps: readonly StreamStep[], item: StreamItem): reado
   }));
 }
 
-/** The delta as if it had been written for this item and attempt. */
+/** Rewrites one delta for another item and attempt. */
 export function moveDelta(delta: Delta, item: StreamItem): Delta {
   if (delta.type === 'unknown') return delta;
   const moved = { ...delta, partId: movePartId(delta.partId, item) };

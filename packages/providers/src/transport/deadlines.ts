@@ -1,11 +1,21 @@
 import type { Clock } from './clock.ts';
 
+/** The timeouts of a response, in milliseconds. `Infinity` turns a timeout off. */
 export interface TimeoutOptions {
-  /** From sending the request to the first byte of the answer: models may think before they speak. */
+  /**
+   * From sending the request to the first byte of the answer. Models can think before they answer.
+   * Default: 180,000 (3 min).
+   */
   readonly firstByteTimeoutMs: number;
-  /** How long one read may take, after the first. A comment or a ping ends it. */
+  /**
+   * Maximum time without any byte after the first one. Comments and pings count as activity.
+   * Default: 90,000 (90 s).
+   */
   readonly idleTimeoutMs: number;
-  /** The whole response, from when its turn came: how long it waited for that does not count. */
+  /**
+   * Maximum time of the whole response. The time in the queue does not count. Default: 1,800,000
+   * (30 min).
+   */
   readonly totalTimeoutMs: number;
 }
 
@@ -15,20 +25,25 @@ export const defaultTimeouts: TimeoutOptions = {
   totalTimeoutMs: 1_800_000,
 };
 
-/** Which of them passed. */
+/** Names the timeout that expired. */
 export type DeadlineName = 'first byte' | 'idle' | 'total';
 
-/** The three time-outs of one response: `onExpired` hears of the first that passes, once. */
+/**
+ * The three timeouts of one response. Calls `onExpired` once, for the first timeout that expires.
+ */
 export class Deadlines {
   readonly #clock: Clock;
   readonly #idleTimeoutMs: number;
   readonly #onExpired: (deadline: DeadlineName, afterMs: number) => void;
   readonly #cancelTotal: () => void;
   #cancelIdle: () => void;
-  /** When something came last. Timers are not set anew for each read: one that fires looks here. */
+  /**
+   * The time of the last activity. The timer is not restarted for each read; when it fires, it
+   * checks this value.
+   */
   #lastActivityAt: number | undefined;
   #isPaused = false;
-  /** The timer fired while nobody listened, and is set again when somebody does. */
+  /** The timer fired while reading was paused. `resume` starts it again. */
   #isTimerStopped = false;
   #isEnded = false;
 
@@ -46,7 +61,7 @@ export class Deadlines {
     this.#cancelIdle = clock.after(firstByteTimeoutMs, expire('first byte', firstByteTimeoutMs));
   }
 
-  /** Something came, be it only a comment. */
+  /** Call it for every read, also for a comment. */
   recordActivity(): void {
     if (this.#isEnded) return;
     const isFirst = this.#lastActivityAt === undefined;
@@ -54,7 +69,9 @@ export class Deadlines {
     if (isFirst) this.#startIdleTimer(this.#idleTimeoutMs);
   }
 
-  /** Nobody listens: whoever reads the stream is busy, and that the server cannot help. */
+  /**
+   * The consumer is busy and does not read. The idle timeout must not blame the server for that.
+   */
   pause(): void {
     this.#isPaused = true;
   }

@@ -3,7 +3,7 @@ import { isError } from '../errors/redact.ts';
 import { WireFault } from '../errors/wire-fault.ts';
 import type { DeadlineName } from './deadlines.ts';
 
-/** Who ended it, if not the server: the caller's signal, or a deadline. */
+/** What ended a request from outside: the caller's abort signal, or a timeout. */
 export type Interruption =
   | { readonly by: 'signal'; readonly reason: unknown }
   | { readonly by: 'deadline'; readonly deadline: DeadlineName; readonly afterMs: number };
@@ -17,10 +17,13 @@ export class Interrupted extends Error {
   }
 }
 
-/** The connection could not be made, or broke. */
+/** The connection could not be opened, or it broke. */
 export class NetworkFailure extends Error {}
 
-/** What a fetch or a body threw: the network, unless it is a mistake that no second try would mend. */
+/**
+ * Converts an error of fetch or of a body. It is a network failure, except for programming errors,
+ * which a retry cannot fix.
+ */
 export function toTransportFailure(error: unknown): Error {
   if (error instanceof WireFault) return error;
   if (isMillraceError(error)) {
@@ -40,12 +43,12 @@ function reasonOf(error: unknown): string {
   }
 }
 
-/** Node's fetch says "fetch failed" or "terminated", and what happened in the cause. */
+/** Node's fetch throws "fetch failed" or "terminated". The real reason is in the cause. */
 function messageOf(error: unknown): string {
   if (!isError(error)) return noReason;
   const { cause } = error;
   if (!isError(cause)) return error.message;
-  // Where several addresses were tried, there is only the code.
+  // If several addresses were tried, the cause has only a code.
   const { code } = cause as { code?: unknown };
   return cause.message || (typeof code === 'string' ? code : error.message);
 }

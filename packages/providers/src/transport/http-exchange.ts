@@ -10,13 +10,17 @@ interface HttpExchangeOptions {
   readonly clock: Clock;
   readonly timeouts: TimeoutOptions;
   readonly signal: AbortSignal | undefined;
-  /** Sent as headers, and no part of the request that a wire makes: no secret, and nothing of the model's. */
+  /**
+   * Sent as headers. It contains no secret, and it is not part of the request that the wire builds.
+   */
   readonly trace?: TraceContext | undefined;
-  /** Called when it is stopped from outside, at once: whoever reads may be busy for long. */
+  /**
+   * Called immediately when the exchange is interrupted. The reader may be busy for a long time.
+   */
   readonly onInterrupted?: (() => void) | undefined;
 }
 
-/** One request and its response, read by read, and everything that can stop it. */
+/** One HTTP request and its response, read chunk by chunk. It handles aborts and timeouts. */
 export class HttpExchange {
   readonly #options: HttpExchangeOptions;
   readonly #controller = new AbortController();
@@ -25,7 +29,10 @@ export class HttpExchange {
   #rejectInterrupted: (error: Interrupted) => void = () => {};
   #interruption: Interruption | undefined;
   #body: ReadableStreamDefaultReader<Uint8Array> | undefined;
-  /** How much longer an afterthought is waited for. From then on, whatever ends the body is its end. */
+  /**
+   * How much longer to wait for trailing data. While set, any end of the body counts as a normal
+   * end.
+   */
   #drainMs: number | undefined;
 
   constructor(options: HttpExchangeOptions) {
@@ -41,7 +48,10 @@ export class HttpExchange {
     if (options.signal?.aborted) this.#onAbort();
   }
 
-  /** Sends the request. Throws `Interrupted`, `NetworkFailure`, or a fault for what cannot be sent. */
+  /**
+   * Sends the request. Throws `Interrupted`, `NetworkFailure`, or a `WireFault` if the request
+   * cannot be sent.
+   */
   async open(request: HttpRequest): Promise<Response> {
     this.#throwIfInterrupted();
     checkUrl(request.url);
@@ -49,19 +59,19 @@ export class HttpExchange {
     const fetching = this.#fetch(request.url, init);
     try {
       const response = await Promise.race([fetching, this.#interrupted]);
-      // It may have been stopped after the answer came and before this was told of it.
+      // An interruption can come between the response and this line.
       this.#throwIfInterrupted();
       checkResponse(response);
       this.#body = response.body?.getReader();
       return response;
     } catch (error) {
-      // A fetch that does not mind the signal may still answer.
+      // A fetch that ignores the signal can still return a response. Its body must be closed.
       fetching.then((late) => late?.body?.cancel?.()).catch(() => {});
       throw this.#failure(error);
     }
   }
 
-  /** What came next; undefined at the end. Throws `Interrupted` or `NetworkFailure`. */
+  /** Returns the next bytes, or undefined at the end. Throws `Interrupted` or `NetworkFailure`. */
   async read(): Promise<Uint8Array | undefined> {
     this.#deadlines.resume();
     const stopWaiting = this.#waitAtMost(this.#drainMs);
@@ -83,12 +93,12 @@ export class HttpExchange {
     }
   }
 
-  /** Nothing but an afterthought can come: reads on for so long at most. */
+  /** The answer is complete. Reads trailing data for at most this time. */
   drainFor(ms: number): void {
     this.#drainMs = ms;
   }
 
-  /** Lets go of everything; the connection is closed unless the body was read to its end. */
+  /** Releases all resources. Closes the connection unless the body was read to its end. */
   close(): void {
     this.#deadlines.end();
     this.#options.signal?.removeEventListener('abort', this.#onAbort);
@@ -115,14 +125,16 @@ export class HttpExchange {
     if (this.#interruption !== undefined) throw new Interrupted(this.#interruption);
   }
 
-  /** Async, so that a fetch that throws at once is one that fails. */
+  /** Async, so that a synchronous throw of fetch becomes a rejection. */
   async #fetch(url: string, init: RequestInit): Promise<Response> {
     const { fetch } = this.#options;
     if (typeof fetch !== 'function') throw fault('invalid_request', 'fetch is no function');
     return fetch(url, init);
   }
 
-  /** Only the time of reads counts: what came while nobody read must not be lost. */
+  /**
+   * Only the time of reads counts. Data that arrives while the consumer is busy must not be lost.
+   */
   #waitAtMost(ms: number | undefined): () => void {
     if (ms === undefined) return () => {};
     const { clock } = this.#options;
@@ -135,7 +147,7 @@ export class HttpExchange {
     };
   }
 
-  /** Ends a read that is going on, also where fetch does not mind the signal. */
+  /** Ends the pending read, also if fetch ignores the signal. */
   #cancelBody(): void {
     this.#body?.cancel().catch(() => {});
   }
@@ -148,13 +160,13 @@ export class HttpExchange {
   }
 }
 
-/** A body that a program made may have anything in it. */
+/** A custom fetch can return a body with any values. */
 function checkBytes(value: Uint8Array | undefined): Uint8Array | undefined {
   if (value === undefined || ArrayBuffer.isView(value)) return value;
   throw fault('invalid_request', 'the body that fetch gave has something in it that is no bytes');
 }
 
-/** The rest of the body as text, up to a number of bytes; `isCut` says that there was more. */
+/** Reads the rest of the body as text, up to `maxBytes`. `isCut` is true if there was more. */
 export async function readText(
   exchange: HttpExchange,
   maxBytes: number,

@@ -5,24 +5,27 @@ export interface HttpRequest {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: JsonObject;
-  /** What must never be shown: the key. */
+  /** Values that must never be shown, such as the API key. */
   readonly secrets: readonly string[];
 }
 
-/** What fetch is told. Throws a fault for what can never be sent, so that nobody tries again. */
+/**
+ * Builds the options of fetch. Throws a `WireFault` if the request can never be sent, so that it is
+ * not retried.
+ */
 export function requestInit(
   request: HttpRequest,
   signal: AbortSignal,
   trace?: TraceContext,
 ): RequestInit {
-  // Whoever names these headers by hand means them.
+  // Headers that the caller sets override the trace.
   const headers = { ...trace, ...request.headers };
-  // What fetch itself says would quote the value, which may be the key.
+  // The error message of fetch would quote the value, which can be the API key.
   const bad = Object.entries(headers).find((header) => !isSendable(header));
   if (bad) throw fault('invalid_request', `the header ${bad[0]} has a value that cannot be sent`);
   const body = jsonOf(request.body);
   if (body === undefined) throw fault('invalid_request', 'the body cannot be written as JSON');
-  // A redirect would carry the key to a host that nobody named.
+  // Following a redirect would send the API key to another host.
   return { method: 'POST', headers, body, redirect: 'manual', signal };
 }
 
@@ -42,9 +45,9 @@ function jsonOf(body: HttpRequest['body']): string | undefined {
   }
 }
 
-/** Throws for what can never be an address of a server. Nothing of it is told but how it starts. */
+/** Throws if the URL can never be a server's address. The message quotes only its protocol. */
 export function checkUrl(url: string): void {
-  // In a browser an address may be relative to the page's.
+  // In a browser the URL can be relative to the page.
   const { location } = globalThis as { readonly location?: { readonly href?: string } };
   const parsed = URL.parse(url, location?.href);
   if (parsed === null) {
@@ -59,7 +62,10 @@ export function checkUrl(url: string): void {
   }
 }
 
-/** Throws where a `fetch` of the caller gave something else. Told by shape: it may be another realm's. */
+/**
+ * Throws if a custom `fetch` returned something else. It checks the shape, because the object can
+ * come from another realm.
+ */
 export function checkResponse(response: unknown): asserts response is Response {
   const { status, headers, body } = (response ?? {}) as { readonly [name: string]: unknown };
   const isResponse = typeof status === 'number' && hasMethod(headers, 'get');

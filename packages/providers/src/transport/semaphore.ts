@@ -1,18 +1,18 @@
 import { checkCount } from './check-number.ts';
 
-/** Lets a number of requests through at once; the others wait in the order in which they came. */
+/** Limits the number of concurrent requests. The others wait in first-in, first-out order. */
 export class Semaphore {
   readonly #max: number;
   #active = 0;
   readonly #waiting: (() => void)[] = [];
 
-  /** Throws for what would let nobody through. */
+  /** Throws if the limit is not a whole number of 1 or more. */
   constructor(maxConcurrent: number) {
     checkCount('maxConcurrentRequests', maxConcurrent);
     this.#max = maxConcurrent;
   }
 
-  /** Resolves when there is room, with the function that gives the room back; rejects on abort. */
+  /** Resolves when a place is free, with a function that releases it. Rejects on abort. */
   async acquire(signal?: AbortSignal): Promise<() => void> {
     signal?.throwIfAborted();
     if (this.#active < this.#max) this.#active++;
@@ -40,7 +40,7 @@ export class Semaphore {
     });
   }
 
-  /** The room goes straight to the next in line, so that nobody can step in between. */
+  /** The place goes directly to the next waiting request, so that no new request can take it. */
   #release(): void {
     const next = this.#waiting.shift();
     if (next === undefined) this.#active--;

@@ -2,15 +2,21 @@ import { createParser, type EventSourceParser, type ParseError } from 'eventsour
 
 interface SseReaderOptions {
   readonly onMessage: (data: string, event: string | undefined) => void;
-  /** Lines that are no SSE: told before the message that follows them, or else at the end. */
+  /** Called with lines that are not SSE: before the next message, or at the end. */
   readonly onStrayText: (text: string) => void;
-  /** The data of one event, or one line, longer than this is refused: nothing is dropped silently. */
+  /**
+   * Maximum length of one event's data and of one line. A longer one is an error; nothing is
+   * dropped silently.
+   */
   readonly maxEventLength: number;
 }
 
-/** A stream that is not what it says. */
+/** The stream is not valid SSE, or contains an error field. */
 export class SseError extends Error {
-  /** `error_field`: the server complained in a field of that name, which old llama.cpp does. */
+  /**
+   * `error_field`: the server sent an error in a field named `error`, as old versions of llama.cpp
+   * do.
+   */
   readonly type: 'too_long' | 'error_field';
 
   constructor(type: SseError['type'], message: string) {
@@ -22,15 +28,15 @@ export class SseError extends Error {
 const fieldName = 'data: ';
 
 /**
- * Bytes to messages. Text is decoded across reads, so that no character is cut; comments, empty data
- * and comments that a gateway wrapped as data are no messages.
+ * Converts bytes into SSE messages. It decodes text across reads, so that no character is split.
+ * Comments, empty data, and comments that a gateway wrapped as data are skipped.
  */
 export class SseReader {
   readonly #decoder = new TextDecoder();
   readonly #lines: LineBuffer;
   readonly #parser: EventSourceParser;
   readonly #options: SseReaderOptions;
-  /** A server that fails late may say so as a bare JSON body, over several lines. */
+  /** A server that fails late can send a bare JSON body over several lines. */
   #stray = '';
   #problem: SseError | undefined;
 
@@ -48,7 +54,7 @@ export class SseReader {
     this.#feedText(this.#decoder.decode(bytes, { stream: true }));
   }
 
-  /** The stream is over: an event that no blank line ended is taken as if one had. */
+  /** The stream ended. A last event without a blank line is emitted too. */
   end(): void {
     this.#feedText(this.#decoder.decode());
     this.#feedText('\n\n');
@@ -95,12 +101,15 @@ export class SseReader {
 }
 
 /**
- * Makes whole lines of text that was cut anywhere. The parser would throw away the beginning of a line
- * that cannot become a field, and with it the errors that servers write beside their streams.
+ * Collects text into whole lines. The parser would drop the start of a line that cannot become a
+ * field, and with it the errors that servers write into their streams.
  */
 export class LineBuffer {
   readonly #maxLength: number;
-  /** The beginning of a line, joined only when its end comes: a line of megabytes comes in many reads. */
+  /**
+   * The start of an unfinished line. The pieces are joined only at its end, because a line of
+   * several megabytes comes in many reads.
+   */
   readonly #held: string[] = [];
   #heldLength = 0;
   #endedInCr = false;
@@ -110,12 +119,12 @@ export class LineBuffer {
     this.#maxLength = maxLineLength;
   }
 
-  /** A line came that is longer than allowed: what was taken ends before it. */
+  /** True after a line that is too long. The lines before it were still returned. */
   get isTooLong(): boolean {
     return this.#isTooLong;
   }
 
-  /** The lines that are whole by now, each ended by LF, whatever ended it. */
+  /** Returns the lines that are complete. Each ends in LF, whatever line end was sent. */
   take(text: string): string {
     const lines = this.#unify(text);
     const end = this.#fits(lines) ? lines.lastIndexOf('\n') + 1 : this.#endOfFitting(lines);
@@ -124,7 +133,7 @@ export class LineBuffer {
     return whole;
   }
 
-  /** CRLF that is cut in two is still one line end; a CR is one as soon as it comes. */
+  /** CRLF that is split between two reads is one line end. A CR counts as a line end at once. */
   #unify(text: string): string {
     const isSplit = this.#endedInCr && text.startsWith('\n');
     if (text !== '') this.#endedInCr = text.endsWith('\r');
@@ -132,12 +141,12 @@ export class LineBuffer {
     return rest.includes('\r') ? rest.replace(/\r\n?/g, '\n') : rest;
   }
 
-  /** So that short reads, which are nearly all, need not be looked at line by line. */
+  /** Lets short reads, which are nearly all, skip the check of each line. */
   #fits(lines: string): boolean {
     return this.#heldLength + lines.length <= this.#maxLength;
   }
 
-  /** Where the last line ends that neither is nor follows one that is too long. */
+  /** The end of the last line before one that is too long. */
   #endOfFitting(lines: string): number {
     let start = 0;
     let before = this.#heldLength;

@@ -1,27 +1,36 @@
 import { fault } from '../errors/wire-fault.ts';
 import type { TransportOptions } from '../transport/transport-options.ts';
 
-/** What every provider that speaks HTTP takes. It is read once, when the provider is made. */
+/** Options of every HTTP provider. They are read once, when the provider is created. */
 export interface ApiOptions extends TransportOptions {
+  /** The model's name, as the API expects it. */
   readonly model: string;
   /**
-   * Else the environment's, if the provider is one that has a name: its key goes to `baseUrl` too. A
-   * `compatible` server, of which nothing is known, is sent no key but this one.
+   * The API key. Default: the provider's environment variable. That key is also sent to a custom
+   * `baseUrl`. The preset `compatible` has no environment variable.
    */
   readonly apiKey?: string | undefined;
-  /** A query that it has is sent with each request. */
+  /**
+   * The base URL of the API. Its query is sent with each request. Default: the provider's public
+   * API.
+   */
   readonly baseUrl?: string | URL | undefined;
-  /** Sent with each request, over ours; `undefined` takes one of ours away. */
+  /**
+   * Headers of every request. They override the default ones; `undefined` removes a default header.
+   */
   readonly headers?: GivenHeaders | undefined;
 }
 
-/** A variable of the environment, where there is one: browsers have none. */
+/** Reads an environment variable. Browsers have none. */
 function environmentVariable(name: string): string | undefined {
   const { process } = globalThis as { process?: { env?: Record<string, string | undefined> } };
   return process?.env?.[name] || undefined;
 }
 
-/** The key of the options, or the environment's first; undefined where there is none, or an empty one. */
+/**
+ * Returns the key of the options, or the first environment variable that is set. Returns undefined
+ * for a missing or empty key.
+ */
 export function findApiKey(
   apiKey: string | undefined,
   variables: readonly string[],
@@ -37,7 +46,7 @@ export function requireApiKey(apiKey: string | undefined, variables: readonly st
   throw fault('auth', `there is no API key: pass apiKey${orSet}`);
 }
 
-/** Throws for what is no text, and would be sent as `[object Promise]`. */
+/** Throws if the secret is not a string. A promise would be sent as `[object Promise]`. */
 export function checkSecret(option: string, secret: unknown): string | undefined {
   if (secret === undefined || secret === null) return undefined;
   if (typeof secret === 'string') return secret;
@@ -45,14 +54,19 @@ export function checkSecret(option: string, secret: unknown): string | undefined
   throw fault('auth', `${option} is a ${what}; it must be a string`);
 }
 
-/** What every request for a stream has. Compressed streams come late, so none is asked for. */
+/**
+ * The headers of every streaming request. Compression is turned off, because it delays the events.
+ */
 export const streamHeaders: Readonly<Record<string, string>> = {
   'content-type': 'application/json',
   accept: 'text/event-stream',
   'accept-encoding': 'identity',
 };
 
-/** A copy, so that what the caller does to the object later changes nothing. Throws for a model without a name. */
+/**
+ * Copies the options, so that later changes by the caller have no effect. Throws if the model has
+ * no name.
+ */
 export function copyOptions<Options extends Pick<ApiOptions, 'model' | 'headers'>>(
   options: Options,
 ): Options {
@@ -64,12 +78,12 @@ export function copyOptions<Options extends Pick<ApiOptions, 'model' | 'headers'
   return Object.fromEntries(copied) as Options;
 }
 
-/** Two levels down is as deep as options go that we read. Objects of a class are the caller's. */
+/** Copies two levels, which is all that the package reads. Class instances belong to the caller. */
 function copyOptionValue(value: unknown): unknown {
   if (Array.isArray(value)) return [...value];
   if (typeof value !== 'object' || value === null) return value;
   if (Object.getPrototypeOf(value) === Object.prototype) return { ...value };
-  // Last, because to name this class is to load Node's HTTP client, some 30 ms.
+  // Checked last, because using this class loads Node's HTTP client, which takes about 30 ms.
   return value instanceof Headers ? new Headers(value) : value;
 }
 
@@ -77,7 +91,7 @@ function shown(value: unknown): string {
   return typeof value === 'string' ? JSON.stringify(value) : String(value);
 }
 
-/** Of a caller: `undefined` takes a header of ours away. Names may be in any case. */
+/** Headers of the caller. `undefined` removes a default header. Names are case-insensitive. */
 export type GivenHeaders =
   | Readonly<Record<string, string | undefined>>
   | Headers
@@ -85,7 +99,10 @@ export type GivenHeaders =
 
 type HeaderMap = Readonly<Record<string, string | undefined>>;
 
-/** The same with names in one case, so that none is sent twice. Throws a `WireFault` for what is none. */
+/**
+ * Converts names to lower case, so that no header is sent twice. Throws a `WireFault` for a value
+ * that is not a string.
+ */
 export function readHeaders(given: GivenHeaders | undefined): HeaderMap {
   return Object.fromEntries(
     entriesOf(given ?? {}).map(([name, value]) => [
@@ -95,7 +112,7 @@ export function readHeaders(given: GivenHeaders | undefined): HeaderMap {
   );
 }
 
-/** All of them, the later over the earlier. */
+/** Merges headers. Later layers override earlier ones. */
 export function mergeHeaders(...layers: readonly HeaderMap[]): Readonly<Record<string, string>> {
   const merged: HeaderMap = Object.assign({}, ...layers);
   return Object.fromEntries(

@@ -1,6 +1,8 @@
 import { fault } from '../errors/wire-fault.ts';
 
-/** A base URL in two: the place, without a slash at its end, and the query that belongs to all below. */
+/**
+ * A base URL in two parts: the address without a trailing slash, and the query for all requests.
+ */
 interface BaseUrl {
   readonly base: string;
   readonly query: string;
@@ -12,7 +14,7 @@ export function readBaseUrl(given: string | URL): BaseUrl {
   return { base: place.replace(/\/+$/, ''), query: queries.join('?') };
 }
 
-/** The address with the query too. What the caller named there is not said twice. */
+/** Adds the query to a URL. Parameters of the caller replace those of the URL. */
 export function withQuery(url: string, query: string): string {
   if (query === '') return url;
   const [place, own = ''] = url.split('?');
@@ -25,12 +27,12 @@ function parameterName(pair: string): string {
   return pair.split('=')[0] ?? '';
 }
 
-/** A path whose names cannot be mistaken for anything else. Throws for one that leads elsewhere. */
+/** Encodes a path. Throws if a name would lead to another path. */
 export function encodedPath(path: string): string {
   return path.split('/').map(encodedName).join('/');
 }
 
-/** One name of a path, slashes and all. */
+/** Encodes one name of a path, including slashes. */
 export function encodedName(name: string): string {
   if (!/^\.{0,2}$/.test(name)) return encodeURIComponent(name);
   const shown = JSON.stringify(name);

@@ -13,9 +13,9 @@ import {
 } from './check-shape.ts';
 
 /**
- * Throws an `invalid_request` that names the place, for instance `items[2].parts[0].text`, where a
- * request is not what its type says. Else a slip would be left out in silence, or be told as a
- * TypeError of ours.
+ * Throws an `invalid_request` fault that names the path, for example `items[2].parts[0].text`, if a
+ * request does not match its type. Without this check a mistake would be ignored or become a
+ * TypeError of this package.
  */
 export function checkRequest(given: ModelRequest): void {
   const request = checkObject(given, 'the request');
@@ -121,7 +121,7 @@ const partChecks: { readonly [Kind in PartKind]: Check } = {
 
 const partKinds = Object.keys(partChecks) as readonly PartKind[];
 
-/** Throws for a part that no wire could read, and would leave out or stumble over. */
+/** Throws for a part that no wire can read. */
 function checkPart(given: unknown, path: string): void {
   const part = checkObject(given, path);
   partChecks[checkOneOf(part['kind'], `${path}.kind`, partKinds)](part, path);

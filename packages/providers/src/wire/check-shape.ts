@@ -1,6 +1,7 @@
 import { fault, type WireFault } from '../errors/wire-fault.ts';
 
-// What a request is made of. Each throws an `invalid_request` that names the path, never the content.
+// Checks of single values. Each throws an `invalid_request` fault that names the path, but never
+// quotes the content.
 
 export type Fields = Readonly<Record<string, unknown>>;
 
@@ -28,7 +29,10 @@ export function checkNumber(value: unknown, path: string): void {
   if (!Number.isFinite(value)) throw fault('invalid_request', `${path} is ${value}`);
 }
 
-/** One of a few words. A word that is none of them is shown: it is a slip of the pen. */
+/**
+ * Checks that the value is one of the options. A wrong string is quoted, because it is probably a
+ * typing mistake.
+ */
 export function checkOneOf<Option extends string>(
   value: unknown,
   path: string,
@@ -51,10 +55,13 @@ function typeName(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
-/** As deep as anybody nests, and as JSON is written without trouble. */
+/** Deeper than any real request, and still safe for JSON.stringify. */
 const maxDepth = 512;
 
-/** Throws for what JSON cannot say. Fields that are undefined are left out of JSON, and so allowed. */
+/**
+ * Throws for values that JSON cannot represent. Undefined fields are allowed, because JSON leaves
+ * them out.
+ */
 export function checkJson(value: unknown, path: string): void {
   inspect(value, path, []);
 }
@@ -76,7 +83,7 @@ function inspect(value: unknown, path: string, above: readonly object[]): void {
 function inspectContainer(value: object, path: string, above: readonly object[]): void {
   if (above.includes(value)) throw fault('invalid_request', `${path} contains itself`);
   if (above.length >= maxDepth) throw fault('invalid_request', `${path} is nested too deeply`);
-  // Dates and the like: they write themselves.
+  // Dates and similar objects convert themselves.
   if ('toJSON' in value && typeof value.toJSON === 'function') return;
   const within = [...above, value];
   const isList = Array.isArray(value);

@@ -11,22 +11,34 @@ import {
 } from './api-options.ts';
 import { encodedName, readBaseUrl, withQuery } from './base-url.ts';
 
-/** Where a server is, and how it wants its key. */
+/** The address of a server, and how it expects the API key. */
 export interface Endpoint {
-  /** The owner of `providerState`, and the name in errors. Two wires never share one. */
+  /** The owner of `providerState`, and the name in error messages. No two wires share one. */
   readonly id: string;
-  /** Undefined where each customer has another: then it must be given. */
+  /**
+   * The default base URL. Undefined if each customer has a different one; then the option is
+   * required.
+   */
   readonly baseUrl: string | undefined;
-  /** With {base}, {model} and {apiVersion} in it. {azure} is a base with the path that Azure has. */
+  /**
+   * A template with {base}, {model} and {apiVersion}. {azure} is the base URL with the path of
+   * Azure.
+   */
   readonly url: string;
+  /** The value of {apiVersion} in the URL. */
   readonly apiVersion: string;
-  /** Variables of the environment that may hold the key. */
+  /** Environment variables that can hold the API key. */
   readonly keyVariables: readonly string[];
+  /** Whether a request without a key is an error. */
   readonly needsKey: boolean;
+  /** The header with the API key. */
   readonly keyHeader: 'authorization' | 'api-key';
 }
 
-/** A server that is not known: it gets no key of the environment, which would be another's. */
+/**
+ * The defaults for an unknown server. It gets no key from the environment, because that key belongs
+ * to another server.
+ */
 export const unknownEndpoint: Omit<Endpoint, 'id' | 'url'> = {
   baseUrl: 'http://127.0.0.1:8080/v1',
   apiVersion: '',
@@ -43,7 +55,7 @@ export function httpRequestTo(
   const { keyHeader } = endpoint;
   const url = urlOf(endpoint, options);
   const given = readHeaders(options.headers);
-  // Whoever gives the header itself needs no key.
+  // A caller that sets the header itself needs no key.
   const key =
     keyHeader in given ? undefined : apiKeyFor(endpoint, options, 'authorization' in given);
   const shown = keyHeader === 'api-key' ? key : `Bearer ${key}`;
@@ -80,7 +92,10 @@ function urlOf({ url, baseUrl, apiVersion }: Endpoint, options: ApiOptions): str
   return withQuery(filled, query);
 }
 
-/** People copy Azure's address with or without its path, and the version that we name anyway. */
+/**
+ * Users copy the Azure URL with or without its path, and with a version that the template adds
+ * anyway.
+ */
 function azureBase(base: string): string {
   return /^[a-z]+:\/\/[^/]+$/i.test(base) ? `${base}/openai` : base.replace(/\/v1$/, '');
 }
@@ -92,8 +107,8 @@ export interface DialectOptions<Dialect, Preset> {
 }
 
 /**
- * What is known of the server that the options name: the preset's, with their changes. A server that
- * only a base URL names goes by where it is. Throws for a preset that is not there.
+ * Returns the preset that the options name, with their changes. A server that is given only by its
+ * base URL gets an id from its host. Throws for an unknown preset.
  */
 export function dialectOf<Dialect extends Endpoint, Preset extends string>(
   presets: { readonly [Name in Preset | 'compatible' | 'openai']: Dialect },
@@ -103,7 +118,7 @@ export function dialectOf<Dialect extends Endpoint, Preset extends string>(
   const preset = options.preset ?? (baseUrl === undefined ? 'openai' : 'compatible');
   if (!Object.hasOwn(presets, preset)) throw unknownPreset(preset, Object.keys(presets));
   const known = presets[preset];
-  // A change that is undefined is none.
+  // An undefined value changes nothing.
   const changes = Object.entries(dialect).filter(([, value]) => value !== undefined);
   const id = preset === 'compatible' ? serverId(known.id, baseUrl ?? known.baseUrl) : known.id;
   return { ...known, id, ...Object.fromEntries(changes) };
@@ -115,8 +130,8 @@ function unknownPreset(preset: string, names: readonly string[]): TypeError {
 }
 
 /**
- * The id of a server that is not known, by where it is: what one keeps in a part is not for another
- * that happens to have a model of the same name.
+ * The id of an unknown server, derived from its host. State of one server must not go to another
+ * server that has a model of the same name.
  */
 export function serverId(id: string, address: string | URL | undefined): string {
   const given = String(address ?? '').trim();

@@ -20,13 +20,16 @@ const requestIdHeaders = [
   'x-amzn-requestid',
 ];
 
-/** Makes one error of whatever ended a response, with what is knownKind of the response and without the key. */
+/**
+ * Builds the `ProviderError` for whatever ended a response. It adds facts of the HTTP response and
+ * removes keys.
+ */
 export class ErrorBuilder {
   readonly #provider: string;
   readonly #clock: Clock;
   #secrets: readonly string[] = [];
   response: Response | undefined;
-  /** Of the request's body. An empty refusal is told by it. */
+  /** The length of the request body. It is used to classify an error response without a body. */
   sentLength: () => number = () => 0;
 
   constructor(provider: string, clock: Clock) {
@@ -34,14 +37,14 @@ export class ErrorBuilder {
     this.#clock = clock;
   }
 
-  /** Keeps them out of every message. */
+  /** Removes these values from every message. */
   redactSecrets(secrets: readonly string[]): void {
     this.#secrets = secrets;
   }
 
   build(thrown: unknown, signal: AbortSignal | undefined): ProviderError {
     if (thrown instanceof Interrupted) return this.#fromInterruption(thrown.interruption);
-    // Whatever else goes wrong then, nobody waits for it.
+    // After an abort, other errors do not matter.
     if (signal?.aborted) return this.#create('aborted', '', signal.reason);
     if (thrown instanceof WireFault) {
       return this.#fromReport(thrown.report, thrown.kind, this.#redactedCause(thrown.cause));
@@ -72,7 +75,7 @@ export class ErrorBuilder {
   }
 
   #fromNetworkFailure(failure: NetworkFailure): ProviderError {
-    // What is no address will not become one.
+    // An invalid address never becomes valid, so a retry is useless.
     const isAddress = !/parse URL|invalid URL|includes credentials|bad port/i.test(failure.message);
     const kind = isAddress ? 'network' : 'invalid_request';
     return this.#create(kind, failure.message, this.#redactedCause(failure));
@@ -109,14 +112,14 @@ export class ErrorBuilder {
   }
 
   #message(kind: ProviderErrorKind, reason: string): string {
-    // What never got an answer was refused by nobody but us.
+    // Without a response, it was this package that rejected the request.
     const isUnsent = this.response === undefined && (kind === 'invalid_request' || kind === 'auth');
     return isUnsent && reason !== ''
       ? messageForUnsent(this.#provider, reason)
       : messageFor(kind, this.#provider, reason);
   }
 
-  /** Without keys first: a cut through the middle of one would leave half of it. */
+  /** Removes keys before it shortens the text. Otherwise half a key could remain. */
   #redactedText(text: string | undefined): string | undefined {
     return text === undefined ? undefined : clip(redact(text, this.#secrets));
   }
@@ -125,7 +128,7 @@ export class ErrorBuilder {
     return redactError(thrown, this.#secrets);
   }
 
-  /** Headers of an answer that went well ask nobody to wait. */
+  /** The headers of a successful response do not ask the client to wait. */
   #delay(kind: ProviderErrorKind, reportedDelay: number | undefined): number | undefined {
     if (this.response === undefined || this.response.ok) return reportedDelay;
     const { headers } = this.response;
@@ -135,7 +138,10 @@ export class ErrorBuilder {
     return delayFromHeaders(headers, nowMs) ?? resetMs ?? reportedDelay;
   }
 
-  /** The advice is about the same request: not about one that was stopped, or is to be changed first. */
+  /**
+   * The header is about the same request. It does not apply to an aborted request, or to one that
+   * must be changed first.
+   */
   #retryAdvice(kind: ProviderErrorKind): Retry | undefined {
     const isOpen = kind !== 'aborted' && kind !== 'history_rejected';
     if (!isOpen || this.response === undefined || this.response.ok) return undefined;
@@ -155,7 +161,7 @@ function errorReportOfField(text: string): ErrorReport {
 
 const secretNames = /auth|key|token|secret|cookie|password|signature/i;
 
-/** What must never be shown of a request: its key, and what callers put into headers and the address. */
+/** Values that must never be shown: the API key, and secrets in custom headers and in the URL. */
 export function secretsOf({ secrets, headers, url }: HttpRequest): readonly string[] {
   const sent = Object.entries(headers).flatMap(([name, value]) =>
     secretNames.test(name) ? [value, ...value.split(/\s+/).slice(1)] : [],

@@ -1,11 +1,12 @@
 import { noUsage, type Stop, type StopReason, type Usage } from '@millrace/core';
 
-/** A provider's own words for why it stopped, each with ours. */
+/** Maps a provider's stop reasons to ours. */
 export type StopReasons = Readonly<Record<string, StopReason>>;
 
 /**
- * Why a response stopped, in our words and the provider's. Calls that are there are meant, whatever
- * the word is, unless the answer was cut or refused; and `tool_use` without any is no tool use.
+ * Returns the stop reason, with the provider's own value as `raw`. If there are calls, `stop`
+ * becomes `tool_use`; without calls, `tool_use` becomes `stop`. Reasons for a cut or refused answer
+ * stay.
  */
 export function stopOf(raw: string, reasons: StopReasons, hasClientCalls: boolean): Stop {
   const reason = Object.hasOwn(reasons, raw) ? (reasons[raw] ?? 'unknown') : 'unknown';
@@ -15,12 +16,12 @@ export function stopOf(raw: string, reasons: StopReasons, hasClientCalls: boolea
   return { reason, raw };
 }
 
-/** A rough measure that holds for English and code alike. */
+/** A rough average that holds for English text and for code. */
 const unitsPerToken = 4;
 
 /**
- * What the provider said was used or, where it did not come to that, what it is likely to have been.
- * The length of the text that was sent is asked only then.
+ * Returns the reported usage. If it is missing or incomplete, it is estimated. `sentLength` is
+ * called only for an estimate.
  */
 export function completeUsage(
   reported: Usage | undefined,
@@ -34,12 +35,12 @@ export function completeUsage(
   return { ...noUsage, input, output, estimated: true };
 }
 
-/** How long a body is as JSON; 0 for what cannot be written, and so was never sent. */
+/** The length of a body as JSON. 0 if it cannot be serialized, because then it was never sent. */
 export function bodyLength(body: unknown): number {
   return jsonLength(body, (value) => value);
 }
 
-/** The same without pictures and other bytes, which are no text to be counted in tokens. */
+/** The same without images and other binary data, which are not counted as text tokens. */
 export function textLength(body: unknown): number {
   return jsonLength(body, (value) => (isBase64(value) ? '' : value));
 }
@@ -52,7 +53,7 @@ function jsonLength(body: unknown, replace: (value: unknown) => unknown): number
   }
 }
 
-/** A word as long as this is none. */
+/** A longer string without spaces is binary data. */
 const maxWordLength = 256;
 
 function isBase64(value: unknown): boolean {

@@ -17,7 +17,7 @@ import { bodyLength, completeUsage, textLength } from './response-end.ts';
 import { TemplateMatcher } from './template-matcher.ts';
 import type { ReaderContext, Wire, WireReader } from './wire.ts';
 
-/** From a response's bytes to its end, whichever way it goes. */
+/** Reads one HTTP response from its first byte to its end, successful or not. */
 export class ResponseReader {
   readonly #wire: Wire;
   readonly #context: ReaderContext;
@@ -46,12 +46,14 @@ export class ResponseReader {
     });
   }
 
-  /** After `[DONE]` nothing follows, be the answer complete or not. */
+  /** Nothing follows `[DONE]`, whether the answer is complete or not. */
   get progress(): WireReader['progress'] {
     return this.#sawDone ? 'over' : this.#reader.progress;
   }
 
-  /** Sends the request, and reads what is no stream: a failure, or an answer in one piece. */
+  /**
+   * Sends the request. Also reads responses that are not streams: errors, and answers in one piece.
+   */
   async open(exchange: HttpExchange): Promise<void> {
     const http = httpRequestFor(this.#wire, this.#context.request);
     this.#http = http;
@@ -70,7 +72,7 @@ export class ResponseReader {
     this.#sse.feed(bytes);
   }
 
-  /** The deltas since they were last taken. */
+  /** Returns the deltas since the last call. */
   take(): readonly Delta[] {
     const deltas = this.#writer.take();
     for (const delta of deltas) {
@@ -79,7 +81,7 @@ export class ResponseReader {
     return deltas;
   }
 
-  /** The last step, after the body ended. Throws where that was too early. */
+  /** Returns the last step after the body ended. Throws if the answer is not complete. */
   finish(): StreamStep {
     this.#isEnding = true;
     this.#sse.end();
@@ -89,7 +91,7 @@ export class ResponseReader {
     return { deltas, end: { stop, ...this.#endDetails() } };
   }
 
-  /** The last step of a response that failed, was cut off or was stopped. */
+  /** Returns the last step of a response that failed, was cut off or was aborted. */
   fail(thrown: unknown, signal: AbortSignal | undefined): StreamStep {
     const error = this.#errors.build(thrown, signal);
     const reason = error.kind === 'aborted' ? 'aborted' : 'error';
@@ -100,7 +102,7 @@ export class ResponseReader {
     return { deltas, end: { stop, ...this.#endDetails(this.#mayHaveCost(thrown)), error } };
   }
 
-  /** A request that was refused, or never arrived, has used nothing; one that nobody waited for may have. */
+  /** A rejected request costs nothing. A request that was interrupted may have been processed. */
   #mayHaveCost(thrown: unknown): boolean {
     const { response } = this.#errors;
     return response === undefined ? thrown instanceof Interrupted : response.ok;
@@ -120,7 +122,7 @@ export class ResponseReader {
   }
 
   #onMessage(data: string, event: string | undefined): void {
-    // What follows the provider's own end is not of this answer.
+    // Data after the provider's end does not belong to this answer.
     if (this.#reader.progress === 'over') return;
     this.#messages++;
     if (this.#templates.apply(data, event)) return;
@@ -135,7 +137,7 @@ export class ResponseReader {
       this.#reader.readMessage(value, event);
       this.#learnTemplate(data, event);
     } else if (!this.#isEnding && !isPing(event)) {
-      // Where the body ended in the middle of it, `progress` tells whether that matters.
+      // If the body ended inside the event, `progress` decides whether that is an error.
       throw fault('protocol_error', 'an event is not a JSON object');
     }
   }
@@ -160,11 +162,14 @@ export class ResponseReader {
     this.#reader.readWholeBody(body);
   }
 
-  /** Lines that are no SSE: an error, or the whole answer of a server that names no content type. */
+  /**
+   * Handles lines that are not SSE: an error, or the whole answer of a server that sends no content
+   * type.
+   */
   #onStrayText(text: string): void {
     const isAll = this.#isEnding && this.#messages === 0;
     if (isAll && /^\s*</.test(text)) throw webPageFault();
-    // Other lines may stand before it.
+    // Other lines can precede the JSON.
     const start = text.search(/^[ \t]*[{[]/m);
     const value = start < 0 ? undefined : parseMessage(text.slice(start));
     const report = errorReportIn(value);
@@ -192,7 +197,7 @@ function webPageFault(): WireFault {
   return fault('protocol_error', 'the answer is a web page');
 }
 
-/** What a wire cannot make a request of can never be sent. */
+/** Builds the HTTP request. Any error here means that the request can never be sent. */
 function httpRequestFor(wire: Wire, request: ModelRequest): HttpRequest {
   try {
     checkRequest(request);
@@ -209,10 +214,10 @@ function unwritableRequest(cause: unknown): WireFault {
 
 const maxErrorBodyBytes = 2 ** 16;
 
-/** How long the body of an error is waited for. The status alone tells much. */
+/** How long to wait for the body of an error response. The status alone is often enough. */
 const errorBodyMs = 5000;
 
-/** What a response with an error status complains of. */
+/** Reads the error of a response with an error status. */
 async function readFailure(response: Response, exchange: HttpExchange): Promise<WireFault> {
   const { status } = response;
   if (status === 0 || (status >= 300 && status < 400)) {
@@ -225,7 +230,7 @@ async function readFailure(response: Response, exchange: HttpExchange): Promise<
   return new WireFault({ ...report, status });
 }
 
-/** The query of the target may hold anything, and is not told. */
+/** The query of the target can contain secrets, so the message leaves it out. */
 function redirectFault({ status, headers, url }: Response): WireFault {
   const target = URL.parse(headers.get('location') ?? '', url || undefined);
   const where = target === null ? '' : ` to ${target.origin}${target.pathname}`;
@@ -233,7 +238,7 @@ function redirectFault({ status, headers, url }: Response): WireFault {
   return fault('invalid_request', `${found}; use its target as base URL`);
 }
 
-/** Reads for a request that was not sent yet: there is nothing to be read. */
+/** Stands in until the request is sent. */
 const unopenedReader: WireReader = {
   progress: 'reading',
   details: {},

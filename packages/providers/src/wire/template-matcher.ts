@@ -1,31 +1,37 @@
 import type { LastAppend } from './wire.ts';
 
-/** A message around the string in which those like it differ. */
+/** A message split at the one string that changes. */
 interface MessageTemplate {
   readonly event: string | undefined;
-  /** Up to the quote that begins the string, and from the quote that ends it. */
+  /** The text up to the opening quote of the string, and the text from its closing quote on. */
   readonly before: string;
   readonly after: string;
   readonly append: (text: string) => void;
 }
 
-/** As many as there are likely to be parts that stream in turns. */
+/** Enough for all parts that stream at the same time. */
 const maxTemplates = 32;
-/** After so many in a row that were like none, the server is one whose messages all differ. */
+/**
+ * After this many misses in a row, matching is turned off: the messages of this server always
+ * differ.
+ */
 const maxMisses = 48;
 
 /**
- * Most messages of a stream are equal but for one string, the text that they append. Such a message is
- * known by what stands around the string, and need not be parsed: where the rest is the same, so is
- * all that it means.
+ * Avoids parsing most messages of a stream. They differ only in one string, the appended text. If
+ * everything around that string equals an earlier message, the message has the same effect with
+ * another text.
  */
 export class TemplateMatcher {
   #templates: MessageTemplate[] = [];
-  /** The one that fitted last. What streams in turns comes round again, so the next one is tried too. */
+  /**
+   * The template that matched last. The search starts here, because parts that stream in turns
+   * repeat their order.
+   */
   #last = 0;
   #misses = 0;
 
-  /** Does what the message says, if it is like one before; false if it has to be parsed. */
+  /** Applies the message if it matches a template. Returns false if it must be parsed. */
   apply(data: string, event: string | undefined): boolean {
     const { length } = this.#templates;
     for (let step = 0; step < length; step++) {
@@ -40,7 +46,7 @@ export class TemplateMatcher {
       return true;
     }
     this.#misses++;
-    // To look for what never comes would cost more than to parse.
+    // Comparing would cost more than parsing.
     if (this.#misses === maxMisses) this.#templates = [];
     return false;
   }
@@ -49,21 +55,23 @@ export class TemplateMatcher {
     return this.#templates.length < maxTemplates && this.#misses < maxMisses;
   }
 
-  /** Remembers a message that was parsed, if it is certain where in it the text is. */
+  /** Adds a template for a parsed message, if the position of the text is unambiguous. */
   learn(data: string, event: string | undefined, { text, append }: LastAppend): void {
     const literal = JSON.stringify(text);
     const at = positionOfValue(data, literal);
     if (at === undefined || text === '') return;
     const before = data.slice(0, at + 1);
     const after = data.slice(at + literal.length - 1);
-    // The text may be written with other escapes, and what was found be something else.
+    // The text can be written with other escapes. Then the match could be a different string.
     if (before.includes('\\') || after.includes('\\')) return;
     this.#last = this.#templates.length;
     this.#templates.push({ event, before, after, append });
   }
 }
 
-/** Where the literal stands as the value of a key; undefined where it does not, or not only there. */
+/**
+ * The position of the literal as the value of a key. Undefined if there is none or more than one.
+ */
 function positionOfValue(data: string, literal: string): number | undefined {
   const positions = [`:${literal}`, `: ${literal}`].flatMap((value) => {
     const first = data.indexOf(value);
@@ -77,19 +85,19 @@ function positionOfValue(data: string, literal: string): number | undefined {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON does not allow them in a string
 const needsUnescaping = /["\\\u0000-\u001f]/;
 
-/** The value of the string between two texts; undefined where there is no such string. */
+/** The string between the two texts. Undefined if the message does not match. */
 function textBetween(data: string, before: string, after: string): string | undefined {
   const end = data.length - after.length;
-  // Slices are compared in one go, where startsWith and endsWith look at each character.
+  // Comparing slices is faster than startsWith and endsWith, which check each character.
   const isMatch = data.slice(0, before.length) === before && data.slice(end) === after;
   if (end < before.length || !isMatch) return undefined;
   const inside = data.slice(before.length, end);
-  return needsUnescaping.test(inside) ? unescape(inside) : inside;
+  return needsUnescaping.test(inside) ? unescaped(inside) : inside;
 }
 
-function unescape(inside: string): string | undefined {
+function unescaped(inside: string): string | undefined {
   try {
-    // A quote that is not escaped makes this two values, and so no JSON.
+    // An unescaped quote makes this invalid JSON.
     return JSON.parse(`"${inside}"`);
   } catch {
     return undefined;

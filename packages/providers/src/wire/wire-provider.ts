@@ -18,7 +18,10 @@ import {
 import { ResponseReader } from './response-reader.ts';
 import type { Wire } from './wire.ts';
 
-/** A provider that speaks a wire over HTTP: the only place where wires meet the network. */
+/**
+ * Creates a provider that speaks a wire over HTTP. This is the only place that connects wires to
+ * the network.
+ */
 export function wireProvider(wire: Wire, options: TransportOptions): Provider {
   const transport = createTransport(options);
   return createProvider(
@@ -31,11 +34,14 @@ export function wireProvider(wire: Wire, options: TransportOptions): Provider {
 }
 
 interface WireStreamContext extends StreamContext {
-  /** Whoever reads has left, perhaps in the middle of a read. */
+  /** Aborted when the reader leaves, possibly during a read. */
   readonly returned: AbortSignal;
 }
 
-/** How long an answer that is complete is read on: for usage that follows, and for the body's end. */
+/**
+ * How long to read on after the answer is complete: for trailing usage, and for the end of the
+ * body.
+ */
 const trailingUsageMs = 1000;
 const bodyEndMs = 50;
 
@@ -55,7 +61,7 @@ async function* streamWire(
   let last: StreamStep;
   try {
     releasePlace = await transport.semaphore.acquire(signal);
-    // It may have been stopped in the moment in which its turn came.
+    // The signal can be aborted at the moment in which the place becomes free.
     signal.throwIfAborted();
     const trace = transport.sendsTrace ? context.trace : undefined;
     exchange = new HttpExchange({ ...transport, signal, trace, onInterrupted: releasePlace });
@@ -83,7 +89,7 @@ async function* streamWire(
   yield last;
 }
 
-/** A request without anything that may be a secret. */
+/** Describes a request without secrets. */
 function describeRequest({ url, body, secrets }: HttpRequest): DescribedRequest {
   const { origin, pathname } = new URL(url);
   const hidden = secrets.filter((secret) => secret !== '');
@@ -94,7 +100,9 @@ function describeRequest({ url, body, secrets }: HttpRequest): DescribedRequest 
   };
 }
 
-/** Nobody should have said the key, and a page that shows requests is not to be how it gets out. */
+/**
+ * The body should not contain the key. If it does, a page that shows requests must not reveal it.
+ */
 function withoutSecrets(body: JsonObject, secrets: readonly string[]): JsonObject {
   const text = JSON.stringify(body, (_key, value: unknown) =>
     typeof value === 'string' ? hide(value, secrets) : value,
@@ -108,11 +116,11 @@ function hide(text: string, secrets: readonly string[]): string {
 
 interface JoinedSignals {
   readonly signal: AbortSignal;
-  /** Lets go of the others: one of them may live as long as the program. */
+  /** Removes the listeners. One of the signals can live as long as the process. */
   readonly release: () => void;
 }
 
-/** A signal that is aborted, with the same reason, by the first of these that is. */
+/** Returns a signal that is aborted by the first of the given signals, with the same reason. */
 function joinSignals(signals: readonly (AbortSignal | undefined)[]): JoinedSignals {
   const joined = new AbortController();
   const releases = signals.map((signal) => signal && follow(signal, joined));

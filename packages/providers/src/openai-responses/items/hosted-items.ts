@@ -3,8 +3,8 @@ import { textIn } from '../../json/fields.ts';
 import { type ItemContext, OutputItem, type ReasoningOrigin } from './output-item.ts';
 
 /**
- * What the provider does by itself, and whatever else only it understands: searches, code, MCP,
- * compaction. Kept as it came, to be shown and sent back.
+ * An item that only the provider understands: searches, code, MCP, compaction. It is stored as it
+ * came, for display and to be sent back.
  */
 export class HostedItem extends OutputItem {
   readonly type: string;
@@ -20,12 +20,12 @@ export class HostedItem extends OutputItem {
     if (!this.isClosed) this.#set(item);
   }
 
-  /** How far it is, in the provider's words. */
+  /** Sets the provider's status. */
   progress(status: string): void {
     if (!this.isClosed) this.#set({ ...this.fields, status });
   }
 
-  /** What is encrypted in it differs from event to event; any of it will do. */
+  /** Encrypted content differs from event to event. Any version is valid. */
   override matches(_item: JsonObject): boolean {
     return true;
   }
@@ -54,7 +54,7 @@ export class HostedItem extends OutputItem {
   }
 }
 
-/** A picture: the call, and its bytes as a part of their own. */
+/** A generated picture: the call, and the bytes as a part of their own. */
 export class ImageItem extends HostedItem {
   #picture: PartId | undefined;
   #isFinal = false;
@@ -64,7 +64,7 @@ export class ImageItem extends HostedItem {
     super.open(rest);
   }
 
-  /** A sketch, which takes the place of the one before. */
+  /** Shows a preview, which replaces the previous one. */
   preview(event: JsonObject): void {
     const bytes = base64Bytes(textIn(event, 'partial_image_b64') ?? '');
     if (!this.isClosed && bytes?.length) this.#show(event, bytes);
@@ -83,7 +83,7 @@ export class ImageItem extends HostedItem {
     const { result, ...rest } = item;
     const data = textIn(item, 'result');
     const bytes = base64Bytes(data ?? '');
-    // What cannot be read is not lost: the call keeps it as it came.
+    // If the bytes are unreadable, the call keeps them as they came.
     super.finish(bytes === undefined ? item : rest);
     this.#isFinal = data !== undefined;
     if (bytes?.length) this.#show(item, bytes);
@@ -104,7 +104,7 @@ export class ImageItem extends HostedItem {
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/';
 
-/** The bytes of base64 as servers write it: url-safe or not, with or without all of its padding. */
+/** Decodes base64: both alphabets, with or without padding. */
 export function base64Bytes(text: string): Uint8Array | undefined {
   const digits = text
     .replace(/[=\s]+$/, '')
@@ -113,7 +113,7 @@ export function base64Bytes(text: string): Uint8Array | undefined {
   return fromBase64(padded(digits));
 }
 
-/** With padding, and without bits in the last digit that belong to no byte. */
+/** Adds padding and clears the unused bits of the last digit. */
 function padded(digits: string): string {
   const over = digits.length % 4;
   if (over === 0) return digits;

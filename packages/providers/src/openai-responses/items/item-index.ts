@@ -3,20 +3,20 @@ import { textIn } from '../../json/fields.ts';
 import type { OutputItem } from './output-item.ts';
 import { CallItem } from './tool-calls.ts';
 
-/** What an event says of the item that it is about. */
+/** What an event says about its item. */
 interface ItemQuery {
   readonly type: string;
   readonly id: string | undefined;
   readonly index: number | undefined;
-  /** The item itself, where the event has it. */
+  /** The item itself, if the event contains it. */
   readonly item?: JsonObject;
-  /** Does it say again what may have ended already? */
+  /** True if the event repeats content of an item that may have ended. */
   readonly isRepeat?: boolean;
 }
 
 /**
- * Where the items of a response are. Nothing that servers say of it can be trusted by itself: ids
- * change from event to event, indexes are left out or the same for all.
+ * Finds the item that an event belongs to. No single field is reliable: ids change from event to
+ * event, and indexes are missing or equal for all items.
  */
 export class ItemIndex {
   readonly #byId = new Map<string, OutputItem[]>();
@@ -38,7 +38,7 @@ export class ItemIndex {
     this.addId(item, id);
   }
 
-  /** An id that it has, perhaps one of several. */
+  /** Adds an id to an item. An item can have several. */
   addId(item: OutputItem, id: string | undefined): void {
     if (id !== undefined && !this.#byId.get(id)?.includes(item)) addTo(this.#byId, id, item);
   }
@@ -51,7 +51,7 @@ export class ItemIndex {
     }
   }
 
-  /** The only one that is found, of whichever type: by its id, else by its index. */
+  /** The item with this id, or else at this index. Undefined if there is more than one. */
   single(id: string | undefined, index: number | undefined): OutputItem | undefined {
     const named = id === undefined ? undefined : this.#byId.get(id);
     const found = named ?? (index === undefined ? undefined : this.#byIndex.get(index));
@@ -59,8 +59,8 @@ export class ItemIndex {
   }
 
   /**
-   * The items that it can be: none where it is a new one, several where nothing tells them apart. By
-   * its id, by that of its call, by a place that is its own, else as the one of its type that is open.
+   * Returns the items that match: none for a new item, several if they cannot be distinguished. It
+   * compares the id, the call id, an unambiguous index, and then the open items of the type.
    */
   find(query: ItemQuery): readonly OutputItem[] {
     const fitting = this.all.filter((item) => matchesQuery(item, query));
@@ -88,7 +88,10 @@ export class ItemIndex {
     return fitting.filter(({ fields }) => textIn(fields, 'call_id') === callId);
   }
 
-  /** Some servers have one id for all: what ended at another place is not what begins at a new one. */
+  /**
+   * Some servers use one id for all items. An item that ended at another index is not the one that
+   * begins here.
+   */
   #isElsewhere(item: OutputItem, { id, index }: ItemQuery): boolean {
     const own = this.#indexes.get(item);
     if (index === undefined || own === undefined || own === index) return false;
@@ -114,8 +117,8 @@ function addTo<Key>(items: Map<Key, OutputItem[]>, key: Key, item: OutputItem): 
 type Match = OutputItem | undefined;
 
 /**
- * Which of the items that streamed each item of the final output is: by its id or its call's, else,
- * because ids may change from event to event, the next of its type.
+ * Assigns each item of the final output to a streamed item: by id or call id, or else the next one
+ * of its type, because ids can change.
  */
 export function matchItems(
   output: readonly JsonObject[],
@@ -134,8 +137,8 @@ export function matchItems(
 }
 
 /**
- * Is it none of the output's, of whose type that has others? Where a type is missing altogether, or
- * an item ended that cannot run, the output is only not complete.
+ * True if the final output has other items of this type, but not this one. If it has none of the
+ * type, or if the item ended and is not a call, the output is just incomplete.
  */
 export function isUnlisted(
   item: OutputItem,

@@ -3,28 +3,28 @@ import type { StateOwner } from '../../history/sendable-parts.ts';
 import { textIn } from '../../json/fields.ts';
 import type { ReaderContext } from '../../wire/wire.ts';
 
-/** What items need to know of the response they are in. */
+/** The context that items share. */
 export interface ItemContext extends ReaderContext {
   readonly owner: StateOwner;
-  /** So that no two calls of a response have the same. */
+  /** The call ids of this response, which must be unique. */
   readonly callIds: Set<string>;
-  /** Is it a tool that the request has? */
+  /** True if the request has a tool with this name. */
   isDeclared(name: string): boolean;
 }
 
 /**
- * The reasoning that an item came out of. The provider refuses the one without the other, and so the
- * item remembers it.
+ * The reasoning that led to an item. The provider rejects one without the other, so the item stores
+ * it.
  */
 export interface ReasoningOrigin {
   readonly reasoning: { readonly id: string | undefined } | undefined;
-  /** Does it follow at once? */
+  /** True if the item directly follows the reasoning. */
   readonly isNext: boolean;
 }
 
 /**
- * One item of a response's output while it streams. It is said several times: by pieces, by the end
- * of each piece, by its own end, and in the output of the whole response. The later counts.
+ * One item of a response's output while it streams. The API sends it several times: in pieces, at
+ * the end of each piece, at its own end, and in the final output. The latest version counts.
  */
 export abstract class OutputItem {
   abstract readonly type: string;
@@ -39,17 +39,17 @@ export abstract class OutputItem {
     this.#origin = origin;
   }
 
-  /** As it was said last: some servers give another one with each event. */
+  /** The latest id. Some servers change it with each event. */
   get id(): string | undefined {
     return textIn(this.#fields, 'id');
   }
 
-  /** What is known of it; what a server says empty counts as not said. */
+  /** The known fields. Empty values count as missing. */
   get fields(): JsonObject {
     return this.#fields;
   }
 
-  /** Has it been said what it is? */
+  /** True after the start event of the item. */
   get isOpened(): boolean {
     return this.#isOpened;
   }
@@ -58,54 +58,54 @@ export abstract class OutputItem {
     return this.#isClosed;
   }
 
-  /** Is there nothing to be seen of it? */
+  /** True if the item has no visible content. */
   get isEmpty(): boolean {
     return false;
   }
 
-  /** Has it the id, or that of its call? */
+  /** True if both have the same id, or the same call id. */
   sharesIdWith(item: JsonObject): boolean {
     return isSameText('id', this.#fields, item) || isSameText('call_id', this.#fields, item);
   }
 
-  /** Is it another one for certain? */
+  /** True if it is certainly a different item. */
   differsFrom(_item: JsonObject): boolean {
     return false;
   }
 
-  /** What its start says. */
+  /** Handles the start of the item. */
   open(item: JsonObject): void {
     this.#isOpened = true;
     const fields = Object.entries(item).filter(([, value]) => value !== null && value !== '');
     this.#fields = { ...this.#fields, ...Object.fromEntries(fields) };
   }
 
-  /** Its end: writes what is missing and commits. */
+  /** Handles the end of the item: writes what is missing and commits. */
   close(item: JsonObject): void {
     this.#isClosed = true;
     this.open(item);
     this.finish(item);
   }
 
-  /** The response ended. */
+  /** Handles the end of the response. */
   end(isResponseWhole: boolean): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.endWithoutDone(isResponseWhole);
   }
 
-  /** Of a closed one: does this say the same? */
+  /** True if a closed item has the same content. */
   abstract matches(item: JsonObject): boolean;
 
-  /** Takes back all that was written of it. */
+  /** Retracts everything that was written. */
   abstract retract(): void;
 
   protected abstract finish(item: JsonObject): void;
 
-  /** The response ended, and its own end never came. */
+  /** The response ended without an end of this item. */
   protected abstract endWithoutDone(isResponseWhole: boolean): void;
 
-  /** What goes back with a part of it: fields of its own, and where it came from. */
+  /** The state that is sent back with a part: the item's own fields and its reasoning. */
   protected state(fields: JsonObject): ProviderState {
     const { provider, model } = this.context.owner;
     const { reasoning, isNext } = this.#origin;

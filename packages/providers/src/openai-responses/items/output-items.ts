@@ -10,7 +10,7 @@ import { CallItem, type CallType } from './tool-calls.ts';
 /** Far more than any response has. */
 const maxItems = 4096;
 
-/** The items of a response, and which of them an event is about. */
+/** The items of a response. It finds or creates the item of each event. */
 export class OutputItems {
   readonly #context: ItemContext;
   readonly #index = new ItemIndex();
@@ -27,28 +27,28 @@ export class OutputItems {
     return this.#index.all.some((item) => item instanceof MessageItem && item.isRefused);
   }
 
-  /** `output_item.added` */
+  /** Handles `output_item.added`. */
   open(event: JsonObject, item: JsonObject): void {
     const found = this.#find(event, item);
     if (found.some((one) => one instanceof CallItem && one.isClosed && one.sharesIdWith(item)))
       return;
-    // Its pieces came first, or the event came twice.
+    // The pieces came before the start, or the start was sent twice.
     const started = found.find((one) => !one.isClosed && (!one.isOpened || one.sharesIdWith(item)));
     const opened = started ?? this.#add(event, item);
     opened.open(item);
     this.#index.addId(opened, textIn(item, 'id'));
   }
 
-  /** `output_item.done` */
+  /** Handles `output_item.done`. */
   close(event: JsonObject, item: JsonObject): void {
     const found = this.#find(event, item);
-    // Ends come in the order of the starts.
+    // Items end in the order in which they started.
     const known = found.find((one) => !one.isClosed) ?? found.at(-1);
     if (known === undefined) return this.#closeNew(event, item);
     this.#index.addId(known, textIn(item, 'id'));
     if (!known.isClosed) return known.close(item);
     if (known.matches(item)) return;
-    // A second end of the same item, or the end of another at a place that is used again.
+    // A second end of the same item, or the end of another item at a reused index.
     if (known.sharesIdWith(item)) this.#remove(known);
     this.#add(event, item).close(item);
   }
@@ -65,7 +65,7 @@ export class OutputItems {
     return this.#put(new ReasoningItem(this.#context, this.#origin), event);
   }
 
-  /** Undefined where it could be several: then only their ends can say what their input is. */
+  /** Undefined if several calls match. Then only their ends contain the right input. */
   call(event: JsonObject, type: CallType, isRepeat = false): CallItem | undefined {
     const candidates = this.#at(event, type, isRepeat);
     const [first] = candidates;
@@ -77,7 +77,7 @@ export class OutputItems {
     return undefined;
   }
 
-  /** Is the content at this place reasoning, whatever it is called? */
+  /** The reasoning item at this index, whatever type the event has. */
   reasoningAt(event: JsonObject): ReasoningItem | undefined {
     const { id, index } = locationOf(event);
     const open = this.#index.all.filter((item) => !item.isClosed && isTextItem(item));
@@ -85,7 +85,7 @@ export class OutputItems {
     return found instanceof ReasoningItem ? found : undefined;
   }
 
-  /** Only one that was opened: its events have nothing that its end does not have. */
+  /** Only a started item. Its events contain nothing that its end does not contain. */
   hosted(event: JsonObject): HostedItem | undefined {
     const { id, index } = locationOf(event);
     const open = this.#index.all.findLast((item) => item instanceof HostedItem && !item.isClosed);
@@ -99,8 +99,8 @@ export class OutputItems {
   }
 
   /**
-   * The output as the end of the response has it. From the first item on that streamed otherwise, or
-   * not at all, everything is written anew, so that the order is right.
+   * Applies the final output. From the first item on that is missing or different, all items are
+   * written again, so that the order is right.
    */
   applyFinalOutput(output: readonly JsonObject[]): void {
     const matched = matchItems(output, this.#index.all);
@@ -117,13 +117,13 @@ export class OutputItems {
     for (const item of output.slice(from)) this.#add({}, item).close(item);
   }
 
-  /** The response ended: what has no end of its own is kept, as far as it cannot be half a call. */
+  /** The response ended. Items without an end are kept, except for incomplete calls. */
   end(isResponseWhole: boolean): void {
     if (!isResponseWhole) this.#cutLast();
     for (const item of this.#index.all) item.end(isResponseWhole);
   }
 
-  /** A call at which a response was cut short ran into its limit, although it may have an end. */
+  /** If a response was cut short in a call, that call is incomplete even if it has an end. */
   #cutLast(): void {
     const last = this.#index.all.at(-1);
     if (!(last instanceof CallItem && last.isCallable)) return;
@@ -134,7 +134,7 @@ export class OutputItems {
   }
 
   #closeNew(event: JsonObject, item: JsonObject): void {
-    // Some servers give a call another id in its end.
+    // Some servers change the id of a call in its end.
     const renamed = this.#index.all.find((one) => one instanceof CallItem && one.isRenamed(item));
     if (renamed !== undefined) this.#remove(renamed);
     this.#add(event, item).close(item);
@@ -145,7 +145,7 @@ export class OutputItems {
     return this.#index.find({ type: typeOf(item), id: textIn(item, 'id'), index, item });
   }
 
-  /** Mostly there is one, which its id or its index names. */
+  /** Usually exactly one item matches the id or the index. */
   #at(event: JsonObject, type: string, isRepeat: boolean): readonly OutputItem[] {
     const { id, index } = locationOf(event);
     const only = this.#index.single(id, index);
@@ -157,7 +157,7 @@ export class OutputItems {
     const { all } = this.#index;
     const at = all.findLastIndex((item) => item instanceof ReasoningItem);
     const reasoning = all[at];
-    // What has no parts will not come between them when they go back.
+    // Items without parts are not sent back, so they do not separate the two.
     const isNext = reasoning !== undefined && all.slice(at + 1).every(({ isEmpty }) => isEmpty);
     return { reasoning, isNext };
   }
@@ -217,8 +217,9 @@ function createItem(type: string, context: ItemContext, origin: ReasoningOrigin)
 }
 
 /**
- * An item of a response that was cut short. What was under way is not complete, and neither is the
- * last call, unless it says that it is and its arguments are: some servers call each one complete.
+ * Marks an item of a response that was cut short. Items in progress are incomplete. So is the last
+ * call, unless its status is completed and its arguments are valid: some servers mark every call as
+ * completed.
  */
 export function markIncomplete(item: JsonObject, isLast: boolean): JsonObject {
   const isCut = item['status'] === 'in_progress' || (isLast && isCall(item) && !isWholeCall(item));

@@ -1,34 +1,37 @@
 import type { EndOptions, RetractReason, TextWriter, ToolCallPart } from '@millrace/core';
 
-/** What text streams into. */
+/** The destination of a streamed text. */
 export interface TextSink {
   append(chunk: string): void;
-  /** What streamed is the text. */
+  /** Commits the streamed text. */
   commit(end: EndOptions): void;
-  /** This is the text instead. */
+  /** Commits this text instead. */
   replace(text: string, end: EndOptions): void;
-  /** Takes it back, committed or not. */
+  /** Retracts the text, committed or not. */
   retract(reason: RetractReason): void;
 }
 
 /**
- * A text that streams and is said again as a whole, once or several times: the last that is said
- * counts, and of what is said again only the missing end is written.
+ * A text that streams and is then repeated as a whole, once or several times. The last version
+ * counts. Only its missing end is written.
  */
 export class StreamedText<Sink extends TextSink> {
   readonly #begin: () => Sink | undefined;
   #sink: Sink | undefined;
-  /** Beside the part, to hold against it what comes whole. */
+  /** A copy of the streamed text, to compare with the whole one. */
   #streamed = '';
-  /** The text, where something else streamed. */
+  /** The final text, if it differs from the streamed one. */
   #replacement: string | undefined;
 
-  /** `begin` is asked with the first character, and again with each as long as it is too early. */
+  /**
+   * `begin` creates the destination. It can return undefined while it is too early; then it is
+   * called again.
+   */
   constructor(begin: () => Sink | undefined) {
     this.#begin = begin;
   }
 
-  /** Undefined as long as nothing was written. */
+  /** Undefined until something is written. */
   get sink(): Sink | undefined {
     return this.#sink;
   }
@@ -51,7 +54,7 @@ export class StreamedText<Sink extends TextSink> {
     if (this.#streamed !== '') this.#sink?.append(this.#streamed);
   }
 
-  /** This is the text. Servers say '' for what they do not repeat. */
+  /** Sets the whole text. Servers send '' if they do not repeat it. */
   setWhole(whole: string): void {
     if (whole === '') return;
     const isMore = whole.startsWith(this.#streamed);
@@ -59,7 +62,7 @@ export class StreamedText<Sink extends TextSink> {
     if (isMore) this.append(whole.slice(this.#streamed.length));
   }
 
-  /** Does this say the same? */
+  /** True if this is the same text. */
   matches(whole: string): boolean {
     return whole === '' || whole === this.text;
   }
@@ -77,7 +80,7 @@ export class StreamedText<Sink extends TextSink> {
 
 type CallHead = Pick<ToolCallPart, 'kind' | 'toolCallId' | 'name'>;
 
-/** The arguments of a function, as they come. */
+/** The arguments of a function, written as they arrive. */
 export class JsonInput implements TextSink {
   protected readonly part: TextWriter;
   readonly #call: CallHead;
@@ -109,12 +112,9 @@ export class JsonInput implements TextSink {
   }
 }
 
-/**
- * Input that is plain text, as the JSON `{"input":"…"}` that the arguments of a call are: a beginning
- * of it at any time, and valid at the end.
- */
+/** Plain text input, written as the JSON `{"input":"…"}`. It is valid JSON at the end. */
 export class PlainInput extends JsonInput {
-  /** A high surrogate whose partner has not come yet: escaped by itself it would stay alone. */
+  /** A high surrogate whose low surrogate has not arrived yet. It must not be escaped alone. */
   #held = '';
 
   constructor(part: TextWriter, call: CallHead) {

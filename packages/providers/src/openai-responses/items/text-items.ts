@@ -6,7 +6,7 @@ import { TextBlock } from '../../wire/text-block.ts';
 import { OutputItem } from './output-item.ts';
 import { StreamedText, type TextSink } from './streamed-text.ts';
 
-/** What the model says: text and refusals, by content index. */
+/** A message of the model: texts and refusals, by content index. */
 export class MessageItem extends OutputItem {
   readonly type = 'message';
   readonly #texts = new Map<number, ContentText>();
@@ -31,7 +31,7 @@ export class MessageItem extends OutputItem {
     if (!this.isClosed) this.#textAt(contentIndex, false).cite(annotation);
   }
 
-  /** All sources, where the end of a text names them again. */
+  /** Sets all citations, if the end of the text repeats them. */
   setCitations(contentIndex: number, part: JsonObject): void {
     if (!this.isClosed) this.#textAt(contentIndex, false).setCitations(part);
   }
@@ -71,7 +71,7 @@ export class MessageItem extends OutputItem {
   }
 
   #commit(): void {
-    // Models do worse when the phase, commentary or final answer, does not come back.
+    // Models perform worse if the phase (commentary or final answer) is not sent back.
     const phase = textIn(this.fields, 'phase');
     const state = this.state({
       type: this.type,
@@ -87,7 +87,7 @@ function contentText(part: JsonObject): { readonly whole: string; readonly isRef
   return { whole: refusal ?? textIn(part, 'text') ?? '', isRefusal: refusal !== undefined };
 }
 
-/** One piece of a message's content: an answer with its sources, or a refusal. */
+/** One content of a message: a text with its citations, or a refusal. */
 class ContentText {
   readonly isRefusal: boolean;
   readonly #writer: DeltaWriter;
@@ -113,7 +113,7 @@ class ContentText {
     this.#text.setWhole(whole);
   }
 
-  /** Does this say the same, and name no other sources? */
+  /** True if the text is the same and all citations are known. */
   matches(whole: string, part: JsonObject): boolean {
     const sources = new Set(
       objectsIn(this.#citations.metadata, 'citations').map(({ raw }) => JSON.stringify(raw)),
@@ -127,7 +127,7 @@ class ContentText {
       this.#text.sink?.metadata(this.#citations.metadata);
   }
 
-  /** All sources, where the end of a message names them again. */
+  /** Sets all citations, if the end of the message repeats them. */
   setCitations(part: JsonObject): void {
     const citations = new Citations();
     for (const annotation of objectsIn(part, 'annotations')) addCitation(citations, annotation);
@@ -146,7 +146,7 @@ class ContentText {
   }
 
   #begin(): TextBlock {
-    // A refusal is never the output that was asked for.
+    // A refusal is never the requested output.
     const block = new TextBlock(this.#writer, this.isRefusal ? { items: [] } : this.#request);
     if (this.isRefusal) block.metadata({ refusal: true });
     else if (!this.#citations.isEmpty) block.metadata(this.#citations.metadata);
@@ -155,7 +155,7 @@ class ContentText {
 }
 
 function addCitation(citations: Citations, annotation: JsonObject): boolean {
-  // Some servers wrap a citation as Chat Completions does.
+  // Some servers wrap a citation as in Chat Completions.
   const source = objectIn(annotation, 'url_citation') ?? annotation;
   const title = textIn(source, 'title') ?? textIn(source, 'filename');
   return citations.add({ url: textIn(source, 'url'), title, raw: annotation });
@@ -165,8 +165,8 @@ type Form = 'summary' | 'full';
 type StreamedReasoning = StreamedText<TextSink>;
 
 /**
- * What the model thinks, as summaries or, of open models, in full: a part each. They stay open until
- * the item's end, because only then the state is known that has to go back, on the first of them.
+ * Reasoning as summaries, or in full for open models. Each is a part. The parts stay open until the
+ * end of the item, because only then the state is known that the first part stores.
  */
 export class ReasoningItem extends OutputItem {
   readonly type = 'reasoning';
@@ -183,14 +183,15 @@ export class ReasoningItem extends OutputItem {
     if (!this.isClosed) this.#textAt(form, index).setWhole(whole);
   }
 
-  /** The same in the words of a server that calls it output: not new where it is known as a summary. */
+  /** Handles a server that calls reasoning output. It is ignored if a summary has the same text. */
   setWholeContent(index: number, whole: string): void {
     const isKnown = this.#started.some(({ text }) => text === whole);
     if (!isKnown) this.setWhole('full', index, whole);
   }
 
   override matches(item: JsonObject): boolean {
-    // What is encrypted differs from event to event; any of it will do, but none will not.
+    // Encrypted content differs from event to event. Any version is valid, but it must not be
+    // missing.
     if (isEncrypted(item) && !this.#isEncrypted) return false;
     return reasoningTexts(item).every(
       ({ form, index, whole }) =>
@@ -217,7 +218,7 @@ export class ReasoningItem extends OutputItem {
     this.#retractEmptyPart = () => writer.retract(partId, 'withdrawn');
   }
 
-  /** Without its end there is nothing to send back. */
+  /** Without the end of the item there is no state to send back. */
   protected override endWithoutDone(): void {
     for (const text of this.#started) text.commit();
   }
@@ -252,7 +253,7 @@ function sinkOf(writer: DeltaWriter, form: Form): TextSink {
   };
 }
 
-/** One number for both. */
+/** One number for both forms. */
 function keyOf(form: Form, index: number): number {
   return form === 'summary' ? index : -1 - index;
 }

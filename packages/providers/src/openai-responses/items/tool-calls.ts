@@ -12,16 +12,16 @@ import { JsonInput, PlainInput, StreamedText } from './streamed-text.ts';
 
 export type CallType = 'function_call' | 'custom_tool_call';
 
-/** A call that the client answers: of a function, or of a tool that takes plain text. */
+/** A call that the client answers: of a function, or of a tool with plain text input. */
 export class CallItem extends OutputItem {
   readonly type: CallType;
   readonly #input: StreamedText<JsonInput> = new StreamedText(() => this.#begin());
-  /** Of the calls that a wrapper stands for. */
+  /** The parts of the calls inside a wrapper. */
   #unwrapped: readonly PartId[] = [];
-  /** That it has taken. */
+  /** The ids that this item uses. */
   #callIds: ToolCallId[] = [];
   #isCut = false;
-  /** Pieces of input came that could be its own or another's. */
+  /** Input arrived that could belong to this or another call. */
   #isDoubtful = false;
 
   constructor(context: ItemContext, origin: ReasoningOrigin, type: CallType) {
@@ -29,13 +29,13 @@ export class CallItem extends OutputItem {
     this.type = type;
   }
 
-  /** Is there a call that may run? */
+  /** True if there is a call that can run. */
   get isCallable(): boolean {
     const isWritten = this.#input.sink !== undefined || this.#unwrapped.length > 0;
     return this.isClosed && !this.#isCut && isWritten;
   }
 
-  /** As far as it is known. */
+  /** The item as far as it is known. */
   get item(): JsonObject {
     return { ...this.fields, type: this.type, [inputKeys[this.type]]: this.#input.text };
   }
@@ -44,7 +44,10 @@ export class CallItem extends OutputItem {
     return isChanged('call_id', this.fields, item) || isChanged('name', this.fields, item);
   }
 
-  /** Is it this one, with another id for the call? What streamed is then not taken for its input. */
+  /**
+   * True if the item is this call with another call id. Then the streamed text is not used as its
+   * input.
+   */
   isRenamed(item: JsonObject): boolean {
     const isSame = item['type'] === this.type && this.sharesIdWith(item);
     if (!isSame || this.isClosed || isChanged('name', this.fields, item)) return false;
@@ -85,7 +88,7 @@ export class CallItem extends OutputItem {
 
   override close(item: JsonObject): void {
     this.setWhole(inputOf(item, this.type));
-    // What its own end leaves open, that of the response may still say.
+    // The final output can still contain the input that the end of the item does not clarify.
     if (this.#isDoubtful && !isIncomplete(item)) this.open(item);
     else super.close(item);
   }
@@ -94,14 +97,15 @@ export class CallItem extends OutputItem {
     this.#input.retract('withdrawn');
     for (const partId of this.#unwrapped) this.context.writer.retract(partId, 'withdrawn');
     this.#unwrapped = [];
-    // So that they are free for what takes its place.
+    // Releases the ids for the item that replaces this one.
     for (const id of this.#callIds) this.context.callIds.delete(id);
     this.#callIds = [];
   }
 
   override end(isResponseWhole: boolean): void {
     super.end(isResponseWhole);
-    // For people to see; what is partial never runs. Until here it was open, to go with the response.
+    // Partial calls are for display and never run. The part stays open until here, so that it ends
+    // with the response.
     if (this.#isCut) this.#input.commit({ partial: true });
   }
 
@@ -118,12 +122,12 @@ export class CallItem extends OutputItem {
     if (isResponseWhole && this.#isDoubtful) {
       throw fault('protocol_error', 'arguments could be of several tool calls');
     }
-    // Only its end says that the input is all there.
+    // Only the end of the item confirms that the input is complete.
     if (isResponseWhole) throw fault('truncated_stream', 'a tool call has no end');
     this.#isCut = true;
   }
 
-  /** The part, once there is nothing left to wait for. */
+  /** Creates the part as soon as id and name are known. */
   #begin(): JsonInput | undefined {
     const name = textIn(this.fields, 'name');
     const isEarly = textIn(this.fields, 'call_id') === undefined || this.#isWrapper;
@@ -152,7 +156,7 @@ export class CallItem extends OutputItem {
     return true;
   }
 
-  /** The provider's id, unless it is none or an earlier call has it. */
+  /** The provider's id, or a new one if it is invalid or used before. */
   #takeId(givenId: string): ToolCallId {
     const { callIds, ids } = this.context;
     const isFree = isValidId(givenId) && !callIds.has(givenId);
@@ -162,13 +166,13 @@ export class CallItem extends OutputItem {
     return id;
   }
 
-  /** What the provider keeps in the item besides the call itself: its id, who called. */
+  /** The fields that the provider needs back in addition to the call: its id, its caller. */
   get #ownFields(): JsonObject {
     const { call_id, name, arguments: _arguments, input, status, ...own } = this.fields;
     return { ...own, type: this.type };
   }
 
-  /** Some servers end an item with `{}` after they have said the arguments. */
+  /** Some servers end an item with `{}` after they sent the arguments. */
   #repeatsEmptyArguments(whole: string): boolean {
     const hasInput = this.#isDoubtful || this.#input.text !== '';
     return whole === '{}' && this.type === 'function_call' && hasInput;
@@ -186,7 +190,7 @@ const inputKeys: Readonly<Record<CallType, string>> = {
   custom_tool_call: 'input',
 };
 
-/** Is it said by both, and not the same? */
+/** True if both have a value and the values differ. */
 function isChanged(key: string, fields: JsonObject, item: JsonObject): boolean {
   const [own, other] = [textIn(fields, key), textIn(item, key)];
   return own !== undefined && other !== undefined && own !== other;
@@ -204,7 +208,10 @@ function inputOf(item: JsonObject, type: CallType): string {
 
 const wrapperNames: ReadonlySet<string> = new Set(['parallel', 'multi_tool_use.parallel']);
 
-/** A tool that models call by habit, although nobody has it: it stands for several calls at once. */
+/**
+ * Models sometimes call this tool although no request declares it. It stands for several parallel
+ * calls.
+ */
 function isParallelWrapper(name: string, isDeclared: (name: string) => boolean): boolean {
   return wrapperNames.has(name) && !isDeclared(name);
 }
@@ -214,7 +221,7 @@ interface WrappedCall {
   readonly arguments: string;
 }
 
-/** The calls inside; undefined where it is not that tool after all. */
+/** The calls inside the wrapper. Undefined if it is not a wrapper. */
 function unwrapCalls(wrapper: string): readonly WrappedCall[] | undefined {
   const parsed = parseJson(wrapper);
   const uses = parsed.ok && isObject(parsed.value) ? objectsIn(parsed.value, 'tool_uses') : [];
