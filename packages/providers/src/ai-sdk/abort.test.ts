@@ -13,7 +13,7 @@ const finish = {
   finishReason: { unified: 'stop', raw: 'stop' },
 } as Part;
 
-/** A model that says something: the first time it then falls silent, and hears of nothing. */
+/** A model that sends one part. Its first stream then stalls and ignores the abort signal. */
 function silentOnce(options: AiSdkOptions) {
   let asked = 0;
   const model: LanguageModelV4 = {
@@ -39,7 +39,7 @@ function silentOnce(options: AiSdkOptions) {
   return fromAiSdk(model, { maxConcurrentRequests: 1, ...options });
 }
 
-test.each(['abort', 'time-out'])('one that nobody reads on makes room at its %s', async (way) => {
+test.each(['abort', 'timeout'])('one that nobody reads on makes room at its %s', async (way) => {
   const clock = new VirtualClock();
   const provider = silentOnce({ clock });
   const controller = new AbortController();

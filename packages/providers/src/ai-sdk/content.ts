@@ -45,6 +45,6 @@ export function filePart(part: Attachment): SentFile {
 }
 
 export function urlData(text: string): SharedV4FileDataUrl {
-  if (!URL.canParse(text)) throw fault('invalid_request', 'the address of a file is none');
+  if (!URL.canParse(text)) throw fault('invalid_request', 'the URL of a file is invalid');
   return { type: 'url', url: new URL(text) };
 }

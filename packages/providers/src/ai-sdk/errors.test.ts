@@ -17,7 +17,7 @@ import { type AiSdkOptions, fromAiSdk } from './index.ts';
 
 const secret = 'my private words';
 
-/** How a call ends that does this. */
+/** The end of a call whose model does this. */
 function endOf(
   doStream: LanguageModelV4['doStream'],
   options?: AiSdkOptions,
@@ -37,7 +37,7 @@ function endOf(
 const refused = async (error: unknown, options?: AiSdkOptions) =>
   (await endOf(() => Promise.reject(error), options)).error;
 
-/** The error of a stream that says something and then sends this as an error part. */
+/** The error of a stream that sends some text and then this error part. */
 const streamed = async (error: unknown) => {
   const parts: LanguageModelV4StreamPart[] = [
     { type: 'text-delta', id: 't', delta: 'half' },
@@ -198,7 +198,7 @@ describe('a request that is not answered', () => {
       'invalid_request',
     ],
     ['empty body', new EmptyResponseBodyError(), 'truncated_stream'],
-    ['time-out of its own', new DOMException('too slow', 'TimeoutError'), 'timeout'],
+    ['timeout of its own', new DOMException('too slow', 'TimeoutError'), 'timeout'],
     [
       'named by the provider',
       Object.assign(new Error('slow down'), { name: 'ThrottlingException' }),

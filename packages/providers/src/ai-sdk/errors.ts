@@ -39,7 +39,7 @@ const isOwnError = (error: unknown) =>
 function requestFault(thrown: ThrownError): unknown {
   const error = faultOf(thrown);
   if (!isMistake(error)) return error;
-  const report = { message: 'the package cannot make a request of it', codes: [] };
+  const report = { message: 'the package cannot build a request from it', codes: [] };
   return new WireFault(report, 'invalid_request', { cause: error });
 }
 
@@ -84,7 +84,7 @@ function faultOf(thrown: ThrownError, isTransport = false): unknown {
     return unreadableFault(thrown);
   // The message of this error would quote the data.
   if (message.startsWith('Invalid response data'))
-    return fault('protocol_error', 'its data is not valid');
+    return fault('protocol_error', 'the response data is invalid');
   if (/ended without|without a (?:finish|completion)|ended unexpectedly/i.test(message)) {
     return fault('truncated_stream', 'the last part is missing');
   }
@@ -107,7 +107,7 @@ function faultOf(thrown: ThrownError, isTransport = false): unknown {
 function unreadableFault({ value }: ThrownError): WireFault {
   const report = value === undefined ? undefined : errorReportInData(value);
   if (report !== undefined) return new WireFault(report);
-  return fault('protocol_error', 'an event is not what the package expects');
+  return fault('protocol_error', 'an event does not have the format that the package expects');
 }
 
 function isNetwork({ code, message, error }: ThrownError): boolean {
@@ -151,7 +151,7 @@ export function finishOf({ finishReason }: PartOf<'finish'>): Finish {
 export function checkFinish({ unified, raw }: Finish): void {
   const isNameless = raw === undefined && (unified === 'other' || unified === 'unknown');
   if (unified === 'interrupted' || isNameless) {
-    throw fault('truncated_stream', 'no reason to stop was given');
+    throw fault('truncated_stream', 'there is no finish reason');
   }
   if (unified !== 'error') return;
   const codes = raw === undefined ? [] : [raw];

@@ -12,7 +12,7 @@ const answer = [
   },
 ];
 
-/** What becomes of a request, and what the model was asked with. */
+/** Sends a request and returns its result, with the options that the model was called with. */
 async function ask(request: unknown, options?: AiSdkOptions) {
   const calls: LanguageModelV4CallOptions[] = [];
   const model = {

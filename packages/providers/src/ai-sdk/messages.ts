@@ -55,7 +55,7 @@ function messageOf(message: Message, isAfterStart: boolean): LanguageModelV4Mess
 
 function instruction(part: ContentPart, role: string): string {
   if (part.kind === 'text' || part.kind === 'structured') return textOf(part);
-  throw fault('invalid_request', `a ${role} item has a ${part.kind} part; say it as a user item`);
+  throw fault('invalid_request', `a ${role} item has a ${part.kind} part; put it into a user item`);
 }
 
 function userPart(part: ContentPart) {

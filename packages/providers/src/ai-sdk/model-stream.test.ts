@@ -281,10 +281,10 @@ describe('abort', () => {
   });
 });
 
-describe('time-outs', () => {
+describe('timeouts', () => {
   const timeouts = { firstByteTimeoutMs: 100, idleTimeoutMs: 10, totalTimeoutMs: 1000 };
 
-  test('a model that does not answer has the first-byte time-out', async () => {
+  test('a model that does not answer has the first-byte timeout', async () => {
     const clock = new VirtualClock(0);
     const asked = Promise.withResolvers<AbortSignal | undefined>();
     const steps = start(
@@ -319,7 +319,7 @@ describe('time-outs', () => {
     await steps.return?.();
   });
 
-  test('silence within the answer has the idle time-out, which a ping puts off', async () => {
+  test('silence within the answer has the idle timeout, which a ping puts off', async () => {
     const clock = new VirtualClock(0);
     const model = controlled();
     const steps = start(model.doStream, { clock, timeouts });
@@ -351,7 +351,7 @@ describe('time-outs', () => {
     await steps.return?.();
   });
 
-  test('an answer that never ends has the total time-out', async () => {
+  test('an answer that never ends has the total timeout', async () => {
     const clock = new VirtualClock(0);
     const model = controlled();
     const steps = start(model.doStream, { clock, timeouts: { ...timeouts, idleTimeoutMs: 5000 } });
@@ -362,6 +362,6 @@ describe('time-outs', () => {
     expect((await last).end?.error?.message).toContain('total');
   });
 
-  /** Lets everything run that waits for nothing but its turn. */
+  /** Waits until all pending microtasks have run. */
   const settled = () => new Promise((resolve) => setImmediate(resolve));
 });

@@ -46,7 +46,7 @@ export function toJsonValue(value: unknown): JsonValue | undefined {
   if (text === undefined) return undefined;
   const parsed = parseJson(text);
   if (parsed.ok) return parsed.value;
-  throw fault('protocol_error', 'a part of the answer cannot be written as JSON');
+  throw fault('protocol_error', 'a part of the answer cannot be converted to JSON');
 }
 
 function stringify(value: unknown): string | undefined {

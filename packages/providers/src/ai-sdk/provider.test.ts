@@ -5,7 +5,7 @@ import type { Provider, StreamStep } from '../contract/provider.ts';
 import { fetchOf, sseOf } from '../testing/fetch-of.ts';
 import { type AiSdkOptions, fromAiSdk } from './index.ts';
 
-// A real package over an injected fetch: what hand-made parts assume is checked against one that made them.
+// Uses a real package with an injected fetch, to verify what the hand-written parts assume.
 
 const done = 'data: [DONE]\n\n';
 const chunk = (delta: object, finish_reason: string | null = null) => ({
@@ -330,7 +330,7 @@ describe('a real package', () => {
   });
 });
 
-/** A fetch whose answer the test writes, read by read. */
+/** A fetch whose response the test writes, read by read. */
 function networkOf() {
   const encoder = new TextEncoder();
   const cancelled = Promise.withResolvers<void>();
@@ -348,11 +348,11 @@ function networkOf() {
   );
   return {
     fetch: async () => new Response(body, { headers: { 'content-type': 'text/event-stream' } }),
-    /** Resolves when the package asks for more. */
+    /** Resolves when the package requests more data. */
     send: async (text: string) => {
       await pulled.promise;
       pulled = Promise.withResolvers();
-      // A network has turns of its own.
+      // A network needs event loop turns of its own.
       await new Promise((resolve) => setImmediate(resolve));
       controller?.enqueue(encoder.encode(text));
       await pulled.promise;

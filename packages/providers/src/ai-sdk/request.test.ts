@@ -23,7 +23,7 @@ const answer = [
   },
 ];
 
-/** What a model of that version is asked with, and how the call ends. */
+/** The options that a model of this version is called with, and the end of the call. */
 async function asked(
   request: Partial<ModelRequest>,
   options: AiSdkOptions = {},

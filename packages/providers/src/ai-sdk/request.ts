@@ -60,7 +60,7 @@ function grouped(options: JsonObject): Pick<LanguageModelV4CallOptions, 'provide
   const groups = Object.entries(options).map(([key, group]) => {
     if (isObject(group)) return [key, group] as const;
     const way = `put it under the provider's name, as in { anthropic: { ${key}: … } }`;
-    throw fault('invalid_request', `providerOptions.${key} is no object; ${way}`);
+    throw fault('invalid_request', `providerOptions.${key} is not an object; ${way}`);
   });
   return { providerOptions: Object.fromEntries(groups) };
 }

@@ -854,7 +854,7 @@ describe('every order of parts', () => {
     return [...open];
   }
 
-  /** The characters, in any order: blocks may take turns. */
+  /** The characters in any order, because blocks can alternate. */
   function textOf(item: Item, kind: 'text' | 'reasoning'): string {
     return sorted(item.parts.map((one) => (one.kind === kind ? one.text : '')).join(''));
   }

@@ -93,7 +93,7 @@ function isLateThinking(parts: readonly AssistantPart[], index: number): boolean
 
 function instruction(part: ContentPart, role: string): JsonObject | undefined {
   if (part.kind === 'text' || part.kind === 'structured') return contentBlock(part);
-  throw fault('invalid_request', `a ${role} item has a ${part.kind} part; say it as a user item`);
+  throw fault('invalid_request', `a ${role} item has a ${part.kind} part; put it into a user item`);
 }
 
 /**

@@ -13,7 +13,7 @@ import { anthropic } from './provider.ts';
 
 const model = 'claude-sonnet-4-5';
 
-/** A message of whole blocks, as a stream. */
+/** A message of complete blocks, as a stream. */
 const stream = (content: readonly JsonObject[], stop_reason: string, fields: JsonObject = {}) =>
   sseOf([
     { type: 'message_start', message: { id: 'msg_1', content, usage: {} } },
@@ -45,7 +45,7 @@ async function send(
   return sent;
 }
 
-/** What of an answer is in the next request. */
+/** The parts of an answer that the next request contains. */
 async function sentBack(
   content: readonly JsonObject[],
   stop: string,
@@ -191,7 +191,7 @@ describe('what goes back', () => {
       model: 'claude-opus-4-1',
     });
     expect(elsewhere.body['messages']).toHaveLength(1);
-    // Another model's refusal is what it said.
+    // A refusal of another model is normal text.
     const foreign: Part = { kind: 'text', text: 'I cannot.', metadata: { refusal: true } };
     const other = await send([said('u1', 'Hi'), { ...answer, parts: [foreign] }, said('u2', 'Go')]);
     expect(other.body['messages']).toMatchObject([{}, { content: [{ text: 'I cannot.' }] }, {}]);

@@ -171,7 +171,7 @@ describe('fields', () => {
       max_tokens: 64_000,
       messages: [said('user', words('Hi'))],
       stream: true,
-      // No model takes both.
+      // No model accepts both.
       temperature: 0.7,
       stop_sequences: ['END'],
       service_tier: 'auto',
@@ -236,7 +236,7 @@ describe('tools', () => {
   ] as const)('are chosen: %o', async (toolChoice, expected) => {
     const body = await bodyOf({ items: [user('Hi')], tools, toolChoice });
     expect(body['tool_choice']).toEqual(expected);
-    // A choice among nothing is refused.
+    // The API rejects a choice without tools.
     expect(await bodyOf({ items: [user('Hi')], toolChoice: 'auto' })).not.toHaveProperty(
       'tool_choice',
     );
@@ -347,7 +347,7 @@ describe('reasoning', () => {
     expect(await thinking('low', asTool, { output })).toMatchObject(off);
     const silent = await bodyOf({ items: [user('Hi')], tools, toolChoice: 'required' }, newer);
     expect(silent).toMatchObject(off);
-    // Off is refused beside the highest effort.
+    // The API rejects disabled thinking together with the highest effort.
     const most = await thinking('max', newer, { tools, toolChoice: 'required' });
     expect(most).toMatchObject({ ...off, config: { effort: 'high' } });
     const free = await thinking('low', newer, { tools, toolChoice: 'auto' });
@@ -364,7 +364,7 @@ describe('reasoning', () => {
     expect(await asked(text('Let me see'))).toMatchObject({ thinking: undefined });
     expect(await asked(signed('hm', 'x'))).toMatchObject({ thinking: { type: 'enabled' } });
     const next = { items: [...items(), user('And now?')] };
-    // The results and the question are one turn of the user.
+    // The results and the question form one user turn.
     expect(await thinking('low', {}, next)).toMatchObject({ thinking: undefined });
     const later = { items: [...items(), assistant(text('Six.')), user('And now?')] };
     expect(await thinking('low', {}, later)).toMatchObject({ thinking: { type: 'enabled' } });

@@ -64,7 +64,7 @@ const ended = (stop_reason: string | null, fields: JsonObject = {}): JsonObject 
 const over: JsonObject = { type: 'message_stop' };
 const ping: JsonObject = { type: 'ping' };
 
-/** Blocks within a whole message. */
+/** Blocks inside a complete message. */
 const message = (blocks: readonly JsonObject[], reason = 'end_turn') => [
   started(),
   ...blocks,
@@ -252,7 +252,7 @@ describe('text', () => {
             { url: 'https://a.example', title: 'A', raw: web },
           ],
         },
-        // All of them, as they came: they go back.
+        // All citations, as they came, because they are sent back.
         providerState: state({ citations: [page, web, web] }),
       },
     ]);
@@ -367,7 +367,7 @@ describe('tool calls', () => {
       callBlock(1, {}, '{"port":"Br'),
     ];
     for (const blocks of cuts) {
-      // Another came after it, so the first is whole: it has no arguments.
+      // Another block came after it, so the first call is complete and has no arguments.
       const found = await read(message([...callBlock(0, {}, ''), ...blocks], raw));
       const [first, second] = callsOf(found);
       expect(first).toMatchObject({ toolCallId: 'toolu_0', input: {} });
@@ -577,7 +577,7 @@ describe('other blocks', () => {
           providerState: state({}),
         },
       ]);
-      // A call that the provider runs is none of ours.
+      // A call that the provider runs is not a client call.
       expect(found.stop).toEqual({ reason: 'stop', raw: 'end_turn' });
     },
   );
@@ -692,7 +692,7 @@ describe('structured output', () => {
       asTool,
     );
     expect(found.item.parts).toEqual([
-      // What is said beside it is not it, even if it is JSON.
+      // Text next to the output is not the output, even if it is JSON.
       { kind: 'text', text: '{"no":1}' },
       { kind: 'structured', name: 'answer', value: { a: 1 } },
     ]);
@@ -1106,7 +1106,7 @@ describe('any message', () => {
     cuts: fc.array(fc.nat(60), { maxLength: 6 }),
   });
 
-  /** Cut anywhere, also within a pair. */
+  /** Cuts can be anywhere, also inside a surrogate pair. */
   const pieces = ({ text, cuts }: Block): readonly string[] => {
     const at = [0, ...cuts.filter((cut) => cut < text.length).sort((a, b) => a - b), text.length];
     return at.slice(1).map((end, index) => text.slice(at[index], end));

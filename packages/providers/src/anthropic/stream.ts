@@ -111,7 +111,7 @@ export class AnthropicReader implements WireReader {
     const isSame = id === known && id !== undefined;
     const isUnclear = id === undefined || known === undefined;
     if (isSame || (isUnclear && this.#blocks.isEmpty)) return;
-    throw fault('protocol_error', 'another message starts inside of this one');
+    throw fault('protocol_error', 'another message starts inside this one');
   }
 
   /** Reads the fields about the end from a message or a message delta. */
@@ -141,7 +141,7 @@ export class AnthropicReader implements WireReader {
 }
 
 function wrongApiFault() {
-  return fault('protocol_error', 'the answer is not that of the Messages API');
+  return fault('protocol_error', 'the answer does not match the Messages API');
 }
 
 /** The field with the text, for each delta type that has only a text. */

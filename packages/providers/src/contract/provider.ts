@@ -49,6 +49,7 @@ export interface StreamContext {
   readonly item: StreamItem;
   /** Creates new ids. */
   readonly ids: Ids;
+  /** Aborts the stream. */
   readonly signal?: AbortSignal | undefined;
   /**
    * The trace that the request belongs to. Providers that use HTTP send it as W3C trace headers.

@@ -12,7 +12,8 @@ import {
 import { finished, framed, said } from '../testing/chat-events.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 
-// What providers say when they fail, and what kind of failure it is, through a real provider.
+// Real error responses of providers and the kind of failure that they mean, tested through a
+// provider.
 
 let server: ScriptedServer;
 const clock = new VirtualClock();
@@ -807,7 +808,7 @@ describe.each(Object.entries(table))('%s', (kind, { retry, cases }) => {
     expect(stop).toMatchObject({ reason: 'error', cause: kind });
     expect(stop.raw).toBe(error?.providerCode);
     expect(item.parts).toEqual([]);
-    // Who is refused pays nothing.
+    // A rejected request costs nothing.
     expect(usage).toMatchObject({ input: 0, output: 0 });
   });
 });
@@ -883,7 +884,7 @@ describe('an error inside of a stream has its kind too', () => {
     const { error, text, usage } = await replied(streamReply([bytes]));
     expect(error?.kind).toBe(kind);
     expect(text).toBe('a');
-    // That was taken, and so something was used.
+    // The request was accepted, so it used tokens.
     expect(usage.estimated).toBe(true);
     expect(usage.input).toBeGreaterThan(0);
   });
@@ -1041,7 +1042,7 @@ describe('an error as JSON', () => {
     expect(JSON.parse(JSON.stringify(error))).toEqual({
       kind: 'rate_limit',
       message: expect.stringMatching(
-        /^openai-compatible@\S+ wants fewer requests: Slow down\. Wait, then try again$/,
+        /^openai-compatible@\S+ received too many requests: Slow down\. Wait, then try again$/,
       ),
       provider: expect.stringMatching(/^openai-compatible@/),
       status: 429,
@@ -1080,8 +1081,8 @@ describe('a network error', () => {
       'no fetch here',
     ],
     ['rejects with a text', () => Promise.reject('no'), ': no. '],
-    ['rejects with nothing', () => Promise.reject(undefined), 'it gave no reason'],
-    ['rejects with an odd thing', () => Promise.reject(Object.create(null)), 'it gave no reason'],
+    ['rejects with nothing', () => Promise.reject(undefined), 'there is no reason'],
+    ['rejects with an odd thing', () => Promise.reject(Object.create(null)), 'there is no reason'],
     [
       'tried several addresses',
       () => {
@@ -1126,7 +1127,7 @@ describe('a request that cannot be sent', () => {
         providerOptions: providerOptions as never,
       });
       expect(error?.kind).toBe('invalid_request');
-      expect(error?.message).toContain('could not be asked: providerOptions.');
+      expect(error?.message).toMatch(/^Cannot send the request to \S+: providerOptions\./);
     }
   });
 
@@ -1148,7 +1149,7 @@ describe('a request that cannot be sent', () => {
       }).complete({ items: [] });
       expect(error).toMatchObject({ kind: 'auth', retryable: false });
       expect(error?.message).toBe(
-        'openai could not be asked: there is no API key: pass apiKey or set MILLRACE_NO_SUCH_KEY',
+        'Cannot send the request to openai: there is no API key: pass apiKey or set MILLRACE_NO_SUCH_KEY',
       );
     },
   );

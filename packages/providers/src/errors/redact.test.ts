@@ -22,9 +22,9 @@ beforeEach(async () => {
 });
 afterEach(() => server.close());
 
-/** It looks like no key that anybody knows. */
+/** It does not match any known key format. */
 const key = 'zanzibar/tulip+31415==';
-/** What else a key may have in it. */
+/** Other characters that a key can contain. */
 const oddKey = 'zanzibar "tulip" \\31415';
 
 const chat = (options: Partial<ChatOptions> = {}) =>
@@ -35,7 +35,7 @@ async function failed(reply: Reply, options: Partial<ChatOptions> = {}): Promise
   return chat(options).complete({ items: [] });
 }
 
-/** All that anybody could print of an error. */
+/** Everything that a program could print of an error. */
 function shown({ error, stop }: Completion): string {
   expect(error).toBeDefined();
   const causes: unknown[] = [];
@@ -49,7 +49,7 @@ function shown({ error, stop }: Completion): string {
   ].join('\n');
 }
 
-/** No piece of a key that is long enough to be of use. */
+/** Checks that no useful fragment of the key is left. */
 function expectNoKey(completion: Completion, secret = key): void {
   const text = shown(completion);
   for (const form of [secret, secret.trim(), encodeURIComponent(secret)]) {

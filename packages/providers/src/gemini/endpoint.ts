@@ -47,7 +47,10 @@ export function vertexPath({ project, location }: VertexLocation): string {
 
 function checkName(option: string, name: unknown): string {
   if (typeof name === 'string' && /^[a-z0-9-]+$/.test(name)) return name;
-  throw fault('invalid_request', `${option} must be of small letters, digits and hyphens`);
+  throw fault(
+    'invalid_request',
+    `${option} must consist of lower-case letters, digits and hyphens`,
+  );
 }
 
 /** The given token, or the one that the function returns. Throws a `WireFault` if there is none. */
@@ -67,5 +70,7 @@ function currentToken(accessToken: unknown): unknown {
 }
 
 function noToken(cause: unknown): WireFault {
-  return new WireFault({ message: 'accessToken threw', codes: [] }, 'auth', { cause });
+  return new WireFault({ message: 'the function accessToken threw an error', codes: [] }, 'auth', {
+    cause,
+  });
 }

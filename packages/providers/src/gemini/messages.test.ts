@@ -42,7 +42,7 @@ const asGemini: Made = (options) => gemini({ ...options, apiKey: 'k' });
 const asVertex: Made = (options) =>
   vertex({ ...options, project: 'p', location: 'global', accessToken: 't' });
 
-/** The body that these items become. */
+/** The request body for these items. */
 async function bodyOf(items: readonly Item[], made = asGemini, id = model): Promise<JsonObject> {
   const { fetch, requests } = fetchOf([sseOf([done])]);
   const { error } = await made({ model: id, fetch }).complete({ items });
@@ -55,7 +55,7 @@ async function contentsOf(items: readonly Item[], made = asGemini, id = model) {
   return contents as readonly { readonly role: string; readonly parts: readonly JsonObject[] }[];
 }
 
-/** What came back, sent again: the parts of the model's content. */
+/** Reads the parts as an answer, and returns the model content of the next request. */
 async function replayed(parts: readonly JsonObject[], made = asGemini, again = model) {
   const { fetch } = fetchOf([sseOf([{ candidates: [{ content: { parts } }] }, done])]);
   const answer = await made({ model, fetch }).complete(
@@ -172,7 +172,7 @@ describe('contents', () => {
     ]);
     expect(contents[1]?.parts).toMatchObject([
       { executableCode: { code: 'a\ufffd' } },
-      // What is signed is never touched.
+      // Signed content never changes.
       signed,
       { functionCall: { args: { a: ['x\ufffd'], '\ufffd': 1 } } },
     ]);

@@ -38,7 +38,7 @@ export function messageFields(messages: readonly Message[], options: MessageOpti
     .filter(isInstruction);
   const contents = mergeNeighbours(toGeminiMessages(conversation, options));
   if (contents[0] === undefined) {
-    throw fault('invalid_request', 'there is nothing to answer; add an item of the user');
+    throw fault('invalid_request', 'there is no message to answer; add a user item');
   }
   const parts = instructions.flatMap((message) => message.parts.map(contentPart));
   return {

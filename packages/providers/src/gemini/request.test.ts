@@ -11,7 +11,7 @@ function item(kind: Item['kind'], parts: readonly Part[]): Item {
   return { id: itemId(`${kind}${JSON.stringify(parts).length}`), kind, parts };
 }
 
-/** What is sent for a request. */
+/** The HTTP request that is sent. */
 async function sent(
   request: Partial<ModelRequest> = {},
   options: Partial<Parameters<typeof gemini>[0]> = {},
@@ -227,7 +227,7 @@ describe('generationConfig', () => {
     ['gemini-3.5-flash-lite', 'minimal', { thinkingLevel: 'minimal', includeThoughts: true }],
     ['gemini-3.1-pro-preview', 'low', { thinkingLevel: 'low', includeThoughts: true }],
     ['gemini-3.1-pro-preview', 'medium', { thinkingLevel: 'medium', includeThoughts: true }],
-    // The first of the third generation knows only two.
+    // The first model of generation 3 has only two levels.
     ['gemini-3-pro-preview', 'medium', { thinkingLevel: 'high', includeThoughts: true }],
     ['models/gemini-3-pro', 'medium', { thinkingLevel: 'high', includeThoughts: true }],
     ['gemini-3-pro-preview', 'minimal', { thinkingLevel: 'low', includeThoughts: true }],

@@ -12,7 +12,7 @@ const question: Item = {
   parts: [{ kind: 'text', text: 'When is high water?' }],
 };
 
-/** What becomes of these events. */
+/** The completion of these events. */
 function answer(
   events: readonly (object | string)[],
   request: Partial<ModelRequest> = {},
@@ -203,7 +203,7 @@ describe('structured output', () => {
     expect(await kindsOf('{"a":1}', '{"a":2}')).toEqual(['structured', 'structured']);
     expect(await kindsOf('Let me see.', 'No.')).toEqual(['text', 'text']);
     expect(await kindsOf('Let me see.', '{"a"', ':1}')).toEqual(['text', 'structured']);
-    // Never finished: what came is one text, in one piece.
+    // Never finished: the content is one text, in one piece.
     expect(await kindsOf('{"a"', ':1')).toEqual(['text']);
   });
 

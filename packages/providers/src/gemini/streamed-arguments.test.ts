@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { StreamedArguments } from './streamed-arguments.ts';
 
-/** The text after each piece, and at the end; `isReplaced` where the end is another text. */
+/** The text after each piece and at the end. `isReplaced` is true if the end has another text. */
 function written(partials: readonly JsonObject[]) {
   const args = new StreamedArguments();
   const texts: string[] = [];
@@ -140,7 +140,7 @@ test('E29: __proto__ in a path is a key, and nothing inherits from it', () => {
 
 type Leaf = readonly [path: string, value: JsonValue];
 
-/** Each value with its path. Empty objects and arrays have no path, so there are none in the samples. */
+/** Each value with its path. Empty objects and arrays have no path, so the samples contain none. */
 function leaves(value: JsonValue, path = '$'): readonly Leaf[] {
   if (Array.isArray(value)) return value.flatMap((one, index) => leaves(one, `${path}[${index}]`));
   if (typeof value !== 'object' || value === null) return [[path, value]];

@@ -27,7 +27,7 @@ describe('a message', () => {
   });
 
   test('keeps keys that are escaped, many times over', () => {
-    // V8 mixes such keys up with others of the same shape now and then.
+    // V8 sometimes confuses such keys with others of the same shape.
     for (let nth = 0; nth < 200; nth++) {
       expect(parseMessage(`{"\\u0061${nth}":1,"b\\n":2}`)).toEqual({ [`a${nth}`]: 1, 'b\n': 2 });
     }

@@ -42,7 +42,7 @@ async function shown(part: Attachment, options?: Partial<ChatOptions>) {
   return content?.[0];
 }
 
-/** The messages after the call, for a tool that brought these. */
+/** The messages after the call, for a tool that returned these attachments. */
 async function brought(said: string, ...attachments: Attachment[]) {
   const id = toolCallId('c');
   const isError = false;

@@ -34,5 +34,5 @@ export function otherWireFault(type: string): WireFault | undefined {
   const isResponses = type.startsWith('response.');
   if (!isResponses && type !== 'message_start') return undefined;
   const name = isResponses ? 'OpenAI Responses' : 'Anthropic Messages';
-  return fault('protocol_error', `the address speaks ${name}, not Chat Completions`);
+  return fault('protocol_error', `the server at this URL uses ${name}, not Chat Completions`);
 }

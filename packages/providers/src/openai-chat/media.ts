@@ -42,6 +42,6 @@ function bytesOf(base64: string): Uint8Array {
   const padded = base64.padEnd(Math.ceil(base64.length / 4) * 4, '=');
   const bytes = fromBase64(padded);
   if (bytes === undefined)
-    throw fault('protocol_error', 'the bytes of a picture or sound are not base64');
+    throw fault('protocol_error', 'the data of an image or audio part is not base64');
   return bytes;
 }

@@ -48,7 +48,7 @@ function chatMessage(
 
 function instruction(part: ContentPart, role: string): string {
   if (part.kind === 'text' || part.kind === 'structured') return textOf(part);
-  throw fault('invalid_request', `a ${role} item has a ${part.kind} part; say it as a user item`);
+  throw fault('invalid_request', `a ${role} item has a ${part.kind} part; put it into a user item`);
 }
 
 /** The text, or the JSON of structured output. The API cannot express media of the assistant. */

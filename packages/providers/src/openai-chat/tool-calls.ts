@@ -108,7 +108,7 @@ export class ChatToolCalls {
     const hasOwnId = id !== undefined && before?.id !== undefined;
     if (isContinued && !hasOwnId) return before;
     if (name === undefined && isBare)
-      throw fault('protocol_error', 'a fragment of a tool call belongs to no call');
+      throw fault('protocol_error', 'a fragment does not belong to any tool call');
     return this.#start(fragment);
   }
 

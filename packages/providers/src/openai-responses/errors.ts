@@ -33,7 +33,7 @@ export function unknownAnswerFault(body: JsonValue): WireFault {
   const isObjectOfChat = isObject(body) && isChat(body);
   return isObjectOfChat
     ? wrongApiFault()
-    : fault('protocol_error', 'the answer is no response object');
+    : fault('protocol_error', 'the answer is not a response object');
 }
 
 function isChat(message: JsonObject): boolean {
@@ -41,6 +41,7 @@ function isChat(message: JsonObject): boolean {
 }
 
 function wrongApiFault(): WireFault {
-  const message = 'the address speaks Chat Completions, not Responses; use openaiChat for it';
+  const message =
+    'the server at this URL uses Chat Completions, not Responses; use openaiChat for it';
   return fault('protocol_error', message);
 }

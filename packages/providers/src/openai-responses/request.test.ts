@@ -364,7 +364,7 @@ describe('a request', () => {
         item('tool', result('a', { attachments: [media('image/png', blob), file] })),
       ],
     });
-    // A picture that is not there is not sent back as made.
+    // A picture without bytes is not sent back.
     expect(JSON.stringify(body)).not.toContain('ig_1');
     expect(responsesFaults(body)).toEqual([]);
   });
@@ -518,7 +518,7 @@ describe('replay', () => {
     ]);
     expect(input).toMatchObject([
       { type: 'message', content: [{ text: 'cut' }] },
-      // Reasoning before reasoning is fine: the one led to the other.
+      // Reasoning before reasoning is valid: one led to the other.
       { id: 'rs_1' },
       { id: 'rs_2' },
       { id: 'fc_1' },

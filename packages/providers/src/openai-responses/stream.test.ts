@@ -393,7 +393,7 @@ describe('reasoning', () => {
       summary(0, 1, 'Second.'),
     ]);
     const ends = deltas.filter(({ type }) => type === 'commit_part');
-    // The stream was cut: both are kept as partial, and neither has a state.
+    // The stream was cut off: both parts are partial and have no state.
     expect(ends).toEqual(ends.map((end) => ({ ...end, partial: true })));
     expect(ends).toHaveLength(2);
   });
@@ -430,7 +430,7 @@ describe('reasoning', () => {
     expect(heard.item.parts[0]?.providerState?.data).toMatchObject({
       encrypted_content: 'sealed-by-done',
     });
-    // What the end of the response says differs in each response, and is no reason to begin anew.
+    // The final output differs in each response. That alone is no reason to write the items again.
     expect(isRetracted(heard.deltas)).toBe(false);
   });
 
@@ -704,7 +704,7 @@ describe('traps', () => {
       done(0, cut),
       completed([cut]),
     ]);
-    // People see what was meant; no value is made of it, and so nothing can run.
+    // Users see the text. It has no value, so nothing can run.
     expect(item.parts).toEqual([
       {
         kind: 'tool_call',
@@ -1132,7 +1132,7 @@ describe('edge cases', () => {
           'a tool call has no name',
           'a tool call has no end',
           'a tool call ended with another id',
-          'arguments could be of several',
+          'arguments could belong to several',
           'last event',
         ];
         if (error !== undefined && events.length > 0) {
@@ -1197,7 +1197,7 @@ describe('items that events do not place', () => {
       of('fc_B', argumentsDelta(0, '"b"}')),
     ];
     const starts = [added(0, callStart(read)), added(1, callStart(remove))];
-    // Ends that do not repeat the arguments, so that what streamed counts.
+    // Ends that do not repeat the arguments, so the streamed text counts.
     const ends = [done(1, callStart(remove)), done(0, callStart(read))];
     const { item } = await listen([...starts, ...pieces, ...ends, completed()]);
     expect(callsIn(item.parts)).toMatchObject(two);
@@ -1264,7 +1264,7 @@ describe('items that events do not place', () => {
     const { item } = await listen([...events, completed([late])]);
     expect(callsIn(item.parts)).toMatchObject([{ ...two[0], toolCallId: 'call_late' }]);
     expect(item.parts).toHaveLength(1);
-    // What streamed is not taken for what another id leaves out.
+    // The streamed text is not used as the input of a call with another id.
     const silent = await listen([...events.slice(0, 2), done(0, call('', read)), completed()]);
     expect(silent.error).toBeDefined();
     expect(callsIn(silent.item.parts).filter(({ partial }) => !partial)).toEqual([]);
@@ -1404,7 +1404,7 @@ describe('items that events do not place', () => {
           return { item_id: server.id === 'stable' ? id : `rotated-${count++}` };
         };
         const placed = (event: object, at: number, id: string) => {
-          // An index that is wrong can be told only where ids are right.
+          // A wrong index can be detected only if the ids are right.
           const odd = server.id === 'stable' ? count++ % 3 : at;
           const index = { right: at, zero: 0, odd, none: undefined }[server.index];
           const { item_id } = { item_id: undefined, ...idOf(id) };

@@ -7,7 +7,7 @@ function newWriter() {
   return new DeltaWriter({ itemId: ids.item(), turn: 1, attempt: 1, ids });
 }
 
-/** How the part that `write` leaves open is closed. */
+/** The delta that closes the part that `write` leaves open. */
 function closed(write: (writer: DeltaWriter) => void) {
   const writer = newWriter();
   write(writer);
@@ -32,7 +32,7 @@ describe('of a response that was cut', () => {
     expect(closed((writer) => writer.text())).toEqual(retracted);
     expect(closed((writer) => writer.reasoning())).toEqual(retracted);
     expect(closed((writer) => writer.media('image/png'))).toEqual(retracted);
-    // Half a character is nothing yet.
+    // Half a surrogate pair is no content yet.
     expect(closed((writer) => writer.text().append('\ud83d'))).toEqual(retracted);
   });
 

@@ -116,7 +116,7 @@ describe('complete', () => {
 
 const end = { stop: { reason: 'stop' }, usage: { ...noUsage, output: 3 } } as const;
 
-/** A provider that tells these steps, and whether it was left before their end. */
+/** A provider with these steps. It records whether the reader left before the end. */
 function streamOf(steps: readonly StreamStep[]) {
   let wasLeft = true;
   const stream: Stream = async function* () {

@@ -62,7 +62,7 @@ function problemInStep(
 
 function problemAtEnd(end: ResponseEnd | undefined, answer: FoldedItem): string | undefined {
   if (end === undefined) return 'there is no end step';
-  return answer.hasOpenParts ? 'parts are open at the end' : undefined;
+  return answer.hasOpenParts ? 'parts are still open at the end' : undefined;
 }
 
 function protocolErrorEnd(
@@ -70,7 +70,7 @@ function protocolErrorEnd(
   problem: string,
   end: ResponseEnd | undefined,
 ): ResponseEnd {
-  const way = 'Mend the provider or its wrapper; steps that were recorded go through moveSteps';
+  const way = 'Fix the provider or its wrapper; rewrite recorded steps with moveSteps';
   const message = `Cannot fold the stream of ${provider}: ${problem}. ${way}`;
   const error = new ProviderError('protocol_error', message, { provider, cause: end?.error });
   const usage = end?.usage ?? { ...noUsage, estimated: true };

@@ -21,7 +21,7 @@ const endings = {
   aborted: { stop: { reason: 'aborted', cause: 'aborted' }, usage },
 } as const satisfies Record<string, ResponseEnd>;
 
-/** Streams that say who they are when they start, and end when they are told how. */
+/** Streams that report when they start and end when the test ends them. */
 class Held {
   readonly started: string[] = [];
   readonly underWay = new Map<string, (end: ResponseEnd) => void>();
@@ -48,7 +48,7 @@ class Held {
   }
 }
 
-/** All that follows of what has happened has happened. */
+/** Waits until all pending microtasks have run. */
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 const limited = (maxConcurrent: number) => {
@@ -94,7 +94,7 @@ describe('of the streams of a provider', () => {
       await first.next();
       held.underWay.get('first')?.(endings[how]);
       expect((await first.next())?.end).toBe(endings[how]);
-      // Nobody asks the first one for what comes after its end.
+      // The reader of the first stream does not request another step after the end.
       await ask('second').next();
       expect(held.started).toEqual(['first', 'second']);
     },
@@ -123,7 +123,7 @@ describe('of the streams of a provider', () => {
     await second;
     expect(held.started).toEqual(['first', 'second']);
     expect((await stream.next())?.end?.stop.reason).toBe('aborted');
-    // Its end has not made room a second time.
+    // The end did not release the place a second time.
     const third = ask('third');
     const waiting = third.next();
     await settled();
@@ -245,7 +245,7 @@ test('whatever comes and goes: never too many, first come first served, and ever
         await settled();
         for (const end of held.underWay.values()) end(endings.stop);
       }
-      // Each has its end, unless its reader left, and all that stayed were asked, in order.
+      // Each stream ended, unless its reader left. All others started in order.
       await Promise.all(ends);
       const stayed = [...all.keys()].filter((name) => !gone.has(name));
       expect(held.started.filter((name) => !gone.has(name))).toEqual(stayed);

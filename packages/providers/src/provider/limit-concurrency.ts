@@ -78,7 +78,7 @@ async function acquire(
 
 /** The last step of a request that was never sent. It used no tokens. */
 function abortedStep(provider: string, signal: AbortSignal | undefined): StreamStep {
-  const message = messageFor('aborted', provider, 'the request was still waiting for its turn');
+  const message = messageFor('aborted', provider, 'the request was still waiting in the queue');
   const error = new ProviderError('aborted', message, { provider, cause: signal?.reason });
   const stop = { reason: 'aborted', cause: error.kind } as const;
   return { deltas: [], end: { stop, usage: noUsage, error } };

@@ -48,7 +48,7 @@ const textsOf = (deltas: readonly Delta[]) => {
   }
   return texts;
 };
-/** Those of all texts, joined. */
+/** All texts, joined. */
 const joined = (texts: ReadonlyMap<string, readonly string[]>) =>
   [...texts].map(([id, chunks]) => [id, chunks.join('')]);
 
@@ -64,7 +64,7 @@ describe.each(Object.entries(changes))('text that is changed: %s', (_, change) =
           const offsets = cuts.filter((at) => at <= bytes.length);
           const { fetch } = fetchOf(splitAt(bytes, offsets));
           const before = await observe(chat(fetch));
-          // Holds each delta against the protocol, and the end against the contract.
+          // Checks each delta against the protocol, and the end against the contract.
           const after = await observe(mapped(chat(fetch), change));
           const expected = [...textsOf(before.deltas)].map(
             ([id, chunks]) => [id, chunks.map(change).join('').toWellFormed()] as const,
@@ -145,7 +145,7 @@ describe('text that is changed', () => {
   });
 });
 
-/** Gives words only when they are complete, and counts the parts that it was made for. */
+/** Emits words only when they are complete, and counts the parts that it was created for. */
 function hiding(word: string) {
   const made: string[] = [];
   const change = (): PartChange => {

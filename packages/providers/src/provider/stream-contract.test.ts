@@ -8,8 +8,8 @@ import { fetchOf } from '../testing/fetch-of.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import { watchRejections } from '../testing/watch-rejections.ts';
 
-// Whatever a server sends, a stream does not throw: it ends in one end step, with every part closed.
-// `observe` holds each step against the contract and each delta against the protocol.
+// Whatever a server sends, a stream does not throw. It ends in one end step, with every part
+// closed. `observe` checks each step against the contract and each delta against the protocol.
 
 watchRejections();
 

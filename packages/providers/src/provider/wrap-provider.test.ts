@@ -114,7 +114,7 @@ describe('a wrapper', () => {
     );
     const first = await cached.complete(request);
     expect(first.text).toBe('once');
-    // `observe` is another attempt at another item, and takes nothing that is not of it.
+    // `observe` makes another attempt at another item, and rejects steps of any other item.
     const replayed = await observe(cached, { request });
     const third = await cached.complete(request);
     for (const { item } of [replayed, third]) expect(item.parts).toEqual(first.item.parts);

@@ -37,7 +37,7 @@ const chat = (options: Partial<ChatOptions> = {}) =>
 const completing = (provider = chat(), onStep = () => {}) =>
   provider.complete(request, { ids: countingIds(), signal: controller.signal, onStep });
 
-/** Starts a request whose answer stalls, so that it takes room at the gate until it is aborted. */
+/** Starts a request whose answer stalls, so that it occupies a place until it is aborted. */
 async function occupy(provider = chat()) {
   server.reply(streamReply([framed(said('a')), { type: 'stall' }]));
   const stream = openStream(provider);
@@ -45,7 +45,7 @@ async function occupy(provider = chat()) {
   return stream;
 }
 
-/** The real one, which tells when the headers are there. */
+/** The real fetch, which reports when the headers arrive. */
 function tellingFetch() {
   const answered = Promise.withResolvers<void>();
   const fetcher: typeof fetch = async (input, init) => {
@@ -56,7 +56,7 @@ function tellingFetch() {
   return { fetch: fetcher, answered: answered.promise };
 }
 
-/** One that does not mind signals, and answers when it is told to. */
+/** A fetch that ignores the signal and answers when the test says so. */
 function deafFetch() {
   const answer = Promise.withResolvers<Response>();
   const asked = Promise.withResolvers<void>();
@@ -67,7 +67,7 @@ function deafFetch() {
   return { fetch: fetcher, asked: asked.promise, answer };
 }
 
-/** An answer that says nothing. */
+/** A response without any data. */
 function silence() {
   const cancelled = Promise.withResolvers<void>();
   const body = new ReadableStream({ cancel: () => cancelled.resolve() });
@@ -90,7 +90,7 @@ describe('an abort in the middle of a stream', () => {
     });
     expect(stop).toEqual(aborted);
     expect(text).toBe('Hello');
-    // The call ended the text, which is whole therefore.
+    // The call ended the text, so the text is complete.
     expect(item.parts).toEqual([{ kind: 'text', text: 'Hello' }]);
     expect(usage).toMatchObject({ output: 3, estimated: true });
     expect(error).toMatchObject({ kind: 'aborted', retry: 'no', retryable: false });
@@ -131,7 +131,7 @@ describe('an abort in the middle of a stream', () => {
       server.reply(streamReply([framed(said('a')), { type: 'stall' }]));
       const { stop, error } = await completing(chat(), () => controller.abort(reason));
       expect(stop).toEqual(aborted);
-      // Without a reason the platform makes one.
+      // Without a reason the platform creates one.
       if (reason !== undefined && reason !== null) expect(error?.cause).toBe(reason);
     }
   });

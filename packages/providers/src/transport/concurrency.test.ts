@@ -115,7 +115,7 @@ describe('of requests that may be under way at once', () => {
     expect((await provider.complete(asked('second'))).text).toBe('second');
   });
 
-  test.each(['abort', 'time-out'])('one that nobody reads on makes room at its %s', async (way) => {
+  test.each(['abort', 'timeout'])('one that nobody reads on makes room at its %s', async (way) => {
     const provider = chat({ maxConcurrentRequests: 1 });
     server.reply(streamReply([framed(said('a')), { type: 'stall' }]));
     const controller = new AbortController();

@@ -33,7 +33,7 @@ export function toTransportFailure(error: unknown): Error {
   return new NetworkFailure(reasonOf(error), { cause: error });
 }
 
-const noReason = 'it gave no reason';
+const noReason = 'there is no reason';
 
 function reasonOf(error: unknown): string {
   try {

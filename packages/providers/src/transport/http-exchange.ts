@@ -128,7 +128,7 @@ export class HttpExchange {
   /** Async, so that a synchronous throw of fetch becomes a rejection. */
   async #fetch(url: string, init: RequestInit): Promise<Response> {
     const { fetch } = this.#options;
-    if (typeof fetch !== 'function') throw fault('invalid_request', 'fetch is no function');
+    if (typeof fetch !== 'function') throw fault('invalid_request', 'fetch is not a function');
     return fetch(url, init);
   }
 
@@ -163,7 +163,10 @@ export class HttpExchange {
 /** A custom fetch can return a body with any values. */
 function checkBytes(value: Uint8Array | undefined): Uint8Array | undefined {
   if (value === undefined || ArrayBuffer.isView(value)) return value;
-  throw fault('invalid_request', 'the body that fetch gave has something in it that is no bytes');
+  throw fault(
+    'invalid_request',
+    'the body of the Response from fetch contains a value that is not bytes',
+  );
 }
 
 /** Reads the rest of the body as text, up to `maxBytes`. `isCut` is true if there was more. */

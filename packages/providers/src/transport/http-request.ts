@@ -51,7 +51,10 @@ export function checkUrl(url: string): void {
   const { location } = globalThis as { readonly location?: { readonly href?: string } };
   const parsed = URL.parse(url, location?.href);
   if (parsed === null) {
-    throw fault('invalid_request', 'the base URL is no URL (invalid URL); pass one as https://…');
+    throw fault(
+      'invalid_request',
+      'the base URL is not a URL (invalid URL); pass one such as https://…',
+    );
   }
   const { protocol, username, password } = parsed;
   if (protocol !== 'http:' && protocol !== 'https:') {
@@ -69,16 +72,13 @@ export function checkUrl(url: string): void {
 export function checkResponse(response: unknown): asserts response is Response {
   const { status, headers, body } = (response ?? {}) as { readonly [name: string]: unknown };
   const isResponse = typeof status === 'number' && hasMethod(headers, 'get');
-  if (!isResponse) throw fault('invalid_request', 'fetch gave something that is no Response');
+  if (!isResponse) throw fault('invalid_request', 'fetch did not return a Response');
   if (body === null || body === undefined) return;
   if (!hasMethod(body, 'getReader')) {
-    throw fault('invalid_request', 'the body of the Response that fetch gave is no web stream');
+    throw fault('invalid_request', 'the body of the Response from fetch is not a web stream');
   }
   if ('locked' in body && body.locked) {
-    throw fault(
-      'invalid_request',
-      'the body of the Response that fetch gave is being read already',
-    );
+    throw fault('invalid_request', 'the body of the Response from fetch is already being read');
   }
 }
 

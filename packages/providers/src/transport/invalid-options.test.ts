@@ -20,8 +20,8 @@ describe('an address that is none is no trouble of the network, and nothing is s
     ['localhost:8080/v1', 'starts with localhost:, not http:// or https://'],
     ['ftp://example.com/v1', 'starts with ftp:, not'],
     ['file:///etc', 'starts with file:, not'],
-    ['', 'is no URL'],
-    ['/v1', 'is no URL'],
+    ['', 'is not a URL'],
+    ['/v1', 'is not a URL'],
     ['http://user:word@127.0.0.1:9', 'includes credentials'],
   ])('%j', async (baseUrl, reason) => {
     const { fetch, requests } = fetchOf([]);
@@ -59,17 +59,17 @@ describe('a fetch that is none is no trouble of the network', () => {
   const ofNode = { status: 200, ok: true, headers: new Headers(), body: Readable.from(['a']) };
 
   test.each<[string, unknown, string]>([
-    ['no function', 'fetch', 'fetch is no function'],
-    ['gives nothing', async () => undefined, 'is no Response'],
-    ['gives null', async () => null, 'is no Response'],
-    ['gives text', async () => 'hello', 'is no Response'],
-    ['gives an object', async () => ({ status: 200 }), 'is no Response'],
-    ['gives a body that is being read', async () => read(), 'is being read already'],
-    ['gives a body of Node', async () => ofNode, 'is no web stream'],
+    ['no function', 'fetch', 'fetch is not a function'],
+    ['gives nothing', async () => undefined, 'did not return a Response'],
+    ['gives null', async () => null, 'did not return a Response'],
+    ['gives text', async () => 'hello', 'did not return a Response'],
+    ['gives an object', async () => ({ status: 200 }), 'did not return a Response'],
+    ['gives a body that is being read', async () => read(), 'is already being read'],
+    ['gives a body of Node', async () => ofNode, 'is not a web stream'],
     [
       'gives text for bytes',
       async () => new Response(ReadableStream.from(['data: {}\n\n']) as ReadableStream<never>),
-      'has something in it that is no bytes',
+      'contains a value that is not bytes',
     ],
   ])('%s', async (_, fetcher, reason) => {
     const error = await failing({ fetch: fetcher as typeof fetch });

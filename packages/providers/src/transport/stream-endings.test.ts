@@ -23,7 +23,7 @@ import { fetchOf } from '../testing/fetch-of.ts';
 import { openStream } from '../testing/open-stream.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 
-// The rules for streams that all providers share, through a real provider.
+// The stream rules that all providers share, tested through a real provider.
 
 let server: ScriptedServer;
 let clock: VirtualClock;
@@ -42,7 +42,7 @@ const chat = (options: Partial<ChatOptions> = {}) =>
 const complete = (options?: Partial<ChatOptions>) =>
   chat(options).complete({ items: [] }, { ids: countingIds() });
 
-/** What comes of these bytes in one read. */
+/** The completion of these bytes in one read. */
 const completeBytes = (
   bytes: string | Uint8Array,
   headers: Readonly<Record<string, string>> = { 'content-type': 'text/event-stream' },
@@ -318,7 +318,7 @@ describe('§1.6 [DONE] and the end', () => {
     });
   });
 
-  /** Reads up to where the server says no more. */
+  /** Reads until the server stalls. */
   async function untilSilence(...steps: readonly Step[]) {
     server.reply(streamReply([...steps, { type: 'stall' }]));
     const stream = openStream(chat());
@@ -402,7 +402,7 @@ describe('§1.6 [DONE] and the end', () => {
   });
 });
 
-describe('§1.7 time-outs', () => {
+describe('§1.7 timeouts', () => {
   test('any byte counts, be it half a comment', async () => {
     const body = createControlledBody();
     const ending = complete({ fetch: body.fetch });
@@ -425,7 +425,7 @@ describe('§1.7 time-outs', () => {
     body.send(framed(said('a')));
     await body.waitForRead();
     clock.advance(90_000);
-    expect((await ending).error?.message).toContain('the idle time-out of 90000 ms passed');
+    expect((await ending).error?.message).toContain('the idle timeout of 90000 ms passed');
     expect(body.isCancelled).toBe(true);
   });
 });
@@ -503,7 +503,7 @@ describe('§1.9 what is too long', () => {
   const tooLong = said('x'.repeat(maxEventLength - said('').length + 1));
   const two = (event: string) => `data: ${event.slice(0, 50)}\ndata: ${event.slice(50)}\n\n`;
 
-  /** Gives the same however the bytes are split. */
+  /** Checks that the result is the same however the bytes are split. */
   async function inAnySplit(bytes: Uint8Array): Promise<Completion> {
     const all = [bytes.length, 1, 2, 3, 7, 64, 299, 300, 301, 306, 307, 308].map((length) =>
       splitEvery(bytes, length),

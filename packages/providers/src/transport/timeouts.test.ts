@@ -39,7 +39,7 @@ describe('the first byte', () => {
     expect(end?.stop).toEqual({ reason: 'error', cause: 'timeout' });
     expect(end?.error?.kind).toBe('timeout');
     expect(end?.error?.retryable).toBe(true);
-    expect(end?.error?.message).toContain('the first byte time-out of 180000 ms passed');
+    expect(end?.error?.message).toContain('the first byte timeout of 180000 ms passed');
     expect(await asked.closed).toBe('client');
   });
 
@@ -55,7 +55,7 @@ describe('the first byte', () => {
     await answered.promise;
     clock.advance(2999);
     clock.advance(1);
-    expect((await last)?.end?.error?.message).toContain('the first byte time-out of 3000 ms');
+    expect((await last)?.end?.error?.message).toContain('the first byte timeout of 3000 ms');
     expect(await server.requests[0]?.closed).toBe('client');
   });
 
@@ -89,7 +89,7 @@ describe('an idle stream', () => {
       ]),
     );
     expect(end?.error?.kind).toBe('timeout');
-    expect(end?.error?.message).toContain('the idle time-out of 90000 ms passed');
+    expect(end?.error?.message).toContain('the idle timeout of 90000 ms passed');
     expect(await (await server.nextRequest()).closed).toBe('client');
   });
 
@@ -102,7 +102,7 @@ describe('an idle stream', () => {
     expect(rest.at(-1)?.end?.error).toBeUndefined();
   });
 
-  test('is not one whose consumer takes its time, be the time-out hardly any', async () => {
+  test('is not one whose consumer takes its time, be the timeout hardly any', async () => {
     const body = createControlledBody();
     const stream = openStream(
       chat({ fetch: body.fetch, timeouts: { ...timeouts, idleTimeoutMs: 1e-6 } }),
@@ -124,7 +124,7 @@ describe('an idle stream', () => {
     const last = stream.next();
     clock.advance(89_999);
     clock.advance(90_000);
-    expect((await last)?.end?.error?.message).toContain('the idle time-out');
+    expect((await last)?.end?.error?.message).toContain('the idle timeout');
   });
 
   test('is measured from the last byte, not from the first', async () => {
@@ -138,13 +138,13 @@ describe('an idle stream', () => {
     }
     clock.advance(500);
     const { error, text } = await ending;
-    expect(error?.message).toContain('the idle time-out of 2000 ms passed');
+    expect(error?.message).toContain('the idle timeout of 2000 ms passed');
     expect(text).toBe('aaaa');
   });
 });
 
 describe('the whole response', () => {
-  test('has a time-out of its own, however lively it is', async () => {
+  test('has a timeout of its own, however lively it is', async () => {
     const body = createControlledBody();
     const ending = chat({ fetch: body.fetch, timeouts }).complete({ items: [] });
     for (let nth = 0; nth < 10; nth++) {
@@ -155,7 +155,7 @@ describe('the whole response', () => {
     }
     const { error, text } = await ending;
     expect(error?.kind).toBe('timeout');
-    expect(error?.message).toContain('the total time-out of 10000 ms passed');
+    expect(error?.message).toContain('the total timeout of 10000 ms passed');
     expect(text).toHaveLength(10);
     expect(body.isCancelled).toBe(true);
   });

@@ -36,5 +36,8 @@ export function encodedPath(path: string): string {
 export function encodedName(name: string): string {
   if (!/^\.{0,2}$/.test(name)) return encodeURIComponent(name);
   const shown = JSON.stringify(name);
-  throw fault('invalid_request', `the model's name has ${shown} in it, which is no name in a path`);
+  throw fault(
+    'invalid_request',
+    `the model's name has ${shown} in it, which is not allowed in a path`,
+  );
 }

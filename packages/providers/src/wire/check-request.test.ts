@@ -47,7 +47,7 @@ describe('a request that is not what its type says is told by the place', () => 
       item({ kind: 'media', mimeType: 'a/b', source: { type: 'base64' } }),
     ],
     [
-      'items[0].parts[0].source.bytes is no Uint8Array',
+      'items[0].parts[0].source.bytes is not a Uint8Array',
       item({ kind: 'media', mimeType: 'a/b', source: { type: 'bytes', bytes: 'aGk=' } }),
     ],
     [

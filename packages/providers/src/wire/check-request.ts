@@ -158,7 +158,7 @@ function checkSource(part: Fields, path: string): void {
   switch (checkOneOf(source['type'], `${path}.source.type`, sourceTypes)) {
     case 'bytes':
       if (ArrayBuffer.isView(source['bytes'])) return;
-      throw fault('invalid_request', `${path}.source.bytes is no Uint8Array`);
+      throw fault('invalid_request', `${path}.source.bytes is not a Uint8Array`);
     case 'blob':
       return checkText(source['hash'], `${path}.source.hash`);
     case 'url':

@@ -71,10 +71,10 @@ function inspect(value: unknown, path: string, above: readonly object[]): void {
     case 'bigint':
     case 'function':
     case 'symbol':
-      throw fault('invalid_request', `${path} is a ${typeof value}, which JSON does not have`);
+      throw fault('invalid_request', `${path} is a ${typeof value}, which JSON cannot represent`);
     case 'number':
       if (Number.isFinite(value)) return;
-      throw fault('invalid_request', `${path} is ${value}, which JSON does not have`);
+      throw fault('invalid_request', `${path} is ${value}, which JSON cannot represent`);
     case 'object':
       if (value !== null) inspectContainer(value, path, above);
   }

@@ -24,7 +24,7 @@ const providers: readonly (readonly [name: string, keyHeader: string, make: Make
   ['vertex', 'authorization', (options) => vertex({ model: 'm', ...place, ...options })],
 ];
 
-/** What is sent first, and how it ends. */
+/** The first request that is sent, and the end of the call. */
 async function asked(make: Make, options: Partial<ApiOptions> = {}) {
   const { fetch, requests } = fetchOf([]);
   const { error } = await make({ apiKey: 'our-own-key', fetch, ...options }).complete({
@@ -109,7 +109,8 @@ describe.each(providers)('%s: a key', (name, _keyHeader, make) => {
   ])('that is %s is told as such, and nothing is sent', async (what, key) => {
     const { error, requests } = await asked(make, { [option]: key });
     expect(error).toMatchObject({ kind: 'auth', retryable: false });
-    expect(error?.message).toContain(`could not be asked: ${option} is ${what}; it must be`);
+    expect(error?.message).toMatch(/^Cannot send the request to \S+: /);
+    expect(error?.message).toContain(`: ${option} is ${what}; it must be`);
     expect(error?.message).not.toContain('12345');
     expect(requests).toEqual([]);
   });
@@ -145,7 +146,7 @@ describe('Azure', () => {
   ] as const)('%s: without an address nothing is sent, and it is told', async (_, make) => {
     const { error, requests } = await asked(make);
     expect(error).toMatchObject({ kind: 'invalid_request', retryable: false });
-    expect(error?.message).toContain(`pass baseUrl, for instance https://NAME.openai.azure.com`);
+    expect(error?.message).toContain(`pass baseUrl, for example https://NAME.openai.azure.com`);
     expect(requests).toEqual([]);
   });
 
@@ -220,10 +221,10 @@ describe('options that cannot be meant throw when the provider is made', () => {
     ['no model', { model: undefined }, /Cannot use undefined as model/],
     ['an empty model', { model: '' }, /Cannot use "" as model/],
     ['a model that is a number', { model: 4 }, /Cannot use 4 as model/],
-    ['a time-out of 0', { timeouts: { idleTimeoutMs: 0 } }, /Cannot use 0 as idleTimeoutMs/],
-    ['a time-out below 0', { timeouts: { totalTimeoutMs: -1 } }, /-1 as totalTimeoutMs/],
-    ['a time-out that is no number', { timeouts: { firstByteTimeoutMs: '5s' } }, /"5s" as first/],
-    ['a time-out of NaN', { timeouts: { idleTimeoutMs: Number.NaN } }, /NaN as idleTimeoutMs/],
+    ['a timeout of 0', { timeouts: { idleTimeoutMs: 0 } }, /Cannot use 0 as idleTimeoutMs/],
+    ['a timeout below 0', { timeouts: { totalTimeoutMs: -1 } }, /-1 as totalTimeoutMs/],
+    ['a timeout that is no number', { timeouts: { firstByteTimeoutMs: '5s' } }, /"5s" as first/],
+    ['a timeout of NaN', { timeouts: { idleTimeoutMs: Number.NaN } }, /NaN as idleTimeoutMs/],
     ['a length of 0', { maxEventLength: 0 }, /0 as maxEventLength/],
     ['half a length', { maxEventLength: 1.5 }, /1.5 as maxEventLength/],
     ['half a request', { maxConcurrentRequests: 1.5 }, /1.5 as maxConcurrentRequests/],

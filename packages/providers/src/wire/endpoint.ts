@@ -79,7 +79,7 @@ function urlOf({ url, baseUrl, apiVersion }: Endpoint, options: ApiOptions): str
   const given = options.baseUrl ?? baseUrl;
   if (given === undefined) {
     const example = 'https://NAME.openai.azure.com/openai';
-    throw fault('invalid_request', `there is no address: pass baseUrl, for instance ${example}`);
+    throw fault('invalid_request', `there is no base URL: pass baseUrl, for example ${example}`);
   }
   const { base, query } = readBaseUrl(given);
   const values: Readonly<Record<string, () => string>> = {

@@ -69,7 +69,7 @@ export class ErrorBuilder {
         return this.#create('aborted', '', interruption.reason);
       case 'deadline': {
         const { deadline, afterMs } = interruption;
-        return this.#create('timeout', `the ${deadline} time-out of ${afterMs} ms passed`);
+        return this.#create('timeout', `the ${deadline} timeout of ${afterMs} ms passed`);
       }
     }
   }

@@ -6,7 +6,7 @@ import { openaiChat } from '../openai-chat/provider.ts';
 import { fetchOf, sseOf } from '../testing/fetch-of.ts';
 import { TemplateMatcher } from './template-matcher.ts';
 
-/** What is learnt from one message, and what it makes of others. */
+/** Learns a template from one message and returns a function that applies it to others. */
 function learnt(data: string, text: string) {
   const lookalikes = new TemplateMatcher();
   const told: string[] = [];
@@ -92,7 +92,10 @@ const said = fc.array(
   { maxLength: 25 },
 );
 
-/** The same messages twice: as they are, and each with a number of its own, so that no two are alike. */
+/**
+ * Sends the same messages twice: unchanged, and each with a unique number, so that no template
+ * matches.
+ */
 async function bothWays(messages: readonly object[], create: (fetcher: typeof fetch) => Provider) {
   const read = async (events: readonly object[]) => {
     const deltas: unknown[] = [];

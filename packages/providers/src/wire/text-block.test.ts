@@ -12,7 +12,7 @@ function newBlock(request: ModelRequest) {
   return { block: new TextBlock(writer, request), writer };
 }
 
-/** The last delta of a block that said this. */
+/** The last delta of a block with this text. */
 function ended(
   request: ModelRequest,
   chunks: readonly string[],

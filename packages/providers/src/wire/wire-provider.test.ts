@@ -20,7 +20,7 @@ const request: ModelRequest = {
   maxOutputTokens: 100,
 };
 
-/** What goes over the network, to a server that never answers well. */
+/** Records the requests to a server that never answers successfully. */
 function sending() {
   const sent: { readonly url: string; readonly body: string }[] = [];
   const fetch = async (url: URL | string | Request, init?: RequestInit) => {

@@ -120,7 +120,7 @@ export class CallItem extends OutputItem {
 
   protected override endWithoutDone(isResponseWhole: boolean): void {
     if (isResponseWhole && this.#isDoubtful) {
-      throw fault('protocol_error', 'arguments could be of several tool calls');
+      throw fault('protocol_error', 'arguments could belong to several tool calls');
     }
     // Only the end of the item confirms that the input is complete.
     if (isResponseWhole) throw fault('truncated_stream', 'a tool call has no end');
