@@ -19,7 +19,7 @@ describe('cutText', () => {
     expect(cutText('a b😀 c ', pieces)).toEqual(cut);
   });
 
-  test('loses nothing and makes no empty piece', () => {
+  test('loses no text and makes no empty piece', () => {
     const pieces = fc.constantFrom<Pieces>('whole', 'words', 'characters', 'code-units', 1, 2, 7);
     fc.assert(
       fc.property(anyText, pieces, (text, how) => {
@@ -30,8 +30,8 @@ describe('cutText', () => {
     );
   });
 
-  test('refuses a length below 1, and a function that loses something', () => {
+  test('rejects a length below 1 and a function that loses text', () => {
     expect(() => cutText('abc', 0)).toThrow('whole number from 1');
-    expect(() => cutText('abc', () => ['a'])).toThrow('must join');
+    expect(() => cutText('abc', () => ['a'])).toThrow('do not join');
   });
 });
