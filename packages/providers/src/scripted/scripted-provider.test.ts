@@ -185,21 +185,21 @@ describe('a mistake in a script ends the stream with an error:', () => {
     const { error, item } = await endOf({
       content: {
         *write(writer) {
-          writer.text().append('said');
+          writer.text().append('written');
           yield;
           throw failure;
         },
       },
     });
     expect(error).toMatchObject({ kind: 'invalid_request', cause: failure });
-    expect(item.parts).toEqual([{ kind: 'text', text: 'said', partial: true }]);
+    expect(item.parts).toEqual([{ kind: 'text', text: 'written', partial: true }]);
   });
 
   test('a writer that leaves parts open', async () => {
     const { error, item } = await endOf({
       content: {
         *write(writer) {
-          writer.text().append('said');
+          writer.text().append('written');
           yield;
           writer.toolCall(toolCallId('c'), 'add').append('{}');
         },
@@ -207,7 +207,7 @@ describe('a mistake in a script ends the stream with an error:', () => {
     });
     expect(error?.kind).toBe('invalid_request');
     expect(error?.message).toContain('2 parts open');
-    expect(item.parts).toEqual([{ kind: 'text', text: 'said', partial: true }]);
+    expect(item.parts).toEqual([{ kind: 'text', text: 'written', partial: true }]);
   });
 
   test('recorded deltas that leave parts open', async () => {

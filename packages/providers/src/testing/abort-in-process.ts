@@ -4,7 +4,7 @@ import { openaiChat } from '../openai-chat/provider.ts';
 
 const [, , baseUrl = '', way = ''] = process.argv;
 const controller = new AbortController();
-const provider = openaiChat({ model: 'm', baseUrl, apiKey: 'test-key-of-nobody' });
+const provider = openaiChat({ model: 'm', baseUrl, apiKey: 'test-key' });
 
 if (way === 'abort') {
   const { stop } = await provider.complete(

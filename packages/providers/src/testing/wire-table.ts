@@ -33,7 +33,7 @@ export interface WireUnderTest {
   readonly faults: (body: JsonValue, expected: Expected) => readonly string[];
 }
 
-const apiKey = 'test-key-of-nobody';
+const apiKey = 'test-key';
 
 export const wireTable: readonly WireUnderTest[] = [
   {

@@ -118,9 +118,9 @@ describe('a recording fetch over a real connection', () => {
   });
 
   test('records concurrent requests separately, in start order', async () => {
-    const heard: string[] = [];
+    const recorded: string[] = [];
     const recorder = recordCassette({
-      onExchange: ({ request }) => heard.push(new URL(request.url).pathname),
+      onExchange: ({ request }) => recorded.push(new URL(request.url).pathname),
     });
     const fetching = ['/a', '/b', '/c'].map((path) => recorder.fetch(base + path));
     const answers = new Map<string | undefined, ServerResponse>();
@@ -143,7 +143,7 @@ describe('a recording fetch over a real connection', () => {
       ['first of /b', 'last of /b'],
       ['first of /c', 'last of /c'],
     ]);
-    expect(heard).toEqual(['/c', '/a', '/b']);
+    expect(recorded).toEqual(['/c', '/a', '/b']);
   });
 
   test('passes a cancellation on to the connection and records it', async () => {
@@ -428,7 +428,7 @@ test('a cassette contains no secret, in any encoding and with any split of the b
   const key = fc
     .string({ unit: fc.constantFrom(...'abcdefghXYZ0123456789_-'), minLength: 12, maxLength: 24 })
     .map((rest) => `sk-ant-${rest}`);
-  const told = fc
+  const secret = fc
     .string({ unit: fc.constantFrom(...'abXY12/"\\%+ é€😀\n&='), minLength: 6, maxLength: 12 })
     .map((text) => `Q${text}Z`);
   const writings: readonly ((text: string) => string)[] = [
@@ -441,7 +441,7 @@ test('a cassette contains no secret, in any encoding and with any split of the b
     fc.asyncProperty(
       fc.record({
         key,
-        told,
+        secret,
         write: fc.constantFrom(...writings),
         around: fc.array(fc.constantFrom('data: {"a":"', '\n\n', '"}', 'é', ' ', '\\'), {
           maxLength: 4,
@@ -449,17 +449,17 @@ test('a cassette contains no secret, in any encoding and with any split of the b
         cuts: fc.array(fc.nat(400), { maxLength: 12 }),
         end: fc.constantFrom('end', 'cancel'),
       }),
-      async ({ key, told, write, around, cuts, end }) => {
-        const text = [...around, write(told), ...around, ' ', key, ' ', ...around].join('');
+      async ({ key, secret, write, around, cuts, end }) => {
+        const text = [...around, write(secret), ...around, ' ', key, ' ', ...around].join('');
         const bytes = encode(text);
         const at = [...cuts.filter((cut) => cut < bytes.length), 0, bytes.length].sort(
           (a, b) => a - b,
         );
         const chunks = at.slice(1).map((to, index) => bytes.subarray(at[index], to));
         const full = chunks.filter(({ length }) => length > 0);
-        const headers = { 'x-request-id': encodeURIComponent(told), 'x-api-key': key };
-        const recorder = recordCassette({ fetch: fakeFetch(chunks, headers), secrets: [told] });
-        const url = `http://u:pass@h.example/${encodeURIComponent(told)}?key=${key}&q=${key}`;
+        const headers = { 'x-request-id': encodeURIComponent(secret), 'x-api-key': key };
+        const recorder = recordCassette({ fetch: fakeFetch(chunks, headers), secrets: [secret] });
+        const url = `http://u:pass@h.example/${encodeURIComponent(secret)}?key=${key}&q=${key}`;
         const response = await recorder.fetch(url, { method: 'POST', headers, body: text });
         if (end === 'end') expect(await readAll(response)).toEqual(chunks);
         else {
@@ -476,7 +476,7 @@ test('a cassette contains no secret, in any encoding and with any split of the b
         const body = decode(Buffer.concat(kept));
         for (const place of [encodeCassette(cassette), body]) {
           expect(place).not.toContain(key);
-          for (const form of writings) expect(place).not.toContain(form(told));
+          for (const form of writings) expect(place).not.toContain(form(secret));
         }
       },
     ),

@@ -18,7 +18,7 @@ const decode = (bytes: Uint8Array | undefined) => new TextDecoder().decode(bytes
 
 const url = 'https://h.example/v1/chat';
 
-/** A clock that advances only when the test says so. */
+/** A clock that advances only on request of the test. */
 class TestClock implements Clock {
   #now = 5000;
   #timers: { readonly at: number; readonly run: () => void }[] = [];
@@ -142,18 +142,18 @@ describe('a replay at a speed', () => {
   ])('of %d takes %d times as long', async (speed, factor) => {
     const clock = new TestClock();
     const replay = replayFetch(cassette(exchange({ chunks: ['a', 'b'] })), { speed, clock });
-    const heard: [string, number][] = [];
+    const received: [string, number][] = [];
     const start = clock.now();
-    const hear = (what: string) => heard.push([what, clock.now() - start]);
+    const note = (what: string) => received.push([what, clock.now() - start]);
     const reading = (async () => {
       const { body } = await replay(url);
-      hear('headers');
-      for await (const chunk of body ?? []) hear(decode(chunk));
-      hear('end');
+      note('headers');
+      for await (const chunk of body ?? []) note(decode(chunk));
+      note('end');
     })();
     await clock.advance(40 * factor);
     await reading;
-    expect(heard).toEqual([
+    expect(received).toEqual([
       ['headers', 10 * factor],
       ['a', 20 * factor],
       ['b', 30 * factor],

@@ -518,8 +518,8 @@ test.each(wireNames)('%s streams any answer completely, with any split', (wire) 
   });
   const pieces = fc.constantFrom<Pieces>('whole', 'words', 'characters', 'code-units', 3);
   fc.assert(
-    fc.property(answer, pieces, (said, how) => {
-      expect(readers[wire](events(wire, said, how))).toEqual(said);
+    fc.property(answer, pieces, (sent, how) => {
+      expect(readers[wire](events(wire, sent, how))).toEqual(sent);
     }),
   );
 });

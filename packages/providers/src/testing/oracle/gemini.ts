@@ -138,9 +138,9 @@ function citationsOf({ groundingMetadata }: JsonObject): readonly string[] {
 
 /** The last number of each field, because some events have only a few of the fields. */
 function usageOf(events: readonly JsonObject[]): ExpectedUsage | undefined {
-  const said = events.map(({ usageMetadata }) => fieldsOf(usageMetadata));
+  const usages = events.map(({ usageMetadata }) => fieldsOf(usageMetadata));
   const last = (name: string) =>
-    said.map((usage) => usage[name]).findLast((count) => typeof count === 'number');
+    usages.map((usage) => usage[name]).findLast((count) => typeof count === 'number');
   const input = last('promptTokenCount');
   const visible = last('candidatesTokenCount');
   if (input === undefined && visible === undefined) return undefined;

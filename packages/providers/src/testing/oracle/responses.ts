@@ -162,9 +162,9 @@ function imageOf({ result, output_format }: JsonObject): readonly ExpectedMedia[
 }
 
 function usageOf(events: readonly JsonObject[]): ExpectedUsage | undefined {
-  const said = events.map(({ response }) => fieldsOf(response)['usage']).findLast(isObject);
-  if (said === undefined) return undefined;
-  const usage = fieldsOf(said);
+  const last = events.map(({ response }) => fieldsOf(response)['usage']).findLast(isObject);
+  if (last === undefined) return undefined;
+  const usage = fieldsOf(last);
   return {
     input: numberOf(usage['input_tokens']),
     output: numberOf(usage['output_tokens']),
@@ -199,7 +199,7 @@ function streamed(events: readonly JsonObject[]): ResponseItem {
   const done = ofType('output_item.done').at(-1)?.['item'];
   if (isObject(done)) return { item: done, isDone: true };
   /** The text of the `done` event, or the joined deltas. */
-  const said = (name: string, field: string, at: JsonObject = {}) => {
+  const textOfEvents = (name: string, field: string, at: JsonObject = {}) => {
     const here = (event: JsonObject) => Object.keys(at).every((key) => event[key] === at[key]);
     const whole = ofType(`${name}.done`).find(here)?.[field];
     const pieces = ofType(`${name}.delta`).filter(here);
@@ -211,12 +211,12 @@ function streamed(events: readonly JsonObject[]): ResponseItem {
       .sort((a, b) => numberOf(a) - numberOf(b));
   const content = places('content_index').map((content_index) => ({
     text:
-      said('output_text', 'text', { content_index }) +
-      said('reasoning_text', 'text', { content_index }),
-    refusal: said('refusal', 'refusal', { content_index }),
+      textOfEvents('output_text', 'text', { content_index }) +
+      textOfEvents('reasoning_text', 'text', { content_index }),
+    refusal: textOfEvents('refusal', 'refusal', { content_index }),
   }));
   const summary = places('summary_index').map((summary_index) => ({
-    text: said('reasoning_summary_text', 'text', { summary_index }),
+    text: textOfEvents('reasoning_summary_text', 'text', { summary_index }),
   }));
   const start = fieldsOf(ofType('output_item.added')[0]?.['item']);
   return {
@@ -224,8 +224,8 @@ function streamed(events: readonly JsonObject[]): ResponseItem {
       ...start,
       content: content.length > 0 ? content : entriesOf(start['content']),
       summary,
-      arguments: said('function_call_arguments', 'arguments'),
-      input: said('custom_tool_call_input', 'input'),
+      arguments: textOfEvents('function_call_arguments', 'arguments'),
+      input: textOfEvents('custom_tool_call_input', 'input'),
     },
     isDone: false,
   };
