@@ -6,7 +6,7 @@ import { type AiSdkOptions, fromAiSdk } from './index.ts';
 
 type Part = LanguageModelV4StreamPart;
 
-const said: Part = { type: 'text-delta', id: 't', delta: 'a' };
+const textDelta: Part = { type: 'text-delta', id: 't', delta: 'a' };
 const finish = {
   type: 'finish',
   usage: { inputTokens: { total: 1 }, outputTokens: { total: 1 } },
@@ -26,7 +26,7 @@ function silentOnce(options: AiSdkOptions) {
       const isSilent = asked++ === 0;
       const stream = new ReadableStream<Part>({
         start: (controller) => {
-          controller.enqueue(said);
+          controller.enqueue(textDelta);
           if (isSilent) return;
           controller.enqueue(finish);
           controller.close();
@@ -53,7 +53,7 @@ test.each(['abort', 'timeout'])('one that nobody reads on makes room at its %s',
   expect(clock.pending).toBe(0);
 });
 
-test('who leaves while a step is awaited is gone at once, and makes room', async () => {
+test('a reader that leaves during a read is released at once and frees its place', async () => {
   const clock = new VirtualClock();
   const provider = silentOnce({ clock });
   const stream = openStream(provider);
@@ -65,7 +65,7 @@ test('who leaves while a step is awaited is gone at once, and makes room', async
   expect(clock.pending).toBe(0);
 });
 
-test('who leaves while it waits for its turn gives its place up', async () => {
+test('a reader that leaves while it waits in the queue gives up its place', async () => {
   const provider = silentOnce({});
   const first = openStream(provider);
   await first.next();

@@ -79,7 +79,7 @@ describe('a request that is answered with an error', () => {
     expect(error?.message).toContain(complaint.message);
   });
 
-  test('what its headers say counts: the delay, the id of the request, the advice', async () => {
+  test('its headers are used: the delay, the request id, the retry advice', async () => {
     const error = await refused(
       apiError({
         statusCode: 429,
@@ -100,7 +100,7 @@ describe('a request that is answered with an error', () => {
     });
   });
 
-  test('a package that says otherwise than the status about trying again is believed', async () => {
+  test('the retry flag of a package overrides the status', async () => {
     const never = await refused(
       apiError({ statusCode: 500, responseBody: '{}', isRetryable: false }),
     );
@@ -206,7 +206,7 @@ describe('a request that is not answered', () => {
     ],
     ['a mistake over the request', new TypeError('x is undefined'), 'invalid_request'],
     ['thrown as nothing', undefined, 'server'],
-  ])('an error of the package is told by its name: %s', async (_, error, kind) => {
+  ])('an error of the package is classified by its name: %s', async (_, error, kind) => {
     const found = await refused(error);
     expect(found?.kind).toBe(kind);
     expect(JSON.stringify(found?.cause ?? null)).not.toContain(secret);
@@ -219,7 +219,7 @@ describe('a request that is not answered', () => {
     expect(error?.kind).toBe('auth');
   });
 
-  test('causes that go round in a circle are followed only so far', async () => {
+  test('circular causes are followed to a limited depth', async () => {
     const error = apiError({ message: 'round' });
     Object.assign(error, { cause: error });
     expect((await refused(error))?.kind).toBeDefined();

@@ -13,7 +13,7 @@ const answer = [
 ];
 
 /** Sends a request and returns its result, with the options that the model was called with. */
-async function ask(request: unknown, options?: AiSdkOptions) {
+async function sendRequest(request: unknown, options?: AiSdkOptions) {
   const calls: LanguageModelV4CallOptions[] = [];
   const model = {
     specificationVersion: 'v4',
@@ -33,7 +33,7 @@ cyclic['self'] = cyclic;
 const odd = { kind: 'image_url', text: 'x' };
 const toolOf = (inputSchema: unknown) => ({ items: [], tools: [{ name: 'read', inputSchema }] });
 
-describe('a request that cannot be', () => {
+describe('an invalid request', () => {
   test.each<[string, unknown]>([
     ['undefined', undefined],
     ['null', null],
@@ -48,22 +48,22 @@ describe('a request that cannot be', () => {
     ['with a schema that has a BigInt', toolOf({ maximum: 1n })],
     ['with an option that goes in a circle', { items: [], providerOptions: { maker: cyclic } }],
     ['with an option that is a BigInt', { items: [], providerOptions: { maker: { big: 1n } } }],
-  ])('%s, is told as invalid, and never sent', async (_, request) => {
-    const { error, calls } = await ask(request);
+  ])('%s, is reported as invalid and never sent', async (_, request) => {
+    const { error, calls } = await sendRequest(request);
     expect(error).toMatchObject({ kind: 'invalid_request', retry: 'no' });
     expect(error?.message).not.toContain('base URL');
     expect(calls).toEqual([]);
   });
 
-  test('because of a tool of the provider’s that goes in a circle is told as invalid', async () => {
+  test('with a circular provider tool is reported as invalid', async () => {
     const args = cyclic as Record<string, string>;
     const providerTools = [{ id: 'maker.search' as const, name: 'search', args }];
-    const { error, calls } = await ask({ items: [] }, { providerTools });
+    const { error, calls } = await sendRequest({ items: [] }, { providerTools });
     expect(error?.kind).toBe('invalid_request');
     expect(calls).toEqual([]);
   });
 
-  test('because of a header that fetch refuses is told as invalid', async () => {
+  test('with a header that fetch rejects is reported as invalid', async () => {
     const model = {
       specificationVersion: 'v4',
       provider: 'maker',
@@ -77,19 +77,19 @@ describe('a request that cannot be', () => {
 
 test('a header that is undefined is not sent', async () => {
   const headers = { authorization: undefined, 'x-team': 'blue' };
-  const { error, calls } = await ask({ items: [] }, { headers });
+  const { error, calls } = await sendRequest({ items: [] }, { headers });
   expect(error).toBeUndefined();
   expect(calls[0]?.headers).toEqual({ 'x-team': 'blue' });
 });
 
-test('a header that is no text is told as invalid', async () => {
+test('a header that is not a string is reported as invalid', async () => {
   const headers = { 'x-count': 5 } as unknown as JsonObject as Record<string, string>;
-  const { error } = await ask({ items: [] }, { headers });
+  const { error } = await sendRequest({ items: [] }, { headers });
   expect(error?.kind).toBe('invalid_request');
   expect(error?.message).toContain('x-count');
 });
 
-test('a key of the package’s that it is told of is in no error', async () => {
+test('a key that is passed in secrets is removed from errors', async () => {
   const key = 'correct horse battery';
   const model = {
     specificationVersion: 'v4',

@@ -249,7 +249,7 @@ describe('a real package', () => {
     ],
     ['that is no JSON', '{"choices": [', 'protocol_error'],
   ])(
-    'an error within the stream ends it, and what was said is kept: %s',
+    'an error within the stream ends it, and the received text is kept: %s',
     async (_, event, kind) => {
       const { error, item } = await answerTo([
         sseOf([chunk({ content: 'half' }), event, chunk({ content: '!' })], done),
@@ -279,7 +279,7 @@ describe('a real package', () => {
     expect(error?.message).toContain('ECONNREFUSED');
   });
 
-  test('an abort reaches the network, and keeps what was said', async () => {
+  test('an abort reaches the network and keeps received text', async () => {
     const network = networkOf();
     const abort = new AbortController();
     const answer = providerWith(network.fetch).complete(hi, {

@@ -813,7 +813,7 @@ describe.each(Object.entries(table))('%s', (kind, { retry, cases }) => {
   });
 });
 
-describe('an error inside of a stream has its kind too', () => {
+describe('an error inside a stream has its kind too', () => {
   const cases: readonly (readonly [ProviderErrorKind, string, object])[] = [
     ['rate_limit', 'OpenAI', openai('Rate limit reached', 'tokens', 'rate_limit_exceeded')],
     [
@@ -899,7 +899,7 @@ describe('the message', () => {
     expect(error?.info).toEqual({ code: 'auth', message: error?.message });
   });
 
-  test('says what a field of another shape says', async () => {
+  test('contains a field of another shape', async () => {
     const message = async (status: number, body: Body) =>
       (await replied(errorReply(status, body))).error?.message;
     expect(await message(422, { detail: [{ msg: 'field required' }] })).toContain('field required');
@@ -916,7 +916,7 @@ describe('the message', () => {
     expect(error?.message).toContain('failed: 502 Bad Gateway. Try again');
   });
 
-  test('is never long', async () => {
+  test('has a limited length', async () => {
     for (const body of ['x'.repeat(60_000), openai('x'.repeat(60_000), 'y'.repeat(60_000))]) {
       const { error } = await replied(errorReply(500, body));
       expect(error?.message.length).toBeLessThan(600);
@@ -957,7 +957,7 @@ describe('the id of the request', () => {
     expect((await replied(errorReply(500, inner))).error?.requestId).toBe('req_2');
   });
 
-  test('is that of the stream that failed', async () => {
+  test('is that of the failed stream', async () => {
     const reply = streamReply([framed(said('a'))], { 'x-request-id': 'req_3' });
     expect((await replied(reply)).error).toMatchObject({
       kind: 'truncated_stream',
@@ -978,13 +978,13 @@ describe('x-should-retry', () => {
     expect(error?.retryable).toBe(retry === 'yes' || retry === 'once');
   });
 
-  test('is about the same request, and so not about one without its reasoning', async () => {
+  test('is about the same request, so it does not apply to one without its reasoning', async () => {
     const body = anthropic('invalid_request_error', 'Invalid `signature` in `thinking` block');
     const { error } = await replied(errorReply(400, body, { 'x-should-retry': 'false' }));
     expect(error?.retry).toBe('once_without_reasoning');
   });
 
-  test('does not count where the answer had begun well', async () => {
+  test('does not count for a successful response', async () => {
     const reply = streamReply([framed(said('a'))], { 'x-should-retry': 'false' });
     expect((await replied(reply)).error?.retry).toBe('yes');
   });
@@ -1014,7 +1014,7 @@ describe('a redirect', () => {
   );
 });
 
-describe('a refusal without a word', () => {
+describe('an error response without a body', () => {
   const refused = async (status: number, length: number) => {
     server.reply({ status, steps: [] });
     const provider = openaiChat({ model: 'm', baseUrl: server.url, apiKey: 'nobody', clock });
@@ -1032,7 +1032,7 @@ describe('a refusal without a word', () => {
 });
 
 describe('an error as JSON', () => {
-  test('says all that it knows, and nothing of the cause', async () => {
+  test('contains all fields except the cause', async () => {
     const { error } = await replied(
       jsonReply(429, openai('Slow down', 'rate', 'rpm'), {
         'x-request-id': 'r1',
@@ -1058,7 +1058,7 @@ describe('a network error', () => {
   const provider = (options: object) =>
     openaiChat({ model: 'm', baseUrl: server.url, apiKey: 'nobody', clock, ...options });
 
-  test('is told for a server that is not there', async () => {
+  test('is reported for a server that does not exist', async () => {
     const gone = await startScriptedServer();
     await gone.close();
     const { error, usage } = await provider({ baseUrl: gone.url }).complete({ items: [] });
@@ -1068,7 +1068,7 @@ describe('a network error', () => {
     expect(usage.input).toBe(0);
   });
 
-  test('is told for a server that speaks no HTTP', async () => {
+  test('is reported for a server that does not speak HTTP', async () => {
     expect((await replied({ raw: ['SSH-2.0-OpenSSH_9.6\r\n'] })).error?.kind).toBe('network');
   });
 
@@ -1091,13 +1091,13 @@ describe('a network error', () => {
       },
       ': ECONNREFUSED. ',
     ],
-  ])('is told for a fetch that %s', async (_, fetcher, reason) => {
+  ])('is reported for a fetch that %s', async (_, fetcher, reason) => {
     const { error } = await provider({ fetch: fetcher }).complete({ items: [] });
     expect(error?.kind).toBe('network');
     expect(error?.message).toContain(reason);
   });
 
-  test('is none where the address is none', async () => {
+  test('is not reported for an invalid address', async () => {
     for (const baseUrl of ['htp:// no', 'http://user:pass@127.0.0.1:1']) {
       const { error } = await provider({ baseUrl }).complete({ items: [] });
       expect(error).toMatchObject({ kind: 'invalid_request', retryable: false });
@@ -1131,7 +1131,7 @@ describe('a request that cannot be sent', () => {
     }
   });
 
-  test('for what is no item at all is invalid, and the stream does not throw', async () => {
+  test('for a value that is not an item is invalid, and the stream does not throw', async () => {
     const { error } = await provider({}).complete({ items: [null as never] });
     expect(error?.kind).toBe('invalid_request');
     expect(error?.message).toContain('items[0] is null');

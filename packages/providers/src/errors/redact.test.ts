@@ -59,7 +59,7 @@ function expectNoKey(completion: Completion, secret = key): void {
   expect(text).not.toContain('zanzibar');
 }
 
-describe('the key is in no error, though the server says it', () => {
+describe('the key is removed from errors that quote it', () => {
   test.each<[string, Reply]>([
     ['in a message', jsonReply(401, { error: { message: `Bad key ${key}!` } })],
     ['in a header line', jsonReply(401, { error: { message: `Bad: Bearer ${key}` } })],
@@ -88,7 +88,7 @@ describe('the key is in no error, though the server says it', () => {
     expectNoKey(await failed(reply));
   });
 
-  test('and it is not cut in two', async () => {
+  test('and no half of it is left', async () => {
     for (let before = 470; before <= 500; before++) {
       const text = `${'x'.repeat(before)}${key} and more of it`;
       expectNoKey(await failed({ status: 500, steps: [text] }));
@@ -105,7 +105,7 @@ describe('the key is in no error, though the server says it', () => {
     expectNoKey(await failed(jsonReply(401, body), { apiKey: oddKey }), oddKey);
   });
 
-  test('nor are those of others, by the looks of them', async () => {
+  test('and so are other keys of a known format', async () => {
     const others = [
       'sk-proj-abcdefghijklmnop',
       'sk-ant-api03-abcdefgh',
@@ -126,13 +126,13 @@ describe('the key is in no error, though the server says it', () => {
     expectNoKey(await failed(reply, { ...options, apiKey: undefined }));
   });
 
-  test('nor is one that a caller put into the address', async () => {
+  test('nor is one that a caller put into the URL', async () => {
     const baseUrl = `${server.url}/v1?api_key=${encodeURIComponent(key)}&x=`;
     const reply = jsonReply(403, { error: { message: `Bad ${key} ${encodeURIComponent(key)}` } });
     expectNoKey(await failed(reply, { baseUrl, apiKey: undefined }));
   });
 
-  test('but short words of headers are no secrets', async () => {
+  test('but short header values are not secrets', async () => {
     const reply = jsonReply(400, { error: { message: 'The user is unknown' } });
     const { error } = await failed(reply, { headers: { 'x-auth-mode': 'user' } });
     expect(error?.message).toContain('The user is unknown');
@@ -144,27 +144,27 @@ describe('a short key', () => {
     error: { message: 'No key opal; opals are no jewels. Is it x?' },
   });
 
-  test('is redacted where it stands alone', async () => {
+  test('is redacted as a separate word', async () => {
     const { error } = await failed(quoted, { apiKey: 'opal' });
     expect(error?.message).toContain('No key [redacted]; opals are');
   });
 
-  test('is no word that would be missed, where it is a placeholder', async () => {
+  test('is not redacted if it is a placeholder', async () => {
     const { error } = await failed(quoted, { apiKey: 'x' });
     expect(error?.message).toContain('Is it x?');
   });
 
-  test('may have signs in it that a pattern has', async () => {
+  test('can contain characters of a regular expression', async () => {
     const reply = jsonReply(401, { error: { message: 'No key (a+b) here' } });
     const { error } = await failed(reply, { apiKey: '(a+b)' });
     expect(error?.message).toContain('No key [redacted] here');
   });
 });
 
-describe('the key is in no error of the network, nor in its causes', () => {
+describe('the key is removed from network errors and their causes', () => {
   const failing = (error: unknown) => chat({ fetch: () => Promise.reject(error) });
 
-  test('though the message has it', async () => {
+  test('if the message contains it', async () => {
     const cause = Object.assign(new Error(`connect to https://x/?key=${key}`), {
       code: `E_${key}`,
       url: `https://x/?key=${encodeURIComponent(key)}`,
@@ -178,27 +178,27 @@ describe('the key is in no error of the network, nor in its causes', () => {
     expect(shown(completion)).toContain('connect to https://x/?key=[redacted]');
   });
 
-  test('though what was thrown is a text, or has causes without end', async () => {
+  test('if the thrown value is a string, or has endless causes', async () => {
     expectNoKey(await failing(`no ${key}`).complete({ items: [] }));
     const round: Error = new Error(`round ${key}`);
     round.cause = round;
     expectNoKey(await failing(round).complete({ items: [] }));
   });
 
-  test('though fetch complains of the address, where it stands', async () => {
+  test('if fetch quotes the URL that contains it', async () => {
     const baseUrl = server.url.replace('//', `//user:${encodeURIComponent(key)}@`);
     const completion = await chat({ baseUrl, apiKey: undefined }).complete({ items: [] });
     expect(completion.error?.message).toContain('includes credentials');
     expectNoKey(completion);
   });
 
-  test('though fetch complains of the header, where it stands', async () => {
+  test('if fetch quotes the header that contains it', async () => {
     for (const bad of [`${key}\n${key}`, `${key}€`]) {
       expectNoKey(await chat({ apiKey: bad }).complete({ items: [] }), bad);
     }
   });
 
-  test('though the body breaks with it', async () => {
+  test('if the error of the body contains it', async () => {
     const body = new ReadableStream({
       pull: (controller) => controller.error(new Error(`terminated ${key}`)),
     });
@@ -209,7 +209,7 @@ describe('the key is in no error of the network, nor in its causes', () => {
     expectNoKey(completion);
   });
 
-  test('though what reads the answer throws it', async () => {
+  test('if the error of the reader contains it', async () => {
     const wire: Wire = {
       provider: 'odd',
       model: 'm',
@@ -232,7 +232,7 @@ describe('the key is in no error of the network, nor in its causes', () => {
   });
 });
 
-test('an error has nothing of the request in it', async () => {
+test('an error contains no part of the request', async () => {
   server.reply({ status: 500, steps: ['no'] });
   const completion = await chat({ headers: { 'x-team': 'flamingo' } }).complete({
     items: [],

@@ -31,7 +31,7 @@ const limited = (headers: Record<string, string>, message = 'Slow down') =>
 
 const maxMs = 2 ** 31 - 1;
 
-describe('a header says how long to wait', () => {
+describe('a delay in a header', () => {
   test.each<[string, string, number | undefined]>([
     ['retry-after-ms', '1500', 1500],
     ['retry-after-ms', '0.5', 1],
@@ -79,7 +79,7 @@ describe('a header says how long to wait', () => {
     expect(await delayOf(reply)).toBe(3000);
   });
 
-  test('and the end of a limit only for a limit: some send it with everything', async () => {
+  test('and the reset time counts only for rate limits, because some servers always send it', async () => {
     const headers = { 'x-ratelimit-reset': '40', 'x-ratelimit-reset-after': '40' };
     const body = { error: { message: 'no' } };
     expect(await delayOf(jsonReply(500, body, headers))).toBeUndefined();
@@ -87,13 +87,13 @@ describe('a header says how long to wait', () => {
     expect(await delayOf(jsonReply(503, body, headers))).toBe(40_000);
   });
 
-  test('but none of an answer that began well', async () => {
+  test('but not in a successful response', async () => {
     const headers = { 'x-ratelimit-reset': '40', 'retry-after': '40' };
     expect(await delayOf(streamReply([framed(said('a'))], headers))).toBeUndefined();
   });
 });
 
-describe('a text says how long to wait', () => {
+describe('a delay in a text', () => {
   test.each<[string, number | undefined]>([
     ['Rate limit reached. Please try again in 5s. Visit https://x', 5000],
     ['Please try again in 1m30.5s.', 90_500],
@@ -129,7 +129,7 @@ describe('a text says how long to wait', () => {
     expect(await delayOf(jsonReply(429, behind))).toBe(34_070);
   });
 
-  test('also inside of a stream', async () => {
+  test('also inside a stream', async () => {
     const error = JSON.stringify({ error: { message: 'Rate limit: try again in 3s' } });
     expect(await delayOf(streamReply([framed(error)]))).toBe(3000);
   });

@@ -154,7 +154,7 @@ describe('contents', () => {
     expect(contents[0]?.parts).toEqual([{ text: 'a\ufffd' }]);
   });
 
-  test('E28: nor is it in the arguments of a call, in what a tool said, or in unsigned code', async () => {
+  test('E28: nor is it in arguments, tool results or unsigned code', async () => {
     const half = { a: ['x\ud83d'], '\ude00': 1 };
     const called = toolCallPart(toolCallId('c1'), 'get_tide', half);
     const code = { executableCode: { language: 'PYTHON', code: 'a\ud83d' } };
@@ -237,7 +237,7 @@ describe('calls and results', () => {
   } as const;
   const inlineData = { mimeType: 'image/png', data: 'AQID' };
 
-  test('Gemini 3 has the pictures of a result inside of it', async () => {
+  test('Gemini 3 has the pictures of a result inside it', async () => {
     const contents = await contentsOf(history(result('c1', { attachments: [picture] })));
     expect(contents[2]?.parts[0]).toMatchObject({ functionResponse: { parts: [{ inlineData }] } });
   });
@@ -374,7 +374,7 @@ describe('what goes back', () => {
     expect(await replayed(signedParts, asVertex)).toEqual(signedParts);
   });
 
-  test('nothing of it goes to another model, but what was said does', async () => {
+  test('nothing of it goes to another model, but the received text does', async () => {
     const sent = await replayed(signedParts, asGemini, 'gemini-2.5-flash');
     expect(sent).toEqual([
       { text: 'Let me see.' },
@@ -424,13 +424,13 @@ describe('Gemini 3 and a history of another model', () => {
       parts.filter((part) => 'functionCall' in part).map((part) => part['thoughtSignature']),
     );
 
-  test('the first of parallel calls says that nobody signed it', async () => {
+  test('the first of parallel calls is marked as unsigned', async () => {
     const skip = 'skip_thought_signature_validator';
     expect(await signaturesIn(asGemini, model)).toEqual([skip, undefined, skip]);
     expect(await signaturesIn(asVertex, 'gemini-3.1-flash-lite')).toEqual([skip, undefined, skip]);
   });
 
-  test('earlier models are not told so', async () => {
+  test('earlier models get no such mark', async () => {
     expect(await signaturesIn(asGemini, 'gemini-2.5-pro')).toEqual([
       undefined,
       undefined,

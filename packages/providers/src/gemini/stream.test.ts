@@ -285,7 +285,7 @@ describe('pictures and sound', () => {
     },
   );
 
-  test('what is no base64 is a protocol error', async () => {
+  test('what is not base64 is a protocol error', async () => {
     const { error } = await answer([
       parts({ inlineData: { mimeType: 'image/png', data: 'no!' } }),
       stop,

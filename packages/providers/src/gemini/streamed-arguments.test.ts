@@ -20,7 +20,7 @@ const at = (jsonPath: string, stringValue: string, willContinue = false): JsonOb
 });
 
 describe('arguments whose paths follow each other', () => {
-  test('grow with each piece, a text even inside of it', () => {
+  test('grow with each piece, a text even inside it', () => {
     const { texts, text } = written([
       at('$.port', 'Bre', true),
       at('$.port', 'st "x"', true),
@@ -103,7 +103,7 @@ describe('arguments whose paths go back', () => {
   });
 });
 
-describe('arguments that cannot be', () => {
+describe('contradictory arguments', () => {
   test.each([
     ['a text that has fields', [at('$.a', 'x'), at('$.a.b', 'y')]],
     ['an object that is a text', [at('$.a.b', 'y'), at('$.a', 'x')]],
@@ -112,7 +112,7 @@ describe('arguments that cannot be', () => {
     ['no path', [at('', 'x')]],
     ['a path that is none', [at('$.a[*]', 'x')]],
     ['a position far away', [at('$.a[999999999]', 'x')]],
-  ])('end as text that is no JSON, so that they are not run: %s', (_, partials) => {
+  ])('end as text that is not JSON, so that they are not run: %s', (_, partials) => {
     const { text, isReplaced } = written([...partials, at('$.later', 'z')]);
     expect(() => JSON.parse(text)).toThrow(SyntaxError);
     expect(isReplaced).toBe(false);

@@ -84,7 +84,7 @@ describe('whole calls', () => {
     expect(calls[0]).toMatchObject({ arguments: '{ "port" : 1 }', input: { port: 1 } });
   });
 
-  test('E26: a string that is no JSON stays what it is, without a value', async () => {
+  test('E26: a string that is not JSON stays what it is, without a value', async () => {
     const { calls, stop: reason } = await answer([parts(call('a', { args: '{"port"' })), stop]);
     expect(calls[0]).toMatchObject({ arguments: '{"port"' });
     expect(calls[0]?.input).toBeUndefined();
@@ -206,7 +206,7 @@ describe('arguments that stream (Vertex)', () => {
     return steps;
   }
 
-  test('are told as they come: the call at once, then each piece', async () => {
+  test('are emitted as they arrive: the call at once, then each piece', async () => {
     const steps = await deltasOf([
       start('get_tide'),
       piece('$.port', 'Bre'),
@@ -401,7 +401,7 @@ describe('arguments that stream (Vertex)', () => {
   );
 
   test.each(['MAX_TOKENS', 'SAFETY', 'OTHER'])(
-    'a call without end at %s was cut, and is taken back',
+    'a call without end at %s was cut, and is retracted',
     async (finishReason) => {
       const { item, stop: reason } = await answer([
         parts({ text: 'x' }),
@@ -414,7 +414,7 @@ describe('arguments that stream (Vertex)', () => {
     },
   );
 
-  test('E25: cut in the middle of a call: truncated, and the call is taken back', async () => {
+  test('E25: cut in the middle of a call: truncated, and the call is retracted', async () => {
     const { item, error } = await answer([start('a'), piece('$.x', '1')]);
     expect(error?.kind).toBe('truncated_stream');
     expect(item.parts).toEqual([]);

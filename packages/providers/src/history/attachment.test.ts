@@ -16,7 +16,7 @@ const file = (name: string, mimeType: string, source: Source): Attachment => ({
 });
 const binary = bytesOf(0x50, 0x4b, 3, 4, 0);
 
-describe('a file of text is told with its name and type:', () => {
+describe('a text file is quoted with its name and type:', () => {
   test.each([
     'text/markdown',
     'Text/CSV; header=present',
@@ -34,12 +34,12 @@ describe('a file of text is told with its name and type:', () => {
     );
   });
 
-  test('without a name where it has none', () => {
+  test('without a name if it has none', () => {
     const part: Attachment = { kind: 'media', mimeType: 'text/plain', source: textOf('a') };
     expect(describeAttachment(part)).toBe('<file type="text/plain">\na\n</file>');
   });
 
-  test('in its own charset, and in UTF-8 where nobody knows that', () => {
+  test('in its own charset, and in UTF-8 if the charset is unknown', () => {
     const latin = (charset: string) =>
       describeAttachment(file('a', `text/plain; charset=${charset}`, bytesOf(0xe9)));
     expect(latin('iso-8859-1')).toContain('\né\n');
@@ -47,7 +47,7 @@ describe('a file of text is told with its name and type:', () => {
     expect(latin('klingon')).toContain('\n\ufffd\n');
   });
 
-  test('also out of an address that is its own content', () => {
+  test('also from a data URL', () => {
     const source: Source = { type: 'url', url: 'data:text/plain;base64,YWJj' };
     expect(describeAttachment(file('a', 'text/plain', source))).toContain('\nabc\n');
   });
@@ -75,7 +75,7 @@ describe('anything else is named:', () => {
     );
   });
 
-  test('with its address, unless that is its content, or too long', () => {
+  test('with its URL, unless that is a data URL or too long', () => {
     const at = (url: string) => describeAttachment(file('a', 'text/plain', { type: 'url', url }));
     expect(at('https://a.example/b')).toBe(
       '[An attachment cannot be shown: "a" (text/plain), at https://a.example/b]',
@@ -113,7 +113,7 @@ describe('readDataUrl', () => {
     },
   );
 
-  test('gives any text back, whichever way it was put in', () => {
+  test('returns any text, however it was encoded', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'grapheme' }), (text) => {
         const base64 = base64Of(text);

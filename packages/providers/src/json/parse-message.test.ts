@@ -22,7 +22,7 @@ describe('a message', () => {
     "{'a':1}",
     '{"a":NaN}',
     '\uFEFF{}',
-  ])('is undefined where it is no JSON: %j', (text) => {
+  ])('is undefined where it is not JSON: %j', (text) => {
     expect(parseMessage(text)).toBeUndefined();
   });
 

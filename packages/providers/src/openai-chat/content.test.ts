@@ -43,7 +43,7 @@ async function shown(part: Attachment, options?: Partial<ChatOptions>) {
 }
 
 /** The messages after the call, for a tool that returned these attachments. */
-async function brought(said: string, ...attachments: Attachment[]) {
+async function messagesAfterCall(said: string, ...attachments: Attachment[]) {
   const id = toolCallId('c');
   const isError = false;
   const result: Part = {
@@ -134,7 +134,7 @@ describe('what a user attaches', () => {
 describe('what a tool brings', () => {
   test('is in its result where it can only be told, and shown by a user where it can be', async () => {
     const parts = [file('a.txt', 'text/plain', words), file('b.zip', 'application/zip')];
-    expect(await brought('Read.', ...parts, file('c.png', 'image/png'))).toMatchObject([
+    expect(await messagesAfterCall('Read.', ...parts, file('c.png', 'image/png'))).toMatchObject([
       {
         role: 'tool',
         content: [
@@ -148,7 +148,7 @@ describe('what a tool brings', () => {
   });
 
   test('needs no user where nothing of it is shown', async () => {
-    expect(await brought('', file('b.zip', 'application/zip'))).toMatchObject([
+    expect(await messagesAfterCall('', file('b.zip', 'application/zip'))).toMatchObject([
       { role: 'tool', content: '[An attachment cannot be shown: "b.zip" (application/zip)]' },
     ]);
   });

@@ -22,7 +22,7 @@ const endings = {
 } as const satisfies Record<string, ResponseEnd>;
 
 /** Streams that report when they start and end when the test ends them. */
-class Held {
+class ControlledStreams {
   readonly started: string[] = [];
   readonly underWay = new Map<string, (end: ResponseEnd) => void>();
 
@@ -52,7 +52,7 @@ class Held {
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 const limited = (maxConcurrent: number) => {
-  const held = new Held();
+  const held = new ControlledStreams();
   const provider = limitConcurrency(held.provider, { maxConcurrent });
   const ask = (name: string, signal?: AbortSignal) => openStream(provider, signal, asked(name));
   return { held, provider, ask };
@@ -144,7 +144,7 @@ describe('of the streams of a provider', () => {
   });
 
   test('those of another limit do not count', async () => {
-    const held = new Held();
+    const held = new ControlledStreams();
     const options = { maxConcurrent: 1 };
     await openStream(limitConcurrency(held.provider, options), undefined, asked('a')).next();
     await openStream(limitConcurrency(held.provider, options), undefined, asked('b')).next();
@@ -264,7 +264,8 @@ describe('the provider that is returned', () => {
   });
 
   test.each([0, -1, 1.5, Number.NaN, '2', undefined])('is not made for %s at once', (given) => {
-    const make = () => limitConcurrency(new Held().provider, { maxConcurrent: given as number });
+    const make = () =>
+      limitConcurrency(new ControlledStreams().provider, { maxConcurrent: given as number });
     expect(make).toThrow(/^Cannot limit held to .* as maxConcurrent: use a whole number of 1 or/);
     expect(make).toThrow(expect.objectContaining({ code: 'invalid_request', provider: 'held' }));
   });

@@ -112,7 +112,7 @@ describe('text that is changed', () => {
     expect(value).toEqual({ A: 1 });
   });
 
-  test('that is no JSON any more ends as text', async () => {
+  test('that is not JSON any more ends as text', async () => {
     const hidden = mapped(chat(fetch), (chunk) => chunk.replaceAll(/["{}]/g, '*'));
     const { item, value } = await hidden.complete(output);
     expect(item.parts[0]).toEqual({ kind: 'text', text: '**a*:1*' });

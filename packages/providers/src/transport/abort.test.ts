@@ -46,7 +46,7 @@ async function occupy(provider = chat()) {
 }
 
 /** The real fetch, which reports when the headers arrive. */
-function tellingFetch() {
+function observedFetch() {
   const answered = Promise.withResolvers<void>();
   const fetcher: typeof fetch = async (input, init) => {
     const response = await fetch(input, init);
@@ -57,7 +57,7 @@ function tellingFetch() {
 }
 
 /** A fetch that ignores the signal and answers when the test says so. */
-function deafFetch() {
+function unabortableFetch() {
   const answer = Promise.withResolvers<Response>();
   const asked = Promise.withResolvers<void>();
   const fetcher = () => {
@@ -68,14 +68,14 @@ function deafFetch() {
 }
 
 /** A response without any data. */
-function silence() {
+function stalledResponse() {
   const cancelled = Promise.withResolvers<void>();
   const body = new ReadableStream({ cancel: () => cancelled.resolve() });
   return { response: new Response(body), cancelled: cancelled.promise };
 }
 
 describe('an abort in the middle of a stream', () => {
-  test('closes the connection, keeps what was said as partial and takes open calls back', async () => {
+  test('closes the connection, keeps text as partial and retracts open calls', async () => {
     const events = [said('Hello'), called('{"a":', 'add')];
     server.reply(streamReply([framed(...events), { type: 'stall' }]));
     const reason = new Error('enough');
@@ -112,7 +112,7 @@ describe('an abort in the middle of a stream', () => {
     }
   });
 
-  test('is told by the next step, and that is the last one', async () => {
+  test('is reported in the next step, which is the last one', async () => {
     server.reply(streamReply([framed(called('{"a":', 'add')), { type: 'stall' }]));
     const stream = openStream(chat(), controller.signal);
     const first = await stream.next();
@@ -125,7 +125,7 @@ describe('an abort in the middle of a stream', () => {
     expect(rest[0]?.end?.stop.raw).toBeUndefined();
   });
 
-  test('may have any reason, also none that is an error', async () => {
+  test('can have any reason, also one that is not an error', async () => {
     for (const reason of [undefined, null, 'enough', 0, { code: 7 }, new Error('')]) {
       controller = new AbortController();
       server.reply(streamReply([framed(said('a')), { type: 'stall' }]));
@@ -136,10 +136,10 @@ describe('an abort in the middle of a stream', () => {
     }
   });
 
-  test('is no error of the provider, whose body had not come yet', async () => {
+  test('is not an error of the provider, whose body has not arrived yet', async () => {
     const headers = { 'x-should-retry': 'true', 'retry-after': '7' };
     server.reply({ status: 500, headers, steps: ['{', { type: 'stall' }] });
-    const { fetch: fetcher, answered } = tellingFetch();
+    const { fetch: fetcher, answered } = observedFetch();
     const ending = completing(chat({ fetch: fetcher }));
     await answered;
     controller.abort();
@@ -161,7 +161,7 @@ describe('an abort before the answer', () => {
     expect(server.openConnections).toBe(0);
   });
 
-  test('while it waits for its turn sends nothing, and does not take the turn of others', async () => {
+  test('while it waits in the queue sends nothing and keeps the order of the others', async () => {
     const provider = chat({ maxConcurrentRequests: 1 });
     const first = await occupy(provider);
     const second = completing(provider);
@@ -186,7 +186,7 @@ describe('an abort before the answer', () => {
 
   test('while the first byte is awaited closes the connection', async () => {
     server.reply(streamReply([{ type: 'stall' }]));
-    const { fetch: fetcher, answered } = tellingFetch();
+    const { fetch: fetcher, answered } = observedFetch();
     const ending = completing(chat({ fetch: fetcher }));
     await answered;
     controller.abort();
@@ -195,20 +195,20 @@ describe('an abort before the answer', () => {
   });
 });
 
-describe('an abort of a fetch that does not mind signals', () => {
-  test('ends a wait for the answer, and cancels the answer that comes after all', async () => {
-    const { fetch: fetcher, asked, answer } = deafFetch();
+describe('an abort of a fetch that ignores signals', () => {
+  test('ends the wait for the answer, and cancels an answer that comes later', async () => {
+    const { fetch: fetcher, asked, answer } = unabortableFetch();
     const ending = completing(chat({ fetch: fetcher }));
     await asked;
     controller.abort();
     expect((await ending).stop).toEqual(aborted);
-    const { response, cancelled } = silence();
+    const { response, cancelled } = stalledResponse();
     answer.resolve(response);
     await cancelled;
   });
 
-  test('minds no answer that fails after all', async () => {
-    const { fetch: fetcher, asked, answer } = deafFetch();
+  test('ignores an answer that fails later', async () => {
+    const { fetch: fetcher, asked, answer } = unabortableFetch();
     const ending = completing(chat({ fetch: fetcher }));
     await asked;
     controller.abort();
@@ -216,11 +216,11 @@ describe('an abort of a fetch that does not mind signals', () => {
     answer.reject(new TypeError('fetch failed'));
   });
 
-  test('ends it also in the moment in which the answer comes', async () => {
-    const { fetch: fetcher, asked, answer } = deafFetch();
+  test('also ends it at the moment in which the answer arrives', async () => {
+    const { fetch: fetcher, asked, answer } = unabortableFetch();
     const ending = completing(chat({ fetch: fetcher }));
     await asked;
-    const { response, cancelled } = silence();
+    const { response, cancelled } = stalledResponse();
     answer.resolve(response);
     controller.abort();
     expect((await ending).stop).toEqual(aborted);
@@ -267,8 +267,8 @@ describe('an abort after the terminal signal', () => {
   });
 });
 
-describe('a consumer that leaves', () => {
-  test('closes the connection and gives its turn to the next', async () => {
+describe('a consumer that stops reading', () => {
+  test('closes the connection and lets the next request start', async () => {
     const provider = chat({ maxConcurrentRequests: 1 });
     const first = await occupy(provider);
     const asked = await server.nextRequest();
@@ -303,7 +303,7 @@ describe('a consumer that leaves', () => {
     expect(await stream.next()).toBeUndefined();
   });
 
-  test('while it waits for a read of a deaf body ends that read, and cancels the body', async () => {
+  test('while it waits for a read that ignores the abort ends that read, and cancels the body', async () => {
     const body = createControlledBody();
     const stream = openStream(chat({ fetch: body.fetch }), controller.signal);
     const reading = stream.next();
@@ -313,9 +313,9 @@ describe('a consumer that leaves', () => {
     expect(body.isCancelled).toBe(true);
   });
 
-  test('while it waits for an answer waits no longer, and cancels what comes after all', async () => {
-    const deaf = deafFetch();
-    const { response, cancelled } = silence();
+  test('while it waits for an answer stops waiting, and cancels a later answer', async () => {
+    const deaf = unabortableFetch();
+    const { response, cancelled } = stalledResponse();
     const stream = openStream(chat({ fetch: deaf.fetch }), controller.signal);
     const reading = stream.next();
     await deaf.asked;
@@ -325,7 +325,7 @@ describe('a consumer that leaves', () => {
     await cancelled;
   });
 
-  test('while it waits for its turn sends nothing, and does not take the turn of others', async () => {
+  test('while it waits in the queue sends nothing and keeps the order of the others', async () => {
     const provider = chat({ maxConcurrentRequests: 1 });
     const first = await occupy(provider);
     const waiting = openStream(provider, controller.signal);
@@ -351,7 +351,7 @@ describe('a consumer that leaves', () => {
   });
 });
 
-test('nothing is sent before the first step is asked for', async () => {
+test('nothing is sent before the first step is requested', async () => {
   const stream = openStream(chat());
   await new Promise((resolve) => setImmediate(resolve));
   expect(server.openConnections).toBe(0);

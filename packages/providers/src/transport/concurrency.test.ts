@@ -33,8 +33,8 @@ const chat = (options: Partial<ChatOptions> = {}) =>
 const asked = (name: string) => ({ items: [], providerOptions: { user: name } });
 const names = () => server.requests.map(({ body }) => (body as { user: string }).user);
 
-describe('of requests that may be under way at once', () => {
-  test('no more than allowed are, and the others come in the order in which they asked', async () => {
+describe('concurrent requests', () => {
+  test('do not exceed the limit, and the others start in order', async () => {
     const gates = Array.from({ length: 5 }, newGate);
     for (const gate of gates) {
       const answer = framed(said('a'), finished());
@@ -108,7 +108,7 @@ describe('of requests that may be under way at once', () => {
         await stream.close();
       },
     ],
-  ])('one that %s makes room', async (_, first) => {
+  ])('one that %s frees its place', async (_, first) => {
     const provider = chat({ maxConcurrentRequests: 1 });
     await first(provider);
     server.reply(streamReply([framed(said('second'), finished())]));
@@ -129,7 +129,7 @@ describe('of requests that may be under way at once', () => {
     expect((await stream.next())?.end?.error?.kind).toBe(way === 'abort' ? 'aborted' : 'timeout');
   });
 
-  test('one that could not even be made makes room', async () => {
+  test('one that could not be built frees its place', async () => {
     const bad = { items: [], providerOptions: { big: 1n as unknown as number } };
     const provider = chat({ maxConcurrentRequests: 1 });
     expect((await provider.complete(bad)).error?.kind).toBe('invalid_request');

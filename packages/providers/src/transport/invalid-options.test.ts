@@ -15,7 +15,7 @@ const failing = async (options: Partial<ChatOptions>) => {
 
 const final = { kind: 'invalid_request', retry: 'no', retryable: false };
 
-describe('an address that is none is no trouble of the network, and nothing is sent', () => {
+describe('an invalid address is not a network error, and nothing is sent', () => {
   test.each([
     ['localhost:8080/v1', 'starts with localhost:, not http:// or https://'],
     ['ftp://example.com/v1', 'starts with ftp:, not'],
@@ -38,7 +38,7 @@ describe('an address that is none is no trouble of the network, and nothing is s
     expect(error?.cause).toBeInstanceOf(Error);
   });
 
-  test('of a page, in a browser, is one', async () => {
+  test('that is relative to the page is valid in a browser', async () => {
     const { fetch, requests } = fetchOf([]);
     Object.assign(globalThis, { location: { href: 'https://app.example/chat' } });
     try {
@@ -50,7 +50,7 @@ describe('an address that is none is no trouble of the network, and nothing is s
   });
 });
 
-describe('a fetch that is none is no trouble of the network', () => {
+describe('an invalid fetch is not a network error', () => {
   const read = () => {
     const response = new Response('data: {}\n\n');
     response.body?.getReader();
@@ -77,7 +77,7 @@ describe('a fetch that is none is no trouble of the network', () => {
     expect(error?.message).toContain(reason);
   });
 
-  test('is closed where its body has no bytes', async () => {
+  test('is closed if its body contains other values than bytes', async () => {
     let isCancelled = false;
     const body = new ReadableStream({
       pull: (controller) => controller.enqueue('text'),
@@ -89,7 +89,7 @@ describe('a fetch that is none is no trouble of the network', () => {
     expect(isCancelled).toBe(true);
   });
 
-  test('says what an error of ours says, with the cause', async () => {
+  test('reports an error of Millrace, with the cause', async () => {
     const cause = new MillraceError('exhausted', 'Cannot answer: no exchange is left');
     const error = await failing({ fetch: () => Promise.reject(cause) });
     expect(error).toMatchObject({ ...final, providerCode: 'exhausted' });
@@ -108,7 +108,7 @@ describe('a fetch that is none is no trouble of the network', () => {
 });
 
 describe('what a fetch throws', () => {
-  test('is told also where it is of another realm', async () => {
+  test('is reported also if it comes from another realm', async () => {
     const thrown = runInNewContext(
       "Object.assign(new TypeError('fetch failed', { cause: new Error('socket hang up') }))",
     );
@@ -120,7 +120,7 @@ describe('what a fetch throws', () => {
     });
   });
 
-  test('may be of the worst kind, and is an error all the same', async () => {
+  test('can be any value, and is still an error', async () => {
     const thrown = new Proxy(new Error('no'), {
       get: () => {
         throw new Error('not even this');

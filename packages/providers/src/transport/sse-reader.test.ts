@@ -38,7 +38,7 @@ describe('lines', () => {
     );
   });
 
-  test('are told as soon as they end, CR or not', () => {
+  test('are emitted as soon as they end, with CR or not', () => {
     const buffer = new LineBuffer(10);
     expect(buffer.take('a\r')).toBe('a\n');
     expect(buffer.take('')).toBe('');

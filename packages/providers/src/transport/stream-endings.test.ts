@@ -207,7 +207,7 @@ describe('§1.4 the event field', () => {
     expect(result.error?.message).toContain('The engine is overloaded');
   });
 
-  test('error is an error, also without a word', async () => {
+  test('error is an error, also without a message', async () => {
     const result = await completeBytes(`event: error\ndata:\n\n${framed(said('a'), finished())}`);
     expect(ends(result)).toEqual({ text: '', reason: 'error', kind: 'server' });
   });
@@ -350,7 +350,7 @@ describe('§1.6 [DONE] and the end', () => {
     expect(await request.closed).toBe('client');
   });
 
-  test('a gateway that pings for ever after the finish is not listened to for ever', async () => {
+  test('a gateway that sends pings after the finish is closed too', async () => {
     const body = createControlledBody();
     const ending = complete({ fetch: body.fetch });
     await body.waitForRead();
@@ -598,7 +598,7 @@ describe('§1.10 compression', () => {
     expect(server.requests[0]?.headers['accept-encoding']).toBe('identity');
   });
 
-  test('that somebody adds all the same spans chunks', async () => {
+  test('that a server adds anyway spans chunks', async () => {
     const pieces = splitEvery(gzipSync(answer), 5);
     const result = await replied(streamReply(pieces, { 'content-encoding': 'gzip' }));
     expect(ends(result)).toEqual(whole);
@@ -658,7 +658,7 @@ describe('§1.12 unknown things', () => {
     expect(ends(await completeBytes(bytes))).toEqual(whole);
   });
 
-  test('that are reasons to stop are unknown, and kept', async () => {
+  test('that are stop reasons are unknown, and kept', async () => {
     const { stop, error } = await completeBytes(framed(said('a'), finished('tired')));
     expect(stop).toEqual({ reason: 'unknown', raw: 'tired' });
     expect(error).toBeUndefined();

@@ -27,7 +27,7 @@ const chat = (options: Partial<ChatOptions> = {}) =>
 const timeouts = { firstByteTimeoutMs: 3000, idleTimeoutMs: 2000, totalTimeoutMs: 10_000 };
 
 describe('the first byte', () => {
-  test('may stay out before the headers', async () => {
+  test('can be missing before the headers', async () => {
     server.reply({ before: [{ type: 'stall' }], steps: [] });
     const stream = openStream(chat());
     const last = stream.next();
@@ -43,7 +43,7 @@ describe('the first byte', () => {
     expect(await asked.closed).toBe('client');
   });
 
-  test('may stay out after the headers', async () => {
+  test('can be missing after the headers', async () => {
     server.reply(streamReply([{ type: 'stall' }]));
     const answered = Promise.withResolvers<void>();
     const fetcher: typeof fetch = async (input, init) => {
@@ -59,7 +59,7 @@ describe('the first byte', () => {
     expect(await server.requests[0]?.closed).toBe('client');
   });
 
-  test('is waited for also where fetch does not mind signals', async () => {
+  test('has a timeout also if fetch ignores signals', async () => {
     const asked = Promise.withResolvers<void>();
     const fetcher = () => {
       asked.resolve();
@@ -73,7 +73,7 @@ describe('the first byte', () => {
 });
 
 describe('an idle stream', () => {
-  test('passes, and leaves what was said as partial and calls taken back', async () => {
+  test('ends with partial text and retracted calls', async () => {
     const events = [called('{"a":', 'add'), said('a')];
     server.reply(streamReply([framed(...events), { type: 'stall' }]));
     const stream = openStream(chat());
@@ -93,7 +93,7 @@ describe('an idle stream', () => {
     expect(await (await server.nextRequest()).closed).toBe('client');
   });
 
-  test('is not one whose consumer takes its time', async () => {
+  test('is not one with a slow consumer', async () => {
     server.reply(streamReply([framed(said('a')), framed(said('b')), framed(finished())]));
     const stream = openStream(chat());
     await stream.next();
@@ -102,7 +102,7 @@ describe('an idle stream', () => {
     expect(rest.at(-1)?.end?.error).toBeUndefined();
   });
 
-  test('is not one whose consumer takes its time, be the timeout hardly any', async () => {
+  test('is not one with a slow consumer, even with a very short timeout', async () => {
     const body = createControlledBody();
     const stream = openStream(
       chat({ fetch: body.fetch, timeouts: { ...timeouts, idleTimeoutMs: 1e-6 } }),
@@ -144,7 +144,7 @@ describe('an idle stream', () => {
 });
 
 describe('the whole response', () => {
-  test('has a timeout of its own, however lively it is', async () => {
+  test('has a timeout of its own, even while data arrives', async () => {
     const body = createControlledBody();
     const ending = chat({ fetch: body.fetch, timeouts }).complete({ items: [] });
     for (let nth = 0; nth < 10; nth++) {
@@ -169,7 +169,7 @@ describe('the whole response', () => {
     expect((await last)?.end).toMatchObject({ stop: { reason: 'stop' } });
   });
 
-  test('is not over while it waits for its turn', async () => {
+  test('does not time out while it waits in the queue', async () => {
     const provider = chat({ timeouts, maxConcurrentRequests: 1 });
     server.reply(
       streamReply([framed(said('a')), { type: 'stall' }]),
@@ -211,7 +211,7 @@ describe('the body of an error', () => {
 });
 
 describe('the options', () => {
-  test('that are undefined are the usual ones', async () => {
+  test('that are undefined are the defaults', async () => {
     const none = { idleTimeoutMs: undefined } as unknown as Partial<typeof timeouts>;
     server.reply(streamReply([framed(said('a')), { type: 'stall' }]));
     const stream = openStream(chat({ timeouts: none }));
@@ -221,7 +221,7 @@ describe('the options', () => {
     expect((await last)?.end?.error?.message).toContain('90000 ms');
   });
 
-  test('may be endless', async () => {
+  test('can be Infinity', async () => {
     const endless = {
       firstByteTimeoutMs: Infinity,
       idleTimeoutMs: Infinity,

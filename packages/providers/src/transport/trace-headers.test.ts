@@ -42,15 +42,15 @@ test.each([
   expect(server.requests[0]?.headers).toMatchObject(trace);
 });
 
-test('one that is part of none says nothing of it', async () => {
+test('a request without a trace has no trace headers', async () => {
   expect(await sent({}, {})).toEqual([undefined, undefined]);
 });
 
-test('a provider that is told not to does not say it', async () => {
+test('a provider with sendsTrace: false does not send it', async () => {
   expect(await sent({ sendsTrace: false })).toEqual([undefined, undefined]);
 });
 
-test('a header that is given by hand goes first', async () => {
+test('a header of the caller overrides it', async () => {
   expect(await sent({ headers: { Traceparent: 'mine' } })).toEqual(['mine', 'a=1']);
 });
 

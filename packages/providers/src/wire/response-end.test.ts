@@ -11,7 +11,7 @@ const words: StopReasons = {
   pause_turn: 'pause',
 };
 
-describe('a reason to stop', () => {
+describe('a stop reason', () => {
   test.each([
     ['end_turn', 'stop'],
     ['max_tokens', 'length'],
@@ -20,7 +20,7 @@ describe('a reason to stop', () => {
     ['pause_turn', 'pause'],
     ['moonrise', 'unknown'],
     ['', 'unknown'],
-  ])('%s is %s, and the word is kept', (raw, reason) => {
+  ])('%s is %s, and the original reason is kept', (raw, reason) => {
     expect(stopOf(raw, words, false)).toEqual({ reason, raw });
   });
 
@@ -59,12 +59,12 @@ const length = () => 399;
 const said = { ...noUsage, input: 50, output: 5, cacheRead: 20, reasoning: 2 };
 
 describe('usage', () => {
-  test('that the provider said is left as it is', () => {
+  test('that the provider reported stays unchanged', () => {
     expect(completeUsage(said, length, 4000)).toBe(said);
     expect(completeUsage(said, () => expect.unreachable(), 0)).toBe(said);
   });
 
-  test('that it never said is reckoned from what was sent and what came, and marked', () => {
+  test('that was not reported is estimated from both texts, and marked', () => {
     expect(completeUsage(undefined, length, 41)).toEqual({
       ...noUsage,
       input: 100,
@@ -77,7 +77,7 @@ describe('usage', () => {
     expect(completeUsage(undefined, () => 0, 0)).toEqual({ ...noUsage, estimated: true });
   });
 
-  test('that it said in part is completed upwards', () => {
+  test('that was reported in part is completed', () => {
     const part = { ...said, estimated: true };
     expect(completeUsage(part, length, 400)).toEqual({ ...part, output: 100 });
     expect(completeUsage(part, length, 4)).toEqual(part);
@@ -107,7 +107,7 @@ describe('the length of a body', () => {
     expect(textLength('abcdefgh')).toBe(10);
   });
 
-  test('is 0 where there is no JSON', () => {
+  test('is 0 where there is not JSON', () => {
     const circle: Record<string, unknown> = {};
     circle['self'] = circle;
     for (const body of [circle, { big: 1n }, undefined]) {

@@ -7,7 +7,7 @@ import { fetchOf, sseOf } from '../testing/fetch-of.ts';
 import { TemplateMatcher } from './template-matcher.ts';
 
 /** Learns a template from one message and returns a function that applies it to others. */
-function learnt(data: string, text: string) {
+function learnTemplate(data: string, text: string) {
   const lookalikes = new TemplateMatcher();
   const told: string[] = [];
   lookalikes.learn(data, undefined, { text, append: (one) => told.push(one) });
@@ -15,7 +15,7 @@ function learnt(data: string, text: string) {
 }
 
 test('a message that differs in its text alone is not parsed again', () => {
-  const { tell, told } = learnt('{"a":{"text":"Hello"},"n":1}', 'Hello');
+  const { tell, told } = learnTemplate('{"a":{"text":"Hello"},"n":1}', 'Hello');
   expect(tell('{"a":{"text":" you"},"n":1}')).toBe(true);
   expect(tell('{"a":{"text":"\\"\\n\\u00e9\\ud83d"},"n":1}')).toBe(true);
   expect(tell('{"a":{"text":""},"n":1}')).toBe(true);
@@ -28,14 +28,14 @@ test.each([
   ['the string is not closed where it should be', '{"a":{"text":"x\\"},"n":1}'],
   ['a raw line end is in it', '{"a":{"text":"x\ny"},"n":1}'],
   ['it is shorter than what stands around the text', '{"a":{"text":"},"n":1}'],
-])('it has to be parsed where %s', (_why, data) => {
-  const { tell, told } = learnt('{"a":{"text":"Hello"},"n":1}', 'Hello');
+])('a message is parsed if %s', (_why, data) => {
+  const { tell, told } = learnTemplate('{"a":{"text":"Hello"},"n":1}', 'Hello');
   expect(tell(data)).toBe(false);
   expect(told).toEqual([]);
 });
 
-test('an event of another name is not alike', () => {
-  const { tell } = learnt('{"text":"Hello"}', 'Hello');
+test('an event with another name does not match', () => {
+  const { tell } = learnTemplate('{"text":"Hello"}', 'Hello');
   expect(tell('{"text":"x"}', 'other')).toBe(false);
 });
 
@@ -46,12 +46,12 @@ test.each([
   ['it was written otherwise', '{"text":"\\u0061"}', 'a'],
   ['it was written otherwise, and something else is like it', '{"id":"a","text":"\\u0061"}', 'a'],
   ['a slash was escaped, and another was not', '{"x":"/","text":"\\/"}', '/'],
-])('nothing is learnt where %s', (_why, data, text) => {
-  const { tell } = learnt(data, text);
+])('no template is learned if %s', (_why, data, text) => {
+  const { tell } = learnTemplate(data, text);
   expect(tell(data)).toBe(false);
 });
 
-test('it gives up on a server whose messages all differ', () => {
+test('matching is turned off if all messages differ', () => {
   const lookalikes = new TemplateMatcher();
   let count = 0;
   while (lookalikes.wantsMore && count < 1000) {
@@ -112,7 +112,7 @@ async function bothWays(messages: readonly object[], create: (fetcher: typeof fe
   ] as const;
 }
 
-test('Chat Completions: whatever is said, it comes out as if each message were parsed', async () => {
+test('Chat Completions: the result is the same as if each message were parsed', async () => {
   const chunk = (delta: object, finish: string | null = null) => ({
     id: 'r1',
     model: 'm',
@@ -139,7 +139,7 @@ test('Chat Completions: whatever is said, it comes out as if each message were p
   );
 });
 
-test('Anthropic Messages: whatever is said, it comes out as if each message were parsed', async () => {
+test('Anthropic Messages: the result is the same as if each message were parsed', async () => {
   const blocks = [
     { type: 'text', text: '' },
     { type: 'thinking', thinking: '' },

@@ -21,7 +21,7 @@ const request: ModelRequest = {
 };
 
 /** Records the requests to a server that never answers successfully. */
-function sending() {
+function recordRequests() {
   const sent: { readonly url: string; readonly body: string }[] = [];
   const fetch = async (url: URL | string | Request, init?: RequestInit) => {
     sent.push({ url: String(url), body: String(init?.body) });
@@ -43,7 +43,7 @@ const wires = {
 
 describe.each(Object.entries(wires))('what %s describes', (_name, provider) => {
   test('is what it sends, without the query and without the key', async () => {
-    const { sent, fetch } = sending();
+    const { sent, fetch } = recordRequests();
     const spoken = provider(fetch);
     await spoken.complete(request);
     const described = spoken.describe?.(request);
@@ -57,7 +57,7 @@ describe.each(Object.entries(wires))('what %s describes', (_name, provider) => {
   });
 });
 
-test('a script describes the request itself, and sends nothing', () => {
+test('a scripted provider describes the request itself and sends nothing', () => {
   const provider = scriptedProvider([]);
   const described = provider.describe?.(request);
   expect([described?.url, described?.body['maxOutputTokens']]).toEqual([undefined, 100]);
@@ -65,12 +65,12 @@ test('a script describes the request itself, and sends nothing', () => {
   expect(provider.calls).toEqual([]);
 });
 
-test('one that only waits for its turn describes what it sends then', () => {
+test('a provider with a concurrency limit describes the same request', () => {
   const polite = limitConcurrency(scriptedProvider([]), { maxConcurrent: 1 });
   expect(polite.describe?.(request).body['maxOutputTokens']).toBe(100);
 });
 
-test('whoever stands before a provider may change what is sent, so that nobody can say what it is', () => {
+test('a wrapper can change the request, so a wrapped provider has no description', () => {
   const wrapped = wrapProvider(scriptedProvider([]), (asked, context, next) =>
     next(asked, context),
   );
