@@ -61,7 +61,7 @@ export async function callModel(
 // Models of earlier versions get the request in their own format, as far as it can express it.
 
 /** Version 3 has no `reasoning`, no custom parts, and untagged file data. */
-export function toV3({
+function toV3({
   reasoning: _,
   ...options
 }: LanguageModelV4CallOptions): LanguageModelV3CallOptions {
@@ -70,7 +70,7 @@ export function toV3({
 }
 
 /** Version 2 also has another type for provider tools, and only one kind of file in results. */
-export function toV2({
+function toV2({
   reasoning: _,
   ...options
 }: LanguageModelV4CallOptions): LanguageModelV2CallOptions {

@@ -93,7 +93,7 @@ async function* streamFromModel(
 }
 
 /** Reads one response from its first part to its end, successful or not. */
-export class ModelResponseReader {
+class ModelResponseReader {
   readonly #context: PartsContext;
   readonly #reader: PartsReader;
   readonly #errors: ErrorBuilder;

@@ -88,7 +88,7 @@ function isStructured(part: Part): part is Part & { readonly kind: 'structured' 
 }
 
 /** Builds an item from deltas, in the same way as a log. */
-export class FoldedItem {
+class FoldedItem {
   readonly #folder: Folder;
   readonly #item: StreamItem;
   #offset = 0;

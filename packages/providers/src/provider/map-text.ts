@@ -123,7 +123,7 @@ export interface PartChange {
 export type TextChange = ((chunk: string) => string) | ((firstChunk: string) => PartChange);
 
 /** Applies a change to one part. Its output never contains half a surrogate pair. */
-export class ChangedText {
+class ChangedText {
   readonly #change: TextChange;
   #part: PartChange | undefined;
   /** A high surrogate whose low surrogate may follow. */
@@ -160,7 +160,7 @@ function endsInHighSurrogate(text: string): boolean {
   return last >= 0xd800 && last <= 0xdbff;
 }
 
-export function changeWholeText(text: string, change: TextChange): string {
+function changeWholeText(text: string, change: TextChange): string {
   const changed = new ChangedText(change);
   return changed.chunk(text) + changed.end();
 }

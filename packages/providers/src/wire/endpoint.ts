@@ -133,7 +133,7 @@ function unknownPreset(preset: string, names: readonly string[]): TypeError {
  * The id of an unknown server, derived from its host. State of one server must not go to another
  * server that has a model of the same name.
  */
-export function serverId(id: string, address: string | URL | undefined): string {
+function serverId(id: string, address: string | URL | undefined): string {
   const given = String(address ?? '').trim();
   return URL.canParse(given) ? `${id}@${new URL(given).host}` : id;
 }
