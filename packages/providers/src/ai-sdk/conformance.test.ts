@@ -9,7 +9,7 @@ import {
 import { sseOf } from '../testing/fetch-of.ts';
 import { fromAiSdk } from './index.ts';
 
-/** What there is, then its end; or nothing more, until it is cancelled. */
+/** Emits the parts and then closes, or stalls until it is cancelled. */
 function streamOf<T>(parts: readonly T[], isStalling: boolean): ReadableStream<T> {
   const left = [...parts];
   return new ReadableStream(

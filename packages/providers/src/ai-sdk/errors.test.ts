@@ -12,12 +12,12 @@ import {
 } from '@ai-sdk/provider';
 import { countingIds, type Item, itemId } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
-import type { Completion } from '../contract/complete.ts';
+import type { Completion } from '../contract/provider.ts';
 import { type AiSdkOptions, fromAiSdk } from './index.ts';
 
 const secret = 'my private words';
 
-/** How a call ends that does this. */
+/** The end of a call whose model does this. */
 function endOf(
   doStream: LanguageModelV4['doStream'],
   options?: AiSdkOptions,
@@ -37,7 +37,7 @@ function endOf(
 const refused = async (error: unknown, options?: AiSdkOptions) =>
   (await endOf(() => Promise.reject(error), options)).error;
 
-/** The error of a stream that says something and then sends this as an error part. */
+/** The error of a stream that sends some text and then this error part. */
 const streamed = async (error: unknown) => {
   const parts: LanguageModelV4StreamPart[] = [
     { type: 'text-delta', id: 't', delta: 'half' },
@@ -79,7 +79,7 @@ describe('a request that is answered with an error', () => {
     expect(error?.message).toContain(complaint.message);
   });
 
-  test('what its headers say counts: the delay, the id of the request, the advice', async () => {
+  test('its headers are used: the delay, the request id, the retry advice', async () => {
     const error = await refused(
       apiError({
         statusCode: 429,
@@ -100,7 +100,7 @@ describe('a request that is answered with an error', () => {
     });
   });
 
-  test('a package that says otherwise than the status about trying again is believed', async () => {
+  test('the retry flag of a package overrides the status', async () => {
     const never = await refused(
       apiError({ statusCode: 500, responseBody: '{}', isRetryable: false }),
     );
@@ -198,7 +198,7 @@ describe('a request that is not answered', () => {
       'invalid_request',
     ],
     ['empty body', new EmptyResponseBodyError(), 'truncated_stream'],
-    ['time-out of its own', new DOMException('too slow', 'TimeoutError'), 'timeout'],
+    ['timeout of its own', new DOMException('too slow', 'TimeoutError'), 'timeout'],
     [
       'named by the provider',
       Object.assign(new Error('slow down'), { name: 'ThrottlingException' }),
@@ -206,7 +206,7 @@ describe('a request that is not answered', () => {
     ],
     ['a mistake over the request', new TypeError('x is undefined'), 'invalid_request'],
     ['thrown as nothing', undefined, 'server'],
-  ])('an error of the package is told by its name: %s', async (_, error, kind) => {
+  ])('an error of the package is classified by its name: %s', async (_, error, kind) => {
     const found = await refused(error);
     expect(found?.kind).toBe(kind);
     expect(JSON.stringify(found?.cause ?? null)).not.toContain(secret);
@@ -219,7 +219,7 @@ describe('a request that is not answered', () => {
     expect(error?.kind).toBe('auth');
   });
 
-  test('causes that go round in a circle are followed only so far', async () => {
+  test('circular causes are followed to a limited depth', async () => {
     const error = apiError({ message: 'round' });
     Object.assign(error, { cause: error });
     expect((await refused(error))?.kind).toBeDefined();

@@ -1,65 +1,71 @@
-import { isMillraceError } from '@millrace/core';
-import type { Complaint } from '../errors/complaint.ts';
-import type { ProviderErrorKind } from '../errors/provider-error.ts';
-import { fault, WireFault } from '../errors/wire-fault.ts';
-import { Interrupted, NetworkFailure } from '../transport/interrupted.ts';
-import { complaintIn, complaintInData, complaintOfText } from './complaints.ts';
-import { responseOf } from './response-of.ts';
-import { type Thrown, thrownOf } from './thrown.ts';
+import {
+  isMillraceError,
+  type JsonValue,
+  parseJson,
+  type Stop,
+  type StopReason,
+} from '@millrace/core';
+import type { ProviderErrorKind } from '../contract/provider-error.ts';
+import { errorReportIn, errorReportOfFailure } from '../errors/error-report.ts';
+import { type ErrorReport, fault, WireFault } from '../errors/wire-fault.ts';
+import { Interrupted, NetworkFailure } from '../transport/failures.ts';
+import { type StopReasons, stopOf } from '../wire/response-end.ts';
+import type { PartOf } from './model.ts';
+import { toJsonValue } from './part-state.ts';
 
-/** What went wrong, and the answer it came with where there was one. */
-export interface Failure {
+/** An error, and the HTTP response that it came with, if there was one. */
+interface Failure {
   readonly error: unknown;
   readonly response?: Response | undefined;
 }
 
 /**
- * What a model threw or streamed as an error. Packages put the request and what they could not read
- * into their errors, so that of these only what is named here is kept.
+ * Converts what a model threw or streamed as an error. Packages put the request and unreadable data
+ * into their errors, so only the fields listed here are kept.
  */
 export function failureOf(given: unknown, isAnswered: boolean): Failure {
-  if (isOurs(given)) return { error: given };
-  const thrown = thrownOf(given);
-  if (thrown === undefined) return { error: new WireFault(complaintIn(given)) };
-  if (!thrown.isFromApi) return { error: isAnswered ? faultOf(thrown) : askingFault(thrown) };
+  if (isOwnError(given)) return { error: given };
+  const thrown = readThrownError(given);
+  if (thrown === undefined) return { error: new WireFault(errorReportOfValue(given)) };
+  if (!thrown.isFromApi) return { error: isAnswered ? faultOf(thrown) : requestFault(thrown) };
   return { error: apiFault(thrown), response: responseOf(thrown) };
 }
 
-const isOurs = (error: unknown) =>
+const isOwnError = (error: unknown) =>
   isMillraceError(error) ||
   [Interrupted, NetworkFailure, WireFault].some((Ours) => error instanceof Ours);
 
-/** A mistake before there is an answer is about the request: asked again, it would be made again. */
-function askingFault(thrown: Thrown): unknown {
+/** A programming error before the response concerns the request. A retry would fail again. */
+function requestFault(thrown: ThrownError): unknown {
   const error = faultOf(thrown);
   if (!isMistake(error)) return error;
-  const complaint = { message: 'the package cannot make a request of it', words: [] };
-  return new WireFault(complaint, 'invalid_request', { cause: error });
+  const report = { message: 'the package cannot build a request from it', codes: [] };
+  return new WireFault(report, 'invalid_request', { cause: error });
 }
 
 const isMistake = (error: unknown) => error instanceof TypeError || error instanceof RangeError;
 
-/** Of a request that was answered with an error, or got no answer. */
-function apiFault(thrown: Thrown): unknown {
+/** The error of a request that got an error response or no response. */
+function apiFault(thrown: ThrownError): unknown {
   const { status, body, data, cause, message } = thrown;
   if (status === undefined || status < 400) {
-    // A connection that broke is in the cause; so is what was not readable.
+    // The cause contains the broken connection, or the data that was unreadable.
     if (cause?.isFromApi) return apiFault(cause);
     if (cause !== undefined) return faultOf({ ...cause, message: cause.message || message }, true);
-    const complaint = complaintInData(data) ?? complaintOfText(body || message);
-    return new WireFault(complaint);
+    const report = errorReportInData(data) ?? errorReportOfText(body || message);
+    return new WireFault(report);
   }
-  // An empty body is told from one that the package did not keep.
-  return new WireFault(body === undefined ? complaintOfData(thrown) : complaintOfText(body));
+  // An empty body is different from a body that the package did not keep.
+  return new WireFault(body === undefined ? errorReportOfData(thrown) : errorReportOfText(body));
 }
 
-function complaintOfData({ data, message, type }: Thrown): Complaint {
-  const complaint = complaintInData(data) ?? complaintOfText(message);
-  return type === undefined ? complaint : { ...complaint, words: [...complaint.words, type] };
+function errorReportOfData({ data, message, type }: ThrownError): ErrorReport {
+  const report = errorReportInData(data) ?? errorReportOfText(message);
+  return type === undefined ? report : { ...report, codes: [...report.codes, type] };
 }
 
-/** The errors that packages throw by themselves. */
-const kinds: Readonly<Record<string, ProviderErrorKind>> = {
+/** The errors that packages throw themselves. */
+const kindByErrorName: Readonly<Record<string, ProviderErrorKind>> = {
   AI_LoadAPIKeyError: 'auth',
   AI_LoadSettingError: 'invalid_request',
   AI_NoSuchModelError: 'invalid_request',
@@ -72,42 +78,200 @@ const kinds: Readonly<Record<string, ProviderErrorKind>> = {
   TimeoutError: 'timeout',
 };
 
-function faultOf(thrown: Thrown, isTransport = false): unknown {
+function faultOf(thrown: ThrownError, isTransport = false): unknown {
   const { name, message, error } = thrown;
-  if (name === 'AI_JSONParseError' || name === 'AI_TypeValidationError') return unreadable(thrown);
-  // Its own message would be the data.
+  if (name === 'AI_JSONParseError' || name === 'AI_TypeValidationError')
+    return unreadableFault(thrown);
+  // The message of this error would quote the data.
   if (message.startsWith('Invalid response data'))
-    return fault('protocol_error', 'its data is not valid');
+    return fault('protocol_error', 'the response data is invalid');
   if (/ended without|without a (?:finish|completion)|ended unexpectedly/i.test(message)) {
     return fault('truncated_stream', 'the last part is missing');
   }
-  const kind = Object.hasOwn(kinds, name) ? kinds[name] : undefined;
+  const kind = Object.hasOwn(kindByErrorName, name) ? kindByErrorName[name] : undefined;
   if (kind !== undefined) return fault(kind, message);
   if (isTransport || isNetwork(thrown)) {
     return new NetworkFailure(thrown.cause?.message || message, { cause: error });
   }
-  // A mistake in the package, most likely over an answer that it did not expect.
+  // A bug in the package, probably caused by an unexpected response.
   if (isMistake(error)) return error;
-  const words = [thrown.code, thrown.type, name === 'Error' ? undefined : name];
-  const complaint = complaintOfText(message);
+  const codes = [thrown.code, thrown.type, name === 'Error' ? undefined : name];
+  const report = errorReportOfText(message);
   return new WireFault({
-    ...complaint,
-    words: [...complaint.words, ...words.flatMap((word) => word ?? [])],
+    ...report,
+    codes: [...report.codes, ...codes.flatMap((code) => code ?? [])],
   });
 }
 
-/** What a package cannot read may be the provider's complaint, in a form that it does not know. */
-function unreadable({ value }: Thrown): WireFault {
-  const complaint = value === undefined ? undefined : complaintInData(value);
-  if (complaint !== undefined) return new WireFault(complaint);
-  return fault('protocol_error', 'an event is not what the package expects');
+/** The data that a package cannot read can be an error of the provider in an unknown format. */
+function unreadableFault({ value }: ThrownError): WireFault {
+  const report = value === undefined ? undefined : errorReportInData(value);
+  if (report !== undefined) return new WireFault(report);
+  return fault('protocol_error', 'an event does not have the format that the package expects');
 }
 
-function isNetwork({ code, message, error }: Thrown): boolean {
+function isNetwork({ code, message, error }: ThrownError): boolean {
   if (/^(?:E[A-Z]{4,}|UND_ERR_\w+|ConnectionRefused|ConnectionClosed)$/.test(code ?? ''))
     return true;
   return (
     error instanceof TypeError &&
     /^(?:fetch failed|failed to fetch|load failed|terminated|network ?error)/i.test(message)
   );
+}
+
+/** The stop reasons that all packages use. */
+const stopReasons: StopReasons = {
+  stop: 'stop',
+  length: 'length',
+  'tool-calls': 'tool_use',
+  'content-filter': 'content_filter',
+};
+
+/** Provider reasons that are more precise than the unified reason of the package. */
+const exactReasons: Readonly<Record<string, StopReason>> = {
+  refusal: 'refusal',
+  pause_turn: 'pause',
+};
+
+/** The finish reason of the package and the one of the provider. */
+export interface Finish {
+  readonly unified: string;
+  readonly raw: string | undefined;
+}
+
+export function finishOf({ finishReason }: PartOf<'finish'>): Finish {
+  if (typeof finishReason === 'string') return { unified: finishReason, raw: undefined };
+  return { unified: finishReason.unified, raw: finishReason.raw ?? undefined };
+}
+
+/**
+ * Throws if the response did not end normally. Packages also finish a stream that was cut off: as
+ * `interrupted`, or without a reason of the provider.
+ */
+export function checkFinish({ unified, raw }: Finish): void {
+  const isNameless = raw === undefined && (unified === 'other' || unified === 'unknown');
+  if (unified === 'interrupted' || isNameless) {
+    throw fault('truncated_stream', 'there is no finish reason');
+  }
+  if (unified !== 'error') return;
+  const codes = raw === undefined ? [] : [raw];
+  throw new WireFault({ message: `it stopped with ${raw ?? 'an error'}`, codes });
+}
+
+export function stopOfFinish({ unified, raw }: Finish, hasClientCalls: boolean): Stop {
+  const exact =
+    raw !== undefined && Object.hasOwn(exactReasons, raw) ? exactReasons[raw] : undefined;
+  if (raw !== undefined && exact !== undefined) return { reason: exact, raw };
+  return { ...stopOf(unified, stopReasons, hasClientCalls), raw: raw ?? unified };
+}
+
+/** Null for values that JSON cannot represent. */
+function jsonOrNull(value: unknown): JsonValue {
+  try {
+    return toJsonValue(value) ?? null;
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * The report of an error that is a string or an object: the provider's error, as the package read
+ * it.
+ */
+function errorReportOfValue(given: unknown): ErrorReport {
+  if (typeof given === 'string') return errorReportOfText(given);
+  const value = jsonOrNull(given);
+  return errorReportIn(value) ?? errorReportIn({ error: value }) ?? errorReportOfFailure(value, '');
+}
+
+function errorReportOfText(text: string): ErrorReport {
+  const parsed = parseJson(text);
+  return errorReportOfFailure(parsed.ok ? parsed.value : undefined, text);
+}
+
+/** The error report in JSON from the provider, if there is one. */
+function errorReportInData(data: unknown): ErrorReport | undefined {
+  return errorReportIn(jsonOrNull(data));
+}
+
+/** The fields of a package's error, independent of the copy and version of the package. */
+interface ThrownError {
+  readonly error: unknown;
+  readonly name: string;
+  readonly message: string;
+  readonly code?: string | undefined;
+  readonly type?: string | undefined;
+  /** The value that the package could not read. */
+  readonly value?: unknown;
+  readonly cause?: ThrownError | undefined;
+  /** True if the error belongs to an HTTP request. */
+  readonly isFromApi: boolean;
+  readonly status?: number | undefined;
+  readonly headers?: unknown;
+  readonly body?: string | undefined;
+  readonly data?: unknown;
+  readonly isRetryable?: boolean | undefined;
+}
+
+/** Maximum depth of causes. Causes can form a cycle. */
+const maxCauses = 4;
+
+/** Undefined for values that are not errors. They are the provider's own error. */
+function readThrownError(error: unknown, causes: number = maxCauses): ThrownError | undefined {
+  if (!isError(error)) return undefined;
+  const field = (name: string): unknown => Reflect.get(error, name);
+  const status = field('statusCode');
+  return {
+    error,
+    name: error.name,
+    message: error.message,
+    code: textOrUndefined(field('code')),
+    type: textOrUndefined(field('type')),
+    value: field('value'),
+    cause: causes === 0 ? undefined : readThrownError(error.cause, causes - 1),
+    isFromApi: error.name === 'AI_APICallError' || typeof status === 'number',
+    status: typeof status === 'number' ? status : undefined,
+    headers: field('responseHeaders'),
+    body: textOrUndefined(field('responseBody')),
+    data: field('data'),
+    isRetryable: field('isRetryable') === true,
+  };
+}
+
+/** True also for errors of another realm. */
+function isError(value: unknown): value is Error {
+  return value instanceof Error || Object.prototype.toString.call(value) === '[object Error]';
+}
+
+function textOrUndefined(value: unknown): string | undefined {
+  return typeof value === 'string' ? value : undefined;
+}
+
+/**
+ * The HTTP response that an error describes, so that its status and headers are read like any
+ * other.
+ */
+function responseOf({ status, headers, isRetryable }: ThrownError): Response | undefined {
+  if (status === undefined || status < 200 || status > 599) return undefined;
+  const known = toHeaders(headers);
+  const isUsuallyRetried = status === 408 || status === 409 || status === 429 || status >= 500;
+  // By default the package derives this from the status. A different value comes from the provider.
+  if (status >= 400 && isRetryable !== isUsuallyRetried && !known.has('x-should-retry')) {
+    known.set('x-should-retry', String(isRetryable));
+  }
+  return new Response(null, { status, headers: known });
+}
+
+/** Converts a plain object to headers. Invalid headers are left out. */
+export function toHeaders(given: unknown): Headers {
+  const headers = new Headers();
+  const entries = typeof given === 'object' && given !== null ? Object.entries(given) : [];
+  for (const [name, value] of entries) {
+    try {
+      if (typeof value === 'string') headers.set(name, value);
+    } catch {
+      // Node's Headers rejects names and values that other transports accept.
+    }
+  }
+  return headers;
 }

@@ -1,2 +1,3 @@
 export type { AiSdkModel, ProviderTool } from './model.ts';
-export { type AiSdkOptions, fromAiSdk } from './provider.ts';
+export type { AiSdkOptions } from './options.ts';
+export { fromAiSdk } from './provider.ts';

@@ -80,7 +80,7 @@ const chunksOf = (deltas: readonly Delta[]) =>
   deltas.flatMap((delta) => (delta.type === 'append_text' ? [delta.chunk] : []));
 
 describe('steps', () => {
-  test('nothing is asked before the first step is', async () => {
+  test('the model is not called before the first step is requested', async () => {
     const model = controlled();
     let isAsked = false;
     const steps = start((options) => {
@@ -95,7 +95,7 @@ describe('steps', () => {
     expect(isAsked).toBe(true);
   });
 
-  test('what is there already comes in one step, and what comes later in the next', async () => {
+  test('available parts come in one step, and later parts in the next', async () => {
     const model = controlled();
     const steps = start(model.doStream);
     model.write(say('a'), say('b'), say('c'));
@@ -109,7 +109,7 @@ describe('steps', () => {
     expect((await steps.next()).done).toBe(true);
   });
 
-  test('a step has a bounded number of parts, and no more is read than was asked for', async () => {
+  test('a step has a bounded number of parts, and nothing is read in advance', async () => {
     let pulls = 0;
     const stream = new ReadableStream<Part>(
       {
@@ -133,7 +133,7 @@ describe('steps', () => {
     expect((await steps.next()).done).toBe(true);
   });
 
-  test('whoever leaves early cancels the stream and the request', async () => {
+  test('a reader that leaves early cancels the stream and the request', async () => {
     const model = controlled();
     const steps = start(model.doStream);
     model.write(say('a'));
@@ -155,7 +155,7 @@ describe('steps', () => {
     expect(clock.pending).toBe(0);
   });
 
-  test('a stream that goes on after its finish is let go after a moment, and is complete', async () => {
+  test('a stream that continues after its finish is closed after a short time, and is complete', async () => {
     const model = controlled();
     const clock = new VirtualClock(0);
     const steps = start(model.doStream, { clock });
@@ -169,7 +169,7 @@ describe('steps', () => {
     expect(clock.pending).toBe(0);
   });
 
-  test('requests over the limit wait for their turn', async () => {
+  test('requests over the limit wait in the queue', async () => {
     const models = [controlled(), controlled()];
     const asked: number[] = [];
     const provider = fromAiSdk(
@@ -200,7 +200,7 @@ describe('steps', () => {
 });
 
 describe('abort', () => {
-  test('keeps what was said as partial, cancels the stream and the request, and ends as aborted', async () => {
+  test('keeps received text as partial, cancels the stream and the request, and ends as aborted', async () => {
     const model = controlled();
     const abort = new AbortController();
     const steps = start(model.doStream, {}, abort.signal);
@@ -221,7 +221,7 @@ describe('abort', () => {
     expect((await model.asked).abortSignal?.aborted).toBe(true);
   });
 
-  test('ends also a stream that does not mind being cancelled', async () => {
+  test('also ends a stream that ignores cancellation', async () => {
     const model = controlled({ mindsCancel: false });
     const abort = new AbortController();
     const steps = start(model.doStream, {}, abort.signal);
@@ -232,7 +232,7 @@ describe('abort', () => {
     expect((await last).end?.stop.reason).toBe('aborted');
   });
 
-  test('while the model is asked ends at once, and lets go of an answer that comes too late', async () => {
+  test('during the call ends at once, and cancels an answer that comes too late', async () => {
     const model = controlled();
     const answer = Promise.withResolvers<Awaited<ReturnType<LanguageModelV4['doStream']>>>();
     const asked = Promise.withResolvers<void>();
@@ -253,7 +253,7 @@ describe('abort', () => {
     await model.cancelled;
   });
 
-  test('before the start asks nothing and costs nothing', async () => {
+  test('before the start calls nothing and costs nothing', async () => {
     let isAsked = false;
     const steps = start(
       () => {
@@ -281,10 +281,10 @@ describe('abort', () => {
   });
 });
 
-describe('time-outs', () => {
+describe('timeouts', () => {
   const timeouts = { firstByteTimeoutMs: 100, idleTimeoutMs: 10, totalTimeoutMs: 1000 };
 
-  test('a model that does not answer has the first-byte time-out', async () => {
+  test('a model that does not answer has the first-byte timeout', async () => {
     const clock = new VirtualClock(0);
     const asked = Promise.withResolvers<AbortSignal | undefined>();
     const steps = start(
@@ -306,7 +306,7 @@ describe('time-outs', () => {
     expect(clock.pending).toBe(0);
   });
 
-  test('the warnings that a package begins with are no first byte', async () => {
+  test('the initial warnings of a package do not count as the first byte', async () => {
     const clock = new VirtualClock(0);
     const model = controlled();
     const steps = start(model.doStream, { clock, timeouts });
@@ -319,7 +319,7 @@ describe('time-outs', () => {
     await steps.return?.();
   });
 
-  test('silence within the answer has the idle time-out, which a ping puts off', async () => {
+  test('a stalled answer hits the idle timeout, which a ping postpones', async () => {
     const clock = new VirtualClock(0);
     const model = controlled();
     const steps = start(model.doStream, { clock, timeouts });
@@ -339,7 +339,7 @@ describe('time-outs', () => {
     expect(clock.now()).toBe(19);
   });
 
-  test('the time that a consumer takes over a step is not the model’s', async () => {
+  test('the time that a consumer needs for a step does not count', async () => {
     const clock = new VirtualClock(0);
     const model = controlled();
     const steps = start(model.doStream, { clock, timeouts });
@@ -351,7 +351,7 @@ describe('time-outs', () => {
     await steps.return?.();
   });
 
-  test('an answer that never ends has the total time-out', async () => {
+  test('an answer that never ends has the total timeout', async () => {
     const clock = new VirtualClock(0);
     const model = controlled();
     const steps = start(model.doStream, { clock, timeouts: { ...timeouts, idleTimeoutMs: 5000 } });
@@ -362,6 +362,6 @@ describe('time-outs', () => {
     expect((await last).end?.error?.message).toContain('total');
   });
 
-  /** Lets everything run that waits for nothing but its turn. */
+  /** Waits until all pending microtasks have run. */
   const settled = () => new Promise((resolve) => setImmediate(resolve));
 });

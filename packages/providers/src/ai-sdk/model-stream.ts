@@ -1,43 +1,43 @@
 import type { Clock } from '../transport/clock.ts';
 import { Deadlines, type TimeoutOptions } from '../transport/deadlines.ts';
-import { Interrupted, type Interruption } from '../transport/interrupted.ts';
+import { Interrupted, type Interruption } from '../transport/failures.ts';
 import type { StreamPart, StreamResult } from './model.ts';
 
-export interface ModelStreamOptions {
+interface ModelStreamOptions {
   readonly clock: Clock;
   readonly timeouts: TimeoutOptions;
   readonly signal: AbortSignal | undefined;
-  /** Called when it is stopped from outside, at once: whoever reads may be busy for long. */
+  /** Called immediately when the stream is interrupted. The reader may be busy for a long time. */
   readonly onInterrupted?: (() => void) | undefined;
 }
 
-/** Parts that one read gives at most. */
+/** Maximum number of parts of one read. */
 const maxPartsPerRead = 256;
 
 /**
- * Microtasks after which a read that has not settled waits for the network. What is there already
- * takes a few for each stage of the package's stream: eight in those that were measured.
+ * Number of microtasks to wait for a part before returning what is there. Each stage of the
+ * package's stream needs a few microtasks; eight were measured in total.
  */
-const patience = 32;
+const maxMicrotasks = 32;
 
-/** A read of the package's stream; what it came to stays here until someone takes it. */
-interface Ahead {
+/** A read of the package's stream. It keeps its outcome until the reader takes it. */
+interface PendingRead {
   outcome?: { readonly part?: StreamPart | undefined; readonly error?: unknown; isEnd: boolean };
 }
 
-/** One call of a model, read by read, and everything that can stop it. */
+/** One call of a model, read part by part. It handles aborts and timeouts. */
 export class ModelStream {
   readonly #options: ModelStreamOptions;
   readonly #controller = new AbortController();
   readonly #deadlines: Deadlines;
   #interruption: Interruption | undefined;
   #reader: ReadableStreamDefaultReader<StreamPart> | undefined;
-  #ahead: Ahead | undefined;
-  /** Called when the read ahead settles, and when there is nothing left to wait for. */
+  #pending: PendingRead | undefined;
+  /** Called when the pending read settles, and when there is nothing left to wait for. */
   #wake: () => void = () => {};
-  /** The model's own end came: from then on, whatever ends the stream is its end. */
-  #isLingering = false;
-  #cancelLinger: () => void = () => {};
+  /** The model's end has arrived. From now on any end of the stream is a normal end. */
+  #isDraining = false;
+  #cancelDrain: () => void = () => {};
 
   constructor(options: ModelStreamOptions) {
     this.#options = options;
@@ -48,29 +48,29 @@ export class ModelStream {
     if (options.signal?.aborted) this.#onAbort();
   }
 
-  /** Asks the model. Throws `Interrupted`, or whatever the package throws. */
-  async open(ask: (signal: AbortSignal) => Promise<StreamResult>): Promise<StreamResult> {
+  /** Calls the model. Throws `Interrupted`, or the error of the package. */
+  async open(call: (signal: AbortSignal) => Promise<StreamResult>): Promise<StreamResult> {
     if (this.#interruption !== undefined) throw new Interrupted(this.#interruption);
-    const asking = ask(this.#controller.signal);
+    const calling = call(this.#controller.signal);
     const woken = new Promise<void>((resolve) => {
       this.#wake = resolve;
     });
-    const result = await Promise.race([asking, woken]).catch((error) => this.#throw(error));
+    const result = await Promise.race([calling, woken]).catch((error) => this.#throw(error));
     if (result !== undefined) {
       this.#reader = result.stream.getReader();
       return result;
     }
-    // A package that does not mind the signal may still answer.
-    asking.then((late) => late.stream.cancel()).catch(() => {});
+    // A package that ignores the signal can still return a stream. It must be cancelled.
+    calling.then((late) => late.stream.cancel()).catch(() => {});
     return this.#throw(undefined);
   }
 
   /**
-   * The parts that are there, at least one; none at the end. A part is waited for only if there is
-   * none. Throws `Interrupted`, or whatever the stream throws.
+   * Returns all parts that are available, or an empty list at the end. It waits only if none is
+   * available. Throws `Interrupted`, or the error of the stream.
    */
   async read(): Promise<readonly StreamPart[]> {
-    // The time that a consumer takes over a step is not the model's.
+    // The time that the consumer needs for a step does not count as idle time.
     this.#deadlines.resume();
     try {
       return await this.#readParts();
@@ -81,69 +81,71 @@ export class ModelStream {
 
   async #readParts(): Promise<readonly StreamPart[]> {
     const parts: StreamPart[] = [];
-    let ahead = this.#ask();
-    if (ahead !== undefined && ahead.outcome === undefined) await this.#settled(ahead);
-    while (ahead !== undefined && parts.length < maxPartsPerRead) {
-      const { outcome } = ahead;
+    let pending = this.#startRead();
+    if (pending !== undefined && pending.outcome === undefined) await this.#settled(pending);
+    while (pending !== undefined && parts.length < maxPartsPerRead) {
+      const { outcome } = pending;
       if (outcome?.part === undefined) {
         if (parts.length === 0) this.#end(outcome);
         break;
       }
       parts.push(outcome.part);
-      this.#ahead = undefined;
-      ahead = this.#ask();
-      for (let ticks = 0; ticks < patience && ahead?.outcome === undefined; ticks++)
+      this.#pending = undefined;
+      pending = this.#startRead();
+      for (let ticks = 0; ticks < maxMicrotasks && pending?.outcome === undefined; ticks++)
         await undefined;
     }
-    // The warnings that packages begin with are made here, not by the model.
-    if (parts.some(({ type }) => type !== 'stream-start')) this.#deadlines.sawLife();
+    // Packages create the initial warnings themselves, before the model answers.
+    if (parts.some(({ type }) => type !== 'stream-start')) this.#deadlines.recordActivity();
     return parts;
   }
 
-  /** Nothing can follow: reads on for so long at most, so that the connection can be used again. */
-  linger(ms: number): void {
-    this.#isLingering = true;
-    this.#cancelLinger = this.#options.clock.after(ms, () => this.#letGo());
+  /**
+   * The answer is complete. Reads on for at most this time, so that the connection can be reused.
+   */
+  drainFor(ms: number): void {
+    this.#isDraining = true;
+    this.#cancelDrain = this.#options.clock.after(ms, () => this.#cancel());
   }
 
-  /** Lets go of everything; the stream is cancelled unless it was read to its end. */
+  /** Releases all resources. Cancels the stream unless it was read to its end. */
   close(): void {
     this.#deadlines.end();
-    this.#cancelLinger();
+    this.#cancelDrain();
     this.#options.signal?.removeEventListener('abort', this.#onAbort);
-    this.#letGo();
+    this.#cancel();
   }
 
-  /** The read that is under way, or a new one; none after the end. */
-  #ask(): Ahead | undefined {
-    if (this.#ahead !== undefined || this.#reader === undefined) return this.#ahead;
-    const ahead: Ahead = {};
-    const settle = (outcome: Ahead['outcome'] & object) => {
-      ahead.outcome = outcome;
+  /** Returns the pending read, or starts a new one. Undefined after the end. */
+  #startRead(): PendingRead | undefined {
+    if (this.#pending !== undefined || this.#reader === undefined) return this.#pending;
+    const pending: PendingRead = {};
+    const settle = (outcome: PendingRead['outcome'] & object) => {
+      pending.outcome = outcome;
       this.#wake();
     };
     this.#reader.read().then(
       ({ done, value }) => settle({ part: value, isEnd: done }),
       (error: unknown) => settle({ error, isEnd: false }),
     );
-    this.#ahead = ahead;
-    return ahead;
+    this.#pending = pending;
+    return pending;
   }
 
-  async #settled(ahead: Ahead): Promise<void> {
-    if (this.#interruption !== undefined && !this.#isLingering) return;
+  async #settled(pending: PendingRead): Promise<void> {
+    if (this.#interruption !== undefined && !this.#isDraining) return;
     await new Promise<void>((resolve) => {
       this.#wake = resolve;
-      if (ahead.outcome !== undefined) resolve();
+      if (pending.outcome !== undefined) resolve();
     });
   }
 
-  /** There is no part: the stream is over, was let go, or failed. */
-  #end(outcome: Ahead['outcome']): void {
+  /** There is no part: the stream ended, was cancelled, or failed. */
+  #end(outcome: PendingRead['outcome']): void {
     const isOver = outcome !== undefined;
     if (isOver) this.#reader = undefined;
-    this.#ahead = undefined;
-    if (this.#isLingering || (outcome?.isEnd && this.#interruption === undefined)) return;
+    this.#pending = undefined;
+    if (this.#isDraining || (outcome?.isEnd && this.#interruption === undefined)) return;
     this.#throw(outcome?.error);
   }
 
@@ -155,12 +157,12 @@ export class ModelStream {
     if (this.#interruption !== undefined) return;
     this.#interruption = interruption;
     this.#deadlines.end();
-    this.#letGo();
+    this.#cancel();
     this.#options.onInterrupted?.();
   }
 
-  /** Ends what is going on, also where the package minds only one of the two ways. */
-  #letGo(): void {
+  /** Cancels in two ways, because some packages react to only one of them. */
+  #cancel(): void {
     this.#wake();
     if (this.#reader === undefined && this.#interruption === undefined) return;
     this.#reader?.cancel().catch(() => {});

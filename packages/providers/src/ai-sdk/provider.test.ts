@@ -5,7 +5,7 @@ import type { Provider, StreamStep } from '../contract/provider.ts';
 import { fetchOf, sseOf } from '../testing/fetch-of.ts';
 import { type AiSdkOptions, fromAiSdk } from './index.ts';
 
-// A real package over an injected fetch: what hand-made parts assume is checked against one that made them.
+// Uses a real package with an injected fetch, to verify what the hand-written parts assume.
 
 const done = 'data: [DONE]\n\n';
 const chunk = (delta: object, finish_reason: string | null = null) => ({
@@ -249,7 +249,7 @@ describe('a real package', () => {
     ],
     ['that is no JSON', '{"choices": [', 'protocol_error'],
   ])(
-    'an error within the stream ends it, and what was said is kept: %s',
+    'an error within the stream ends it, and the received text is kept: %s',
     async (_, event, kind) => {
       const { error, item } = await answerTo([
         sseOf([chunk({ content: 'half' }), event, chunk({ content: '!' })], done),
@@ -279,7 +279,7 @@ describe('a real package', () => {
     expect(error?.message).toContain('ECONNREFUSED');
   });
 
-  test('an abort reaches the network, and keeps what was said', async () => {
+  test('an abort reaches the network and keeps received text', async () => {
     const network = networkOf();
     const abort = new AbortController();
     const answer = providerWith(network.fetch).complete(hi, {
@@ -330,7 +330,7 @@ describe('a real package', () => {
   });
 });
 
-/** A fetch whose answer the test writes, read by read. */
+/** A fetch whose response the test writes, read by read. */
 function networkOf() {
   const encoder = new TextEncoder();
   const cancelled = Promise.withResolvers<void>();
@@ -348,11 +348,11 @@ function networkOf() {
   );
   return {
     fetch: async () => new Response(body, { headers: { 'content-type': 'text/event-stream' } }),
-    /** Resolves when the package asks for more. */
+    /** Resolves when the package requests more data. */
     send: async (text: string) => {
       await pulled.promise;
       pulled = Promise.withResolvers();
-      // A network has turns of its own.
+      // A network needs event loop turns of its own.
       await new Promise((resolve) => setImmediate(resolve));
       controller?.enqueue(encoder.encode(text));
       await pulled.promise;

@@ -1,90 +1,84 @@
-import { DeltaWriter } from '@millrace/core';
-import { createProvider } from '../contract/create-provider.ts';
-import { leavable } from '../contract/leavable.ts';
+import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
+import { type Delta, DeltaWriter, type Usage } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider, ResponseEnd, StreamContext, StreamStep } from '../contract/provider.ts';
-import { stoppedBy } from '../contract/stopped-by.ts';
-import {
-  createTransport,
-  type Transport,
-  type TransportOptions,
-} from '../transport/transport-options.ts';
-import { askModel } from './ask-model.ts';
-import type { AiSdkModel } from './model.ts';
-import { ModelReading } from './model-reading.ts';
+import { abortOnReturn, withAbortSignal } from '../provider/abort-on-return.ts';
+import { closeParts } from '../provider/close-parts.ts';
+import { createProvider } from '../provider/create-provider.ts';
+import type { Clock } from '../transport/clock.ts';
+import { createTransport, type Transport } from '../transport/transport-options.ts';
+import { mergeHeaders } from '../wire/api-options.ts';
+import { ErrorBuilder, secretsOf } from '../wire/error-builder.ts';
+import { bodyLength, completeUsage, textLength } from '../wire/response-end.ts';
+import { failureOf, toHeaders } from './errors.ts';
+import { type AiSdkModel, callModel, type StreamPart, type StreamResult } from './model.ts';
 import { ModelStream } from './model-stream.ts';
-import { type CallExtras, callOptions } from './request.ts';
-
-/** How a model is called. How its requests travel is the package's matter: it has its own `fetch`. */
-export interface AiSdkOptions
-  extends CallExtras,
-    Pick<TransportOptions, 'clock' | 'timeouts' | 'maxConcurrentRequests' | 'limits'> {
-  /**
-   * Texts that must be in no error. The key that a package was given is not known here: unless it
-   * looks like a key, it is found only if it is told.
-   */
-  readonly secrets?: readonly (string | undefined)[] | undefined;
-}
+import type { AiSdkOptions, CallExtras } from './options.ts';
+import { callOptions } from './request.ts';
+import { type PartsContext, PartsReader } from './stream.ts';
+import { completedUsage } from './usage.ts';
 
 /**
- * Any model of the AI SDK's provider packages: Bedrock, Cohere, and the rest.
+ * Creates a provider from a model of any AI SDK provider package: Bedrock, Cohere, and others.
  *
  * @example
  * const provider = fromAiSdk(bedrock('anthropic.claude-sonnet-4-5'));
  */
 export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Provider {
-  const bridge = {
+  const binding = {
     model,
     extras: options,
     transport: createTransport(options),
-    // From a variable that is not set comes none.
+    // An environment variable that is not set gives undefined.
     secrets: options.secrets?.filter((secret) => typeof secret === 'string') ?? [],
   };
   return createProvider(model.provider, model.modelId, (request, context) =>
-    leavable((left) => streamModel(bridge, request, stoppedBy(context, left))),
+    abortOnReturn((returned) =>
+      streamFromModel(binding, request, withAbortSignal(context, returned)),
+    ),
   );
 }
 
-/** A model, and what all calls of it have in common. */
-interface Bridge {
+/** A model, and what all its calls have in common. */
+interface ModelBinding {
   readonly model: AiSdkModel;
   readonly extras: CallExtras;
   readonly transport: Transport;
   readonly secrets: readonly string[];
 }
 
-/** How long an answer that is complete is read on, for the stream's end. */
+/** How long to wait for the end of the stream after the answer is complete. */
 const streamEndMs = 50;
 
-async function* streamModel(
-  { model, extras, transport, secrets }: Bridge,
+async function* streamFromModel(
+  { model, extras, transport, secrets }: ModelBinding,
   request: ModelRequest,
   { item, ids, signal }: StreamContext,
 ): AsyncGenerator<StreamStep> {
   const { id: itemId, turn, attempt } = item;
   const writer = new DeltaWriter({ itemId, turn, attempt, ids, limits: transport.limits });
   const owner = { provider: model.provider, model: model.modelId };
-  const reading = new ModelReading({ ...owner, writer, ids, request }, transport.clock);
-  reading.keep(secrets);
-  let leave = () => {};
+  const reading = new ModelResponseReader({ ...owner, writer, ids, request }, transport.clock);
+  reading.redactSecrets(secrets);
+  let release = () => {};
   let stream: ModelStream | undefined;
   let end: ResponseEnd;
   try {
-    leave = await transport.gate.enter(signal);
-    // It may have been stopped in the moment in which its turn came.
+    release = await transport.semaphore.acquire(signal);
+    // The signal can be aborted at the moment in which the place becomes free.
     signal?.throwIfAborted();
-    stream = new ModelStream({ ...transport, signal, onInterrupted: leave });
+    stream = new ModelStream({ ...transport, signal, onInterrupted: release });
     const options = callOptions(request, owner, extras);
-    reading.asked(options, secrets);
-    reading.opened(
-      await stream.open((abortSignal) => askModel(model, { ...options, abortSignal })),
+    reading.setRequest(options, secrets);
+    reading.setResponse(
+      await stream.open((abortSignal) => callModel(model, { ...options, abortSignal })),
     );
     for (;;) {
       const parts = await stream.read();
       if (parts.length === 0) break;
       const wasFinished = reading.isFinished;
       reading.feed(parts);
-      if (reading.isFinished && !wasFinished) stream.linger(streamEndMs);
+      if (reading.isFinished && !wasFinished) stream.drainFor(streamEndMs);
       const deltas = reading.take();
       if (deltas.length > 0) yield { deltas };
     }
@@ -93,7 +87,104 @@ async function* streamModel(
     end = reading.fail(error, signal);
   } finally {
     stream?.close();
-    leave();
+    release();
   }
   yield { deltas: reading.take(), end };
+}
+
+/** Reads one response from its first part to its end, successful or not. */
+class ModelResponseReader {
+  readonly #context: PartsContext;
+  readonly #reader: PartsReader;
+  readonly #errors: ErrorBuilder;
+  #request: LanguageModelV4CallOptions | undefined;
+  #deltas: readonly Delta[] = [];
+  #writtenLength = 0;
+
+  constructor(context: PartsContext, clock: Clock) {
+    this.#context = context;
+    this.#reader = new PartsReader(context);
+    this.#errors = new ErrorBuilder(context.provider, clock);
+  }
+
+  get isFinished(): boolean {
+    return this.#reader.isFinished;
+  }
+
+  /** Removes these values from every error. */
+  redactSecrets(secrets: readonly string[]): void {
+    this.#errors.redactSecrets(secrets);
+  }
+
+  /** Call it before the request is sent. Custom headers can contain secrets too. */
+  setRequest(options: LanguageModelV4CallOptions, secrets: readonly string[]): void {
+    this.#request = options;
+    this.#errors.sentLength = () => bodyLength(options.prompt);
+    const headers = mergeHeaders(options.headers ?? {});
+    this.redactSecrets(secretsOf({ url: '', headers, body: {}, secrets }));
+  }
+
+  setResponse({ response }: StreamResult): void {
+    this.#errors.response = new Response(null, { headers: toHeaders(response?.headers) });
+  }
+
+  feed(parts: readonly StreamPart[]): void {
+    for (const part of parts) this.#reader.part(part);
+  }
+
+  /** Returns the deltas since the last call. */
+  take(): readonly Delta[] {
+    this.#collect();
+    const taken = this.#deltas;
+    this.#deltas = [];
+    return taken;
+  }
+
+  /** Returns the end after the stream ended. Throws if the answer is not complete. */
+  finish(): ResponseEnd {
+    const stop = this.#reader.finish();
+    return { stop, ...this.#endDetails() };
+  }
+
+  /** Returns the end of a response that failed, was cut off or was aborted. */
+  fail(thrown: unknown, signal: AbortSignal | undefined): ResponseEnd {
+    const isStopped = signal?.aborted && thrown === signal.reason;
+    const isAnswered = this.#errors.response !== undefined;
+    const failure = isStopped ? { error: thrown } : failureOf(thrown, isAnswered);
+    this.#errors.response = failure.response ?? this.#errors.response;
+    const error = this.#errors.build(failure.error, signal);
+    const reason = error.kind === 'aborted' ? 'aborted' : 'error';
+    closeParts(this.#context.writer, reason === 'aborted' ? 'aborted' : 'cut');
+    const raw = error.providerCode === undefined ? {} : { raw: error.providerCode };
+    return { stop: { reason, ...raw, cause: error.kind }, ...this.#endDetails(), error };
+  }
+
+  #endDetails(): Omit<ResponseEnd, 'stop'> {
+    const { usage, model, responseId } = this.#reader;
+    return {
+      usage: completedUsage(usage, () => this.#estimate()),
+      ...(model === undefined ? {} : { model }),
+      ...(responseId === undefined ? {} : { responseId }),
+    };
+  }
+
+  #estimate(): Usage {
+    this.#collect();
+    return completeUsage(undefined, () => promptLength(this.#request), this.#writtenLength);
+  }
+
+  #collect(): void {
+    const written = this.#context.writer.take();
+    for (const delta of written) {
+      if (delta.type === 'append_text') this.#writtenLength += delta.chunk.length;
+    }
+    this.#deltas = this.#deltas.length === 0 ? written : [...this.#deltas, ...written];
+  }
+}
+
+/** In UTF-16 units of JSON. 0 if no request was sent. */
+function promptLength(options: LanguageModelV4CallOptions | undefined): number {
+  if (options === undefined) return 0;
+  const { prompt, tools = [] } = options;
+  return textLength({ prompt, tools });
 }

@@ -9,8 +9,8 @@ import {
   toolCallPart,
 } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
-import type { Completion } from '../contract/complete.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
+import type { Completion } from '../contract/provider.ts';
 import { type AiSdkModel, type AiSdkOptions, fromAiSdk } from './index.ts';
 
 type Version = AiSdkModel['specificationVersion'];
@@ -23,8 +23,8 @@ const answer = [
   },
 ];
 
-/** What a model of that version is asked with, and how the call ends. */
-async function asked(
+/** The options that a model of this version is called with, and the end of the call. */
+async function sentOptions(
   request: Partial<ModelRequest>,
   options: AiSdkOptions = {},
   specificationVersion: Version = 'v4',
@@ -51,25 +51,25 @@ const item = (kind: ItemKind, ...parts: Part[]): Item => ({
   kind,
   parts,
 });
-const said = (text: string): Part => ({ kind: 'text', text });
+const textPart = (text: string): Part => ({ kind: 'text', text });
 const own = (data: object) => ({
   provider: 'maker',
   model: 'm-1',
   data: data as Record<string, never>,
 });
 const promptOf = async (items: readonly Item[], version?: Version) =>
-  (await asked({ items }, {}, version)).call.prompt;
+  (await sentOptions({ items }, {}, version)).call.prompt;
 
 describe('settings', () => {
-  test('a bare request asks for nothing but the prompt', async () => {
-    const { call } = await asked({ items: [item('user', said('hi'))] });
+  test('a minimal request has only the prompt', async () => {
+    const { call } = await sentOptions({ items: [item('user', textPart('hi'))] });
     const { abortSignal, ...rest } = call;
     expect(abortSignal).toBeInstanceOf(AbortSignal);
     expect(rest).toEqual({ prompt: [{ role: 'user', content: [{ type: 'text', text: 'hi' }] }] });
   });
 
-  test('each setting of a request has its place', async () => {
-    const { call } = await asked(
+  test('each setting of a request is passed on', async () => {
+    const { call } = await sentOptions(
       {
         maxOutputTokens: 9,
         temperature: 0.5,
@@ -94,7 +94,7 @@ describe('settings', () => {
   });
 
   test('provider options that are not under a provider’s name are refused with the way to write them', async () => {
-    const { end } = await asked({ providerOptions: { seed: 1 } });
+    const { end } = await sentOptions({ providerOptions: { seed: 1 } });
     expect(end.error?.kind).toBe('invalid_request');
     expect(end.error?.message).toContain('providerOptions.seed');
     expect(end.usage.output).toBe(0);
@@ -106,7 +106,7 @@ describe('settings', () => {
 
   test('tools are function tools, followed by those that the provider runs', async () => {
     const search = { id: 'maker.search', name: 'search', args: { max: 3 } } as const;
-    const { call } = await asked({ tools }, { providerTools: [search] });
+    const { call } = await sentOptions({ tools }, { providerTools: [search] });
     expect(call.tools).toEqual([
       {
         type: 'function',
@@ -127,15 +127,15 @@ describe('settings', () => {
   ] as const)(
     'the choice of a tool %o is sent as %o, and only where there are tools',
     async (toolChoice, sent) => {
-      expect((await asked({ tools, toolChoice })).call.toolChoice).toEqual(sent);
-      expect((await asked({ toolChoice })).call).not.toHaveProperty('toolChoice');
+      expect((await sentOptions({ tools, toolChoice })).call.toolChoice).toEqual(sent);
+      expect((await sentOptions({ toolChoice })).call).not.toHaveProperty('toolChoice');
     },
   );
 
-  test('cache points are told to the providers that want to know', async () => {
-    const first = item('system', said('rules'));
-    const { call } = await asked({
-      items: [first, item('user', said('hi'))],
+  test('cache points are sent to the providers that support them', async () => {
+    const first = item('system', textPart('rules'));
+    const { call } = await sentOptions({
+      items: [first, item('user', textPart('hi'))],
       cache: { upTo: [first.id], longLived: true },
     });
     expect(call.prompt).toEqual([
@@ -153,12 +153,12 @@ describe('settings', () => {
 });
 
 describe('the prompt', () => {
-  test('instructions are system messages at the beginning, and the user’s words later', async () => {
+  test('instructions are system messages at the start, and user messages later', async () => {
     const prompt = await promptOf([
-      item('system', said('a')),
-      item('developer', said('b'), said('c')),
-      item('user', said('hi')),
-      item('system', said('late')),
+      item('system', textPart('a')),
+      item('developer', textPart('b'), textPart('c')),
+      item('user', textPart('hi')),
+      item('system', textPart('late')),
     ]);
     expect(prompt).toEqual([
       { role: 'system', content: 'a' },
@@ -174,13 +174,13 @@ describe('the prompt', () => {
       mimeType: 'image/png',
       source: { type: 'url', url: 'https://x.test/' },
     };
-    const { end } = await asked({ items: [item('system', picture)] });
+    const { end } = await sentOptions({ items: [item('system', picture)] });
     expect(end.error?.kind).toBe('invalid_request');
   });
 
   const bytes = new Uint8Array([1, 2, 3]);
   const files = [
-    said('look'),
+    textPart('look'),
     { kind: 'media', mimeType: 'image/png', source: { type: 'bytes', bytes } },
     {
       kind: 'file',
@@ -206,7 +206,7 @@ describe('the prompt', () => {
     ]);
   });
 
-  test('files of text are told as text, and what no package takes is named', async () => {
+  test('text files are sent as text, and unsupported files are named', async () => {
     const file = (name: string, mimeType: string, content: string): Part => ({
       kind: 'file',
       name,
@@ -226,14 +226,14 @@ describe('the prompt', () => {
     ['blob', { type: 'blob', hash: 'h', length: 1 }],
     ['address that is none', { type: 'url', url: 'nowhere' }],
   ] as const)('a file in a %s is refused before anything is sent', async (_, source) => {
-    const { end, call } = await asked({
+    const { end, call } = await sentOptions({
       items: [item('user', { kind: 'media', mimeType: 'image/png', source })],
     });
     expect(end.error?.kind).toBe('invalid_request');
     expect(call.prompt).toEqual([]);
   });
 
-  test('what the provider wanted back goes back as the options of the same part', async () => {
+  test('provider metadata goes back as the options of the same part', async () => {
     const prompt = await promptOf([
       item(
         'assistant',
@@ -293,7 +293,7 @@ describe('the prompt', () => {
     ]);
   });
 
-  test('what another provider or model keeps in a part is not sent', async () => {
+  test('the state of another provider or model is not sent', async () => {
     const foreign = { provider: 'maker', model: 'm-2', data: { maker: { signature: 's' } } };
     const prompt = await promptOf([
       item(
@@ -306,7 +306,7 @@ describe('the prompt', () => {
     expect(prompt).toEqual([{ role: 'assistant', content: [{ type: 'text', text: 'yes' }] }]);
   });
 
-  test('results tell whether they failed, and bring their attachments', async () => {
+  test('results contain the error flag and their attachments', async () => {
     const ids = ['a', 'b', 'c'].map(toolCallId);
     const calls = ids.map((id) => toolCallPart(id, 'read', {}));
     const result = (place: number, fields: object): Part =>
@@ -347,7 +347,7 @@ describe('the prompt', () => {
   });
 });
 
-describe('what the provider did by itself', () => {
+describe('hosted tools in the history', () => {
   const kept = (value: object): Part =>
     ({ kind: 'custom', name: 'x', value, providerState: own({ maker: { id: 'i' } }) }) as Part;
   const hostedCall = kept({
@@ -367,9 +367,9 @@ describe('what the provider did by itself', () => {
       { result: { code: 1 }, isError: true },
       { type: 'error-json', value: { code: 1 } },
     ],
-  ])('a hosted call and its result %o go back inside of the answer', async (fields, output) => {
+  ])('a hosted call and its result %o go back inside the answer', async (fields, output) => {
     const prompt = await promptOf([
-      item('assistant', hostedCall, hostedResult(fields), said('so')),
+      item('assistant', hostedCall, hostedResult(fields), textPart('so')),
     ]);
     expect(prompt).toEqual([
       {
@@ -391,9 +391,9 @@ describe('what the provider did by itself', () => {
   });
 
   test('a hosted call that got no result goes back only while its answer may still go on', async () => {
-    const paused = [item('user', said('hi')), item('assistant', said('so'), hostedCall)];
+    const paused = [item('user', textPart('hi')), item('assistant', textPart('so'), hostedCall)];
     expect((await promptOf(paused)).at(-1)?.content).toHaveLength(2);
-    const [, answered] = await promptOf([...paused, item('user', said('and?'))]);
+    const [, answered] = await promptOf([...paused, item('user', textPart('and?'))]);
     expect(answered?.content).toEqual([{ type: 'text', text: 'so' }]);
   });
 
@@ -401,7 +401,7 @@ describe('what the provider did by itself', () => {
     expect(await promptOf([item('assistant', hostedResult({ result: 1 }))])).toEqual([]);
   });
 
-  test('custom content and files of the reasoning go back; a request for approval has no words', async () => {
+  test('custom content and reasoning files go back; approval requests are left out', async () => {
     const [message] = await promptOf([
       item(
         'assistant',
@@ -428,7 +428,7 @@ describe('what the provider did by itself', () => {
   });
 });
 
-describe('models of earlier versions are asked in their own words', () => {
+describe('models of earlier versions get their own format', () => {
   const bytes = new Uint8Array([1, 2, 3]);
   const png: Part = { kind: 'media', mimeType: 'image/png', source: { type: 'bytes', bytes } };
   const pdf: Part = {
@@ -458,7 +458,7 @@ describe('models of earlier versions are asked in their own words', () => {
   test.each(['v2', 'v3'] as const)(
     '%s has data without tags, no custom parts and no reasoning effort',
     async (version) => {
-      const { call } = await asked({ items: history, reasoning: 'low' }, {}, version);
+      const { call } = await sentOptions({ items: history, reasoning: 'low' }, {}, version);
       expect(call).not.toHaveProperty('reasoning');
       const [user, assistant] = call.prompt;
       expect(user?.content).toEqual([
@@ -496,10 +496,10 @@ describe('models of earlier versions are asked in their own words', () => {
     expect(prompt.at(-1)?.content).toMatchObject([{ output: { type: 'content', value } }]);
   });
 
-  test('version 2 names the tools of providers otherwise, and knows no strictness', async () => {
+  test('version 2 has another type for provider tools and no strict tools', async () => {
     const search = { id: 'maker.search', name: 'search', args: {} } as const;
     const tools = [{ name: 'read', inputSchema: {}, strict: true }];
-    const { call } = await asked({ tools }, { providerTools: [search] }, 'v2');
+    const { call } = await sentOptions({ tools }, { providerTools: [search] }, 'v2');
     expect(call.tools).toEqual([
       { type: 'function', name: 'read', inputSchema: {} },
       { type: 'provider-defined', ...search },

@@ -1,32 +1,22 @@
-import type {
-  LanguageModelV4CallOptions,
-  LanguageModelV4FunctionTool,
-  LanguageModelV4ToolChoice,
-} from '@ai-sdk/provider';
+import type { LanguageModelV4CallOptions } from '@ai-sdk/provider';
 import type { JsonObject } from '@millrace/core';
-import type { ModelRequest, ToolChoice, ToolDefinition } from '../contract/model-request.ts';
+import type { ModelRequest } from '../contract/model-request.ts';
 import { fault, WireFault } from '../errors/wire-fault.ts';
-import type { Owner } from '../history/own-parts.ts';
+import type { StateOwner } from '../history/sendable-parts.ts';
 import { isObject } from '../json/fields.ts';
-import { checkJson } from '../wire/check-json.ts';
+import { mergeHeaders, readHeaders } from '../wire/api-options.ts';
 import { checkRequest } from '../wire/check-request.ts';
-import { type GivenHeaders, mergeHeaders, readHeaders } from '../wire/merge-headers.ts';
-import type { ProviderTool } from './model.ts';
-import { promptOf } from './prompt.ts';
+import { promptOf } from './messages.ts';
+import type { CallExtras } from './options.ts';
+import { type Schema, toolOptions } from './tools.ts';
 
-/** What every call of a model is given besides the request. */
-export interface CallExtras {
-  readonly headers?: GivenHeaders | undefined;
-  readonly providerTools?: readonly ProviderTool[] | undefined;
-}
-
-/** Where the SDK takes a JSON Schema. */
-type Schema = LanguageModelV4FunctionTool['inputSchema'];
-
-/** The request in the words of the SDK, of its newest version. Throws a `WireFault` where it has none. */
+/**
+ * Converts a request to call options of the SDK's newest version. Throws a `WireFault` if the SDK
+ * cannot express it.
+ */
 export function callOptions(
   request: ModelRequest,
-  owner: Owner,
+  owner: StateOwner,
   extras: CallExtras,
 ): LanguageModelV4CallOptions {
   checkRequest(request);
@@ -38,13 +28,13 @@ export function callOptions(
 }
 
 function unwritable(cause: unknown): WireFault {
-  const complaint = { message: 'the request cannot be written', words: [] };
-  return new WireFault(complaint, 'invalid_request', { cause });
+  const report = { message: 'the request cannot be written', codes: [] };
+  return new WireFault(report, 'invalid_request', { cause });
 }
 
 function optionsOf(
   request: ModelRequest,
-  owner: Owner,
+  owner: StateOwner,
   extras: CallExtras,
 ): LanguageModelV4CallOptions {
   const { maxOutputTokens, temperature, topP, stopSequences, reasoning, output } = request;
@@ -62,34 +52,6 @@ function optionsOf(
   };
 }
 
-type ToolOptions = Pick<LanguageModelV4CallOptions, 'tools' | 'toolChoice'>;
-
-function toolOptions({ tools = [], toolChoice }: ModelRequest, extras: CallExtras): ToolOptions {
-  checkJson(extras.providerTools, 'providerTools');
-  const hosted =
-    extras.providerTools?.map((tool) => ({ type: 'provider', ...tool }) as const) ?? [];
-  if (tools.length + hosted.length === 0) return {};
-  return {
-    tools: [...tools.map(functionTool), ...hosted],
-    ...(toolChoice === undefined ? {} : { toolChoice: choiceOf(toolChoice) }),
-  };
-}
-
-function functionTool(tool: ToolDefinition): LanguageModelV4FunctionTool {
-  const { name, description, inputSchema, strict } = tool;
-  return {
-    type: 'function',
-    name,
-    ...(description === undefined ? {} : { description }),
-    inputSchema: inputSchema as Schema,
-    ...(strict === undefined ? {} : { strict }),
-  };
-}
-
-function choiceOf(choice: ToolChoice): LanguageModelV4ToolChoice {
-  return typeof choice === 'string' ? { type: choice } : { type: 'tool', toolName: choice.name };
-}
-
 function jsonFormat({ name, schema }: NonNullable<ModelRequest['output']>) {
   return { type: 'json', name, schema: schema as Schema } as const;
 }
@@ -98,7 +60,7 @@ function grouped(options: JsonObject): Pick<LanguageModelV4CallOptions, 'provide
   const groups = Object.entries(options).map(([key, group]) => {
     if (isObject(group)) return [key, group] as const;
     const way = `put it under the provider's name, as in { anthropic: { ${key}: … } }`;
-    throw fault('invalid_request', `providerOptions.${key} is no object; ${way}`);
+    throw fault('invalid_request', `providerOptions.${key} is not an object; ${way}`);
   });
   return { providerOptions: Object.fromEntries(groups) };
 }

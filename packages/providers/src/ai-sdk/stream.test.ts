@@ -8,9 +8,8 @@ import type {
 import { countingIds, type Item, type Part } from '@millrace/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Completion } from '../contract/complete.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
-import type { StreamStep } from '../contract/provider.ts';
+import type { Completion, StreamStep } from '../contract/provider.ts';
 import { type AiSdkModel, fromAiSdk } from './index.ts';
 
 type V4Part = LanguageModelV4StreamPart;
@@ -57,16 +56,16 @@ function modelOf(
   } as unknown as LanguageModelV4 | LanguageModelV3 | LanguageModelV2;
 }
 
-interface Heard extends Completion {
+interface ReadAnswer extends Completion {
   readonly parts: readonly Part[];
   readonly steps: readonly StreamStep[];
 }
 
-async function heard(
+async function readAnswer(
   parts: readonly unknown[],
   request: Partial<ModelRequest> = {},
   version: AiSdkModel['specificationVersion'] = 'v4',
-): Promise<Heard> {
+): Promise<ReadAnswer> {
   const steps: StreamStep[] = [];
   const completion = await fromAiSdk(modelOf(parts, version)).complete(
     { items: [], ...request },
@@ -78,15 +77,15 @@ async function heard(
 const state = (data: object) => ({ provider: 'maker', model: 'm-1', data });
 
 describe('text and reasoning', () => {
-  test('text arrives as it was said, equal deltas and empty ones included', async () => {
-    const { parts, stop, error } = await heard([...text('a', 'a', '', ' b\n'), finish]);
+  test('text arrives unchanged, including equal and empty deltas', async () => {
+    const { parts, stop, error } = await readAnswer([...text('a', 'a', '', ' b\n'), finish]);
     expect(parts).toEqual([{ kind: 'text', text: 'aa b\n' }]);
     expect(stop).toEqual({ reason: 'stop', raw: 'end_turn' });
     expect(error).toBeUndefined();
   });
 
   test('blocks that stream at the same time are kept apart by their ids', async () => {
-    const { parts } = await heard([
+    const { parts } = await readAnswer([
       { type: 'text-start', id: '1' },
       { type: 'text-delta', id: '1', delta: 'on' },
       { type: 'text-start', id: '2' },
@@ -106,7 +105,7 @@ describe('text and reasoning', () => {
       { type: 'reasoning-delta', id: 't', delta },
       { type: 'reasoning-end', id: 't' },
     ];
-    const { parts } = await heard([
+    const { parts } = await readAnswer([
       ...thought('x'),
       ...text('y'),
       ...thought('z'),
@@ -122,12 +121,12 @@ describe('text and reasoning', () => {
   });
 
   test('a start of an id that is open ends the block before it', async () => {
-    const { parts } = await heard([...text('a').slice(0, 2), ...text('b'), finish]);
+    const { parts } = await readAnswer([...text('a').slice(0, 2), ...text('b'), finish]);
     expect(parts.map((part) => part.kind === 'text' && part.text)).toEqual(['a', 'b']);
   });
 
   test('a delta without a start, and a block without an end, lose nothing', async () => {
-    const { parts } = await heard([
+    const { parts } = await readAnswer([
       { type: 'reasoning-delta', id: 'r', delta: 'hm' },
       { type: 'text-delta', id: 't', delta: 'yes' },
       finish,
@@ -143,12 +142,12 @@ describe('text and reasoning', () => {
       { type: 'reasoning-start', id: 'r' },
       { type: 'reasoning-end', id: 'r' },
     ];
-    const { parts } = await heard([...empty, ...text(), finish]);
+    const { parts } = await readAnswer([...empty, ...text(), finish]);
     expect(parts).toEqual([]);
   });
 
   test('metadata becomes the state of the part, the last that came counts, and undefined fields go', async () => {
-    const { parts } = await heard([
+    const { parts } = await readAnswer([
       { type: 'reasoning-start', id: 'r', providerMetadata: { a: { sig: 'old' } } },
       { type: 'reasoning-delta', id: 'r', delta: 'x', providerMetadata: { a: { sig: 'mid' } } },
       { type: 'reasoning-end', id: 'r', providerMetadata: { a: { sig: 'new', no: undefined } } },
@@ -163,8 +162,8 @@ describe('text and reasoning', () => {
     ]);
   });
 
-  test('reasoning that nobody can read is kept with its metadata, in its place', async () => {
-    const { parts } = await heard([
+  test('unreadable reasoning is kept with its metadata, at its position', async () => {
+    const { parts } = await readAnswer([
       { type: 'reasoning-start', id: 'r' },
       ...text('after'),
       { type: 'reasoning-end', id: 'r', providerMetadata: { a: { redactedData: '…' } } },
@@ -182,13 +181,16 @@ describe('text and reasoning', () => {
   });
 
   test('halves of a surrogate pair in two deltas make one character', async () => {
-    const { parts } = await heard([...text('\ud83d', '\ude00'), finish]);
+    const { parts } = await readAnswer([...text('\ud83d', '\ude00'), finish]);
     expect(parts).toEqual([{ kind: 'text', text: '😀' }]);
   });
 
-  test('text that a schema was asked for is a structured part; what is no JSON stays text', async () => {
+  test('text for an output schema becomes a structured part; invalid JSON stays text', async () => {
     const request = { output: { name: 'city', schema: {} } };
-    const { parts } = await heard([...text('{"a":', '1}'), ...text('Sorry.'), finish], request);
+    const { parts } = await readAnswer(
+      [...text('{"a":', '1}'), ...text('Sorry.'), finish],
+      request,
+    );
     expect(parts).toEqual([
       { kind: 'structured', name: 'city', value: { a: 1 } },
       { kind: 'text', text: 'Sorry.', mimeType: 'application/json' },
@@ -198,7 +200,7 @@ describe('text and reasoning', () => {
 
 describe('tool calls', () => {
   test('a call whose input streamed is committed with the input as it streamed', async () => {
-    const { parts, stop, steps } = await heard([
+    const { parts, stop, steps } = await readAnswer([
       ...input('c1', 'read', '{"pa', 'th": "x"}'),
       call('c1', 'read', '{"path": "x"}'),
       finishWith('tool-calls', 'tool_use'),
@@ -220,7 +222,7 @@ describe('tool calls', () => {
   });
 
   test('a call that comes without streamed input is whole', async () => {
-    const { parts, stop } = await heard([call('c1', 'now', '{}'), finish]);
+    const { parts, stop } = await readAnswer([call('c1', 'now', '{}'), finish]);
     expect(parts).toEqual([
       { kind: 'tool_call', toolCallId: 'c1', name: 'now', arguments: '{}', input: {} },
     ]);
@@ -228,7 +230,7 @@ describe('tool calls', () => {
   });
 
   test('only what is missing is appended when the final input goes on where the stream ended', async () => {
-    const { parts, steps } = await heard([
+    const { parts, steps } = await readAnswer([
       ...input('c1', 'read', '{"a"'),
       call('c1', 'read', '{"a":1}'),
       finish,
@@ -241,7 +243,7 @@ describe('tool calls', () => {
   });
 
   test('the final input replaces a stream that it contradicts, and so does the final name', async () => {
-    const { parts } = await heard([
+    const { parts } = await readAnswer([
       ...input('c1', 'read', '{"a": 1}'),
       ...input('c2', 'red', '{}'),
       call('c1', 'read', '{"a":1}'),
@@ -255,7 +257,7 @@ describe('tool calls', () => {
   });
 
   test('interleaved calls are kept apart, in the order in which they began', async () => {
-    const { parts } = await heard([
+    const { parts } = await readAnswer([
       { type: 'tool-input-start', id: 'a', toolName: 'one' },
       { type: 'tool-input-start', id: 'b', toolName: 'two' },
       { type: 'tool-input-delta', id: 'b', delta: '{"b"' },
@@ -272,8 +274,8 @@ describe('tool calls', () => {
     ]);
   });
 
-  test('two equal calls of different ids are two; the same call told twice is one', async () => {
-    const { parts } = await heard([
+  test('two equal calls with different ids are two; a repeated call is one', async () => {
+    const { parts } = await readAnswer([
       call('a', 'one', '{}'),
       call('b', 'one', '{}'),
       call('a', 'one', '{}'),
@@ -283,7 +285,7 @@ describe('tool calls', () => {
   });
 
   test('two different calls of one id get an id each', async () => {
-    const { parts } = await heard([
+    const { parts } = await readAnswer([
       call('a', 'one', '{"x":1}'),
       call('a', 'one', '{"x":2}'),
       finish,
@@ -297,26 +299,26 @@ describe('tool calls', () => {
     ['empty', ''],
     ['absurdly long', 'x'.repeat(2000)],
     ['with control characters', 'a\u0000b'],
-  ])('an id that is %s is replaced by one of ours', async (_, id) => {
-    const { parts } = await heard([call(id, 'one', '{}'), finish]);
+  ])('an id that is %s is replaced by a new one', async (_, id) => {
+    const { parts } = await readAnswer([call(id, 'one', '{}'), finish]);
     expect(parts).toMatchObject([{ toolCallId: 'call1', name: 'one' }]);
   });
 
   test('a call without a name is a protocol error', async () => {
-    const { error, parts } = await heard([call('a', '', '{}'), finish]);
+    const { error, parts } = await readAnswer([call('a', '', '{}'), finish]);
     expect(error?.kind).toBe('protocol_error');
     expect(parts).toEqual([]);
   });
 
-  test('arguments that are no JSON stay what the model wrote', async () => {
-    const { parts } = await heard([call('a', 'one', '{"x":'), finish]);
+  test('arguments that are not JSON stay what the model wrote', async () => {
+    const { parts } = await readAnswer([call('a', 'one', '{"x":'), finish]);
     expect(parts).toEqual([
       { kind: 'tool_call', toolCallId: 'a', name: 'one', arguments: '{"x":' },
     ]);
   });
 
   test('input that streams as plain text is JSON in the part from its first character on', async () => {
-    const { parts, steps } = await heard([
+    const { parts, steps } = await readAnswer([
       { type: 'tool-input-start', id: 'a', toolName: 'sql', inputEncoding: 'text' },
       { type: 'tool-input-delta', id: 'a', delta: 'select "x"' },
       { type: 'tool-input-delta', id: 'a', delta: '\nfrom y' },
@@ -333,12 +335,12 @@ describe('tool calls', () => {
   test('the metadata of a call is its state', async () => {
     const metadata = { google: { thoughtSignature: 's' } };
     const signed = { ...call('a', 'one', '{}'), providerMetadata: metadata };
-    const { parts } = await heard([...input('a', 'one', '{}'), signed, finish]);
+    const { parts } = await readAnswer([...input('a', 'one', '{}'), signed, finish]);
     expect(parts).toMatchObject([{ providerState: state(metadata) }]);
   });
 
-  test('a call that streamed and never became whole is taken back, and is no reason to go on', async () => {
-    const { parts, stop } = await heard([
+  test('a streamed call that never completes is retracted and does not count as tool use', async () => {
+    const { parts, stop } = await readAnswer([
       ...text('I will'),
       ...input('a', 'one', '{"x"'),
       finishWith('tool-calls', 'tool_use'),
@@ -347,8 +349,8 @@ describe('tool calls', () => {
     expect(stop).toEqual({ reason: 'stop', raw: 'tool_use', cause: 'no_tool_call' });
   });
 
-  test('a call is not committed before the end: a package may call whole what a cut stream left', async () => {
-    const { parts, error, steps } = await heard([
+  test('a call is not committed before the end, because packages also complete the calls of a cut stream', async () => {
+    const { parts, error, steps } = await readAnswer([
       ...input('a', 'one', '{"x":1}'),
       call('a', 'one', '{"x":1}'),
       finishWith('interrupted'),
@@ -360,9 +362,9 @@ describe('tool calls', () => {
   });
 });
 
-describe('what the provider does by itself', () => {
+describe('hosted tools', () => {
   test('a call that the provider runs is a custom part, no call to run, and does not stream', async () => {
-    const { parts, stop, steps } = await heard([
+    const { parts, stop, steps } = await readAnswer([
       { type: 'tool-input-start', id: 's', toolName: 'search', providerExecuted: true },
       { type: 'tool-input-delta', id: 's', delta: '{"q":"x"}' },
       { type: 'tool-input-end', id: 's' },
@@ -403,7 +405,7 @@ describe('what the provider does by itself', () => {
   });
 
   test('a call that turns out to be the provider’s only when it is whole is no call to run', async () => {
-    const { parts, stop } = await heard([
+    const { parts, stop } = await readAnswer([
       ...input('s', 'search', '{}'),
       { ...call('s', 'search', '{}'), providerExecuted: true },
       finish,
@@ -420,16 +422,16 @@ describe('what the provider does by itself', () => {
       result: { n },
       ...(preliminary && { preliminary }),
     });
-    const { parts } = await heard([result(1, true), result(2, true), result(3), finish]);
+    const { parts } = await readAnswer([result(1, true), result(2, true), result(3), finish]);
     expect(parts).toMatchObject([
       { kind: 'custom', name: 'tool-result', value: { result: { n: 3 } } },
     ]);
-    const { parts: unfinished } = await heard([result(1, true), result(2, true), finish]);
+    const { parts: unfinished } = await readAnswer([result(1, true), result(2, true), finish]);
     expect(unfinished).toMatchObject([{ value: { result: { n: 2 } } }]);
   });
 
   test('custom content, files of the reasoning and requests for approval are kept as they came', async () => {
-    const { parts } = await heard([
+    const { parts } = await readAnswer([
       { type: 'custom', kind: 'maker.compaction', providerMetadata: { maker: { id: 'x' } } },
       {
         type: 'reasoning-file',
@@ -487,19 +489,19 @@ describe('files and sources', () => {
       { type: 'url', url: 'gs://B/a' },
     ],
   ])('a file is a media part, given as %s', async (_, data, source) => {
-    const { parts } = await heard([{ type: 'file', mediaType: 'image/png', data }, finish]);
+    const { parts } = await readAnswer([{ type: 'file', mediaType: 'image/png', data }, finish]);
     expect(parts).toEqual([{ kind: 'media', mimeType: 'image/png', source }]);
   });
 
-  test('base64 without padding is bytes; what is no base64 is a protocol error', async () => {
+  test('base64 without padding is bytes; what is not base64 is a protocol error', async () => {
     const file = (data: string) => ({
       type: 'file',
       mediaType: 'image/png',
       data: { type: 'data', data },
     });
-    const { parts } = await heard([file('AQ'), finish]);
+    const { parts } = await readAnswer([file('AQ'), finish]);
     expect(parts).toMatchObject([{ source: { bytes: new Uint8Array([1]) } }]);
-    const { error } = await heard([file('?!'), finish]);
+    const { error } = await readAnswer([file('?!'), finish]);
     expect(error?.kind).toBe('protocol_error');
   });
 
@@ -511,9 +513,9 @@ describe('files and sources', () => {
     title: id,
   });
 
-  test('a source goes to the text that is spoken, once, or to the next one', async () => {
+  test('a source belongs to the current text, once, or to the next one', async () => {
     const spoken = text('a');
-    const { parts } = await heard([
+    const { parts } = await readAnswer([
       source('before'),
       ...spoken.slice(0, 2),
       source('within'),
@@ -543,7 +545,7 @@ describe('files and sources', () => {
       mediaType: 'application/pdf',
       title: 'D',
     };
-    const { parts } = await heard([...text('a'), document, finish]);
+    const { parts } = await readAnswer([...text('a'), document, finish]);
     expect(parts).toEqual([
       { kind: 'text', text: 'a' },
       { kind: 'custom', name: 'citations', value: { citations: [{ title: 'D', raw: document }] } },
@@ -552,7 +554,7 @@ describe('files and sources', () => {
 
   test('citations at the end of a text belong to that text', async () => {
     const citation = { source: source('s'), startIndex: 0, endIndex: 1, citedText: 'q' };
-    const { parts } = await heard([
+    const { parts } = await readAnswer([
       ...text('a').slice(0, 2),
       { type: 'text-end', id: 't', citations: [citation] },
       finish,
@@ -577,7 +579,7 @@ describe('the end', () => {
   ])(
     'finish reason %s (%s) is the stop reason of the same meaning',
     async (unified, raw, reason) => {
-      const { stop, error } = await heard([...text('a'), finishWith(unified, raw)]);
+      const { stop, error } = await readAnswer([...text('a'), finishWith(unified, raw)]);
       expect(stop).toEqual({ reason, raw });
       expect(error).toBeUndefined();
     },
@@ -585,20 +587,20 @@ describe('the end', () => {
 
   test('calls do not turn a cut or filtered answer into tool use', async () => {
     for (const unified of ['length', 'content-filter']) {
-      const { stop } = await heard([call('a', 'one', '{}'), finishWith(unified, 'raw')]);
+      const { stop } = await readAnswer([call('a', 'one', '{}'), finishWith(unified, 'raw')]);
       expect(stop.reason).not.toBe('tool_use');
     }
   });
 
   test('a stream without a finish part is truncated, whatever came', async () => {
-    const { stop, error, parts } = await heard([...text('a'), call('a', 'one', '{}')]);
+    const { stop, error, parts } = await readAnswer([...text('a'), call('a', 'one', '{}')]);
     expect(error).toMatchObject({ kind: 'truncated_stream', retry: 'yes' });
     expect(stop).toEqual({ reason: 'error', cause: 'truncated_stream' });
     expect(parts).toEqual([{ kind: 'text', text: 'a' }]);
   });
 
   test('an empty stream is truncated', async () => {
-    const { error, parts } = await heard([{ type: 'stream-start', warnings: [] }]);
+    const { error, parts } = await readAnswer([{ type: 'stream-start', warnings: [] }]);
     expect(error?.kind).toBe('truncated_stream');
     expect(parts).toEqual([]);
   });
@@ -608,7 +610,7 @@ describe('the end', () => {
     ['interrupted', 'x'],
     ['other', undefined],
   ])('a finish that says %s (%s) is a stream that was cut', async (unified, raw) => {
-    const { error } = await heard([...text('a'), finishWith(unified, raw)]);
+    const { error } = await readAnswer([...text('a'), finishWith(unified, raw)]);
     expect(error?.kind).toBe('truncated_stream');
   });
 
@@ -617,13 +619,13 @@ describe('the end', () => {
     ['insufficient_system_resource', 'overloaded'],
     [undefined, 'server'],
   ])('a finish because of an error (%s) is that error: %s', async (raw, kind) => {
-    const { error, stop } = await heard([...text('a'), finishWith('error', raw)]);
+    const { error, stop } = await readAnswer([...text('a'), finishWith('error', raw)]);
     expect(error?.kind).toBe(kind);
     expect(stop).toMatchObject({ reason: 'error', cause: kind });
   });
 
   test('what was open when the stream was cut is partial, and half a call is gone', async () => {
-    const { parts } = await heard([
+    const { parts } = await readAnswer([
       { type: 'reasoning-delta', id: 'r', delta: 'hm' },
       { type: 'text-delta', id: 't', delta: 'half' },
       ...input('a', 'one', '{'),
@@ -636,7 +638,7 @@ describe('the end', () => {
 
   test('what a package ends because the stream was cut is partial, what ended before that is not', async () => {
     const cut = { ...finish, finishReason: { unified: 'other', raw: undefined } };
-    const { parts, error } = await heard([
+    const { parts, error } = await readAnswer([
       { type: 'reasoning-delta', id: 'r', delta: 'hm' },
       { type: 'reasoning-end', id: 'r' },
       ...text('half'),
@@ -651,7 +653,7 @@ describe('the end', () => {
   });
 
   test('parts after the finish are not part of the answer', async () => {
-    const { parts, stop } = await heard([
+    const { parts, stop } = await readAnswer([
       ...text('a'),
       finish,
       ...text('b'),
@@ -662,7 +664,7 @@ describe('the end', () => {
   });
 
   test('warnings, pings, raw chunks and parts of later versions change nothing', async () => {
-    const { parts } = await heard([
+    const { parts } = await readAnswer([
       { type: 'stream-start', warnings: [{ type: 'other', message: 'w' }] },
       { type: 'ping' },
       { type: 'raw', rawValue: {} },
@@ -681,7 +683,7 @@ describe('the end', () => {
       timestamp: new Date(0),
     };
     for (const end of [[finish], []]) {
-      const completion = await heard([about, ...end]);
+      const completion = await readAnswer([about, ...end]);
       expect(completion).toMatchObject({ model: 'm-1-2026', responseId: 'r-1' });
     }
   });
@@ -691,7 +693,7 @@ describe('usage', () => {
   const ended = (given: unknown) => [...text('x'.repeat(400)), { ...finish, usage: given }];
 
   test('input and output are the totals, with their parts', async () => {
-    const { usage: said } = await heard(ended(usage));
+    const { usage: said } = await readAnswer(ended(usage));
     expect(said).toEqual({
       input: 10,
       output: 7,
@@ -704,7 +706,7 @@ describe('usage', () => {
   });
 
   test('totals that are missing are the sums of their parts', async () => {
-    const { usage: said } = await heard(
+    const { usage: said } = await readAnswer(
       ended({
         inputTokens: { total: undefined, noCache: 6, cacheRead: 3, cacheWrite: undefined },
         outputTokens: { total: undefined, text: 5, reasoning: 2 },
@@ -713,29 +715,29 @@ describe('usage', () => {
     expect(said).toMatchObject({ input: 9, output: 7, estimated: false });
   });
 
-  test('what nobody said is reckoned, and marked so; what was said stays', async () => {
+  test('missing usage is estimated and marked; reported usage stays', async () => {
     const none = {
       total: undefined,
       noCache: undefined,
       cacheRead: undefined,
       cacheWrite: undefined,
     };
-    const { usage: half } = await heard(
+    const { usage: half } = await readAnswer(
       ended({
         inputTokens: { ...none, total: 12 },
         outputTokens: { total: undefined, text: undefined, reasoning: undefined },
       }),
     );
     expect(half).toMatchObject({ input: 12, output: 100, estimated: true });
-    const { usage: nothing } = await heard(ended(undefined));
+    const { usage: nothing } = await readAnswer(ended(undefined));
     expect(nothing).toMatchObject({ output: 100, estimated: true });
     expect(nothing.input).toBeGreaterThan(0);
   });
 
   test('a response that was cut has the usage of what came', async () => {
-    const { usage: cut } = await heard(text('x'.repeat(400)));
+    const { usage: cut } = await readAnswer(text('x'.repeat(400)));
     expect(cut).toMatchObject({ output: 100, estimated: true });
-    const failed = await heard([...text('x'.repeat(400)), { type: 'error', error: 'no' }]);
+    const failed = await readAnswer([...text('x'.repeat(400)), { type: 'error', error: 'no' }]);
     expect(failed.steps).toHaveLength(1);
     expect(failed.usage).toMatchObject({ output: 100, estimated: true });
   });
@@ -744,7 +746,7 @@ describe('usage', () => {
 describe('earlier versions of the interface', () => {
   test('version 3 is read like version 4', async () => {
     const file = { type: 'file', mediaType: 'image/png', data: 'AQID' };
-    const { parts, stop, usage: said } = await heard([...text('a'), file, finish], {}, 'v3');
+    const { parts, stop, usage: said } = await readAnswer([...text('a'), file, finish], {}, 'v3');
     expect(parts).toMatchObject([{ text: 'a' }, { source: { bytes: new Uint8Array([1, 2, 3]) } }]);
     expect(stop).toEqual({ reason: 'stop', raw: 'end_turn' });
     expect(said).toMatchObject({ input: 10, output: 7 });
@@ -762,7 +764,7 @@ describe('earlier versions of the interface', () => {
         cachedInputTokens: 2,
       },
     };
-    const { stop, usage: said } = await heard([call('a', 'one', '{}'), flat], {}, 'v2');
+    const { stop, usage: said } = await readAnswer([call('a', 'one', '{}'), flat], {}, 'v2');
     expect(stop).toEqual({ reason: 'tool_use', raw: 'tool-calls' });
     expect(said).toMatchObject({
       input: 5,
@@ -774,12 +776,16 @@ describe('earlier versions of the interface', () => {
   });
 
   test('version 2 says unknown for a stream that was cut', async () => {
-    const { error } = await heard([...text('a'), { ...finish, finishReason: 'unknown' }], {}, 'v2');
+    const { error } = await readAnswer(
+      [...text('a'), { ...finish, finishReason: 'unknown' }],
+      {},
+      'v2',
+    );
     expect(error?.kind).toBe('truncated_stream');
   });
 
-  test('a version that nobody knows yet is refused with a way out', async () => {
-    const { error } = await heard([finish], {}, 'v9' as 'v4');
+  test('an unknown version is rejected with advice', async () => {
+    const { error } = await readAnswer([finish], {}, 'v9' as 'v4');
     expect(error?.kind).toBe('invalid_request');
     expect(error?.message).toContain('v2, v3 or v4');
   });
@@ -834,7 +840,7 @@ describe('every order of parts', () => {
   test('no order loses a text, throws, or leaves a part open', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(part, { maxLength: 30 }), async (parts) => {
-        const { stop, error, steps, item } = await heard(parts);
+        const { stop, error, steps, item } = await readAnswer(parts);
         expect(steps.filter(({ end }) => end !== undefined)).toHaveLength(1);
         expect(steps.at(-1)?.end).toBeDefined();
         expect(error === undefined).toBe(stop.reason !== 'error');
@@ -855,7 +861,7 @@ describe('every order of parts', () => {
     return [...open];
   }
 
-  /** The characters, in any order: blocks may take turns. */
+  /** The characters in any order, because blocks can alternate. */
   function textOf(item: Item, kind: 'text' | 'reasoning'): string {
     return sorted(item.parts.map((one) => (one.kind === kind ? one.text : '')).join(''));
   }

@@ -1,26 +1,29 @@
-import type { DeltaWriter, Ids, Stop } from '@millrace/core';
+import {
+  type DeltaWriter,
+  fromBase64,
+  type Ids,
+  type MediaPart,
+  type Source,
+  type Stop,
+} from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
 import { fault } from '../errors/wire-fault.ts';
-import type { Owner } from '../history/own-parts.ts';
-import { Blocks } from './blocks.ts';
-import { HostedBlocks } from './hosted-blocks.ts';
-import { mediaOf } from './media.ts';
+import type { StateOwner } from '../history/sendable-parts.ts';
+import { checkFinish, type Finish, finishOf, stopOfFinish } from './errors.ts';
 import type { PartOf, StreamPart } from './model.ts';
-import { ReasoningBlock } from './reasoning-block.ts';
-import { citationOfText, Sources } from './sources.ts';
-import { SpokenText } from './spoken-text.ts';
-import { assertEnded, type Finish, finishOf, stopOfFinish } from './stop.ts';
-import { ToolCalls } from './tool-calls.ts';
-import { type SaidUsage, usageOf } from './usage.ts';
+import { stateOf } from './part-state.ts';
+import { AnswerText, citationOfText, OpenBlocks, ReasoningBlock, Sources } from './text-blocks.ts';
+import { AiSdkToolCalls, HostedBlocks } from './tool-calls.ts';
+import { type ReportedUsage, usageOf } from './usage.ts';
 
-export interface PartsContext extends Owner {
+export interface PartsContext extends StateOwner {
   readonly writer: DeltaWriter;
   readonly ids: Ids;
   readonly request: ModelRequest;
 }
 
-/** What packages send of themselves when a stream is over, however it came to that. */
-const closing: ReadonlySet<string> = new Set<StreamPart['type']>([
+/** Parts that packages add themselves when a stream ends, complete or cut off. */
+const closingTypes: ReadonlySet<string> = new Set<StreamPart['type']>([
   'text-end',
   'reasoning-end',
   'tool-input-end',
@@ -30,25 +33,31 @@ const closing: ReadonlySet<string> = new Set<StreamPart['type']>([
   'finish',
 ]);
 
-/** Reads the parts of one response: parts in, deltas into the writer. It remembers, and does nothing else. */
+/**
+ * Reads one response: stream parts in, deltas to the writer. It has state, but no other side
+ * effects.
+ */
 export class PartsReader {
   readonly #context: PartsContext;
-  readonly #texts: Blocks<SpokenText>;
-  readonly #reasonings: Blocks<ReasoningBlock>;
-  readonly #calls: ToolCalls;
+  readonly #texts: OpenBlocks<AnswerText>;
+  readonly #reasonings: OpenBlocks<ReasoningBlock>;
+  readonly #calls: AiSdkToolCalls;
   readonly #hosted: HostedBlocks;
   readonly #sources = new Sources();
   #finish: Finish | undefined;
-  usage: SaidUsage | undefined;
+  usage: ReportedUsage | undefined;
   model: string | undefined;
   responseId: string | undefined;
 
   constructor(context: PartsContext) {
     const { writer, request } = context;
     this.#context = context;
-    this.#texts = new Blocks(context, () => new SpokenText(writer, request, this.#sources.take()));
-    this.#reasonings = new Blocks(context, () => new ReasoningBlock(writer, context));
-    this.#calls = new ToolCalls(context);
+    this.#texts = new OpenBlocks(
+      context,
+      () => new AnswerText(writer, request, this.#sources.take()),
+    );
+    this.#reasonings = new OpenBlocks(context, () => new ReasoningBlock(writer, context));
+    this.#calls = new AiSdkToolCalls(context);
     this.#hosted = new HostedBlocks(writer, context);
   }
 
@@ -57,9 +66,9 @@ export class PartsReader {
   }
 
   part(part: StreamPart): void {
-    // Nothing belongs to a response that is finished.
+    // Parts after the finish do not belong to the response.
     if (this.#finish !== undefined) return;
-    if (!closing.has(part.type)) this.#settle();
+    if (!closingTypes.has(part.type)) this.#settle();
     switch (part.type) {
       case 'text-start':
         return this.#texts.start(part.id, part.providerMetadata);
@@ -96,16 +105,18 @@ export class PartsReader {
       case 'error':
         throw part.error;
       default:
-        // Warnings, pings, raw chunks, the end of an input, and what later versions may send.
+        // Warnings, pings, raw chunks, the end of an input, and parts of later versions.
         return;
     }
   }
 
-  /** The stream is over: commits what is open. Throws where it was cut off or says that it failed. */
+  /**
+   * Commits the open parts at the end of the stream. Throws if it was cut off or reports an error.
+   */
   finish(): Stop {
     const finish = this.#finish;
     if (finish === undefined) throw fault('truncated_stream', 'the last part is missing');
-    assertEnded(finish);
+    checkFinish(finish);
     this.#texts.endAll();
     this.#reasonings.endAll();
     this.#hosted.end();
@@ -130,7 +141,7 @@ export class PartsReader {
   }
 
   #file(part: PartOf<'file'>): void {
-    this.#context.writer.whole(mediaOf(part, this.#context));
+    this.#context.writer.whole(toMediaPart(part, this.#context));
   }
 
   #describe({ id, modelId }: PartOf<'response-metadata'>): void {
@@ -142,4 +153,34 @@ export class PartsReader {
     this.#finish = finishOf(part);
     this.usage = usageOf(part);
   }
+}
+
+/** Converts a file that the model created. */
+function toMediaPart(part: PartOf<'file'>, owner: StateOwner): MediaPart {
+  const metadata = 'providerMetadata' in part ? part.providerMetadata : undefined;
+  const providerState = stateOf(owner, metadata);
+  return {
+    kind: 'media',
+    mimeType: part.mediaType,
+    source: mediaSource(part.data),
+    ...(providerState === undefined ? {} : { providerState }),
+  };
+}
+
+function mediaSource(data: PartOf<'file'>['data']): Source {
+  if (typeof data === 'string' || data instanceof Uint8Array) return bytesSource(data);
+  if (data.type === 'data') return bytesSource(data.data);
+  return { type: 'url', url: data.originalUrl ?? String(data.url) };
+}
+
+function bytesSource(data: string | Uint8Array): Source {
+  const bytes = typeof data === 'string' ? decodeBase64(data) : data;
+  if (bytes === undefined) throw fault('protocol_error', 'the bytes of a file are not base64');
+  return { type: 'bytes', bytes };
+}
+
+/** Accepts missing padding and the URL-safe alphabet. */
+function decodeBase64(base64: string): Uint8Array | undefined {
+  const digits = base64.replaceAll('-', '+').replaceAll('_', '/');
+  return fromBase64(digits.padEnd(Math.ceil(digits.length / 4) * 4, '='));
 }

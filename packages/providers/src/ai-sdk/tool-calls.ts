@@ -1,28 +1,38 @@
-import type { DeltaWriter, Ids, TextWriter } from '@millrace/core';
-import type { Owner } from '../history/own-parts.ts';
+import {
+  type DeltaWriter,
+  type Ids,
+  type JsonValue,
+  type PartWriter,
+  type ProviderState,
+  type TextWriter,
+  type ToolCallId,
+  toolCallId,
+  type ValueWriter,
+} from '@millrace/core';
+import { fault } from '../errors/wire-fault.ts';
+import type { StateOwner } from '../history/sendable-parts.ts';
 import type { PartOf } from './model.ts';
-import { stateOf } from './provider-state.ts';
-import { callIdOf, ToolCall, type WholeCall } from './tool-call.ts';
+import { ownStateOf, stateOf, toJsonValue } from './part-state.ts';
 
-/** One that streams, by the id that the package gives it. */
-interface Entry {
-  readonly call: ToolCall;
-  /** Deltas of custom tools are plain text; the input that they make is that text as JSON. */
+/** A call that streams, by the id of the package. */
+interface OpenCall {
+  readonly call: AiSdkToolCall;
+  /** Deltas of custom tools are plain text. The input is that text as a JSON string. */
   readonly isPlainText: boolean;
 }
 
-export interface ToolCallsContext extends Owner {
+interface ToolCallContext extends StateOwner {
   readonly writer: DeltaWriter;
   readonly ids: Ids;
 }
 
-/** The calls that the client is to run. */
-export class ToolCalls {
-  readonly #context: ToolCallsContext;
-  readonly #calls: ToolCall[] = [];
-  readonly #open = new Map<string, Entry>();
+/** The calls that the client must run. */
+export class AiSdkToolCalls {
+  readonly #context: ToolCallContext;
+  readonly #calls: AiSdkToolCall[] = [];
+  readonly #open = new Map<string, OpenCall>();
 
-  constructor(context: ToolCallsContext) {
+  constructor(context: ToolCallContext) {
     this.#context = context;
   }
 
@@ -38,7 +48,7 @@ export class ToolCalls {
     call.append(isPlainText ? JSON.stringify(delta).slice(1, -1) : delta);
   }
 
-  /** A call that came whole, or what streamed is one now. */
+  /** Handles a complete call, streamed before or not. */
   complete(part: PartOf<'tool-call'>): void {
     const { toolCallId, toolName, input, providerMetadata } = part;
     const whole: WholeCall = {
@@ -51,12 +61,16 @@ export class ToolCalls {
       return (known ?? this.#create(toolCallId, false).call).complete(whole);
     }
     const isRepeated = known.whole.name === whole.name && known.whole.input === whole.input;
-    // Two calls of one id: each needs a result, and so an id of its own.
+    // Two calls have the same id. Each needs a result of its own, and so a unique id.
     if (!isRepeated)
-      this.#add(new ToolCall(this.#context.writer, this.#context.ids.toolCall())).complete(whole);
+      this.#add(new AiSdkToolCall(this.#context.writer, this.#context.ids.toolCall())).complete(
+        whole,
+      );
   }
 
-  /** The provider runs it by itself: forgets it, and gives the part that it has already. */
+  /**
+   * The provider runs this call itself. Removes it and returns the part that was already started.
+   */
   release(id: string): TextWriter | undefined {
     const entry = this.#open.get(id);
     if (entry === undefined || entry.call.whole !== undefined) return undefined;
@@ -64,22 +78,170 @@ export class ToolCalls {
     return entry.call.handOver();
   }
 
-  /** The response is complete. True where there is a call to run. */
+  /** The response is complete. Returns true if there is a call to run. */
   end(): boolean {
     for (const call of this.#calls) call.end();
     return this.#calls.some(({ whole }) => whole !== undefined);
   }
 
-  #create(id: string, isPlainText: boolean): Entry {
+  #create(id: string, isPlainText: boolean): OpenCall {
     const { writer, ids } = this.#context;
-    const call = this.#add(new ToolCall(writer, callIdOf(id, ids)));
+    const call = this.#add(new AiSdkToolCall(writer, validCallId(id, ids)));
     const entry = { call, isPlainText };
     this.#open.set(id, entry);
     return entry;
   }
 
-  #add(call: ToolCall): ToolCall {
+  #add(call: AiSdkToolCall): AiSdkToolCall {
     this.#calls.push(call);
     return call;
   }
+}
+
+/** A complete call, as the package reports it. */
+interface WholeCall {
+  readonly name: string;
+  readonly input: string;
+  readonly providerState: ProviderState | undefined;
+}
+
+/**
+ * A call for the client while it streams. It is committed only at the end of the response: packages
+ * also report the incomplete calls of a stream that was cut off, before they report the cut.
+ */
+class AiSdkToolCall {
+  readonly #writer: DeltaWriter;
+  readonly #id: ToolCallId;
+  /** The input that has streamed so far. It is read only when the call is complete. */
+  #streamed = '';
+  #part: TextWriter | undefined;
+  #name = '';
+  #whole: WholeCall | undefined;
+
+  constructor(writer: DeltaWriter, id: ToolCallId) {
+    this.#writer = writer;
+    this.#id = id;
+  }
+
+  get whole(): WholeCall | undefined {
+    return this.#whole;
+  }
+
+  begin(name: string): void {
+    if (name === '' || this.#part !== undefined) return;
+    this.#name = name;
+    this.#part = this.#writer.toolCall(this.#id, name);
+    this.#part.append(this.#streamed);
+  }
+
+  append(fragment: string): void {
+    this.#streamed += fragment;
+    this.#part?.append(fragment);
+  }
+
+  /**
+   * Sets the final input. A missing end is appended now; a different input replaces the part at the
+   * end of the response.
+   */
+  complete(whole: WholeCall): void {
+    if (whole.name === '') throw fault('protocol_error', 'a tool call has no name');
+    this.#whole = whole;
+    this.begin(whole.name);
+    if (this.#isContinued(whole)) this.append(whole.input.slice(this.#streamed.length));
+  }
+
+  /** The response is complete. A call that was never completed is retracted. */
+  end(): void {
+    if (this.#whole === undefined) return this.#part?.retract('cut');
+    const { name, input, providerState } = this.#whole;
+    if (this.#isContinued(this.#whole)) return this.#part?.commit({ providerState });
+    this.#part?.replace({
+      kind: 'tool_call',
+      toolCallId: this.#id,
+      name,
+      arguments: input,
+      ...(providerState === undefined ? {} : { providerState }),
+    });
+  }
+
+  /** The provider runs this call itself. Returns the part, so that it can be replaced. */
+  handOver(): TextWriter | undefined {
+    const part = this.#part;
+    this.#part = undefined;
+    return part;
+  }
+
+  #isContinued({ name, input }: WholeCall): boolean {
+    return name === this.#name && input.startsWith(this.#streamed);
+  }
+}
+
+/** The id of the package, or a new one if it is not valid. */
+function validCallId(id: unknown, ids: Ids): ToolCallId {
+  try {
+    return toolCallId(String(id ?? ''));
+  } catch {
+    return ids.toolCall();
+  }
+}
+
+type HostedPart =
+  | PartOf<'tool-call'>
+  | PartOf<'custom'>
+  | PartOf<'reasoning-file'>
+  | PartOf<'tool-approval-request'>;
+
+/** Parts that only the provider understands. They are stored as they came and sent back later. */
+export class HostedBlocks {
+  readonly #writer: DeltaWriter;
+  readonly #owner: StateOwner;
+  /** Preliminary results, by the id of their call. */
+  readonly #results = new Map<string, { readonly part: ValueWriter; metadata: unknown }>();
+
+  constructor(writer: DeltaWriter, owner: StateOwner) {
+    this.#writer = writer;
+    this.#owner = owner;
+  }
+
+  /** Stores the part. It replaces `instead`, a part that was started as a client call. */
+  keep(part: HostedPart, instead?: PartWriter | undefined): void {
+    const { providerMetadata, ...rest } = part;
+    const block = {
+      kind: 'custom',
+      name: part.type === 'custom' ? part.kind : part.type,
+      value: toJson(rest),
+      providerState: ownStateOf(this.#owner, providerMetadata),
+    } as const;
+    if (instead === undefined) this.#writer.whole(block);
+    else instead.replace(block);
+  }
+
+  /** Stores a result. Preliminary results replace each other until the final one arrives. */
+  result(given: PartOf<'tool-result'>): void {
+    const { providerMetadata, ...rest } = given;
+    const { toolCallId, type } = rest;
+    const result = this.#results.get(toolCallId) ?? {
+      part: this.#writer.custom(type),
+      metadata: undefined,
+    };
+    result.metadata = providerMetadata ?? result.metadata;
+    result.part.set(toJson(rest));
+    this.#results.set(toolCallId, result);
+    if (!('preliminary' in rest && rest.preliminary)) this.#commit(toolCallId);
+  }
+
+  /** The response is complete, so the remaining results are final. */
+  end(): void {
+    for (const id of [...this.#results.keys()]) this.#commit(id);
+  }
+
+  #commit(id: string): void {
+    const result = this.#results.get(id);
+    this.#results.delete(id);
+    result?.part.commit({ providerState: ownStateOf(this.#owner, result.metadata) });
+  }
+}
+
+function toJson(part: object): JsonValue {
+  return toJsonValue(part) ?? null;
 }

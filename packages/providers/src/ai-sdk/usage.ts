@@ -1,10 +1,10 @@
 import { type JsonObject, noUsage, type Usage } from '@millrace/core';
 import { countIn, isObject, objectIn } from '../json/fields.ts';
-import { asJson } from './as-json.ts';
 import type { PartOf } from './model.ts';
+import { toJsonValue } from './part-state.ts';
 
-/** What the model said was used; undefined where it did not. */
-export interface SaidUsage {
+/** The usage that the model reported. Undefined values were not reported. */
+export interface ReportedUsage {
   readonly input: number | undefined;
   readonly output: number | undefined;
   readonly cacheRead: number;
@@ -12,15 +12,15 @@ export interface SaidUsage {
   readonly reasoning: number;
 }
 
-export function usageOf({ usage }: PartOf<'finish'>): SaidUsage {
-  const said = asJson(usage) ?? null;
-  if (!isObject(said)) return flatUsage({});
-  return isObject(said['inputTokens']) || isObject(said['outputTokens'])
-    ? nestedUsage(objectIn(said, 'inputTokens'), objectIn(said, 'outputTokens'))
-    : flatUsage(said);
+export function usageOf({ usage }: PartOf<'finish'>): ReportedUsage {
+  const reported = toJsonValue(usage) ?? null;
+  if (!isObject(reported)) return flatUsage({});
+  return isObject(reported['inputTokens']) || isObject(reported['outputTokens'])
+    ? nestedUsage(objectIn(reported, 'inputTokens'), objectIn(reported, 'outputTokens'))
+    : flatUsage(reported);
 }
 
-function nestedUsage(input: JsonObject | undefined, output: JsonObject | undefined): SaidUsage {
+function nestedUsage(input: JsonObject | undefined, output: JsonObject | undefined): ReportedUsage {
   return {
     input: countIn(input, 'total') ?? sumIn(input, ['noCache', 'cacheRead', 'cacheWrite']),
     output: countIn(output, 'total') ?? sumIn(output, ['text', 'reasoning']),
@@ -30,14 +30,14 @@ function nestedUsage(input: JsonObject | undefined, output: JsonObject | undefin
   };
 }
 
-/** As version 2 of the interface has it. */
-function flatUsage(said: JsonObject): SaidUsage {
+/** Version 2 of the interface has a flat format. */
+function flatUsage(reported: JsonObject): ReportedUsage {
   return {
-    input: countIn(said, 'inputTokens'),
-    output: countIn(said, 'outputTokens'),
-    cacheRead: countIn(said, 'cachedInputTokens') ?? 0,
+    input: countIn(reported, 'inputTokens'),
+    output: countIn(reported, 'outputTokens'),
+    cacheRead: countIn(reported, 'cachedInputTokens') ?? 0,
     cacheWrite: 0,
-    reasoning: countIn(said, 'reasoningTokens') ?? 0,
+    reasoning: countIn(reported, 'reasoningTokens') ?? 0,
   };
 }
 
@@ -46,14 +46,14 @@ function sumIn(counts: JsonObject | undefined, keys: readonly string[]): number 
   return known.length === 0 ? undefined : known.reduce((sum, count) => sum + count, 0);
 }
 
-/** What was said, and what is likely where nothing was; a part is never more than its whole. */
-export function completedUsage(said: SaidUsage | undefined, reckon: () => Usage): Usage {
-  const estimated = said?.input === undefined || said.output === undefined;
-  const likely = estimated ? reckon() : noUsage;
-  const { cacheRead = 0, cacheWrite = 0, reasoning = 0 } = said ?? {};
+/** Completes the reported usage with an estimate. Totals are never smaller than their parts. */
+export function completedUsage(reported: ReportedUsage | undefined, estimate: () => Usage): Usage {
+  const estimated = reported?.input === undefined || reported.output === undefined;
+  const likely = estimated ? estimate() : noUsage;
+  const { cacheRead = 0, cacheWrite = 0, reasoning = 0 } = reported ?? {};
   return {
-    input: Math.max(said?.input ?? likely.input, cacheRead + cacheWrite),
-    output: Math.max(said?.output ?? likely.output, reasoning),
+    input: Math.max(reported?.input ?? likely.input, cacheRead + cacheWrite),
+    output: Math.max(reported?.output ?? likely.output, reasoning),
     cacheRead,
     cacheWrite,
     reasoning,

@@ -2,18 +2,18 @@ import type { JsonObject } from '@millrace/core';
 import type { Message } from '../history/message.ts';
 import { isObject, objectIn, textIn } from '../json/fields.ts';
 
-/** The name of the part that keeps a container which no call can keep. */
+/** The name of the part that stores a container if there is no call to store it with. */
 export const containerName = 'container';
 
-/** Is the call made by code that waits for its result in a container? */
+/** True if code in a container made the call and waits for its result. */
 export function isProgrammatic(toolUse: JsonObject): boolean {
   const caller = textIn(objectIn(toolUse, 'caller'), 'type');
   return caller !== undefined && caller !== 'direct';
 }
 
 /**
- * The container to go on in: the one that the last answer waits in, if it does. A container lives for
- * minutes, so that no other is asked for.
+ * The container to continue in: the one that the last answer waits in. Containers live for minutes
+ * only, so older ones are not used.
  */
 export function containerOf(messages: readonly Message[]): string | undefined {
   const last = messages.findLast(({ role }) => role === 'assistant');

@@ -1,8 +1,8 @@
 import type { JsonObject, Stop, StopReason } from '@millrace/core';
 import { textIn } from '../json/fields.ts';
-import { type StopWords, stopOf } from '../wire/stop-of.ts';
+import { type StopReasons, stopOf } from '../wire/response-end.ts';
 
-const stopWords: StopWords = {
+const stopReasons: StopReasons = {
   end_turn: 'stop',
   stop_sequence: 'stop',
   tool_use: 'tool_use',
@@ -13,19 +13,19 @@ const stopWords: StopWords = {
   pause_turn: 'pause',
 };
 
-const wholeEnds: ReadonlySet<StopReason> = new Set(['stop', 'tool_use', 'pause']);
+const completeReasons: ReadonlySet<StopReason> = new Set(['stop', 'tool_use', 'pause']);
 
-/** Did the message stop where the model was not at an end? */
+/** True if the message stopped before the model was finished. */
 export function isCutShort(reason: string | undefined): boolean {
-  return reason === undefined || !wholeEnds.has(stopOf(reason, stopWords, true).reason);
+  return reason === undefined || !completeReasons.has(stopOf(reason, stopReasons, true).reason);
 }
 
-/** What a message says about its end, and what came in it. */
-export interface MessageEnd {
+/** The end of a message and a summary of its content. */
+interface MessageEnd {
   readonly reason: string | undefined;
   readonly details: JsonObject | undefined;
   readonly hasClientCalls: boolean;
-  /** Came as the input of the tool that takes it. */
+  /** True if the output arrived as the input of the output tool. */
   readonly hasOutput: boolean;
 }
 
@@ -34,8 +34,8 @@ export function stopOfMessage({ reason, details, hasClientCalls, hasOutput }: Me
   const isOutput = reason === 'tool_use' && hasOutput && !hasClientCalls;
   const stop: Stop = isOutput
     ? { reason: 'stop', raw: reason }
-    : stopOf(reason, stopWords, hasClientCalls);
-  // What kind of thing it is that the provider does not do.
+    : stopOf(reason, stopReasons, hasClientCalls);
+  // The category of content that the provider refuses.
   const cause = textIn(details, 'category');
   return cause === undefined ? stop : { ...stop, cause };
 }

@@ -1,24 +1,33 @@
-import type { JsonObject } from '@millrace/core';
+import type {
+  CustomPart,
+  JsonObject,
+  JsonValue,
+  ReasoningPart,
+  TextPart,
+  ToolResultPart,
+} from '@millrace/core';
 import type { CacheHints } from '../contract/model-request.ts';
 import { fault } from '../errors/wire-fault.ts';
-import type { AssistantPart, Message, SaidPart } from '../history/message.ts';
-import { assistantBlock } from './assistant-blocks.ts';
-import { CachePoints } from './cache-points.ts';
-import { saidBlock } from './content-blocks.ts';
-import { unpairedParts } from './hosted-pairs.ts';
-import { toolResultBlock } from './tool-result-block.ts';
+import type { AssistantPart, ContentPart, Message, SentToolCall } from '../history/message.ts';
+import { wellFormedValue } from '../history/sendable-parts.ts';
+import { arrayIn, isObject, textIn } from '../json/fields.ts';
+import { containerName } from './container.ts';
+import { attachmentBlock, contentBlock, textBlock } from './content.ts';
 
-export interface Turn {
+export interface MessageTurn {
   readonly role: 'user' | 'assistant';
   readonly content: readonly JsonObject[];
 }
 
-export interface Conversation {
+interface Conversation {
   readonly system: readonly JsonObject[];
-  readonly turns: readonly Turn[];
+  readonly turns: readonly MessageTurn[];
 }
 
-/** The messages as the API wants them: what instructs by itself, and turns of both sides, one by one. */
+/**
+ * Converts messages to the format of the API: the system blocks, and alternating turns of user and
+ * assistant.
+ */
 export function conversationOf(
   messages: readonly Message[],
   cache: CacheHints | undefined,
@@ -26,18 +35,18 @@ export function conversationOf(
   const points = new CachePoints(cache?.longLived === true);
   const unpaired = unpairedParts(messages);
   const system: JsonObject[] = [];
-  const turns: { role: Turn['role']; content: JsonObject[] }[] = [];
+  const turns: { role: MessageTurn['role']; content: JsonObject[] }[] = [];
   for (const message of messages) {
-    const blocks = blocksOf(message, unpaired);
-    if (message.isCachePoint) points.noteEnd(blocks);
+    const blocks = definedBlocks(message, unpaired);
+    if (message.isCachePoint) points.addAfter(blocks);
     const role = roleOf(message);
     const last = turns.at(-1);
     if (role === 'system') system.push(...blocks);
     else if (last?.role === role) last.content.push(...blocks);
     else if (blocks.length > 0) turns.push({ role, content: blocks });
   }
-  const marked = turns.map(({ role, content }) => ({ role, content: points.mark(content) }));
-  return { system: points.mark(system), turns: wellOrdered(marked) };
+  const marked = turns.map(({ role, content }) => ({ role, content: points.applyTo(content) }));
+  return { system: points.applyTo(system), turns: withValidEnds(marked) };
 }
 
 function roleOf({ role }: Message): 'system' | 'user' | 'assistant' {
@@ -53,7 +62,7 @@ function roleOf({ role }: Message): 'system' | 'user' | 'assistant' {
   }
 }
 
-function blocksOf(message: Message, unpaired: ReadonlySet<unknown>): JsonObject[] {
+function definedBlocks(message: Message, unpaired: ReadonlySet<unknown>): JsonObject[] {
   return sentBlocks(message, unpaired).filter((block) => block !== undefined);
 }
 
@@ -66,46 +75,193 @@ function sentBlocks(
     case 'developer':
       return message.parts.map((part) => instruction(part, message.role));
     case 'user':
-      return message.parts.map(saidBlock);
+      return message.parts.map(contentBlock);
     case 'assistant':
       return message.parts
-        .filter((part, place) => !unpaired.has(part) && !isLateThinking(message.parts, place))
+        .filter((part, index) => !unpaired.has(part) && !isLateThinking(message.parts, index))
         .map(assistantBlock);
     case 'tool':
       return message.results.map(toolResultBlock);
   }
 }
 
-/** Thinking comes before the calls that it led to, or is refused. */
-function isLateThinking(parts: readonly AssistantPart[], place: number): boolean {
+/** The API rejects thinking that comes after the calls that it led to. */
+function isLateThinking(parts: readonly AssistantPart[], index: number): boolean {
   const firstCall = parts.findIndex(({ kind }) => kind === 'tool_call');
-  return parts[place]?.kind === 'reasoning' && firstCall >= 0 && firstCall < place;
+  return parts[index]?.kind === 'reasoning' && firstCall >= 0 && firstCall < index;
 }
 
-function instruction(part: SaidPart, role: string): JsonObject | undefined {
-  if (part.kind === 'text' || part.kind === 'structured') return saidBlock(part);
-  throw fault('invalid_request', `a ${role} item has a ${part.kind} part; say it as a user item`);
+function instruction(part: ContentPart, role: string): JsonObject | undefined {
+  if (part.kind === 'text' || part.kind === 'structured') return contentBlock(part);
+  throw fault('invalid_request', `a ${role} item has a ${part.kind} part; put it into a user item`);
 }
 
-/** The user has the first word, and the model's last one ends neither in thinking nor in space. */
-function wellOrdered(turns: readonly Turn[]): readonly Turn[] {
-  const first: Turn = { role: 'user', content: [{ type: 'text', text: '(It begins here.)' }] };
-  const begun = turns[0]?.role === 'user' ? turns : [first, ...turns];
-  const last = begun.at(-1);
-  if (last?.role !== 'assistant') return begun;
+/**
+ * The first turn must be the user's. The last assistant turn must not end in thinking or white
+ * space.
+ */
+function withValidEnds(turns: readonly MessageTurn[]): readonly MessageTurn[] {
+  const first: MessageTurn = {
+    role: 'user',
+    content: [{ type: 'text', text: '(It begins here.)' }],
+  };
+  const started = turns[0]?.role === 'user' ? turns : [first, ...turns];
+  const last = started.at(-1);
+  if (last?.role !== 'assistant') return started;
   const end = last.content.findLastIndex((block) => !isThinking(block));
-  const content = trimmed(last.content.slice(0, end + 1));
-  return [...begun.slice(0, -1), ...(content.length === 0 ? [] : [{ ...last, content }])];
+  const content = withoutTrailingSpace(last.content.slice(0, end + 1));
+  return [...started.slice(0, -1), ...(content.length === 0 ? [] : [{ ...last, content }])];
 }
 
 function isThinking({ type }: JsonObject): boolean {
   return type === 'thinking' || type === 'redacted_thinking';
 }
 
-/** Blocks of nothing but space are gone by now, so that something is left of each. */
-function trimmed(content: readonly JsonObject[]): readonly JsonObject[] {
+/** Blocks without visible characters were removed before, so each block keeps some text. */
+function withoutTrailingSpace(content: readonly JsonObject[]): readonly JsonObject[] {
   const last = content.at(-1);
   const text = last?.['type'] === 'text' ? last['text'] : undefined;
   if (typeof text !== 'string') return content;
   return [...content.slice(0, -1), { ...last, text: text.trimEnd() }];
+}
+
+/**
+ * Converts an assistant part to the block that it came from. Undefined if it cannot be sent back.
+ */
+function assistantBlock(part: AssistantPart): JsonObject | undefined {
+  switch (part.kind) {
+    case 'text':
+      return citedText(part);
+    case 'structured':
+      return contentBlock(part);
+    case 'reasoning':
+      return thinkingBlock(part);
+    case 'tool_call':
+      return toolUseBlock(part);
+    case 'custom':
+      return hostedBlock(part);
+    case 'media':
+    case 'file':
+      // From another model. In this API only the user can send images.
+      return { type: 'text', text: `[${part.mimeType}]` };
+  }
+}
+
+function stateOf({ providerState }: AssistantPart): JsonObject | undefined {
+  return isObject(providerState?.data) ? providerState.data : undefined;
+}
+
+function citedText(part: TextPart): JsonObject | undefined {
+  const block = textBlock(part.text);
+  const citations = arrayIn(stateOf(part), 'citations');
+  return block === undefined || citations.length === 0 ? block : { ...block, citations };
+}
+
+/** The API rejects thinking without a signature. */
+function thinkingBlock(part: ReasoningPart): JsonObject | undefined {
+  const data = textIn(stateOf(part), 'data');
+  if (data !== undefined) return { type: 'redacted_thinking', data };
+  const signature = part.signature ?? textIn(stateOf(part), 'signature');
+  return signature === undefined ? undefined : { type: 'thinking', thinking: part.text, signature };
+}
+
+function toolUseBlock(part: SentToolCall): JsonObject {
+  const { container: _elsewhere, ...rest } = stateOf(part) ?? {};
+  const { toolCallId: id, name, input } = part;
+  return { ...rest, type: 'tool_use', id, name, input };
+}
+
+function hostedBlock({ name, value: given }: CustomPart): JsonObject | undefined {
+  const value = wellFormedValue(given);
+  if (!isObject(value) || name === containerName) return undefined;
+  // Arguments that are not JSON are stored as text, which the API would reject.
+  return typeof value['input'] === 'string' ? { ...value, input: {} } : value;
+}
+
+function toolResultBlock(part: ToolResultPart): JsonObject {
+  const { toolCallId, isError, attachments = [] } = part;
+  const seen = attachments.map(attachmentBlock);
+  const text = part.text === '' && isError ? 'The tool failed and did not say why.' : part.text;
+  const content = seen.length === 0 ? text : [...[textBlock(text) ?? []].flat(), ...seen];
+  return {
+    type: 'tool_result',
+    tool_use_id: toolCallId,
+    ...(content === '' ? {} : { content }),
+    ...(isError ? { is_error: true } : {}),
+  };
+}
+
+/**
+ * Finds hosted calls without a result and results without a call; the API rejects both. A call in
+ * the last answer can wait for its result until the user sends a message.
+ */
+function unpairedParts(messages: readonly Message[]): ReadonlySet<CustomPart> {
+  const last = messages.findLastIndex(({ role }) => role === 'assistant');
+  const isContinued = !messages.slice(last + 1).some(({ role }) => role === 'user');
+  const hosted = messages.flatMap((message, index) =>
+    customParts(message).map((part) => ({
+      part,
+      callId: hostedCallId(part.value),
+      resultOf: textField(part.value, 'tool_use_id'),
+      mayWait: isContinued && index === last,
+    })),
+  );
+  const calls = new Set(hosted.map(({ callId }) => callId));
+  const answered = new Set(hosted.map(({ resultOf }) => resultOf));
+  const unpaired = hosted.filter(({ callId, resultOf, mayWait }) => {
+    if (resultOf !== undefined) return !calls.has(resultOf);
+    return callId !== undefined && !answered.has(callId) && !mayWait;
+  });
+  return new Set(unpaired.map(({ part }) => part));
+}
+
+function customParts(message: Message): readonly CustomPart[] {
+  if (message.role !== 'assistant') return [];
+  return message.parts.flatMap((part) => (part.kind === 'custom' ? part : []));
+}
+
+function hostedCallId(value: JsonValue): string | undefined {
+  return textField(value, 'type')?.endsWith('_tool_use') ? textField(value, 'id') : undefined;
+}
+
+function textField(value: JsonValue, key: string): string | undefined {
+  return isObject(value) ? textIn(value, key) : undefined;
+}
+
+/** The API's limit for one request. */
+const maxPoints = 4;
+
+/** The API accepts no cache point on thinking. */
+const uncacheable: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking']);
+
+/** Collects cache points and writes them on some of the blocks. */
+class CachePoints {
+  readonly #points: JsonObject[] = [];
+  readonly #control: JsonObject;
+
+  constructor(isLongLived: boolean) {
+    this.#control = { type: 'ephemeral', ...(isLongLived ? { ttl: '1h' } : {}) };
+  }
+
+  /** Adds a cache point after these blocks. */
+  addAfter(blocks: readonly JsonObject[]): void {
+    const last = blocks.findLast(({ type }) => !uncacheable.has(type));
+    if (last !== undefined) this.#points.push(last);
+  }
+
+  /**
+   * Returns the blocks with their cache points. If there are too many, the first point stays, which
+   * other sessions share, and the last ones.
+   */
+  applyTo(blocks: readonly JsonObject[]): readonly JsonObject[] {
+    const kept = this.#kept();
+    return blocks.map((block) =>
+      kept.has(block) ? { ...block, cache_control: this.#control } : block,
+    );
+  }
+
+  #kept(): ReadonlySet<JsonObject> {
+    if (this.#points.length <= maxPoints) return new Set(this.#points);
+    return new Set([...this.#points.slice(0, 1), ...this.#points.slice(1 - maxPoints)]);
+  }
 }

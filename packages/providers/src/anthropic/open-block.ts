@@ -11,45 +11,50 @@ import type { ModelRequest } from '../contract/model-request.ts';
 /** One content block while it streams. */
 export interface OpenBlock {
   delta(delta: JsonObject): void;
-  /** It is over: its part is committed. Only the end of the message says more about it than that. */
+  /** Commits the part. `end` is given only at the end of the message. */
   close(end?: BlockEnd): void;
-  /** Must it, once it is stopped, be closed with the end of the message? Else it is closed at once. */
-  readonly waits?: boolean;
-  /** Another block starts: it takes its place among the parts, even if nothing of it has come yet. */
-  begin?(): void;
+  /**
+   * True if a stopped block must be closed with the end of the message. Otherwise it is closed at
+   * once.
+   */
+  readonly waitsForMessageEnd?: boolean;
+  /**
+   * Called when another block starts. It begins the part now, so that the order of parts is right.
+   */
+  reservePosition?(): void;
 }
 
 /** What the end of a message says about a block. */
 export interface BlockEnd {
-  /** The answer was cut off where it was at this block. */
+  /** The answer was cut off in this block. */
   readonly isCut: boolean;
-  /** That the code of the message runs in. */
+  /** The container in which the code of the message runs. */
   readonly container: JsonObject | undefined;
 }
 
 export interface BlockContext {
   readonly writer: DeltaWriter;
   readonly ids: Ids;
-  /** What text is read by: nothing is made of it where a tool takes the output. */
+  /** The request for text parts. It has no output schema if a tool receives the output. */
   readonly textRequest: ModelRequest;
   readonly request: ModelRequest;
   readonly outputTool: string | undefined;
-  /** Those that calls of this response have. */
+  /** The ids of all calls of this response. */
   readonly usedIds: Set<ToolCallId>;
-  /** What the provider wants back with a part. */
+  /** Creates the state that the provider needs back with a part. */
   readonly state: (data: JsonValue) => ProviderState;
 }
 
-/** What a block was started with beyond its deltas: whole input, where the provider sends no fragments. */
-export function startedInput({ input }: JsonObject): string {
+/** The input in the start of a block. Some providers send it there in one piece. */
+export function initialInput({ input }: JsonObject): string {
   if (input === undefined || input === null) return '';
   if (typeof input === 'string') return input;
   const text = JSON.stringify(input);
   return text === '{}' ? '' : text;
 }
 
-/** A fragment of arguments; some proxies send them as the value. */
-export function fragmentOf({ partial_json: fragment }: JsonObject): string {
+/** A fragment of the arguments. Some proxies send a value instead of text. */
+export function inputFragment({ partial_json: fragment }: JsonObject): string {
   if (typeof fragment === 'string') return fragment;
   return fragment === undefined || fragment === null ? '' : JSON.stringify(fragment);
 }

@@ -1,21 +1,21 @@
 import type { Provider } from '../contract/provider.ts';
-import { readOptions } from '../wire/read-options.ts';
+import { copyOptions } from '../wire/api-options.ts';
 import type { Wire } from '../wire/wire.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
-import type { AnthropicOptions } from './anthropic-options.ts';
-import { outputToolName } from './output-tool.ts';
+import type { AnthropicOptions } from './options.ts';
 import { anthropicRequest, providerId } from './request.ts';
 import { AnthropicReader } from './stream.ts';
+import { outputToolName } from './tools.ts';
 
 /**
- * Claude, or whoever else speaks Anthropic's Messages API. The key is `apiKey`, or else the
- * environment's `ANTHROPIC_API_KEY`.
+ * Creates a provider for Claude, or for another model behind Anthropic's Messages API. Default of
+ * `apiKey`: the environment variable `ANTHROPIC_API_KEY`.
  *
  * @example
  * const provider = anthropic({ model: 'claude-sonnet-4-5' });
  */
 export function anthropic(options: AnthropicOptions): Provider {
-  return wireProvider(anthropicWire(readOptions(options)), options);
+  return wireProvider(anthropicWire(copyOptions(options)), options);
 }
 
 function anthropicWire(options: AnthropicOptions): Wire {

@@ -8,12 +8,12 @@ import {
 } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
 import { fetchOf, type SentRequest, sseOf } from '../testing/fetch-of.ts';
-import type { AnthropicOptions } from './anthropic-options.ts';
+import type { AnthropicOptions } from './options.ts';
 import { anthropic } from './provider.ts';
 
 const model = 'claude-sonnet-4-5';
 
-/** A message of whole blocks, as a stream. */
+/** A message of complete blocks, as a stream. */
 const stream = (content: readonly JsonObject[], stop_reason: string, fields: JsonObject = {}) =>
   sseOf([
     { type: 'message_start', message: { id: 'msg_1', content, usage: {} } },
@@ -21,7 +21,7 @@ const stream = (content: readonly JsonObject[], stop_reason: string, fields: Jso
     { type: 'message_stop' },
   ]);
 
-const said = (id: string, text: string): Item => ({
+const userItem = (id: string, text: string): Item => ({
   id: itemId(id),
   kind: 'user',
   parts: [{ kind: 'text', text }],
@@ -45,7 +45,7 @@ async function send(
   return sent;
 }
 
-/** What of an answer is in the next request. */
+/** The parts of an answer that the next request contains. */
 async function sentBack(
   content: readonly JsonObject[],
   stop: string,
@@ -53,7 +53,7 @@ async function sentBack(
   options: Partial<AnthropicOptions> = {},
 ): Promise<unknown> {
   const answer = await answerOf(stream(content, stop));
-  const { body } = await send([said('u1', 'Hi'), answer, ...after], options);
+  const { body } = await send([userItem('u1', 'Hi'), answer, ...after], options);
   const messages = body['messages'] as readonly { role: string; content: unknown }[];
   return messages.find(({ role }) => role === 'assistant')?.content;
 }
@@ -98,15 +98,15 @@ describe('what goes back', () => {
       ...(await answerOf(stream([found, cited], 'end_turn'))),
       id: itemId('second'),
     };
-    const { body } = await send([said('u1', 'Hi'), first, second, said('u2', 'Go')]);
+    const { body } = await send([userItem('u1', 'Hi'), first, second, userItem('u2', 'Go')]);
     expect(body['messages']).toMatchObject([{}, { content: [search, found, cited] }, {}]);
   });
 
-  test('is not a hosted call without its result once somebody has said something else', async () => {
-    const after = [said('u2', 'Never mind')];
+  test('is not a hosted call without its result after the user sent a message', async () => {
+    const after = [userItem('u2', 'Never mind')];
     expect(await sentBack([cited, search], 'end_turn', after)).toEqual([cited]);
     expect(await sentBack([cited, found], 'end_turn')).toEqual([cited]);
-    const later: Item = { ...said('a2', 'Six.'), kind: 'assistant' };
+    const later: Item = { ...userItem('a2', 'Six.'), kind: 'assistant' };
     expect(await sentBack([cited, search], 'end_turn', [...after, later])).toEqual([cited]);
   });
 
@@ -127,14 +127,14 @@ describe('what goes back', () => {
     expect(await sentBack([search, use], 'tool_use', [after])).toEqual([search, use]);
   });
 
-  test('is not thinking that nobody signed, nor any that comes after a call', async () => {
+  test('is not unsigned thinking, nor thinking after a call', async () => {
     const unsigned = { type: 'thinking', thinking: 'a' };
     expect(await sentBack([unsigned, cited], 'end_turn')).toEqual([cited]);
     expect(await sentBack([use, thinking], 'tool_use')).toEqual([use]);
   });
 
-  test('is not the thinking at the end of the last word, nor a word of nothing else', async () => {
-    const next = [said('u2', 'Go')];
+  test('is not thinking at the end of the last turn, nor a turn of only thinking', async () => {
+    const next = [userItem('u2', 'Go')];
     expect(await sentBack([thinking, cited, thinking, redacted], 'max_tokens')).toEqual([
       thinking,
       cited,
@@ -151,7 +151,7 @@ describe('what goes back', () => {
     ]);
   });
 
-  test('is not the thinking of another model, nor what only that one reads', async () => {
+  test('is not the thinking of another model, nor its private blocks', async () => {
     const content = [thinking, redacted, search, found, cited, use];
     const { caller: _caller, ...plain } = use;
     expect(await sentBack(content, 'tool_use', [], { model: 'claude-opus-4-1' })).toEqual([
@@ -160,12 +160,12 @@ describe('what goes back', () => {
     ]);
   });
 
-  test('a signature longer than names are goes back whole', async () => {
+  test('a very long signature goes back complete', async () => {
     const long = { ...thinking, signature: 's'.repeat(300_000) };
     expect(await sentBack([long, use], 'tool_use')).toEqual([long, use]);
   });
 
-  test('hosted arguments that were no JSON go back as {}', async () => {
+  test('hosted arguments that were not JSON go back as {}', async () => {
     const events = sseOf([
       { type: 'content_block_start', index: 0, content_block: search },
       {
@@ -177,23 +177,27 @@ describe('what goes back', () => {
       { type: 'message_delta', delta: { stop_reason: 'pause_turn' } },
       { type: 'message_stop' },
     ]);
-    const { body } = await send([said('u1', 'Hi'), await answerOf(events)]);
+    const { body } = await send([userItem('u1', 'Hi'), await answerOf(events)]);
     const [, answer] = body['messages'] as readonly { content: unknown }[];
     expect(answer?.content).toEqual([{ ...search, input: {} }]);
   });
 
-  test('is not why an answer was refused', async () => {
+  test('is not the explanation of a refusal', async () => {
     const stop_details = { type: 'refusal', explanation: 'No.' };
     const answer = await answerOf(stream([], 'refusal', { stop_details }));
-    const { body } = await send([said('u1', 'Hi'), answer, said('u2', 'Something else')]);
+    const { body } = await send([userItem('u1', 'Hi'), answer, userItem('u2', 'Something else')]);
     expect(body['messages']).toHaveLength(1);
-    const elsewhere = await send([said('u1', 'Hi'), answer, said('u2', 'Go')], {
+    const elsewhere = await send([userItem('u1', 'Hi'), answer, userItem('u2', 'Go')], {
       model: 'claude-opus-4-1',
     });
     expect(elsewhere.body['messages']).toHaveLength(1);
-    // Another model's refusal is what it said.
+    // A refusal of another model is normal text.
     const foreign: Part = { kind: 'text', text: 'I cannot.', metadata: { refusal: true } };
-    const other = await send([said('u1', 'Hi'), { ...answer, parts: [foreign] }, said('u2', 'Go')]);
+    const other = await send([
+      userItem('u1', 'Hi'),
+      { ...answer, parts: [foreign] },
+      userItem('u2', 'Go'),
+    ]);
     expect(other.body['messages']).toMatchObject([{}, { content: [{ text: 'I cannot.' }] }, {}]);
   });
 });
@@ -201,7 +205,7 @@ describe('what goes back', () => {
 describe('blocks of features', () => {
   const betas = async (content: readonly JsonObject[], asked?: readonly string[]) => {
     const answer = await answerOf(stream(content, 'end_turn'));
-    const items = [said('u1', 'Hi'), answer, said('u2', 'Go')];
+    const items = [userItem('u1', 'Hi'), answer, userItem('u2', 'Go')];
     const { headers } = await send(items, asked === undefined ? {} : { betas: asked });
     return headers.get('anthropic-beta');
   };
@@ -217,7 +221,7 @@ describe('blocks of features', () => {
     expect(await betas([cited])).toBeNull();
   });
 
-  test('leave the version to who asked for one', async () => {
+  test('do not override a version that the caller set', async () => {
     expect(await betas([compaction], ['compact-2027-01-01'])).toBe('compact-2027-01-01');
   });
 });
@@ -230,7 +234,7 @@ describe('containers', () => {
   test('are named where a call of code in one is answered, and the call keeps its caller', async () => {
     const code = { ...search, name: 'code_execution' };
     const answer = await answerOf(stream([code, { ...use, caller }], 'tool_use', { container }));
-    const { body } = await send([said('u1', 'Hi'), answer]);
+    const { body } = await send([userItem('u1', 'Hi'), answer]);
     expect(body['container']).toBe('container_1');
     expect(body['messages']).toMatchObject([{}, { content: [code, { ...use, caller }] }, {}]);
     expect(JSON.stringify(body['messages'])).not.toContain('container_1');
@@ -238,16 +242,18 @@ describe('containers', () => {
 
   test('are named after a pause', async () => {
     const answer = await answerOf(stream([search], 'pause_turn', { container }));
-    const { body } = await send([said('u1', 'Hi'), answer]);
+    const { body } = await send([userItem('u1', 'Hi'), answer]);
     expect(body['container']).toBe('container_1');
     expect(body['messages']).toMatchObject([{}, { content: [search] }]);
   });
 
-  test('are left behind otherwise: they do not live for long', async () => {
+  test('are left out otherwise, because they expire', async () => {
     const answer = await answerOf(stream([search, found, cited], 'end_turn', { container }));
-    expect(await containerIn([said('u1', 'Hi'), answer, said('u2', 'Go')])).toBeUndefined();
+    expect(await containerIn([userItem('u1', 'Hi'), answer, userItem('u2', 'Go')])).toBeUndefined();
     const paused = await answerOf(stream([search], 'pause_turn', { container }));
     const later = { ...(await answerOf(stream([found, cited], 'end_turn'))), id: itemId('later') };
-    expect(await containerIn([said('u1', 'Hi'), paused, later, said('u2', 'Go')])).toBeUndefined();
+    expect(
+      await containerIn([userItem('u1', 'Hi'), paused, later, userItem('u2', 'Go')]),
+    ).toBeUndefined();
   });
 });

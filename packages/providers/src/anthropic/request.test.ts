@@ -13,7 +13,7 @@ import { describe, expect, test, vi } from 'vitest';
 import type { ModelRequest, ReasoningEffort } from '../contract/model-request.ts';
 import { fetchOf, type SentRequest, sseOf } from '../testing/fetch-of.ts';
 import { anthropicFaults } from '../testing/rules/anthropic.ts';
-import type { AnthropicOptions } from './anthropic-options.ts';
+import type { AnthropicOptions } from './options.ts';
 import { anthropic } from './provider.ts';
 
 const model = 'claude-sonnet-4-5';
@@ -74,10 +74,10 @@ const bodyOf = async (request: ModelRequest, options?: Partial<AnthropicOptions>
   (await send(request, options)).body;
 const messagesOf = async (items: readonly Item[], options?: Partial<AnthropicOptions>) =>
   (await bodyOf({ items }, options))['messages'];
-const said = (role: string, ...content: readonly unknown[]) => ({ role, content });
+const messageOf = (role: string, ...content: readonly unknown[]) => ({ role, content });
 const words = (words: string) => ({ type: 'text', text: words });
 
-describe('the address', () => {
+describe('the URL', () => {
   test('is that of the Messages API, with key and version', async () => {
     const { url, headers } = await send({ items: [user('Hi')] });
     expect(url).toBe('https://api.anthropic.com/v1/messages');
@@ -99,7 +99,7 @@ describe('the address', () => {
     },
   );
 
-  test('takes version, betas and headers, the last over ours in whichever case', async () => {
+  test('takes version, betas and headers, which override the defaults in any case', async () => {
     const headers = { 'Anthropic-Version': 'newest', 'X-Extra': 'yes' };
     const sent = await send(
       { items: [user('Hi')] },
@@ -112,7 +112,7 @@ describe('the address', () => {
     expect(plain.get('anthropic-version')).toBe('other');
   });
 
-  test('takes a bearer token, or whatever header one has, instead of a key', async () => {
+  test('takes a bearer token or a custom header instead of a key', async () => {
     const bearer = await send({ items: [] }, { apiKey: undefined, authToken: 'token' });
     expect(bearer.headers.get('authorization')).toBe('Bearer token');
     expect(bearer.headers.has('x-api-key')).toBe(false);
@@ -158,7 +158,7 @@ describe('fields', () => {
     expect(await maxTokens({}, { model: 'claude-3-haiku-20240307' })).toBe(4096);
   });
 
-  test('say what was asked, and providerOptions have the last word', async () => {
+  test('contain the settings, and providerOptions override them', async () => {
     const body = await bodyOf({
       items: [user('Hi')],
       temperature: 0.5,
@@ -169,9 +169,9 @@ describe('fields', () => {
     expect(body).toEqual({
       model,
       max_tokens: 64_000,
-      messages: [said('user', words('Hi'))],
+      messages: [messageOf('user', words('Hi'))],
       stream: true,
-      // No model takes both.
+      // No model accepts both.
       temperature: 0.7,
       stop_sequences: ['END'],
       service_tier: 'auto',
@@ -179,13 +179,13 @@ describe('fields', () => {
     expect(await bodyOf({ items: [], topP: 0.9 })).toMatchObject({ top_p: 0.9 });
   });
 
-  test('system is top-level, from wherever it stands', async () => {
+  test('system items are top-level, whatever their position', async () => {
     const body = await bodyOf({
       items: [item('system', text('A')), user('Hi'), item('developer', text('B'), text(' '))],
     });
     expect(body).toMatchObject({
       system: [words('A'), words('B')],
-      messages: [said('user', words('Hi'))],
+      messages: [messageOf('user', words('Hi'))],
     });
   });
 
@@ -207,7 +207,7 @@ describe('tools', () => {
     { name: 'wind', inputSchema: { type: 'object' } },
   ];
 
-  test('have a schema of an object, and hosted ones go along', async () => {
+  test('have an object schema, and hosted tools are added', async () => {
     const web = { type: 'web_search_20250305', name: 'web_search' };
     const body = await bodyOf({ items: [user('Hi')], tools }, { hostedTools: [web] });
     expect(body['tools']).toEqual([
@@ -236,7 +236,7 @@ describe('tools', () => {
   ] as const)('are chosen: %o', async (toolChoice, expected) => {
     const body = await bodyOf({ items: [user('Hi')], tools, toolChoice });
     expect(body['tool_choice']).toEqual(expected);
-    // A choice among nothing is refused.
+    // The API rejects a choice without tools.
     expect(await bodyOf({ items: [user('Hi')], toolChoice: 'auto' })).not.toHaveProperty(
       'tool_choice',
     );
@@ -299,7 +299,7 @@ describe('reasoning', () => {
     });
   });
 
-  test('is asked for as the options say where the model’s name does not tell', async () => {
+  test('follows the options for models with an unknown name', async () => {
     expect(await thinking('low', { thinking: 'adaptive' })).toMatchObject({
       config: { effort: 'low' },
     });
@@ -347,7 +347,7 @@ describe('reasoning', () => {
     expect(await thinking('low', asTool, { output })).toMatchObject(off);
     const silent = await bodyOf({ items: [user('Hi')], tools, toolChoice: 'required' }, newer);
     expect(silent).toMatchObject(off);
-    // Off is refused beside the highest effort.
+    // The API rejects disabled thinking together with the highest effort.
     const most = await thinking('max', newer, { tools, toolChoice: 'required' });
     expect(most).toMatchObject({ ...off, config: { effort: 'high' } });
     const free = await thinking('low', newer, { tools, toolChoice: 'auto' });
@@ -364,7 +364,7 @@ describe('reasoning', () => {
     expect(await asked(text('Let me see'))).toMatchObject({ thinking: undefined });
     expect(await asked(signed('hm', 'x'))).toMatchObject({ thinking: { type: 'enabled' } });
     const next = { items: [...items(), user('And now?')] };
-    // The results and the question are one turn of the user.
+    // The results and the question form one user turn.
     expect(await thinking('low', {}, next)).toMatchObject({ thinking: undefined });
     const later = { items: [...items(), assistant(text('Six.')), user('And now?')] };
     expect(await thinking('low', {}, later)).toMatchObject({ thinking: { type: 'enabled' } });
@@ -437,7 +437,7 @@ describe('cache points', () => {
     const body = await bodyOf({ items: [system, first, second], cache: { upTo } });
     expect(body).toMatchObject({
       system: [{ ...words('S'), ...mark }],
-      messages: [said('user', { ...words('A'), ...mark }, words('B'))],
+      messages: [messageOf('user', { ...words('A'), ...mark }, words('B'))],
     });
     expect(JSON.stringify(body).match(/cache_control/g)).toHaveLength(2);
   });
@@ -446,7 +446,7 @@ describe('cache points', () => {
     const one = user('A');
     const body = await bodyOf({ items: [one], cache: { upTo: [one.id], longLived: true } });
     expect(body['messages']).toEqual([
-      said('user', { ...words('A'), cache_control: { type: 'ephemeral', ttl: '1h' } }),
+      messageOf('user', { ...words('A'), cache_control: { type: 'ephemeral', ttl: '1h' } }),
     ]);
   });
 
@@ -470,7 +470,7 @@ describe('cache points', () => {
     });
     expect(body['messages']).toMatchObject([
       {},
-      said(
+      messageOf(
         'assistant',
         { ...words('a'), ...mark },
         { type: 'thinking', thinking: 'hm', signature: 'x' },
@@ -486,7 +486,7 @@ describe('cache points', () => {
     expect(body['messages']).toMatchObject([
       {},
       {},
-      said('user', { tool_use_id: 'a' }, { tool_use_id: 'b', ...mark }),
+      messageOf('user', { tool_use_id: 'a' }, { tool_use_id: 'b', ...mark }),
     ]);
   });
 });
@@ -553,19 +553,19 @@ describe('pictures and documents', () => {
     ['application/zip', { type: 'bytes', bytes }, ''],
     ['image/tiff', { type: 'bytes', bytes }, ''],
     ['text/csv', { type: 'url', url: 'https://a.example/b' }, ', at https://a.example/b'],
-  ])('of %s, which it cannot read, it is told by name', async (mimeType, source, place) => {
+  ])('of %s, which the API cannot read, are named', async (mimeType, source, place) => {
     const named = `[An attachment cannot be shown: "a.txt" (${mimeType})${place}]`;
     expect(await block(file(mimeType, source))).toEqual(words(named));
   });
 
-  test('a file of nothing but space is told as text: such a document is refused', async () => {
+  test('a file of white space is sent as text, because the API rejects such a document', async () => {
     const source = { type: 'bytes', bytes: new TextEncoder().encode(' \n') };
     expect(await block(file('text/plain', source))).toEqual(
       words('<file name="a.txt" type="text/plain">\n \n\n</file>'),
     );
   });
 
-  test('what is not loaded is refused before it is sent', async () => {
+  test('a blob that is not loaded is rejected before it is sent', async () => {
     const part = media('image/png', { type: 'blob', hash: 'h', length: 1 });
     await expect(send({ items: [item('user', part)] })).rejects.toMatchObject({
       kind: 'invalid_request',
@@ -574,7 +574,7 @@ describe('pictures and documents', () => {
 });
 
 describe('messages', () => {
-  test('of one side in a row are one', async () => {
+  test('of the same role in a row are merged', async () => {
     expect(
       await messagesOf([
         user('A'),
@@ -584,18 +584,18 @@ describe('messages', () => {
         user('E'),
       ]),
     ).toEqual([
-      said('user', words('A'), words('B')),
-      said('assistant', words('C'), words('D')),
-      said('user', words('E')),
+      messageOf('user', words('A'), words('B')),
+      messageOf('assistant', words('C'), words('D')),
+      messageOf('user', words('E')),
     ]);
   });
 
   test('begin with the user, also where the history does not', async () => {
-    const begun = said('user', { type: 'text', text: expect.stringMatching(/\S/) });
+    const begun = messageOf('user', { type: 'text', text: expect.stringMatching(/\S/) });
     expect(await messagesOf([assistant(text('A')), user('B')])).toEqual([
       begun,
-      said('assistant', words('A')),
-      said('user', words('B')),
+      messageOf('assistant', words('A')),
+      messageOf('user', words('B')),
     ]);
     expect(await messagesOf([item('system', text('S'))])).toEqual([begun]);
   });
@@ -607,10 +607,10 @@ describe('messages', () => {
         assistant(text(' ')),
         user('B'),
       ]),
-    ).toEqual([said('user', words('A'), words('B'))]);
+    ).toEqual([messageOf('user', words('A'), words('B'))]);
   });
 
-  test('the last word of the assistant does not end in space; all others may', async () => {
+  test('the last assistant turn does not end in white space; all others can', async () => {
     expect(
       await messagesOf([
         user('A '),
@@ -619,18 +619,18 @@ describe('messages', () => {
         assistant(text(' D'), text('E \n')),
       ]),
     ).toEqual([
-      said('user', words('A ')),
-      said('assistant', words('B \n')),
-      said('user', words('C ')),
-      said('assistant', words(' D'), words('E')),
+      messageOf('user', words('A ')),
+      messageOf('assistant', words('B \n')),
+      messageOf('user', words('C ')),
+      messageOf('assistant', words(' D'), words('E')),
     ]);
   });
 
-  test('structured parts are said as JSON', async () => {
+  test('structured parts are sent as JSON', async () => {
     const part: Part = { kind: 'structured', value: { a: 1 } };
     expect(await messagesOf([item('user', part), assistant(part), user('B')])).toMatchObject([
-      said('user', words('{"a":1}')),
-      said('assistant', words('{"a":1}')),
+      messageOf('user', words('{"a":1}')),
+      messageOf('assistant', words('{"a":1}')),
       {},
     ]);
   });
@@ -643,14 +643,14 @@ describe('messages', () => {
     };
     expect(await messagesOf([user('A'), assistant(part), user('B')])).toMatchObject([
       {},
-      said('assistant', words('[image/png]')),
+      messageOf('assistant', words('[image/png]')),
       {},
     ]);
   });
 });
 
 describe('tool results', () => {
-  test('are in one user message, first, in the order of the calls, with what is said after', async () => {
+  test('are in one user message, first, in the order of the calls, followed by the user’s text', async () => {
     const items = [
       user('Hi'),
       assistant(text('Both.'), call('a'), call('b')),
@@ -660,9 +660,9 @@ describe('tool results', () => {
     ];
     const use = (id: string) => ({ type: 'tool_use', id, name: 'tide', input: { port: 'Brest' } });
     expect(await messagesOf(items)).toEqual([
-      said('user', words('Hi')),
-      said('assistant', words('Both.'), use('a'), use('b')),
-      said(
+      messageOf('user', words('Hi')),
+      messageOf('assistant', words('Both.'), use('a'), use('b')),
+      messageOf(
         'user',
         { type: 'tool_result', tool_use_id: 'a', content: 'six' },
         { type: 'tool_result', tool_use_id: 'b', content: 'calm', is_error: true },
@@ -710,7 +710,7 @@ describe('tool results', () => {
     });
   });
 
-  test('never make a request invalid: what the API does not take of them is named', async () => {
+  test('never make a request invalid: unsupported attachments are named', async () => {
     const bytes = new TextEncoder().encode('abc');
     const url = { type: 'url', url: 'https://a.example/b' };
     const attachments = [
@@ -748,8 +748,8 @@ describe('tool results', () => {
     const messages = await messagesOf([user('Hi'), assistant(broken, halved), user('Go')]);
     expect(messages).toMatchObject([
       {},
-      said('assistant', { id: 'a', input: {} }, { id: 'b', input: { '\ufffd': ['x\ufffd'] } }),
-      said(
+      messageOf('assistant', { id: 'a', input: {} }, { id: 'b', input: { '\ufffd': ['x\ufffd'] } }),
+      messageOf(
         'user',
         { tool_use_id: 'a', is_error: true },
         { tool_use_id: 'b', is_error: true },

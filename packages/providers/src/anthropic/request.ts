@@ -1,14 +1,19 @@
-import type { ModelRequest } from '../contract/model-request.ts';
+import type { JsonObject } from '@millrace/core';
+import type { ModelRequest, ReasoningEffort } from '../contract/model-request.ts';
 import { toMessages } from '../history/to-messages.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
-import { checkSecret, needApiKey, streamHeaders } from '../wire/api-options.ts';
+import {
+  checkSecret,
+  mergeHeaders,
+  readHeaders,
+  requireApiKey,
+  streamHeaders,
+} from '../wire/api-options.ts';
 import { readBaseUrl, withQuery } from '../wire/base-url.ts';
-import { mergeHeaders, readHeaders } from '../wire/merge-headers.ts';
-import type { AnthropicOptions } from './anthropic-options.ts';
-import { askedFields } from './asked-fields.ts';
-import { betasFor } from './betas.ts';
 import { containerOf } from './container.ts';
-import { conversationOf } from './messages.ts';
+import { conversationOf, type MessageTurn } from './messages.ts';
+import { type AnthropicOptions, type ModelTraits, traitsOf } from './options.ts';
+import { outputToolName, type ToolFields, toolFields } from './tools.ts';
 
 export const providerId = 'anthropic';
 
@@ -29,7 +34,7 @@ export function anthropicRequest(request: ModelRequest, options: AnthropicOption
     headers,
     body: {
       model,
-      ...askedFields(request, options, turns),
+      ...settingFields(request, options, turns),
       ...(system.length === 0 ? {} : { system }),
       messages: turns.map(({ role, content }) => ({ role, content })),
       stream: true,
@@ -59,5 +64,139 @@ function headersFor(options: AnthropicOptions, betas: readonly string[]): Header
 function keyHeader({ apiKey, authToken }: AnthropicOptions): Headers {
   const token = checkSecret('authToken', authToken);
   if (token !== undefined) return { authorization: `Bearer ${token}` };
-  return { 'x-api-key': needApiKey(apiKey, keyVariables) };
+  return { 'x-api-key': requireApiKey(apiKey, keyVariables) };
+}
+
+/** All fields of the body except the conversation. */
+function settingFields(
+  request: ModelRequest,
+  options: AnthropicOptions,
+  turns: readonly MessageTurn[],
+): JsonObject {
+  const traits = traitsOf(options.model);
+  const maxTokens = request.maxOutputTokens ?? options.maxTokens ?? traits.maxTokens;
+  const outputTool = outputToolName(request, options);
+  const tools = toolFields(request, options, outputTool);
+  const style = { ...traits, thinking: options.thinking ?? traits.thinking };
+  const mayThink = style.thinking !== 'budget' || canContinueThinking(turns);
+  const effort = mayThink ? request.reasoning : undefined;
+  const thinking = isToolForced(tools)
+    ? thinkingFieldsForForcedTool(effort, style)
+    : thinkingFields(effort, style, maxTokens);
+  return {
+    max_tokens: maxTokens,
+    ...tools,
+    ...(thinking.thinking === undefined ? {} : { thinking: thinking.thinking }),
+    ...outputConfig(request, thinking, outputTool),
+    ...samplingFields(request, thinking, traits.takesTemperature),
+    ...(request.stopSequences === undefined ? {} : { stop_sequences: request.stopSequences }),
+  };
+}
+
+/** A model that must call a tool cannot think first. */
+function isToolForced({ tool_choice: choice }: ToolFields): boolean {
+  return choice?.['type'] === 'any' || choice?.['type'] === 'tool';
+}
+
+function outputConfig(
+  { output }: ModelRequest,
+  { effort }: ThinkingFields,
+  outputTool: string | undefined,
+): JsonObject {
+  const isFormat = output !== undefined && outputTool === undefined;
+  if (!isFormat && effort === undefined) return {};
+  const format = isFormat ? { format: { type: 'json_schema', schema: output.schema } } : {};
+  return { output_config: { ...format, ...(effort === undefined ? {} : { effort }) } };
+}
+
+/** A thinking model accepts neither field, and no model accepts both. */
+function samplingFields(
+  { temperature, topP }: ModelRequest,
+  { thinking }: ThinkingFields,
+  isTaken: boolean,
+): JsonObject {
+  const isThinking = thinking !== undefined && thinking['type'] !== 'disabled';
+  if (isThinking || !isTaken) return {};
+  if (temperature !== undefined) return { temperature };
+  return topP === undefined ? {} : { top_p: topP };
+}
+
+interface ThinkingFields {
+  readonly thinking?: JsonObject;
+  readonly effort?: string;
+}
+
+const efforts = { minimal: 'low', low: 'low', medium: 'medium', high: 'high', max: 'max' } as const;
+
+const budgets = { minimal: 1024, low: 4096, medium: 10_000, high: 20_000, max: 32_000 } as const;
+
+/** The API's minimum budget. */
+const minBudget = 1024;
+
+/** Maximum share of the output tokens, so that there is room for an answer. */
+const maxShare = 0.75;
+
+/** The fields that request thinking with the given effort. */
+function thinkingFields(
+  effort: ReasoningEffort | undefined,
+  { thinking, canStopThinking }: ModelTraits,
+  maxTokens: number,
+): ThinkingFields {
+  if (effort === undefined || thinking === 'none') return {};
+  if (effort === 'none') {
+    return canStopThinking ? { thinking: { type: 'disabled' } } : { effort: 'low' };
+  }
+  if (thinking === 'adaptive') {
+    // Newer models show no thinking without this field.
+    return { thinking: { type: 'adaptive', display: 'summarized' }, effort: efforts[effort] };
+  }
+  const budget = Math.min(budgets[effort], Math.floor(maxTokens * maxShare));
+  return budget < minBudget ? {} : { thinking: { type: 'enabled', budget_tokens: budget } };
+}
+
+/** The fields that turn thinking off because a tool is forced. Some models think by default. */
+function thinkingFieldsForForcedTool(
+  effort: ReasoningEffort | undefined,
+  { thinking, canStopThinking }: ModelTraits,
+): ThinkingFields {
+  if (thinking !== 'adaptive') return {};
+  // The API rejects the highest effort without thinking.
+  const most = effort === 'max' ? 'high' : effort;
+  return {
+    ...(canStopThinking ? { thinking: { type: 'disabled' } } : {}),
+    ...(most === undefined || most === 'none' ? {} : { effort: efforts[most] }),
+  };
+}
+
+/**
+ * With a budget, a turn that continues must have started with thinking. It did not if another model
+ * started it, or if its thinking was never signed.
+ */
+function canContinueThinking(turns: readonly MessageTurn[]): boolean {
+  const lastUserTurn = turns.findLastIndex(
+    ({ role, content }) => role === 'user' && !content.some(({ type }) => type === 'tool_result'),
+  );
+  const [first] = turns[lastUserTurn + 1]?.content ?? [];
+  return first === undefined || ['thinking', 'redacted_thinking'].includes(String(first['type']));
+}
+
+/** Blocks that the API accepts only if the beta feature that created them is enabled. */
+const betaOfBlock: Readonly<Record<string, string>> = {
+  compaction: 'compact-2026-01-12',
+  fallback: 'server-side-fallback-2026-07-01',
+  mcp_tool_use: 'mcp-client-2025-11-20',
+  mcp_tool_result: 'mcp-client-2025-11-20',
+};
+
+const dateLength = '2026-01-12'.length;
+
+/** The requested beta features and those that the history needs, each in one version. */
+function betasFor(requested: readonly string[], turns: readonly MessageTurn[]): readonly string[] {
+  const types = turns.flatMap(({ content }) => content.map(({ type }) => String(type)));
+  const needed = new Set(
+    types.flatMap((type) => (Object.hasOwn(betaOfBlock, type) ? (betaOfBlock[type] ?? []) : [])),
+  );
+  const isRequested = (beta: string) =>
+    requested.some((other) => other.slice(0, -dateLength) === beta.slice(0, -dateLength));
+  return [...requested, ...[...needed].filter((beta) => !isRequested(beta))];
 }

@@ -1,10 +1,10 @@
 import { countingIds, type Item, type JsonObject, type Part } from '@millrace/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Completion } from '../contract/complete.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
+import type { Completion } from '../contract/provider.ts';
 import { fetchOf, sseOf } from '../testing/fetch-of.ts';
-import type { AnthropicOptions } from './anthropic-options.ts';
+import type { AnthropicOptions } from './options.ts';
 import { anthropic } from './provider.ts';
 
 type Event = JsonObject | string;
@@ -64,7 +64,7 @@ const ended = (stop_reason: string | null, fields: JsonObject = {}): JsonObject 
 const over: JsonObject = { type: 'message_stop' };
 const ping: JsonObject = { type: 'ping' };
 
-/** Blocks within a whole message. */
+/** Blocks inside a complete message. */
 const message = (blocks: readonly JsonObject[], reason = 'end_turn') => [
   started(),
   ...blocks,
@@ -183,7 +183,7 @@ describe('text', () => {
     expect(textOf(found)).toEqual(['a', 'b']);
   });
 
-  test('whose start a proxy left out is not lost', async () => {
+  test('is not lost if a proxy left out its start', async () => {
     const found = await read(message([say(0, 'a'), say(0, 'b'), think(1, 'c'), stop(1)]));
     expect(textOf(found)).toEqual(['ab', '<reasoning>']);
   });
@@ -207,7 +207,7 @@ describe('text', () => {
     expect(item.parts).toEqual([{ kind: 'text', text: 'a' }]);
   });
 
-  test('unknown events, deltas and fields do not stop anything', async () => {
+  test('unknown events, deltas and fields are ignored', async () => {
     const found = await read([
       { type: 'weather', sky: 'grey' },
       {},
@@ -252,7 +252,7 @@ describe('text', () => {
             { url: 'https://a.example', title: 'A', raw: web },
           ],
         },
-        // All of them, as they came: they go back.
+        // All citations, as they came, because they are sent back.
         providerState: state({ citations: [page, web, web] }),
       },
     ]);
@@ -283,12 +283,12 @@ describe('thinking', () => {
     expect(item.parts).toMatchObject([{ kind: 'reasoning', text: 'a', signature: 'x' }]);
   });
 
-  test('that is not shown has no text and is kept for its signature', async () => {
+  test('without visible text is kept for its signature', async () => {
     const { item } = await read(thinkingBlock({ thinking: '', signature: '' }, sign(0, 'x')));
     expect(item.parts).toMatchObject([{ kind: 'reasoning', text: '', signature: 'x' }]);
   });
 
-  test('without a signature is not for sending back, and without anything no part', async () => {
+  test('without a signature is not sent back, and without content is not a part', async () => {
     const { item } = await read(thinkingBlock({ thinking: '' }, think(0, 'a')));
     expect(item.parts).toEqual([{ kind: 'reasoning', form: 'full', text: 'a' }]);
     expect((await read(thinkingBlock({ thinking: '', signature: '' }))).item.parts).toEqual([]);
@@ -304,7 +304,7 @@ describe('thinking', () => {
     expect(mended.item.parts).toEqual([{ kind: 'reasoning', form: 'full', text: 'a\ufffdb' }]);
   });
 
-  test('may have a signature longer than names are', async () => {
+  test('can have a very long signature', async () => {
     const signature = 's'.repeat(300_000);
     const { item, error } = await read(thinkingBlock({ thinking: '' }, sign(0, signature)));
     expect(error).toBeUndefined();
@@ -367,7 +367,7 @@ describe('tool calls', () => {
       callBlock(1, {}, '{"port":"Br'),
     ];
     for (const blocks of cuts) {
-      // Another came after it, so the first is whole: it has no arguments.
+      // Another block came after it, so the first call is complete and has no arguments.
       const found = await read(message([...callBlock(0, {}, ''), ...blocks], raw));
       const [first, second] = callsOf(found);
       expect(first).toMatchObject({ toolCallId: 'toolu_0', input: {} });
@@ -517,7 +517,7 @@ describe('tool calls', () => {
     expect(callsOf(found)).toMatchObject([{ toolCallId: 'a', arguments: '{}' }]);
   });
 
-  test('E26: arguments that are no JSON stay as they are, for the loop to judge', async () => {
+  test('E26: arguments that are not JSON stay unchanged, and the agent loop handles them', async () => {
     const found = await read(message(callBlock(0, {}, '{"port": Brest'), 'tool_use'));
     expect(callsOf(found)).toEqual([
       { kind: 'tool_call', toolCallId: 'toolu_0', name: 'tide', arguments: '{"port": Brest' },
@@ -577,7 +577,7 @@ describe('other blocks', () => {
           providerState: state({}),
         },
       ]);
-      // A call that the provider runs is none of ours.
+      // A call that the provider runs is not a client call.
       expect(found.stop).toEqual({ reason: 'stop', raw: 'end_turn' });
     },
   );
@@ -588,7 +588,7 @@ describe('other blocks', () => {
     expect(item.parts).toMatchObject([{ value: start }]);
   });
 
-  test('E26: hosted arguments that are no JSON are kept as text', async () => {
+  test('E26: hosted arguments that are not JSON are kept as text', async () => {
     const start = { type: 'server_tool_use', id: 's', name: 'x', input: {} };
     const { item } = await read(message([begin(0, start), write(0, '{"a'), stop(0)]));
     expect(item.parts).toMatchObject([{ value: { ...start, input: '{"a' } }]);
@@ -621,7 +621,7 @@ describe('other blocks', () => {
     expect(item.parts).toMatchObject([{ value: { type: 'compaction', content: 'Summary' } }]);
   });
 
-  test('whatever streams into a block that is not known is put into it', async () => {
+  test('fields that stream into an unknown block are added to it', async () => {
     const { item } = await read(
       message([
         begin(0, { type: 'hologram', caption: 'a', citations: [1] }),
@@ -692,7 +692,7 @@ describe('structured output', () => {
       asTool,
     );
     expect(found.item.parts).toEqual([
-      // What is said beside it is not it, even if it is JSON.
+      // Text next to the output is not the output, even if it is JSON.
       { kind: 'text', text: '{"no":1}' },
       { kind: 'structured', name: 'answer', value: { a: 1 } },
     ]);
@@ -802,7 +802,7 @@ describe('the end', () => {
     expect(item.parts).toMatchObject([{ kind: 'custom', name: 'container', value: container }]);
   });
 
-  test('E16: said twice it is one end, by the last word', async () => {
+  test('E16: sent twice it is one end, and the last reason counts', async () => {
     const blocks = callBlock(0, {}, '{}');
     const found = await read([
       started(),
@@ -816,7 +816,7 @@ describe('the end', () => {
     expect(callsOf(found)).toHaveLength(1);
   });
 
-  test('of which nothing is said is unknown', async () => {
+  test('without a reason is unknown', async () => {
     const { stop: why } = await read([started(), ...textBlock(0, 'a'), ended(null), over]);
     expect(why).toEqual({ reason: 'unknown', cause: 'no_stop_reason' });
   });
@@ -854,7 +854,7 @@ describe('starts of messages', () => {
     expect(found.item.parts).toEqual([{ kind: 'text', text: 'a', partial: true }]);
   });
 
-  test('a second start without an id counts as another once something was said', async () => {
+  test('a second start without an id is another message if there is content', async () => {
     const nameless = started({ id: null });
     const early = await read([nameless, nameless, ...textBlock(0, 'a'), ended('end_turn'), over]);
     expect(early.error).toBeUndefined();
@@ -955,7 +955,7 @@ describe('failures', () => {
   test.each([
     ['as the first event of a 200', []],
     ['in the middle', rich.slice(0, 7)],
-  ])('trap: an error %s is what it says', async (_where, before) => {
+  ])('trap: an error %s is reported', async (_where, before) => {
     const body = `${sseOf(before)}event: error\ndata: ${JSON.stringify(overloaded)}\n\n`;
     const { error, stop: why } = await answerTo(body);
     expect(error).toMatchObject({ kind: 'overloaded', retry: 'yes', requestId: 'req_1' });
@@ -1083,7 +1083,7 @@ describe('usage', () => {
     expect(usage).toMatchObject({ output: 9, reasoning: 6 });
   });
 
-  test('whose last word never came is an estimate', async () => {
+  test('without a final report is an estimate', async () => {
     const { usage } = await use({ input_tokens: 5, output_tokens: 1 });
     expect(usage).toMatchObject({ input: 5, estimated: true });
     const half = await use({ input_tokens: 5, output_tokens: 1 }, { input_tokens: 7 });
@@ -1106,7 +1106,7 @@ describe('any message', () => {
     cuts: fc.array(fc.nat(60), { maxLength: 6 }),
   });
 
-  /** Cut anywhere, also within a pair. */
+  /** Cuts can be anywhere, also inside a surrogate pair. */
   const pieces = ({ text, cuts }: Block): readonly string[] => {
     const at = [0, ...cuts.filter((cut) => cut < text.length).sort((a, b) => a - b), text.length];
     return at.slice(1).map((end, index) => text.slice(at[index], end));

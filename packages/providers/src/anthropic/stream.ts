@@ -1,29 +1,27 @@
 import type { JsonObject, JsonValue, Stop } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
-import { explanation } from '../history/explanation.ts';
+import { refusalExplanation } from '../history/sendable-parts.ts';
 import { isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
-import type { LastAppend } from '../wire/lookalikes.ts';
-import type { AboutResponse, ReaderContext, WireReader } from '../wire/wire.ts';
+import type { LastAppend, ReaderContext, ResponseDetails, WireReader } from '../wire/wire.ts';
+import { MessageBlocks } from './blocks.ts';
 import { containerName } from './container.ts';
 import { isCutShort, stopOfMessage } from './errors.ts';
-import { MessageBlocks } from './message-blocks.ts';
 import type { BlockContext } from './open-block.ts';
-import { soleAppend } from './sole-append.ts';
 import { AnthropicUsage } from './usage.ts';
 
-export interface AnthropicReaderOptions {
+interface AnthropicReaderOptions {
   readonly provider: string;
   readonly model: string;
   readonly outputTool: string | undefined;
 }
 
-/** Reads one message: its start, its blocks, its delta with the stop reason, its stop. */
+/** Reads one message: its start, its blocks, the delta with the stop reason, and its stop. */
 export class AnthropicReader implements WireReader {
   progress: 'reading' | 'over' = 'reading';
   readonly #context: BlockContext;
   readonly #blocks: MessageBlocks;
   readonly #usage = new AnthropicUsage();
-  #about: Omit<AboutResponse, 'usage'> | undefined;
+  #about: Omit<ResponseDetails, 'usage'> | undefined;
   #lastMessage: JsonObject = {};
   #reason: string | undefined;
   #details: JsonObject | undefined;
@@ -43,24 +41,24 @@ export class AnthropicReader implements WireReader {
     this.#blocks = new MessageBlocks(this.#context);
   }
 
-  get about(): AboutResponse {
+  get details(): ResponseDetails {
     return { ...this.#about, usage: this.#usage.total };
   }
 
   get lastAppend(): LastAppend | undefined {
     const { index } = this.#lastMessage;
-    const sole = soleAppend(this.#lastMessage);
+    const sole = textAppendIn(this.#lastMessage);
     return (
-      sole && { text: sole.text, append: (text) => this.#blocks.grow(index, sole.deltaOf(text)) }
+      sole && { text: sole.text, append: (text) => this.#blocks.append(index, sole.deltaOf(text)) }
     );
   }
 
-  message(data: JsonObject): void {
+  readMessage(data: JsonObject): void {
     if (this.progress === 'over') return;
     this.#lastMessage = data;
     switch (data['type']) {
       case 'content_block_delta':
-        return this.#blocks.grow(data['index'], objectIn(data, 'delta') ?? {});
+        return this.#blocks.append(data['index'], objectIn(data, 'delta') ?? {});
       case 'content_block_start':
         return this.#blocks.start(data['index'], objectIn(data, 'content_block'));
       case 'content_block_stop':
@@ -74,12 +72,12 @@ export class AnthropicReader implements WireReader {
         this.progress = 'over';
         return;
       default:
-        if (Array.isArray(data['choices'])) throw wrongApi();
+        if (Array.isArray(data['choices'])) throw wrongApiFault();
     }
   }
 
-  whole(body: JsonValue): void {
-    if (!isObject(body) || !Array.isArray(body['content'])) throw wrongApi();
+  readWholeBody(body: JsonValue): void {
+    if (!isObject(body) || !Array.isArray(body['content'])) throw wrongApiFault();
     this.#start(body);
     this.progress = 'over';
   }
@@ -106,30 +104,34 @@ export class AnthropicReader implements WireReader {
     }
   }
 
-  /** Proxies repeat a start; the start of another message means that two were spliced. */
+  /**
+   * Proxies can repeat a start. The start of a different message means that two streams were mixed.
+   */
   #startAgain(id: string | undefined, known: string | undefined): void {
     const isSame = id === known && id !== undefined;
     const isUnclear = id === undefined || known === undefined;
     if (isSame || (isUnclear && this.#blocks.isEmpty)) return;
-    throw fault('protocol_error', 'another message starts inside of this one');
+    throw fault('protocol_error', 'another message starts inside this one');
   }
 
-  /** What the message, or a delta of it, says about its end. */
+  /** Reads the fields about the end from a message or a message delta. */
   #end(fields: JsonObject | undefined): void {
     this.#reason = textIn(fields, 'stop_reason') ?? this.#reason;
     this.#details = objectIn(fields, 'stop_details') ?? this.#details;
     this.#container = objectIn(fields, 'container') ?? this.#container;
   }
 
-  /** A refusal may be all that there is: what the provider says about it is what a person can read. */
+  /**
+   * A refusal can have no other content. The provider's explanation becomes a text for the user.
+   */
   #explain(): void {
     const text = textIn(this.#details, 'explanation');
     if (text === undefined) return;
     const providerState = this.#context.state({ stop_details: this.#details ?? {} });
-    this.#context.writer.whole({ kind: 'text', text, metadata: explanation, providerState });
+    this.#context.writer.whole({ kind: 'text', text, metadata: refusalExplanation, providerState });
   }
 
-  /** The next request goes on in it. */
+  /** The next request continues in this container. */
   #keepContainer(): void {
     if (this.#container === undefined) return;
     const providerState = this.#context.state({});
@@ -138,6 +140,29 @@ export class AnthropicReader implements WireReader {
   }
 }
 
-function wrongApi() {
-  return fault('protocol_error', 'the answer is not that of the Messages API');
+function wrongApiFault() {
+  return fault('protocol_error', 'the answer does not match the Messages API');
+}
+
+/** The field with the text, for each delta type that has only a text. */
+const textFields: Readonly<Record<string, string>> = {
+  text_delta: 'text',
+  thinking_delta: 'thinking',
+  input_json_delta: 'partial_json',
+};
+
+interface TextAppend {
+  readonly text: string;
+  /** The same delta with another text. */
+  readonly deltaOf: (text: string) => JsonObject;
+}
+
+/** Returns the appended text if the message has no other effect. */
+function textAppendIn(message: JsonObject): TextAppend | undefined {
+  const delta = message['type'] === 'content_block_delta' ? objectIn(message, 'delta') : undefined;
+  const type = textIn(delta, 'type') ?? '';
+  const field = Object.hasOwn(textFields, type) ? (textFields[type] ?? '') : '';
+  const text = textIn(delta, field);
+  if (delta === undefined || text === undefined || Object.keys(delta).length > 2) return undefined;
+  return { text, deltaOf: (other) => ({ type, [field]: other }) };
 }

@@ -1,13 +1,13 @@
 import type { JsonObject } from '@millrace/core';
 import type { ModelRequest, ToolChoice, ToolDefinition } from '../contract/model-request.ts';
-import type { AnthropicOptions } from './anthropic-options.ts';
+import { type AnthropicOptions, traitsOf } from './options.ts';
 
 export interface ToolFields {
   readonly tools?: readonly JsonObject[];
   readonly tool_choice?: JsonObject;
 }
 
-/** The tools of a request, the provider's own, and the one that takes the output. */
+/** The tools of the request, the provider's own tools, and the output tool. */
 export function toolFields(
   request: ModelRequest,
   options: AnthropicOptions,
@@ -15,30 +15,33 @@ export function toolFields(
 ): ToolFields {
   const { tools = [], toolChoice } = request;
   const hosted = options.hostedTools ?? [];
-  const given = [...tools.map((tool) => toolField(tool, options)), ...hosted];
+  const allTools = [...tools.map((tool) => toolField(tool, options)), ...hosted];
   if (outputTool !== undefined && request.output !== undefined) {
-    const taker = {
+    const outputToolField = {
       name: outputTool,
       description: 'Takes the answer. Call it with the whole of it.',
       input_schema: objectSchema(request.output.schema),
     };
-    const isOnly = given.length === 0 || toolChoice === 'none';
+    const isOnly = allTools.length === 0 || toolChoice === 'none';
     const choice = isOnly ? { name: outputTool } : outputChoice(toolChoice);
-    return { tools: [...given, taker], tool_choice: { ...choiceField(choice), ...oneAtATime } };
+    return {
+      tools: [...allTools, outputToolField],
+      tool_choice: { ...choiceField(choice), ...noParallelCalls },
+    };
   }
-  if (given.length === 0) return {};
+  if (allTools.length === 0) return {};
   return {
-    tools: given,
+    tools: allTools,
     ...(toolChoice === undefined ? {} : { tool_choice: choiceField(toolChoice) }),
   };
 }
 
-/** An answer beside calls would be one that does not know their results. */
-const oneAtATime = { disable_parallel_tool_use: true };
+/** An output next to other calls could not use their results. */
+const noParallelCalls = { disable_parallel_tool_use: true };
 
-/** Some tool is called in any case: one of theirs, or the one that takes the answer. */
-function outputChoice(asked: ToolChoice | undefined): ToolChoice {
-  return typeof asked === 'object' ? asked : 'required';
+/** The model must call a tool: one of the request's, or the output tool. */
+function outputChoice(choice: ToolChoice | undefined): ToolChoice {
+  return typeof choice === 'object' ? choice : 'required';
 }
 
 function toolField(
@@ -54,7 +57,7 @@ function toolField(
   };
 }
 
-/** A schema that says nothing of its type is refused. */
+/** The API rejects a schema without a type. */
 function objectSchema(schema: JsonObject): JsonObject {
   return { type: 'object', ...schema };
 }
@@ -69,4 +72,24 @@ function choiceField(choice: ToolChoice): JsonObject {
     default:
       return { type: 'tool', name: choice.name };
   }
+}
+
+/** Leaves room for a number after the name. */
+const maxNameLength = 60;
+
+/**
+ * The name of the tool that receives the requested output. Undefined if none is needed. It differs
+ * from the names of all other tools, so that the reader can recognize its call.
+ */
+export function outputToolName(
+  { output, tools = [] }: ModelRequest,
+  { model, structuredOutput }: AnthropicOptions,
+): string | undefined {
+  if (output === undefined) return undefined;
+  if ((structuredOutput ?? traitsOf(model).structuredOutput) === 'format') return undefined;
+  const taken = new Set(tools.map(({ name }) => name));
+  const fitting = output.name.replace(/[^A-Za-z0-9_-]/g, '_').slice(0, maxNameLength) || 'output';
+  // One name more than there are tools, so that one of them is free.
+  const names = [fitting, ...[...taken].map((_, again) => `${fitting}_${again + 1}`)];
+  return names.find((name) => !taken.has(name)) ?? fitting;
 }

@@ -10,29 +10,29 @@ const counts = [
 
 type Counts = Partial<Record<(typeof counts)[number], number>>;
 
-/** What the provider says is used, again and again: each count is the last that was one. */
+/** The usage that the provider reports several times. The last value of each count is used. */
 export class AnthropicUsage {
   #counts: Counts | undefined;
   #reasoning = 0;
   #compactions: readonly Counts[] = [];
   #isFinal = false;
 
-  /** `isFinal`: nothing is written after it. */
+  /** `isFinal`: no output follows this report. */
   add(usage: JsonObject | undefined, isFinal: boolean): void {
     if (usage === undefined) return;
-    const said = countsIn(usage);
-    this.#counts = { ...this.#counts, ...said };
-    this.#isFinal ||= isFinal && said.output_tokens !== undefined;
+    const reported = countsIn(usage);
+    this.#counts = { ...this.#counts, ...reported };
+    this.#isFinal ||= isFinal && reported.output_tokens !== undefined;
     const thinking = countIn(objectIn(usage, 'output_tokens_details'), 'thinking_tokens');
     this.#reasoning = thinking ?? this.#reasoning;
     if (!Array.isArray(usage['iterations'])) return;
-    // All but these are in the totals, or are another model's and billed as such.
+    // All other iterations are in the totals, or belong to another model and are billed separately.
     this.#compactions = objectsIn(usage, 'iterations')
       .filter(({ type }) => type === 'compaction')
       .map(countsIn);
   }
 
-  /** Undefined as long as nothing was said. */
+  /** Undefined until a count is reported. */
   get total(): Usage | undefined {
     if (this.#counts === undefined) return undefined;
     const all = [this.#counts, ...this.#compactions];
@@ -41,7 +41,7 @@ export class AnthropicUsage {
     const cacheWrite = sum('cache_creation_input_tokens');
     return {
       ...noUsage,
-      // Here the input does not include what went through the cache.
+      // In this API the input does not include cached tokens.
       input: sum('input_tokens') + cacheRead + cacheWrite,
       output: sum('output_tokens'),
       cacheRead,

@@ -11,7 +11,7 @@ import {
   replayFetch,
 } from './index.ts';
 
-/** What a server says, cut where no character ends, and how long each piece takes. */
+/** The pieces that a server sends, split inside characters, with the delay before each. */
 const pieces: readonly (readonly [afterMs: number, bytes: Buffer])[] = [
   [250, Buffer.from('event: ping\ndata: {}\n\n')],
   [5, Buffer.from('data: {"text":"caf\u00e9"}\n\n').subarray(0, 19)],
@@ -19,7 +19,7 @@ const pieces: readonly (readonly [afterMs: number, bytes: Buffer])[] = [
   [1000, Buffer.from('data: [DONE]\n\n')],
 ];
 
-/** A clock without waiting: who waits for a moment is there at once. */
+/** A clock that runs timers immediately and jumps to their time. */
 class JumpingClock implements Clock {
   time = 0;
   now(): number {
@@ -34,36 +34,39 @@ class JumpingClock implements Clock {
   }
 }
 
-interface Heard {
+interface ReceivedRead {
   readonly atMs: number;
   readonly bytes: string;
 }
 
-/** Asks, and tells after each read what it gave; `onRead` hears of it before the next one. */
-async function ask(
+/**
+ * Sends a request and yields the time and text of each read. `onRead` is called before the next
+ * read.
+ */
+async function readResponse(
   fetch: typeof globalThis.fetch,
   url: string,
   clock: Clock,
   onRead: () => void = () => {},
-): Promise<readonly Heard[]> {
-  const heard: Heard[] = [];
+): Promise<readonly ReceivedRead[]> {
+  const received: ReceivedRead[] = [];
   const startedAt = clock.now();
   const response = await fetch(url, { method: 'POST', body: '{"stream":true}' });
   for await (const chunk of response.body ?? []) {
-    heard.push({ atMs: clock.now() - startedAt, bytes: Buffer.from(chunk).toString('hex') });
+    received.push({ atMs: clock.now() - startedAt, bytes: Buffer.from(chunk).toString('hex') });
     onRead();
   }
-  return heard;
+  return received;
 }
 
-/** A real server that sends each piece when the one before has been read. */
-async function recordLive(): Promise<{ cassette: Cassette; heard: readonly Heard[] }> {
+/** A real server that sends each piece after the previous one has been read. */
+async function recordLive(): Promise<{ cassette: Cassette; received: readonly ReceivedRead[] }> {
   const clock = new JumpingClock();
-  const left = [...pieces];
+  const remaining = [...pieces];
   let send = () => {};
   const server = createServer((_, response) => {
     send = () => {
-      const [afterMs = 0, bytes] = left.shift() ?? [];
+      const [afterMs = 0, bytes] = remaining.shift() ?? [];
       clock.time += afterMs;
       if (bytes === undefined) response.end();
       else response.write(bytes);
@@ -75,27 +78,33 @@ async function recordLive(): Promise<{ cassette: Cassette; heard: readonly Heard
   await once(server, 'listening');
   const recorder = recordCassette({ clock });
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1/chat`;
-  const heard = await ask(recorder.fetch, url, clock, () => send());
+  const received = await readResponse(recorder.fetch, url, clock, () => send());
   const cassette = await recorder.settled();
   server.close();
   server.closeAllConnections();
   await once(server, 'close');
-  return { cassette, heard };
+  return { cassette, received };
 }
 
-test('a stream that was recorded live comes back in the same pieces at the same times', async () => {
-  const { cassette, heard } = await recordLive();
-  expect(heard.map(({ bytes }) => bytes)).toEqual(pieces.map(([, bytes]) => bytes.toString('hex')));
-  expect(heard.map(({ atMs }) => atMs)).toEqual([250, 255, 255, 1255]);
+test('a recorded live stream is replayed in the same pieces at the same times', async () => {
+  const { cassette, received } = await recordLive();
+  expect(received.map(({ bytes }) => bytes)).toEqual(
+    pieces.map(([, bytes]) => bytes.toString('hex')),
+  );
+  expect(received.map(({ atMs }) => atMs)).toEqual([250, 255, 255, 1255]);
 
   const read = decodeCassette(encodeCassette(cassette));
   expect(read).toEqual(cassette);
   for (const speed of [1, 4]) {
     const clock = new JumpingClock();
     const replay = replayFetch(read, { speed, clock });
-    const again = await ask(replay, 'https://elsewhere.example/v1/chat', clock);
-    expect(again).toEqual(heard.map(({ atMs, bytes }) => ({ atMs: atMs / speed, bytes })));
+    const again = await readResponse(replay, 'https://elsewhere.example/v1/chat', clock);
+    expect(again).toEqual(received.map(({ atMs, bytes }) => ({ atMs: atMs / speed, bytes })));
   }
-  const instant = await ask(replayFetch(read), 'https://x.example/v1/chat', new JumpingClock());
-  expect(instant.map(({ bytes }) => bytes)).toEqual(heard.map(({ bytes }) => bytes));
+  const instant = await readResponse(
+    replayFetch(read),
+    'https://x.example/v1/chat',
+    new JumpingClock(),
+  );
+  expect(instant.map(({ bytes }) => bytes)).toEqual(received.map(({ bytes }) => bytes));
 });

@@ -1,29 +1,38 @@
-/** What went over the wire, without its secrets: requests in the order in which they started. */
+import { MillraceError } from '@millrace/core';
+
+/**
+ * Recorded HTTP traffic without secrets. The exchanges are in the order in which their requests
+ * started.
+ */
 export interface Cassette {
   readonly exchanges: readonly RecordedExchange[];
-  /** How many more requests there were than the recorder was to keep. */
+  /** Number of requests that were not recorded because the recorder reached its limit. */
   readonly unrecorded?: number;
 }
 
-/** One request and what became of it. All times but `startMs` count from the request's start. */
+/**
+ * One request and its outcome. All times except `startMs` are relative to the start of the request.
+ */
 export interface RecordedExchange {
-  /** From the start of the first request to the start of this one. */
+  /** Milliseconds from the start of the first request to the start of this one. */
   readonly startMs: number;
   readonly request: RecordedRequest;
-  /** Absent where no response came: `end` says why. */
+  /** Absent if no response arrived. `end` then holds the reason. */
   readonly response?: RecordedResponse;
   readonly end: BodyEnd;
 }
 
+/** A recorded request without secrets. */
 export interface RecordedRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: Uint8Array;
-  /** There was a body, and it was too large to be kept. */
+  /** True if the request had a body that was too large to record. */
   readonly isBodyClipped?: true;
 }
 
+/** A recorded response: its head and its chunks. */
 export interface RecordedResponse {
   readonly atMs: number;
   readonly status: number;
@@ -32,31 +41,38 @@ export interface RecordedResponse {
   readonly chunks: readonly RecordedChunk[];
 }
 
-/** What one read of the body gave. */
+/** The bytes that one read of the body returned. */
 export interface RecordedChunk {
   readonly atMs: number;
   readonly bytes: Uint8Array;
 }
 
-/** `cancelled`: by its reader or by the signal of the request. */
-export const endings = ['end', 'cancelled', 'error'] as const;
+/** `cancelled` means that the reader or the request's abort signal stopped the body. */
+export const bodyEndings = ['end', 'cancelled', 'error'] as const;
 
-export type Ending = (typeof endings)[number];
+/** How a recorded body ended. */
+export type Ending = (typeof bodyEndings)[number];
 
+/** When and how a recorded body ended. */
 export interface BodyEnd {
   readonly atMs: number;
   readonly how: Ending;
-  /** What broke it, where `how` is `error`. */
+  /** The error that ended the body, if `how` is `error`. */
   readonly error?: RecordedError;
-  /** What came after the recording had reached a limit, and was passed on but not kept. */
+  /**
+   * Counts what arrived after the recording reached a limit. The caller received it, but it was not
+   * recorded.
+   */
   readonly clipped?: Clipped;
 }
 
+/** The amount of data that was not recorded. */
 export interface Clipped {
   readonly chunks: number;
   readonly bytes: number;
 }
 
+/** A recorded error with its causes, up to three levels. */
 export interface RecordedError {
   readonly name: string;
   readonly message: string;
@@ -64,7 +80,68 @@ export interface RecordedError {
   readonly cause?: RecordedError;
 }
 
-/** Is this all of it? Otherwise it may stop anywhere, within a secret too. */
-export function isWhole({ how, clipped }: BodyEnd): boolean {
+/**
+ * Checks whether the recording holds the whole body. An incomplete one can end anywhere, even
+ * inside a secret.
+ */
+export function isComplete({ how, clipped }: BodyEnd): boolean {
   return how === 'end' && clipped === undefined;
 }
+
+/**
+ * Limits of a recorder. The caller still receives everything beyond these limits; only the
+ * recording is clipped.
+ */
+export interface CassetteLimits {
+  /** Maximum size of one request body and its response body together. Default: 64 MiB. */
+  readonly maxExchangeBytes: number;
+  /** Maximum size of all bodies together. Default: 128 MiB. */
+  readonly maxTotalBytes: number;
+  /** Maximum number of response chunks in one exchange. Default: 2^20. */
+  readonly maxChunksPerExchange: number;
+  /** Maximum number of recorded requests. Default: 1000. */
+  readonly maxExchanges: number;
+}
+
+/** The limits that apply if an option is not set. */
+export const defaultCassetteLimits: CassetteLimits = {
+  maxExchangeBytes: 64 * 2 ** 20,
+  maxTotalBytes: 128 * 2 ** 20,
+  maxChunksPerExchange: 2 ** 20,
+  maxExchanges: 1000,
+};
+
+/**
+ * Maximum length of an encoded cassette in UTF-16 units. It is slightly below the longest string
+ * that V8 supports.
+ */
+export const maxCassetteLength: number = 2 ** 29 - 2 ** 16;
+
+/** Codes of a `CassetteError`. */
+export type CassetteErrorCode =
+  /** An option has an invalid value, for example a secret of two letters or a speed of 0. */
+  | 'bad_option'
+  /**
+   * The text is not a valid cassette: no JSON, an invalid value, a newer version, a missing end, or
+   * too long.
+   */
+  | 'not_json'
+  | 'bad_value'
+  | 'unsupported_version'
+  | 'unfinished'
+  | 'too_large'
+  /** Replay found no exchange for the request, or all exchanges were already used. */
+  | 'no_match'
+  | 'exhausted'
+  /**
+   * Replay reached the point where the recorded request was cancelled, or where the recording hit a
+   * limit.
+   */
+  | 'cut'
+  | 'clipped';
+
+/**
+ * A cassette could not be read, recorded or replayed. `place` holds the line and field of the text,
+ * or the exchange, request, method and path of a replay.
+ */
+export class CassetteError extends MillraceError<CassetteErrorCode> {}

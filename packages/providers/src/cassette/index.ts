@@ -1,16 +1,17 @@
-export type {
-  BodyEnd,
-  Cassette,
-  Clipped,
-  Ending,
-  RecordedChunk,
-  RecordedError,
-  RecordedExchange,
-  RecordedRequest,
-  RecordedResponse,
+export {
+  type BodyEnd,
+  type Cassette,
+  CassetteError,
+  type CassetteErrorCode,
+  type CassetteLimits,
+  type Clipped,
+  type Ending,
+  type RecordedChunk,
+  type RecordedError,
+  type RecordedExchange,
+  type RecordedRequest,
+  type RecordedResponse,
 } from './cassette.ts';
-export { CassetteError, type CassetteErrorCode } from './cassette-error.ts';
-export type { CassetteLimits } from './cassette-limits.ts';
 export { decodeCassette } from './format/decode-cassette.ts';
 export { encodeCassette } from './format/encode-cassette.ts';
 export {
@@ -19,5 +20,5 @@ export {
   recordCassette,
 } from './record/record-cassette.ts';
 export { findSecrets, type SecretFinding } from './redact/find-secrets.ts';
-export type { ReplaySpeed } from './replay/pace.ts';
+export type { ReplaySpeed } from './replay/replay-body.ts';
 export { type ReplayOptions, replayFetch } from './replay/replay-fetch.ts';

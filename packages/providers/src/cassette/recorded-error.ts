@@ -1,16 +1,16 @@
 import type { RecordedError } from './cassette.ts';
 
-/** An error, its cause, the cause of that: nobody looks deeper. */
+/** Number of recorded levels: an error, its cause and the cause of that. */
 const maxDepth = 3;
 
-/** What fetch said was wrong; `clean` takes secrets out of its texts. */
+/** Converts an error of fetch to its recorded form. `clean` removes secrets from its texts. */
 export function recordError(
   error: unknown,
   clean: (text: string) => string,
   depth: number = 1,
 ): RecordedError {
   if (!(error instanceof Error)) {
-    const message = typeof error === 'string' ? error : 'something that is no error was thrown';
+    const message = typeof error === 'string' ? error : 'A value that is not an error was thrown';
     return { name: 'Error', message: clean(message) };
   }
   const { name, message, cause } = error;
@@ -24,7 +24,7 @@ export function recordError(
   };
 }
 
-/** The same error again, of the class that callers tell it by. */
+/** Creates the error again with the class that callers check for. */
 export function rebuildError(recorded: RecordedError): Error {
   const error = ofClass(recorded);
   if (recorded.code !== undefined) Object.assign(error, { code: recorded.code });

@@ -1,5 +1,5 @@
-export { conformanceCases } from './cases.ts';
-export { ConformanceError } from './check.ts';
+export { conformanceCases } from './conformance-cases.ts';
+export { ConformanceError } from './observe.ts';
 export type {
   ConformanceAnswer,
   ConformanceCall,

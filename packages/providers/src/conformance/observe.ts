@@ -8,17 +8,19 @@ import {
   type Item,
   itemId,
   type LogRecord,
+  MillraceError,
   recordVersion,
   sessionId,
+  type ToolCallPart,
   transcript,
   type Usage,
   validate,
 } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider, ResponseEnd, StreamItem, StreamStep } from '../contract/provider.ts';
-import { check, checkEqual } from './check.ts';
+import { systemClock } from '../transport/clock.ts';
 
-export interface Observed {
+export interface ObservedStream {
   readonly item: Item;
   readonly deltas: readonly Delta[];
   readonly end: ResponseEnd;
@@ -35,8 +37,11 @@ export const hello: ModelRequest = {
   items: [{ id: itemId('question'), kind: 'user', parts: [{ kind: 'text', text: 'Hello' }] }],
 };
 
-/** Streams one answer and holds every step of it against the contract. */
-export async function observe(provider: Provider, options: ObserveOptions = {}): Promise<Observed> {
+/** Streams one answer and checks each step against the contract. */
+export async function observe(
+  provider: Provider,
+  options: ObserveOptions = {},
+): Promise<ObservedStream> {
   const context = { item: streamItem, ids: countingIds(), signal: options.signal };
   const log = new CheckedLog();
   const deltas: Delta[] = [];
@@ -58,7 +63,7 @@ function checkEnd({ stop, error, usage }: ResponseEnd, provider: Provider): void
   const hasFailed = stop.reason === 'error' || stop.reason === 'aborted';
   check(
     hasFailed === (error !== undefined),
-    `the stop is ${stop.reason}, which does not fit its error`,
+    `the stop reason ${stop.reason} does not match the error`,
   );
   if (error !== undefined) {
     check(error.kind.length > 0, 'the error has no kind');
@@ -70,13 +75,16 @@ function checkEnd({ stop, error, usage }: ResponseEnd, provider: Provider): void
 function checkUsage(usage: Usage): void {
   for (const name of ['input', 'output', 'cacheRead', 'cacheWrite', 'reasoning'] as const) {
     const count = usage[name];
-    check(Number.isInteger(count) && count >= 0, `the ${name} of its usage is ${count}`);
+    check(Number.isInteger(count) && count >= 0, `the usage has ${count} as ${name}`);
   }
-  check(usage.input >= usage.cacheRead + usage.cacheWrite, 'the cache is more than the input');
-  check(usage.output >= usage.reasoning, 'the reasoning is more than the output');
+  check(
+    usage.input >= usage.cacheRead + usage.cacheWrite,
+    'the usage has more cached than input tokens',
+  );
+  check(usage.output >= usage.reasoning, 'the usage has more reasoning than output tokens');
 }
 
-/** A log that takes nothing that the protocol does not allow. */
+/** A log that rejects everything that the protocol does not allow. */
 class CheckedLog {
   state: FoldState = emptyState(sessionId('conformance'));
   #offset = 0;
@@ -88,20 +96,20 @@ class CheckedLog {
 
   add(delta: Delta): void {
     const { turn, attempt } = streamItem;
-    // Throws where the protocol does not allow the delta.
+    // Throws if the protocol does not allow the delta.
     validate(this.state, { turn, attempt, delta });
     if (delta.type !== 'unknown') {
       const named = attemptOf(delta.partId);
-      check(named.turn === turn && named.attempt === attempt, 'a part is of another attempt');
+      check(named.turn === turn && named.attempt === attempt, 'a part belongs to another attempt');
     }
     const isElsewhere = 'itemId' in delta && delta.itemId !== streamItem.id;
-    check(!isElsewhere, 'a part goes into an item that its caller did not start');
+    check(!isElsewhere, 'a part belongs to an item that the caller did not start');
     this.#append({ ...this.#head(), delta });
   }
 
   item(): Item {
     const [item] = transcript(this.state);
-    check(item !== undefined, 'the item is gone');
+    check(item !== undefined, 'the item is missing');
     return item;
   }
 
@@ -117,4 +125,54 @@ class CheckedLog {
     check(folded.outcome === 'applied', `a delta folds to ${folded.outcome}`);
     this.state = folded.state;
   }
+}
+
+/**
+ * A provider that never answers fails the case. The limit is shorter than the provider's own
+ * timeouts.
+ */
+const timeoutMs = 2000;
+
+export async function withTimeout<T>(result: Promise<T>, otherwise: string): Promise<T> {
+  let cancel = () => {};
+  const late = new Promise<undefined>((resolve) => {
+    cancel = systemClock.after(timeoutMs, () => resolve(undefined));
+  });
+  try {
+    const first = await Promise.race([result.then((value) => ({ value })), late]);
+    check(first !== undefined, otherwise);
+    return first.value;
+  } finally {
+    cancel();
+  }
+}
+
+/** All text of an item, joined. */
+export function textOf({ parts }: Item): string {
+  return parts.map((part) => (part.kind === 'text' ? part.text : '')).join('');
+}
+
+export function reasoningOf({ parts }: Item): string {
+  return parts.map((part) => (part.kind === 'reasoning' ? part.text : '')).join('');
+}
+
+export function callsOf({ parts }: Item): readonly ToolCallPart[] {
+  return parts.flatMap((part) => (part.kind === 'tool_call' ? part : []));
+}
+
+export function appendedBy(deltas: readonly Delta[]): string {
+  return deltas.map((delta) => (delta.type === 'append_text' ? delta.chunk : '')).join('');
+}
+
+/** A provider violates the contract. */
+export class ConformanceError extends MillraceError<'not_conformant'> {}
+
+export function check(isTrue: boolean, otherwise: string): asserts isTrue {
+  if (!isTrue)
+    throw new ConformanceError('not_conformant', `The provider is not conformant: ${otherwise}`);
+}
+
+export function checkEqual(found: unknown, expected: unknown, what: string): void {
+  const [a, b] = [JSON.stringify(found), JSON.stringify(expected)];
+  check(a === b, `${what} is ${a} instead of ${b}`);
 }

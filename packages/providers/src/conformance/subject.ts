@@ -1,21 +1,26 @@
 import type { Provider } from '../contract/provider.ts';
 
-/** What a provider is made to say by those who test it. */
+/** The answer that a provider under test must stream. */
 export interface ConformanceAnswer {
   readonly reasoning?: string | undefined;
   readonly text?: string | undefined;
   readonly calls?: readonly ConformanceCall[] | undefined;
-  /** The provider ran out of tokens. */
+  /** Set if the provider reaches its token limit. Default: the answer ends normally. */
   readonly stop?: 'length' | undefined;
   /**
-   * How the stream ends after all of that was said: `cut` is the end of the stream without the
-   * provider's own terminal signal, `error` an error of the provider in its place, and `stall`
-   * says nothing more. In all three the last block is still open: where the wire marks the end of a
-   * text or a call, that mark has not come.
+   * How the stream ends after the content. Default: `whole`.
+   *
+   * - `cut`: the stream ends without the provider's terminal signal.
+   * - `error`: the provider sends an error instead of its terminal signal.
+   * - `stall`: the provider sends nothing more.
+   *
+   * In these three cases the last block stays open: if the wire marks the end of a text or a call,
+   * that mark is not sent.
    */
   readonly ends?: 'whole' | 'cut' | 'error' | 'stall' | undefined;
 }
 
+/** A tool call of a conformance answer. */
 export interface ConformanceCall {
   readonly name: string;
   /** JSON text of an object. */
@@ -24,16 +29,22 @@ export interface ConformanceCall {
 
 /** A provider under test. */
 export interface ConformanceSubject {
-  /** A provider that gives this answer to each request. */
+  /** Creates a provider that gives this answer to each request. */
   readonly provider: (answer: ConformanceAnswer) => Provider | Promise<Provider>;
-  /** What it cannot say: what is about it is left out. */
+  /** Features that the provider does not have. Their cases are skipped. Default: none. */
   readonly without?: readonly ConformanceLack[] | undefined;
 }
 
-/** `open_calls`: its calls come whole, so that none is ever open when an answer breaks off. */
+/**
+ * A feature that a provider may lack. `open_calls`: tool calls arrive complete, so no call is open
+ * when an answer ends early.
+ */
 export type ConformanceLack = 'reasoning' | 'length' | 'open_calls';
 
-/** One thing that every provider has to do. `run` rejects, saying what was wrong. */
+/**
+ * One requirement for every provider. `run` rejects with the reason if the provider does not meet
+ * it.
+ */
 export interface ConformanceCase {
   readonly name: string;
   readonly run: () => Promise<void>;

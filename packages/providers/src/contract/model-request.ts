@@ -1,47 +1,70 @@
 import type { Item, ItemId, JsonObject } from '@millrace/core';
 
-/** What a model is asked, in words that every wire can say. */
+/**
+ * A request to a model, independent of any provider. Each wire translates it into its own format.
+ */
 export interface ModelRequest {
-  /** The context, in order: system and developer items may stand anywhere. */
+  /** The conversation, in order. System and developer items can be at any position. */
   readonly items: readonly Item[];
+  /** The tools that the model may call. Default: none. */
   readonly tools?: readonly ToolDefinition[] | undefined;
+  /** Which tools the model may or must call. Default: the provider decides, usually `auto`. */
   readonly toolChoice?: ToolChoice | undefined;
+  /** How much the model should reason. Default: the model's own default. */
   readonly reasoning?: ReasoningEffort | undefined;
-  /** Asks for output that fits a schema. It arrives as a structured part. */
+  /** Requests output that fits a schema. The output arrives as a structured part. */
   readonly output?: OutputSchema | undefined;
+  /** Maximum number of output tokens. Default: the provider's. */
   readonly maxOutputTokens?: number | undefined;
+  /** The sampling temperature. Default: the provider's. */
   readonly temperature?: number | undefined;
+  /** The nucleus sampling probability. Default: the provider's. */
   readonly topP?: number | undefined;
+  /** Texts that end the answer. Default: none. */
   readonly stopSequences?: readonly string[] | undefined;
+  /** Prompt caching hints. Default: none. */
   readonly cache?: CacheHints | undefined;
-  /** Goes into the request's body as it is, over what we would have put there. */
+  /** Fields that are added to the request body unchanged. They replace fields of the same name. */
   readonly providerOptions?: JsonObject | undefined;
 }
 
+/** A tool that the model can call. */
 export interface ToolDefinition {
+  /** The name by which the model calls the tool. */
   readonly name: string;
+  /** Tells the model what the tool does and when to use it. */
   readonly description?: string | undefined;
-  /** JSON Schema of an object. */
+  /** The JSON Schema of the arguments. It must describe an object. */
   readonly inputSchema: JsonObject;
-  /** Asks the provider to hold the model to the schema. */
+  /**
+   * Asks the provider to enforce the schema on the model's arguments. Default: the provider's own
+   * default.
+   */
   readonly strict?: boolean | undefined;
 }
 
-/** `required`: some tool, whichever; a name: that one. */
+/**
+ * Which tools the model may call. `required`: any tool, but at least one. A name: exactly that
+ * tool.
+ */
 export type ToolChoice = 'auto' | 'none' | 'required' | { readonly name: string };
 
+/** How much a model should reason. Each wire maps it to the settings of its models. */
 export type ReasoningEffort = 'none' | 'minimal' | 'low' | 'medium' | 'high' | 'max';
 
+/** A JSON Schema that the output must match. */
 export interface OutputSchema {
   readonly name: string;
   readonly schema: JsonObject;
   readonly strict?: boolean | undefined;
 }
 
-/** Where the provider may keep what it has read: up to and including these items. */
+/** Tells the provider which prefix of the conversation to cache. */
 export interface CacheHints {
+  /** Ids of items. The provider can cache the conversation up to and including each of them. */
   readonly upTo: readonly ItemId[];
+  /** Asks for a longer cache lifetime, if the provider has one. Default: false. */
   readonly longLived?: boolean | undefined;
-  /** Requests with the same key are likely to share a beginning. */
+  /** A cache routing key. Use the same key for requests that are likely to share a prefix. */
   readonly key?: string | undefined;
 }

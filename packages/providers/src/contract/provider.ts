@@ -1,61 +1,127 @@
-import type { Attempt, Delta, Ids, ItemId, Stop, TraceContext, Usage } from '@millrace/core';
-import type { ProviderError } from '../errors/provider-error.ts';
-import type { CompleteOptions, Completion } from './complete.ts';
-import type { DescribedRequest } from './described-request.ts';
+import type {
+  Attempt,
+  Delta,
+  Ids,
+  Item,
+  ItemId,
+  JsonObject,
+  JsonValue,
+  Stop,
+  TraceContext,
+  Usage,
+} from '@millrace/core';
 import type { ModelRequest } from './model-request.ts';
+import type { ProviderError } from './provider-error.ts';
 
-/** Turns a request into a stream of deltas. */
+/** A model behind a provider. It turns a request into a stream of deltas. */
 export interface Provider {
-  /** Whose model it is, for instance `anthropic`: with `model` the owner of `providerState`. */
+  /**
+   * The provider's id, for example `anthropic`. Together with `model` it identifies the owner of
+   * `providerState`.
+   */
   readonly id: string;
+  /** The model's name, as the API expects it. */
   readonly model: string;
   /**
-   * One attempt at the request. It never throws for what can happen on the way: an error, a time-out
-   * or an abort is its end. Nothing is sent before the first step is asked for.
+   * Makes one attempt at the request. The stream does not throw for failures at run time: an error,
+   * a timeout or an abort is reported in its last step. It sends nothing before the caller requests
+   * the first step.
    */
   readonly stream: Stream;
-  /** The same, folded: for whoever does not want to watch. */
+  /**
+   * Streams one attempt and returns the complete response. Use it if you do not need the deltas.
+   */
   complete(request: ModelRequest, options?: CompleteOptions): Promise<Completion>;
   /**
-   * What it would send for a request, for people to look at: pure, and without secrets. Throws for what
-   * it cannot say. Absent where somebody else makes the request.
+   * Returns the HTTP request that would be sent, without secrets, for display. It sends nothing. It
+   * throws if the provider cannot express the request. It is missing if another package makes the
+   * request.
    */
   describe?(request: ModelRequest): DescribedRequest;
 }
 
+/** Streams one attempt at a request. */
 export type Stream = (request: ModelRequest, context: StreamContext) => AsyncIterable<StreamStep>;
 
+/** What a stream needs in addition to the request. */
 export interface StreamContext {
-  /** The assistant item that the caller started, and the attempt it belongs to. */
+  /** The assistant item that the caller started, and the attempt that it belongs to. */
   readonly item: StreamItem;
+  /** Creates new ids. */
   readonly ids: Ids;
+  /** Aborts the stream. */
   readonly signal?: AbortSignal | undefined;
-  /** What the request is part of: providers that speak HTTP send it as W3C has it. */
+  /**
+   * The trace that the request belongs to. Providers that use HTTP send it as W3C trace headers.
+   */
   readonly trace?: TraceContext | undefined;
 }
 
+/** The item that a stream writes, and its attempt. */
 export interface StreamItem extends Attempt {
   readonly id: ItemId;
 }
 
-/** The deltas of one read from the network; the last step has the end, and is the only one that has. */
+/** The deltas of one read from the network. Only the last step has an end. */
 export interface StreamStep {
   readonly deltas: readonly Delta[];
   /**
-   * By now every part is closed: committed, or, where the response was cut off, committed as partial
-   * and open tool calls retracted.
+   * Set on the last step. Every part is closed by then. If the response was cut off, text and
+   * reasoning are committed as partial and open tool calls are retracted.
    */
   readonly end?: ResponseEnd | undefined;
 }
 
+/** How a response ended. */
 export interface ResponseEnd {
-  /** `error` or `aborted` where `error` is set; else the provider's own. */
+  /** `error` or `aborted` if `error` is set. Otherwise the provider's stop reason. */
   readonly stop: Stop;
-  /** What is known of it; reckoned, and marked so, where the provider did not say. */
+  /**
+   * The token usage. It is an estimate, and marked as `estimated`, if the provider did not report
+   * it.
+   */
   readonly usage: Usage;
+  /** Set if the response failed or was aborted. */
   readonly error?: ProviderError | undefined;
-  /** The model that answered, where the provider says so. */
+  /** The model that answered, if the provider names it. */
   readonly model?: string | undefined;
-  /** The provider's id of the response, for its support. */
+  /** The provider's id of the response. Its support asks for it. */
   readonly responseId?: string | undefined;
+}
+
+/** Options of `complete`. */
+export interface CompleteOptions {
+  /** Aborts the request. */
+  readonly signal?: AbortSignal | undefined;
+  /** Creates new ids. Default: random ids. */
+  readonly ids?: Ids | undefined;
+  /** The trace that the request belongs to. */
+  readonly trace?: TraceContext | undefined;
+  /**
+   * Called after each step is applied, and awaited. If it throws or rejects, `complete` does too
+   * and the stream is closed.
+   */
+  readonly onStep?:
+    | ((step: StreamStep) => void)
+    | ((step: StreamStep) => Promise<void>)
+    | undefined;
+}
+
+/** A complete response. After an error or an abort it contains everything that arrived before. */
+export interface Completion extends ResponseEnd {
+  /** The assistant item, with all its parts. */
+  readonly item: Item;
+  /** All text parts of the item, joined. */
+  readonly text: string;
+  /** The value of the structured part, if the request asked for output with a schema. */
+  readonly value?: JsonValue | undefined;
+}
+
+/** An HTTP request for display. It has no headers, because they contain the API key. */
+export interface DescribedRequest {
+  readonly method: 'POST';
+  /** Without the query, which can also contain a key. Undefined if nothing is sent. */
+  readonly url?: string | undefined;
+  /** The JSON body. */
+  readonly body: JsonObject;
 }

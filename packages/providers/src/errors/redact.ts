@@ -1,34 +1,101 @@
-import { keyPatterns } from './key-patterns.ts';
-
-/** What is shorter is a word rather than a secret, and would be missed in every message. */
+/** A shorter text is probably a normal word. Removing it would make every message unreadable. */
 export const minSecretLength = 8;
 
-/** A key shorter than that is redacted only where it stands alone; one still shorter is a placeholder. */
-const minWordLength = 4;
+/**
+ * A key shorter than `minSecretLength` is redacted only as a separate word. A key shorter than this
+ * one is a placeholder.
+ */
+const minStandaloneLength = 4;
 
-/** The text without keys: providers like to quote the key that they refuse. */
+/** Removes keys from a text. Providers often quote the key that they reject. */
 export function redact(text: string, secrets: readonly string[] = []): string {
-  const known = secrets.flatMap(formsOf).reduce(without, text);
-  return keyPatterns.reduce((rest, pattern) => rest.replace(pattern, withoutSecret), known);
+  const known = secrets.flatMap(formsOfSecret).reduce(replaceSecret, text);
+  return keyPatterns.reduce((rest, pattern) => rest.replace(pattern, replaceMatch), known);
 }
 
-function without(text: string, form: string): string {
+function replaceSecret(text: string, form: string): string {
   if (form.length >= minSecretLength) return text.replaceAll(form, '[redacted]');
-  if (form.length < minWordLength) return text;
+  if (form.length < minStandaloneLength) return text;
   const escaped = form.replace(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`);
   return text.replace(new RegExp(`(?<![A-Za-z0-9])${escaped}(?![A-Za-z0-9])`, 'g'), '[redacted]');
 }
 
-/** Where a pattern has a group, the secret is that group, which stands at the end. */
-function withoutSecret(match: string, group: unknown): string {
+/** If a pattern has a group, the secret is that group, at the end of the match. */
+function replaceMatch(match: string, group: unknown): string {
   const isPart = typeof group === 'string';
   return `${isPart ? match.slice(0, -group.length) : ''}[redacted]`;
 }
 
-/** As it is, as headers trim it, as an address has it, as JSON has it. */
-function formsOf(given: unknown): readonly string[] {
-  // Whatever it is: an error must not fail in its turn.
+/** The secret as given, as trimmed in a header, as encoded in a URL, and as escaped in JSON. */
+function formsOfSecret(given: unknown): readonly string[] {
+  // Accepts any value, because building an error must not fail.
   const secret = typeof given === 'string' || typeof given === 'number' ? String(given) : '';
   const sent = secret.trim();
   return [secret, sent, encodeURIComponent(sent.toWellFormed()), JSON.stringify(sent).slice(1, -1)];
+}
+
+const maxDepth = 8;
+
+/**
+ * Copies an error that another library threw, to use it as the cause of our error. The copy has
+ * only the name, message, stack and code, without keys. Such errors can hold the whole request.
+ */
+export function redactError(thrown: unknown, secrets: readonly string[]): unknown {
+  try {
+    return redactedCopy(thrown, secrets, 0);
+  } catch {
+    // Reading the fields of the error threw. There is nothing left to report.
+    return undefined;
+  }
+}
+
+function redactedCopy(thrown: unknown, secrets: readonly string[], depth: number): unknown {
+  if (typeof thrown === 'string') return redact(thrown, secrets);
+  if (!isError(thrown)) return undefined;
+  const { name, message, stack, cause, code } = thrown as Error & { readonly code?: unknown };
+  const inner = depth < maxDepth ? redactedCopy(cause, secrets, depth + 1) : undefined;
+  const clean = (text: unknown) => redact(typeof text === 'string' ? text : '', secrets);
+  const copy = new Error(clean(message), inner === undefined ? {} : { cause: inner });
+  copy.name = clean(name);
+  copy.stack = clean(stack);
+  return typeof code === 'string' ? Object.assign(copy, { code: clean(code) }) : copy;
+}
+
+// A key follows no letter or digit, except at the end of an escape sequence such as `\nsk-…`.
+const keyBoundary = String.raw`(?:(?<![A-Za-z0-9])|(?<=\\[bfnrt])|(?<=\\u[0-9A-Fa-f]{4})|(?<=%[0-9A-Fa-f]{2}))`;
+
+/** The boundary is checked last. Checking it first at every character would be slow. */
+const keyPattern = (prefix: string, rest: string): RegExp =>
+  new RegExp(`${prefix}(?<=${keyBoundary}${prefix})${rest}`, 'g');
+
+/**
+ * Patterns of API keys and tokens of all known vendors. A false match is better than a missed key.
+ * If a pattern has a group, the secret is that group, at the end of the match.
+ */
+export const keyPatterns: readonly RegExp[] = [
+  keyPattern(
+    '(?:sk|pk|rk|gsk|csk|xai|pplx|nvapi|hf|r8|gh[opsu]|github_pat)[-_]',
+    '[A-Za-z0-9_-]{8,}',
+  ),
+  keyPattern('AIza', '[A-Za-z0-9_-]{16,}'),
+  keyPattern(String.raw`ya29\.`, '[A-Za-z0-9_-]{16,}'),
+  keyPattern('A[KS]IA', '[A-Z0-9]{16}'),
+  // A JSON web token: three parts, of which the first starts with `{"`.
+  keyPattern('eyJ', String.raw`[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]{8,}){2}`),
+  /bearer(?:\s|\+|%20){1,8}((?:[A-Za-z0-9._~+-]|\\{0,16}\/|%2[BbFf]){8,}(?:=|%3[Dd])*)/gi,
+];
+
+/**
+ * True for errors, also from another realm or another copy of a class. Any object with a name and a
+ * message counts.
+ */
+export function isError(value: unknown): value is Error {
+  if (value instanceof Error) return true;
+  if (typeof value !== 'object' || value === null) return false;
+  return (
+    'name' in value &&
+    typeof value.name === 'string' &&
+    'message' in value &&
+    typeof value.message === 'string'
+  );
 }

@@ -1,20 +1,35 @@
-import type { Complaint } from './complaint.ts';
-import type { ProviderErrorKind } from './provider-error.ts';
+import type { ProviderErrorKind } from '../contract/provider-error.ts';
 
-/** Thrown by what reads a stream: the provider complained, or its stream is not what the wire allows. */
+/** An error as the provider reported it, independent of its format. */
+export interface ErrorReport {
+  /** The complete message. It is shortened only after keys were removed from it. */
+  readonly message: string;
+  /** The HTTP status that the error itself contains. */
+  readonly status?: number | undefined;
+  /** The provider's code, type and status names. The first one is shown to the user. */
+  readonly codes: readonly string[];
+  readonly requestId?: string | undefined;
+  /** How long the provider asks the client to wait, in milliseconds. */
+  readonly retryAfterMs?: number | undefined;
+}
+
+/**
+ * Thrown while a request is built or a stream is read: the provider reported an error, or the data
+ * breaks the protocol.
+ */
 export class WireFault extends Error {
-  readonly complaint: Complaint;
-  /** Where the kind is known, and need not be read from the complaint. */
+  readonly report: ErrorReport;
+  /** Set if the kind is already known. Otherwise it is derived from the report. */
   readonly kind: ProviderErrorKind | undefined;
 
-  constructor(complaint: Complaint, kind?: ProviderErrorKind, options?: ErrorOptions) {
-    super(complaint.message, options);
-    this.complaint = complaint;
+  constructor(report: ErrorReport, kind?: ProviderErrorKind, options?: ErrorOptions) {
+    super(report.message, options);
+    this.report = report;
     this.kind = kind;
   }
 }
 
-/** A fault that we noticed, rather than the provider. */
-export function fault(kind: ProviderErrorKind, message: string, word?: string): WireFault {
-  return new WireFault({ message, words: word === undefined ? [] : [word] }, kind);
+/** Creates a fault that this package detected, not the provider. */
+export function fault(kind: ProviderErrorKind, message: string, code?: string): WireFault {
+  return new WireFault({ message, codes: code === undefined ? [] : [code] }, kind);
 }

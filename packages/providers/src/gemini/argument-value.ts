@@ -1,5 +1,4 @@
 import { defaultLimits, type JsonObject, type JsonValue } from '@millrace/core';
-import type { PathStep } from './json-path.ts';
 
 type Node = string | number | boolean | null | Container;
 type Container = Node[] | Fields;
@@ -9,17 +8,17 @@ interface Fields {
 
 export type Leaf = string | number | boolean | null;
 
-/** Positions of an array that may be skipped at once: those of empty elements, which no path names. */
+/** Maximum number of array elements that can be skipped. Empty elements have no path. */
 const maxGap = 1024;
 
-/** Arguments that come path by path. */
+/** Arguments that arrive path by path. */
 export class ArgumentValue {
   #root: Fields = emptyFields();
-  /** Characters that may yet come. */
-  #left = defaultLimits.maxTextLength;
+  /** The number of characters that can still be added. */
+  #remaining = defaultLimits.maxTextLength;
 
-  /** Begins with these instead. */
-  give(args: JsonObject): void {
+  /** Replaces the whole value. */
+  setAll(args: JsonObject): void {
     this.#root = fieldsOf(args);
   }
 
@@ -32,26 +31,29 @@ export class ArgumentValue {
     return true;
   }
 
-  /** Text is added to text, all else replaces. False where it contradicts what came, or is too much. */
-  put(path: readonly PathStep[], leaf: Leaf): boolean {
+  /**
+   * Appends text to text; any other value is replaced. Returns false if the value contradicts an
+   * earlier one, or is too large.
+   */
+  setOrAppend(path: readonly PathStep[], leaf: Leaf): boolean {
     const last = path.at(-1);
     if (last === undefined) return false;
     let node: Container = this.#root;
     for (let depth = 0; depth < path.length - 1; depth++) {
-      const inner = enter(node, path[depth] ?? '', typeof path[depth + 1] === 'number');
+      const inner = enterContainer(node, path[depth] ?? '', typeof path[depth + 1] === 'number');
       if (inner === undefined) return false;
       node = inner;
     }
     const known = read(node, last);
-    if (isContainer(known) || !this.#pay(known === undefined ? path : [], leaf)) return false;
+    if (isContainer(known) || !this.#charge(known === undefined ? path : [], leaf)) return false;
     const isMore = typeof known === 'string' && typeof leaf === 'string';
     return write(node, last, isMore ? known + leaf : leaf);
   }
 
-  #pay(steps: readonly PathStep[], leaf: Leaf): boolean {
-    for (const step of steps) this.#left -= 1 + (typeof step === 'string' ? step.length : 0);
-    this.#left -= typeof leaf === 'string' ? leaf.length : 1;
-    return this.#left >= 0;
+  #charge(steps: readonly PathStep[], leaf: Leaf): boolean {
+    for (const step of steps) this.#remaining -= 1 + (typeof step === 'string' ? step.length : 0);
+    this.#remaining -= typeof leaf === 'string' ? leaf.length : 1;
+    return this.#remaining >= 0;
   }
 
   get json(): string {
@@ -61,7 +63,7 @@ export class ArgumentValue {
   }
 }
 
-/** Without a prototype, so that `__proto__` is a key like any other. */
+/** Without a prototype, so that `__proto__` is a normal key. */
 function emptyFields(): Fields {
   return Object.create(null);
 }
@@ -87,13 +89,13 @@ function write(node: Container, step: PathStep, value: Node): boolean {
   return true;
 }
 
-/** The container there, which is made where there is nothing yet. */
-function enter(node: Container, step: PathStep, isArray: boolean): Container | undefined {
+/** Returns the container at this step. Creates it if there is none. */
+function enterContainer(node: Container, step: PathStep, isArray: boolean): Container | undefined {
   const known = read(node, step);
   if (isContainer(known)) return known;
   if (known !== undefined && known !== null) return undefined;
-  const made = isArray ? [] : emptyFields();
-  return write(node, step, made) ? made : undefined;
+  const created = isArray ? [] : emptyFields();
+  return write(node, step, created) ? created : undefined;
 }
 
 function nodeOf(value: JsonValue): Node {
@@ -107,7 +109,48 @@ function fieldsOf(object: JsonObject): Fields {
   return fields;
 }
 
-/** Array.isArray, which does not narrow a readonly array by itself. */
+/** `Array.isArray` does not narrow a readonly array. */
 function isList(value: JsonObject | readonly JsonValue[]): value is readonly JsonValue[] {
   return Array.isArray(value);
+}
+
+/** A key of an object, or an index of an array. */
+export type PathStep = string | number;
+
+/** Maximum depth of nested arguments. */
+const maxSteps = 128;
+
+/** `.name`, `[0]`, `['name']` or `["name"]`. */
+const stepForm = /\.([^.[\]]+)|\[(\d{1,9})\]|\['((?:[^'\\]|\\.)*)'\]|\["((?:[^"\\]|\\.)*)"\]/sy;
+
+/** Parses a path such as `$.legs[0].from` or `$['a.b']`. Returns undefined for an invalid path. */
+export function parsePath(path: string): readonly PathStep[] | undefined {
+  const rest = path.startsWith('$') ? path.slice(1) : `.${path}`;
+  const steps: PathStep[] = [];
+  stepForm.lastIndex = 0;
+  for (let at = 0; at < rest.length; at = stepForm.lastIndex) {
+    const match = stepForm.exec(rest);
+    if (match === null || steps.length === maxSteps) return undefined;
+    steps.push(stepOf(match));
+  }
+  return steps.length === 0 ? undefined : steps;
+}
+
+function stepOf([, name, index, single, double]: RegExpExecArray): PathStep {
+  if (index !== undefined) return Number(index);
+  return name ?? unescaped(single ?? double ?? '');
+}
+
+const controls: Readonly<Record<string, string>> = {
+  b: '\b',
+  f: '\f',
+  n: '\n',
+  r: '\r',
+  t: '\t',
+};
+
+function unescaped(quoted: string): string {
+  return quoted.replace(/\\(?:u([0-9a-f]{4})|(.))/gis, (_, code?: string, char = '') =>
+    code === undefined ? (controls[char] ?? char) : String.fromCharCode(Number.parseInt(code, 16)),
+  );
 }

@@ -1,24 +1,76 @@
-import type { Owner } from '../history/own-parts.ts';
-import type { GivenHeaders } from '../wire/merge-headers.ts';
+import { fault, WireFault } from '../errors/wire-fault.ts';
+import type { StateOwner } from '../history/sendable-parts.ts';
+import { checkSecret, type GivenHeaders } from '../wire/api-options.ts';
 
-/** One of Google's two doors to the same models. */
-export interface Endpoint extends Owner {
-  /** Of the model. Throws a `WireFault` where its name, or the project's, leads elsewhere. */
+/** One of Google's two APIs for the same models. */
+export interface GoogleEndpoint extends StateOwner {
+  /**
+   * The URL of the model. Throws a `WireFault` if the name of the model or project would lead to
+   * another path.
+   */
   readonly url: () => string;
-  /** Of the base URL. */
+  /** The query of the base URL. */
   readonly query: string;
-  /** The header that carries the key. Whoever gives it needs no key. */
+  /** The header with the key. A caller that sets it needs no key. */
   readonly keyHeader: string;
-  /** Looked up for each request, because tokens expire. Throws a `WireFault` where there is none. */
+  /** Read for each request, because tokens expire. Throws a `WireFault` if there is none. */
   readonly key: () => EndpointKey;
   readonly headers: GivenHeaders | undefined;
-  /** Does it take ids of calls that are not its own? */
+  /** True if the API accepts ids of calls that it did not create. */
   readonly sendsAllIds: boolean;
   readonly streamsArguments: boolean;
 }
 
 interface EndpointKey {
   readonly secret: string;
-  /** As the header has it. */
+  /** The value of the header. */
   readonly shown: string;
+}
+
+interface VertexLocation {
+  readonly project: string;
+  readonly location: string;
+}
+
+export function vertexHost(location: string): string {
+  if (location === 'global') return 'aiplatform.googleapis.com';
+  const isMultiRegion = location === 'us' || location === 'eu';
+  return isMultiRegion
+    ? `aiplatform.${location}.rep.googleapis.com`
+    : `${location}-aiplatform.googleapis.com`;
+}
+
+/** Throws for names that would send the token to another host or path. */
+export function vertexPath({ project, location }: VertexLocation): string {
+  return `projects/${checkName('project', project)}/locations/${checkName('location', location)}`;
+}
+
+function checkName(option: string, name: unknown): string {
+  if (typeof name === 'string' && /^[a-z0-9-]+$/.test(name)) return name;
+  throw fault(
+    'invalid_request',
+    `${option} must consist of lower-case letters, digits and hyphens`,
+  );
+}
+
+/** The given token, or the one that the function returns. Throws a `WireFault` if there is none. */
+export function requireAccessToken(accessToken: string | (() => string)): string {
+  const secret = checkSecret('accessToken', currentToken(accessToken));
+  if (!secret) throw fault('auth', 'there is no token: accessToken is empty');
+  return secret;
+}
+
+function currentToken(accessToken: unknown): unknown {
+  if (typeof accessToken !== 'function') return accessToken;
+  try {
+    return accessToken();
+  } catch (error) {
+    throw noToken(error);
+  }
+}
+
+function noToken(cause: unknown): WireFault {
+  return new WireFault({ message: 'the function accessToken threw an error', codes: [] }, 'auth', {
+    cause,
+  });
 }

@@ -1,6 +1,6 @@
 import { countingIds, type Item, itemId, type JsonObject, type StopReason } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
-import type { Completion } from '../contract/complete.ts';
+import type { Completion } from '../contract/provider.ts';
 import { fetchOf, sseOf } from '../testing/fetch-of.ts';
 import { gemini } from './provider.ts';
 
@@ -123,7 +123,7 @@ describe('finish reasons', () => {
 
 describe('failures that are finish reasons', () => {
   test.each(['MALFORMED_FUNCTION_CALL', 'UNEXPECTED_TOOL_CALL'])(
-    '%s is invalid output, and what was said before stays',
+    '%s is invalid output, and the received text before stays',
     async (raw) => {
       const finishMessage = 'Malformed function call: print(get_tide())';
       const response = await answer([
@@ -234,7 +234,7 @@ describe('errors', () => {
     expect(item.parts[0]).toEqual({ kind: 'text', text: 'At' });
   });
 
-  test('an event that is no JSON object is a protocol error', async () => {
+  test('an event that is not JSON object is a protocol error', async () => {
     for (const event of ['{"candidates":[', '[]', '"x"']) {
       const { error } = await answer([says('At'), event, ends('STOP')]);
       expect(error?.kind).toBe('protocol_error');

@@ -1,7 +1,7 @@
 import { fault, type WireFault } from '../errors/wire-fault.ts';
-import type { StopWords } from '../wire/stop-of.ts';
+import type { StopReasons } from '../wire/response-end.ts';
 
-export const stopWords: StopWords = {
+export const stopReasons: StopReasons = {
   STOP: 'stop',
   MAX_TOKENS: 'length',
   SAFETY: 'content_filter',
@@ -14,14 +14,14 @@ export const stopWords: StopWords = {
   IMAGE_RECITATION: 'content_filter',
 };
 
-/** Texts of the provider can hold what the model wrote, of any length. */
+/** Messages of the provider can quote model output of any length. */
 const maxShown = 500;
 
 export function clip(text: string): string {
   return (text.length > maxShown ? `${text.slice(0, maxShown)}…` : text).toWellFormed();
 }
 
-/** A finish reason that means failure, as the failure; the provider's message says what was wrong. */
+/** Returns the fault for finish reasons that mean failure. The provider's message explains it. */
 export function failureOf(
   finishReason: string,
   message: string | undefined,

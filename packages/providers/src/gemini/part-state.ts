@@ -1,20 +1,23 @@
 import type { JsonObject, Part, ProviderState } from '@millrace/core';
-import type { Owner } from '../history/own-parts.ts';
+import type { StateOwner } from '../history/sendable-parts.ts';
 import { isObject, objectsIn, textIn } from '../json/fields.ts';
 
-/** What Gemini wants back on the same part. */
-export interface PartData {
+/** The data that Gemini needs back with a part. */
+interface PartData {
   readonly thoughtSignature?: string | undefined;
-  /** A picture or sound that belongs to the thoughts. */
+  /** Set for media that belong to the thoughts. */
   readonly thought?: true | undefined;
-  /** The provider's own id of a call. */
+  /** The provider's id of a call. */
   readonly id?: string | undefined;
-  /** The parts that ours was put together from, where it cannot be told from their texts. */
+  /** The original parts, if one of our parts was built from several signed ones. */
   readonly parts?: readonly JsonObject[] | undefined;
 }
 
-/** Undefined where there is nothing to keep. */
-export function partState({ provider, model }: Owner, data: PartData): ProviderState | undefined {
+/** Creates the state of a part. Undefined if there is nothing to store. */
+export function partState(
+  { provider, model }: StateOwner,
+  data: PartData,
+): ProviderState | undefined {
   const { thoughtSignature, thought, id, parts } = data;
   const kept: JsonObject = {
     ...(thoughtSignature === undefined ? {} : { thoughtSignature }),
@@ -25,7 +28,7 @@ export function partState({ provider, model }: Owner, data: PartData): ProviderS
   return Object.keys(kept).length === 0 ? undefined : { provider, model, data: kept };
 }
 
-/** The same, read back. */
+/** Reads the state of a part. */
 export function partData({ providerState }: Part): PartData {
   const data = isObject(providerState?.data) ? providerState.data : undefined;
   const parts = objectsIn(data, 'parts');

@@ -1,40 +1,24 @@
 import type { Provider } from '../contract/provider.ts';
 import type { TransportOptions } from '../transport/transport-options.ts';
-import { type ApiOptions, needApiKey } from '../wire/api-options.ts';
-import { readBaseUrl } from '../wire/base-url.ts';
-import { encodedPath } from '../wire/encoded-path.ts';
-import { readOptions } from '../wire/read-options.ts';
+import { copyOptions, requireApiKey } from '../wire/api-options.ts';
+import { encodedPath, readBaseUrl } from '../wire/base-url.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
-import { needAccessToken } from './access-token.ts';
-import type { Endpoint } from './endpoint.ts';
+import { type GoogleEndpoint, requireAccessToken, vertexHost, vertexPath } from './endpoint.ts';
+import type { GeminiOptions, VertexOptions } from './options.ts';
 import { geminiRequest } from './request.ts';
 import { GeminiReader } from './stream.ts';
-import { vertexHost, vertexPath } from './vertex-address.ts';
-
-/** `apiKey` may also be `GEMINI_API_KEY` or `GOOGLE_API_KEY` of the environment. */
-export type GeminiOptions = ApiOptions;
-
-export interface VertexOptions extends Omit<ApiOptions, 'apiKey'> {
-  readonly project: string;
-  /** For instance `global` or `europe-west4`. */
-  readonly location: string;
-  /** An OAuth token, or what gives the current one: it is asked before each request. */
-  readonly accessToken: string | (() => string);
-  /** Asks for arguments of calls in pieces, instead of each call in one. */
-  readonly streamFunctionCallArguments?: boolean | undefined;
-}
 
 const keyVariables = ['GEMINI_API_KEY', 'GOOGLE_API_KEY'];
 
 /**
- * A model behind the Gemini API.
+ * Creates a provider for a model behind the Gemini API.
  *
  * @example
  * const provider = gemini({ model: 'gemini-3-flash-preview' });
  * const { text } = await provider.complete({ items });
  */
 export function gemini(options: GeminiOptions): Provider {
-  const { model, headers, apiKey, baseUrl } = readOptions(options);
+  const { model, headers, apiKey, baseUrl } = copyOptions(options);
   const { base, query } = readBaseUrl(
     baseUrl ?? 'https://generativelanguage.googleapis.com/v1beta',
   );
@@ -47,7 +31,7 @@ export function gemini(options: GeminiOptions): Provider {
       query,
       keyHeader: 'x-goog-api-key',
       key: () => {
-        const secret = needApiKey(apiKey, keyVariables);
+        const secret = requireApiKey(apiKey, keyVariables);
         return { secret, shown: secret };
       },
       headers,
@@ -59,14 +43,14 @@ export function gemini(options: GeminiOptions): Provider {
 }
 
 /**
- * The same models on Google Cloud.
+ * Creates a provider for a Gemini model on Google Cloud (Vertex AI).
  *
  * @example
  * const model = 'gemini-3-flash-preview';
- * const provider = vertex({ model, project: 'tides', location: 'global', accessToken });
+ * const provider = vertex({ model, project: 'weather', location: 'global', accessToken });
  */
 export function vertex(options: VertexOptions): Provider {
-  const { model, headers, accessToken, baseUrl, ...rest } = readOptions(options);
+  const { model, headers, accessToken, baseUrl, ...rest } = copyOptions(options);
   const { base, query } = readBaseUrl(baseUrl ?? `https://${vertexHost(rest.location)}/v1beta1`);
   const path = model.includes('/') ? model : `publishers/google/models/${model}`;
   return providerAt(
@@ -77,7 +61,7 @@ export function vertex(options: VertexOptions): Provider {
       query,
       keyHeader: 'authorization',
       key: () => {
-        const secret = needAccessToken(accessToken);
+        const secret = requireAccessToken(accessToken);
         return { secret, shown: `Bearer ${secret}` };
       },
       headers,
@@ -88,7 +72,7 @@ export function vertex(options: VertexOptions): Provider {
   );
 }
 
-function providerAt(endpoint: Endpoint, options: TransportOptions): Provider {
+function providerAt(endpoint: GoogleEndpoint, options: TransportOptions): Provider {
   const { provider, model, sendsAllIds } = endpoint;
   const owner = { provider, model, keepsGivenIds: !sendsAllIds };
   return wireProvider(

@@ -16,7 +16,7 @@ async function played(name: string) {
 
 const signature = { provider: 'gemini', model, data: { thoughtSignature: expect.any(String) } };
 
-// Real recordings lie beside the repository; without them these tests are skipped, and say so.
+// Real recordings are stored next to the repository. Without them these tests are skipped.
 describe.skipIf(!sharedRecordingsAreHere)('real recordings (../shared/recordings)', () => {
   test('google-text: the trailing signature is on an empty text', async () => {
     const { item, stop, usage } = await played('google-text');

@@ -11,7 +11,7 @@ function item(kind: Item['kind'], parts: readonly Part[]): Item {
   return { id: itemId(`${kind}${JSON.stringify(parts).length}`), kind, parts };
 }
 
-/** What is sent for a request. */
+/** The HTTP request that is sent. */
 async function sent(
   request: Partial<ModelRequest> = {},
   options: Partial<Parameters<typeof gemini>[0]> = {},
@@ -47,7 +47,7 @@ async function sentToVertex(
 
 afterEach(() => vi.unstubAllEnvs());
 
-describe('the address', () => {
+describe('the URL', () => {
   test('asks for a stream of events, with the key in a header', async () => {
     const { url, headers } = await sent();
     expect(url).toBe(
@@ -63,7 +63,7 @@ describe('the address', () => {
     expect(url).toBe('http://localhost:1/v1/tunedModels/a%20b:streamGenerateContent?alt=sse');
   });
 
-  test('headers of the caller count over ours', async () => {
+  test('headers of the caller count over the defaults', async () => {
     const { headers } = await sent(
       {},
       { headers: { 'x-goog-api-key': 'other', 'x-team': 'tide' } },
@@ -112,7 +112,7 @@ describe('Vertex', () => {
     expect(url).toContain('/locations/europe-west4/endpoints/42:streamGenerateContent');
   });
 
-  test('the token is asked for before each request', async () => {
+  test('the token is requested before each request', async () => {
     const { fetch, requests } = fetchOf([done]);
     let count = 0;
     const accessToken = () => `token-${++count}`;
@@ -227,7 +227,7 @@ describe('generationConfig', () => {
     ['gemini-3.5-flash-lite', 'minimal', { thinkingLevel: 'minimal', includeThoughts: true }],
     ['gemini-3.1-pro-preview', 'low', { thinkingLevel: 'low', includeThoughts: true }],
     ['gemini-3.1-pro-preview', 'medium', { thinkingLevel: 'medium', includeThoughts: true }],
-    // The first of the third generation knows only two.
+    // The first model of generation 3 has only two levels.
     ['gemini-3-pro-preview', 'medium', { thinkingLevel: 'high', includeThoughts: true }],
     ['models/gemini-3-pro', 'medium', { thinkingLevel: 'high', includeThoughts: true }],
     ['gemini-3-pro-preview', 'minimal', { thinkingLevel: 'low', includeThoughts: true }],
@@ -247,13 +247,13 @@ describe('generationConfig', () => {
     },
   );
 
-  test('how much to think is left to the model unless it is said', async () => {
+  test('the model decides how much to think by default', async () => {
     const { body } = await sent({ temperature: 1 });
     expect(body['generationConfig']).toEqual({ temperature: 1 });
   });
 });
 
-test('providerOptions go into the body over ours', async () => {
+test('providerOptions go into the body over the defaults', async () => {
   const { body } = await sent({
     temperature: 1,
     providerOptions: { generationConfig: { topK: 4 }, cachedContent: 'cachedContents/1' },

@@ -1,7 +1,7 @@
 import { countingIds, type Item, itemId, type JsonObject } from '@millrace/core';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Completion } from '../contract/complete.ts';
+import type { Completion } from '../contract/provider.ts';
 import { fetchOf, sseOf } from '../testing/fetch-of.ts';
 import { type Recording, recordingsOf } from '../testing/recordings.ts';
 import { gemini } from './provider.ts';

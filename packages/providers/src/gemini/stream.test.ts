@@ -1,7 +1,7 @@
 import { countingIds, type Item, itemId, type JsonObject } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
-import type { Completion } from '../contract/complete.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
+import type { Completion } from '../contract/provider.ts';
 import { fetchOf, sseOf } from '../testing/fetch-of.ts';
 import { gemini } from './provider.ts';
 
@@ -12,7 +12,7 @@ const question: Item = {
   parts: [{ kind: 'text', text: 'When is high water?' }],
 };
 
-/** What becomes of these events. */
+/** The completion of these events. */
 function answer(
   events: readonly (object | string)[],
   request: Partial<ModelRequest> = {},
@@ -203,7 +203,7 @@ describe('structured output', () => {
     expect(await kindsOf('{"a":1}', '{"a":2}')).toEqual(['structured', 'structured']);
     expect(await kindsOf('Let me see.', 'No.')).toEqual(['text', 'text']);
     expect(await kindsOf('Let me see.', '{"a"', ':1}')).toEqual(['text', 'structured']);
-    // Never finished: what came is one text, in one piece.
+    // Never finished: the content is one text, in one piece.
     expect(await kindsOf('{"a"', ':1')).toEqual(['text']);
   });
 
@@ -285,7 +285,7 @@ describe('pictures and sound', () => {
     },
   );
 
-  test('what is no base64 is a protocol error', async () => {
+  test('what is not base64 is a protocol error', async () => {
     const { error } = await answer([
       parts({ inlineData: { mimeType: 'image/png', data: 'no!' } }),
       stop,

@@ -1,77 +1,76 @@
 import type { JsonObject, JsonValue, Stop } from '@millrace/core';
-import { complaintOf } from '../errors/complaint.ts';
+import { errorReportIn } from '../errors/error-report.ts';
 import { fault, WireFault } from '../errors/wire-fault.ts';
-import type { Owner } from '../history/own-parts.ts';
-import { isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
-import { stopOf } from '../wire/stop-of.ts';
-import type { AboutResponse, ReaderContext, WireReader } from '../wire/wire.ts';
-import { Blocks } from './blocks.ts';
-import { clip, failureOf, stopWords } from './errors.ts';
-import { citationsIn } from './grounding.ts';
-import { type Finish, isRepeatedFinish } from './repeated-finish.ts';
-import { ToolCalls } from './tool-calls.ts';
+import type { StateOwner } from '../history/sendable-parts.ts';
+import { countIn, isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
+import type { Citation } from '../wire/citations.ts';
+import { stopOf } from '../wire/response-end.ts';
+import type { ReaderContext, ResponseDetails, WireReader } from '../wire/wire.ts';
+import { clip, failureOf, stopReasons } from './errors.ts';
+import { TextBlocks } from './text-blocks.ts';
+import { GeminiToolCalls } from './tool-calls.ts';
 import { UsageTally } from './usage.ts';
 
-export interface GeminiReaderOptions extends Owner {
+interface GeminiReaderOptions extends StateOwner {
   readonly keepsGivenIds: boolean;
 }
 
-/** Reads `GenerateContentResponse`s, each of which has the next parts. */
+/** Reads `GenerateContentResponse` events. Each contains the next parts. */
 export class GeminiReader implements WireReader {
-  readonly #blocks: Blocks;
-  readonly #calls: ToolCalls;
+  readonly #blocks: TextBlocks;
+  readonly #calls: GeminiToolCalls;
   readonly #usage = new UsageTally();
   #isUsageFinal = false;
   #finish: { readonly raw: string; readonly message: string | undefined } | undefined;
-  /** The prompt was refused, so no candidate will come. */
-  #block: { readonly raw: string; readonly message: string | undefined } | undefined;
-  /** What came with the finish reason: it may come again. */
-  #finishing: Finish | undefined;
+  /** The prompt was blocked, so there is no candidate. */
+  #blockedPrompt: { readonly raw: string; readonly message: string | undefined } | undefined;
+  /** The event with the finish reason. It can be repeated. */
+  #finishEvent: Finish | undefined;
   #model: string | undefined;
   #responseId: string | undefined;
 
   constructor(context: ReaderContext, options: GeminiReaderOptions) {
-    this.#blocks = new Blocks(context, options);
-    this.#calls = new ToolCalls({ ...context, ...options });
+    this.#blocks = new TextBlocks(context, options);
+    this.#calls = new GeminiToolCalls({ ...context, ...options });
   }
 
   get progress(): 'reading' | 'done' {
-    return this.#finish === undefined && this.#block === undefined ? 'reading' : 'done';
+    return this.#finish === undefined && this.#blockedPrompt === undefined ? 'reading' : 'done';
   }
 
-  get about(): AboutResponse {
+  get details(): ResponseDetails {
     const usage = this.#usage.usage(this.#isUsageFinal);
     return { usage, model: this.#model, responseId: this.#responseId };
   }
 
-  message(response: JsonObject): void {
+  readMessage(response: JsonObject): void {
     this.#responseId ??= textIn(response, 'responseId');
     this.#model ??= textIn(response, 'modelVersion');
-    // Several candidates come in any order; the one to read has index 0, or none.
+    // Candidates come in any order. The one to read has index 0, or no index.
     const candidate = objectsIn(response, 'candidates').find(({ index }) => (index ?? 0) === 0);
     if (candidate !== undefined) this.#candidate(candidate, response);
     const feedback = objectIn(response, 'promptFeedback');
     const blockReason = textIn(feedback, 'blockReason');
     if (blockReason !== undefined) {
-      this.#block = { raw: blockReason, message: textIn(feedback, 'blockReasonMessage') };
+      this.#blockedPrompt = { raw: blockReason, message: textIn(feedback, 'blockReasonMessage') };
     }
     const usage = objectIn(response, 'usageMetadata');
     if (usage !== undefined && this.#usage.add(usage))
       this.#isUsageFinal = this.progress === 'done';
   }
 
-  /** A body without `alt=sse` is one array of what would have been events. */
-  whole(body: JsonValue): void {
+  /** Without `alt=sse` the body is an array of events. */
+  readWholeBody(body: JsonValue): void {
     for (const response of Array.isArray(body) ? body : [body]) {
-      const complaint = complaintOf(response);
-      if (complaint !== undefined) throw new WireFault(complaint);
+      const report = errorReportIn(response);
+      if (report !== undefined) throw new WireFault(report);
       if (!isObject(response)) throw fault('protocol_error', 'the answer is not a response');
-      this.message(response);
+      this.readMessage(response);
     }
   }
 
   finish(): Stop {
-    const { raw, message } = this.#finish ?? this.#block ?? { raw: '', message: undefined };
+    const { raw, message } = this.#finish ?? this.#blockedPrompt ?? { raw: '', message: undefined };
     this.#blocks.end();
     this.#calls.close(raw === 'STOP');
     const failure = failureOf(raw, message);
@@ -79,13 +78,13 @@ export class GeminiReader implements WireReader {
     const stop: Stop =
       this.#finish === undefined
         ? { reason: 'content_filter', raw }
-        : stopOf(raw, stopWords, this.#calls.count > 0);
+        : stopOf(raw, stopReasons, this.#calls.count > 0);
     return message === undefined ? stop : { ...stop, cause: clip(message) };
   }
 
   #candidate(candidate: JsonObject, response: JsonObject): void {
     const finish = { candidate, response };
-    if (this.#finishing !== undefined && isRepeatedFinish(this.#finishing, finish)) return;
+    if (this.#finishEvent !== undefined && isRepeatedFinish(this.#finishEvent, finish)) return;
     const isCited =
       candidate['groundingMetadata'] !== undefined || candidate['citationMetadata'] !== undefined;
     if (isCited) this.#blocks.cite(citationsIn(candidate));
@@ -95,7 +94,7 @@ export class GeminiReader implements WireReader {
     const raw = textIn(candidate, 'finishReason');
     if (raw === undefined) return;
     this.#finish = { raw, message: textIn(candidate, 'finishMessage') };
-    this.#finishing = finish;
+    this.#finishEvent = finish;
   }
 
   #part(part: JsonObject): void {
@@ -118,8 +117,56 @@ export class GeminiReader implements WireReader {
     if (data !== undefined) return this.#blocks.media(data, signature, isThought);
     const name = Object.keys(part).find((key) => key !== 'thought' && key !== 'thoughtSignature');
     if (name !== undefined) return this.#blocks.custom(name, part);
-    // A signature alone: the text that it is on is empty, and was left out.
+    // A signature of its own: it belongs to an empty text that was left out.
     if (isThought) this.#blocks.thought('', signature);
     else this.#blocks.text('', signature);
   }
+}
+
+/** The sources of a candidate's text: web pages, documents, maps, and quoted works. */
+function citationsIn(candidate: JsonObject): readonly Citation[] {
+  const grounding = objectIn(candidate, 'groundingMetadata');
+  const quoted = objectIn(candidate, 'citationMetadata');
+  return [
+    ...objectsIn(grounding, 'groundingChunks').map(chunkCitation),
+    ...['citationSources', 'citations']
+      .flatMap((key) => objectsIn(quoted, key))
+      .map(sourceCitation),
+  ];
+}
+
+function chunkCitation(chunk: JsonObject): Citation {
+  const source =
+    objectIn(chunk, 'web') ?? objectIn(chunk, 'retrievedContext') ?? objectIn(chunk, 'maps');
+  return { url: textIn(source, 'uri'), title: textIn(source, 'title'), raw: chunk };
+}
+
+function sourceCitation(source: JsonObject): Citation {
+  return { url: textIn(source, 'uri'), title: textIn(source, 'title'), raw: source };
+}
+
+/** A response with a finish reason, and its candidate. */
+interface Finish {
+  readonly response: JsonObject;
+  readonly candidate: JsonObject;
+}
+
+/**
+ * True if the last event was sent twice, and is not a new event with the same content. If both have
+ * a token count, it decides. Otherwise equal text is new text, and equal calls are repeats.
+ */
+function isRepeatedFinish(earlier: Finish, later: Finish): boolean {
+  if (JSON.stringify(earlier.candidate) !== JSON.stringify(later.candidate)) return false;
+  const parts = objectsIn(objectIn(later.candidate, 'content'), 'parts');
+  const [before, now] = [outputTokens(earlier.response), outputTokens(later.response)];
+  if (before !== undefined && now !== undefined) return before === now;
+  return parts.every((part) => objectIn(part, 'functionCall') !== undefined || isEmpty(part));
+}
+
+function outputTokens(response: JsonObject): number | undefined {
+  return countIn(objectIn(response, 'usageMetadata'), 'candidatesTokenCount');
+}
+
+function isEmpty({ text = '', inlineData }: JsonObject): boolean {
+  return text === '' && inlineData === undefined;
 }

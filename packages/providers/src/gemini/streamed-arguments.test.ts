@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { StreamedArguments } from './streamed-arguments.ts';
 
-/** The text after each piece, and at the end; `isReplaced` where the end is another text. */
+/** The text after each piece and at the end. `isReplaced` is true if the end has another text. */
 function written(partials: readonly JsonObject[]) {
   const args = new StreamedArguments();
   const texts: string[] = [];
@@ -20,7 +20,7 @@ const at = (jsonPath: string, stringValue: string, willContinue = false): JsonOb
 });
 
 describe('arguments whose paths follow each other', () => {
-  test('grow with each piece, a text even inside of it', () => {
+  test('grow with each piece, a text even inside it', () => {
     const { texts, text } = written([
       at('$.port', 'Bre', true),
       at('$.port', 'st "x"', true),
@@ -103,7 +103,7 @@ describe('arguments whose paths go back', () => {
   });
 });
 
-describe('arguments that cannot be', () => {
+describe('contradictory arguments', () => {
   test.each([
     ['a text that has fields', [at('$.a', 'x'), at('$.a.b', 'y')]],
     ['an object that is a text', [at('$.a.b', 'y'), at('$.a', 'x')]],
@@ -112,7 +112,7 @@ describe('arguments that cannot be', () => {
     ['no path', [at('', 'x')]],
     ['a path that is none', [at('$.a[*]', 'x')]],
     ['a position far away', [at('$.a[999999999]', 'x')]],
-  ])('end as text that is no JSON, so that they are not run: %s', (_, partials) => {
+  ])('end as text that is not JSON, so that they are not run: %s', (_, partials) => {
     const { text, isReplaced } = written([...partials, at('$.later', 'z')]);
     expect(() => JSON.parse(text)).toThrow(SyntaxError);
     expect(isReplaced).toBe(false);
@@ -140,7 +140,7 @@ test('E29: __proto__ in a path is a key, and nothing inherits from it', () => {
 
 type Leaf = readonly [path: string, value: JsonValue];
 
-/** Each value with its path. Empty objects and arrays have no path, so there are none in the samples. */
+/** Each value with its path. Empty objects and arrays have no path, so the samples contain none. */
 function leaves(value: JsonValue, path = '$'): readonly Leaf[] {
   if (Array.isArray(value)) return value.flatMap((one, index) => leaves(one, `${path}[${index}]`));
   if (typeof value !== 'object' || value === null) return [[path, value]];

@@ -7,7 +7,7 @@ import {
   type ToolCallPart,
 } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
-import type { Completion } from '../contract/complete.ts';
+import type { Completion } from '../contract/provider.ts';
 import { fetchOf, sseOf } from '../testing/fetch-of.ts';
 import { gemini, vertex } from './provider.ts';
 
@@ -84,7 +84,7 @@ describe('whole calls', () => {
     expect(calls[0]).toMatchObject({ arguments: '{ "port" : 1 }', input: { port: 1 } });
   });
 
-  test('E26: a string that is no JSON stays what it is, without a value', async () => {
+  test('E26: a string that is not JSON stays what it is, without a value', async () => {
     const { calls, stop: reason } = await answer([parts(call('a', { args: '{"port"' })), stop]);
     expect(calls[0]).toMatchObject({ arguments: '{"port"' });
     expect(calls[0]?.input).toBeUndefined();
@@ -126,19 +126,19 @@ describe('whole calls', () => {
     const flip = call('flip', { args: { coin: 1 } });
     const first = parts({ ...roll, thoughtSignature: 's1' }, flip);
     const counts = [
-      // The event again, without its signature, as it was seen in the wild.
+      // The event again, without its signature, as seen in real streams.
       [[first, parts(roll, flip)], 2],
-      // Once: what comes a third time was called again (E17).
+      // Only once: a third copy is a new call (E17).
       [[first, parts(roll, flip), parts(roll, flip)], 4],
-      // Not the same event: whoever repeats calls repeats all of them, and adds none (E17).
+      // Not the same event: a repeat has all calls and no others (E17).
       [[first, parts(roll)], 3],
       [[first, parts(flip)], 3],
       [[first, parts(roll, flip, flip)], 5],
       [[first, parts(roll, roll)], 4],
       [[parts({ ...roll, thoughtSignature: 's1' }), parts(roll, roll)], 3],
-      // Nothing was signed, so that nothing tells a repeat (E17).
+      // Nothing was signed, so a repeat cannot be detected (E17).
       [[parts(roll), parts(roll)], 2],
-      // Calls without arguments look all the same (E17).
+      // Calls without arguments all look the same (E17).
       [[parts({ ...call('a'), thoughtSignature: 's1' }), parts(call('a'))], 2],
     ] as const;
     for (const [events, count] of counts) {
@@ -151,7 +151,7 @@ describe('whole calls', () => {
     const first = parts({ ...roll('i1'), thoughtSignature: 's1' });
     expect((await answer([first, parts(roll('i1')), stop])).calls).toHaveLength(1);
     expect((await answer([first, parts(roll('i2')), stop])).calls).toHaveLength(2);
-    // An id tells it also beside others, but not within one event.
+    // An id identifies a repeat also next to other calls, but not inside one event.
     expect((await answer([first, parts(call('a'), roll('i1')), stop])).calls).toHaveLength(2);
     const both = parts({ ...roll('i1'), thoughtSignature: 's1' }, roll('i1'));
     expect((await answer([both, stop])).calls).toHaveLength(2);
@@ -206,7 +206,7 @@ describe('arguments that stream (Vertex)', () => {
     return steps;
   }
 
-  test('are told as they come: the call at once, then each piece', async () => {
+  test('are emitted as they arrive: the call at once, then each piece', async () => {
     const steps = await deltasOf([
       start('get_tide'),
       piece('$.port', 'Bre'),
@@ -301,7 +301,7 @@ describe('arguments that stream (Vertex)', () => {
       pieceOf('i1', '1', { name: 'a' }),
       pieceOf('i2', '2'),
       parts({ functionCall: { id: 'i1' } }),
-      // Without an id, or with one that no call has, it is of the last that is open.
+      // Without an id, or with an unknown one, it belongs to the last open call.
       pieceOf('i9', '3'),
       end,
       stop,
@@ -394,14 +394,14 @@ describe('arguments that stream (Vertex)', () => {
       for (const begun of [start('a'), parts(call('a', { willContinue: true, args: {} }))]) {
         expect((await answer([begun, cut])).calls).toEqual([]);
       }
-      // A call that comes in one piece is whole.
+      // A call in one piece is complete.
       const { calls } = await answer([parts(call('a')), cut]);
       expect(calls).toMatchObject([{ input: {} }]);
     },
   );
 
   test.each(['MAX_TOKENS', 'SAFETY', 'OTHER'])(
-    'a call without end at %s was cut, and is taken back',
+    'a call without end at %s was cut, and is retracted',
     async (finishReason) => {
       const { item, stop: reason } = await answer([
         parts({ text: 'x' }),
@@ -414,7 +414,7 @@ describe('arguments that stream (Vertex)', () => {
     },
   );
 
-  test('E25: cut in the middle of a call: truncated, and the call is taken back', async () => {
+  test('E25: cut in the middle of a call: truncated, and the call is retracted', async () => {
     const { item, error } = await answer([start('a'), piece('$.x', '1')]);
     expect(error?.kind).toBe('truncated_stream');
     expect(item.parts).toEqual([]);

@@ -3,42 +3,45 @@ import {
   type Ids,
   type JsonObject,
   type ProviderState,
+  type TextWriter,
   type ToolCallId,
   toolCallId,
 } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
-import type { Owner } from '../history/own-parts.ts';
-import { arrayIn, isObject, textIn } from '../json/fields.ts';
+import type { StateOwner } from '../history/sendable-parts.ts';
+import { arrayIn, isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
 import { partState } from './part-state.ts';
-import { RepeatedCalls } from './repeated-calls.ts';
-import { StreamedCall } from './streamed-call.ts';
+import { StreamedArguments } from './streamed-arguments.ts';
 
-export interface CallContext extends Owner {
+interface ToolCallContext extends StateOwner {
   readonly writer: DeltaWriter;
   readonly ids: Ids;
-  /** The provider knows its own ids again, but takes no others. */
+  /** True if the API recognizes its own ids, but accepts no others. */
   readonly keepsGivenIds: boolean;
 }
 
-/** The client's calls of one response: whole ones, and those whose arguments stream. */
-export class ToolCalls {
-  readonly #context: CallContext;
+/** The client's calls of one response: complete ones, and those whose arguments stream. */
+export class GeminiToolCalls {
+  readonly #context: ToolCallContext;
   readonly #usedIds = new Set<string>();
   readonly #repeated = new RepeatedCalls();
-  /** Whose arguments stream. Several only where they have ids. */
+  /** Calls whose arguments stream. There are several only if they have ids. */
   #open: readonly StreamedCall[] = [];
   #count = 0;
 
-  constructor(context: CallContext) {
+  constructor(context: ToolCallContext) {
     this.#context = context;
   }
 
-  /** How many are written. */
+  /** The number of committed calls. */
   get count(): number {
     return this.#count;
   }
 
-  /** Parts of one event are calls of their own; those of a later one may repeat them. */
+  /**
+   * Call it before the parts of each event. Parts of one event are different calls; a later event
+   * can repeat them.
+   */
   nextEvent(parts: readonly JsonObject[]): void {
     this.#repeated.nextEvent(parts);
   }
@@ -47,13 +50,15 @@ export class ToolCalls {
     const name = textIn(call, 'name');
     const open = this.#openFor(textIn(call, 'id'), name);
     if (open !== undefined) this.#feed(open, call, signature);
-    else if (name === undefined) refuseNameless(call);
+    else if (name === undefined) checkNamelessCall(call);
     else if (call['willContinue'] === true || Array.isArray(call['partialArgs'])) {
       this.#stream(call, name, signature);
     } else this.#whole(call, name, signature);
   }
 
-  /** The response is over. A call whose end did not come is whole only if the model came to its end. */
+  /**
+   * The response ended. An unfinished call counts as complete only if the model finished normally.
+   */
   close(isComplete: boolean): void {
     for (const open of this.#open) {
       if (isComplete) this.#commit(open);
@@ -63,25 +68,28 @@ export class ToolCalls {
   }
 
   #whole(call: JsonObject, name: string, signature: string | undefined): void {
-    this.#commitUntold();
+    this.#commitCallsWithoutId();
     if (signature === undefined && this.#repeated.has(call)) return;
     const id = textIn(call, 'id');
     const part = this.#context.writer.toolCall(this.#idFor(id), name);
-    part.append(argumentsOf(call));
+    part.append(argumentText(call));
     part.commit({ providerState: this.#state(signature, id) });
     this.#count++;
   }
 
   #stream(call: JsonObject, name: string, signature: string | undefined): void {
-    this.#commitUntold();
+    this.#commitCallsWithoutId();
     const { writer } = this.#context;
     const givenId = textIn(call, 'id');
-    const begun = new StreamedCall(writer, this.#idFor(givenId), name, givenId);
-    this.#open = [...this.#open, begun];
-    this.#feed(begun, call, signature);
+    const started = new StreamedCall(writer, this.#idFor(givenId), name, givenId);
+    this.#open = [...this.#open, started];
+    this.#feed(started, call, signature);
   }
 
-  /** The open call that a piece is of: by its id, or else, unless it begins a call, the last. */
+  /**
+   * The open call that a piece belongs to: by its id, or else the last one, unless the piece starts
+   * a new call.
+   */
   #openFor(id: string | undefined, name: string | undefined): StreamedCall | undefined {
     const known = this.#open.findLast(({ givenId }) => givenId !== undefined && givenId === id);
     if (name === undefined) return known ?? this.#open.at(-1);
@@ -93,8 +101,11 @@ export class ToolCalls {
     if (call['willContinue'] !== true) this.#commit(open);
   }
 
-  /** Another call ends those before it whose pieces could not be told from its own. */
-  #commitUntold(): void {
+  /**
+   * A new call ends the calls without ids, because their pieces could not be distinguished from its
+   * own.
+   */
+  #commitCallsWithoutId(): void {
     for (const open of this.#open) if (open.givenId === undefined) this.#commit(open);
   }
 
@@ -109,7 +120,7 @@ export class ToolCalls {
     return partState(this.#context, { thoughtSignature, id: keptId });
   }
 
-  /** The provider's own, where it is one and no other call of the response has it. */
+  /** The provider's id, if it is valid and unique in the response. Otherwise a new one. */
   #idFor(given: string | undefined): ToolCallId {
     const isFree = given !== undefined && !this.#usedIds.has(given);
     let id = isFree ? asToolCallId(given) : undefined;
@@ -119,14 +130,14 @@ export class ToolCalls {
   }
 }
 
-/** An end that comes twice is none; arguments need a call. */
-function refuseNameless(call: JsonObject): void {
+/** Ignores a repeated end. Throws if there are arguments without a call. */
+function checkNamelessCall(call: JsonObject): void {
   if (arrayIn(call, 'partialArgs').length === 0 && !isObject(call['args'])) return;
   throw fault('protocol_error', 'a tool call has no name');
 }
 
-/** Nothing means no arguments. */
-function argumentsOf({ args }: JsonObject): string {
+/** Missing arguments become an empty text. */
+function argumentText({ args }: JsonObject): string {
   if (args === undefined || args === null) return '';
   return typeof args === 'string' ? args : JSON.stringify(args);
 }
@@ -137,4 +148,101 @@ function asToolCallId(text: string): ToolCallId | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** A call whose arguments stream in pieces. */
+class StreamedCall {
+  readonly #part: TextWriter;
+  readonly #id: ToolCallId;
+  readonly name: string;
+  readonly #arguments = new StreamedArguments();
+  /** The provider's id, if it sent one. */
+  readonly givenId: string | undefined;
+  #signature: string | undefined;
+
+  constructor(writer: DeltaWriter, id: ToolCallId, name: string, givenId: string | undefined) {
+    this.#part = writer.toolCall(id, name);
+    this.#id = id;
+    this.name = name;
+    this.givenId = givenId;
+  }
+
+  get signature(): string | undefined {
+    return this.#signature;
+  }
+
+  feed(call: JsonObject, signature: string | undefined): void {
+    this.#signature ??= signature;
+    const args = objectIn(call, 'args');
+    if (args !== undefined) this.#arguments.setAll(args);
+    for (const partial of objectsIn(call, 'partialArgs')) {
+      this.#part.append(this.#arguments.add(partial));
+    }
+  }
+
+  commit(providerState: ProviderState | undefined): void {
+    const end = this.#arguments.end();
+    if ('append' in end) {
+      this.#part.append(end.append);
+      return this.#part.commit({ providerState });
+    }
+    this.#part.replace({
+      kind: 'tool_call',
+      toolCallId: this.#id,
+      name: this.name,
+      arguments: end.replace,
+      ...(providerState === undefined ? {} : { providerState }),
+    });
+  }
+
+  retract(): void {
+    this.#part.retract('cut');
+  }
+}
+
+/**
+ * Distinguishes a call that is sent again, in a later event without its signature, from a new call
+ * with equal arguments. It compares ids, or else whole events: a repeat has exactly the calls of
+ * the earlier event.
+ */
+class RepeatedCalls {
+  /** The calls of each event with a signature, until they are repeated. */
+  readonly #events = new Set<string>();
+  /** Signed calls of earlier events that have an id. */
+  readonly #calls = new Set<string>();
+  /** Signed calls of the current event. They do not repeat each other. */
+  #current: readonly string[] = [];
+  #isEventRepeated = false;
+
+  nextEvent(parts: readonly JsonObject[]): void {
+    for (const call of this.#current) this.#calls.add(call);
+    const calls = parts.flatMap(callsIn);
+    const isSigned = (part: JsonObject) => textIn(part, 'thoughtSignature') !== undefined;
+    const signed = parts.filter(isSigned).flatMap(callsIn);
+    this.#current = signed.flatMap(keyWithId);
+    this.#isEventRepeated = false;
+    if (calls.length === 0 || !calls.every(hasArguments)) return;
+    const event = JSON.stringify(calls);
+    if (signed.length > 0) this.#events.add(event);
+    else this.#isEventRepeated = this.#events.delete(event);
+  }
+
+  /** True if this unsigned call repeats an earlier one. */
+  has(call: JsonObject): boolean {
+    return this.#isEventRepeated || keyWithId(call).some((key) => this.#calls.has(key));
+  }
+}
+
+function callsIn(part: JsonObject): readonly JsonObject[] {
+  const call = objectIn(part, 'functionCall');
+  return call === undefined ? [] : [call];
+}
+
+/** Without arguments, a new call cannot be distinguished from a repeat. */
+function hasArguments({ args }: JsonObject): boolean {
+  return args !== undefined && args !== null;
+}
+
+function keyWithId(call: JsonObject): readonly string[] {
+  return textIn(call, 'id') === undefined ? [] : [JSON.stringify(call)];
 }

@@ -1,7 +1,7 @@
 import type { JsonObject } from '@millrace/core';
 import type { ModelRequest, ToolChoice, ToolDefinition } from '../contract/model-request.ts';
 
-/** `tools` and `toolConfig`, where there are tools. */
+/** `tools` and `toolConfig`. Empty without tools. */
 export function toolFields(request: ModelRequest, streamsArguments: boolean): JsonObject {
   const { tools = [], toolChoice } = request;
   if (tools.length === 0) return {};
@@ -24,7 +24,7 @@ function declaration({ name, description, inputSchema }: ToolDefinition): JsonOb
   };
 }
 
-/** There is no strict tool, but a mode in which calls fit their schemas. */
+/** Gemini has no strict tools, but a mode in which all calls must match their schemas. */
 function modeOf(choice: ToolChoice, isStrict: boolean): JsonObject {
   switch (choice) {
     case 'auto':

@@ -73,7 +73,7 @@ test('figures that came only before the end are an estimate, and so are those of
   expect(await usageOf([early])).toMatchObject({ input: 26, output: 1, estimated: true });
 });
 
-test('a traffic type alone says nothing: usage is reckoned', async () => {
+test('a traffic type alone is no usage: it is estimated', async () => {
   const usage = await usageOf([says(), ends({ trafficType: 'ON_DEMAND' })]);
   expect(usage.estimated).toBe(true);
   expect(usage.input).toBeGreaterThan(0);

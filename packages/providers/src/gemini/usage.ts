@@ -11,11 +11,11 @@ const counts = [
 
 type Count = (typeof counts)[number];
 
-/** The last of each figure: events repeat them, and some name only the traffic. */
+/** Keeps the last value of each count. Events repeat them, and some contain no counts. */
 export class UsageTally {
   readonly #figures = new Map<Count, number>();
 
-  /** True where there was any figure in it. */
+  /** Returns true if the report contains any count. */
   add(usage: JsonObject): boolean {
     let isSaid = false;
     for (const name of counts) {
@@ -27,13 +27,13 @@ export class UsageTally {
     return isSaid;
   }
 
-  /** Undefined where nothing was said. */
+  /** Undefined if nothing was reported. */
   usage(isFinal: boolean): Usage | undefined {
     if (this.#figures.size === 0) return undefined;
     const reasoning = this.#count('thoughtsTokenCount');
     return {
       ...noUsage,
-      // What hosted tools feed to the model is beside the prompt; what is cached is a part of it.
+      // The prompt count does not include the input of hosted tools. It does include cached tokens.
       input: this.#count('promptTokenCount') + this.#count('toolUsePromptTokenCount'),
       output: this.#count('candidatesTokenCount') + reasoning,
       cacheRead: this.#count('cachedContentTokenCount'),

@@ -11,19 +11,20 @@ import type {
 } from '@millrace/core';
 
 /**
- * What every wire builds its messages from. Whatever is left in a message may be sent: `providerState`
- * is the provider's own, reasoning and custom parts came from it, calls are paired with results.
+ * The provider-neutral messages that every wire starts from. Everything in them can be sent:
+ * `providerState` belongs to this provider, reasoning and custom parts came from it, and each call
+ * has a result.
  */
-export type Message = SaidMessage | AssistantMessage | ToolMessage;
+export type Message = InputMessage | AssistantMessage | ToolMessage;
 
-/** From whoever instructs or asks. */
-export interface SaidMessage {
+/** A message of the system, the developer or the user. */
+export interface InputMessage {
   readonly role: 'system' | 'developer' | 'user';
-  readonly parts: readonly SaidPart[];
+  readonly parts: readonly ContentPart[];
   readonly isCachePoint: boolean;
 }
 
-export type SaidPart = TextPart | StructuredPart | MediaPart | FilePart;
+export type ContentPart = TextPart | StructuredPart | MediaPart | FilePart;
 
 export interface AssistantMessage {
   readonly role: 'assistant';
@@ -31,14 +32,18 @@ export interface AssistantMessage {
   readonly isCachePoint: boolean;
 }
 
-export type AssistantPart = SaidPart | ReasoningPart | CustomPart | SentCall;
+export type AssistantPart = ContentPart | ReasoningPart | CustomPart | SentToolCall;
 
-/** A call as it is sent back: its id fits the provider, and its arguments are a JSON object for certain. */
-export interface SentCall extends ToolCallPart {
+/**
+ * A call as it is sent back. Its id fits the provider's rules and its arguments are a JSON object.
+ */
+export interface SentToolCall extends ToolCallPart {
   readonly input: JsonObject;
 }
 
-/** The results of the calls of the message before, in the order of the calls, each exactly once. */
+/**
+ * The results of the calls in the previous message: in the order of the calls, each exactly once.
+ */
 export interface ToolMessage {
   readonly role: 'tool';
   readonly results: readonly ToolResultPart[];

@@ -77,7 +77,7 @@ describe('calls and results', () => {
     expect(new Set(ids.map(([id]) => id)).size).toBe(2);
   });
 
-  test('E26: arguments that are no JSON object are sent as {}, with an error for a result', () => {
+  test('E26: arguments that are not JSON object are sent as {}, with an error for a result', () => {
     for (const bad of ['{"path":', 'null', '[1]', '"text"']) {
       const [sent, answer] = messagesOf([item('assistant', call('c1', bad))]);
       expect(sent).toMatchObject({ parts: [{ arguments: '{}', input: {} }] });
@@ -92,14 +92,14 @@ describe('calls and results', () => {
     });
   });
 
-  test('arguments that are no JSON are sent as their value where the part has one', () => {
+  test('arguments that are not JSON are sent as their value where the part has one', () => {
     for (const bad of ['', '{"path":', 'null']) {
       const [sent] = messagesOf([item('assistant', { ...call('c1', bad), input: { a: 1 } })]);
       expect(sent).toMatchObject({ parts: [{ arguments: '{"a":1}', input: { a: 1 } }] });
     }
   });
 
-  test('of a text and a value that differ, the text is what the model said', () => {
+  test('if the text and the value of arguments differ, the text counts', () => {
     const [sent] = messagesOf([item('assistant', { ...call('c1', '{"a":1}'), input: { a: 2 } })]);
     expect(sent).toMatchObject({ parts: [{ arguments: '{"a":1}', input: { a: 1 } }] });
   });
@@ -128,7 +128,7 @@ describe('calls and results', () => {
   });
 });
 
-describe('what providers keep in parts', () => {
+describe('provider state in parts', () => {
   test('goes back to the same provider and model only, and unchanged', () => {
     const [message] = messagesOf([
       item('assistant', text('a', own), text('b', foreign), text('c', otherModel)),
@@ -170,7 +170,7 @@ describe('what providers keep in parts', () => {
     ]);
   });
 
-  test('reasoning without any state is nobody’s', () => {
+  test('reasoning without any state is dropped', () => {
     const bare: Part = { kind: 'reasoning', form: 'full', text: 'Hm' };
     expect(messagesOf([item('assistant', bare)])).toEqual([]);
   });
@@ -218,7 +218,7 @@ describe('ids of calls', () => {
     expect(answer.results.map(({ toolCallId: id }) => id)).toEqual(ids);
   });
 
-  test('are found while there is one left, and then the history is refused', () => {
+  test('are found while one is free, and then the history is rejected', () => {
     const one = { form: /^[A-Za-z0-9]$/, length: 1 };
     const many = (length: number) =>
       item('assistant', ...Array.from({ length }, (_, nth) => call(`call_${nth}`)));
@@ -284,7 +284,7 @@ test('any history becomes messages in which each call is followed by its results
   );
 });
 
-test('what is in a blob is not sent, except where a user showed it', () => {
+test('blobs are not sent, except those of a user', () => {
   const blob = {
     kind: 'file',
     name: 'a.txt',
@@ -304,7 +304,7 @@ test('what is in a blob is not sent, except where a user showed it', () => {
   expect(messages[2]?.role === 'tool' && messages[2].results[0]).not.toHaveProperty('attachments');
 });
 
-test('what a provider said about a refusal is not sent as a model’s words', () => {
+test('the provider’s explanation of a refusal is not sent back', () => {
   const explained: Part = {
     kind: 'text',
     text: 'Refused.',

@@ -7,53 +7,62 @@ import type {
   ToolResultPart,
 } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
-import { isExplanation } from './explanation.ts';
-import type { AssistantMessage, AssistantPart, Message, SaidPart, SentCall } from './message.ts';
-import { type Owner, ownPart } from './own-parts.ts';
-import { sentArguments } from './sent-arguments.ts';
-import { anyId, type IdRule, ToolCallIds } from './tool-call-ids.ts';
-import { wellFormed } from './well-formed.ts';
+import type {
+  AssistantMessage,
+  AssistantPart,
+  ContentPart,
+  Message,
+  SentToolCall,
+} from './message.ts';
+import {
+  isRefusalExplanation,
+  partForOwner,
+  type StateOwner,
+  sendableArguments,
+  wellFormedText,
+} from './sendable-parts.ts';
+import { defaultIdRule, type IdRule, ToolCallIds } from './tool-call-ids.ts';
 
-export interface HistoryOptions extends Owner {
+interface HistoryOptions extends StateOwner {
   readonly ids?: IdRule | undefined;
 }
 
 /**
- * The items of a request as messages that any provider can be given: calls have fitting ids and are
- * followed by exactly one result each, whatever the history looks like; what another provider keeps
- * in a part is gone, and so is what is empty. That all kinds are known, `checkRequest` has seen to.
+ * Converts the items of a request into messages that every provider accepts. Each call gets a valid
+ * id and exactly one result. The state of other providers and empty parts are removed.
+ * `checkRequest` must have checked the item kinds before.
  */
 export function toMessages(request: ModelRequest, options: HistoryOptions): readonly Message[] {
-  const history = new History(options, new Set(request.cache?.upTo));
+  const history = new MessageBuilder(options, new Set(request.cache?.upTo));
   for (const item of request.items) history.add(item);
   return history.messages();
 }
 
-/** A message of the assistant and the results of its calls, as far as they are known yet. */
-interface Exchange {
+/** An assistant message and the results of its calls that are known so far. */
+interface AssistantExchange {
   readonly message: AssistantMessage;
-  readonly calls: readonly AwaitedCall[];
+  readonly calls: readonly CallAwaitingResult[];
 }
 
-interface AwaitedCall {
-  readonly call: SentCall;
+interface CallAwaitingResult {
+  readonly call: SentToolCall;
   readonly isValid: boolean;
   result?: ToolResultPart;
   isCachePoint: boolean;
 }
 
-class History {
+class MessageBuilder {
   readonly #options: HistoryOptions;
   readonly #cachePoints: ReadonlySet<string>;
   readonly #ids: ToolCallIds;
-  readonly #entries: (Message | Exchange)[] = [];
-  /** By the id that the history has; a later call of the same id takes the place of an earlier one. */
-  readonly #awaited = new Map<ToolCallId, AwaitedCall>();
+  readonly #entries: (Message | AssistantExchange)[] = [];
+  /** By the id in the history. A later call with the same id replaces an earlier one. */
+  readonly #awaited = new Map<ToolCallId, CallAwaitingResult>();
 
   constructor(options: HistoryOptions, cachePoints: ReadonlySet<string>) {
     this.#options = options;
     this.#cachePoints = cachePoints;
-    this.#ids = new ToolCallIds(options.ids ?? anyId);
+    this.#ids = new ToolCallIds(options.ids ?? defaultIdRule);
   }
 
   add(item: Item): void {
@@ -61,79 +70,80 @@ class History {
     switch (item.kind) {
       case 'system':
       case 'developer':
-        return this.#say(item.kind, item, isCachePoint);
+        return this.#addInput(item.kind, item, isCachePoint);
       case 'user':
       case 'context':
-        return this.#say('user', item, isCachePoint);
+        return this.#addInput('user', item, isCachePoint);
       case 'assistant':
-        return this.#answer(item, isCachePoint);
+        return this.#addAssistant(item, isCachePoint);
       case 'tool':
-        return this.#resolve(item, isCachePoint);
+        return this.#addResults(item, isCachePoint);
       case 'notification':
-        // For people: a model is not told.
+        // Notifications are for users only. They are not sent to the model.
         return;
     }
   }
 
   messages(): readonly Message[] {
-    return this.#entries.flatMap((entry) => ('role' in entry ? entry : exchanged(entry)));
+    return this.#entries.flatMap((entry) => ('role' in entry ? entry : withResults(entry)));
   }
 
-  #say(role: 'system' | 'developer' | 'user', item: Item, isCachePoint: boolean): void {
-    const parts = item.parts.flatMap((part) => this.#saidPart(part) ?? []);
+  #addInput(role: 'system' | 'developer' | 'user', item: Item, isCachePoint: boolean): void {
+    const parts = item.parts.flatMap((part) => this.#contentPart(part) ?? []);
     if (parts.length > 0) this.#entries.push({ role, parts, isCachePoint });
   }
 
-  #answer(item: Item, isCachePoint: boolean): void {
-    const calls: AwaitedCall[] = [];
+  #addAssistant(item: Item, isCachePoint: boolean): void {
+    const calls: CallAwaitingResult[] = [];
     const parts = item.parts.flatMap((part): AssistantPart | readonly AssistantPart[] => {
       if (part.kind === 'tool_call') {
-        const awaited = this.#await(part);
+        const awaited = this.#addCall(part);
         calls.push(...awaited);
         return awaited.map(({ call }) => call);
       }
       const own = part.kind === 'reasoning' || part.kind === 'custom';
-      // What is kept beside the log was shown to people: a model that made it need not see it again.
+      // Blobs were shown to the user. The model that created one does not need it again.
       if (isInBlob(part)) return [];
-      return (own ? ownPart(part, this.#options) : this.#saidPart(part)) ?? [];
+      return (own ? partForOwner(part, this.#options) : this.#contentPart(part)) ?? [];
     });
     if (parts.length === 0) return;
     this.#entries.push({ message: { role: 'assistant', parts, isCachePoint }, calls });
   }
 
-  /** The call as it is sent; a call that was cut off is left out. */
-  #await(part: ToolCallPart): readonly AwaitedCall[] {
+  /** Adds a call. Calls that were cut off are left out. */
+  #addCall(part: ToolCallPart): readonly CallAwaitingResult[] {
     if (part.partial) return [];
-    const own = ownPart(part, this.#options) ?? part;
-    const sent = sentArguments(part);
-    const call: SentCall = {
+    const own = partForOwner(part, this.#options) ?? part;
+    const sent = sendableArguments(part);
+    const call: SentToolCall = {
       ...own,
       toolCallId: this.#ids.next(part.toolCallId),
-      // What is no JSON object would be refused, and with it every later request of the session.
+      // The provider would reject arguments that are not a JSON object, in this request and every
+      // later one.
       ...(sent ?? { arguments: '{}', input: {} }),
     };
-    const awaited: AwaitedCall = { call, isValid: sent !== undefined, isCachePoint: false };
+    const awaited: CallAwaitingResult = { call, isValid: sent !== undefined, isCachePoint: false };
     this.#awaited.set(part.toolCallId, awaited);
     return [awaited];
   }
 
-  #resolve(item: Item, isCachePoint: boolean): void {
+  #addResults(item: Item, isCachePoint: boolean): void {
     for (const part of item.parts) {
       if (part.kind !== 'tool_result') continue;
       const awaited = this.#awaited.get(part.toolCallId);
-      // A result without a call, or a second one, is refused by every provider.
+      // Every provider rejects a result without a call, and a second result.
       if (awaited === undefined || awaited.result !== undefined) continue;
       const { toolCallId, name } = awaited.call;
-      awaited.result = { ...shownResult(part), toolCallId, name };
+      awaited.result = { ...sendableResult(part), toolCallId, name };
       awaited.isCachePoint ||= isCachePoint;
     }
   }
 
-  #saidPart(part: Part): SaidPart | undefined {
-    const own = ownPart(part, this.#options);
+  #contentPart(part: Part): ContentPart | undefined {
+    const own = partForOwner(part, this.#options);
     switch (own?.kind) {
       case 'text':
-        return isSaid(own) ? wellFormed(own) : undefined;
+        return isSendableText(own) ? wellFormedText(own) : undefined;
       case 'structured':
       case 'media':
       case 'file':
@@ -144,32 +154,34 @@ class History {
   }
 }
 
-/** Not what is empty, unless a provider wants it back, nor what a provider said about a refusal. */
-function isSaid(part: TextPart): boolean {
-  return !isExplanation(part) && (part.text !== '' || part.providerState !== undefined);
+/**
+ * False for empty texts without provider state, and for the provider's explanation of a refusal.
+ */
+function isSendableText(part: TextPart): boolean {
+  return !isRefusalExplanation(part) && (part.text !== '' || part.providerState !== undefined);
 }
 
 function isInBlob(part: Part): boolean {
   return (part.kind === 'media' || part.kind === 'file') && part.source.type === 'blob';
 }
 
-/** What is kept beside the log, for instance the whole of a text that was clipped, is not sent. */
-function shownResult(part: ToolResultPart): ToolResultPart {
+/** Removes attachments in blobs, for example the full text of a shortened result. */
+function sendableResult(part: ToolResultPart): ToolResultPart {
   const { attachments = [], ...rest } = part;
-  const shown = attachments.filter((one) => !isInBlob(one));
+  const sendable = attachments.filter((one) => !isInBlob(one));
   const text = part.text.toWellFormed();
-  return { ...rest, text, ...(shown.length === 0 ? {} : { attachments: shown }) };
+  return { ...rest, text, ...(sendable.length === 0 ? {} : { attachments: sendable }) };
 }
 
-/** The message with a result for each of its calls. */
-function exchanged({ message, calls }: Exchange): readonly Message[] {
+/** Returns the message, followed by a result for each of its calls. */
+function withResults({ message, calls }: AssistantExchange): readonly Message[] {
   if (calls.length === 0) return [message];
-  const results = calls.map(({ call, isValid, result }) => result ?? noResult(call, isValid));
+  const results = calls.map(({ call, isValid, result }) => result ?? missingResult(call, isValid));
   const isCachePoint = calls.some((call) => call.isCachePoint);
   return [message, { role: 'tool', results, isCachePoint }];
 }
 
-function noResult({ toolCallId, name }: SentCall, isValid: boolean): ToolResultPart {
+function missingResult({ toolCallId, name }: SentToolCall, isValid: boolean): ToolResultPart {
   const text = isValid
     ? 'No result: the call was interrupted before it finished. Its effects are unknown.'
     : 'The call was not run: its arguments were not a JSON object.';

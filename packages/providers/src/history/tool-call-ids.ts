@@ -1,17 +1,24 @@
 import { type ToolCallId, toolCallId } from '@millrace/core';
 import { fault, type WireFault } from '../errors/wire-fault.ts';
 
-/** Which ids a provider takes. Others are replaced by a hash, which cannot collide as a cut could. */
+/**
+ * The call ids that a provider accepts. Other ids are replaced by a hash, because shortened ids
+ * could collide.
+ */
 export interface IdRule {
+  /** The pattern that a valid id matches. */
   readonly form: RegExp;
-  /** How many characters a replacement has. */
+  /** The length of a replacement id, in characters. */
   readonly length: number;
 }
 
-/** What all take that say nothing else: OpenAI's limit is the lowest. */
-export const anyId: IdRule = { form: /^[\x21-\x7e]{1,40}$/, length: 24 };
+/** For providers without a documented rule. OpenAI's limit is the lowest. */
+export const defaultIdRule: IdRule = { form: /^[\x21-\x7e]{1,40}$/, length: 24 };
 
-/** Gives each call an id of its own within one request: the one it has, wherever that fits and is free. */
+/**
+ * Assigns a unique id to each call of a request. It keeps the original id if that is valid and not
+ * taken.
+ */
 export class ToolCallIds {
   readonly #rule: IdRule;
   readonly #used = new Set<string>();
@@ -26,50 +33,52 @@ export class ToolCallIds {
       this.#used.add(candidate);
       return toolCallId(candidate);
     }
-    throw noneLeft(this.#rule);
+    throw idsExhausted(this.#rule);
   }
 
   /**
-   * Hashes may all be taken. Numbers differ from one another, and there is one more of them than there
-   * are ids in use: one of them is free, as long as they have different texts of that length.
+   * All hashes can be taken. Then numbers are tried, one more than there are ids in use, so that
+   * one of them is free.
    */
   *#candidates(id: ToolCallId): Generator<string> {
     const { form, length } = this.#rule;
-    yield form.test(id) ? id : hash(id, length);
-    for (let again = 1; again <= maxHashes; again++) yield hash(`${id}#${again}`, length);
-    for (let count = 0; count <= this.#used.size; count++) yield counted(count, length);
+    yield form.test(id) ? id : hashedId(id, length);
+    for (let again = 1; again <= maxHashes; again++) yield hashedId(`${id}#${again}`, length);
+    for (let count = 0; count <= this.#used.size; count++) yield numberedId(count, length);
   }
 }
 
 const maxHashes = 8;
 
-function noneLeft({ length }: IdRule): WireFault {
+function idsExhausted({ length }: IdRule): WireFault {
   const limit = `the provider's ids of ${length} characters are too few for the calls in the history`;
   return fault('invalid_request', `${limit}; compact it`);
 }
 
 const digits = '0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ';
 
-/** Letters and digits that depend on the whole text: FNV-1a, once for each character of the result. */
-function hash(text: string, length: number): string {
+/**
+ * Letters and digits that depend on the whole text: FNV-1a, once for each character of the result.
+ */
+function hashedId(text: string, length: number): string {
   let state = 0x811c9dc5;
   const mix = (unit: number) => {
     state = Math.imul(state ^ unit, 0x01000193) >>> 0;
   };
   for (let index = 0; index < text.length; index++) mix(text.charCodeAt(index));
-  return Array.from({ length }, (_, place) => {
-    for (let index = 0; index < text.length; index++) mix(text.charCodeAt(index) + place);
+  return Array.from({ length }, (_, position) => {
+    for (let index = 0; index < text.length; index++) mix(text.charCodeAt(index) + position);
     return digits.charAt((state >>> 8) % digits.length);
   }).join('');
 }
 
-/** The number in these digits, the last ones where it is longer. */
-function counted(count: number, length: number): string {
+/** The number in these digits. Only the last digits count if it is too long. */
+function numberedId(count: number, length: number): string {
   let rest = count;
-  const places = Array.from({ length }, () => {
+  const characters = Array.from({ length }, () => {
     const digit = digits.charAt(rest % digits.length);
     rest = Math.floor(rest / digits.length);
     return digit;
   });
-  return places.reverse().join('');
+  return characters.reverse().join('');
 }

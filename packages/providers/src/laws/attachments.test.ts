@@ -16,7 +16,10 @@ import { fetchOf } from '../testing/fetch-of.ts';
 import type { Wire } from '../testing/recordings.ts';
 import { type WireUnderTest, wireTable } from '../testing/wire-table.ts';
 
-/** What the APIs say they take as it is; what else is sent is refused, and so is all that follows. */
+/**
+ * Types that the APIs document as accepted. An API rejects a request with any other type, and all
+ * requests after it.
+ */
 const office = 'application/vnd.openxmlformats-officedocument.wordprocessingml.document';
 const taken: { readonly [W in Wire]?: readonly string[] } = {
   'openai-chat': ['image/png', 'image/jpeg', 'application/pdf', 'mp3', 'wav'],
@@ -73,18 +76,18 @@ async function bodyOf(under: WireUnderTest, items: readonly Item[]): Promise<Jso
   const { fetch, requests } = fetchOf([]);
   const { error } = await under.provider(fetch, '').complete({ items });
   const parsed = parseJson(JSON.stringify(requests[0]?.body ?? null));
-  if (!parsed.ok || requests.length === 0) throw error ?? new Error('nothing was sent');
+  if (!parsed.ok || requests.length === 0) throw error ?? new Error('No request was sent');
   return parsed.value;
 }
 
-/** The types of all that is in a body as it is. */
+/** The types of all attachments that a body contains natively. */
 function nativeTypes(body: JsonValue): readonly string[] {
   const marks = /"data:([^;,"]*)|"(?:media_type|mimeType|format)":"([^"]*)"/g;
   return [...JSON.stringify(body).matchAll(marks)].flatMap(([, url, field]) => url ?? field ?? []);
 }
 
-describe.each(wireTable)('$wire: whatever is attached, by a user or a tool,', (under) => {
-  test('the request is valid, has nothing that the API refuses, and keeps silent about none', async () => {
+describe.each(wireTable)('$wire: with any attachment of a user or a tool', (under) => {
+  test('the request is valid, has no type that the API rejects, and mentions every attachment', async () => {
     await fc.assert(
       fc.asyncProperty(attachment, attachment, async (given, brought) => {
         const parts = [given, brought].map(({ mimeType, bytes, at }, index): FilePart => {

@@ -5,28 +5,31 @@ import { casesOf, play } from '../testing/play.ts';
 import { wireTable } from '../testing/wire-table.ts';
 
 describe.each(wireTable)('law 6, $wire: a response cut before its terminal signal', (under) => {
-  test.each(casesOf(under.wire))('$name is no success after any event', async ({ name, lines }) => {
-    for (let count = 0; count < lines.length; count++) {
-      const kept = lines.slice(0, count);
-      const expected = under.read(kept);
-      const bytes = frameRecording(under.wire, kept, { done: false });
-      const { completion, deltas } = await play(under, name, [bytes]);
-      expectAllClosed(deltas);
-      if (expected.ends === 'terminal') continue;
-      expect(completion.error?.kind).toBeDefined();
-      if (expected.ends === 'truncated') expect(completion.error?.kind).toBe('truncated_stream');
-      // Calls run only where the stop is `tool_use`.
-      expect(completion.stop.reason).toBe('error');
-      expect(
-        completion.item.parts.filter((part) => part.kind === 'tool_call' && part.partial),
-      ).toEqual([]);
-      const { texts, reasoning } = outcomeOf(completion);
-      expect({ texts, reasoning }).toEqual({
-        texts: expected.texts,
-        reasoning: expected.reasoning,
-      });
-    }
-  });
+  test.each(casesOf(under.wire))(
+    '$name is not a success after any event',
+    async ({ name, lines }) => {
+      for (let count = 0; count < lines.length; count++) {
+        const kept = lines.slice(0, count);
+        const expected = under.read(kept);
+        const bytes = frameRecording(under.wire, kept, { done: false });
+        const { completion, deltas } = await play(under, name, [bytes]);
+        expectAllClosed(deltas);
+        if (expected.ends === 'terminal') continue;
+        expect(completion.error?.kind).toBeDefined();
+        if (expected.ends === 'truncated') expect(completion.error?.kind).toBe('truncated_stream');
+        // Calls run only if the stop reason is `tool_use`.
+        expect(completion.stop.reason).toBe('error');
+        expect(
+          completion.item.parts.filter((part) => part.kind === 'tool_call' && part.partial),
+        ).toEqual([]);
+        const { texts, reasoning } = outcomeOf(completion);
+        expect({ texts, reasoning }).toEqual({
+          texts: expected.texts,
+          reasoning: expected.reasoning,
+        });
+      }
+    },
+  );
 });
 
 function expectAllClosed(

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { ProviderError } from '../errors/provider-error.ts';
+import { ProviderError } from '../contract/provider-error.ts';
 import { frameRecording } from '../scripted-server/framing/frame-recording.ts';
 import { casesOf, play } from '../testing/play.ts';
 import { wireTable } from '../testing/wire-table.ts';
 
 const runs = 10_000;
 
-/** A change of the bytes at a place, given as a share of the length. */
+/** A change of the bytes at a position, given as a fraction of the length. */
 const mutation = fc.record({
   place: fc.double({ min: 0, max: 1, noNaN: true }),
   remove: fc.nat(40),
@@ -68,7 +68,7 @@ test(`${runs} random mutations of recordings each give a result or a typed error
         const { error } = completion;
         if (error !== undefined) {
           expect(error).toBeInstanceOf(ProviderError);
-          // A fault of ours, and not of the bytes, would show as one of the engine's errors.
+          // A defect of our code would appear as an error of the engine.
           expect(error.cause).not.toBeInstanceOf(TypeError);
           expect(error.cause).not.toBeInstanceOf(RangeError);
         }

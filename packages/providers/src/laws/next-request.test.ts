@@ -6,7 +6,7 @@ import { fetchOf } from '../testing/fetch-of.ts';
 import { casesOf, play } from '../testing/play.ts';
 import { type WireUnderTest, wireTable } from '../testing/wire-table.ts';
 
-const said = (id: string, text: string): Item => ({
+const userItem = (id: string, text: string): Item => ({
   id: itemId(id),
   kind: 'user',
   parts: [{ kind: 'text', text }],
@@ -15,26 +15,26 @@ const said = (id: string, text: string): Item => ({
 /** The body of the request that follows an answer. */
 async function nextBody(under: WireUnderTest, name: string, answer: Item): Promise<JsonValue> {
   const { fetch, requests } = fetchOf([]);
-  const items = [said('u1', 'Hello'), answer, said('u2', 'Go on')];
+  const items = [userItem('u1', 'Hello'), answer, userItem('u2', 'Go on')];
   await under.provider(fetch, name).complete({ items });
   const parsed = parseJson(JSON.stringify(requests[0]?.body));
-  if (!parsed.ok) throw new Error('the request is not JSON');
+  if (!parsed.ok) throw new Error('The request is not JSON');
   return parsed.value;
 }
 
-/** Answers with one read an event, and aborts when the next one is asked for after `count` of them. */
+/** A fetch that returns one event per read, and aborts at the read after `count` events. */
 function abortingFetch(
   frames: readonly Uint8Array[],
   count: number,
   controller: AbortController,
 ): typeof fetch {
-  let told = 0;
+  let sentCount = 0;
   return async (_input, init) => {
     const body = new ReadableStream<Uint8Array>(
       {
         pull(stream) {
-          const frame = frames[told++];
-          if (told > count || frame === undefined) {
+          const frame = frames[sentCount++];
+          if (sentCount > count || frame === undefined) {
             controller.abort();
             stream.error(init?.signal?.reason);
           } else stream.enqueue(frame);

@@ -1,6 +1,6 @@
 import { fromBase64, itemId, parseJson } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
-import type { Completion } from '../contract/complete.ts';
+import type { Completion } from '../contract/provider.ts';
 import { frameRecording } from '../scripted-server/framing/frame-recording.ts';
 import { fetchOf } from '../testing/fetch-of.ts';
 import type { Expected, ExpectedMedia } from '../testing/oracle/expected.ts';
@@ -16,7 +16,7 @@ const parsed = (text: string) => parseJson(text === '' ? '{}' : text);
 describe.each(wireTable)('$wire', (under) => {
   const cases = casesOf(under.wire);
 
-  test.each(cases)('$name folds to what its events say', async ({ name, lines }) => {
+  test.each(cases)('$name folds to the expected result', async ({ name, lines }) => {
     const expected = under.read(lines);
     const completion = await answerTo(under, { name, lines });
     const found = outcomeOf(completion);
@@ -27,10 +27,10 @@ describe.each(wireTable)('$wire', (under) => {
       texts: expected.texts,
       reasoning: expected.reasoning,
       order: isComparable(expected) ? expected.order : found.order,
-      // What a response that failed has used is reckoned in part.
+      // The usage of a failed response is partly estimated.
       usage: expected.ends === 'terminal' ? expected.usage : found.usage,
       stop: expected.stop,
-      // Some recordings have dots in place of most of a picture.
+      // Some recordings contain dots instead of most of an image.
       media: expected.media.filter(isBase64).map(({ base64, mimeType }) => ({
         base64,
         ...(mimeType === undefined ? {} : { mimeType }),
@@ -45,21 +45,28 @@ describe.each(wireTable)('$wire', (under) => {
     expectCalls(found.calls, expected);
   });
 
-  test.each(cases)('$name gives back what its provider wants back', async ({ name, lines }) => {
-    const expected = under.read(lines);
-    const { item, error } = await answerTo(under, { name, lines });
-    if (error !== undefined) return;
-    const { fetch, requests } = fetchOf([]);
-    const user = { id: itemId('u'), kind: 'user', parts: [{ kind: 'text', text: 'Hi' }] } as const;
-    await under.provider(fetch, name).complete({ items: [user, item] });
-    const sent = JSON.stringify(requests[0]?.body);
-    for (const text of expected.state) expect(sent).toContain(JSON.stringify(text).slice(1, -1));
-  });
+  test.each(cases)(
+    '$name keeps the state that its provider requires in the next request',
+    async ({ name, lines }) => {
+      const expected = under.read(lines);
+      const { item, error } = await answerTo(under, { name, lines });
+      if (error !== undefined) return;
+      const { fetch, requests } = fetchOf([]);
+      const user = {
+        id: itemId('u'),
+        kind: 'user',
+        parts: [{ kind: 'text', text: 'Hi' }],
+      } as const;
+      await under.provider(fetch, name).complete({ items: [user, item] });
+      const sent = JSON.stringify(requests[0]?.body);
+      for (const text of expected.state) expect(sent).toContain(JSON.stringify(text).slice(1, -1));
+    },
+  );
 });
 
 const isBase64 = ({ base64 }: ExpectedMedia): boolean => fromBase64(base64) !== undefined;
 
-/** A call that was cut off by a limit may stay or go: it can never run. */
+/** A call that a limit cut off may be kept or dropped, because it can never run. */
 const isComparable = ({ ends, calls }: Expected): boolean =>
   ends === 'terminal' && calls.every(({ isWhole }) => isWhole);
 

@@ -1,23 +1,23 @@
 import { describe, expect, test } from 'vitest';
 import { frameRecording } from '../scripted-server/framing/frame-recording.ts';
-import { splitEvery } from '../scripted-server/framing/split-bytes.ts';
+import { splitEvery } from '../scripted-server/framing/sse-frames.ts';
 import { inLockstep } from '../scripted-server/lockstep.ts';
 import { recordingReply, streamReply } from '../scripted-server/replies.ts';
 import { type ScriptedServer, startScriptedServer } from '../scripted-server/scripted-server.ts';
 import { casesOf, play } from '../testing/play.ts';
 import { wireTable } from '../testing/wire-table.ts';
 
-/** The provider's own requests, sent to a server of ours. */
+/** A fetch that sends the provider's requests to the scripted server. */
 const redirected =
   (server: ScriptedServer, fetcher: typeof fetch = fetch): typeof fetch =>
   (input, init) =>
     fetcher(String(input).replace(/^https:\/\/[^/]+/, server.url), init);
 
-/** Not a power of two, so that it cuts anywhere. */
+/** Not a power of two, so that reads end at arbitrary positions. */
 const readLength = 97;
 
 describe.each(wireTable)('$wire over TCP', (under) => {
-  test('each recording comes out of a real socket as it does without one', async () => {
+  test('each recording gives the same result with and without a real socket', async () => {
     await using server = await startScriptedServer();
     for (const { name, lines } of casesOf(under.wire)) {
       const expected = await play(under, name, [frameRecording(under.wire, lines)]);
@@ -30,7 +30,7 @@ describe.each(wireTable)('$wire over TCP', (under) => {
     server.assertUsedUp();
   });
 
-  test('what one read gives is told in one step, before the next read', async () => {
+  test('each read gives one step before the next read', async () => {
     await using server = await startScriptedServer();
     const [longest] = casesOf(under.wire).toSorted((a, b) => b.lines.length - a.lines.length);
     const { name, lines } = longest ?? { name: '', lines: [] };

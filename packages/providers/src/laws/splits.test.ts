@@ -1,12 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { frameRecording } from '../scripted-server/framing/frame-recording.ts';
-import { splitAt, splitEvery } from '../scripted-server/framing/split-bytes.ts';
-import type { SseOptions } from '../scripted-server/framing/sse-frames.ts';
+import { type SseOptions, splitAt, splitEvery } from '../scripted-server/framing/sse-frames.ts';
 import { casesOf, play } from '../testing/play.ts';
 import { wireTable } from '../testing/wire-table.ts';
 
-/** All the ways in which servers frame the same events. */
+/** The different ways in which servers frame the same events. */
 const variants: readonly SseOptions[] = [
   { lineEnding: '\n' },
   { lineEnding: '\r\n' },
@@ -18,7 +17,7 @@ const variants: readonly SseOptions[] = [
 ];
 
 const sampledOffsets = 200;
-/** One split by itself, besides all sampled ones together. */
+/** Number of single splits, in addition to all sampled offsets together. */
 const loneSplits = 10;
 
 describe.each(wireTable)('law 2, $wire: any split of the bytes, any line ending', (under) => {

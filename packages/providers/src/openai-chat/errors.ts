@@ -1,8 +1,8 @@
-import type { ProviderErrorKind } from '../errors/provider-error.ts';
+import type { ProviderErrorKind } from '../contract/provider-error.ts';
 import { fault, type WireFault } from '../errors/wire-fault.ts';
-import type { StopWords } from '../wire/stop-of.ts';
+import type { StopReasons } from '../wire/response-end.ts';
 
-export const stopWords: StopWords = {
+export const stopReasons: StopReasons = {
   stop: 'stop',
   end: 'stop',
   eos: 'stop',
@@ -18,7 +18,7 @@ export const stopWords: StopWords = {
   refusal: 'refusal',
 };
 
-/** Servers of this wire that fail late say so as a reason to stop. */
+/** Some servers report a late failure as a finish reason. */
 const failures: Readonly<Record<string, ProviderErrorKind>> = {
   error: 'server',
   insufficient_system_resource: 'overloaded',
@@ -29,10 +29,10 @@ export function failureOf(finishReason: string): WireFault | undefined {
   return kind && fault(kind, `it stopped with ${finishReason}`, finishReason);
 }
 
-/** Names the wire whose stream this is, if it is not this one's. */
-export function otherWire(type: string): WireFault | undefined {
+/** The fault for a stream of another API, which it names. */
+export function otherWireFault(type: string): WireFault | undefined {
   const isResponses = type.startsWith('response.');
   if (!isResponses && type !== 'message_start') return undefined;
   const name = isResponses ? 'OpenAI Responses' : 'Anthropic Messages';
-  return fault('protocol_error', `the address speaks ${name}, not Chat Completions`);
+  return fault('protocol_error', `the server at this URL uses ${name}, not Chat Completions`);
 }

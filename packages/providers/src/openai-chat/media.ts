@@ -2,7 +2,7 @@ import { type BytesWriter, type DeltaWriter, fromBase64, type JsonObject } from 
 import { fault } from '../errors/wire-fault.ts';
 import { objectIn, textIn } from '../json/fields.ts';
 
-/** A picture in an answer, as a data URL or an address. */
+/** Writes a picture of an answer, from a data URL or another URL. */
 export function writeImage(writer: DeltaWriter, image: JsonObject): void {
   const url = textIn(objectIn(image, 'image_url'), 'url');
   if (url === undefined) return;
@@ -15,10 +15,10 @@ export function writeImage(writer: DeltaWriter, image: JsonObject): void {
   writer.whole({ kind: 'media', mimeType, source: { type: 'bytes', bytes } });
 }
 
-/** Sound that streams as base64, cut wherever the server cut it. */
+/** Audio that streams as base64. The pieces can end anywhere. */
 export class AudioBlock {
   readonly #part: BytesWriter;
-  /** Digits that do not fill a group yet. */
+  /** Base64 digits that do not fill a group of four yet. */
   #rest = '';
 
   constructor(writer: DeltaWriter, mimeType: string) {
@@ -42,6 +42,6 @@ function bytesOf(base64: string): Uint8Array {
   const padded = base64.padEnd(Math.ceil(base64.length / 4) * 4, '=');
   const bytes = fromBase64(padded);
   if (bytes === undefined)
-    throw fault('protocol_error', 'the bytes of a picture or sound are not base64');
+    throw fault('protocol_error', 'the data of an image or audio part is not base64');
   return bytes;
 }

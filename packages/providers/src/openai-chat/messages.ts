@@ -1,21 +1,19 @@
 import type { JsonObject, JsonValue, ToolResultPart } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
-import type { Attachment } from '../history/content-of.ts';
+import { type Attachment, describeAttachment } from '../history/attachment.ts';
 import type {
   AssistantMessage,
   AssistantPart,
+  ContentPart,
   Message,
-  SaidPart,
-  SentCall,
+  SentToolCall,
   ToolMessage,
 } from '../history/message.ts';
-import { tellAttachment } from '../history/tell-attachment.ts';
-import { isObject } from '../json/fields.ts';
-import { attachmentPart, shownAttachment } from './attachments.ts';
-import type { ChatDialect } from './dialect.ts';
-import { reasoningFields } from './echo-reasoning.ts';
+import { isObject, objectsIn, textIn } from '../json/fields.ts';
+import { attachmentPart, nativeAttachment } from './content.ts';
+import type { ChatDialect, EchoStyle } from './options.ts';
 
-/** The messages of this wire. */
+/** Converts messages to the format of this API. */
 export function chatMessages(
   messages: readonly Message[],
   dialect: ChatDialect,
@@ -36,8 +34,8 @@ function chatMessage(
     case 'system':
     case 'developer': {
       const role = dialect.hasDeveloperRole ? message.role : 'system';
-      const said = message.parts.map((part) => instruction(part, message.role));
-      return [{ role, content: said.join('') }];
+      const instructions = message.parts.map((part) => instruction(part, message.role));
+      return [{ role, content: instructions.join('') }];
     }
     case 'user':
       return [{ role: 'user', content: userContent(message.parts, dialect) }];
@@ -48,18 +46,18 @@ function chatMessage(
   }
 }
 
-function instruction(part: SaidPart, role: string): string {
+function instruction(part: ContentPart, role: string): string {
   if (part.kind === 'text' || part.kind === 'structured') return textOf(part);
-  throw fault('invalid_request', `a ${role} item has a ${part.kind} part; say it as a user item`);
+  throw fault('invalid_request', `a ${role} item has a ${part.kind} part; put it into a user item`);
 }
 
-/** Prose, and structured output as its JSON. Of what the model drew or spoke this wire has no words. */
+/** The text, or the JSON of structured output. The API cannot express media of the assistant. */
 function textOf(part: AssistantPart): string {
   if (part.kind === 'text') return part.text;
   return part.kind === 'structured' ? JSON.stringify(part.value) : '';
 }
 
-function userContent(parts: readonly SaidPart[], dialect: ChatDialect): JsonValue {
+function userContent(parts: readonly ContentPart[], dialect: ChatDialect): JsonValue {
   const [first] = parts;
   if (parts.length === 1 && first?.kind === 'text') return first.text;
   return parts.map((part) =>
@@ -69,7 +67,7 @@ function userContent(parts: readonly SaidPart[], dialect: ChatDialect): JsonValu
   );
 }
 
-/** Text goes as one string: some models mimic lists of parts when they see them. */
+/** Text is sent as one string, because some models imitate lists of parts in their history. */
 function assistantMessages(
   message: AssistantMessage,
   dialect: ChatDialect,
@@ -77,7 +75,7 @@ function assistantMessages(
 ): readonly JsonObject[] {
   const content = message.parts.map(textOf).join('');
   const calls = message.parts.flatMap((part) => (part.kind === 'tool_call' ? part : []));
-  // Reasoning alone is no message.
+  // The API has no message with only reasoning.
   if (content === '' && calls.length === 0) return [];
   return [
     {
@@ -89,7 +87,7 @@ function assistantMessages(
   ];
 }
 
-function toolCall(call: SentCall): JsonObject {
+function toolCall(call: SentToolCall): JsonObject {
   const extra = call.providerState?.data;
   return {
     ...(isObject(extra) ? extra : {}),
@@ -104,35 +102,74 @@ function toolMessages(
   dialect: ChatDialect,
   next: Message['role'] | undefined,
 ): readonly JsonObject[] {
-  const told: JsonObject[] = [];
+  const messages: JsonObject[] = [];
   const content: JsonObject[] = [];
   for (const result of results) {
     const { attachments = [] } = result;
-    const shown = attachments.map((part) => shownAttachment(part, dialect));
-    const untold = attachments.filter((_, index) => shown[index] === undefined);
-    told.push(toolMessage(result, untold, dialect));
-    content.push(...shown.filter((part) => part !== undefined));
+    const native = attachments.map((part) => nativeAttachment(part, dialect));
+    const undisplayed = attachments.filter((_, index) => native[index] === undefined);
+    messages.push(toolMessage(result, undisplayed, dialect));
+    content.push(...native.filter((part) => part !== undefined));
   }
-  // Only users may show pictures.
+  // Only user messages can contain pictures.
   const shows = content.length === 0 ? [] : [{ role: 'user', content }];
   const isBridged = dialect.bridgesToolResults && (shows.length > 0 || next === 'user');
-  return [...told, ...(isBridged ? [bridge] : []), ...shows];
+  return [...messages, ...(isBridged ? [bridgeMessage] : []), ...shows];
 }
 
-const bridge: JsonObject = { role: 'assistant', content: 'I have the results.' };
+const bridgeMessage: JsonObject = { role: 'assistant', content: 'I have the results.' };
 
-/** With what of its attachments can only be told in words. */
+/** Converts a result. Attachments that cannot be shown are described in its text. */
 function toolMessage(
   { toolCallId, name, text, attachments }: ToolResultPart,
-  untold: readonly Attachment[],
+  undisplayed: readonly Attachment[],
   dialect: ChatDialect,
 ): JsonObject {
-  const said = [text, ...untold.map(tellAttachment)].filter((words) => words !== '');
+  const texts = [text, ...undisplayed.map(describeAttachment)].filter((words) => words !== '');
   const empty = attachments === undefined ? '(no output)' : '(see the attachment)';
   return {
     role: 'tool',
     tool_call_id: toolCallId,
     ...(dialect.namesToolResults ? { name } : {}),
-    content: said.length === 0 ? empty : said.join('\n\n'),
+    content: texts.length === 0 ? empty : texts.join('\n\n'),
   };
+}
+
+const defaultField = 'reasoning_content';
+
+/** The reasoning of a message, in the form in which the server needs it back. */
+function reasoningFields(
+  parts: readonly AssistantPart[],
+  style: EchoStyle,
+  isSinceUser: boolean,
+): JsonObject {
+  switch (style) {
+    case 'none':
+      return {};
+    case 'details':
+      return detailsOf(parts);
+    case 'field_since_user':
+      return isSinceUser ? fieldOf(parts) : {};
+    case 'field_always':
+      return { [defaultField]: '', ...fieldOf(parts) };
+    case 'field':
+      return fieldOf(parts);
+  }
+}
+
+/** The reasoning as one text, under the field in which it arrived. */
+function fieldOf(parts: readonly AssistantPart[]): JsonObject {
+  const reasoning = parts.flatMap((part) => (part.kind === 'reasoning' ? part : []));
+  const data = reasoning[0]?.providerState?.data;
+  if (data === undefined) return {};
+  const field = textIn(isObject(data) ? data : undefined, 'field') ?? defaultField;
+  return { [field]: reasoning.map(({ text }) => text).join('') };
+}
+
+function detailsOf(parts: readonly AssistantPart[]): JsonObject {
+  const details = parts.flatMap((part) => {
+    const data = part.kind === 'reasoning' ? part.providerState?.data : undefined;
+    return isObject(data) ? objectsIn(data, 'details') : [];
+  });
+  return details.length === 0 ? fieldOf(parts) : { reasoning_details: details };
 }

@@ -1,8 +1,8 @@
-import { anyId } from '../history/tool-call-ids.ts';
+import { defaultIdRule } from '../history/tool-call-ids.ts';
 import { unknownEndpoint } from '../wire/endpoint.ts';
-import type { ChatDialect } from './dialect.ts';
+import type { ChatDialect, ChatPreset } from './options.ts';
 
-/** What is true of most: where a server is not known, this is tried. */
+/** The settings that most servers accept. Used for unknown servers. */
 const compatible: ChatDialect = {
   ...unknownEndpoint,
   id: 'openai-compatible',
@@ -12,7 +12,7 @@ const compatible: ChatDialect = {
   hasDeveloperRole: false,
   reasoningEffort: 'effort',
   echoReasoning: 'field',
-  ids: anyId,
+  ids: defaultIdRule,
   emptyContent: null,
   namesToolResults: false,
   bridgesToolResults: false,
@@ -36,24 +36,8 @@ const openai: ChatDialect = {
   hasPromptCacheKey: true,
 };
 
-/** Servers that people run themselves: no key, and empty text where others want null. */
+/** Servers that users run themselves: no key, and an empty text where others expect null. */
 const local: ChatDialect = { ...compatible, emptyContent: '', shows: ['image'] };
-
-export type ChatPreset =
-  | 'compatible'
-  | 'openai'
-  | 'openrouter'
-  | 'azure'
-  | 'groq'
-  | 'mistral'
-  | 'deepseek'
-  | 'xai'
-  | 'together'
-  | 'ollama'
-  | 'vllm'
-  | 'llama.cpp'
-  | 'lm-studio'
-  | 'litellm';
 
 export const presets: { readonly [Preset in ChatPreset]: ChatDialect } = {
   compatible,

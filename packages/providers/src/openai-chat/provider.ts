@@ -1,29 +1,21 @@
 import type { Provider } from '../contract/provider.ts';
-import type { ApiOptions } from '../wire/api-options.ts';
-import { dialectOf } from '../wire/dialect-of.ts';
-import { readOptions } from '../wire/read-options.ts';
+import { copyOptions } from '../wire/api-options.ts';
+import { dialectOf } from '../wire/endpoint.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
-import type { ChatDialect } from './dialect.ts';
-import { type ChatPreset, presets } from './presets.ts';
+import type { ChatOptions } from './options.ts';
+import { presets } from './presets.ts';
 import { chatRequest } from './request.ts';
 import { ChatReader } from './stream.ts';
 
-export interface ChatOptions extends ApiOptions {
-  /** Whose server it is: OpenAI's unless told, and `compatible` where only a base URL is given. */
-  readonly preset?: ChatPreset | undefined;
-  /** Where the server differs from its preset. */
-  readonly dialect?: Partial<ChatDialect> | undefined;
-}
-
 /**
- * A model behind the Chat Completions API, OpenAI's or anybody's.
+ * Creates a provider for a model behind the Chat Completions API of OpenAI or a compatible server.
  *
  * @example
  * const provider = openaiChat({ preset: 'ollama', model: 'qwen3' });
  * const { text } = await provider.complete({ items });
  */
 export function openaiChat(given: ChatOptions): Provider {
-  const options = readOptions(given);
+  const options = copyOptions(given);
   const dialect = dialectOf(presets, options);
   const owner = { provider: dialect.id, model: options.model };
   return wireProvider(

@@ -10,8 +10,9 @@ import { describe, expect, test } from 'vitest';
 import type { ModelRequest } from '../contract/model-request.ts';
 import { fetchOf } from '../testing/fetch-of.ts';
 import { type ChatRules, chatFaults } from '../testing/rules/chat.ts';
-import { type ChatPreset, presets } from './presets.ts';
-import { type ChatOptions, openaiChat } from './provider.ts';
+import type { ChatOptions, ChatPreset } from './options.ts';
+import { presets } from './presets.ts';
+import { openaiChat } from './provider.ts';
 
 const item = (id: string, kind: Item['kind'], ...parts: Part[]): Item => ({
   id: itemId(id),
@@ -66,7 +67,7 @@ test('without a key the answer is an error that says how to give one', async () 
   expect(requests).toEqual([]);
 });
 
-test('Azure names the deployment in the address and the key in a header of its own', async () => {
+test('Azure names the deployment in the URL and the key in a header of its own', async () => {
   const { url, headers } = await sent(
     { items: [user] },
     {
@@ -141,7 +142,7 @@ describe('messages', () => {
     },
   );
 
-  test('a blob that nobody loaded is an error, and nothing is sent', async () => {
+  test('a blob that is not loaded is an error, and nothing is sent', async () => {
     const blob: Part = {
       kind: 'media',
       mimeType: 'image/png',

@@ -1,25 +1,19 @@
 import type { JsonObject } from '@millrace/core';
-import type {
-  ModelRequest,
-  OutputSchema,
-  ReasoningEffort,
-  ToolChoice,
-  ToolDefinition,
-} from '../contract/model-request.ts';
-import type { Message } from '../history/message.ts';
+import type { ModelRequest, OutputSchema, ReasoningEffort } from '../contract/model-request.ts';
 import { toMessages } from '../history/to-messages.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
 import type { ApiOptions } from '../wire/api-options.ts';
-import { httpTo } from '../wire/endpoint.ts';
-import type { ChatDialect } from './dialect.ts';
+import { httpRequestTo } from '../wire/endpoint.ts';
 import { chatMessages } from './messages.ts';
+import type { ChatDialect } from './options.ts';
+import { toolFields } from './tools.ts';
 
 export function chatRequest(
   request: ModelRequest,
   options: ApiOptions,
   dialect: ChatDialect,
 ): HttpRequest {
-  return httpTo(dialect, options, chatBody(request, options.model, dialect));
+  return httpRequestTo(dialect, options, chatBody(request, options.model, dialect));
 }
 
 function chatBody(request: ModelRequest, model: string, dialect: ChatDialect): JsonObject {
@@ -40,38 +34,6 @@ function chatBody(request: ModelRequest, model: string, dialect: ChatDialect): J
     ...(dialect.hasPromptCacheKey && cache?.key ? { prompt_cache_key: cache.key } : {}),
     ...request.providerOptions,
   };
-}
-
-function toolFields(
-  { tools = [], toolChoice }: ModelRequest,
-  messages: readonly Message[],
-  dialect: ChatDialect,
-): JsonObject {
-  const hasCalls = messages.some(({ role }) => role === 'tool');
-  if (tools.length === 0) return dialect.wantsToolsWithCalls && hasCalls ? { tools: [] } : {};
-  return {
-    tools: tools.map((tool) => toolField(tool, dialect)),
-    ...(toolChoice === undefined ? {} : { tool_choice: choiceField(toolChoice) }),
-  };
-}
-
-function toolField(tool: ToolDefinition, dialect: ChatDialect): JsonObject {
-  const { name, description, inputSchema, strict } = tool;
-  return {
-    type: 'function',
-    function: {
-      name,
-      ...(description === undefined ? {} : { description }),
-      parameters: inputSchema,
-      ...(strict === undefined || !dialect.strictTools ? {} : { strict }),
-    },
-  };
-}
-
-function choiceField(choice: ToolChoice): JsonObject | string {
-  return typeof choice === 'string'
-    ? choice
-    : { type: 'function', function: { name: choice.name } };
 }
 
 function outputFormat(

@@ -45,12 +45,12 @@ test('text, usage, model and the id of the response', async () => {
   expect(usage).toMatchObject({ input: 3, output: 2, estimated: false });
 });
 
-test('usage that nobody said is reckoned, and says so', async () => {
+test('missing usage is estimated and marked', async () => {
   const { usage } = await read([chunk({ content: 'x'.repeat(40) }), finish('stop')]);
   expect(usage).toMatchObject({ output: 10, estimated: true });
 });
 
-test('arguments are told as they come, and the start of a call before them', async () => {
+test('arguments are emitted as they arrive, and the start of a call before them', async () => {
   const { deltas } = await read([
     call({ index: 0, id: 'c1', function: { name: 'read', arguments: '' } }),
     call({ index: 0, function: { arguments: '{"a"' } }),
@@ -85,7 +85,7 @@ describe('structured output', () => {
     expect(deltas[0]).toMatchObject({ kind: 'text', mimeType: 'application/json' });
   });
 
-  test('stays text where it is no JSON, and is partial text where it was cut', async () => {
+  test('stays text where it is not JSON, and is partial text where it was cut', async () => {
     const whole = await read([chunk({ content: 'Sorry' }), finish('stop')], { output });
     expect(whole.parts).toMatchObject([{ kind: 'text', text: 'Sorry' }]);
     const cut = await read([chunk({ content: '{"a":' })], { output });
@@ -129,7 +129,7 @@ describe('servers that are not quite this wire', () => {
     expect(error?.message).toContain(name);
   });
 
-  test('E31: an event that is no JSON ends the turn, and keeps what was said', async () => {
+  test('E31: an event that is not JSON ends the turn, and keeps received text', async () => {
     const { error, parts } = await read([
       chunk({ content: 'Hi' }),
       '{"choices":[{"delta":{"content":"x"}]}',
@@ -149,7 +149,7 @@ describe('servers that are not quite this wire', () => {
     ).toBe('protocol_error');
   });
 
-  test('a fragment that belongs to no call is a protocol error', async () => {
+  test('a fragment without a call is a protocol error', async () => {
     expect((await read([call({ function: { arguments: '{}' } })])).error?.kind).toBe(
       'protocol_error',
     );

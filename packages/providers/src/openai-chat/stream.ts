@@ -1,25 +1,27 @@
 import type { JsonArray, JsonObject, JsonValue, Stop, Usage } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
-import { arrayIn, isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
-import type { LastAppend } from '../wire/lookalikes.ts';
-import { stopOf } from '../wire/stop-of.ts';
-import type { AboutResponse, ReaderContext, WireReader } from '../wire/wire.ts';
-import { failureOf, otherWire, stopWords } from './errors.ts';
-import { Flow } from './flow.ts';
+import { arrayIn, countIn, isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
+import { stopOf } from '../wire/response-end.ts';
+import type { LastAppend, ReaderContext, ResponseDetails, WireReader } from '../wire/wire.ts';
+import { failureOf, otherWireFault, stopReasons } from './errors.ts';
 import { AudioBlock, writeImage } from './media.ts';
-import { type ReasoningOwner, reasoningIn } from './reasoning.ts';
-import { type SoleAppend, soleAppend } from './sole-append.ts';
-import { ToolCalls } from './tool-calls.ts';
+import {
+  type ReasoningOwner,
+  reasoningFieldNames,
+  reasoningIn,
+  TextBlocks,
+} from './text-blocks.ts';
+import { ChatToolCalls } from './tool-calls.ts';
 import { readUsage } from './usage.ts';
 
-/** Reads `chat.completion.chunk`s. */
+/** Reads `chat.completion.chunk` events. */
 export class ChatReader implements WireReader {
   readonly #context: ReaderContext;
-  readonly #flow: Flow;
-  readonly #calls: ToolCalls;
+  readonly #blocks: TextBlocks;
+  readonly #calls: ChatToolCalls;
   #audio: AudioBlock | undefined;
   #finishReason: string | undefined;
-  /** The last that came: some servers say it once, some again and again. */
+  /** The last report. Some servers send usage once, others with every chunk. */
   #usage: JsonObject | undefined;
   #model: string | undefined;
   #responseId: string | undefined;
@@ -28,25 +30,25 @@ export class ChatReader implements WireReader {
 
   constructor(context: ReaderContext, owner: ReasoningOwner) {
     this.#context = context;
-    this.#calls = new ToolCalls({ ...context, ...owner });
-    this.#flow = new Flow(context, owner, () => this.#calls.takePlaces());
+    this.#calls = new ChatToolCalls({ ...context, ...owner });
+    this.#blocks = new TextBlocks(context, owner, () => this.#calls.beginKnownCalls());
   }
 
   get progress(): 'reading' | 'done' {
     return this.#finishReason === undefined ? 'reading' : 'done';
   }
 
-  get about(): AboutResponse {
+  get details(): ResponseDetails {
     const usage: Usage | undefined = this.#usage && readUsage(this.#usage);
     return { usage, model: this.#model, responseId: this.#responseId };
   }
 
   get lastAppend(): LastAppend | undefined {
-    const sole = this.#lastChunk && soleAppend(this.#lastChunk);
-    return sole && { text: sole.text, append: (text) => this.#append({ ...sole, text }) };
+    const append = this.#lastChunk && textAppendIn(this.#lastChunk);
+    return append && { text: append.text, append: (text) => this.#append({ ...append, text }) };
   }
 
-  message(chunk: JsonObject): void {
+  readMessage(chunk: JsonObject): void {
     this.#lastChunk = chunk;
     const { choices } = chunk;
     if (!Array.isArray(choices)) this.#withoutChoices(chunk);
@@ -61,40 +63,42 @@ export class ChatReader implements WireReader {
 
   #citations(chunk: JsonObject): void {
     for (const url of arrayIn(chunk, 'citations')) {
-      if (typeof url === 'string') this.#flow.cite({ url, raw: url });
+      if (typeof url === 'string') this.#blocks.cite({ url, raw: url });
     }
   }
 
-  whole(body: JsonValue): void {
+  readWholeBody(body: JsonValue): void {
     if (!isObject(body) || !Array.isArray(body['choices'])) {
       throw fault('protocol_error', 'the answer is neither a stream nor a completion');
     }
-    this.message(body);
+    this.readMessage(body);
   }
 
   finish(): Stop {
     const raw = this.#finishReason ?? '';
     const failure = failureOf(raw);
     if (failure !== undefined) throw failure;
-    const stop = stopOf(raw, stopWords, this.#calls.count > 0);
-    this.#flow.end();
+    const stop = stopOf(raw, stopReasons, this.#calls.count > 0);
+    this.#blocks.end();
     this.#audio?.commit();
     this.#calls.commit(stop.reason === 'length' || stop.reason === 'content_filter');
-    return this.#flow.wasRefused && stop.reason === 'stop' ? { ...stop, reason: 'refusal' } : stop;
+    return this.#blocks.wasRefused && stop.reason === 'stop'
+      ? { ...stop, reason: 'refusal' }
+      : stop;
   }
 
-  #append(sole: SoleAppend): void {
-    if (sole.to === 'arguments') {
-      this.#flow.breakOff();
-      this.#calls.append(sole.index, sole.text);
-    } else if (sole.text !== '') {
-      if (sole.to === 'text') this.#flow.text(sole.text);
-      else this.#flow.reasoning(sole.field, sole.text);
+  #append(append: TextAppend): void {
+    if (append.to === 'arguments') {
+      this.#blocks.endCurrent();
+      this.#calls.append(append.index, append.text);
+    } else if (append.text !== '') {
+      if (append.to === 'text') this.#blocks.text(append.text);
+      else this.#blocks.reasoning(append.field, append.text);
     }
   }
 
   #withoutChoices(chunk: JsonObject): void {
-    const other = otherWire(textIn(chunk, 'type') ?? '');
+    const other = otherWireFault(textIn(chunk, 'type') ?? '');
     if (other !== undefined) throw other;
   }
 
@@ -109,7 +113,7 @@ export class ChatReader implements WireReader {
     this.#finishReason ??= textIn(choice, 'finish_reason');
   }
 
-  /** Of a server that does not stream. After deltas it only repeats them. */
+  /** The message of a server that does not stream. After deltas it only repeats them. */
   #wholeMessage(choice: JsonObject): JsonObject | undefined {
     return this.#hasStreamed ? undefined : objectIn(choice, 'message');
   }
@@ -119,28 +123,28 @@ export class ChatReader implements WireReader {
     this.#reasoning(delta);
     const { content, tool_calls: calls } = delta;
     if (typeof content === 'string') {
-      if (content !== '') this.#flow.text(content);
+      if (content !== '') this.#blocks.text(content);
     } else if (Array.isArray(content)) this.#contentParts(objectsIn(delta, 'content'));
     if (Array.isArray(calls)) this.#toolCalls(calls);
-    this.#seldom(delta);
+    this.#rareFields(delta);
   }
 
   #reasoning(delta: JsonObject): void {
     const reasoning = reasoningIn(delta);
-    if (reasoning !== undefined) this.#flow.reasoning(reasoning.field, reasoning.text);
+    if (reasoning !== undefined) this.#blocks.reasoning(reasoning.field, reasoning.text);
     if (delta['reasoning_details'] === undefined) return;
     for (const detail of objectsIn(delta, 'reasoning_details')) {
-      this.#flow.detail(detail, reasoning === undefined);
+      this.#blocks.detail(detail, reasoning === undefined);
     }
   }
 
   #toolCalls(entries: JsonArray): void {
     if (entries.length === 0) return;
-    this.#flow.breakOff();
+    this.#blocks.endCurrent();
     this.#calls.add(entries);
   }
 
-  /** Mistral's content is a list when there is more than text in it. */
+  /** Mistral sends a list if the content is more than text. */
   #contentParts(parts: readonly JsonObject[]): void {
     for (const part of parts) {
       switch (part['type']) {
@@ -154,7 +158,7 @@ export class ChatReader implements WireReader {
           }
           break;
         case 'reference':
-          this.#flow.cite({ raw: part });
+          this.#blocks.cite({ raw: part });
           break;
         case 'image_url':
           writeImage(this.#context.writer, part);
@@ -162,20 +166,20 @@ export class ChatReader implements WireReader {
     }
   }
 
-  #seldom(delta: JsonObject): void {
+  #rareFields(delta: JsonObject): void {
     const refusal = textIn(delta, 'refusal');
-    if (refusal !== undefined) this.#flow.aside('refusal', refusal);
+    if (refusal !== undefined) this.#blocks.sideText('refusal', refusal);
     const legacyCall = objectIn(delta, 'function_call');
     if (legacyCall !== undefined) this.#toolCalls([{ index: 0, function: legacyCall }]);
     const audio = objectIn(delta, 'audio');
-    if (audio !== undefined) this.#sound(audio);
+    if (audio !== undefined) this.#audioDelta(audio);
     for (const image of objectsIn(delta, 'images')) writeImage(this.#context.writer, image);
     for (const annotation of objectsIn(delta, 'annotations')) this.#cite(annotation);
   }
 
-  #sound(audio: JsonObject): void {
+  #audioDelta(audio: JsonObject): void {
     const transcript = textIn(audio, 'transcript');
-    if (transcript !== undefined) this.#flow.aside('transcript', transcript);
+    if (transcript !== undefined) this.#blocks.sideText('transcript', transcript);
     const data = textIn(audio, 'data');
     if (data === undefined) return;
     const options = objectIn(this.#context.request.providerOptions, 'audio');
@@ -187,6 +191,59 @@ export class ChatReader implements WireReader {
   #cite(annotation: JsonObject): void {
     const cited = objectIn(annotation, 'url_citation');
     if (cited === undefined) return;
-    this.#flow.cite({ url: textIn(cited, 'url'), title: textIn(cited, 'title'), raw: annotation });
+    this.#blocks.cite({
+      url: textIn(cited, 'url'),
+      title: textIn(cited, 'title'),
+      raw: annotation,
+    });
   }
+}
+
+/** The text that a chunk appends, if the chunk has no other effect. */
+type TextAppend =
+  | { readonly to: 'text'; readonly text: string }
+  | { readonly to: 'reasoning'; readonly field: string; readonly text: string }
+  | { readonly to: 'arguments'; readonly index: number; readonly text: string };
+
+/** Checks every field, because an unknown field can have a meaning. */
+function textAppendIn(chunk: JsonObject): TextAppend | undefined {
+  const [choice, ...others] = arrayIn(chunk, 'choices');
+  if (!isObject(choice) || others.length > 0 || (choice['index'] ?? 0) !== 0) return undefined;
+  const delta = objectIn(choice, 'delta');
+  if (delta === undefined || !isEmpty(choice['finish_reason'])) return undefined;
+  const fields = Object.entries(delta).filter(([key, value]) => key !== 'role' && !isEmpty(value));
+  const [[key, value] = ['', null]] = fields;
+  return fields.length === 1 ? toTextAppend(key, value) : undefined;
+}
+
+function toTextAppend(key: string, value: JsonValue): TextAppend | undefined {
+  if (key === 'tool_calls') return argumentAppend(value);
+  if (typeof value !== 'string') return undefined;
+  if (key === 'content') return { to: 'text', text: value };
+  return reasoningFieldNames.includes(key)
+    ? { to: 'reasoning', field: key, text: value }
+    : undefined;
+}
+
+/** A fragment that is assigned to its call only by its index. */
+function argumentAppend(entries: JsonValue): TextAppend | undefined {
+  const [entry, ...others] = Array.isArray(entries) ? entries : [];
+  if (!isObject(entry) || others.length > 0) return undefined;
+  const { index: _index, type: _type, function: called, ...rest } = entry;
+  const { arguments: _text, ...restOfCalled } = isObject(called) ? called : {};
+  const index = countIn(entry, 'index');
+  const text = textIn(objectIn(entry, 'function'), 'arguments');
+  const isBare = Object.values({ ...rest, ...restOfCalled }).every(isEmpty);
+  return isBare && index !== undefined && text !== undefined
+    ? { to: 'arguments', index, text }
+    : undefined;
+}
+
+function isEmpty(value: JsonValue | undefined): boolean {
+  return (
+    value === undefined ||
+    value === null ||
+    value === '' ||
+    (Array.isArray(value) && value.length === 0)
+  );
 }

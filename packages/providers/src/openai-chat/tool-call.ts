@@ -2,14 +2,14 @@ import {
   type DeltaWriter,
   type Ids,
   type JsonObject,
+  type JsonValue,
   type ProviderState,
   parseJson,
   type TextWriter,
   toolCallId,
 } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
-import { Nesting } from './nesting.ts';
-import { isRepeat, mayRepeat, singleArguments } from './single-arguments.ts';
+import { isObject } from '../json/fields.ts';
 
 export interface ToolCallContext {
   readonly writer: DeltaWriter;
@@ -19,21 +19,21 @@ export interface ToolCallContext {
 }
 
 /**
- * One call while it streams. Its part begins with the first argument, because until then the id may
- * be missing and the name may still grow.
+ * One call while it streams. Its part begins with the first argument. Before that, the id can be
+ * missing and the name can still grow.
  */
-export class ToolCall {
+export class ChatToolCall {
   readonly #context: ToolCallContext;
   #part: TextWriter | undefined;
   #id: string | undefined;
   #name = '';
   #arguments = '';
-  /** `{}`, which may be a placeholder for what follows. */
-  #held = '';
+  /** `{}`, which can be a placeholder for the real arguments. */
+  #placeholder = '';
   #extra: JsonObject | undefined;
-  #nesting: Nesting | undefined;
+  #nesting: BracketNesting | undefined;
 
-  /** Does its server say at which index it is? */
+  /** True if the server sends an index. */
   readonly hasIndex: boolean;
 
   constructor(context: ToolCallContext, id: string | undefined, hasIndex: boolean) {
@@ -51,57 +51,63 @@ export class ToolCall {
   }
 
   get hasArguments(): boolean {
-    return this.#arguments !== '' || this.#held !== '';
+    return this.#arguments !== '' || this.#placeholder !== '';
   }
 
-  /** Are the brackets of the arguments closed? Asked only where nothing else tells two calls apart. */
+  /**
+   * True if all brackets of the arguments are closed. Used only if nothing else separates two
+   * calls.
+   */
   get isComplete(): boolean {
     if (this.#nesting === undefined) {
-      this.#nesting = new Nesting();
+      this.#nesting = new BracketNesting();
       this.#nesting.feed(this.#arguments);
     }
-    return this.#held !== '' || this.#nesting.isClosed;
+    return this.#placeholder !== '' || this.#nesting.isClosed;
   }
 
-  giveId(id: string): void {
+  setId(id: string): void {
     this.#id ??= id;
     this.#begin();
   }
 
-  /** Names come whole, in pieces, again and again, or after the first arguments. */
+  /** Adds a name. Servers send it complete, in pieces, repeatedly, or after the first arguments. */
   addName(name: string): void {
     const mayGrow = this.#part === undefined && !this.hasArguments;
     if (this.#name === '' || (mayGrow && name !== this.#name)) this.#name += name;
   }
 
-  /** Something else begins: the part takes its place before it, if its start is known. */
-  takePlace(): void {
+  /** Begins the part before other content, if id and name are known. */
+  beginIfKnown(): void {
     if (this.#part === undefined && this.#id !== undefined && this.#name !== '') this.#open();
   }
 
   addArguments(fragment: string): void {
-    if (this.#held !== '') {
-      if (!fragment.startsWith('{')) this.#write(this.#held);
-      this.#held = '';
+    if (this.#placeholder !== '') {
+      if (!fragment.startsWith('{')) this.#write(this.#placeholder);
+      this.#placeholder = '';
     }
-    if (this.#arguments === '' && fragment === '{}') this.#held = fragment;
+    if (this.#arguments === '' && fragment === '{}') this.#placeholder = fragment;
     else if (!this.#isRepeat(fragment)) this.#write(fragment);
   }
 
-  /** What a provider adds to a call goes back to it as it is. */
+  /** Stores additional fields. They are sent back to the provider unchanged. */
   addExtra(extra: JsonObject): void {
     this.#extra = { ...this.#extra, ...extra };
   }
 
-  /** The response is over, and so is the call; one that was cut short is whole only if its JSON is. */
+  /**
+   * Commits the call at the end of the response. If the response was cut short, the call is
+   * complete only if its JSON is.
+   */
   commit(isCutShort: boolean): void {
     if (this.#name === '') throw fault('protocol_error', 'a tool call has no name');
-    this.#write(this.#held);
+    this.#write(this.#placeholder);
     this.#id ??= this.#context.ids.toolCall();
     const part = this.#begin() ?? this.#open();
     const providerState = this.#state();
     if (isCutShort && !parseJson(this.#arguments).ok) return part.commit({ partial: true });
-    const single = singleArguments(this.#arguments);
+    const single = deduplicatedArguments(this.#arguments);
     if (single === undefined) return part.commit({ providerState });
     const [id, name] = [toolCallId(this.#id), this.#name];
     const whole = { kind: 'tool_call', toolCallId: id, name, arguments: single } as const;
@@ -109,7 +115,7 @@ export class ToolCall {
   }
 
   #isRepeat(fragment: string): boolean {
-    // The arguments are read only where it is likely, because reading flattens them.
+    // Reading the text flattens it, which is slow. So it is read only if a repeat is likely.
     const isLikely = mayRepeat(fragment, this.#arguments.length);
     return isLikely && isRepeat(fragment, this.#arguments);
   }
@@ -121,7 +127,7 @@ export class ToolCall {
     else this.#part.append(fragment);
   }
 
-  /** Begins the part as soon as all that a start needs is known. */
+  /** Begins the part as soon as id, name and the first argument are known. */
   #begin(): TextWriter | undefined {
     const isKnown = this.#id !== undefined && this.#name !== '' && this.#arguments !== '';
     return this.#part === undefined && isKnown ? this.#open() : this.#part;
@@ -139,4 +145,107 @@ export class ToolCall {
     const { provider, model } = this.#context;
     return this.#extra && { provider, model, data: this.#extra };
   }
+}
+
+/** Checks whether all brackets of a JSON text are closed. It reads each character once. */
+class BracketNesting {
+  #depth = 0;
+  #isInString = false;
+  #isEscaped = false;
+  #hasOpened = false;
+
+  feed(text: string): void {
+    for (const char of text) {
+      if (this.#isInString) this.#inString(char);
+      else this.#outside(char);
+    }
+  }
+
+  get isClosed(): boolean {
+    return this.#hasOpened && this.#depth <= 0;
+  }
+
+  #inString(char: string): void {
+    if (this.#isEscaped) this.#isEscaped = false;
+    else if (char === '\\') this.#isEscaped = true;
+    else if (char === '"') this.#isInString = false;
+  }
+
+  #outside(char: string): void {
+    if (char === '"') this.#isInString = true;
+    else if (char === '{' || char === '[') {
+      this.#depth++;
+      this.#hasOpened = true;
+    } else if (char === '}' || char === ']') this.#depth--;
+  }
+}
+
+/** Two values can follow each other only after a closing bracket. */
+const mayBeSeveral = /\}\s*[{"]/;
+
+/**
+ * Removes repeated arguments: some proxies send them twice, or send `{}` before the real ones.
+ * Returns undefined if the text is valid, or if the intention is unclear.
+ */
+function deduplicatedArguments(text: string): string | undefined {
+  if (!mayBeSeveral.test(text) || parseJson(text).ok) return undefined;
+  const [first, ...rest] = separateValues(text) ?? [];
+  if (first === undefined || rest.length === 0) return undefined;
+  const isRepeated = rest.every((other) => isSameValue(other, first));
+  if (isRepeated) return first;
+  const real = rest[0];
+  return isEmptyObject(first) && rest.length === 1 && real !== undefined ? real : undefined;
+}
+
+const brace = 123; // {
+const quote = 34; // "
+
+/** True if a fragment looks like a repeat of everything before it. */
+function mayRepeat(fragment: string, lengthBefore: number): boolean {
+  const first = fragment.charCodeAt(0);
+  if (first === brace) return fragment.length === lengthBefore;
+  return first === quote && fragment.length >= lengthBefore + 2 && fragment.endsWith('"');
+}
+
+/**
+ * True if the fragment repeats the arguments, as text or as a JSON string. Only complete arguments
+ * can be repeated.
+ */
+function isRepeat(fragment: string, before: string): boolean {
+  const repeated = fragment.startsWith('"') ? parsedValue(fragment) : fragment;
+  return repeated === before && parseJson(before).ok;
+}
+
+/** Splits a text into JSON values. Undefined if a value is incomplete. */
+function separateValues(text: string): readonly string[] | undefined {
+  const values: string[] = [];
+  let rest = text.trim();
+  while (rest !== '' && values.length < maxValues) {
+    const parsed = parseJson(rest);
+    // If more text follows a value, the parser reports the position.
+    const end = parsed.ok ? rest.length : parsed.failure.position;
+    const value = rest.slice(0, end).trim();
+    if (end === 0 || !parseJson(value).ok) return undefined;
+    values.push(value);
+    rest = rest.slice(end).trim();
+  }
+  return rest === '' ? values : undefined;
+}
+
+const maxValues = 4;
+
+function isSameValue(text: string, first: string): boolean {
+  if (text === first) return true;
+  const decoded = parsedValue(text);
+  return typeof decoded === 'string' && decoded === first;
+}
+
+function isEmptyObject(text: string): boolean {
+  const value = parsedValue(text);
+  return isObject(value) && Object.keys(value).length === 0;
+}
+
+function parsedValue(text: string): JsonValue | undefined {
+  const parsed = parseJson(text);
+  return parsed.ok ? parsed.value : undefined;
 }

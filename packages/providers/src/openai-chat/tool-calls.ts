@@ -1,10 +1,10 @@
 import type { JsonArray, JsonObject, JsonValue } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
 import { countIn, isObject, objectIn, textIn } from '../json/fields.ts';
-import { ToolCall, type ToolCallContext } from './tool-call.ts';
+import { ChatToolCall, type ToolCallContext } from './tool-call.ts';
 
-/** What one entry of `delta.tool_calls` says, whoever sent it. Empty is absent. */
-interface Fragment {
+/** One entry of `delta.tool_calls`. Empty values count as missing. */
+interface CallFragment {
   readonly index: number | undefined;
   readonly id: string | undefined;
   readonly name: string | undefined;
@@ -12,19 +12,21 @@ interface Fragment {
 }
 
 /**
- * The calls of one response. Which fragment belongs to which call is a matter of id, index and name,
- * of which servers leave out, repeat or change any.
+ * The calls of one response. It assigns fragments to calls by id, index and name. Servers leave
+ * out, repeat or change any of them.
  */
-export class ToolCalls {
+export class ChatToolCalls {
   readonly #context: ToolCallContext;
-  readonly #calls: ToolCall[] = [];
-  readonly #byId = new Map<string, ToolCall>();
-  readonly #byIndex = new Map<number, ToolCall>();
-  /** The calls of the last chunk that had several, for those who give them neither id nor index. */
-  #byPlace: readonly ToolCall[] = [];
-  /** Those of this chunk: its entries are different calls, whatever they are called. */
-  #inChunk: ToolCall[] = [];
-  #latest: ToolCall | undefined;
+  readonly #calls: ChatToolCall[] = [];
+  readonly #byId = new Map<string, ChatToolCall>();
+  readonly #byIndex = new Map<number, ChatToolCall>();
+  /**
+   * The calls of the last chunk with several entries, for servers that send neither id nor index.
+   */
+  #byPosition: readonly ChatToolCall[] = [];
+  /** The calls of this chunk. Its entries are always different calls. */
+  #inChunk: ChatToolCall[] = [];
+  #latest: ChatToolCall | undefined;
 
   constructor(context: ToolCallContext) {
     this.#context = context;
@@ -34,14 +36,14 @@ export class ToolCalls {
     return this.#calls.length;
   }
 
-  /** The entries of one chunk. */
+  /** Adds the entries of one chunk. */
   add(entries: JsonArray): void {
     this.#inChunk = [];
     for (const entry of entries) if (isObject(entry)) this.#add(entry, entries.length > 1);
-    if (entries.length > 1) this.#byPlace = this.#inChunk;
+    if (entries.length > 1) this.#byPosition = this.#inChunk;
   }
 
-  /** More arguments for the call at an index, where nothing but the index tells which one it is. */
+  /** Appends arguments to the call at an index, if only the index identifies it. */
   append(index: number, text: string): void {
     const call = this.#byIndex.get(index);
     if (call === undefined) return;
@@ -51,40 +53,44 @@ export class ToolCalls {
 
   #add(entry: JsonObject, isOneOfSeveral: boolean): void {
     const called = objectIn(entry, 'function');
-    const fragment: Fragment = {
+    const fragment: CallFragment = {
       index: countIn(entry, 'index'),
-      id: usableId(textIn(entry, 'id')),
+      id: validId(textIn(entry, 'id')),
       name: textIn(called, 'name'),
       text: argumentText(called?.['arguments']),
     };
-    const place = isOneOfSeveral ? this.#inChunk.length : undefined;
-    const found = this.#resolve(fragment, place);
+    const position = isOneOfSeveral ? this.#inChunk.length : undefined;
+    const found = this.#resolve(fragment, position);
     this.#latest = this.#inChunk.includes(found) ? this.#start(fragment) : found;
     this.#inChunk.push(this.#latest);
-    this.#extend(this.#latest, fragment, extraOf(entry));
+    this.#extend(this.#latest, fragment, extraFields(entry));
   }
 
-  /** Something else begins, and comes after them. */
-  takePlaces(): void {
-    for (const call of this.#calls) call.takePlace();
+  /** Called before other content begins, so that the order of parts is right. */
+  beginKnownCalls(): void {
+    for (const call of this.#calls) call.beginIfKnown();
   }
 
-  /** The response is over. Where it was cut short, a call that is not whole stays partial. */
+  /** Commits all calls. If the response was cut short, an incomplete call stays as partial. */
   commit(isCutShort: boolean): void {
     for (const call of this.#calls) call.commit(isCutShort);
   }
 
-  #extend(call: ToolCall, { id, name, text }: Fragment, extra: JsonObject | undefined): void {
+  #extend(
+    call: ChatToolCall,
+    { id, name, text }: CallFragment,
+    extra: JsonObject | undefined,
+  ): void {
     if (name !== undefined) call.addName(name);
     if (id !== undefined && call.id === undefined) {
-      call.giveId(id);
+      call.setId(id);
       this.#byId.set(id, call);
     }
     if (text !== '') call.addArguments(text);
     if (extra !== undefined) call.addExtra(extra);
   }
 
-  #resolve(fragment: Fragment, place: number | undefined): ToolCall {
+  #resolve(fragment: CallFragment, position: number | undefined): ChatToolCall {
     const { id, index, name } = fragment;
     const known = id === undefined ? undefined : this.#byId.get(id);
     if (known !== undefined)
@@ -94,29 +100,29 @@ export class ToolCalls {
       const isNew = id !== undefined && open.id !== undefined && name !== undefined;
       return isNew ? this.#start(fragment) : open;
     }
-    const before = place === undefined ? this.#latest : this.#byPlace[place];
+    const before = position === undefined ? this.#latest : this.#byPosition[position];
     const isBare = id === undefined && index === undefined;
-    const isGoingOn =
+    const isContinued =
       before !== undefined && (name === undefined || (isBare && isOpen(before, name)));
-    // An id of its own is a call of its own, whose name is still to come.
-    const isItsOwn = id !== undefined && before?.id !== undefined;
-    if (isGoingOn && !isItsOwn) return before;
+    // A new id means a new call, whose name can still follow.
+    const hasOwnId = id !== undefined && before?.id !== undefined;
+    if (isContinued && !hasOwnId) return before;
     if (name === undefined && isBare)
-      throw fault('protocol_error', 'a fragment of a tool call belongs to no call');
+      throw fault('protocol_error', 'a fragment does not belong to any tool call');
     return this.#start(fragment);
   }
 
-  /** Some servers use an id again: for the next call of a parallel set, or at another index. */
-  #isAnother(known: ToolCall, { name, index }: Fragment): boolean {
+  /** Some servers reuse an id for the next parallel call, or at another index. */
+  #isAnother(known: ChatToolCall, { name, index }: CallFragment): boolean {
     if (name === undefined) return false;
     const isElsewhere = index !== undefined && this.#byIndex.get(index) !== known && known.hasIndex;
     return isElsewhere || (known.hasArguments && name !== known.name);
   }
 
-  #start({ id, index }: Fragment): ToolCall {
-    this.takePlaces();
+  #start({ id, index }: CallFragment): ChatToolCall {
+    this.beginKnownCalls();
     const isTaken = id !== undefined && this.#byId.has(id);
-    const call = new ToolCall(this.#context, isTaken ? undefined : id, index !== undefined);
+    const call = new ChatToolCall(this.#context, isTaken ? undefined : id, index !== undefined);
     this.#calls.push(call);
     if (id !== undefined) this.#byId.set(id, call);
     if (index !== undefined) this.#byIndex.set(index, call);
@@ -124,12 +130,12 @@ export class ToolCalls {
   }
 }
 
-/** Where nothing else tells, a call's own name says nothing new until its arguments are complete. */
-function isOpen(call: ToolCall, name: string): boolean {
+/** Without an id or index, a repeated name continues the call until its arguments are complete. */
+function isOpen(call: ChatToolCall, name: string): boolean {
   return call.name === name && !call.isComplete;
 }
 
-/** Some servers send the value instead of its text. */
+/** Some servers send a value instead of text. */
 function argumentText(value: JsonValue | undefined): string {
   if (typeof value === 'string') return value;
   return value === undefined || value === null ? '' : JSON.stringify(value);
@@ -137,14 +143,14 @@ function argumentText(value: JsonValue | undefined): string {
 
 const maxIdLength = 512;
 
-/** An id that could not be stored is as good as none. */
-function usableId(id: string | undefined): string | undefined {
+/** An id that cannot be stored counts as missing. */
+function validId(id: string | undefined): string | undefined {
   return id !== undefined && id.length <= maxIdLength && /^[\x20-\x7e]+$/.test(id) ? id : undefined;
 }
 
 const ownFields: ReadonlySet<string> = new Set(['index', 'id', 'type', 'function']);
 
-function extraOf(entry: JsonObject): JsonObject | undefined {
+function extraFields(entry: JsonObject): JsonObject | undefined {
   for (const key in entry) {
     if (!ownFields.has(key)) {
       return Object.fromEntries(Object.entries(entry).filter(([name]) => !ownFields.has(name)));

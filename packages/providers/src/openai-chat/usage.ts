@@ -1,14 +1,14 @@
 import { type Cost, type JsonObject, noUsage, type Usage } from '@millrace/core';
 import { countIn, objectIn } from '../json/fields.ts';
 
-/** Usage as this family of servers says it: the same figures under many names. */
+/** Reads usage. Servers report the same counts under different names. */
 export function readUsage(usage: JsonObject): Usage {
   const prompt = countIn(usage, 'prompt_tokens') ?? countIn(usage, 'input_tokens') ?? 0;
   const completion = countIn(usage, 'completion_tokens') ?? countIn(usage, 'output_tokens') ?? 0;
   const total = countIn(usage, 'total_tokens');
   const reasoning = reasoningOf(usage);
   const cacheRead = cacheReadOf(usage);
-  // xAI counts reasoning, and at times what was cached, beside the others: the total tells.
+  // xAI counts reasoning, and sometimes cached tokens, separately. The total reveals it.
   const isBeside = reasoning > 0 && total === prompt + completion + reasoning;
   return {
     ...noUsage,
@@ -43,7 +43,7 @@ function cacheWriteOf(usage: JsonObject): number {
   return countIn(objectIn(usage, 'prompt_tokens_details'), 'cache_write_tokens') ?? 0;
 }
 
-/** OpenRouter says what it charged, in dollars. */
+/** OpenRouter reports what it charged, in US dollars. */
 function costsOf(usage: JsonObject): readonly Cost[] {
   const { cost } = usage;
   const isCost = typeof cost === 'number' && cost > 0 && cost < 1e9;

@@ -1,11 +1,16 @@
 import type { JsonObject } from '@millrace/core';
-import { isTextual } from '../history/attached-text.ts';
-import { type Attachment, contentOf, typeOf, urlOf } from '../history/content-of.ts';
-import type { SaidPart } from '../history/message.ts';
-import { tellAttachment } from '../history/tell-attachment.ts';
+import {
+  type Attachment,
+  attachmentContent,
+  contentUrl,
+  describeAttachment,
+  isTextType,
+  mediaTypeOf,
+} from '../history/attachment.ts';
+import type { ContentPart } from '../history/message.ts';
 
-/** A piece of what the model is told. */
-export function inputContent(part: SaidPart): JsonObject {
+/** Converts a content part to an input of the API. */
+export function inputContent(part: ContentPart): JsonObject {
   switch (part.kind) {
     case 'text':
       return { type: 'input_text', text: part.text };
@@ -13,35 +18,38 @@ export function inputContent(part: SaidPart): JsonObject {
       return { type: 'input_text', text: JSON.stringify(part.value) };
     case 'media':
     case 'file':
-      return attachmentContent(part);
+      return attachmentInput(part);
   }
 }
 
-/** As the API takes it; what it would refuse, and with it every later request, is told in words. */
-export function attachmentContent(part: Attachment): JsonObject {
-  return shownAttachment(part) ?? { type: 'input_text', text: tellAttachment(part) };
+/**
+ * Converts an attachment. Types that the API would reject, in this request and every later one, are
+ * described as text.
+ */
+export function attachmentInput(part: Attachment): JsonObject {
+  return nativeAttachment(part) ?? { type: 'input_text', text: describeAttachment(part) };
 }
 
-/** A picture or a document of a form that the API takes; undefined for all else. */
-export function shownAttachment(part: Attachment): JsonObject | undefined {
-  const content = contentOf(part);
-  const type = typeOf(content);
-  if (pictures.test(type)) {
-    return { type: 'input_image', image_url: urlOf(content), detail: 'auto' };
+/** An image or document of a type that the API accepts. Undefined for other types. */
+export function nativeAttachment(part: Attachment): JsonObject | undefined {
+  const content = attachmentContent(part);
+  const type = mediaTypeOf(content);
+  if (imageTypes.test(type)) {
+    return { type: 'input_image', image_url: contentUrl(content), detail: 'auto' };
   }
   if (content.type === 'url') {
-    return documents.test(type) || isTextual(type)
+    return documentTypes.test(type) || isTextType(type)
       ? { type: 'input_file', file_url: content.url }
       : undefined;
   }
-  if (!documents.test(type)) return undefined;
+  if (!documentTypes.test(type)) return undefined;
   const filename = part.kind === 'file' ? part.name.toWellFormed() : 'attachment';
-  return { type: 'input_file', filename, file_data: urlOf(content) };
+  return { type: 'input_file', filename, file_data: contentUrl(content) };
 }
 
-/** `*` is of an address whose type nobody knows. */
-const pictures = /^image\/(?:png|jpe?g|gif|webp|\*)$/;
+/** `*` marks a URL whose type is unknown. */
+const imageTypes = /^image\/(?:png|jpe?g|gif|webp|\*)$/;
 
-/** Text goes as text: not all servers of this API read files of it. */
-const documents =
+/** Text files are sent as text, because not all servers of this API can read them as files. */
+const documentTypes =
   /^application\/(?:pdf|msword|vnd\.(?:ms-(?:excel|powerpoint)|oasis\.opendocument\.text|openxmlformats-officedocument\.(?:wordprocessingml\.document|presentationml\.presentation|spreadsheetml\.sheet)))$/;

@@ -1,6 +1,6 @@
 import { countingIds } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
-import type { Completion } from '../contract/complete.ts';
+import type { Completion } from '../contract/provider.ts';
 import { fetchOf, sseOf } from '../testing/fetch-of.ts';
 import { openaiResponses } from './provider.ts';
 
@@ -94,7 +94,7 @@ describe('failures', () => {
     expect(error?.message).toContain('Oh no');
   });
 
-  test('trap: a quota failure inside of a 200 is a quota failure', async () => {
+  test('trap: a quota failure inside a 200 is a quota failure', async () => {
     const { error } = await listen([
       { type: 'response.in_progress', response: {} },
       failed({ code: 'insufficient_quota', message: 'Out of quota' }),

@@ -1,44 +1,47 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
-import { complaintOf } from '../errors/complaint.ts';
+import { errorReportIn } from '../errors/error-report.ts';
 import { fault, WireFault } from '../errors/wire-fault.ts';
 import { isObject, objectIn, textIn } from '../json/fields.ts';
-import type { StopWords } from '../wire/stop-of.ts';
+import type { StopReasons } from '../wire/response-end.ts';
 
-/** A response that is complete says `completed`; one that is not, why. */
-export const stopWords: StopWords = {
+/** Maps `completed`, and the reasons of incomplete responses. */
+export const stopReasons: StopReasons = {
   completed: 'stop',
   max_output_tokens: 'length',
   content_filter: 'content_filter',
 };
 
-/** The word for why a response ended. */
+/** The provider's reason for the end of a response. */
 export function rawStopOf(status: string, response: JsonObject): string {
   if (status !== 'incomplete') return status;
   return textIn(objectIn(response, 'incomplete_details'), 'reason') ?? status;
 }
 
-/** What a failed response says of itself. An `error` event that comes before it says the same. */
+/** The fault of a failed response. An `error` event before it contains the same error. */
 export function failureOf(response: JsonObject): WireFault {
-  const complaint = complaintOf({ error: response['error'] ?? null });
-  return new WireFault(complaint ?? { message: 'the response failed without a reason', words: [] });
+  const report = errorReportIn({ error: response['error'] ?? null });
+  return new WireFault(report ?? { message: 'the response failed without a reason', codes: [] });
 }
 
-/** Of an event without a type: there is none on this wire. */
-export function strangeEvent(event: JsonObject): WireFault {
-  return isChat(event) ? wrongApi() : fault('protocol_error', 'an event has no type');
+/** The fault of an event without a type. This API has no such events. */
+export function unknownEventFault(event: JsonObject): WireFault {
+  return isChat(event) ? wrongApiFault() : fault('protocol_error', 'an event has no type');
 }
 
-/** Of an answer in one piece that is no response. */
-export function strangeAnswer(body: JsonValue): WireFault {
+/** The fault of an answer in one piece that is not a response. */
+export function unknownAnswerFault(body: JsonValue): WireFault {
   const isObjectOfChat = isObject(body) && isChat(body);
-  return isObjectOfChat ? wrongApi() : fault('protocol_error', 'the answer is no response object');
+  return isObjectOfChat
+    ? wrongApiFault()
+    : fault('protocol_error', 'the answer is not a response object');
 }
 
 function isChat(message: JsonObject): boolean {
   return Array.isArray(message['choices']);
 }
 
-function wrongApi(): WireFault {
-  const message = 'the address speaks Chat Completions, not Responses; use openaiChat for it';
+function wrongApiFault(): WireFault {
+  const message =
+    'the server at this URL uses Chat Completions, not Responses; use openaiChat for it';
   return fault('protocol_error', message);
 }

@@ -1,22 +1,55 @@
 import type { JsonObject } from '@millrace/core';
 import type { ApiOptions } from '../wire/api-options.ts';
-import type { ResponsesDialect, ResponsesPreset } from './presets.ts';
+import type { Endpoint } from '../wire/endpoint.ts';
 
+/** Options of `openaiResponses`. */
 export interface ResponsesOptions extends ApiOptions {
-  /** Whose server it is: OpenAI's unless told, and `compatible` where only a base URL is given. */
+  /** The server. Default: `openai`, or `compatible` if only a base URL is given. */
   readonly preset?: ResponsesPreset | undefined;
-  /** Where the server differs from its preset. */
+  /** Differences between the server and its preset. Default: none. */
   readonly dialect?: Partial<ResponsesDialect> | undefined;
-  /** Has the provider keep the response. Not unless told: then all it needs comes back with the next request. */
+  /**
+   * Whether the provider stores the response. If not, the next request sends everything that it
+   * needs. Default: false.
+   */
   readonly store?: boolean | undefined;
-  /** How much is shown of the reasoning; `auto` where reasoning is asked for. */
+  /**
+   * How much of the reasoning to show. Default: `auto` if the request asks for reasoning, otherwise
+   * `none`.
+   */
   readonly reasoningSummary?: 'auto' | 'concise' | 'detailed' | 'none' | undefined;
-  /** Asks for reasoning in a form that can go back. Yes, unless it is stored or the model has none. */
+  /**
+   * Whether to request encrypted reasoning, which can be sent back. Default: true, unless responses
+   * are stored or the model does not reason.
+   */
   readonly encryptedReasoning?: boolean | undefined;
+  /** Whether the model may make several calls at once. Default: the provider's. */
   readonly parallelToolCalls?: boolean | undefined;
   /**
-   * Tools in the provider's own words: hosted ones, and custom ones, which take plain text. One with
-   * the name of a request's tool takes its place.
+   * Tools in the format of the API: hosted tools, and custom tools with plain text input. A tool
+   * replaces the request's tool of the same name. Default: none.
    */
   readonly extraTools?: readonly JsonObject[] | undefined;
+}
+
+/** The servers with known settings. */
+export type ResponsesPreset =
+  | 'compatible'
+  | 'openai'
+  | 'azure'
+  | 'openrouter'
+  | 'xai'
+  | 'lm-studio';
+
+/** How the servers of this API differ. */
+export interface ResponsesDialect extends Endpoint {
+  /**
+   * Whether to send back reasoning that is not encrypted, before each call. Servers of open models
+   * need it; OpenAI rejects it.
+   */
+  readonly plainReasoning: boolean;
+  /** Whether assistant messages need ids. OpenAI rejects ids that it did not create. */
+  readonly needsMessageIds: boolean;
+  /** Models that accept a long cache retention. */
+  readonly longCacheModels: readonly string[];
 }

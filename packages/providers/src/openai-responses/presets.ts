@@ -1,18 +1,21 @@
-import { type Endpoint, unknownEndpoint } from '../wire/endpoint.ts';
-import { openaiLongCacheModels } from './cache-retention.ts';
+import { unknownEndpoint } from '../wire/endpoint.ts';
+import type { ResponsesDialect, ResponsesPreset } from './options.ts';
 
-/** What differs from one server of this wire to the next. */
-export interface ResponsesDialect extends Endpoint {
-  /**
-   * Reasoning that is not encrypted goes back too, before each call of several: what servers of open
-   * models want, and OpenAI refuses.
-   */
-  readonly plainReasoning: boolean;
-  /** Messages of the assistant must have ids. OpenAI wants none that it did not make itself. */
-  readonly needsMessageIds: boolean;
-  /** Models that can be asked to keep what they cache for long. */
-  readonly longCacheModels: readonly string[];
-}
+/** OpenAI's models that can keep cached prompts for a day. Other models reject the field. */
+const openaiLongCacheModels: readonly string[] = [
+  'gpt-4.1',
+  'gpt-5',
+  'gpt-5-codex',
+  'gpt-5.1',
+  'gpt-5.1-chat-latest',
+  'gpt-5.1-codex',
+  'gpt-5.1-codex-max',
+  'gpt-5.1-codex-mini',
+  'gpt-5.2',
+  'gpt-5.4',
+  'gpt-5.5',
+  'gpt-5.5-pro',
+];
 
 const compatible: ResponsesDialect = {
   ...unknownEndpoint,
@@ -32,14 +35,6 @@ const openai: ResponsesDialect = {
   needsMessageIds: false,
   longCacheModels: openaiLongCacheModels,
 };
-
-export type ResponsesPreset =
-  | 'compatible'
-  | 'openai'
-  | 'azure'
-  | 'openrouter'
-  | 'xai'
-  | 'lm-studio';
 
 export const presets: { readonly [Preset in ResponsesPreset]: ResponsesDialect } = {
   compatible,
@@ -75,3 +70,8 @@ export const presets: { readonly [Preset in ResponsesPreset]: ResponsesDialect }
     plainReasoning: true,
   },
 };
+
+/** Compares the name, with or without the date of a snapshot. */
+export function isLongCacheModel(models: readonly string[], model: string): boolean {
+  return models.includes(model.replace(/-\d{4}-\d{2}-\d{2}$/, ''));
+}

@@ -1,7 +1,7 @@
 import type { Provider } from '../contract/provider.ts';
 import { textIn } from '../json/fields.ts';
-import { dialectOf } from '../wire/dialect-of.ts';
-import { readOptions } from '../wire/read-options.ts';
+import { copyOptions } from '../wire/api-options.ts';
+import { dialectOf } from '../wire/endpoint.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
 import type { ResponsesOptions } from './options.ts';
 import { presets } from './presets.ts';
@@ -9,14 +9,14 @@ import { responsesRequest } from './request.ts';
 import { ResponsesReader } from './stream.ts';
 
 /**
- * A model behind the Responses API, OpenAI's or anybody's.
+ * Creates a provider for a model behind the Responses API of OpenAI or a compatible server.
  *
  * @example
  * const provider = openaiResponses({ model: 'gpt-5.1' });
  * const { text } = await provider.complete({ items, reasoning: 'low' });
  */
 export function openaiResponses(given: ResponsesOptions): Provider {
-  const options = readOptions(given);
+  const options = copyOptions(given);
   const dialect = dialectOf(presets, options);
   const owner = { provider: dialect.id, model: options.model };
   const extraNames = (options.extraTools ?? []).flatMap((tool) => textIn(tool, 'name') ?? []);

@@ -77,7 +77,7 @@ describe('a request', () => {
     expect(responsesFaults(body)).toEqual([]);
   });
 
-  test('to Azure has its key in a header of its own, and a version in the address', async () => {
+  test('to Azure has its key in a header of its own, and a version in the URL', async () => {
     const azure: Options = { preset: 'azure', baseUrl: 'https://x.openai.azure.com/openai/' };
     const { url, headers } = await send({ items: [user('Hi')] }, azure);
     expect(url).toBe('https://x.openai.azure.com/openai/v1/responses?api-version=v1');
@@ -364,7 +364,7 @@ describe('a request', () => {
         item('tool', result('a', { attachments: [media('image/png', blob), file] })),
       ],
     });
-    // A picture that is not there is not sent back as made.
+    // A picture without bytes is not sent back.
     expect(JSON.stringify(body)).not.toContain('ig_1');
     expect(responsesFaults(body)).toEqual([]);
   });
@@ -518,7 +518,7 @@ describe('replay', () => {
     ]);
     expect(input).toMatchObject([
       { type: 'message', content: [{ text: 'cut' }] },
-      // Reasoning before reasoning is fine: the one led to the other.
+      // Reasoning before reasoning is valid: one led to the other.
       { id: 'rs_1' },
       { id: 'rs_2' },
       { id: 'fc_1' },
@@ -681,7 +681,7 @@ describe('replay', () => {
     expect(named.id).toBe('a');
   });
 
-  test('messages without ids are told apart by their phase', async () => {
+  test('messages without ids are distinguished by their phase', async () => {
     const input = await inputOf([
       item(
         'assistant',
@@ -808,7 +808,7 @@ describe('replay', () => {
     expect(input).toMatchObject([plain, { id: 'fc_1' }, plain, { id: 'fc_2' }, {}, {}]);
   });
 
-  test('E26: arguments that are no JSON go back as {}, with a result that says so', async () => {
+  test('E26: arguments that are not JSON go back as {}, with a result that says so', async () => {
     const bad: Part = {
       kind: 'tool_call',
       toolCallId: toolCallId('a'),

@@ -3,11 +3,10 @@ import type { ModelRequest, ReasoningEffort } from '../contract/model-request.ts
 import { fault } from '../errors/wire-fault.ts';
 import { toMessages } from '../history/to-messages.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
-import { httpTo } from '../wire/endpoint.ts';
-import { isAmong } from './cache-retention.ts';
-import { inputItems } from './input.ts';
-import type { ResponsesOptions } from './options.ts';
-import type { ResponsesDialect } from './presets.ts';
+import { httpRequestTo } from '../wire/endpoint.ts';
+import { inputItems } from './messages.ts';
+import type { ResponsesDialect, ResponsesOptions } from './options.ts';
+import { isLongCacheModel } from './presets.ts';
 import { toolFields } from './tools.ts';
 
 export function responsesRequest(
@@ -15,10 +14,10 @@ export function responsesRequest(
   options: ResponsesOptions,
   dialect: ResponsesDialect,
 ): HttpRequest {
-  return httpTo(dialect, options, bodyFor(request, options, dialect));
+  return httpRequestTo(dialect, options, responsesBody(request, options, dialect));
 }
 
-function bodyFor(
+function responsesBody(
   request: ModelRequest,
   options: ResponsesOptions,
   { id, longCacheModels, ...dialect }: ResponsesDialect,
@@ -28,8 +27,8 @@ function bodyFor(
   if (request.stopSequences?.length) {
     throw fault('invalid_request', 'the Responses API has no stop sequences; leave them out');
   }
-  // No more than a hint, which must not be what a request fails of.
-  const isLongLived = cache?.longLived === true && isAmong(longCacheModels, model);
+  // Cache retention is only a hint. It must not make a request fail.
+  const isLongLived = cache?.longLived === true && isLongCacheModel(longCacheModels, model);
   const store = providerOptions?.['store'] ?? options.store ?? false;
   const messages = toMessages(request, { provider: id, model });
   return {
@@ -64,7 +63,7 @@ function reasoningFields(
   isStored: boolean,
 ): JsonObject {
   const isAsked = reasoning !== undefined && reasoning !== 'none';
-  // Without a summary nothing is seen of the reasoning.
+  // Without a summary the reasoning is invisible.
   const summary = reasoningSummary ?? (isAsked ? 'auto' : 'none');
   const settings = {
     ...(reasoning === undefined ? {} : { effort: efforts[reasoning] }),
@@ -77,7 +76,7 @@ function reasoningFields(
   };
 }
 
-/** OpenAI's models that do not reason refuse to be asked for it. */
+/** OpenAI's models without reasoning reject the field. */
 function isWithoutReasoning(model: string): boolean {
   return /(?:^|\/)(?:gpt-3|gpt-4|chatgpt|gpt-5(?:\.\d+)?-chat)/.test(model);
 }

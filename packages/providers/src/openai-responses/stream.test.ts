@@ -1,23 +1,23 @@
 import { countingIds, type Delta, type JsonObject, type Part } from '@millrace/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Completion } from '../contract/complete.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
+import type { Completion } from '../contract/provider.ts';
 import { fetchOf, sseOf } from '../testing/fetch-of.ts';
 import type { ResponsesOptions } from './options.ts';
 import { openaiResponses } from './provider.ts';
 
-const ask: ModelRequest = { items: [] };
+const emptyRequest: ModelRequest = { items: [] };
 
-interface Heard extends Completion {
+interface ReadAnswer extends Completion {
   readonly deltas: readonly Delta[];
 }
 
-async function hear(
+async function read(
   chunks: readonly (string | Uint8Array)[],
-  request: ModelRequest = ask,
+  request: ModelRequest = emptyRequest,
   options: Partial<ResponsesOptions> = {},
-): Promise<Heard> {
+): Promise<ReadAnswer> {
   const { fetch } = fetchOf(chunks);
   const provider = openaiResponses({ model: 'gpt-5.1', apiKey: 'key', fetch, ...options });
   const deltas: Delta[] = [];
@@ -28,8 +28,8 @@ async function hear(
   return { ...completion, deltas };
 }
 
-const listen = (events: readonly object[], request?: ModelRequest): Promise<Heard> =>
-  hear([sseOf(events)], request);
+const readAnswer = (events: readonly object[], request?: ModelRequest): Promise<ReadAnswer> =>
+  read([sseOf(events)], request);
 
 const created = { type: 'response.created', response: { id: 'resp_1', model: 'gpt-5.1-x' } };
 const added = (output_index: number, item: object) => ({
@@ -93,7 +93,7 @@ const isCall = (delta: Delta) => delta.type === 'begin_part' && delta.kind === '
 
 describe('text', () => {
   test('streams delta by delta, and keeps the id of its message', async () => {
-    const heard = await listen([
+    const answer = await readAnswer([
       created,
       added(0, message('', { content: [] })),
       text(0, 'The tide'),
@@ -101,35 +101,35 @@ describe('text', () => {
       done(0, message('The tide is out.')),
       completed([message('The tide is out.')]),
     ]);
-    expect(heard.item.parts).toEqual([
+    expect(answer.item.parts).toEqual([
       {
         kind: 'text',
         text: 'The tide is out.',
         providerState: state({ type: 'message', id: 'msg_1' }),
       },
     ]);
-    expect(heard.stop).toEqual({ reason: 'stop', raw: 'completed' });
-    expect(heard.deltas.filter(({ type }) => type === 'append_text')).toHaveLength(2);
-    expect([heard.model, heard.responseId]).toEqual(['gpt-5.1-x', 'resp_1']);
+    expect(answer.stop).toEqual({ reason: 'stop', raw: 'completed' });
+    expect(answer.deltas.filter(({ type }) => type === 'append_text')).toHaveLength(2);
+    expect([answer.model, answer.responseId]).toEqual(['gpt-5.1-x', 'resp_1']);
   });
 
   test('fact: a message has a phase, commentary or final answer', async () => {
-    const heard = await listen([
+    const answer = await readAnswer([
       text(0, 'Let me see.'),
       done(0, message('Let me see.', { phase: 'commentary' })),
       text(1, 'Six.'),
       done(1, message('Six.', { id: 'msg_2', phase: 'final_answer' })),
       completed(),
     ]);
-    expect(heard.item.parts.map(({ providerState }) => providerState?.data)).toEqual([
+    expect(answer.item.parts.map(({ providerState }) => providerState?.data)).toEqual([
       { type: 'message', id: 'msg_1', phase: 'commentary' },
       { type: 'message', id: 'msg_2', phase: 'final_answer' },
     ]);
   });
 
   test('of two content indexes is two parts', async () => {
-    const heard = await listen([text(0, 'a'), text(0, 'b', 1), text(0, 'A'), completed()]);
-    expect(heard.item.parts).toMatchObject([{ text: 'aA' }, { text: 'b' }]);
+    const answer = await readAnswer([text(0, 'a'), text(0, 'b', 1), text(0, 'A'), completed()]);
+    expect(answer.item.parts).toMatchObject([{ text: 'aA' }, { text: 'b' }]);
   });
 
   test('fact: annotations are citations, each once', async () => {
@@ -140,7 +140,7 @@ describe('text', () => {
       annotation: { type: 'url_citation', url, title: 'T', start_index: 0 },
     });
     const events = [text(0, 'Six.'), cite('https://a.example'), cite('https://a.example')];
-    const { item } = await listen([...events, completed()]);
+    const { item } = await readAnswer([...events, completed()]);
     const raw = { type: 'url_citation', url: 'https://a.example', title: 'T', start_index: 0 };
     const known = { url: 'https://a.example', title: 'T', raw };
     expect(item.parts[0]?.metadata).toEqual({ citations: [known] });
@@ -151,18 +151,18 @@ describe('text', () => {
     const cite = { type: 'response.output_text.annotation.added', output_index: 0, annotation };
     const content = [{ type: 'output_text', text: 'Six.', annotations: [annotation] }];
     const ends = [done(0, message('', { content })), completed([message('', { content })])];
-    const { item, deltas } = await listen([cite, text(0, 'Six.'), cite, ...ends]);
+    const { item, deltas } = await readAnswer([cite, text(0, 'Six.'), cite, ...ends]);
     const known = { url: 'https://a.example', raw: annotation };
     expect(item.parts).toMatchObject([{ text: 'Six.', metadata: { citations: [known] } }]);
     expect(deltas.filter(({ type }) => type === 'set_metadata')).toHaveLength(1);
-    const early = await listen([cite, text(0, 'Six.'), completed()]);
+    const early = await readAnswer([cite, text(0, 'Six.'), completed()]);
     expect(early.item.parts).toMatchObject([{ metadata: { citations: [known] } }]);
   });
 
   test('gets the citations that only the end of its item names', async () => {
     const raw = { type: 'file_citation', file_id: 'file_1', filename: 'tides.pdf' };
     const content = [{ type: 'output_text', text: 'Six.', annotations: [raw] }];
-    const { item } = await listen([
+    const { item } = await readAnswer([
       text(0, 'Six.'),
       done(0, message('', { content })),
       completed(),
@@ -173,19 +173,19 @@ describe('text', () => {
   test('that was asked for by a schema ends as a structured part', async () => {
     const output = { name: 'tide', schema: { type: 'object' } };
     const events = [text(0, '{"hour"'), text(0, ':6}'), done(0, message('{"hour":6}'))];
-    const { item } = await listen([...events, completed()], { items: [], output });
+    const { item } = await readAnswer([...events, completed()], { items: [], output });
     expect(item.parts).toMatchObject([{ kind: 'structured', name: 'tide', value: { hour: 6 } }]);
   });
 
   test('that is empty is no part', async () => {
-    const { item } = await listen([added(0, message('')), done(0, message('')), completed()]);
+    const { item } = await readAnswer([added(0, message('')), done(0, message('')), completed()]);
     expect(item.parts).toEqual([]);
   });
 
   test('fact: a refusal is a text that says so, and the reason to stop', async () => {
     const refusal = { type: 'response.refusal.delta', output_index: 0, content_index: 0 };
     const content = [{ type: 'refusal', refusal: 'I cannot.' }];
-    const heard = await listen([
+    const answer = await readAnswer([
       text(0, ''),
       { ...refusal, delta: 'I can' },
       { ...refusal, delta: 'not.' },
@@ -193,16 +193,16 @@ describe('text', () => {
       done(0, message('', { content })),
       completed([message('', { content })]),
     ]);
-    expect(heard.item.parts).toMatchObject([
+    expect(answer.item.parts).toMatchObject([
       { kind: 'text', text: 'I cannot.', metadata: { refusal: true } },
     ]);
-    expect(heard.stop).toEqual({ reason: 'refusal', raw: 'completed' });
+    expect(answer.stop).toEqual({ reason: 'refusal', raw: 'completed' });
   });
 });
 
 describe('tool calls', () => {
   test('fact: the public id is the call id, and the id of the item goes into the state', async () => {
-    const heard = await listen([
+    const answer = await readAnswer([
       added(0, callStart()),
       argumentsDelta(0, '{"port"'),
       argumentsDelta(0, ':"Brest"}'),
@@ -210,7 +210,7 @@ describe('tool calls', () => {
       done(0, call(brest)),
       completed([call(brest)]),
     ]);
-    expect(heard.item.parts).toEqual([
+    expect(answer.item.parts).toEqual([
       {
         kind: 'tool_call',
         toolCallId: 'call_1',
@@ -220,17 +220,17 @@ describe('tool calls', () => {
         providerState: state({ type: 'function_call', id: 'fc_1' }),
       },
     ]);
-    expect(heard.stop).toEqual({ reason: 'tool_use', raw: 'completed' });
+    expect(answer.stop).toEqual({ reason: 'tool_use', raw: 'completed' });
   });
 
   test('that is announced is begun at once, before its arguments come', async () => {
-    const heard = await listen([added(0, callStart())]);
-    expect(heard.deltas.some(isCall)).toBe(true);
+    const answer = await readAnswer([added(0, callStart())]);
+    expect(answer.deltas.some(isCall)).toBe(true);
   });
 
   test('keep what else the provider has in the item, for instance who called', async () => {
     const caller = { type: 'program', caller_id: 'call_p' };
-    const { item } = await listen([done(0, call(brest, { caller })), completed()]);
+    const { item } = await readAnswer([done(0, call(brest, { caller })), completed()]);
     expect(item.parts[0]?.providerState?.data).toEqual({
       type: 'function_call',
       id: 'fc_1',
@@ -239,7 +239,10 @@ describe('tool calls', () => {
   });
 
   test('may say in_progress in the end: only incomplete ones are not whole', async () => {
-    const { stop } = await listen([done(0, call(brest, { status: 'in_progress' })), completed()]);
+    const { stop } = await readAnswer([
+      done(0, call(brest, { status: 'in_progress' })),
+      completed(),
+    ]);
     expect(stop.reason).toBe('tool_use');
   });
 
@@ -261,7 +264,7 @@ describe('tool calls', () => {
       done(0, custom(input)),
       completed([custom(input)]),
     ];
-    const { item, stop } = await listen(events);
+    const { item, stop } = await readAnswer(events);
     expect(item.parts).toEqual([
       {
         kind: 'tool_call',
@@ -284,13 +287,13 @@ describe('tool calls', () => {
         const whole = pieces.join('');
         const at = whole.length === 0 ? 0 : seed % whole.length;
         const split = [whole.slice(0, at), whole.slice(at)];
-        const heard = await listen([
+        const answer = await readAnswer([
           added(0, item),
           ...split.map((delta) => ({ ...piece, delta })),
           done(0, { ...item, input: '' }),
           completed(),
         ]);
-        expect(callsIn(heard.item.parts)[0]?.input).toEqual({ input: whole.toWellFormed() });
+        expect(callsIn(answer.item.parts)[0]?.input).toEqual({ input: whole.toWellFormed() });
       }),
       { numRuns: 200 },
     );
@@ -299,17 +302,17 @@ describe('tool calls', () => {
   test('fact: custom input that contradicts its end is replaced, as JSON', async () => {
     const item = { type: 'custom_tool_call', call_id: 'c', name: 'sql' };
     const piece = { type: 'response.custom_tool_call_input.delta', output_index: 0, delta: 'ab' };
-    const heard = await listen([
+    const answer = await readAnswer([
       added(0, item),
       piece,
       done(0, { ...item, input: 'x"y' }),
       completed(),
     ]);
-    expect(callsIn(heard.item.parts)).toMatchObject([{ input: { input: 'x"y' } }]);
+    expect(callsIn(answer.item.parts)).toMatchObject([{ input: { input: 'x"y' } }]);
   });
 
-  test('without a usable id, or with that of another call, get one of ours', async () => {
-    const { item } = await listen([
+  test('without a usable id, or with that of another call, get a new one', async () => {
+    const { item } = await readAnswer([
       done(0, call(brest, { call_id: '' })),
       done(1, call(brest, { id: 'fc_2', call_id: 'a\nb' })),
       done(2, call(brest, { id: 'fc_3', call_id: 'x'.repeat(2000) })),
@@ -332,7 +335,7 @@ describe('tool calls', () => {
 
   test('keep what their start said and their end says empty', async () => {
     const nothing = { name: '', call_id: null, id: '' };
-    const { item } = await listen([
+    const { item } = await readAnswer([
       added(0, callStart()),
       done(0, call(brest, nothing)),
       completed(),
@@ -343,15 +346,19 @@ describe('tool calls', () => {
   });
 
   test('without a name are an error', async () => {
-    const { error, item } = await listen([done(0, call(brest, { name: '' })), completed()]);
+    const { error, item } = await readAnswer([done(0, call(brest, { name: '' })), completed()]);
     expect(error).toMatchObject({ code: 'protocol_error' });
     expect(error?.message).toContain('a tool call has no name');
     expect(item.parts).toEqual([]);
   });
 
   test('whose name and id come only in the end keep the arguments that came before', async () => {
-    const heard = await listen([argumentsDelta(0, '{"port":'), done(0, call(brest)), completed()]);
-    expect(callsIn(heard.item.parts)).toMatchObject([{ name: 'get_tide', arguments: brest }]);
+    const answer = await readAnswer([
+      argumentsDelta(0, '{"port":'),
+      done(0, call(brest)),
+      completed(),
+    ]);
+    expect(callsIn(answer.item.parts)).toMatchObject([{ name: 'get_tide', arguments: brest }]);
   });
 });
 
@@ -368,21 +375,21 @@ describe('reasoning', () => {
   };
 
   test('fact: each summary is a part, and the first has the whole item as the end says it', async () => {
-    const heard = await listen([
+    const answer = await readAnswer([
       added(0, { ...sealed, summary: [], encrypted_content: 'early' }),
       summary(0, 0, 'First.'),
       summary(0, 1, 'Second.'),
       done(0, sealed),
       completed([sealed]),
     ]);
-    expect(heard.item.parts).toEqual([
+    expect(answer.item.parts).toEqual([
       { kind: 'reasoning', form: 'summary', text: 'First.', providerState: state(sealed) },
       { kind: 'reasoning', form: 'summary', text: 'Second.' },
     ]);
   });
 
   test('stays open until its item ends, so that the state can be with the first part', async () => {
-    const { deltas } = await listen([
+    const { deltas } = await readAnswer([
       summary(0, 0, 'First.'),
       {
         type: 'response.reasoning_summary_text.done',
@@ -393,7 +400,7 @@ describe('reasoning', () => {
       summary(0, 1, 'Second.'),
     ]);
     const ends = deltas.filter(({ type }) => type === 'commit_part');
-    // The stream was cut: both are kept as partial, and neither has a state.
+    // The stream was cut off: both parts are partial and have no state.
     expect(ends).toEqual(ends.map((end) => ({ ...end, partial: true })));
     expect(ends).toHaveLength(2);
   });
@@ -402,7 +409,7 @@ describe('reasoning', () => {
     const piece = { type: 'response.reasoning_text.delta', output_index: 0, content_index: 0 };
     const content = [{ type: 'reasoning_text', text: 'Hmm, so.' }];
     const item = { type: 'reasoning', id: 'rs_1', summary: [], content };
-    const heard = await listen([
+    const answer = await readAnswer([
       added(0, { ...item, content: [] }),
       { ...piece, delta: 'Hmm' },
       { ...piece, delta: ', so.' },
@@ -410,15 +417,15 @@ describe('reasoning', () => {
       done(0, item),
       completed([item]),
     ]);
-    expect(heard.item.parts).toEqual([
+    expect(answer.item.parts).toEqual([
       { kind: 'reasoning', form: 'full', text: 'Hmm, so.', providerState: state(item) },
     ]);
   });
 
   test('that shows nothing is a part all the same, because it has to go back', async () => {
     const item = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'sealed' };
-    const heard = await listen([added(0, item), done(0, item), completed([item])]);
-    expect(heard.item.parts).toEqual([
+    const answer = await readAnswer([added(0, item), done(0, item), completed([item])]);
+    expect(answer.item.parts).toEqual([
       { kind: 'reasoning', form: 'redacted', text: '', providerState: state(item) },
     ]);
   });
@@ -426,25 +433,25 @@ describe('reasoning', () => {
   test('trap: encrypted content differs in added and done; done counts', async () => {
     const early = { ...sealed, summary: [], encrypted_content: 'early' };
     const late = { ...sealed, encrypted_content: 'sealed-again' };
-    const heard = await listen([added(0, early), done(0, sealed), completed([late])]);
-    expect(heard.item.parts[0]?.providerState?.data).toMatchObject({
+    const answer = await readAnswer([added(0, early), done(0, sealed), completed([late])]);
+    expect(answer.item.parts[0]?.providerState?.data).toMatchObject({
       encrypted_content: 'sealed-by-done',
     });
-    // What the end of the response says differs in each response, and is no reason to begin anew.
-    expect(isRetracted(heard.deltas)).toBe(false);
+    // The final output differs in each response. That alone is no reason to write the items again.
+    expect(isRetracted(answer.deltas)).toBe(false);
   });
 
   test('trap: encrypted content that only the final output has is the one that goes back', async () => {
     const { encrypted_content: _sealed, ...open } = sealed;
-    const heard = await listen([done(0, open), done(1, message('Six.')), completed([sealed])]);
-    const states = heard.item.parts.map(({ providerState }) => providerState?.data);
+    const answer = await readAnswer([done(0, open), done(1, message('Six.')), completed([sealed])]);
+    const states = answer.item.parts.map(({ providerState }) => providerState?.data);
     expect(states).toContainEqual(sealed);
     expect(states).not.toContainEqual(open);
   });
 
   test('is remembered by what came out of it', async () => {
     const item = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'sealed' };
-    const { item: answer } = await listen([
+    const { item: answer } = await readAnswer([
       done(0, item),
       done(1, call(brest)),
       done(2, call(brest, { id: 'fc_2', call_id: 'call_2' })),
@@ -466,13 +473,13 @@ describe('hosted tools', () => {
   };
 
   test('are custom parts with the whole item of its end, and no calls of ours', async () => {
-    const heard = await listen([
+    const answer = await readAnswer([
       added(0, { type: 'web_search_call', id: 'ws_1', status: 'in_progress' }),
       { type: 'response.web_search_call.searching', output_index: 0 },
       done(0, search),
       completed([search]),
     ]);
-    expect(heard.item.parts).toEqual([
+    expect(answer.item.parts).toEqual([
       {
         kind: 'custom',
         name: 'web_search_call',
@@ -480,11 +487,11 @@ describe('hosted tools', () => {
         providerState: state({ type: 'web_search_call', id: 'ws_1' }),
       },
     ]);
-    expect(heard.stop.reason).toBe('stop');
+    expect(answer.stop.reason).toBe('stop');
   });
 
   test('show how far they are', async () => {
-    const { deltas } = await listen([
+    const { deltas } = await readAnswer([
       added(0, { type: 'web_search_call', status: 'in_progress' }),
       { type: 'response.web_search_call.searching', output_index: 0 },
     ]);
@@ -509,14 +516,14 @@ describe('hosted tools', () => {
     'something_new',
   ])('of type %s are kept', async (type) => {
     const item = { type, id: 'x_1', encrypted_content: 'sealed', arguments: '{}' };
-    const streamed = await listen([
+    const streamed = await readAnswer([
       added(0, { type, id: 'x_1' }),
       { type: `response.${type}_code.delta`, output_index: 0, delta: 'x' },
       done(0, item),
       completed([item]),
     ]);
     expect(streamed.item.parts).toMatchObject([{ kind: 'custom', name: type, value: item }]);
-    const late = await listen([completed([item])]);
+    const late = await readAnswer([completed([item])]);
     expect(late.item.parts).toEqual(streamed.item.parts);
   });
 
@@ -529,14 +536,14 @@ describe('hosted tools', () => {
       partial_image_b64,
       output_format: 'webp',
     });
-    const heard = await listen([
+    const answer = await readAnswer([
       added(0, { ...item, status: 'in_progress' }),
       sketch('AQ'),
       sketch('AQI='),
       done(0, result),
       completed([result]),
     ]);
-    expect(heard.item.parts).toEqual([
+    expect(answer.item.parts).toEqual([
       {
         kind: 'custom',
         name: 'image_generation_call',
@@ -550,7 +557,7 @@ describe('hosted tools', () => {
         providerState: state({ type: 'image_generation_call', id: 'ig_1' }),
       },
     ]);
-    const cut = await listen([added(0, item), sketch('AQ'), sketch('AQI=')]);
+    const cut = await readAnswer([added(0, item), sketch('AQ'), sketch('AQI=')]);
     const bytes = Uint8Array.of(1, 2);
     expect(cut.item.parts).toEqual([
       { kind: 'media', mimeType: 'image/webp', source: { type: 'bytes', bytes }, partial: true },
@@ -560,45 +567,45 @@ describe('hosted tools', () => {
   test('have pictures of any size that the limits allow, and write their bytes once', async () => {
     const result = 'A'.repeat(9 * 2 ** 20);
     const item = { type: 'image_generation_call', id: 'ig_1', result };
-    const heard = await listen([added(0, item), done(0, item), completed([item])]);
-    expect(heard.error).toBeUndefined();
-    expect(heard.item.parts).toMatchObject([{ value: { id: 'ig_1' } }, { kind: 'media' }]);
-    const { value } = { value: undefined, ...heard.item.parts[0] };
+    const answer = await readAnswer([added(0, item), done(0, item), completed([item])]);
+    expect(answer.error).toBeUndefined();
+    expect(answer.item.parts).toMatchObject([{ value: { id: 'ig_1' } }, { kind: 'media' }]);
+    const { value } = { value: undefined, ...answer.item.parts[0] };
     expect(value).not.toHaveProperty('result');
   });
 
   test('whose picture only the final output has get it from there', async () => {
     const item = { type: 'image_generation_call', id: 'ig_1' };
-    const heard = await listen([done(0, item), completed([{ ...item, result: 'AQID' }])]);
-    expect(heard.item.parts).toMatchObject([{ kind: 'custom' }, { mimeType: 'image/png' }]);
+    const answer = await readAnswer([done(0, item), completed([{ ...item, result: 'AQID' }])]);
+    expect(answer.item.parts).toMatchObject([{ kind: 'custom' }, { mimeType: 'image/png' }]);
   });
 
   test('that are under way when a response is cut short leave nothing', async () => {
     const started = added(0, { type: 'web_search_call', status: 'in_progress' });
-    const heard = await listen([started, { type: 'response.incomplete', response: {} }]);
-    expect(heard.item.parts).toEqual([]);
-    expect(isRetracted(heard.deltas)).toBe(true);
+    const answer = await readAnswer([started, { type: 'response.incomplete', response: {} }]);
+    expect(answer.item.parts).toEqual([]);
+    expect(isRetracted(answer.deltas)).toBe(true);
   });
 
   test('without an end of their own are kept when the response has one', async () => {
     const item = { type: 'web_search_call', id: 'ws_1', status: 'in_progress' };
-    const heard = await listen([added(0, item), completed()]);
-    expect(heard.item.parts).toMatchObject([{ kind: 'custom', value: item }]);
+    const answer = await readAnswer([added(0, item), completed()]);
+    expect(answer.item.parts).toMatchObject([{ kind: 'custom', value: item }]);
   });
 
   test('whose picture cannot be read keep it as it came', async () => {
     const item = { type: 'image_generation_call', id: 'ig_1', result: 'AB...CD' };
-    const heard = await listen([done(0, item), completed([item])]);
-    expect(heard.item.parts).toMatchObject([{ kind: 'custom', value: item }]);
-    expect(heard.stop.reason).toBe('stop');
+    const answer = await readAnswer([done(0, item), completed([item])]);
+    expect(answer.item.parts).toMatchObject([{ kind: 'custom', value: item }]);
+    expect(answer.stop.reason).toBe('stop');
   });
 });
 
 describe('traps', () => {
-  test('trap: item_id changes on every event, so items are told apart by output_index', async () => {
+  test('trap: item_id changes on every event, so items are distinguished by output_index', async () => {
     let count = 0;
     const rotate = (event: object) => ({ ...event, item_id: `id-${count++}` });
-    const { item, stop } = await listen(
+    const { item, stop } = await readAnswer(
       [
         added(0, callStart({ id: 'id-a' })),
         added(1, callStart({ id: 'id-b', call_id: 'call_2', name: 'get_wind' })),
@@ -622,7 +629,7 @@ describe('traps', () => {
   });
 
   test('trap: ids of messages rotate up to the final output, and nothing is written twice', async () => {
-    const { item, deltas } = await listen([
+    const { item, deltas } = await readAnswer([
       added(0, message('', { id: 'a', content: [] })),
       text(0, 'Six.'),
       done(0, message('Six.', { id: 'b' })),
@@ -634,7 +641,7 @@ describe('traps', () => {
 
   test('trap: arguments only in arguments.done', async () => {
     const whole = { type: 'response.function_call_arguments.done', output_index: 0 };
-    const { item } = await listen([
+    const { item } = await readAnswer([
       added(0, callStart()),
       { ...whole, arguments: brest },
       done(0, call(brest)),
@@ -645,7 +652,7 @@ describe('traps', () => {
 
   test('trap: arguments in arguments.done, and {} in the end of the item', async () => {
     const whole = { type: 'response.function_call_arguments.done', output_index: 0 };
-    const { item } = await listen([
+    const { item } = await readAnswer([
       added(0, callStart()),
       { ...whole, arguments: brest },
       done(0, call('{}')),
@@ -655,7 +662,7 @@ describe('traps', () => {
   });
 
   test('trap: arguments only in the final output', async () => {
-    const { item, stop } = await listen([
+    const { item, stop } = await readAnswer([
       added(0, callStart()),
       done(0, callStart()),
       completed([call(brest)]),
@@ -665,18 +672,18 @@ describe('traps', () => {
   });
 
   test('trap: text only in the final output', async () => {
-    const { item } = await listen([created, completed([message('Six.')])]);
+    const { item } = await readAnswer([created, completed([message('Six.')])]);
     expect(item.parts).toMatchObject([{ text: 'Six.' }]);
   });
 
   test('trap: the final output may be empty; what streamed stays', async () => {
-    const { item, stop } = await listen([text(0, 'Six.'), done(1, call(brest)), completed([])]);
+    const { item, stop } = await readAnswer([text(0, 'Six.'), done(1, call(brest)), completed([])]);
     expect(item.parts).toMatchObject([{ text: 'Six.' }, { arguments: brest }]);
     expect(stop.reason).toBe('tool_use');
   });
 
   test('trap: a call that streamed but never ended is a truncated stream, although completed came', async () => {
-    const { error, item } = await listen([
+    const { error, item } = await readAnswer([
       added(0, callStart()),
       argumentsDelta(0, brest),
       completed([]),
@@ -686,7 +693,7 @@ describe('traps', () => {
   });
 
   test('trap: the same, but the final output has the whole call', async () => {
-    const { item, stop, deltas } = await listen([
+    const { item, stop, deltas } = await readAnswer([
       added(0, callStart()),
       argumentsDelta(0, '{"po'),
       completed([call(brest)]),
@@ -698,13 +705,13 @@ describe('traps', () => {
 
   test('trap: incomplete calls must not run', async () => {
     const cut = call('{"port":"Br', { status: 'incomplete' });
-    const { item, stop } = await listen([
+    const { item, stop } = await readAnswer([
       added(0, callStart()),
       argumentsDelta(0, '{"port":"Br'),
       done(0, cut),
       completed([cut]),
     ]);
-    // People see what was meant; no value is made of it, and so nothing can run.
+    // Users see the text. It has no value, so nothing can run.
     expect(item.parts).toEqual([
       {
         kind: 'tool_call',
@@ -719,11 +726,11 @@ describe('traps', () => {
 
   test('trap: the final output can take back that a call was complete, and say that it is', async () => {
     const cut = call(brest, { status: 'incomplete' });
-    const half = await listen([done(0, call(brest)), completed([cut])]);
+    const half = await readAnswer([done(0, call(brest)), completed([cut])]);
     expect(half.item.parts).toMatchObject([{ toolCallId: 'call_1', partial: true }]);
     expect(half.item.parts[0]).not.toHaveProperty('input');
     expect(half.stop.reason).toBe('stop');
-    const whole = await listen([done(0, cut), completed([call(brest)])]);
+    const whole = await readAnswer([done(0, cut), completed([call(brest)])]);
     expect(whole.item.parts).toMatchObject([{ toolCallId: 'call_1', input: { port: 'Brest' } }]);
     expect(whole.item.parts).toHaveLength(1);
     expect(whole.stop.reason).toBe('tool_use');
@@ -742,7 +749,7 @@ describe('traps', () => {
       [...started, done(0, half), incomplete([half])],
     ];
     for (const events of streams) {
-      const { item, stop, error } = await listen(events);
+      const { item, stop, error } = await readAnswer(events);
       expect(item.parts).toMatchObject([{ arguments: '{"port":"Br', partial: true }]);
       expect(item.parts).toHaveLength(1);
       expect(stop).toEqual({ reason: 'length', raw: 'max_output_tokens' });
@@ -751,7 +758,7 @@ describe('traps', () => {
   });
 
   test('trap: only the missing end of a text is written', async () => {
-    const { item, deltas } = await listen([
+    const { item, deltas } = await readAnswer([
       text(0, 'Got'),
       text(0, ' it'),
       { type: 'response.output_text.done', output_index: 0, content_index: 0, text: 'Got it: six' },
@@ -764,7 +771,7 @@ describe('traps', () => {
   });
 
   test('trap: what contradicts the end of an item is replaced in its place', async () => {
-    const { item, deltas } = await listen([
+    const { item, deltas } = await readAnswer([
       text(0, 'Sevn'),
       text(1, 'last'),
       summary(2, 0, 'Mmh'),
@@ -786,7 +793,7 @@ describe('traps', () => {
   });
 
   test('trap: what contradicts the final output is written anew, and all after it', async () => {
-    const { item, stop } = await listen([
+    const { item, stop } = await readAnswer([
       done(0, message('Six.')),
       done(1, call(brest)),
       completed([message('Seven.'), call(brest)]),
@@ -800,7 +807,7 @@ describe('traps', () => {
 
   test('trap: an item that only the final output has stands where that has it', async () => {
     const reasoning = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'sealed' };
-    const { item } = await listen([
+    const { item } = await readAnswer([
       added(0, callStart()),
       argumentsDelta(0, brest),
       done(0, call(brest)),
@@ -818,7 +825,7 @@ describe('traps', () => {
   test('trap: items without ids are not taken for each other', async () => {
     const { id: _id, ...bare } = message('');
     const of = (said: string) => ({ ...bare, content: [{ type: 'output_text', text: said }] });
-    const { item, deltas } = await listen([
+    const { item, deltas } = await readAnswer([
       done(0, of('a')),
       done(1, of('b')),
       completed([of('a'), of('b')]),
@@ -830,7 +837,7 @@ describe('traps', () => {
   test('trap: the final output may leave out items that ended; they stay', async () => {
     const search = { type: 'web_search_call', id: 'ws_1' };
     const events = [done(0, message('a')), done(1, search), done(2, message('b', { id: 'msg_2' }))];
-    const { item } = await listen([
+    const { item } = await readAnswer([
       ...events,
       completed([message('a'), message('b', { id: 'msg_2' })]),
     ]);
@@ -844,7 +851,7 @@ describe('traps', () => {
     ];
     for (const name of ['parallel', 'multi_tool_use.parallel']) {
       const wrapper = call(JSON.stringify({ tool_uses: uses }), { name });
-      const { item, stop, deltas } = await listen([
+      const { item, stop, deltas } = await readAnswer([
         added(0, { ...wrapper, arguments: '' }),
         argumentsDelta(0, wrapper.arguments),
         done(0, wrapper),
@@ -862,9 +869,9 @@ describe('traps', () => {
   test('trap: a declared tool of that name is an ordinary tool', async () => {
     const wrapper = call('{"tool_uses":[{"recipient_name":"a"}]}', { name: 'parallel' });
     const tools = [{ name: 'parallel', inputSchema: {} }];
-    const { item } = await listen([done(0, wrapper), completed()], { items: [], tools });
+    const { item } = await readAnswer([done(0, wrapper), completed()], { items: [], tools });
     expect(callsIn(item.parts)).toMatchObject([{ name: 'parallel', toolCallId: 'call_1' }]);
-    const other = await hear([sseOf([done(0, wrapper), completed()])], ask, {
+    const other = await read([sseOf([done(0, wrapper), completed()])], emptyRequest, {
       extraTools: [{ type: 'custom', name: 'parallel' }],
     });
     expect(callsIn(other.item.parts)).toMatchObject([{ name: 'parallel' }]);
@@ -874,19 +881,19 @@ describe('traps', () => {
     const odd = ['{}', '{"tool_uses":[]}', '{"tool_uses":[{"parameters":{}}]}', '{"tool', ''];
     for (const args of odd) {
       const wrapper = call(args, { name: 'parallel' });
-      const { item } = await listen([done(0, wrapper), completed()]);
+      const { item } = await readAnswer([done(0, wrapper), completed()]);
       expect(callsIn(item.parts)).toMatchObject([{ name: 'parallel', arguments: args }]);
     }
   });
 
   test('trap: a stream without a terminal event is truncated, and its call does not count', async () => {
-    const { error, stop } = await listen([text(0, 'Six'), done(1, call(brest))]);
+    const { error, stop } = await readAnswer([text(0, 'Six'), done(1, call(brest))]);
     expect(error).toMatchObject({ code: 'truncated_stream' });
     expect(stop.reason).toBe('error');
   });
 
-  test('trap: a second response that begins inside of the first is refused', async () => {
-    const { error } = await listen([
+  test('trap: a second response that begins inside the first is refused', async () => {
+    const { error } = await readAnswer([
       created,
       text(0, 'a'),
       { type: 'response.created', response: { id: 'resp_2' } },
@@ -895,7 +902,7 @@ describe('traps', () => {
   });
 
   test('the same start again, and events after the end, change nothing', async () => {
-    const { item, error } = await listen([
+    const { item, error } = await readAnswer([
       created,
       created,
       text(0, 'Six.'),
@@ -913,7 +920,7 @@ describe('traps', () => {
 
 describe('edge cases', () => {
   test('E2: indexes start anywhere and have gaps', async () => {
-    const { item } = await listen([
+    const { item } = await readAnswer([
       text(7, 'a'),
       done(7, message('a')),
       done(12, call(brest)),
@@ -924,7 +931,7 @@ describe('edge cases', () => {
 
   test('E3: all items at index 0 are items of their own', async () => {
     const second = { id: 'fc_2', call_id: 'call_2', name: 'get_wind' };
-    const { item, deltas } = await listen([
+    const { item, deltas } = await readAnswer([
       added(0, callStart()),
       argumentsDelta(0, brest),
       done(0, call(brest)),
@@ -941,7 +948,7 @@ describe('edge cases', () => {
   });
 
   test('E3: items of other types that are open at one index end as what they are', async () => {
-    const { item, deltas } = await listen([
+    const { item, deltas } = await readAnswer([
       added(0, message('', { content: [] })),
       text(0, 'Si'),
       added(0, callStart()),
@@ -956,13 +963,21 @@ describe('edge cases', () => {
   });
 
   test('E13: an item that ends again, otherwise, is the last; one of another id is another', async () => {
-    const again = await listen([done(0, message('Six.')), done(0, message('Seven.')), completed()]);
+    const again = await readAnswer([
+      done(0, message('Six.')),
+      done(0, message('Seven.')),
+      completed(),
+    ]);
     expect(again.item.parts).toMatchObject([{ text: 'Seven.' }]);
     expect(again.item.parts).toHaveLength(1);
     const other = message('Seven.', { id: 'msg_2' });
-    const two = await listen([done(0, message('Six.')), done(0, other), completed()]);
+    const two = await readAnswer([done(0, message('Six.')), done(0, other), completed()]);
     expect(two.item.parts).toMatchObject([{ text: 'Six.' }, { text: 'Seven.' }]);
-    const same = await listen([done(0, message('Six.')), done(0, message('Six.')), completed()]);
+    const same = await readAnswer([
+      done(0, message('Six.')),
+      done(0, message('Six.')),
+      completed(),
+    ]);
     expect(same.item.parts).toHaveLength(1);
   });
 
@@ -979,24 +994,24 @@ describe('edge cases', () => {
       argumentsDelta(1, brest),
       done(1, call(brest)),
     ];
-    const { item } = await listen([...events.map(bare), completed()]);
+    const { item } = await readAnswer([...events.map(bare), completed()]);
     expect(item.parts).toMatchObject([{ text: 'Six.' }, { arguments: brest }]);
   });
 
   test('E11: empty arguments stay empty, which means {}', async () => {
-    const { item } = await listen([added(0, callStart()), done(0, call('')), completed()]);
+    const { item } = await readAnswer([added(0, callStart()), done(0, call('')), completed()]);
     expect(callsIn(item.parts)).toMatchObject([{ arguments: '', input: {} }]);
   });
 
   test('E14: arguments as an object are its JSON', async () => {
     const item = call('', { arguments: { port: 'Brest' } });
-    const heard = await listen([done(0, item), completed()]);
-    expect(callsIn(heard.item.parts)).toMatchObject([{ arguments: brest }]);
+    const answer = await readAnswer([done(0, item), completed()]);
+    expect(callsIn(answer.item.parts)).toMatchObject([{ arguments: brest }]);
   });
 
   test('E17: the same call twice is two calls', async () => {
     const again = { id: 'fc_2', call_id: 'call_2' };
-    const { item } = await listen([
+    const { item } = await readAnswer([
       done(0, call(brest)),
       done(1, call(brest, again)),
       completed([call(brest), call(brest, again)]),
@@ -1005,12 +1020,12 @@ describe('edge cases', () => {
   });
 
   test('E19: equal deltas in a row are kept', async () => {
-    const { item } = await listen([text(0, 'ha'), text(0, 'ha'), text(0, 'ha'), completed()]);
+    const { item } = await readAnswer([text(0, 'ha'), text(0, 'ha'), text(0, 'ha'), completed()]);
     expect(item.parts).toMatchObject([{ text: 'hahaha' }]);
   });
 
   test('E22: unknown events and fields, obfuscation and logprobs are passed over', async () => {
-    const { item } = await listen([
+    const { item } = await readAnswer([
       { type: 'response.weather.report', sky: 'grey' },
       { type: 'keepalive' },
       { ...text(0, 'Six.'), obfuscation: 'xyz', logprobs: [{ token: 'Six' }] },
@@ -1020,7 +1035,7 @@ describe('edge cases', () => {
   });
 
   test('E23: reasoning between texts stays where it is', async () => {
-    const { item } = await listen([
+    const { item } = await readAnswer([
       summary(0, 0, 'a'),
       text(1, 'b'),
       summary(2, 0, 'c'),
@@ -1036,7 +1051,7 @@ describe('edge cases', () => {
   });
 
   test('E24: only reasoning, and then the limit, is an answer', async () => {
-    const { item, stop, error } = await listen([
+    const { item, stop, error } = await readAnswer([
       summary(0, 0, 'Hm'),
       {
         type: 'response.incomplete',
@@ -1048,13 +1063,13 @@ describe('edge cases', () => {
   });
 
   test('E25: cut in a call, the call is gone', async () => {
-    const { item, error } = await listen([added(0, callStart()), argumentsDelta(0, '{"po')]);
+    const { item, error } = await readAnswer([added(0, callStart()), argumentsDelta(0, '{"po')]);
     expect(item.parts).toEqual([]);
     expect(error).toMatchObject({ code: 'truncated_stream' });
   });
 
-  test('E26: arguments that are no JSON are kept for the loop to judge', async () => {
-    const { item, stop } = await listen([done(0, call('{"port":')), completed()]);
+  test('E26: arguments that are not JSON are kept, and the agent loop handles them', async () => {
+    const { item, stop } = await readAnswer([done(0, call('{"port":')), completed()]);
     const [part] = callsIn(item.parts);
     expect(part?.arguments).toBe('{"port":');
     expect(part).not.toHaveProperty('input');
@@ -1062,7 +1077,7 @@ describe('edge cases', () => {
   });
 
   test('E27: a surrogate pair in two deltas is one character', async () => {
-    const { item } = await listen([
+    const { item } = await readAnswer([
       text(0, 'a\ud83d'),
       text(0, '\udc1fb'),
       added(1, callStart()),
@@ -1076,13 +1091,13 @@ describe('edge cases', () => {
 
   test('E29: __proto__ in arguments is data', async () => {
     const args = '{"__proto__":{"admin":true}}';
-    const { item } = await listen([done(0, call(args)), completed()]);
+    const { item } = await readAnswer([done(0, call(args)), completed()]);
     const [part] = callsIn(item.parts);
     expect(Object.keys(part?.input ?? {})).toEqual(['__proto__']);
     expect(({} as { admin?: boolean }).admin).toBeUndefined();
   });
 
-  test('shapes that cannot be are no crash', async () => {
+  test('invalid shapes do not crash', async () => {
     const odd: fc.Arbitrary<object> = fc.record({
       type: fc.constantFrom(
         'response.output_item.added',
@@ -1127,12 +1142,12 @@ describe('edge cases', () => {
     });
     await fc.assert(
       fc.asyncProperty(fc.array(odd, { maxLength: 12 }), fc.boolean(), async (events, isEnded) => {
-        const { error, stop } = await listen([...events, ...(isEnded ? [completed()] : [])]);
+        const { error, stop } = await readAnswer([...events, ...(isEnded ? [completed()] : [])]);
         const reasons = [
           'a tool call has no name',
           'a tool call has no end',
           'a tool call ended with another id',
-          'arguments could be of several',
+          'arguments could belong to several',
           'last event',
         ];
         if (error !== undefined && events.length > 0) {
@@ -1145,7 +1160,7 @@ describe('edge cases', () => {
   });
 });
 
-describe('items that events do not place', () => {
+describe('items without a reliable location', () => {
   const bare = (event: object): object => {
     const { output_index: _index, ...rest } = { output_index: 0, ...event };
     return rest;
@@ -1182,14 +1197,14 @@ describe('items that events do not place', () => {
     ['index 0 for all (proxies)', atZero],
   ])('two calls keep their arguments: %s', async (_, placed) => {
     for (const output of [[], both]) {
-      const heard = await listen([...lateEnds.map(placed), completed(output)]);
-      expect(callsIn(heard.item.parts)).toMatchObject(two);
-      expect(heard.item.parts).toHaveLength(2);
-      expect(isRetracted(heard.deltas)).toBe(false);
+      const answer = await readAnswer([...lateEnds.map(placed), completed(output)]);
+      expect(callsIn(answer.item.parts)).toMatchObject(two);
+      expect(answer.item.parts).toHaveLength(2);
+      expect(isRetracted(answer.deltas)).toBe(false);
     }
   });
 
-  test('two calls whose pieces alternate are told apart by item_id, whatever the index says', async () => {
+  test('two calls whose pieces alternate are distinguished by item_id, whatever the index says', async () => {
     const pieces = [
       of('fc_B', argumentsDelta(0, '{"path":')),
       of('fc_A', argumentsDelta(1, '{"path":')),
@@ -1197,14 +1212,14 @@ describe('items that events do not place', () => {
       of('fc_B', argumentsDelta(0, '"b"}')),
     ];
     const starts = [added(0, callStart(read)), added(1, callStart(remove))];
-    // Ends that do not repeat the arguments, so that what streamed counts.
+    // Ends that do not repeat the arguments, so the streamed text counts.
     const ends = [done(1, callStart(remove)), done(0, callStart(read))];
-    const { item } = await listen([...starts, ...pieces, ...ends, completed()]);
+    const { item } = await readAnswer([...starts, ...pieces, ...ends, completed()]);
     expect(callsIn(item.parts)).toMatchObject(two);
   });
 
   test('ends come in another order than starts, with ids that changed: call_id tells', async () => {
-    const { item } = await listen(
+    const { item } = await readAnswer(
       [
         added(0, callStart(read)),
         added(1, callStart(remove)),
@@ -1224,26 +1239,26 @@ describe('items that events do not place', () => {
       of('rotated-2', argumentsDelta(0, b)),
     ].map(bare);
     const ends = [done(0, call(a, read)), done(0, call(b, remove))].map(bare);
-    const { item } = await listen([...pieces, ...ends, completed()]);
+    const { item } = await readAnswer([...pieces, ...ends, completed()]);
     expect(callsIn(item.parts)).toMatchObject(two);
     for (const said of ['', '{}']) {
       const silent = [done(0, call(said, read)), done(0, call(said, remove))].map(bare);
-      const { error, item: kept } = await listen([...pieces, ...silent, completed()]);
+      const { error, item: kept } = await readAnswer([...pieces, ...silent, completed()]);
       expect(error).toMatchObject({ code: 'protocol_error' });
       expect(callsIn(kept.parts)).toEqual([]);
     }
   });
 
   test('a call is never ended by the item of another call', async () => {
-    const heard = await listen([
+    const answer = await readAnswer([
       added(0, callStart(read)),
       argumentsDelta(0, a),
       done(0, call(b, remove)),
       done(0, call(a, read)),
       completed(),
     ]);
-    expect(callsIn(heard.item.parts)).toMatchObject(two);
-    const cut = await listen([
+    expect(callsIn(answer.item.parts)).toMatchObject(two);
+    const cut = await readAnswer([
       added(0, callStart(read)),
       argumentsDelta(0, a),
       done(0, call(b, remove)),
@@ -1256,16 +1271,16 @@ describe('items that events do not place', () => {
     const start = callStart({ ...read, call_id: 'call_early' });
     const events = [added(0, start), of('fc_A', argumentsDelta(0, a)), done(0, call(a, read))];
     for (const output of [[], [call(a, read)], [call(a, { ...read, call_id: 'call_A' })]]) {
-      const { item } = await listen([...events, completed(output)]);
+      const { item } = await readAnswer([...events, completed(output)]);
       expect(callsIn(item.parts)).toMatchObject([two[0]]);
       expect(item.parts).toHaveLength(1);
     }
     const late = call(a, { ...read, id: 'fc_late', call_id: 'call_late' });
-    const { item } = await listen([...events, completed([late])]);
+    const { item } = await readAnswer([...events, completed([late])]);
     expect(callsIn(item.parts)).toMatchObject([{ ...two[0], toolCallId: 'call_late' }]);
     expect(item.parts).toHaveLength(1);
-    // What streamed is not taken for what another id leaves out.
-    const silent = await listen([...events.slice(0, 2), done(0, call('', read)), completed()]);
+    // The streamed text is not used as the input of a call with another id.
+    const silent = await readAnswer([...events.slice(0, 2), done(0, call('', read)), completed()]);
     expect(silent.error).toBeDefined();
     expect(callsIn(silent.item.parts).filter(({ partial }) => !partial)).toEqual([]);
   });
@@ -1285,7 +1300,7 @@ describe('items that events do not place', () => {
     for (const [one, other] of pairs) {
       for (const placed of [bare, atZero]) {
         const events = [done(0, one), done(1, other)].map(placed);
-        const { item } = await listen([...events, completed()]);
+        const { item } = await readAnswer([...events, completed()]);
         expect(callsIn(item.parts).map(({ name }) => name)).toEqual(['start', 'stop']);
       }
     }
@@ -1293,7 +1308,7 @@ describe('items that events do not place', () => {
 
   test('the start and the end of a call that come again change nothing', async () => {
     const events = [added(0, callStart()), done(0, call(brest))];
-    const { item, error } = await listen([...events, ...events, completed()]);
+    const { item, error } = await readAnswer([...events, ...events, completed()]);
     expect(callsIn(item.parts)).toMatchObject([{ arguments: brest }]);
     expect(error).toBeUndefined();
   });
@@ -1317,7 +1332,7 @@ describe('items that events do not place', () => {
         ['r1', 'r2', 'r3', 'r4'],
       ]) {
         for (const output of [[], [message('Six.'), call(brest)]]) {
-          const { item, deltas } = await listen([...stream(placed, ids), completed(output)]);
+          const { item, deltas } = await readAnswer([...stream(placed, ids), completed(output)]);
           expect(item.parts).toMatchObject([{ text: 'Six.' }, { arguments: brest }]);
           expect(item.parts).toHaveLength(2);
           expect(isRetracted(deltas)).toBe(false);
@@ -1327,7 +1342,7 @@ describe('items that events do not place', () => {
   });
 
   test('pieces whose start has no index, or another, find the one item that is open', async () => {
-    const { item } = await listen([
+    const { item } = await readAnswer([
       bare(added(0, callStart(read))),
       argumentsDelta(3, a),
       done(3, callStart(read)),
@@ -1336,13 +1351,13 @@ describe('items that events do not place', () => {
     expect(callsIn(item.parts)).toMatchObject([two[0]]);
     const message0 = added(0, message('', { content: [] }));
     const call1 = [added(1, callStart()), text(1, 'Six.'), done(1, call(brest))];
-    const other = await listen([message0, ...call1, done(0, message('Six.')), completed()]);
+    const other = await readAnswer([message0, ...call1, done(0, message('Six.')), completed()]);
     expect(other.item.parts).toMatchObject([{ arguments: brest }, { text: 'Six.' }]);
     expect(other.item.parts).toHaveLength(2);
   });
 
   test('messages with one id for all, at places of their own, are messages of their own', async () => {
-    const { item } = await listen([
+    const { item } = await readAnswer([
       text(0, 'a'),
       done(0, message('a')),
       of('msg_1', text(1, 'b')),
@@ -1352,8 +1367,8 @@ describe('items that events do not place', () => {
     expect(item.parts).toMatchObject([{ text: 'a' }, { text: 'b' }]);
   });
 
-  test('what streamed and a final output does not have is taken back', async () => {
-    const { item, error } = await listen([
+  test('what streamed and a final output does not have is retracted', async () => {
+    const { item, error } = await readAnswer([
       text(4, 'Six.'),
       added(5, callStart({ ...remove, id: undefined })),
       argumentsDelta(6, a),
@@ -1366,8 +1381,8 @@ describe('items that events do not place', () => {
     expect(item.parts).toHaveLength(2);
   });
 
-  test('a call that ended and that the calls of a final output do not have is taken back', async () => {
-    const { item } = await listen([
+  test('a call that ended and that the calls of a final output do not have is retracted', async () => {
+    const { item } = await readAnswer([
       done(0, call(b, remove)),
       done(1, call(a, read)),
       completed([call(a, read)]),
@@ -1377,11 +1392,11 @@ describe('items that events do not place', () => {
   });
 
   test('a text that streamed is kept where the final output lists no texts', async () => {
-    const { item } = await listen([text(0, 'Six.'), done(1, call(a, read)), completed(both)]);
+    const { item } = await readAnswer([text(0, 'Six.'), done(1, call(a, read)), completed(both)]);
     expect(item.parts).toMatchObject([{ text: 'Six.' }, ...two]);
   });
 
-  test('whatever events leave out, no call gets the arguments of another', async () => {
+  test('no call gets the arguments of another, whatever events leave out', async () => {
     const calls = [
       { item: read, pieces: ['{"path"', ':"a"}'] },
       { item: remove, pieces: ['{"path":', '"b"}'] },
@@ -1404,7 +1419,7 @@ describe('items that events do not place', () => {
           return { item_id: server.id === 'stable' ? id : `rotated-${count++}` };
         };
         const placed = (event: object, at: number, id: string) => {
-          // An index that is wrong can be told only where ids are right.
+          // A wrong index can be detected only if the ids are right.
           const odd = server.id === 'stable' ? count++ % 3 : at;
           const index = { right: at, zero: 0, odd, none: undefined }[server.index];
           const { item_id } = { item_id: undefined, ...idOf(id) };
@@ -1422,7 +1437,7 @@ describe('items that events do not place', () => {
         const ends = server.areEndsLate ? queues.flatMap((queue) => queue.splice(-1)) : [];
         const picked = server.turns.flatMap((turn) => queues[turn]?.shift() ?? []);
         const output = calls.map(({ item, pieces }) => call(pieces.join(''), item));
-        const { item, error } = await listen([
+        const { item, error } = await readAnswer([
           ...picked,
           ...queues.flat(),
           ...ends,
@@ -1459,7 +1474,7 @@ describe('a response that was cut short', () => {
       [done(0, message('Six.')), done(1, open), incomplete([message('Six.'), open])],
     ];
     for (const events of streams) {
-      const { item, stop, error } = await listen(events);
+      const { item, stop, error } = await readAnswer(events);
       const calls = callsIn(item.parts);
       expect(calls).toMatchObject([{ name: 'get_tide', partial: true }]);
       expect(calls[0]).not.toHaveProperty('input');
@@ -1469,20 +1484,20 @@ describe('a response that was cut short', () => {
   });
 
   test('E11: a call that only the end of the response has is never shown as whole before', async () => {
-    const { deltas } = await listen([added(0, callStart()), incomplete([open])]);
+    const { deltas } = await readAnswer([added(0, callStart()), incomplete([open])]);
     expect(isRetracted(deltas)).toBe(false);
   });
 
   test('a call that says that it is complete, and is, stays; so does one that something follows', async () => {
-    const last = await listen([done(0, call(brest)), incomplete([call(brest)])]);
+    const last = await readAnswer([done(0, call(brest)), incomplete([call(brest)])]);
     expect(callsIn(last.item.parts)).toMatchObject([{ input: { port: 'Brest' } }]);
     expect(isRetracted(last.deltas)).toBe(false);
-    const followed = await listen([done(0, open), text(1, 'Si'), incomplete([])]);
+    const followed = await readAnswer([done(0, open), text(1, 'Si'), incomplete([])]);
     expect(callsIn(followed.item.parts)).toMatchObject([{ input: {} }]);
   });
 });
 
-describe('what servers say in other places', () => {
+describe('content at unusual positions', () => {
   test('content_part.done calls reasoning output_text: it is not said again as text', async () => {
     const start = added(0, { type: 'reasoning', id: 'rs_1', summary: [] });
     const end = { type: 'reasoning', id: 'rs_1', summary: [], content: [{ text: 'Hm.' }] };
@@ -1497,19 +1512,19 @@ describe('what servers say in other places', () => {
     for (const piece of [full, summary(0, 0, 'Hm.')]) {
       for (const place of [{}, { output_index: undefined }, { item_id: 'rs_1' }]) {
         const events = [start, piece, { ...partDone, ...place }];
-        const { item } = await listen([...events, completed()]);
+        const { item } = await readAnswer([...events, completed()]);
         expect(item.parts).toMatchObject([{ kind: 'reasoning', text: 'Hm.' }]);
         expect(item.parts).toHaveLength(1);
       }
     }
-    const only = await listen([start, partDone, done(0, end), completed()]);
+    const only = await readAnswer([start, partDone, done(0, end), completed()]);
     expect(only.item.parts).toMatchObject([{ kind: 'reasoning', form: 'full', text: 'Hm.' }]);
     expect(only.item.parts).toHaveLength(1);
   });
 
   test('an empty message between reasoning and a call is not what the reasoning led to', async () => {
     const reasoning = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'sealed' };
-    const { item } = await listen([
+    const { item } = await readAnswer([
       done(0, reasoning),
       added(1, message('', { content: [] })),
       done(1, message('')),
@@ -1534,7 +1549,7 @@ describe('what servers say in other places', () => {
       [completed([whole])],
     ];
     for (const events of streams) {
-      const { item } = await listen(events);
+      const { item } = await readAnswer(events);
       expect(item.parts).toMatchObject([
         { text: 'Six.', metadata: { citations: [{ url: 'https://a.example', raw }] } },
       ]);
@@ -1566,12 +1581,12 @@ describe('any stream', () => {
   const bytes = new TextEncoder().encode(sseOf(events));
 
   test('gives the same parts however its bytes are split', async () => {
-    const whole = await hear([bytes]);
+    const whole = await read([bytes]);
     await fc.assert(
       fc.asyncProperty(fc.uniqueArray(fc.nat(bytes.length), { maxLength: 6 }), async (cuts) => {
         const at = [0, ...cuts.sort((a, b) => a - b), bytes.length];
         const chunks = at.slice(1).map((end, index) => bytes.slice(at[index], end));
-        const { item, stop, usage } = await hear(chunks);
+        const { item, stop, usage } = await read(chunks);
         expect({ item, stop, usage }).toEqual({
           item: whole.item,
           stop: whole.stop,
@@ -1583,7 +1598,7 @@ describe('any stream', () => {
   });
 
   test.each(events.map((_, count) => count))('cut after %i events is truncated', async (count) => {
-    const { error, stop } = await listen(events.slice(0, count));
+    const { error, stop } = await readAnswer(events.slice(0, count));
     expect(error).toMatchObject({ code: 'truncated_stream' });
     expect(stop.reason).toBe('error');
   });
@@ -1593,8 +1608,8 @@ describe('any stream', () => {
     const whole = JSON.stringify({ object: 'response', id: 'resp_1', status: 'completed', output });
     const { fetch } = fetchOf([whole], { headers: { 'content-type': 'application/json' } });
     const provider = openaiResponses({ model: 'gpt-5.1', apiKey: 'key', fetch });
-    const heard = await provider.complete(ask, { ids: countingIds() });
-    expect(heard.item.parts).toMatchObject([{ text: 'Six.' }, { arguments: brest }]);
-    expect(heard.stop.reason).toBe('tool_use');
+    const answer = await provider.complete(emptyRequest, { ids: countingIds() });
+    expect(answer.item.parts).toMatchObject([{ text: 'Six.' }, { arguments: brest }]);
+    expect(answer.stop.reason).toBe('tool_use');
   });
 });

@@ -1,24 +1,28 @@
 import type { JsonObject, JsonValue, Stop } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
-import type { Owner } from '../history/own-parts.ts';
+import type { StateOwner } from '../history/sendable-parts.ts';
 import { isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
-import { stopOf } from '../wire/stop-of.ts';
-import type { AboutResponse, ReaderContext, WireReader } from '../wire/wire.ts';
-import { cutShort } from './cut-short.ts';
-import { failureOf, rawStopOf, stopWords, strangeAnswer, strangeEvent } from './errors.ts';
-import { itemEvents } from './item-events.ts';
-import { OutputItems } from './output-items.ts';
+import { stopOf } from '../wire/response-end.ts';
+import type { ReaderContext, ResponseDetails, WireReader } from '../wire/wire.ts';
+import {
+  failureOf,
+  rawStopOf,
+  stopReasons,
+  unknownAnswerFault,
+  unknownEventFault,
+} from './errors.ts';
+import { markIncomplete, OutputItems } from './items/output-items.ts';
 import { usageOf } from './usage.ts';
 
 /** Reads one response of the Responses API. */
 export class ResponsesReader implements WireReader {
   readonly #items: OutputItems;
-  #about: AboutResponse = {};
+  #details: ResponseDetails = {};
   #createdId: string | undefined;
   #stop: Stop | undefined;
 
-  /** `otherTools` are declared besides those of the request. */
-  constructor(context: ReaderContext, owner: Owner, otherTools: readonly string[]) {
+  /** `otherTools`: names of tools that are declared in addition to those of the request. */
+  constructor(context: ReaderContext, owner: StateOwner, otherTools: readonly string[]) {
     const names = (context.request.tools ?? []).map(({ name }) => name);
     const declared = new Set([...names, ...otherTools]);
     this.#items = new OutputItems({
@@ -33,24 +37,24 @@ export class ResponsesReader implements WireReader {
     return this.#stop === undefined ? 'reading' : 'over';
   }
 
-  get about(): AboutResponse {
-    return this.#about;
+  get details(): ResponseDetails {
+    return this.#details;
   }
 
-  message(event: JsonObject): void {
+  readMessage(event: JsonObject): void {
     if (this.#stop !== undefined) return;
     const { type } = event;
-    if (typeof type !== 'string') throw strangeEvent(event);
+    if (typeof type !== 'string') throw unknownEventFault(event);
     const read = itemEvents.get(type);
     if (read === undefined) this.#read(type, event);
     else read(this.#items, event);
   }
 
-  whole(body: JsonValue): void {
-    if (!isObject(body) || !Array.isArray(body['output'])) throw strangeAnswer(body);
-    this.#hear(body);
+  readWholeBody(body: JsonValue): void {
+    if (!isObject(body) || !Array.isArray(body['output'])) throw unknownAnswerFault(body);
+    this.#updateDetails(body);
     const status = textIn(body, 'status') ?? 'completed';
-    if (endings.has(status)) this.#end(status, body);
+    if (finalStatuses.has(status)) this.#end(status, body);
   }
 
   finish(): Stop {
@@ -69,41 +73,44 @@ export class ResponsesReader implements WireReader {
       case 'response.done':
         return this.#ended(type.slice('response.'.length), response);
       default:
-        this.#hear(response);
+        this.#updateDetails(response);
         return this.#progress(type, event);
     }
   }
 
-  /** `response.web_search_call.searching` and its like; what else is not known is no content. */
+  /**
+   * Handles events such as `response.web_search_call.searching`. Other unknown events have no
+   * content.
+   */
   #progress(type: string, event: JsonObject): void {
     const item = this.#items.hosted(event);
     const prefix = item && `response.${item.type}.`;
     if (prefix && type.startsWith(prefix)) item.progress(type.slice(prefix.length));
   }
 
-  /** The same one again is a repeat; another is a second response in the stream of the first. */
+  /** The same id again is a repeat. A different id is a second response in the same stream. */
   #created(response: JsonObject): void {
     const id = textIn(response, 'id');
     if (this.#createdId !== undefined && id !== this.#createdId) {
       throw fault('protocol_error', 'a second response began before the first had ended');
     }
     this.#createdId = id;
-    this.#hear(response);
+    this.#updateDetails(response);
   }
 
-  #hear(response: JsonObject): void {
+  #updateDetails(response: JsonObject): void {
     const usage = objectIn(response, 'usage');
-    this.#about = {
-      usage: usage === undefined ? this.#about.usage : usageOf(usage),
-      model: textIn(response, 'model') ?? this.#about.model,
-      responseId: textIn(response, 'id') ?? this.#about.responseId,
+    this.#details = {
+      usage: usage === undefined ? this.#details.usage : usageOf(usage),
+      model: textIn(response, 'model') ?? this.#details.model,
+      responseId: textIn(response, 'id') ?? this.#details.responseId,
     };
   }
 
   #ended(eventStatus: string, response: JsonObject): void {
-    this.#hear(response);
-    const said = textIn(response, 'status') ?? '';
-    this.#end(endings.has(said) ? said : eventStatus, response);
+    this.#updateDetails(response);
+    const status = textIn(response, 'status') ?? '';
+    this.#end(finalStatuses.has(status) ? status : eventStatus, response);
   }
 
   #end(status: string, response: JsonObject): void {
@@ -111,14 +118,113 @@ export class ResponsesReader implements WireReader {
     const isWhole = status === 'completed' || status === 'done';
     const output = objectsIn(response, 'output');
     const isLast = (index: number) => index === output.length - 1;
-    const cut = (item: JsonObject, index: number) => cutShort(item, isLast(index));
-    this.#items.settle(isWhole ? output : output.map(cut));
+    const cut = (item: JsonObject, index: number) => markIncomplete(item, isLast(index));
+    this.#items.applyFinalOutput(isWhole ? output : output.map(cut));
     this.#items.end(isWhole);
     const { hasCalls, isRefused } = this.#items;
-    const stop = stopOf(isWhole ? 'completed' : rawStopOf(status, response), stopWords, hasCalls);
+    const stop = stopOf(isWhole ? 'completed' : rawStopOf(status, response), stopReasons, hasCalls);
     const isAnswer = stop.reason === 'stop' || stop.reason === 'tool_use';
     this.#stop = isRefused && isAnswer ? { ...stop, reason: 'refusal' } : stop;
   }
 }
 
-const endings: ReadonlySet<string> = new Set(['completed', 'incomplete', 'failed', 'cancelled']);
+const finalStatuses: ReadonlySet<string> = new Set([
+  'completed',
+  'incomplete',
+  'failed',
+  'cancelled',
+]);
+
+type EventHandler = (items: OutputItems, event: JsonObject) => void;
+
+/** Events with a piece of content. */
+const deltaEvents: Readonly<Record<string, EventHandler>> = {
+  'output_text.delta': (items, event) =>
+    items.message(event).append(contentIndex(event), deltaOf(event), false),
+  'refusal.delta': (items, event) =>
+    items.message(event).append(contentIndex(event), deltaOf(event), true),
+  'function_call_arguments.delta': (items, event) =>
+    items.call(event, 'function_call')?.append(deltaOf(event)),
+  'custom_tool_call_input.delta': (items, event) =>
+    items.call(event, 'custom_tool_call')?.append(deltaOf(event)),
+  'reasoning_summary_text.delta': (items, event) =>
+    items.reasoning(event).append('summary', summaryIndex(event), deltaOf(event)),
+  'reasoning_text.delta': (items, event) =>
+    items.reasoning(event).append('full', contentIndex(event), deltaOf(event)),
+  'output_text.annotation.added': (items, event) => {
+    const annotation = objectIn(event, 'annotation');
+    if (annotation) items.message(event, true).cite(contentIndex(event), annotation);
+  },
+  'image_generation_call.partial_image': (items, event) => items.image(event)?.preview(event),
+};
+
+/** Events that repeat a content as a whole. */
+const doneEvents: Readonly<Record<string, EventHandler>> = {
+  'output_text.done': (items, event) =>
+    items.message(event, true).setWhole(contentIndex(event), wholeText(event, 'text'), false),
+  'refusal.done': (items, event) =>
+    items.message(event, true).setWhole(contentIndex(event), wholeText(event, 'refusal'), true),
+  'function_call_arguments.done': (items, event) =>
+    items.call(event, 'function_call', true)?.setWhole(wholeText(event, 'arguments')),
+  'custom_tool_call_input.done': (items, event) =>
+    items.call(event, 'custom_tool_call', true)?.setWhole(wholeText(event, 'input')),
+  'reasoning_summary_text.done': (items, event) =>
+    items.reasoning(event, true).setWhole('summary', summaryIndex(event), wholeText(event, 'text')),
+  'reasoning_text.done': (items, event) =>
+    items.reasoning(event, true).setWhole('full', contentIndex(event), wholeText(event, 'text')),
+  'reasoning_summary_part.done': (items, event) => {
+    const whole = textIn(objectIn(event, 'part'), 'text') ?? '';
+    items.reasoning(event, true).setWhole('summary', summaryIndex(event), whole);
+  },
+  'content_part.done': (items, event) =>
+    endContentPart(items, event, objectIn(event, 'part') ?? {}),
+};
+
+const itemEventsByName: Readonly<Record<string, EventHandler>> = {
+  'output_item.added': (all, event) => {
+    const item = objectIn(event, 'item');
+    if (item) all.open(event, item);
+  },
+  'output_item.done': (all, event) => {
+    const item = objectIn(event, 'item');
+    if (item) all.close(event, item);
+  },
+};
+
+/** The handlers of all events about output items. */
+const itemEvents: ReadonlyMap<string, EventHandler> = new Map(
+  Object.entries({ ...deltaEvents, ...doneEvents, ...itemEventsByName }).map(([name, read]) => [
+    `response.${name}`,
+    read,
+  ]),
+);
+
+function endContentPart(all: OutputItems, event: JsonObject, part: JsonObject): void {
+  const at = contentIndex(event);
+  const text = wholeText(part, 'text');
+  if (part['type'] === 'reasoning_text')
+    return all.reasoning(event, true).setWhole('full', at, text);
+  const refusal = textIn(part, 'refusal');
+  // Some servers send reasoning as output_text here.
+  const thought = refusal === undefined ? all.reasoningAt(event) : undefined;
+  if (thought !== undefined) return thought.setWholeContent(at, text);
+  const message = all.message(event, true);
+  message.setWhole(at, refusal ?? text, refusal !== undefined);
+  if (refusal === undefined) message.setCitations(at, part);
+}
+
+function deltaOf({ delta }: JsonObject): string {
+  return typeof delta === 'string' ? delta : '';
+}
+
+function wholeText(event: JsonObject, key: string): string {
+  return textIn(event, key) ?? '';
+}
+
+function contentIndex({ content_index }: JsonObject): number {
+  return typeof content_index === 'number' ? content_index : 0;
+}
+
+function summaryIndex({ summary_index }: JsonObject): number {
+  return typeof summary_index === 'number' ? summary_index : 0;
+}

@@ -3,7 +3,7 @@ import type { ModelRequest, ToolChoice, ToolDefinition } from '../contract/model
 import { textIn } from '../json/fields.ts';
 import type { ResponsesOptions } from './options.ts';
 
-/** The tools of the request, and those that only the provider knows. */
+/** The tools of the request, and tools in the format of the API. */
 export function toolFields(
   { tools = [], toolChoice }: ModelRequest,
   { extraTools = [], parallelToolCalls }: ResponsesOptions,
@@ -19,7 +19,10 @@ export function toolFields(
   };
 }
 
-/** `strict` is always said: this API takes it for granted, and refuses schemas that do not fit. */
+/**
+ * `strict` is always sent. The API's default is true, and it then rejects schemas that are not
+ * strict.
+ */
 function functionTool({
   name,
   description,

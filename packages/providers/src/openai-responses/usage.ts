@@ -1,7 +1,7 @@
 import { type JsonObject, noUsage, type Usage } from '@millrace/core';
 import { countIn, objectIn } from '../json/fields.ts';
 
-/** What was used; `estimated` where the server left out one of the two sums. */
+/** Reads usage. It is marked `estimated` if input or output is missing. */
 export function usageOf(usage: JsonObject): Usage {
   const input = countIn(usage, 'input_tokens');
   const output = countIn(usage, 'output_tokens');
@@ -9,7 +9,7 @@ export function usageOf(usage: JsonObject): Usage {
   const cacheRead = countIn(inputDetails, 'cached_tokens') ?? 0;
   const cacheWrite = countIn(inputDetails, 'cache_write_tokens') ?? 0;
   const reasoning = countIn(objectIn(usage, 'output_tokens_details'), 'reasoning_tokens') ?? 0;
-  // Servers that count reasoning apart are told by their total.
+  // Some servers count reasoning separately. The total reveals it.
   const apart = (input ?? 0) + (output ?? 0) + reasoning;
   const isApart = reasoning > 0 && countIn(usage, 'total_tokens') === apart;
   return {

@@ -1,9 +1,12 @@
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Writable } from 'node:stream';
+import type { HttpReply, Reply, Step } from './script.ts';
 
-/** Who began to close a connection. */
+/** The side that started to close a connection. */
 export type Closer = 'client' | 'server';
 
-/** One socket of the server, and how it ends. */
+/** One socket of the server. It records which side closed it. */
 export class Connection {
   readonly socket: Socket;
   readonly closed: Promise<Closer>;
@@ -12,9 +15,10 @@ export class Connection {
 
   constructor(socket: Socket) {
     this.socket = socket;
-    // A small write must not wait for the acknowledgement of the one before.
+    // A small write must not wait for the acknowledgement of the previous one.
     socket.setNoDelay(true);
-    // Its FIN came, or ours went: the first of the two. A client's reset is neither.
+    // The client's FIN arrived, or ours was sent. The first one counts. A reset by the client is
+    // neither.
     socket.once('end', () => this.#closing('client'));
     socket.once('finish', () => this.#closing('server'));
     this.closed = new Promise((resolve) => {
@@ -29,20 +33,20 @@ export class Connection {
     return this.#isClosed;
   }
 
-  /** Notes who closes it, if nobody did before, and says who that was. */
+  /** Stores the first side that closes the connection, and returns it. */
   #closing(closer: Closer): Closer {
     this.#closer ??= closer;
     return this.#closer;
   }
 
-  cut(how: 'close' | 'reset'): void {
+  closeAbruptly(how: 'close' | 'reset'): void {
     this.#closing('server');
     if (how === 'reset') this.socket.resetAndDestroy();
     else this.socket.destroy();
   }
 
-  /** Resolves when `start` calls back, and in any case when the connection closes. */
-  orClosed(start: (done: () => void) => void): Promise<void> {
+  /** Resolves when `start` calls `done`, or when the connection closes. */
+  untilDoneOrClosed(start: (done: () => void) => void): Promise<void> {
     if (this.#isClosed) return Promise.resolve();
     return new Promise((resolve) => {
       const done = () => {
@@ -53,4 +57,66 @@ export class Connection {
       start(done);
     });
   }
+}
+
+/** Writes the reply step by step until it ends or the connection closes. */
+export async function playReply(
+  reply: Reply,
+  connection: Connection,
+  response: ServerResponse,
+): Promise<void> {
+  if ('raw' in reply) {
+    await runSteps(reply.raw, connection, connection.socket);
+    return;
+  }
+  if (!(await runStepsBefore(reply, connection))) return;
+  response.writeHead(reply.status ?? 200, reply.headers ?? {});
+  response.flushHeaders();
+  await nextEventLoopTurn(connection);
+  await runSteps(reply.steps, connection, response);
+}
+
+/** Runs the steps before the status line. Returns true if the status line may be sent. */
+async function runStepsBefore(
+  { before = [] }: HttpReply,
+  connection: Connection,
+): Promise<boolean> {
+  for (const step of before) if (!(await runStep(step, connection))) return false;
+  return true;
+}
+
+async function runSteps(steps: readonly Step[], connection: Connection, output: Writable) {
+  for (const step of steps) if (!(await runStep(step, connection, output))) return;
+  await connection.untilDoneOrClosed((done) => output.end(done));
+}
+
+/** Runs one step. Returns true if the next step may run. */
+async function runStep(step: Step, connection: Connection, output?: Writable): Promise<boolean> {
+  if (typeof step === 'string' || step instanceof Uint8Array) {
+    await connection.untilDoneOrClosed((done) => output?.write(step, done));
+    await nextEventLoopTurn(connection);
+    return !connection.isClosed;
+  }
+  switch (step.type) {
+    case 'wait':
+      await connection.untilDoneOrClosed((done) => void step.for.pass().then(done));
+      return !connection.isClosed;
+    case 'stall':
+      await connection.closed;
+      return false;
+    case 'cut':
+      connection.closeAbruptly(step.how ?? 'close');
+      return false;
+    case 'end':
+      return true;
+  }
+}
+
+/**
+ * Waits for one full turn of the event loop, in which a client in this process reads the written
+ * data. The first callback may run in the same turn, before sockets are polled again; the second
+ * cannot.
+ */
+async function nextEventLoopTurn(connection: Connection): Promise<void> {
+  await connection.untilDoneOrClosed((done) => void setImmediate(() => void setImmediate(done)));
 }

@@ -1,19 +1,18 @@
-import type { Step } from './reply.ts';
-import { newGate } from './script-gate.ts';
+import { newGate, type Step } from './script.ts';
 
-/** A stream of which each piece is sent when the client has read the one before. */
+/** A stream that sends each piece only after the client has read the previous one. */
 export interface Lockstep {
-  /** For one reply: each piece, and a gate after it. */
+  /** The steps for one reply: each piece followed by a gate. */
   readonly steps: readonly Step[];
-  /** A client of another kind says how many more bytes of the body it has read. */
+  /** For clients other than `fetch`: reports how many more body bytes the client has read. */
   received(byteCount: number): void;
-  /** The real fetch, with a body that says so by itself. */
+  /** The real fetch with a body that reports its reads automatically. */
   readonly fetch: typeof globalThis.fetch;
 }
 
 /**
- * Bytes that reach the client in these pieces for certain: no two come in one read, whatever TCP, the
- * kernel and the client's own buffers join. A long piece may come in several.
+ * Sends bytes so that the client certainly receives these pieces in separate reads, although TCP, the
+ * kernel and the client's buffers may join writes. A long piece may need several reads.
  *
  * @example
  * const { steps, fetch } = inLockstep(splitEvery(bytes, 1));
@@ -40,21 +39,24 @@ export function inLockstep(pieces: readonly Uint8Array[]): Lockstep {
       opened += 1;
     }
   };
-  return { steps, received, fetch: tellingFetch(received) };
+  return { steps, received, fetch: notifyingFetch(received) };
 }
 
-/** A chunk waits in the stream's own queue, where chunks stay apart, before the next one is let go. */
-function tellingFetch(received: (byteCount: number) => void): typeof globalThis.fetch {
+/**
+ * Each chunk is put into the stream's queue, which keeps chunks separate, before the next one is
+ * released.
+ */
+function notifyingFetch(received: (byteCount: number) => void): typeof globalThis.fetch {
   return async (input, init) => {
     const response = await fetch(input, init);
-    const telling = new TransformStream<Uint8Array, Uint8Array>({
+    const notifying = new TransformStream<Uint8Array, Uint8Array>({
       transform(chunk, controller) {
         controller.enqueue(chunk);
         received(chunk.length);
       },
     });
     const { status, statusText, headers } = response;
-    const body = response.body?.pipeThrough(telling) ?? null;
+    const body = response.body?.pipeThrough(notifying) ?? null;
     return new Response(body, { status, statusText, headers });
   };
 }

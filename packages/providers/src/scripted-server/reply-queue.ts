@@ -1,65 +1,68 @@
 import { jsonReply } from './replies.ts';
-import { assertReply, type Reply } from './reply.ts';
-import { ScriptError } from './script-error.ts';
+import { assertReply, type Reply, ScriptError } from './script.ts';
 import type { ScriptedRequest } from './scripted-request.ts';
 
-/** Makes the reply when the request is there. */
+/** Creates the reply when the request has arrived. */
 export type ReplyFunction = (request: ScriptedRequest) => Reply | Promise<Reply>;
 
+/** A fixed reply, or a function that creates one from the request. */
 export type ScriptedReply = Reply | ReplyFunction;
 
-/** The replies that are left, and what happened that no reply was for. */
+/** The queued replies, and a list of everything that deviated from the script. */
 export class ReplyQueue {
-  readonly #left: ScriptedReply[] = [];
-  readonly #otherwise: ReplyFunction | undefined;
-  readonly #surprises: string[] = [];
+  readonly #queued: ScriptedReply[] = [];
+  readonly #fallback: ReplyFunction | undefined;
+  readonly #deviations: string[] = [];
 
-  constructor(otherwise?: ReplyFunction) {
-    this.#otherwise = otherwise;
+  constructor(fallback?: ReplyFunction) {
+    this.#fallback = fallback;
   }
 
   add(reply: ScriptedReply): void {
     if (typeof reply !== 'function') assertReply(reply);
-    this.#left.push(reply);
+    this.#queued.push(reply);
   }
 
-  /** The next reply. Never rejects: a request that goes wrong is refused, and told of in the end. */
+  /**
+   * Returns the next reply. Never rejects: a failed request gets an error reply and is reported by
+   * `assertUsedUp`.
+   */
   async take(request: ScriptedRequest): Promise<Reply> {
-    const next = this.#left.shift() ?? this.#otherwise;
+    const next = this.#queued.shift() ?? this.#fallback;
     const about = `${request.method} ${request.path}`;
-    if (next === undefined) return this.#refuse(`No reply was left for ${about}`);
+    if (next === undefined) return this.#refuse(`No scripted reply is left for ${about}`);
     try {
       const reply = typeof next === 'function' ? await next(request) : next;
       assertReply(reply);
       return reply;
     } catch (error) {
-      return this.#refuse(`The reply to ${about} failed: ${messageOf(error)}`);
+      return this.#refuse(`The reply to ${about} failed: ${errorMessage(error)}`);
     }
   }
 
-  /** Throws unless each reply was asked for and each request had one. */
+  /** Throws unless each reply was used and each request had a reply. */
   assertUsedUp(): void {
-    const left = this.#left.length;
-    const told =
+    const left = this.#queued.length;
+    const unused =
       left === 0
         ? []
-        : [`${left} scripted ${left === 1 ? 'reply was' : 'replies were'} never asked for`];
-    const all = [...told, ...this.#surprises];
+        : [`${left} scripted ${left === 1 ? 'reply was' : 'replies were'} never used`];
+    const all = [...unused, ...this.#deviations];
     if (all.length > 0) throw new ScriptError('not_as_scripted', all.join('; '), { left });
   }
 
-  /** Keeps for the end what went another way than the script. */
-  surprise(message: string): void {
-    this.#surprises.push(message);
+  /** Stores a deviation from the script, which `assertUsedUp` reports. */
+  reportDeviation(message: string): void {
+    this.#deviations.push(message);
   }
 
-  /** A status that nobody tries again. */
+  /** Status 400, because clients do not retry it. */
   #refuse(message: string): Reply {
-    this.surprise(message);
+    this.reportDeviation(message);
     return jsonReply(400, { type: 'error', error: { type: 'scripted_server', message } });
   }
 }
 
-export function messageOf(error: unknown): string {
+export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }

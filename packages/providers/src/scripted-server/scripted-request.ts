@@ -1,26 +1,31 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { type JsonValue, parseJson } from '@millrace/core';
 import type { Closer, Connection } from './connection.ts';
+import { ScriptError } from './script.ts';
 
-/** A request that the server got, whole. */
+/** A request that the server received completely. */
 export interface ScriptedRequest {
   readonly method: string;
-  /** Without the query. */
+  /** Excludes the query. */
   readonly path: string;
   readonly query: URLSearchParams;
   /** Names are in lower case. */
   readonly headers: IncomingHttpHeaders;
+  /** The body as text. */
   readonly text: string;
-  /** The text as JSON; undefined where it is none. */
+  /** The text parsed as JSON; undefined if it is not JSON. */
   readonly body: JsonValue | undefined;
-  /** Resolves when its connection has closed, with who began. `server.close()` closes them all. */
+  /**
+   * Resolves when the connection has closed, with the side that started it. `server.close()` closes
+   * all connections.
+   */
   readonly closed: Promise<Closer>;
   readonly isClosed: boolean;
 }
 
 const maxBodyBytes = 64 * 2 ** 20;
 
-/** Reads the request to its end; undefined if that never comes, or is too far away. */
+/** Reads a request completely. Returns undefined if it does not end or is too large. */
 export async function readRequest(
   incoming: IncomingMessage,
   connection: Connection,
@@ -53,8 +58,48 @@ async function readText(incoming: IncomingMessage): Promise<string | undefined> 
       if (length > maxBodyBytes) return undefined;
     }
   } catch {
-    // The client left in the middle of its request.
+    // The client disconnected during its request.
     return undefined;
   }
   return Buffer.concat(chunks).toString('utf8');
+}
+
+type Waiter = PromiseWithResolvers<ScriptedRequest>;
+
+/** All received requests, and the callers that wait for the next one. */
+export class RequestLog {
+  readonly requests: ScriptedRequest[] = [];
+  readonly #waiting: Waiter[] = [];
+  #delivered = 0;
+  #isClosed = false;
+
+  add(request: ScriptedRequest): void {
+    this.requests.push(request);
+    const waiter = this.#waiting.shift();
+    if (waiter === undefined) return;
+    this.#delivered += 1;
+    waiter.resolve(request);
+  }
+
+  /** Returns the first request that no earlier call returned. */
+  next(): Promise<ScriptedRequest> {
+    const request = this.requests[this.#delivered];
+    if (request !== undefined) {
+      this.#delivered += 1;
+      return Promise.resolve(request);
+    }
+    if (this.#isClosed) return Promise.reject(closedError());
+    const waiter = Promise.withResolvers<ScriptedRequest>();
+    this.#waiting.push(waiter);
+    return waiter.promise;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const waiter of this.#waiting.splice(0)) waiter.reject(closedError());
+  }
+}
+
+function closedError(): ScriptError {
+  return new ScriptError('server_closed', 'No request will come: the scripted server is closed');
 }

@@ -22,7 +22,7 @@ import {
   startScriptedServer,
   streamReply,
 } from './index.ts';
-import { newGate } from './script-gate.ts';
+import { newGate } from './script.ts';
 
 const open: { close(): unknown }[] = [];
 
@@ -36,7 +36,7 @@ async function start(...script: Parameters<typeof startScriptedServer>): Promise
   return server;
 }
 
-/** Each read of a body, until its end. */
+/** Each read of a body until its end. */
 async function readsOf(response: Response): Promise<readonly Uint8Array[]> {
   const reads: Uint8Array[] = [];
   for await (const read of response.body ?? []) reads.push(read);
@@ -47,7 +47,7 @@ const text = (bytes: Uint8Array) => Buffer.from(bytes).toString('latin1');
 
 const read = (value: string) => ({ done: false, value: new TextEncoder().encode(value) });
 
-/** A client of the bare socket, which sends one request. */
+/** A client on a raw socket that sends one request. */
 async function connectTo(server: ScriptedServer, path = '/'): Promise<Socket> {
   const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
   open.push({ close: () => socket.destroy() });
@@ -56,13 +56,13 @@ async function connectTo(server: ScriptedServer, path = '/'): Promise<Socket> {
   return socket;
 }
 
-/** What comes next on the bare socket, as one read. */
+/** The next read from the raw socket. */
 async function nextRead(socket: Socket): Promise<string> {
   const [bytes] = await once(socket, 'data');
   return text(bytes);
 }
 
-/** All that comes until the socket ends; with the error's code where it ends with one. */
+/** Everything until the socket ends, with the error code if it ends with an error. */
 async function untilEnd(socket: Socket): Promise<{ all: string; error: string | undefined }> {
   let all = '';
   let error: string | undefined;
@@ -77,7 +77,7 @@ async function untilEnd(socket: Socket): Promise<{ all: string; error: string | 
 }
 
 describe('a reply', () => {
-  test('has the status, the headers and the body that it was given', async () => {
+  test('has the given status, headers and body', async () => {
     const server = await start([
       { status: 418, headers: { 'x-tea': 'green' }, steps: ['short', ' and stout'] },
     ]);
@@ -87,7 +87,7 @@ describe('a reply', () => {
     expect(await response.text()).toBe('short and stout');
   });
 
-  test('is taken by the next request, in order', async () => {
+  test('answers the next request, in order', async () => {
     const server = await start([jsonReply(200, 1)]);
     server.reply(jsonReply(201, 2), () => jsonReply(202, 3));
     const statuses = [];
@@ -103,7 +103,7 @@ describe('a reply', () => {
     server.assertUsedUp();
   });
 
-  test('may be a function of the request, which may take its time', async () => {
+  test('may be an asynchronous function of the request', async () => {
     const gate = newGate();
     const server = await start(async (request) => {
       await gate.pass();
@@ -119,7 +119,7 @@ describe('a reply', () => {
     expect(bodies).toEqual([{ body: 1 }, { body: 2 }]);
   });
 
-  test('with steps after its last one is refused', async () => {
+  test('with steps after its end is rejected', async () => {
     const server = await start();
     for (const type of ['cut', 'stall', 'end'] as const) {
       expect(() => server.reply({ steps: ['a', { type }, 'b'] })).toThrow('Step 2');
@@ -129,7 +129,7 @@ describe('a reply', () => {
     expect(await (await fetch(server.url)).text()).toBe('a');
   });
 
-  test('can be an error in its provider’s words', async () => {
+  test('can be an error in the format of the provider', async () => {
     const failure = { type: 'RESOURCE_EXHAUSTED', message: 'Wait' };
     const server = await start([
       errorReply('openai-chat', 429, failure, { 'retry-after': '2' }),
@@ -152,10 +152,11 @@ describe('a reply', () => {
 });
 
 describe('steps', () => {
-  // TCP may join some. That it joins a quarter of them would mean that nobody lets the client read.
+  // TCP may join some steps. If a quarter are joined, the server does not let the client read in
+  // time.
   const isMostlyApart = (readCount: number, stepCount: number) => readCount > stepCount * 0.75;
 
-  test('reach a client in the same process one by one', async () => {
+  test('reach a client in the same process in separate reads', async () => {
     const bytes = frameRecording('gemini', '{"a":1}\n{"b":"ä😀"}');
     const server = await start([streamReply(splitEvery(bytes, 1))]);
     const reads = await readsOf(await fetch(server.url));
@@ -163,14 +164,14 @@ describe('steps', () => {
     expect(isMostlyApart(reads.length, bytes.length)).toBe(true);
   });
 
-  test('reach it one by one also after a gate that was opened between reads of sockets', async () => {
+  test('reach it in separate reads after a gate that was opened in the poll phase', async () => {
     const gates = Array.from({ length: 20 }, () => newGate());
     const steps = gates.flatMap((gate): Step[] => [{ type: 'wait', for: gate }, 'a', 'b']);
     const server = await start([streamReply(steps)]);
     const reads = readsOf(await fetch(server.url));
     for (const gate of gates) {
       await gate.reached;
-      await stat('.'); // What comes after it comes in the phase in which sockets are read, too.
+      await stat('.'); // Code after it also runs in the poll phase, in which sockets are read.
       gate.open();
     }
     expect(joinBytes(await reads).length).toBe(40);
@@ -205,7 +206,7 @@ describe('steps', () => {
     expect(reads).toEqual(pieces.map(text));
   });
 
-  test('in lockstep can be told by hand what was read', async () => {
+  test('in lockstep accept manual reports of read bytes', async () => {
     const pieces = ['a', 'b', 'c', 'd'].map((piece) => new TextEncoder().encode(piece));
     const lockstep = inLockstep(pieces);
     const server = await start([streamReply(lockstep.steps)]);
@@ -218,7 +219,7 @@ describe('steps', () => {
     expect(await reader?.read()).toMatchObject({ done: true });
   });
 
-  test('are one HTTP chunk each on the bare socket, after the headers, and come apart at gates', async () => {
+  test('are one HTTP chunk each on the raw socket, after the headers, and are separated by gates', async () => {
     const gates = [newGate(), newGate(), newGate()] as const;
     const server = await start([
       {
@@ -242,12 +243,12 @@ describe('steps', () => {
     }
   });
 
-  test('that are empty end nothing', async () => {
+  test('that are empty do not end the body', async () => {
     const server = await start([{ steps: ['a', '', new Uint8Array(), 'b'] }]);
     expect(await (await fetch(server.url)).text()).toBe('ab');
   });
 
-  test('may be longer than what a socket takes at once', async () => {
+  test('may be longer than the socket buffer', async () => {
     const long = 'x'.repeat(3_000_000);
     const server = await start([{ steps: [long, long] }]);
     expect((await (await fetch(server.url)).text()).length).toBe(6_000_000);
@@ -255,7 +256,7 @@ describe('steps', () => {
 });
 
 describe('a gate', () => {
-  test('holds a reply until it is opened, and tells when it was reached', async () => {
+  test('holds a reply until it is opened, and reports when it was reached', async () => {
     const gate = newGate();
     const server = await start([streamReply(['a', { type: 'wait', for: gate }, 'b'])]);
     const response = await fetch(server.url);
@@ -268,7 +269,7 @@ describe('a gate', () => {
     expect(await reader?.read()).toMatchObject({ done: true });
   });
 
-  test('can stand before the status line', async () => {
+  test('can be placed before the status line', async () => {
     const gate = newGate();
     const server = await start([{ before: [{ type: 'wait', for: gate }], steps: ['late'] }]);
     let hasCome = false;
@@ -282,7 +283,7 @@ describe('a gate', () => {
     expect(await (await response).text()).toBe('late');
   });
 
-  test('lets a reply go whose client has left', async () => {
+  test('releases a reply whose client has disconnected', async () => {
     const gate = newGate();
     const server = await start([streamReply(['a', { type: 'wait', for: gate }, 'b'])]);
     const socket = await connectTo(server);
@@ -295,7 +296,7 @@ describe('a gate', () => {
 });
 
 describe('a stall', () => {
-  test('sends what came before and then nothing, with the connection open', async () => {
+  test('sends the earlier steps, then nothing, and keeps the connection open', async () => {
     const server = await start([streamReply(['a', { type: 'stall' }])]);
     const abort = new AbortController();
     const response = await fetch(server.url, { signal: abort.signal });
@@ -310,7 +311,7 @@ describe('a stall', () => {
     expect(await request.closed).toBe('client');
   });
 
-  test('before the status line is a server that never answers', async () => {
+  test('before the status line acts as a server that never answers', async () => {
     const server = await start([{ before: [{ type: 'stall' }], steps: [] }]);
     const abort = new AbortController();
     const response = fetch(server.url, { signal: abort.signal });
@@ -322,7 +323,7 @@ describe('a stall', () => {
 });
 
 describe('a cut', () => {
-  test('ends the body in the middle, after all that was sent', async () => {
+  test('ends the body early, after all sent data', async () => {
     const server = await start([streamReply(['all ', 'of it', { type: 'cut' }])]);
     const { all, error } = await untilEnd(await connectTo(server));
     expect(all).toMatch(/4\r\nall \r\n5\r\nof it\r\n$/);
@@ -351,12 +352,12 @@ describe('a cut', () => {
     expect((await ended).error).toBe('ECONNRESET');
   });
 
-  test('before the status line is a request that fails', async () => {
+  test('before the status line fails the request', async () => {
     const server = await start([{ before: [{ type: 'cut' }], steps: [] }]);
     await expect(fetch(server.url)).rejects.toThrow('fetch failed');
   });
 
-  test('can break the length that the headers promise', async () => {
+  test('can send less than the content length', async () => {
     const server = await start([
       { headers: { 'content-length': '10' }, steps: ['abc', { type: 'cut' }] },
     ]);
@@ -366,7 +367,7 @@ describe('a cut', () => {
 });
 
 describe('a raw reply', () => {
-  test('is on the socket as it was written', async () => {
+  test('is written to the socket unchanged', async () => {
     const server = await start([{ raw: ['HTTP/1.1 2', '00 OK\r\n\r\nno length'] }]);
     const { all } = await untilEnd(await connectTo(server));
     expect(all).toBe('HTTP/1.1 200 OK\r\n\r\nno length');
@@ -380,14 +381,14 @@ describe('a raw reply', () => {
     expect(await (await fetch(server.url)).text()).toBe('abc');
   });
 
-  test('can be no HTTP at all', async () => {
+  test('does not have to be HTTP', async () => {
     const server = await start([{ raw: ['SSH-2.0-OpenSSH_9.6\r\n'] }]);
     await expect(fetch(server.url)).rejects.toThrow('fetch failed');
   });
 });
 
 describe('requests', () => {
-  test('are recorded with all that was sent', async () => {
+  test('are recorded completely', async () => {
     const server = await start(() => jsonReply(200, {}));
     await fetch(`${server.url}/v1/x?alt=sse`, {
       method: 'POST',
@@ -408,7 +409,7 @@ describe('requests', () => {
     expect(server.requests[0]?.query.get('alt')).toBe('sse');
   });
 
-  test('are told one by one, whether they came before or after one asked', async () => {
+  test('are returned one by one, whether they arrive before or after nextRequest', async () => {
     const server = await start(() => jsonReply(200, {}));
     const [first, second] = [server.nextRequest(), server.nextRequest()];
     await fetch(`${server.url}/1`);
@@ -418,17 +419,17 @@ describe('requests', () => {
     expect(paths).toEqual(['/1', '/2', '/3']);
   });
 
-  test('that no reply is left for are refused, and told of', async () => {
+  test('without a scripted reply are rejected and reported', async () => {
     const server = await start();
     const response = await fetch(`${server.url}/v1/x`);
     expect(response.status).toBe(400);
     expect(await response.json()).toMatchObject({
-      error: { message: 'No reply was left for GET /v1/x' },
+      error: { message: 'No scripted reply is left for GET /v1/x' },
     });
-    expect(() => server.assertUsedUp()).toThrow('No reply was left for GET /v1/x');
+    expect(() => server.assertUsedUp()).toThrow('No scripted reply is left for GET /v1/x');
   });
 
-  test('whose reply fails are refused, and told of', async () => {
+  test('whose reply function fails are rejected and reported', async () => {
     const server = await start([
       () => {
         throw new Error('Oh');
@@ -440,13 +441,13 @@ describe('requests', () => {
     expect(() => server.assertUsedUp()).toThrow(/failed: Oh; .*others follow/);
   });
 
-  test('whose reply cannot be sent are cut off, and told of', async () => {
+  test('whose reply cannot be sent are disconnected and reported', async () => {
     const server = await start([{ headers: { 'x-bad': 'a\nb' }, steps: [] }]);
     await expect(fetch(server.url)).rejects.toThrow('fetch failed');
     expect(() => server.assertUsedUp()).toThrow('could not be sent');
   });
 
-  test('that are cut off by their client are none', async () => {
+  test('that their client cut are ignored', async () => {
     const server = await start([jsonReply(200, 1)]);
     const socket = connect(Number(new URL(server.url).port), '127.0.0.1');
     await once(socket, 'connect');
@@ -457,7 +458,7 @@ describe('requests', () => {
   });
 });
 
-test('a request without end is cut off', async () => {
+test('a request that is too large is disconnected', async () => {
   const server = await start([jsonReply(200, 1)]);
   const body = 'x'.repeat(64 * 2 ** 20 + 1);
   await expect(fetch(server.url, { method: 'POST', body })).rejects.toThrow('fetch failed');
@@ -465,9 +466,9 @@ test('a request without end is cut off', async () => {
 });
 
 describe('assertUsedUp', () => {
-  test('throws while replies are left', async () => {
+  test('throws while replies are unused', async () => {
     const server = await start([jsonReply(200, 1), jsonReply(200, 2)]);
-    expect(() => server.assertUsedUp()).toThrow('2 scripted replies were never asked for');
+    expect(() => server.assertUsedUp()).toThrow('2 scripted replies were never used');
     await fetch(server.url);
     expect(() => server.assertUsedUp()).toThrow(ScriptError);
     await fetch(server.url);
@@ -476,7 +477,7 @@ describe('assertUsedUp', () => {
 });
 
 describe('a connection', () => {
-  test('is closed by the server where the reply says so', async () => {
+  test('is closed by the server if the reply says so', async () => {
     const server = await start([{ headers: { connection: 'close' }, steps: ['a'] }]);
     const { all } = await untilEnd(await connectTo(server));
     expect(all).toMatch(/a\r\n0\r\n\r\n$/);
@@ -490,7 +491,7 @@ describe('a connection', () => {
     expect(await (await server.nextRequest()).closed).toBe('client');
   });
 
-  test('may be left by its client at any moment, and the server goes on', async () => {
+  test('may be closed by its client at any time, and the server continues', async () => {
     const server = await start(() => streamReply(Array.from({ length: 40 }, () => 'abc')));
     for (let length = 0; length < 400; length += 10) {
       const socket = await connectTo(server);
@@ -505,7 +506,7 @@ describe('a connection', () => {
     server.assertUsedUp();
   });
 
-  test('may be left before the reply, and keeps nobody waiting', async () => {
+  test('may be closed before the reply, and nothing keeps waiting', async () => {
     const server = await start(() => ({ steps: [] }));
     const sockets = await Promise.all(Array.from({ length: 30 }, () => connectTo(server)));
     for (const socket of sockets) socket.destroy();
@@ -515,7 +516,7 @@ describe('a connection', () => {
 });
 
 describe('close', () => {
-  test('ends every connection, may be called twice, and leaves nobody waiting', async () => {
+  test('ends every connection and every wait, and may be called twice', async () => {
     const gate = newGate();
     const stalled: HttpReply = { steps: ['a', { type: 'stall' }] };
     const held: HttpReply = { before: [{ type: 'wait', for: gate }], steps: [] };
@@ -541,13 +542,13 @@ describe('close', () => {
     expect(() => server.reply(stalled)).toThrow('is closed');
   });
 
-  test('is what disposal does', async () => {
+  test('is called by disposal', async () => {
     const server = await start();
     await server[Symbol.asyncDispose]();
     await expect(fetch(server.url)).rejects.toThrow('fetch failed');
   });
 
-  test('ends connections that a client keeps for later', async () => {
+  test('ends idle keep-alive connections', async () => {
     const server = await start([jsonReply(200, 1)]);
     await (await fetch(server.url)).json();
     expect(server.requests[0]?.isClosed).toBe(false);
@@ -556,7 +557,7 @@ describe('close', () => {
   });
 });
 
-test('many clients at once get their own replies', async () => {
+test('many concurrent clients get their own replies', async () => {
   const server = await start((request) => sseReply([request.path, 'b']));
   const bodies = await Promise.all(
     Array.from({ length: 20 }, async (_, nth) => (await fetch(`${server.url}/${nth}`)).text()),
@@ -564,7 +565,7 @@ test('many clients at once get their own replies', async () => {
   expect(bodies).toEqual(bodies.map((_, nth) => `data: /${nth}\n\ndata: b\n\n`));
 });
 
-test('a recording is served as its provider would, an event a step', async () => {
+test('a recording is sent in the format of its provider, one event per step', async () => {
   const recording = '{"type":"message_start"}\n{"type":"message_stop"}\n';
   const reply = recordingReply('anthropic', recording);
   const server = await start([reply]);

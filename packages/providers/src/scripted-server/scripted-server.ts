@@ -1,21 +1,18 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
-import { type AnswerOptions, answerReply } from './answer-reply.ts';
 import type { WireAnswer } from './answers/wire-answer.ts';
-import { Connection } from './connection.ts';
-import { playReply } from './play-reply.ts';
-import type { Reply } from './reply.ts';
-import { messageOf, type ReplyFunction, ReplyQueue, type ScriptedReply } from './reply-queue.ts';
-import { RequestLog } from './request-log.ts';
-import { ScriptError } from './script-error.ts';
-import { readRequest, type ScriptedRequest } from './scripted-request.ts';
+import { Connection, playReply } from './connection.ts';
+import { type AnswerOptions, answerReply } from './replies.ts';
+import { errorMessage, type ReplyFunction, ReplyQueue, type ScriptedReply } from './reply-queue.ts';
+import { type Reply, ScriptError } from './script.ts';
+import { RequestLog, readRequest, type ScriptedRequest } from './scripted-request.ts';
 
-/** What the server answers: these replies in turn, or to every request what a function makes of it. */
+/** The replies of the server in order, or a function that creates a reply for every request. */
 export type Script = readonly ScriptedReply[] | ReplyFunction;
 
 /**
- * A real HTTP server on loopback that answers as scripted, for tests and examples. Each request, once
- * it was read, takes the next reply; one for which none is left is refused with status 400.
+ * A real HTTP server on loopback that sends scripted replies, for tests and examples. Each complete
+ * request gets the next reply. A request without a reply gets status 400.
  *
  * @example
  * const server = await startScriptedServer();
@@ -25,16 +22,17 @@ export type Script = readonly ScriptedReply[] | ReplyFunction;
  * await server.close();
  */
 export class ScriptedServer implements AsyncDisposable {
+  /** Base URL, such as `http://127.0.0.1:49152`. */
   readonly url: string;
   readonly #http: Server;
   readonly #replies: ReplyQueue;
   readonly #log = new RequestLog();
   readonly #connections = new Map<Socket, Connection>();
-  readonly #atWork = new Set<Promise<void>>();
+  readonly #pending = new Set<Promise<void>>();
   #answers = 0;
   #closing: Promise<void> | undefined;
 
-  /** Takes a server that listens already; use `startScriptedServer`. */
+  /** Expects a server that is already listening. Use `startScriptedServer` instead. */
   constructor(http: Server, replies: ReplyQueue) {
     this.#http = http;
     this.#replies = replies;
@@ -43,17 +41,20 @@ export class ScriptedServer implements AsyncDisposable {
     http.on('request', (incoming, response) => this.#start(incoming, response));
   }
 
-  /** All that came, in order. */
+  /** All received requests in order. */
   get requests(): readonly ScriptedRequest[] {
     return this.#log.requests;
   }
 
-  /** Connections that are open now, those that clients keep for later among them. */
+  /** Number of open connections, including idle keep-alive connections. */
   get openConnections(): number {
     return this.#connections.size;
   }
 
-  /** The next request, also one that is already here: each is told once. Rejects when the server closes. */
+  /**
+   * Resolves with the next request, which may already have arrived. Each request is returned once.
+   * Rejects when the server closes.
+   */
   nextRequest(): Promise<ScriptedRequest> {
     return this.#log.next();
   }
@@ -66,19 +67,19 @@ export class ScriptedServer implements AsyncDisposable {
     for (const reply of replies) this.#replies.add(reply);
   }
 
-  /** Queues an answer, in the words of whichever wire the request will speak. */
+  /** Queues an answer. It is sent in the format of the wire that the request uses. */
   answer(answer: WireAnswer, options: AnswerOptions = {}): void {
     this.#answers += 1;
     const numbered = { id: String(this.#answers), ...answer };
     this.reply((request) => answerReply(numbered, request, options));
   }
 
-  /** Throws unless each reply was asked for and each request had one. */
+  /** Throws unless each reply was used and each request had a reply. */
   assertUsedUp(): void {
     this.#replies.assertUsedUp();
   }
 
-  /** Closes every connection, whatever goes on there, and the server. */
+  /** Closes all connections and the server. */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -92,9 +93,9 @@ export class ScriptedServer implements AsyncDisposable {
     this.#log.close();
     const closed = new Promise((resolve) => this.#http.close(resolve));
     const connections = [...this.#connections.values()];
-    for (const connection of connections) connection.cut('close');
+    for (const connection of connections) connection.closeAbruptly('close');
     await closed;
-    await Promise.all([...connections.map((connection) => connection.closed), ...this.#atWork]);
+    await Promise.all([...connections.map((connection) => connection.closed), ...this.#pending]);
   }
 
   #connect(socket: Socket): void {
@@ -107,11 +108,11 @@ export class ScriptedServer implements AsyncDisposable {
     if (connection === undefined) return;
     const work = this.#serve(incoming, response, connection)
       .catch((error: unknown) => {
-        this.#replies.surprise(`A reply could not be sent: ${messageOf(error)}`);
-        connection.cut('close');
+        this.#replies.reportDeviation(`A reply could not be sent: ${errorMessage(error)}`);
+        connection.closeAbruptly('close');
       })
-      .finally(() => this.#atWork.delete(work));
-    this.#atWork.add(work);
+      .finally(() => this.#pending.delete(work));
+    this.#pending.add(work);
   }
 
   async #serve(
@@ -120,13 +121,13 @@ export class ScriptedServer implements AsyncDisposable {
     connection: Connection,
   ): Promise<void> {
     const request = await readRequest(incoming, connection);
-    if (request === undefined) return connection.cut('close');
+    if (request === undefined) return connection.closeAbruptly('close');
     this.#log.add(request);
     const reply = await this.#replyTo(request, connection);
     if (reply !== undefined) await playReply(reply, connection, response);
   }
 
-  /** Undefined where the connection closed before a reply was made. */
+  /** Returns undefined if the connection closed before the reply was ready. */
   async #replyTo(request: ScriptedRequest, connection: Connection): Promise<Reply | undefined> {
     const taken = this.#replies.take(request);
     return Promise.race([taken, connection.closed.then(() => undefined)]);
@@ -138,7 +139,7 @@ export async function startScriptedServer(script: Script = []): Promise<Scripted
   const isFunction = typeof script === 'function';
   const replies = new ReplyQueue(isFunction ? script : undefined);
   if (!isFunction) for (const reply of script) replies.add(reply);
-  // Nothing ends by a timer: only the script, the client or close() ends a connection.
+  // No timeouts: only the script, the client or `close()` ends a connection.
   const http = createServer({ keepAliveTimeout: 0, requestTimeout: 0, headersTimeout: 0 });
   await new Promise<void>((resolve, reject) => {
     http.once('error', reject);

@@ -1,8 +1,13 @@
-export type { Pieces } from './pieces.ts';
-export type { Scripted, ScriptedContent, ScriptedFault, ScriptedResponse } from './script.ts';
-export { ScriptedError } from './scripted-error.ts';
+export type {
+  Pieces,
+  Scripted,
+  ScriptedContent,
+  ScriptedFault,
+  ScriptedResponse,
+} from './script.ts';
 export {
   type ScriptedCall,
+  ScriptedError,
   type ScriptedOptions,
   type ScriptedProvider,
   scriptedProvider,

@@ -1,45 +1,99 @@
 import type { Delta, DeltaWriter, Part, Stop, StopReason, Usage } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
-import type { ProviderError, ProviderErrorKind } from '../errors/provider-error.ts';
-import type { Pieces } from './pieces.ts';
+import type { ProviderError, ProviderErrorKind } from '../contract/provider-error.ts';
 
-/** What a scripted provider says to one request. A text is short for a response with one text part. */
+/**
+ * The answer of a scripted provider to one request. A string stands for a response with one text
+ * part. A function creates the answer from the request.
+ */
 export type Scripted =
   | string
   | ScriptedResponse
   | ((request: ModelRequest) => string | ScriptedResponse);
 
+/** A scripted response: its content and how it ends. */
 export interface ScriptedResponse {
   readonly content: ScriptedContent;
-  /** `tool_use` where a call was made, else `stop`. */
+  /** Why the response ends. Default: `tool_use` if there is a tool call, otherwise `stop`. */
   readonly stop?: StopReason | Stop | undefined;
+  /** Token counts. Default: an estimate from the length of the output. */
   readonly usage?: Partial<Usage> | undefined;
+  /** A failure of the stream. Default: none. */
   readonly fault?: ScriptedFault | undefined;
-  /** Instead of the provider's. */
+  /** How text is split. Default: the provider's `pieces`. */
   readonly pieces?: Pieces | undefined;
+  /** Delay between two steps in milliseconds. Default: the provider's `pauseMs`. */
   readonly pauseMs?: number | undefined;
 }
 
 /**
- * Finished parts, which are streamed piece by piece (arguments of a call may be no JSON); deltas that
- * somebody recorded, moved to the item and attempt at hand and told one a step; or what is written
- * by hand, where each yield ends a step.
+ * The content of a scripted response:
+ *
+ * - `parts`: finished parts, which are streamed in pieces. The arguments of a call may be invalid
+ *   JSON.
+ * - `deltas`: recorded deltas, one per step. They are moved to the current item and attempt.
+ * - `write`: a generator that writes to the `DeltaWriter`. Each yield ends a step.
  */
 export type ScriptedContent =
   | { readonly parts: readonly (Part | string)[] }
   | { readonly deltas: readonly Delta[] }
   | { readonly write: (writer: DeltaWriter) => Iterable<void> };
 
-/** What goes wrong after so many steps; 0 is before anything was said. */
+/** A failure after the given number of steps. 0 means before any output. */
 export type ScriptedFault =
   | {
       readonly type: 'error';
       readonly after: number;
       readonly error: ProviderErrorKind | ProviderError;
     }
-  /** Says nothing more until it is aborted. */
+  /** Sends nothing more until the request is aborted. */
   | { readonly type: 'stall'; readonly after: number }
-  /** Ends without saying that it is complete. */
+  /** Ends without a terminal signal. */
   | { readonly type: 'cut'; readonly after: number }
-  /** Tells this step after the next one: what a broken adapter would do. */
+  /** Emits this step after the next one, as a faulty adapter would. */
   | { readonly type: 'swap'; readonly after: number };
+
+/**
+ * How a scripted text is split: by character, into token-like pieces, not at all, or randomly by a
+ * seed.
+ */
+export type Pieces = 'character' | 'token' | 'whole' | { readonly seed: number };
+
+export function* piecesOf(text: string, pieces: Pieces): Generator<string> {
+  if (pieces === 'character') yield* text;
+  else if (pieces === 'token') yield* tokensOf(text);
+  else if (pieces === 'whole') yield text;
+  else yield* seeded(text, pieces.seed);
+}
+
+/** Words with the whitespace before them. Long words are split. */
+function tokensOf(text: string): readonly string[] {
+  return text.match(/\s?[^\s]{1,6}|\s/gsu) ?? [];
+}
+
+const maxPieceLength = 12;
+
+/** Pieces of one to twelve characters. The same seed gives the same pieces. */
+function* seeded(text: string, seed: number): Generator<string> {
+  const characters = [...text];
+  const next = randomNumbers(seed);
+  for (let at = 0; at < characters.length; ) {
+    const count = 1 + Math.floor(next() * maxPieceLength);
+    yield characters.slice(at, at + count).join('');
+    at += count;
+  }
+}
+
+/**
+ * Random numbers in [0, 1) from a seed (mulberry32), so that a script does not depend on the
+ * engine.
+ */
+function randomNumbers(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}

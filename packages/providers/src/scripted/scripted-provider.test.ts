@@ -4,8 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { StreamContext, StreamStep } from '../contract/provider.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import type { Clock } from '../transport/clock.ts';
-import { piecesOf } from './pieces.ts';
-import type { Scripted } from './script.ts';
+import { piecesOf, type Scripted } from './script.ts';
 import { type ScriptedOptions, scriptedProvider } from './scripted-provider.ts';
 
 const contextOf = (signal?: AbortSignal): StreamContext => ({
@@ -15,10 +14,10 @@ const contextOf = (signal?: AbortSignal): StreamContext => ({
 });
 
 async function steps(script: Scripted, options?: ScriptedOptions, signal?: AbortSignal) {
-  const told: StreamStep[] = [];
+  const emitted: StreamStep[] = [];
   const provider = scriptedProvider([script], options);
-  for await (const step of provider.stream({ items: [] }, contextOf(signal))) told.push(step);
-  return told;
+  for await (const step of provider.stream({ items: [] }, contextOf(signal))) emitted.push(step);
+  return emitted;
 }
 
 function catching(run: () => void): unknown {
@@ -30,13 +29,13 @@ function catching(run: () => void): unknown {
   return undefined;
 }
 
-const chunksOf = (told: readonly StreamStep[]) =>
-  told.flatMap(({ deltas }) =>
+const chunksOf = (emitted: readonly StreamStep[]) =>
+  emitted.flatMap(({ deltas }) =>
     deltas.flatMap((delta) => (delta.type === 'append_text' ? delta.chunk : [])),
   );
 
 describe('pieces', () => {
-  test('text comes by character, and a character is never cut', async () => {
+  test('text is split by character, and a character is never cut', async () => {
     expect(chunksOf(await steps('Hé😀'))).toEqual(['H', 'é', '😀']);
   });
 
@@ -50,7 +49,7 @@ describe('pieces', () => {
     ]);
   });
 
-  test('any pieces of any text join to the text, and a seed gives the same ones each time', () => {
+  test('the pieces of any text join to the text, and the same seed gives the same pieces', () => {
     const pieces = fc.oneof(
       fc.constantFrom('character', 'token', 'whole'),
       fc.record({ seed: fc.integer() }),
@@ -71,13 +70,15 @@ test('a call is a start and fragments, with the arguments as they were scripted'
     name: 'read',
     arguments: '{"a":1',
   };
-  const told = await steps({ content: { parts: [call] }, pieces: 'token' });
-  expect(told[0]?.deltas).toMatchObject([{ type: 'begin_part', toolCallId: 'c1', name: 'read' }]);
-  expect(chunksOf(told).join('')).toBe('{"a":1');
-  expect(told.at(-1)?.end?.stop.reason).toBe('tool_use');
+  const emitted = await steps({ content: { parts: [call] }, pieces: 'token' });
+  expect(emitted[0]?.deltas).toMatchObject([
+    { type: 'begin_part', toolCallId: 'c1', name: 'read' },
+  ]);
+  expect(chunksOf(emitted).join('')).toBe('{"a":1');
+  expect(emitted.at(-1)?.end?.stop.reason).toBe('tool_use');
 });
 
-test('every kind of part is said, and folds to itself', async () => {
+test('every kind of part is streamed and folds to itself', async () => {
   const parts: Part[] = [
     {
       kind: 'reasoning',
@@ -106,7 +107,7 @@ test('every kind of part is said, and folds to itself', async () => {
   expect(item.parts).toEqual(parts);
 });
 
-test('recorded deltas are moved to the item and attempt at hand, and closed when they are aborted', async () => {
+test('recorded deltas are moved to the current item and attempt, and closed after a cut', async () => {
   const recorded = (await steps('Hi', { pieces: 'whole' })).flatMap(({ deltas }) => deltas);
   const provider = scriptedProvider([
     { content: { deltas: recorded } },
@@ -118,8 +119,8 @@ test('recorded deltas are moved to the item and attempt at hand, and closed when
   ]);
 });
 
-test('what is written by hand goes out step by step', async () => {
-  const told = await steps({
+test('a hand-written response is streamed step by step', async () => {
+  const emitted = await steps({
     content: {
       *write(writer) {
         const [a, b] = [writer.text(), writer.text()];
@@ -132,7 +133,7 @@ test('what is written by hand goes out step by step', async () => {
       },
     },
   });
-  expect(told.map(({ deltas }) => deltas.length)).toEqual([3, 3, 0]);
+  expect(emitted.map(({ deltas }) => deltas.length)).toEqual([3, 3, 0]);
 });
 
 test('a response may be a function of the request, and requests are recorded', async () => {
@@ -142,7 +143,7 @@ test('a response may be a function of the request, and requests are recorded', a
   expect(provider.calls.map((call) => call.request)).toEqual([request]);
 });
 
-test('a script says when it is not used up, and when it is asked for more', async () => {
+test('assertUsedUp reports unused responses and surplus requests', async () => {
   const provider = scriptedProvider(['one', 'two']);
   await provider.complete({ items: [] });
   expect(() => provider.assertUsedUp()).toThrow('1 of 2 scripted responses');
@@ -150,11 +151,13 @@ test('a script says when it is not used up, and when it is asked for more', asyn
   provider.assertUsedUp();
   const { error } = await provider.complete({ items: [] });
   expect(error?.message).toContain('request 3');
-  expect(() => provider.assertUsedUp()).toThrow('3 responses were asked for, and 2 scripted');
+  expect(() => provider.assertUsedUp()).toThrow(
+    '3 requests were made, but only 2 responses are scripted',
+  );
   expect(catching(() => provider.assertUsedUp())).toMatchObject({ code: 'not_as_scripted' });
 });
 
-test('nothing is used up before the first step is asked for', async () => {
+test('a response is not used before the first step is read', async () => {
   let asked = 0;
   const provider = scriptedProvider([() => `${++asked}`, 'two']);
   provider.stream({ items: [] }, contextOf());
@@ -165,7 +168,7 @@ test('nothing is used up before the first step is asked for', async () => {
   expect(() => provider.assertUsedUp()).toThrow('1 of 2');
 });
 
-describe('a mistake in a script is the end of its stream, as an error:', () => {
+describe('a mistake in a script ends the stream with an error:', () => {
   const failure = new RangeError('no');
   const endOf = async (script: Scripted) =>
     await scriptedProvider([script]).complete({ items: [] });
@@ -178,25 +181,25 @@ describe('a mistake in a script is the end of its stream, as an error:', () => {
     expect(stop).toEqual({ reason: 'error', cause: 'invalid_request' });
   });
 
-  test('writing that throws, after which what was said stays as partial', async () => {
+  test('a writer that throws, after which the text is kept as partial', async () => {
     const { error, item } = await endOf({
       content: {
         *write(writer) {
-          writer.text().append('said');
+          writer.text().append('written');
           yield;
           throw failure;
         },
       },
     });
     expect(error).toMatchObject({ kind: 'invalid_request', cause: failure });
-    expect(item.parts).toEqual([{ kind: 'text', text: 'said', partial: true }]);
+    expect(item.parts).toEqual([{ kind: 'text', text: 'written', partial: true }]);
   });
 
-  test('writing that leaves parts open', async () => {
+  test('a writer that leaves parts open', async () => {
     const { error, item } = await endOf({
       content: {
         *write(writer) {
-          writer.text().append('said');
+          writer.text().append('written');
           yield;
           writer.toolCall(toolCallId('c'), 'add').append('{}');
         },
@@ -204,7 +207,7 @@ describe('a mistake in a script is the end of its stream, as an error:', () => {
     });
     expect(error?.kind).toBe('invalid_request');
     expect(error?.message).toContain('2 parts open');
-    expect(item.parts).toEqual([{ kind: 'text', text: 'said', partial: true }]);
+    expect(item.parts).toEqual([{ kind: 'text', text: 'written', partial: true }]);
   });
 
   test('recorded deltas that leave parts open', async () => {
@@ -230,7 +233,7 @@ describe('a mistake in a script is the end of its stream, as an error:', () => {
   );
 });
 
-test('a reader may leave a stream that stalls or pauses while it waits for it', async () => {
+test('a reader may leave a stream that stalls or pauses', async () => {
   const clock = new VirtualClock();
   const stalling = { content: { parts: ['ab'] }, fault: { type: 'stall', after: 1 } } as const;
   for (const script of [stalling, { content: { parts: ['ab'] }, pauseMs: 10 }]) {
@@ -245,7 +248,7 @@ test('a reader may leave a stream that stalls or pauses while it waits for it', 
   }
 });
 
-test('usage and stop are as scripted', async () => {
+test('usage and stop reason are as scripted', async () => {
   const response = {
     content: { parts: ['x'] },
     usage: { input: 7, output: 9 },
@@ -260,19 +263,19 @@ test('usage and stop are as scripted', async () => {
 });
 
 describe('faults', () => {
-  test('an error before anything was said', async () => {
-    const told = await steps({
+  test('an error before any output', async () => {
+    const emitted = await steps({
       content: { parts: ['x'] },
       fault: { type: 'error', after: 0, error: 'rate_limit' },
     });
-    expect(told).toHaveLength(1);
-    expect(told[0]).toMatchObject({
+    expect(emitted).toHaveLength(1);
+    expect(emitted[0]).toMatchObject({
       deltas: [],
       end: { stop: { reason: 'error' }, error: { kind: 'rate_limit' } },
     });
   });
 
-  test('an error in the middle, and a cut: what was said stays as partial', async () => {
+  test('an error in the middle, and a cut: the text is kept as partial', async () => {
     for (const fault of [
       { type: 'error', after: 2, error: 'server' },
       { type: 'cut', after: 2 },
@@ -302,13 +305,13 @@ describe('faults', () => {
     expect(seen.at(-1)).toMatchObject({ type: 'commit_part', partial: true });
   });
 
-  test('swapped steps are told in the wrong order', async () => {
-    const told = await steps({ content: { parts: ['abc'] }, fault: { type: 'swap', after: 1 } });
-    expect(chunksOf(told)).toEqual(['a', 'c', 'b']);
+  test('swapped steps are emitted in the wrong order', async () => {
+    const emitted = await steps({ content: { parts: ['abc'] }, fault: { type: 'swap', after: 1 } });
+    expect(chunksOf(emitted)).toEqual(['a', 'c', 'b']);
   });
 });
 
-test('a pause between steps is the clock’s, and an abort ends it', async () => {
+test('a pause between steps uses the clock, and an abort ends it', async () => {
   const waits: { ms: number; run: () => void }[] = [];
   let cancelled = 0;
   const clock: Clock = {

@@ -1,43 +1,47 @@
-import { createProvider } from '../contract/create-provider.ts';
-import { describePlainly } from '../contract/describe-plainly.ts';
-import { leavable } from '../contract/leavable.ts';
+import { DeltaWriter, MillraceError, noUsage } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
-import type { Provider, Stream, StreamContext } from '../contract/provider.ts';
-import { ProviderError } from '../errors/provider-error.ts';
+import type { Provider, Stream, StreamContext, StreamStep } from '../contract/provider.ts';
+import { ProviderError } from '../contract/provider-error.ts';
+import { abortOnReturn, withAbortSignal } from '../provider/abort-on-return.ts';
+import { createProvider, describePlainly } from '../provider/create-provider.ts';
 import { type Clock, systemClock } from '../transport/clock.ts';
-import { failed, perform } from './perform.ts';
-import type { Pieces } from './pieces.ts';
-import type { Scripted } from './script.ts';
-import { ScriptedError } from './scripted-error.ts';
+import { ResponsePlayback, scriptMistake } from './response-playback.ts';
+import type { Pieces, Scripted, ScriptedResponse } from './script.ts';
 
+/** Options of `scriptedProvider`. */
 export interface ScriptedOptions {
+  /** Id of the provider. Default: `scripted`. */
   readonly id?: string | undefined;
+  /** Name of the model. Default: `script`. */
   readonly model?: string | undefined;
+  /** How text is split into deltas. Default: `character`. */
   readonly pieces?: Pieces | undefined;
-  /** Between two steps. */
+  /** Delay between two steps in milliseconds. Default: 0. */
   readonly pauseMs?: number | undefined;
+  /** Clock for the pauses. Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
 
-/** One request that was made, and for which item. */
+/** A request that the provider received, and the item that it streams to. */
 export interface ScriptedCall {
   readonly request: ModelRequest;
   readonly context: StreamContext;
 }
 
+/** A provider that plays a script and stores the requests. */
 export interface ScriptedProvider extends Provider {
-  /** The requests so far, in the order in which their first steps were asked for. */
+  /** The requests so far, in the order in which their streams were first read. */
   readonly calls: readonly ScriptedCall[];
-  /** Throws where responses are left that nobody asked for, or more was asked for than scripted. */
+  /** Throws if scripted responses are unused, or if there were more requests than responses. */
   assertUsedUp(): void;
 }
 
 /**
- * A provider that says what it was told to: for tests, examples and demos. The same script gives the
- * same deltas each time.
+ * Creates a provider that plays scripted responses, for tests, examples and demos. The same script
+ * always gives the same deltas.
  *
  * @example
- * const provider = scriptedProvider(['Hello!', (request) => `You said ${request.items.length} things.`]);
+ * const provider = scriptedProvider(['Hello!', (request) => `The request has ${request.items.length} items.`]);
  * (await provider.complete({ items: [] })).text; // 'Hello!'
  */
 export function scriptedProvider(
@@ -47,11 +51,16 @@ export function scriptedProvider(
   const { id = 'scripted', model = 'script', clock = systemClock } = options;
   const calls: ScriptedCall[] = [];
   const stream: Stream = (request, context) =>
-    leavable((left) => {
+    abortOnReturn((readerClosed) => {
       const scripted = script[calls.length];
       calls.push({ request, context });
-      if (scripted === undefined) return failed(tooMany(id, script.length, calls.length));
-      return perform(scripted, request, context, { ...options, id, clock, left });
+      if (scripted === undefined) return failedStream(tooMany(id, script.length, calls.length));
+      return playResponse(scripted, request, context, {
+        ...options,
+        id,
+        clock,
+        readerClosed: readerClosed,
+      });
     });
   const assertUsedUp = () => assertCount(script.length, calls.length);
   return { ...createProvider(id, model, stream, describePlainly), calls, assertUsedUp };
@@ -59,8 +68,9 @@ export function scriptedProvider(
 
 function assertCount(scripted: number, asked: number): void {
   const left = scripted - asked;
-  if (left > 0) throw notAsScripted(`${left} of ${scripted} scripted responses were not asked for`);
-  if (left < 0) throw notAsScripted(`${asked} responses were asked for, and ${scripted} scripted`);
+  if (left > 0) throw notAsScripted(`${left} of ${scripted} scripted responses were not used`);
+  if (left < 0)
+    throw notAsScripted(`${asked} requests were made, but only ${scripted} responses are scripted`);
 }
 
 function notAsScripted(message: string): ScriptedError {
@@ -70,4 +80,85 @@ function notAsScripted(message: string): ScriptedError {
 function tooMany(provider: string, length: number, asked: number): ProviderError {
   const message = `Cannot answer request ${asked}: the script has ${length} responses. Add one`;
   return new ProviderError('invalid_request', message, { provider });
+}
+
+/** The number of requests differs from the number of scripted responses. */
+export class ScriptedError extends MillraceError<'not_as_scripted'> {}
+
+/** Settings of one response. */
+interface PlaybackOptions {
+  /** Id of the provider. */
+  readonly id: string;
+  readonly pieces?: Pieces | undefined;
+  readonly pauseMs?: number | undefined;
+  readonly clock: Clock;
+  /** Aborted when the reader leaves the stream. */
+  readonly readerClosed: AbortSignal;
+}
+
+/** Streams one response with its pauses. */
+async function* playResponse(
+  scripted: Scripted,
+  request: ModelRequest,
+  context: StreamContext,
+  options: PlaybackOptions,
+): AsyncGenerator<StreamStep> {
+  const response = responseTo(request, scripted, options.id);
+  if (response instanceof ProviderError) return yield* failedStream(response);
+  const {
+    item,
+    ids,
+    signal = options.readerClosed,
+  } = withAbortSignal(context, options.readerClosed);
+  const { id: itemId, turn, attempt } = item;
+  const writer = new DeltaWriter({ itemId, turn, attempt, ids });
+  const playback = new ResponsePlayback(response, writer, item, options);
+  const pauseMs = response.pauseMs ?? options.pauseMs ?? 0;
+  for (;;) {
+    const event = playback.next(signal.aborted);
+    if (event.type === 'stall') await waitForAbort(signal);
+    else yield event.step;
+    if (event.type === 'end') return;
+    if (event.type === 'step' && pauseMs > 0) await waitFor(pauseMs, options.clock, signal);
+  }
+}
+
+function responseTo(
+  request: ModelRequest,
+  scripted: Scripted,
+  provider: string,
+): ScriptedResponse | ProviderError {
+  try {
+    const response = typeof scripted === 'function' ? scripted(request) : scripted;
+    return typeof response === 'string' ? { content: { parts: [response] } } : response;
+  } catch (cause) {
+    return scriptMistake(provider, 'its function threw an error', cause);
+  }
+}
+
+/** A stream that only ends with an error. */
+async function* failedStream(error: ProviderError): AsyncGenerator<StreamStep> {
+  const stop = { reason: 'error', cause: error.kind } as const;
+  yield { deltas: [], end: { stop, usage: noUsage, error } };
+}
+
+/** Resolves after the delay, or when the signal is aborted. */
+function waitFor(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      cancel();
+      signal.removeEventListener('abort', done);
+      resolve();
+    };
+    const cancel = clock.after(ms, done);
+    if (signal.aborted) done();
+    else signal.addEventListener('abort', done);
+  });
+}
+
+function waitForAbort(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
 }

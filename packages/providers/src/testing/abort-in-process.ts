@@ -1,10 +1,10 @@
 import { openaiChat } from '../openai-chat/provider.ts';
 
-// Run as a process of its own: it has to end by itself, which it does only if nothing stays open.
+// Runs as a separate process. The process exits by itself only if no handle stays open.
 
 const [, , baseUrl = '', way = ''] = process.argv;
 const controller = new AbortController();
-const provider = openaiChat({ model: 'm', baseUrl, apiKey: 'test-key-of-nobody' });
+const provider = openaiChat({ model: 'm', baseUrl, apiKey: 'test-key' });
 
 if (way === 'abort') {
   const { stop } = await provider.complete(

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@millrace/core';
 
-// Events of a Chat Completions stream, as short as they can be.
+// Minimal events of a Chat Completions stream.
 
 function choice(delta: JsonObject, finishReason: string | null = null): string {
   return JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finishReason }] });
@@ -10,7 +10,7 @@ export function said(content: string): string {
   return choice({ content });
 }
 
-/** A piece of the only tool call; its name comes with the first. */
+/** A fragment of the only tool call. The first fragment has the name. */
 export function called(argumentsPiece: string, name?: string): string {
   const first = name === undefined ? {} : { id: 'call_1', type: 'function' };
   const named = name === undefined ? {} : { name };
@@ -22,13 +22,13 @@ export function finished(reason = 'stop'): string {
   return choice({}, reason);
 }
 
-/** The chunk after the last choice. */
+/** The usage chunk, which follows the last choice. */
 export const used: string = JSON.stringify({
   choices: [],
   usage: { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 },
 });
 
-/** An answer in one piece, of a server that does not stream. */
+/** A complete answer of a server that does not stream. */
 export function completion(content: string): JsonObject {
   return {
     object: 'chat.completion',
@@ -37,7 +37,7 @@ export function completion(content: string): JsonObject {
   };
 }
 
-/** As a server frames them. */
+/** Formats events as server-sent events. */
 export function framed(...events: readonly string[]): string {
   return events.map((event) => `data: ${event}\n\n`).join('');
 }

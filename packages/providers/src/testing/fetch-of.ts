@@ -1,11 +1,14 @@
-/** What a test wants to know of a request. */
+/** A request that the fake fetch received. */
 export interface SentRequest {
   readonly url: string;
   readonly headers: Headers;
   readonly body: Record<string, unknown>;
 }
 
-/** A fetch that answers each request with the same bytes, one read a chunk, and remembers the requests. */
+/**
+ * A fetch that answers each request with the same bytes, one chunk per read, and stores the
+ * requests.
+ */
 export function fetchOf(
   chunks: readonly (string | Uint8Array)[],
   init: ResponseInit = { headers: { 'content-type': 'text/event-stream' } },
@@ -23,7 +26,7 @@ export function fetchOf(
   return { fetch: answer, requests };
 }
 
-/** One SSE event for each JSON text or value. */
+/** Formats JSON texts or values as server-sent events. */
 export function sseOf(events: readonly (string | object)[], end = ''): string {
   const texts = events.map((event) => (typeof event === 'string' ? event : JSON.stringify(event)));
   return `${texts.map((text) => `data: ${text}\n\n`).join('')}${end}`;

@@ -2,14 +2,16 @@ import { countingIds } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider, StreamStep } from '../contract/provider.ts';
 
-/** A stream that a test reads step by step. */
-export interface OpenStream {
-  /** The next step; undefined after the last. From the call on, the provider is at work. */
+/** A provider stream that a test reads step by step. */
+interface OpenStream {
+  /**
+   * Returns the next step, or undefined after the last. The provider starts with the first call.
+   */
   next(): Promise<StreamStep | undefined>;
-  /** All that is left. */
+  /** Reads all remaining steps. */
   rest(): Promise<readonly StreamStep[]>;
-  /** What `break` does. */
-  leave(): Promise<void>;
+  /** Leaves the stream as `break` in a loop does. */
+  close(): Promise<void>;
 }
 
 export function openStream(
@@ -28,7 +30,7 @@ export function openStream(
       for (let step = await next(); step !== undefined; step = await next()) left.push(step);
       return left;
     },
-    leave: async () => {
+    close: async () => {
       await steps.return?.();
     },
   };

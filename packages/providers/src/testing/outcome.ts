@@ -1,9 +1,9 @@
 import { type Part, toBase64 } from '@millrace/core';
-import type { Completion } from '../contract/complete.ts';
+import type { Completion } from '../contract/provider.ts';
 import type { BlockKind, Expected } from './oracle/expected.ts';
 
-/** What came out, in the words of `Expected`. */
-export type Outcome = Pick<
+/** The actual result in the format of `Expected`. */
+type Outcome = Pick<
   Expected,
   'texts' | 'reasoning' | 'refusal' | 'transcript' | 'order' | 'stop' | 'rawStop' | 'usage'
 > & {
@@ -59,7 +59,7 @@ function textsOf(parts: readonly Part[], mark: Mark | undefined): string {
     .join('');
 }
 
-/** Neighbours of a kind count as one, and what is empty not at all. */
+/** Adjacent parts of one kind count as one, and empty parts are skipped. */
 function orderOf(parts: readonly Part[]): readonly BlockKind[] {
   const kinds = parts.flatMap((part): BlockKind | readonly BlockKind[] => {
     if (part.kind === 'tool_call') return 'call';

@@ -1,6 +1,6 @@
 import { countingIds, type Delta, itemId } from '@millrace/core';
-import type { Completion } from '../contract/complete.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
+import type { Completion } from '../contract/provider.ts';
 import { fetchOf } from './fetch-of.ts';
 import { recordingsOf, sharedRecordingsAreHere, type Wire } from './recordings.ts';
 import type { WireUnderTest } from './wire-table.ts';
@@ -12,7 +12,7 @@ export interface Case {
 }
 
 if (!sharedRecordingsAreHere)
-  console.log('no ../shared/recordings: only our own fixtures are read');
+  console.log('no ../shared/recordings: only the fixtures of this package are read');
 
 export function casesOf(wire: Wire): readonly Case[] {
   return recordingsOf(wire).flatMap(({ name, responses }) =>
@@ -23,9 +23,9 @@ export function casesOf(wire: Wire): readonly Case[] {
   );
 }
 
-export interface Played {
+interface Played {
   readonly completion: Completion;
-  /** All that was told, with neighbouring appends of one part merged. */
+  /** All emitted deltas, with adjacent appends to one part merged. */
   readonly deltas: readonly Delta[];
   readonly reads: number;
 }
@@ -34,7 +34,7 @@ const hello: ModelRequest = {
   items: [{ id: itemId('u'), kind: 'user', parts: [{ kind: 'text', text: 'Hello' }] }],
 };
 
-/** Plays chunks to a wire as the answer to a request. */
+/** Sends a request to a wire whose response consists of these chunks. */
 export async function play(
   under: WireUnderTest,
   name: string,

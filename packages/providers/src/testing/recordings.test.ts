@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { parseLine } from './oracle/parse-line.ts';
-import { readers } from './oracle/readers.ts';
+import { parseLine } from './oracle/read-json.ts';
 import { recordingsOf, sharedRecordingsAreHere, splitResponses, wires } from './recordings.ts';
+import { readers } from './wire-table.ts';
 
 const fixtures = join(import.meta.dirname, '..', '..', 'fixtures');
 const start = (id: string) => JSON.stringify({ type: 'message_start', message: { id } });
@@ -12,7 +12,7 @@ const stop = '{"type":"message_stop"}';
 const completed = '{"type":"response.completed"}';
 
 describe('recordings', () => {
-  test('are found for each wire', () => {
+  test('exist for each wire', () => {
     for (const wire of wires) {
       const origins = recordingsOf(wire).map(({ origin }) => origin);
       expect(origins).toContain('own');
@@ -20,13 +20,13 @@ describe('recordings', () => {
     }
   });
 
-  test('lose no line by being split', () => {
+  test('lose no line when they are split', () => {
     for (const { events, responses } of wires.flatMap(recordingsOf)) {
       expect(responses.flat()).toEqual(events);
     }
   });
 
-  test('are split where another response starts after an end', () => {
+  test('are split where another response starts after the end of one', () => {
     const first = [start('a'), 'x', stop];
     expect(splitResponses([...first, start('b'), stop])).toEqual([first, [start('b'), stop]]);
     const second = [created('b'), completed];
@@ -36,31 +36,31 @@ describe('recordings', () => {
     ]);
   });
 
-  test('are not split where the same response starts again, nor where another is spliced in', () => {
+  test('are not split at a repeated start or at a start inside an open response', () => {
     expect(splitResponses([start('a'), start('a'), stop])).toHaveLength(1);
     expect(splitResponses([start('a'), stop, start('a'), stop])).toHaveLength(1);
     expect(splitResponses([start('a'), start('b'), stop])).toHaveLength(1);
   });
 
-  test('of nothing are one response of nothing', () => {
+  test('without lines are one empty response', () => {
     expect(splitResponses([])).toEqual([[]]);
   });
 });
 
-describe.each(wires)('our own recordings of %s', (wire) => {
+describe.each(wires)('fixtures of %s', (wire) => {
   const own = recordingsOf(wire).filter(({ origin }) => origin === 'own');
 
-  test('are all told of in the README, and nothing else is', () => {
+  test('are all listed in the README, which lists nothing else', () => {
     const readme = readFileSync(join(fixtures, 'README.md'), 'utf8');
     const section = readme.split(/^## /m).find((text) => text.startsWith(`${wire}:`)) ?? '';
-    const told = [...section.matchAll(/^- `([^`]+)`: ./gm)].map(([, name]) => name);
-    expect(told.sort()).toEqual(own.map(({ name }) => name).sort());
+    const listed = [...section.matchAll(/^- `([^`]+)`: ./gm)].map(([, name]) => name);
+    expect(listed.sort()).toEqual(own.map(({ name }) => name).sort());
     expect(readdirSync(join(fixtures, wire)).filter((name) => !name.endsWith('.jsonl'))).toEqual(
       [],
     );
   });
 
-  test('are JSON in each line, but for those that show what is not', () => {
+  test('are JSON in each line, except those about invalid JSON', () => {
     const isOdd = (name: string) => /not-json|spliced-payloads|comment-payload/.test(name);
     for (const { name, events } of own) {
       const isJson = events.every((line) => parseLine(line) !== undefined);
@@ -68,7 +68,7 @@ describe.each(wires)('our own recordings of %s', (wire) => {
     }
   });
 
-  test('end in an error if and only if their name says so', () => {
+  test('end in an error exactly if their name starts with bad-', () => {
     for (const { name, responses } of own) {
       const stops = responses.map((lines) => readers[wire](lines).stop);
       expect({ name, isError: stops.includes('error') }).toEqual({

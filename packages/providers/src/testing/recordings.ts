@@ -1,29 +1,28 @@
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { fieldsOf, textOf } from './oracle/json-access.ts';
-import { parseLine } from './oracle/parse-line.ts';
+import { fieldsOf, parseLine, textOf } from './oracle/read-json.ts';
 
 export type Wire = 'openai-chat' | 'openai-responses' | 'anthropic' | 'gemini';
 
 export const wires: readonly Wire[] = ['openai-chat', 'openai-responses', 'anthropic', 'gemini'];
 
 export interface Recording {
-  /** The file's name without its endings; those with `bad-` must end in an error. */
+  /** File name without its extensions. Recordings named `bad-…` must end in an error. */
   readonly name: string;
   readonly origin: 'shared' | 'own';
-  /** The raw lines. Not all of them are JSON. */
+  /** The raw lines. Some are not JSON. */
   readonly events: readonly string[];
-  /** The same lines, one list a response. */
+  /** The same lines, one list per response. */
   readonly responses: readonly (readonly string[])[];
 }
 
 const packageFolder = join(import.meta.dirname, '..', '..');
 const sharedFolder = join(packageFolder, '..', '..', '..', 'shared', 'recordings');
 
-/** Real recordings lie beside the repository and are not part of it. */
+/** Real recordings are stored beside the repository and are not part of it. */
 export const sharedRecordingsAreHere: boolean = existsSync(sharedFolder);
 
-/** All recordings of a wire, ours last. */
+/** All recordings of a wire. The fixtures of this package come last. */
 export function recordingsOf(wire: Wire): readonly Recording[] {
   const shared = globSync(join(sharedFolder, wire, '*.chunks.txt')).sort();
   const own = globSync(join(packageFolder, 'fixtures', wire, '*.jsonl')).sort();
@@ -41,8 +40,9 @@ function recording(path: string, ending: string, origin: Recording['origin']): R
 }
 
 /**
- * At each start with another id after the response before it ended: the same id again is a repeat,
- * and another one while a response is open is a splice, which is for the reader to refuse.
+ * Splits events into responses. A new response starts with another id after the previous response
+ * ended. The same id again is a repeat. Another id during an open response is a corrupt stream,
+ * which the reader must reject.
  */
 export function splitResponses(events: readonly string[]): readonly (readonly string[])[] {
   const responses: string[][] = [[]];

@@ -2,14 +2,14 @@ import { describe, expect, test } from 'vitest';
 import { VirtualClock } from './virtual-clock.ts';
 
 describe('a virtual clock', () => {
-  test('stands still unless it is advanced', () => {
+  test('advances only on request', () => {
     const clock = new VirtualClock(1000);
     expect(clock.now()).toBe(1000);
     clock.advance(5);
     expect(clock.now()).toBe(1005);
   });
 
-  test('runs what falls due in order, each at its own moment', () => {
+  test('runs due timers in order, each at its own time', () => {
     const clock = new VirtualClock(0);
     const ran: string[] = [];
     const note = (name: string) => () => ran.push(`${name} at ${clock.now()}`);
@@ -23,7 +23,7 @@ describe('a virtual clock', () => {
     expect(clock.pending).toBe(1);
   });
 
-  test('runs what a timer sets, if it is due as well', () => {
+  test('runs a timer that another timer set, if it is due', () => {
     const clock = new VirtualClock(0);
     const ran: number[] = [];
     clock.after(10, () => clock.after(5, () => ran.push(clock.now())));
@@ -34,7 +34,7 @@ describe('a virtual clock', () => {
     expect(clock.pending).toBe(0);
   });
 
-  test('runs nothing that was cancelled', () => {
+  test('does not run a cancelled timer', () => {
     const clock = new VirtualClock(0);
     const cancel = clock.after(10, () => expect.unreachable());
     expect(clock.pending).toBe(1);

@@ -5,7 +5,7 @@ interface Timer {
   readonly run: () => void;
 }
 
-/** Time that passes when a test says so. */
+/** A clock that advances only when a test calls `advance`. */
 export class VirtualClock implements Clock {
   #nowMs: number;
   /** In the order in which they were set. */
@@ -15,7 +15,7 @@ export class VirtualClock implements Clock {
     this.#nowMs = nowMs;
   }
 
-  /** Timers that were set and have neither run nor been cancelled. */
+  /** Number of timers that have neither run nor been cancelled. */
   get pending(): number {
     return this.#timers.size;
   }
@@ -30,7 +30,7 @@ export class VirtualClock implements Clock {
     return () => this.#timers.delete(timer);
   }
 
-  /** Lets time pass and runs what falls due on the way, each at its own moment, the earliest first. */
+  /** Advances the time and runs the timers that become due, each at its own time, in order. */
   advance(ms: number): void {
     const untilMs = this.#nowMs + ms;
     for (let next = this.#first(untilMs); next !== undefined; next = this.#first(untilMs)) {

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect } from 'vitest';
 
-/** In each test of the file from here on: no promise is rejected that nobody looks at. */
+/** Fails each following test of the file if it causes an unhandled promise rejection. */
 export function watchRejections(): void {
   const rejected: unknown[] = [];
   const note = (reason: unknown) => rejected.push(reason);
@@ -8,7 +8,7 @@ export function watchRejections(): void {
     process.on('unhandledRejection', note);
   });
   afterEach(async () => {
-    // Node tells of them after the microtasks are done.
+    // Node reports them after the microtasks have run.
     await new Promise((resolve) => setImmediate(resolve));
     process.off('unhandledRejection', note);
     expect(rejected.splice(0)).toEqual([]);

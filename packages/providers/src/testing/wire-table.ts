@@ -2,7 +2,7 @@ import type { JsonValue } from '@millrace/core';
 import { anthropic } from '../anthropic/provider.ts';
 import type { Provider } from '../contract/provider.ts';
 import { gemini } from '../gemini/provider.ts';
-import type { ChatPreset } from '../openai-chat/presets.ts';
+import type { ChatPreset } from '../openai-chat/options.ts';
 import { openaiChat } from '../openai-chat/provider.ts';
 import { openaiResponses } from '../openai-responses/provider.ts';
 import { readAnthropic } from './oracle/anthropic.ts';
@@ -16,17 +16,24 @@ import { chatFaults } from './rules/chat.ts';
 import { geminiFaults } from './rules/gemini.ts';
 import { responsesFaults } from './rules/responses.ts';
 
-/** A wire, with the second opinions that it is held against. */
+export const readers: Readonly<Record<Wire, (lines: readonly string[]) => Expected>> = {
+  'openai-chat': readChat,
+  'openai-responses': readResponses,
+  anthropic: readAnthropic,
+  gemini: readGemini,
+};
+
+/** A wire with the oracle and the request rules that check it. */
 export interface WireUnderTest {
   readonly wire: Wire;
-  /** The provider whose recording has this name. */
+  /** Creates the provider for the recording with this name. */
   readonly provider: (fetcher: typeof fetch, name: string) => Provider;
   readonly read: (lines: readonly string[]) => Expected;
-  /** What is wrong with a request, by the provider's rules. */
+  /** Lists the violations of the provider's rules in a request. */
   readonly faults: (body: JsonValue, expected: Expected) => readonly string[];
 }
 
-const apiKey = 'test-key-of-nobody';
+const apiKey = 'test-key';
 
 export const wireTable: readonly WireUnderTest[] = [
   {
@@ -61,7 +68,10 @@ function presetOf(name: string): ChatPreset {
   return name.startsWith('openrouter') ? 'openrouter' : 'openai';
 }
 
-/** The oracle knows them of responses that came to their end; others are held to the rest of the rules. */
+/**
+ * The oracle has signatures only for complete responses. For others, the signature rules are
+ * skipped.
+ */
 function signaturesOf({ ends, signed }: Expected): { readonly signed?: Expected['signed'] } {
   return ends === 'terminal' ? { signed } : {};
 }

@@ -4,10 +4,11 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { countingIds } from '@millrace/core';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type ChatOptions, openaiChat } from '../openai-chat/provider.ts';
+import type { ChatOptions } from '../openai-chat/options.ts';
+import { openaiChat } from '../openai-chat/provider.ts';
 import { type ScriptedServer, startScriptedServer, streamReply } from '../scripted-server/index.ts';
 import { called, finished, framed, said, used } from '../testing/chat-events.ts';
-import { holdBody } from '../testing/held-body.ts';
+import { createControlledBody } from '../testing/controlled-body.ts';
 import { openStream } from '../testing/open-stream.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import { watchRejections } from '../testing/watch-rejections.ts';
@@ -36,7 +37,7 @@ const chat = (options: Partial<ChatOptions> = {}) =>
 const completing = (provider = chat(), onStep = () => {}) =>
   provider.complete(request, { ids: countingIds(), signal: controller.signal, onStep });
 
-/** Starts a request whose answer stalls, so that it takes room at the gate until it is aborted. */
+/** Starts a request whose answer stalls, so that it occupies a place until it is aborted. */
 async function occupy(provider = chat()) {
   server.reply(streamReply([framed(said('a')), { type: 'stall' }]));
   const stream = openStream(provider);
@@ -44,8 +45,8 @@ async function occupy(provider = chat()) {
   return stream;
 }
 
-/** The real one, which tells when the headers are there. */
-function tellingFetch() {
+/** The real fetch, which reports when the headers arrive. */
+function observedFetch() {
   const answered = Promise.withResolvers<void>();
   const fetcher: typeof fetch = async (input, init) => {
     const response = await fetch(input, init);
@@ -55,8 +56,8 @@ function tellingFetch() {
   return { fetch: fetcher, answered: answered.promise };
 }
 
-/** One that does not mind signals, and answers when it is told to. */
-function deafFetch() {
+/** A fetch that ignores the signal and answers when the test says so. */
+function unabortableFetch() {
   const answer = Promise.withResolvers<Response>();
   const asked = Promise.withResolvers<void>();
   const fetcher = () => {
@@ -66,15 +67,15 @@ function deafFetch() {
   return { fetch: fetcher, asked: asked.promise, answer };
 }
 
-/** An answer that says nothing. */
-function silence() {
+/** A response without any data. */
+function stalledResponse() {
   const cancelled = Promise.withResolvers<void>();
   const body = new ReadableStream({ cancel: () => cancelled.resolve() });
   return { response: new Response(body), cancelled: cancelled.promise };
 }
 
 describe('an abort in the middle of a stream', () => {
-  test('closes the connection, keeps what was said as partial and takes open calls back', async () => {
+  test('closes the connection, keeps text as partial and retracts open calls', async () => {
     const events = [said('Hello'), called('{"a":', 'add')];
     server.reply(streamReply([framed(...events), { type: 'stall' }]));
     const reason = new Error('enough');
@@ -89,7 +90,7 @@ describe('an abort in the middle of a stream', () => {
     });
     expect(stop).toEqual(aborted);
     expect(text).toBe('Hello');
-    // The call ended the text, which is whole therefore.
+    // The call ended the text, so the text is complete.
     expect(item.parts).toEqual([{ kind: 'text', text: 'Hello' }]);
     expect(usage).toMatchObject({ output: 3, estimated: true });
     expect(error).toMatchObject({ kind: 'aborted', retry: 'no', retryable: false });
@@ -111,7 +112,7 @@ describe('an abort in the middle of a stream', () => {
     }
   });
 
-  test('is told by the next step, and that is the last one', async () => {
+  test('is reported in the next step, which is the last one', async () => {
     server.reply(streamReply([framed(called('{"a":', 'add')), { type: 'stall' }]));
     const stream = openStream(chat(), controller.signal);
     const first = await stream.next();
@@ -124,21 +125,21 @@ describe('an abort in the middle of a stream', () => {
     expect(rest[0]?.end?.stop.raw).toBeUndefined();
   });
 
-  test('may have any reason, also none that is an error', async () => {
+  test('can have any reason, also one that is not an error', async () => {
     for (const reason of [undefined, null, 'enough', 0, { code: 7 }, new Error('')]) {
       controller = new AbortController();
       server.reply(streamReply([framed(said('a')), { type: 'stall' }]));
       const { stop, error } = await completing(chat(), () => controller.abort(reason));
       expect(stop).toEqual(aborted);
-      // Without a reason the platform makes one.
+      // Without a reason the platform creates one.
       if (reason !== undefined && reason !== null) expect(error?.cause).toBe(reason);
     }
   });
 
-  test('is no error of the provider, whose body had not come yet', async () => {
+  test('is not an error of the provider, whose body has not arrived yet', async () => {
     const headers = { 'x-should-retry': 'true', 'retry-after': '7' };
     server.reply({ status: 500, headers, steps: ['{', { type: 'stall' }] });
-    const { fetch: fetcher, answered } = tellingFetch();
+    const { fetch: fetcher, answered } = observedFetch();
     const ending = completing(chat({ fetch: fetcher }));
     await answered;
     controller.abort();
@@ -160,7 +161,7 @@ describe('an abort before the answer', () => {
     expect(server.openConnections).toBe(0);
   });
 
-  test('while it waits for its turn sends nothing, and does not take the turn of others', async () => {
+  test('while it waits in the queue sends nothing and keeps the order of the others', async () => {
     const provider = chat({ maxConcurrentRequests: 1 });
     const first = await occupy(provider);
     const second = completing(provider);
@@ -169,7 +170,7 @@ describe('an abort before the answer', () => {
     controller.abort('gone');
     expect((await second).stop).toEqual(aborted);
     expect((await second).error?.cause).toBe('gone');
-    await first.leave();
+    await first.close();
     expect((await third).text).toBe('third');
     expect(server.requests).toHaveLength(2);
   });
@@ -185,7 +186,7 @@ describe('an abort before the answer', () => {
 
   test('while the first byte is awaited closes the connection', async () => {
     server.reply(streamReply([{ type: 'stall' }]));
-    const { fetch: fetcher, answered } = tellingFetch();
+    const { fetch: fetcher, answered } = observedFetch();
     const ending = completing(chat({ fetch: fetcher }));
     await answered;
     controller.abort();
@@ -194,20 +195,20 @@ describe('an abort before the answer', () => {
   });
 });
 
-describe('an abort of a fetch that does not mind signals', () => {
-  test('ends a wait for the answer, and cancels the answer that comes after all', async () => {
-    const { fetch: fetcher, asked, answer } = deafFetch();
+describe('an abort of a fetch that ignores signals', () => {
+  test('ends the wait for the answer, and cancels an answer that comes later', async () => {
+    const { fetch: fetcher, asked, answer } = unabortableFetch();
     const ending = completing(chat({ fetch: fetcher }));
     await asked;
     controller.abort();
     expect((await ending).stop).toEqual(aborted);
-    const { response, cancelled } = silence();
+    const { response, cancelled } = stalledResponse();
     answer.resolve(response);
     await cancelled;
   });
 
-  test('minds no answer that fails after all', async () => {
-    const { fetch: fetcher, asked, answer } = deafFetch();
+  test('ignores an answer that fails later', async () => {
+    const { fetch: fetcher, asked, answer } = unabortableFetch();
     const ending = completing(chat({ fetch: fetcher }));
     await asked;
     controller.abort();
@@ -215,11 +216,11 @@ describe('an abort of a fetch that does not mind signals', () => {
     answer.reject(new TypeError('fetch failed'));
   });
 
-  test('ends it also in the moment in which the answer comes', async () => {
-    const { fetch: fetcher, asked, answer } = deafFetch();
+  test('also ends it at the moment in which the answer arrives', async () => {
+    const { fetch: fetcher, asked, answer } = unabortableFetch();
     const ending = completing(chat({ fetch: fetcher }));
     await asked;
-    const { response, cancelled } = silence();
+    const { response, cancelled } = stalledResponse();
     answer.resolve(response);
     controller.abort();
     expect((await ending).stop).toEqual(aborted);
@@ -227,11 +228,11 @@ describe('an abort of a fetch that does not mind signals', () => {
   });
 
   test('ends a read, and cancels the body', async () => {
-    const body = holdBody();
+    const body = createControlledBody();
     const ending = completing(chat({ fetch: body.fetch }));
-    await body.wanted();
+    await body.waitForRead();
     body.send(framed(said('a')));
-    await body.wanted();
+    await body.waitForRead();
     controller.abort();
     expect((await ending).stop).toEqual(aborted);
     expect((await ending).text).toBe('a');
@@ -266,14 +267,14 @@ describe('an abort after the terminal signal', () => {
   });
 });
 
-describe('a consumer that leaves', () => {
-  test('closes the connection and gives its turn to the next', async () => {
+describe('a consumer that stops reading', () => {
+  test('closes the connection and lets the next request start', async () => {
     const provider = chat({ maxConcurrentRequests: 1 });
     const first = await occupy(provider);
     const asked = await server.nextRequest();
     server.reply(streamReply([framed(said('next'), finished())]));
     const second = provider.complete(request, { ids: countingIds() });
-    await first.leave();
+    await first.close();
     expect(await asked.closed).toBe('client');
     expect((await second).text).toBe('next');
     expect(await first.next()).toBeUndefined();
@@ -283,12 +284,12 @@ describe('a consumer that leaves', () => {
     server.reply(streamReply([framed(said('a'), finished()), { type: 'stall' }]));
     const stream = openStream(chat(), controller.signal);
     await stream.next();
-    await stream.leave();
+    await stream.close();
     expect(await (await server.nextRequest()).closed).toBe('client');
   });
 
   test('before the first step sends nothing', async () => {
-    await openStream(chat(), controller.signal).leave();
+    await openStream(chat(), controller.signal).close();
     expect(server.requests).toEqual([]);
   });
 
@@ -296,44 +297,44 @@ describe('a consumer that leaves', () => {
     const stream = await occupy();
     const asked = await server.nextRequest();
     const reading = stream.next();
-    await stream.leave();
+    await stream.close();
     expect((await reading)?.end?.stop).toEqual(aborted);
     expect(await asked.closed).toBe('client');
     expect(await stream.next()).toBeUndefined();
   });
 
-  test('while it waits for a read of a deaf body ends that read, and cancels the body', async () => {
-    const body = holdBody();
+  test('while it waits for a read that ignores the abort ends that read, and cancels the body', async () => {
+    const body = createControlledBody();
     const stream = openStream(chat({ fetch: body.fetch }), controller.signal);
     const reading = stream.next();
-    await body.wanted();
-    await stream.leave();
+    await body.waitForRead();
+    await stream.close();
     expect((await reading)?.end?.stop).toEqual(aborted);
     expect(body.isCancelled).toBe(true);
   });
 
-  test('while it waits for an answer waits no longer, and cancels what comes after all', async () => {
-    const deaf = deafFetch();
-    const { response, cancelled } = silence();
+  test('while it waits for an answer stops waiting, and cancels a later answer', async () => {
+    const deaf = unabortableFetch();
+    const { response, cancelled } = stalledResponse();
     const stream = openStream(chat({ fetch: deaf.fetch }), controller.signal);
     const reading = stream.next();
     await deaf.asked;
-    await stream.leave();
+    await stream.close();
     expect((await reading)?.end?.stop).toEqual(aborted);
     deaf.answer.resolve(response);
     await cancelled;
   });
 
-  test('while it waits for its turn sends nothing, and does not take the turn of others', async () => {
+  test('while it waits in the queue sends nothing and keeps the order of the others', async () => {
     const provider = chat({ maxConcurrentRequests: 1 });
     const first = await occupy(provider);
     const waiting = openStream(provider, controller.signal);
     const reading = waiting.next();
-    await waiting.leave();
+    await waiting.close();
     expect((await reading)?.end?.stop).toEqual(aborted);
     server.reply(streamReply([framed(said('next'), finished())]));
     const third = provider.complete(request, { ids: countingIds() });
-    await first.leave();
+    await first.close();
     expect((await third).text).toBe('next');
     expect(server.requests).toHaveLength(2);
   });
@@ -350,7 +351,7 @@ describe('a consumer that leaves', () => {
   });
 });
 
-test('nothing is sent before the first step is asked for', async () => {
+test('nothing is sent before the first step is requested', async () => {
   const stream = openStream(chat());
   await new Promise((resolve) => setImmediate(resolve));
   expect(server.openConnections).toBe(0);

@@ -1,6 +1,6 @@
-// Options are checked when a provider is made: NaN and texts would pass for a limit that never holds.
+// Options are checked when the provider is created. NaN or a string would silently disable a limit.
 
-/** Whole and above 0, or without end. */
+/** True for integers of at least 1, and for Infinity. */
 export function isCount(value: unknown): boolean {
   return typeof value === 'number' && value >= 1 && (Number.isInteger(value) || value === Infinity);
 }
@@ -10,7 +10,7 @@ export function checkCount(option: string, value: unknown): void {
   throw new RangeError(`Cannot use ${shown(value)} as ${option}: use a whole number of 1 or more`);
 }
 
-/** Above 0, or without end. */
+/** Throws unless the value is a number above 0. Infinity is allowed. */
 export function checkDuration(option: string, value: unknown): void {
   if (typeof value === 'number' && value > 0) return;
   throw new RangeError(`Cannot use ${shown(value)} as ${option}: use milliseconds, more than 0`);

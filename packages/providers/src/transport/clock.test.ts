@@ -8,7 +8,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-describe('the clock of the system', () => {
+describe('the system clock', () => {
   test('calls back once', () => {
     const run = vi.fn();
     systemClock.after(10, run);
@@ -34,7 +34,7 @@ describe('the clock of the system', () => {
     expect(run).not.toHaveBeenCalled();
   });
 
-  test('tells the time', () => {
+  test('returns the time', () => {
     vi.setSystemTime(123_456);
     expect(systemClock.now()).toBe(123_456);
   });

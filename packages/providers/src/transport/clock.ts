@@ -1,14 +1,18 @@
-/** Time, injected, so that tests need not wait for it. */
+/** The clock that timeouts use. Tests inject one that they control. */
 export interface Clock {
-  /** Milliseconds since 1970. Only differences count, so a clock that is set back delays at worst. */
+  /**
+   * Milliseconds since 1970. Only differences matter, so a clock that is set back only delays
+   * timeouts.
+   */
   now(): number;
-  /** Calls back once, unless the returned function is called before. */
+  /** Calls `run` once after `ms` milliseconds. The returned function cancels the call. */
   after(ms: number, run: () => void): () => void;
 }
 
-/** Some 24 days. Timers that are set for longer fire at once. */
+/** About 24 days. Node runs longer timers immediately. */
 const maxTimerMs = 2 ** 31 - 1;
 
+/** The real clock. It uses `Date.now` and `setTimeout`. */
 export const systemClock: Clock = {
   now: () => Date.now(),
   after(ms, run) {

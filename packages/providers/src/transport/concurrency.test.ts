@@ -1,6 +1,7 @@
 import { countingIds } from '@millrace/core';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type ChatOptions, openaiChat } from '../openai-chat/provider.ts';
+import type { ChatOptions } from '../openai-chat/options.ts';
+import { openaiChat } from '../openai-chat/provider.ts';
 import {
   errorReply,
   newGate,
@@ -32,8 +33,8 @@ const chat = (options: Partial<ChatOptions> = {}) =>
 const asked = (name: string) => ({ items: [], providerOptions: { user: name } });
 const names = () => server.requests.map(({ body }) => (body as { user: string }).user);
 
-describe('of requests that may be under way at once', () => {
-  test('no more than allowed are, and the others come in the order in which they asked', async () => {
+describe('concurrent requests', () => {
+  test('do not exceed the limit, and the others start in order', async () => {
     const gates = Array.from({ length: 5 }, newGate);
     for (const gate of gates) {
       const answer = framed(said('a'), finished());
@@ -104,17 +105,17 @@ describe('of requests that may be under way at once', () => {
         server.reply(streamReply([framed(said('a')), { type: 'stall' }]));
         const stream = openStream(provider);
         await stream.next();
-        await stream.leave();
+        await stream.close();
       },
     ],
-  ])('one that %s makes room', async (_, first) => {
+  ])('one that %s frees its place', async (_, first) => {
     const provider = chat({ maxConcurrentRequests: 1 });
     await first(provider);
     server.reply(streamReply([framed(said('second'), finished())]));
     expect((await provider.complete(asked('second'))).text).toBe('second');
   });
 
-  test.each(['abort', 'time-out'])('one that nobody reads on makes room at its %s', async (way) => {
+  test.each(['abort', 'timeout'])('one that nobody reads on makes room at its %s', async (way) => {
     const provider = chat({ maxConcurrentRequests: 1 });
     server.reply(streamReply([framed(said('a')), { type: 'stall' }]));
     const controller = new AbortController();
@@ -128,7 +129,7 @@ describe('of requests that may be under way at once', () => {
     expect((await stream.next())?.end?.error?.kind).toBe(way === 'abort' ? 'aborted' : 'timeout');
   });
 
-  test('one that could not even be made makes room', async () => {
+  test('one that could not be built frees its place', async () => {
     const bad = { items: [], providerOptions: { big: 1n as unknown as number } };
     const provider = chat({ maxConcurrentRequests: 1 });
     expect((await provider.complete(bad)).error?.kind).toBe('invalid_request');
@@ -144,7 +145,7 @@ describe('of requests that may be under way at once', () => {
     const stream = openStream(chat({ maxConcurrentRequests: 1 }));
     await stream.next();
     expect((await chat({ maxConcurrentRequests: 1 }).complete(asked('other'))).text).toBe('b');
-    await stream.leave();
+    await stream.close();
   });
 
   test('hundreds that are aborted while they wait leave the others as they were', async () => {
@@ -160,7 +161,7 @@ describe('of requests that may be under way at once', () => {
       provider.complete(asked(`${nth}`), nth % 3 === 0 ? {} : { signal }),
     );
     controller.abort();
-    await first.leave();
+    await first.close();
     const stops = (await Promise.all(waiting)).map(({ stop }) => stop.reason);
     expect(stops).toEqual(stops.map((_, nth) => (nth % 3 === 0 ? 'stop' : 'aborted')));
   });

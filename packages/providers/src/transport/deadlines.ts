@@ -1,11 +1,21 @@
 import type { Clock } from './clock.ts';
 
+/** The timeouts of a response, in milliseconds. `Infinity` turns a timeout off. */
 export interface TimeoutOptions {
-  /** From sending the request to the first byte of the answer: models may think before they speak. */
+  /**
+   * From sending the request to the first byte of the answer. Models can think before they answer.
+   * Default: 180,000 (3 min).
+   */
   readonly firstByteTimeoutMs: number;
-  /** How long one read may take, after the first. A comment or a ping ends it. */
+  /**
+   * Maximum time without any byte after the first one. Comments and pings count as activity.
+   * Default: 90,000 (90 s).
+   */
   readonly idleTimeoutMs: number;
-  /** The whole response, from when its turn came: how long it waited for that does not count. */
+  /**
+   * Maximum time of the whole response. The time in the queue does not count. Default: 1,800,000
+   * (30 min).
+   */
   readonly totalTimeoutMs: number;
 }
 
@@ -15,82 +25,89 @@ export const defaultTimeouts: TimeoutOptions = {
   totalTimeoutMs: 1_800_000,
 };
 
-/** Which of them passed. */
-export type Deadline = 'first byte' | 'idle' | 'total';
+/** Names the timeout that expired. */
+export type DeadlineName = 'first byte' | 'idle' | 'total';
 
-/** The three time-outs of one response: `onPassed` hears of the first that passes, once. */
+/**
+ * The three timeouts of one response. Calls `onExpired` once, for the first timeout that expires.
+ */
 export class Deadlines {
   readonly #clock: Clock;
   readonly #idleTimeoutMs: number;
-  readonly #onPassed: (deadline: Deadline, afterMs: number) => void;
+  readonly #onExpired: (deadline: DeadlineName, afterMs: number) => void;
   readonly #cancelTotal: () => void;
-  #cancelNext: () => void;
-  /** When something came last. Timers are not set anew for each read: one that fires looks here. */
-  #lifeAt: number | undefined;
+  #cancelIdle: () => void;
+  /**
+   * The time of the last activity. The timer is not restarted for each read; when it fires, it
+   * checks this value.
+   */
+  #lastActivityAt: number | undefined;
   #isPaused = false;
-  /** The timer fired while nobody listened, and is set again when somebody does. */
-  #isAsleep = false;
-  #isOver = false;
+  /** The timer fired while reading was paused. `resume` starts it again. */
+  #isTimerStopped = false;
+  #isEnded = false;
 
   constructor(
     clock: Clock,
     timeouts: TimeoutOptions,
-    onPassed: (deadline: Deadline, afterMs: number) => void,
+    onExpired: (deadline: DeadlineName, afterMs: number) => void,
   ) {
     const { firstByteTimeoutMs, idleTimeoutMs, totalTimeoutMs } = timeouts;
     this.#clock = clock;
     this.#idleTimeoutMs = idleTimeoutMs;
-    this.#onPassed = onPassed;
-    const pass = (deadline: Deadline, ms: number) => () => this.#pass(deadline, ms);
-    this.#cancelTotal = clock.after(totalTimeoutMs, pass('total', totalTimeoutMs));
-    this.#cancelNext = clock.after(firstByteTimeoutMs, pass('first byte', firstByteTimeoutMs));
+    this.#onExpired = onExpired;
+    const expire = (deadline: DeadlineName, ms: number) => () => this.#expire(deadline, ms);
+    this.#cancelTotal = clock.after(totalTimeoutMs, expire('total', totalTimeoutMs));
+    this.#cancelIdle = clock.after(firstByteTimeoutMs, expire('first byte', firstByteTimeoutMs));
   }
 
-  /** Something came, be it only a comment. */
-  sawLife(): void {
-    if (this.#isOver) return;
-    const isFirst = this.#lifeAt === undefined;
-    this.#lifeAt = this.#clock.now();
-    if (isFirst) this.#watch(this.#idleTimeoutMs);
+  /** Call it for every read, also for a comment. */
+  recordActivity(): void {
+    if (this.#isEnded) return;
+    const isFirst = this.#lastActivityAt === undefined;
+    this.#lastActivityAt = this.#clock.now();
+    if (isFirst) this.#startIdleTimer(this.#idleTimeoutMs);
   }
 
-  /** Nobody listens: whoever reads the stream is busy, and that the server cannot help. */
+  /**
+   * The consumer is busy and does not read. The idle timeout must not blame the server for that.
+   */
   pause(): void {
     this.#isPaused = true;
   }
 
   resume(): void {
     this.#isPaused = false;
-    if (this.#lifeAt !== undefined) this.#lifeAt = this.#clock.now();
-    if (!this.#isAsleep || this.#isOver) return;
-    this.#isAsleep = false;
-    this.#watch(this.#idleTimeoutMs);
+    if (this.#lastActivityAt !== undefined) this.#lastActivityAt = this.#clock.now();
+    if (!this.#isTimerStopped || this.#isEnded) return;
+    this.#isTimerStopped = false;
+    this.#startIdleTimer(this.#idleTimeoutMs);
   }
 
   end(): void {
-    this.#isOver = true;
+    this.#isEnded = true;
     this.#cancelTotal();
-    this.#cancelNext();
+    this.#cancelIdle();
   }
 
-  #watch(ms: number): void {
-    this.#cancelNext();
-    this.#cancelNext = this.#clock.after(ms, () => this.#checkIdle());
+  #startIdleTimer(ms: number): void {
+    this.#cancelIdle();
+    this.#cancelIdle = this.#clock.after(ms, () => this.#checkIdle());
   }
 
   #checkIdle(): void {
     if (this.#isPaused) {
-      this.#isAsleep = true;
+      this.#isTimerStopped = true;
       return;
     }
-    const leftMs = (this.#lifeAt ?? 0) + this.#idleTimeoutMs - this.#clock.now();
-    if (leftMs > 0) this.#watch(leftMs);
-    else this.#pass('idle', this.#idleTimeoutMs);
+    const remainingMs = (this.#lastActivityAt ?? 0) + this.#idleTimeoutMs - this.#clock.now();
+    if (remainingMs > 0) this.#startIdleTimer(remainingMs);
+    else this.#expire('idle', this.#idleTimeoutMs);
   }
 
-  #pass(deadline: Deadline, afterMs: number): void {
-    if (this.#isOver) return;
+  #expire(deadline: DeadlineName, afterMs: number): void {
+    if (this.#isEnded) return;
     this.end();
-    this.#onPassed(deadline, afterMs);
+    this.#onExpired(deadline, afterMs);
   }
 }

@@ -1,17 +1,22 @@
 import { createParser, type EventSourceParser, type ParseError } from 'eventsource-parser';
-import { LineBuffer } from './line-buffer.ts';
 
-export interface SseReaderOptions {
+interface SseReaderOptions {
   readonly onMessage: (data: string, event: string | undefined) => void;
-  /** Lines that are no SSE: told before the message that follows them, or else at the end. */
-  readonly onStray: (text: string) => void;
-  /** The data of one event, or one line, longer than this is refused: nothing is dropped silently. */
+  /** Called with lines that are not SSE: before the next message, or at the end. */
+  readonly onStrayText: (text: string) => void;
+  /**
+   * Maximum length of one event's data and of one line. A longer one is an error; nothing is
+   * dropped silently.
+   */
   readonly maxEventLength: number;
 }
 
-/** A stream that is not what it says. */
+/** The stream is not valid SSE, or contains an error field. */
 export class SseError extends Error {
-  /** `error_field`: the server complained in a field of that name, which old llama.cpp does. */
+  /**
+   * `error_field`: the server sent an error in a field named `error`, as old versions of llama.cpp
+   * do.
+   */
   readonly type: 'too_long' | 'error_field';
 
   constructor(type: SseError['type'], message: string) {
@@ -23,15 +28,15 @@ export class SseError extends Error {
 const fieldName = 'data: ';
 
 /**
- * Bytes to messages. Text is decoded across reads, so that no character is cut; comments, empty data
- * and comments that a gateway wrapped as data are no messages.
+ * Converts bytes into SSE messages. It decodes text across reads, so that no character is split.
+ * Comments, empty data, and comments that a gateway wrapped as data are skipped.
  */
 export class SseReader {
   readonly #decoder = new TextDecoder();
   readonly #lines: LineBuffer;
   readonly #parser: EventSourceParser;
   readonly #options: SseReaderOptions;
-  /** A server that fails late may say so as a bare JSON body, over several lines. */
+  /** A server that fails late can send a bare JSON body over several lines. */
   #stray = '';
   #problem: SseError | undefined;
 
@@ -49,11 +54,11 @@ export class SseReader {
     this.#feedText(this.#decoder.decode(bytes, { stream: true }));
   }
 
-  /** The stream is over: an event that no blank line ended is taken as if one had. */
+  /** The stream ended. A last event without a blank line is emitted too. */
   end(): void {
     this.#feedText(this.#decoder.decode());
     this.#feedText('\n\n');
-    this.#tellStray();
+    this.#emitStray();
   }
 
   #feedText(text: string): void {
@@ -70,7 +75,7 @@ export class SseReader {
     }
     const isComment = data === '' ? event !== 'error' : data.startsWith(':');
     if (isComment) return;
-    this.#tellStray();
+    this.#emitStray();
     this.#options.onMessage(data, event);
   }
 
@@ -82,15 +87,90 @@ export class SseReader {
     else this.#stray += `${line}\n`;
   }
 
-  #tellStray(): void {
+  #emitStray(): void {
     if (this.#stray === '') return;
     const stray = this.#stray;
     this.#stray = '';
-    this.#options.onStray(stray);
+    this.#options.onStrayText(stray);
   }
 
   #tooLong(): SseError {
     const limit = this.#options.maxEventLength;
     return new SseError('too_long', `an event is longer than the limit of ${limit} characters`);
+  }
+}
+
+/**
+ * Collects text into whole lines. The parser would drop the start of a line that cannot become a
+ * field, and with it the errors that servers write into their streams.
+ */
+export class LineBuffer {
+  readonly #maxLength: number;
+  /**
+   * The start of an unfinished line. The pieces are joined only at its end, because a line of
+   * several megabytes comes in many reads.
+   */
+  readonly #held: string[] = [];
+  #heldLength = 0;
+  #endedInCr = false;
+  #isTooLong = false;
+
+  constructor(maxLineLength: number) {
+    this.#maxLength = maxLineLength;
+  }
+
+  /** True after a line that is too long. The lines before it were still returned. */
+  get isTooLong(): boolean {
+    return this.#isTooLong;
+  }
+
+  /** Returns the lines that are complete. Each ends in LF, whatever line end was sent. */
+  take(text: string): string {
+    const lines = this.#unify(text);
+    const end = this.#fits(lines) ? lines.lastIndexOf('\n') + 1 : this.#endOfFitting(lines);
+    const whole = end === 0 ? '' : this.#join(lines.slice(0, end));
+    this.#hold(lines.slice(end));
+    return whole;
+  }
+
+  /** CRLF that is split between two reads is one line end. A CR counts as a line end at once. */
+  #unify(text: string): string {
+    const isSplit = this.#endedInCr && text.startsWith('\n');
+    if (text !== '') this.#endedInCr = text.endsWith('\r');
+    const rest = isSplit ? text.slice(1) : text;
+    return rest.includes('\r') ? rest.replace(/\r\n?/g, '\n') : rest;
+  }
+
+  /** Lets short reads, which are nearly all, skip the check of each line. */
+  #fits(lines: string): boolean {
+    return this.#heldLength + lines.length <= this.#maxLength;
+  }
+
+  /** The end of the last line before one that is too long. */
+  #endOfFitting(lines: string): number {
+    let start = 0;
+    let before = this.#heldLength;
+    for (;;) {
+      const next = lines.indexOf('\n', start);
+      const end = next === -1 ? lines.length : next;
+      this.#isTooLong ||= before + end - start > this.#maxLength;
+      if (next === -1 || this.#isTooLong) return start;
+      start = next + 1;
+      before = 0;
+    }
+  }
+
+  #join(last: string): string {
+    if (this.#held.length === 0) return last;
+    const whole = this.#held.join('') + last;
+    this.#held.length = 0;
+    this.#heldLength = 0;
+    return whole;
+  }
+
+  #hold(rest: string): void {
+    if (rest === '') return;
+    this.#held.push(rest);
+    this.#heldLength += rest.length;
   }
 }

@@ -1,9 +1,10 @@
 import { countingIds } from '@millrace/core';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { type ChatOptions, openaiChat } from '../openai-chat/provider.ts';
+import type { ChatOptions } from '../openai-chat/options.ts';
+import { openaiChat } from '../openai-chat/provider.ts';
 import { type ScriptedServer, startScriptedServer, streamReply } from '../scripted-server/index.ts';
 import { called, finished, framed, said } from '../testing/chat-events.ts';
-import { holdBody } from '../testing/held-body.ts';
+import { createControlledBody } from '../testing/controlled-body.ts';
 import { openStream } from '../testing/open-stream.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import { watchRejections } from '../testing/watch-rejections.ts';
@@ -26,7 +27,7 @@ const chat = (options: Partial<ChatOptions> = {}) =>
 const timeouts = { firstByteTimeoutMs: 3000, idleTimeoutMs: 2000, totalTimeoutMs: 10_000 };
 
 describe('the first byte', () => {
-  test('may stay out before the headers', async () => {
+  test('can be missing before the headers', async () => {
     server.reply({ before: [{ type: 'stall' }], steps: [] });
     const stream = openStream(chat());
     const last = stream.next();
@@ -38,11 +39,11 @@ describe('the first byte', () => {
     expect(end?.stop).toEqual({ reason: 'error', cause: 'timeout' });
     expect(end?.error?.kind).toBe('timeout');
     expect(end?.error?.retryable).toBe(true);
-    expect(end?.error?.message).toContain('the first byte time-out of 180000 ms passed');
+    expect(end?.error?.message).toContain('the first byte timeout of 180000 ms passed');
     expect(await asked.closed).toBe('client');
   });
 
-  test('may stay out after the headers', async () => {
+  test('can be missing after the headers', async () => {
     server.reply(streamReply([{ type: 'stall' }]));
     const answered = Promise.withResolvers<void>();
     const fetcher: typeof fetch = async (input, init) => {
@@ -54,11 +55,11 @@ describe('the first byte', () => {
     await answered.promise;
     clock.advance(2999);
     clock.advance(1);
-    expect((await last)?.end?.error?.message).toContain('the first byte time-out of 3000 ms');
+    expect((await last)?.end?.error?.message).toContain('the first byte timeout of 3000 ms');
     expect(await server.requests[0]?.closed).toBe('client');
   });
 
-  test('is waited for also where fetch does not mind signals', async () => {
+  test('has a timeout also if fetch ignores signals', async () => {
     const asked = Promise.withResolvers<void>();
     const fetcher = () => {
       asked.resolve();
@@ -72,7 +73,7 @@ describe('the first byte', () => {
 });
 
 describe('an idle stream', () => {
-  test('passes, and leaves what was said as partial and calls taken back', async () => {
+  test('ends with partial text and retracted calls', async () => {
     const events = [called('{"a":', 'add'), said('a')];
     server.reply(streamReply([framed(...events), { type: 'stall' }]));
     const stream = openStream(chat());
@@ -88,11 +89,11 @@ describe('an idle stream', () => {
       ]),
     );
     expect(end?.error?.kind).toBe('timeout');
-    expect(end?.error?.message).toContain('the idle time-out of 90000 ms passed');
+    expect(end?.error?.message).toContain('the idle timeout of 90000 ms passed');
     expect(await (await server.nextRequest()).closed).toBe('client');
   });
 
-  test('is not one whose consumer takes its time', async () => {
+  test('is not one with a slow consumer', async () => {
     server.reply(streamReply([framed(said('a')), framed(said('b')), framed(finished())]));
     const stream = openStream(chat());
     await stream.next();
@@ -101,13 +102,13 @@ describe('an idle stream', () => {
     expect(rest.at(-1)?.end?.error).toBeUndefined();
   });
 
-  test('is not one whose consumer takes its time, be the time-out hardly any', async () => {
-    const body = holdBody();
+  test('is not one with a slow consumer, even with a very short timeout', async () => {
+    const body = createControlledBody();
     const stream = openStream(
       chat({ fetch: body.fetch, timeouts: { ...timeouts, idleTimeoutMs: 1e-6 } }),
     );
     const first = stream.next();
-    await body.wanted();
+    await body.waitForRead();
     body.send(framed(said('a'), finished()));
     body.end();
     await first;
@@ -123,38 +124,38 @@ describe('an idle stream', () => {
     const last = stream.next();
     clock.advance(89_999);
     clock.advance(90_000);
-    expect((await last)?.end?.error?.message).toContain('the idle time-out');
+    expect((await last)?.end?.error?.message).toContain('the idle timeout');
   });
 
   test('is measured from the last byte, not from the first', async () => {
-    const body = holdBody();
+    const body = createControlledBody();
     const ending = chat({ fetch: body.fetch, timeouts }).complete({ items: [] });
     for (let nth = 0; nth < 4; nth++) {
-      await body.wanted();
+      await body.waitForRead();
       body.send(framed(said('a')));
-      await body.wanted();
+      await body.waitForRead();
       clock.advance(1500);
     }
     clock.advance(500);
     const { error, text } = await ending;
-    expect(error?.message).toContain('the idle time-out of 2000 ms passed');
+    expect(error?.message).toContain('the idle timeout of 2000 ms passed');
     expect(text).toBe('aaaa');
   });
 });
 
 describe('the whole response', () => {
-  test('has a time-out of its own, however lively it is', async () => {
-    const body = holdBody();
+  test('has a timeout of its own, even while data arrives', async () => {
+    const body = createControlledBody();
     const ending = chat({ fetch: body.fetch, timeouts }).complete({ items: [] });
     for (let nth = 0; nth < 10; nth++) {
-      await body.wanted();
+      await body.waitForRead();
       body.send(framed(said('a')));
-      await body.wanted();
+      await body.waitForRead();
       clock.advance(1000);
     }
     const { error, text } = await ending;
     expect(error?.kind).toBe('timeout');
-    expect(error?.message).toContain('the total time-out of 10000 ms passed');
+    expect(error?.message).toContain('the total timeout of 10000 ms passed');
     expect(text).toHaveLength(10);
     expect(body.isCancelled).toBe(true);
   });
@@ -168,7 +169,7 @@ describe('the whole response', () => {
     expect((await last)?.end).toMatchObject({ stop: { reason: 'stop' } });
   });
 
-  test('is not over while it waits for its turn', async () => {
+  test('does not time out while it waits in the queue', async () => {
     const provider = chat({ timeouts, maxConcurrentRequests: 1 });
     server.reply(
       streamReply([framed(said('a')), { type: 'stall' }]),
@@ -186,12 +187,12 @@ describe('the whole response', () => {
 
 describe('the body of an error', () => {
   test('is waited for five seconds: the status is enough', async () => {
-    const body = holdBody({ status: 429 });
+    const body = createControlledBody({ status: 429 });
     const last = openStream(chat({ fetch: body.fetch })).next();
-    await body.wanted();
+    await body.waitForRead();
     clock.advance(4000);
     body.send('{"error":');
-    await body.wanted();
+    await body.waitForRead();
     clock.advance(999);
     expect(body.isCancelled).toBe(false);
     clock.advance(1);
@@ -210,7 +211,7 @@ describe('the body of an error', () => {
 });
 
 describe('the options', () => {
-  test('that are undefined are the usual ones', async () => {
+  test('that are undefined are the defaults', async () => {
     const none = { idleTimeoutMs: undefined } as unknown as Partial<typeof timeouts>;
     server.reply(streamReply([framed(said('a')), { type: 'stall' }]));
     const stream = openStream(chat({ timeouts: none }));
@@ -220,18 +221,18 @@ describe('the options', () => {
     expect((await last)?.end?.error?.message).toContain('90000 ms');
   });
 
-  test('may be endless', async () => {
+  test('can be Infinity', async () => {
     const endless = {
       firstByteTimeoutMs: Infinity,
       idleTimeoutMs: Infinity,
       totalTimeoutMs: Infinity,
     };
-    const body = holdBody();
+    const body = createControlledBody();
     const ending = chat({ fetch: body.fetch, timeouts: endless }).complete({ items: [] });
-    await body.wanted();
+    await body.waitForRead();
     clock.advance(1e9);
     body.send(framed(said('a')));
-    await body.wanted();
+    await body.waitForRead();
     clock.advance(1e9);
     body.send(framed(finished()));
     body.end();

@@ -2,32 +2,44 @@ import type { Limits } from '@millrace/core';
 import { checkCount, checkDuration } from './check-number.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { defaultTimeouts, type TimeoutOptions } from './deadlines.ts';
-import { Gate } from './gate.ts';
+import { Semaphore } from './semaphore.ts';
 
-/** How requests travel: what every provider that speaks HTTP takes. */
+/** Options of every HTTP provider: how requests are sent. */
 export interface TransportOptions {
-  /** Instead of the global one: for a proxy, for tests, for cassettes. */
+  /**
+   * Replaces the global `fetch`, for example for a proxy, tests or cassettes. Default: the global
+   * `fetch`.
+   */
   readonly fetch?: typeof fetch | undefined;
+  /** The clock of the timeouts. Default: `systemClock`. */
   readonly clock?: Clock | undefined;
+  /** Timeouts. Default: see `TimeoutOptions`. */
   readonly timeouts?: Partial<TimeoutOptions> | undefined;
-  /** Requests of this provider that may be under way at once; the others wait their turn. */
+  /**
+   * Maximum number of concurrent requests of this provider. The others wait in a queue. Default:
+   * 64.
+   */
   readonly maxConcurrentRequests?: number | undefined;
-  /** Of the data of one event, in UTF-16 units. Pictures come as one event. */
+  /**
+   * Maximum length of the data of one event, in UTF-16 units. A picture is one event. Default:
+   * 33,554,432 (32 Mi).
+   */
   readonly maxEventLength?: number | undefined;
+  /** Limits of the deltas that the stream writes. Default: the limits of `@millrace/core`. */
   readonly limits?: Partial<Limits> | undefined;
   /**
-   * Whether requests say which trace they are part of, where they are part of one (`traceparent`,
-   * `tracestate`): they do unless told. A header of that name among the provider's own goes first.
+   * Whether to send the trace of a request in the headers `traceparent` and `tracestate`. A header
+   * of the same name in `headers` takes precedence. Default: true.
    */
   readonly sendsTrace?: boolean | undefined;
 }
 
-/** The same, complete, and shared by all requests of one provider. */
+/** The options with all defaults. All requests of a provider share it. */
 export interface Transport {
   readonly fetch: typeof fetch;
   readonly clock: Clock;
   readonly timeouts: TimeoutOptions;
-  readonly gate: Gate;
+  readonly semaphore: Semaphore;
   readonly maxEventLength: number;
   readonly limits: Partial<Limits>;
   readonly sendsTrace: boolean;
@@ -36,24 +48,24 @@ export interface Transport {
 const defaultMaxConcurrentRequests = 64;
 const defaultMaxEventLength = 32 * 2 ** 20;
 
-/** Throws a RangeError for a number that cannot be meant. */
+/** Throws a RangeError for an invalid number. */
 export function createTransport(options: TransportOptions): Transport {
   const { clock = systemClock, timeouts = {}, limits = {} } = options;
   const { maxEventLength = defaultMaxEventLength } = options;
   checkCount('maxEventLength', maxEventLength);
   return {
-    // Looked up at each call, so that a global that is replaced later counts.
+    // Looked up at each call, so that a later replacement of the global takes effect.
     fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
     clock,
     timeouts: completeTimeouts(timeouts),
-    gate: new Gate(options.maxConcurrentRequests ?? defaultMaxConcurrentRequests),
+    semaphore: new Semaphore(options.maxConcurrentRequests ?? defaultMaxConcurrentRequests),
     maxEventLength,
     limits: { ...limits },
     sendsTrace: options.sendsTrace ?? true,
   };
 }
 
-/** `undefined` is as good as nothing. */
+/** Undefined values get the default. */
 function completeTimeouts(given: Partial<TimeoutOptions>): TimeoutOptions {
   const set = Object.entries(given).filter(([, ms]) => ms !== undefined);
   for (const [name, ms] of set) checkDuration(name, ms);

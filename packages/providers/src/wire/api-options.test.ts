@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { WireFault } from '../errors/wire-fault.ts';
-import { checkSecret, findApiKey, needApiKey, streamHeaders } from './api-options.ts';
+import { checkSecret, findApiKey, requireApiKey, streamHeaders } from './api-options.ts';
 
 afterEach(() => {
   vi.unstubAllEnvs();
@@ -10,7 +10,7 @@ afterEach(() => {
 const variables = ['MILLRACE_TEST_KEY', 'MILLRACE_TEST_OTHER_KEY'];
 
 describe('the key', () => {
-  test('is the one that is given', () => {
+  test('is the given one', () => {
     vi.stubEnv('MILLRACE_TEST_KEY', 'from-env');
     expect(findApiKey('given', variables)).toBe('given');
   });
@@ -24,14 +24,14 @@ describe('the key', () => {
     expect(findApiKey(given, variables)).toBe('first');
   });
 
-  test('may be missing, which is told with the way out', () => {
+  test('can be missing, which is reported with advice', () => {
     expect(findApiKey(undefined, variables)).toBeUndefined();
-    const need = () => needApiKey('', variables);
+    const need = () => requireApiKey('', variables);
     expect(need).toThrow(WireFault);
     expect(need).toThrow('pass apiKey or set MILLRACE_TEST_KEY or MILLRACE_TEST_OTHER_KEY');
   });
 
-  test('is looked for also where there is no environment, as in a browser', () => {
+  test('is also looked up without an environment, as in a browser', () => {
     for (const process of [undefined, {}, { env: undefined }]) {
       vi.stubGlobal('process', process);
       expect(findApiKey(undefined, variables)).toBeUndefined();
@@ -40,7 +40,7 @@ describe('the key', () => {
   });
 });
 
-test('streams are asked for as they are, and uncompressed', () => {
+test('streams are requested without compression', () => {
   expect(streamHeaders).toMatchObject({
     accept: 'text/event-stream',
     'accept-encoding': 'identity',
@@ -51,7 +51,7 @@ test.each<[string, unknown]>([
   ['a number', 12345],
   ['a promise', Promise.resolve('key')],
   ['an object', { key: 'sk' }],
-])('a key that is %s is told, and not what it is', (_, key) => {
+])('a key that is %s is reported, but not quoted', (_, key) => {
   const read = () => checkSecret('apiKey', key);
   expect(read).toThrow(WireFault);
   expect(read).toThrow(/^apiKey is an? \w+; it must be a string$/);

@@ -1,5 +1,9 @@
-/** A base URL in two: the place, without a slash at its end, and the query that belongs to all below. */
-export interface BaseUrl {
+import { fault } from '../errors/wire-fault.ts';
+
+/**
+ * A base URL in two parts: the address without a trailing slash, and the query for all requests.
+ */
+interface BaseUrl {
   readonly base: string;
   readonly query: string;
 }
@@ -10,15 +14,30 @@ export function readBaseUrl(given: string | URL): BaseUrl {
   return { base: place.replace(/\/+$/, ''), query: queries.join('?') };
 }
 
-/** The address with the query too. What the caller named there is not said twice. */
+/** Adds the query to a URL. Parameters of the caller replace those of the URL. */
 export function withQuery(url: string, query: string): string {
   if (query === '') return url;
   const [place, own = ''] = url.split('?');
   const given = new URLSearchParams(query);
-  const kept = own.split('&').filter((pair) => pair !== '' && !given.has(nameOf(pair)));
+  const kept = own.split('&').filter((pair) => pair !== '' && !given.has(parameterName(pair)));
   return `${place}?${[...kept, query].join('&')}`;
 }
 
-function nameOf(pair: string): string {
+function parameterName(pair: string): string {
   return pair.split('=')[0] ?? '';
+}
+
+/** Encodes a path. Throws if a name would lead to another path. */
+export function encodedPath(path: string): string {
+  return path.split('/').map(encodedName).join('/');
+}
+
+/** Encodes one name of a path, including slashes. */
+export function encodedName(name: string): string {
+  if (!/^\.{0,2}$/.test(name)) return encodeURIComponent(name);
+  const shown = JSON.stringify(name);
+  throw fault(
+    'invalid_request',
+    `the model's name has ${shown} in it, which is not allowed in a path`,
+  );
 }

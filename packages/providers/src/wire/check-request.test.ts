@@ -10,7 +10,7 @@ circle['inner'] = [circle];
 const item = (part: unknown) => ({ items: [{ id: 'i', kind: 'user', parts: [part] }] });
 const tool = (more: object) => ({ items: [], tools: [{ name: 't', inputSchema: {}, ...more }] });
 
-describe('a request that is not what its type says is told by the place', () => {
+describe('a request that does not match its type is reported with the path', () => {
   test.each<[string, unknown]>([
     ['the request is undefined', undefined],
     ['the request is a string', 'hi'],
@@ -47,7 +47,7 @@ describe('a request that is not what its type says is told by the place', () => 
       item({ kind: 'media', mimeType: 'a/b', source: { type: 'base64' } }),
     ],
     [
-      'items[0].parts[0].source.bytes is no Uint8Array',
+      'items[0].parts[0].source.bytes is not a Uint8Array',
       item({ kind: 'media', mimeType: 'a/b', source: { type: 'bytes', bytes: 'aGk=' } }),
     ],
     [
@@ -88,15 +88,15 @@ describe('a request that is not what its type says is told by the place', () => 
     expect(check(request)).toThrow(message);
   });
 
-  test('and one that is nested without end too', () => {
+  test('and so is one that is nested too deeply', () => {
     let deep: Record<string, unknown> = {};
     for (let depth = 0; depth < 100_000; depth++) deep = { deep };
     expect(check({ items: [], providerOptions: deep })).toThrow('is nested too deeply');
   });
 });
 
-describe('a request that is one passes', () => {
-  test('with all that it may have', () => {
+describe('a valid request passes', () => {
+  test('with all fields', () => {
     const attachment = {
       kind: 'media',
       mimeType: 'image/png',

@@ -1,28 +1,28 @@
-import type { ItemKind } from '@millrace/core';
+import type { ItemKind, PartKind, Source } from '@millrace/core';
 import type { ModelRequest, ReasoningEffort } from '../contract/model-request.ts';
-import { checkJson } from './check-json.ts';
-import { checkPart } from './check-part.ts';
+import { fault } from '../errors/wire-fault.ts';
 import {
   checkArray,
+  checkJson,
   checkName,
   checkNumber,
   checkObject,
+  checkOneOf,
   checkText,
-  checkWord,
   type Fields,
 } from './check-shape.ts';
 
 /**
- * Throws an `invalid_request` that names the place, for instance `items[2].parts[0].text`, where a
- * request is not what its type says. Else a slip would be left out in silence, or be told as a
- * TypeError of ours.
+ * Throws an `invalid_request` fault that names the path, for example `items[2].parts[0].text`, if a
+ * request does not match its type. Without this check a mistake would be ignored or become a
+ * TypeError of this package.
  */
 export function checkRequest(given: ModelRequest): void {
   const request = checkObject(given, 'the request');
   checkEach(request['items'], 'items', checkItem);
   ifGiven(request, 'tools', (tools) => checkEach(tools, 'tools', checkTool));
   ifGiven(request, 'toolChoice', checkChoice);
-  ifGiven(request, 'reasoning', (effort) => checkWord(effort, 'reasoning', efforts));
+  ifGiven(request, 'reasoning', (effort) => checkOneOf(effort, 'reasoning', efforts));
   ifGiven(request, 'output', checkOutput);
   for (const name of ['maxOutputTokens', 'temperature', 'topP']) {
     ifGiven(request, name, checkNumber);
@@ -47,7 +47,7 @@ const efforts: readonly ReasoningEffort[] = ['none', 'minimal', 'low', 'medium',
 function checkItem(given: unknown, path: string): void {
   const item = checkObject(given, path);
   checkName(item['id'], `${path}.id`);
-  checkWord(item['kind'], `${path}.kind`, itemKinds);
+  checkOneOf(item['kind'], `${path}.kind`, itemKinds);
   checkEach(item['parts'], `${path}.parts`, checkPart);
 }
 
@@ -59,7 +59,7 @@ function checkTool(given: unknown, path: string): void {
 }
 
 function checkChoice(choice: unknown, path: string): void {
-  if (typeof choice === 'string') checkWord(choice, path, ['auto', 'none', 'required']);
+  if (typeof choice === 'string') checkOneOf(choice, path, ['auto', 'none', 'required']);
   else checkName(checkObject(choice, path)['name'], `${path}.name`);
 }
 
@@ -95,4 +95,73 @@ function ifGiven(
   check: (value: unknown, path: string) => void,
 ): void {
   if (object[name] !== undefined) check(object[name], name);
+}
+
+type Check = (part: Fields, path: string) => void;
+
+const checkTexts =
+  (...names: readonly string[]): Check =>
+  (part, path) => {
+    for (const name of names) checkText(part[name], `${path}.${name}`);
+  };
+
+const partChecks: { readonly [Kind in PartKind]: Check } = {
+  text: checkTexts('text'),
+  reasoning: checkTexts('text'),
+  tool_call: checkTexts('toolCallId', 'name', 'arguments'),
+  tool_result: checkResult,
+  structured: (part, path) => checkValue(part, path),
+  media: checkSource,
+  file: checkFile,
+  custom: (part, path) => {
+    checkText(part['name'], `${path}.name`);
+    checkValue(part, path);
+  },
+};
+
+const partKinds = Object.keys(partChecks) as readonly PartKind[];
+
+/** Throws for a part that no wire can read. */
+function checkPart(given: unknown, path: string): void {
+  const part = checkObject(given, path);
+  partChecks[checkOneOf(part['kind'], `${path}.kind`, partKinds)](part, path);
+  if (part['providerState'] === undefined) return;
+  checkJson(checkObject(part['providerState'], `${path}.providerState`), `${path}.providerState`);
+}
+
+function checkValue(part: Fields, path: string): void {
+  if (part['value'] === undefined) throw fault('invalid_request', `${path}.value is undefined`);
+  checkJson(part['value'], `${path}.value`);
+}
+
+function checkResult(part: Fields, path: string): void {
+  for (const name of ['toolCallId', 'text']) checkText(part[name], `${path}.${name}`);
+  if (part['attachments'] === undefined) return;
+  for (const [index, given] of checkArray(part['attachments'], `${path}.attachments`).entries()) {
+    const attachmentPath = `${path}.attachments[${index}]`;
+    const attachment = checkObject(given, attachmentPath);
+    const kind = checkOneOf(attachment['kind'], `${attachmentPath}.kind`, ['media', 'file']);
+    partChecks[kind](attachment, attachmentPath);
+  }
+}
+
+function checkFile(part: Fields, path: string): void {
+  checkText(part['name'], `${path}.name`);
+  checkSource(part, path);
+}
+
+const sourceTypes: readonly Source['type'][] = ['bytes', 'blob', 'url'];
+
+function checkSource(part: Fields, path: string): void {
+  checkText(part['mimeType'], `${path}.mimeType`);
+  const source = checkObject(part['source'], `${path}.source`);
+  switch (checkOneOf(source['type'], `${path}.source.type`, sourceTypes)) {
+    case 'bytes':
+      if (ArrayBuffer.isView(source['bytes'])) return;
+      throw fault('invalid_request', `${path}.source.bytes is not a Uint8Array`);
+    case 'blob':
+      return checkText(source['hash'], `${path}.source.hash`);
+    case 'url':
+      return checkText(source['url'], `${path}.source.url`);
+  }
 }

@@ -1,21 +1,22 @@
 import { fault, type WireFault } from '../errors/wire-fault.ts';
 
-// What a request is made of. Each throws an `invalid_request` that names the path, never the content.
+// Checks of single values. Each throws an `invalid_request` fault that names the path, but never
+// quotes the content.
 
 export type Fields = Readonly<Record<string, unknown>>;
 
 export function checkObject(value: unknown, path: string): Fields {
   if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
-  throw not('an object', value, path);
+  throw wrongType('an object', value, path);
 }
 
 export function checkArray(value: unknown, path: string): readonly unknown[] {
   if (Array.isArray(value)) return value;
-  throw not('an array', value, path);
+  throw wrongType('an array', value, path);
 }
 
 export function checkText(value: unknown, path: string): void {
-  if (typeof value !== 'string') throw not('a string', value, path);
+  if (typeof value !== 'string') throw wrongType('a string', value, path);
 }
 
 export function checkName(value: unknown, path: string): void {
@@ -24,24 +25,27 @@ export function checkName(value: unknown, path: string): void {
 }
 
 export function checkNumber(value: unknown, path: string): void {
-  if (typeof value !== 'number') throw not('a number', value, path);
+  if (typeof value !== 'number') throw wrongType('a number', value, path);
   if (!Number.isFinite(value)) throw fault('invalid_request', `${path} is ${value}`);
 }
 
-/** One of a few words. A word that is none of them is shown: it is a slip of the pen. */
-export function checkWord<Word extends string>(
+/**
+ * Checks that the value is one of the options. A wrong string is quoted, because it is probably a
+ * typing mistake.
+ */
+export function checkOneOf<Option extends string>(
   value: unknown,
   path: string,
-  words: readonly Word[],
-): Word {
-  const word = words.find((one) => one === value);
-  if (word !== undefined) return word;
-  if (typeof value !== 'string') throw not(`one of ${words.join(', ')}`, value, path);
+  options: readonly Option[],
+): Option {
+  const option = options.find((one) => one === value);
+  if (option !== undefined) return option;
+  if (typeof value !== 'string') throw wrongType(`one of ${options.join(', ')}`, value, path);
   const shown = JSON.stringify(value.slice(0, 40));
-  throw fault('invalid_request', `${path} is ${shown}; use one of ${words.join(', ')}`);
+  throw fault('invalid_request', `${path} is ${shown}; use one of ${options.join(', ')}`);
 }
 
-function not(wanted: string, value: unknown, path: string): WireFault {
+function wrongType(wanted: string, value: unknown, path: string): WireFault {
   return fault('invalid_request', `${path} is ${typeName(value)}; it must be ${wanted}`);
 }
 
@@ -49,4 +53,41 @@ function typeName(value: unknown): string {
   if (value === undefined || value === null) return String(value);
   if (Array.isArray(value)) return 'an array';
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}
+
+/** Deeper than any real request, and still safe for JSON.stringify. */
+const maxDepth = 512;
+
+/**
+ * Throws for values that JSON cannot represent. Undefined fields are allowed, because JSON leaves
+ * them out.
+ */
+export function checkJson(value: unknown, path: string): void {
+  inspect(value, path, []);
+}
+
+function inspect(value: unknown, path: string, above: readonly object[]): void {
+  switch (typeof value) {
+    case 'bigint':
+    case 'function':
+    case 'symbol':
+      throw fault('invalid_request', `${path} is a ${typeof value}, which JSON cannot represent`);
+    case 'number':
+      if (Number.isFinite(value)) return;
+      throw fault('invalid_request', `${path} is ${value}, which JSON cannot represent`);
+    case 'object':
+      if (value !== null) inspectContainer(value, path, above);
+  }
+}
+
+function inspectContainer(value: object, path: string, above: readonly object[]): void {
+  if (above.includes(value)) throw fault('invalid_request', `${path} contains itself`);
+  if (above.length >= maxDepth) throw fault('invalid_request', `${path} is nested too deeply`);
+  // Dates and similar objects convert themselves.
+  if ('toJSON' in value && typeof value.toJSON === 'function') return;
+  const within = [...above, value];
+  const isList = Array.isArray(value);
+  for (const [key, inner] of Object.entries(value)) {
+    inspect(inner, isList ? `${path}[${key}]` : `${path}.${key}`, within);
+  }
 }

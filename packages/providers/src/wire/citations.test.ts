@@ -23,13 +23,13 @@ describe('citations', () => {
     expect(citations.metadata['citations']).toHaveLength(2);
   });
 
-  test('have only what is known', () => {
+  test('have only the known fields', () => {
     const citations = new Citations();
     citations.add({ raw: { id: 7 } });
     expect(citations.metadata).toEqual({ citations: [{ raw: { id: 7 } }] });
   });
 
-  test('that were told stay as they were', () => {
+  test('that were emitted do not change', () => {
     const citations = new Citations();
     citations.add({ raw: 'a' });
     const before = citations.metadata;
@@ -37,7 +37,7 @@ describe('citations', () => {
     expect(before).toEqual({ citations: [{ raw: 'a' }] });
   });
 
-  test('are not kept without end', () => {
+  test('have a maximum number', () => {
     const citations = new Citations();
     const added = Array.from({ length: 5000 }, (_, nth) =>
       citations.add({ raw: `https://${nth}` }),

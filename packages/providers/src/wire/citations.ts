@@ -1,21 +1,21 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
 
-/** Where something that was said is from. */
+/** The source of a statement in the answer. */
 export interface Citation {
   readonly url?: string | undefined;
   readonly title?: string | undefined;
-  /** As the provider has it: positions, quotes, ids. */
+  /** The citation in the provider's format: positions, quotes, ids. */
   readonly raw: JsonValue;
 }
 
 /** Far more than any answer has. */
 const maxCitations = 1024;
 
-/** The citations of one text, each once: providers repeat them from chunk to chunk. */
+/** The citations of one text, without duplicates. Providers repeat them from chunk to chunk. */
 export class Citations {
   readonly #byKey = new Map<string, JsonObject>();
 
-  /** True where one is new. */
+  /** Returns true if the citation is new. */
   add({ url, title, raw }: Citation): boolean {
     const key = typeof raw === 'string' ? raw : JSON.stringify(raw);
     if (this.#byKey.has(key) || this.#byKey.size >= maxCitations) return false;
@@ -31,7 +31,7 @@ export class Citations {
     return this.#byKey.size === 0;
   }
 
-  /** As metadata of the text. */
+  /** The citations as metadata of the text. */
   get metadata(): JsonObject {
     return { citations: [...this.#byKey.values()] };
   }

@@ -24,8 +24,8 @@ const providers: readonly (readonly [name: string, keyHeader: string, make: Make
   ['vertex', 'authorization', (options) => vertex({ model: 'm', ...place, ...options })],
 ];
 
-/** What is sent first, and how it ends. */
-async function asked(make: Make, options: Partial<ApiOptions> = {}) {
+/** The first request that is sent, and the end of the call. */
+async function firstRequest(make: Make, options: Partial<ApiOptions> = {}) {
   const { fetch, requests } = fetchOf([]);
   const { error } = await make({ apiKey: 'our-own-key', fetch, ...options }).complete({
     items: [user],
@@ -36,35 +36,37 @@ async function asked(make: Make, options: Partial<ApiOptions> = {}) {
 describe.each(providers)('%s: headers of the caller', (_, keyHeader, make) => {
   const title = keyHeader.replace(/^./, (letter) => letter.toUpperCase());
 
-  test('count over ours, in whatever case', async () => {
+  test('override the defaults, in any case', async () => {
     const headers = { [title]: 'mine', 'X-Team': 'tide', 'Accept-Encoding': 'gzip' };
-    const { sent } = await asked(make, { headers });
+    const { sent } = await firstRequest(make, { headers });
     expect(sent?.headers.get(keyHeader)).toBe('mine');
     expect(sent?.headers.get('x-team')).toBe('tide');
     expect(sent?.headers.get('accept-encoding')).toBe('gzip');
   });
 
-  test('that are undefined take ours away', async () => {
-    const { sent } = await asked(make, { headers: { [title]: undefined, Accept: undefined } });
+  test('that are undefined remove the defaults', async () => {
+    const { sent } = await firstRequest(make, {
+      headers: { [title]: undefined, Accept: undefined },
+    });
     expect(sent?.headers.has(keyHeader)).toBe(false);
     expect(sent?.headers.has('accept')).toBe(false);
   });
 
   test('may be a Headers object or pairs', async () => {
     for (const headers of [new Headers({ 'X-Team': 'tide' }), [['X-Team', 'tide']] as const]) {
-      expect((await asked(make, { headers })).sent?.headers.get('x-team')).toBe('tide');
+      expect((await firstRequest(make, { headers })).sent?.headers.get('x-team')).toBe('tide');
     }
   });
 
-  test('that are no text are invalid, and nothing is sent', async () => {
+  test('that are not strings are invalid, and nothing is sent', async () => {
     const headers = { 'x-count': 5 as unknown as string };
-    const { error, requests } = await asked(make, { headers });
+    const { error, requests } = await firstRequest(make, { headers });
     expect(error).toMatchObject({ kind: 'invalid_request', retryable: false });
     expect(error?.message).toContain('x-count');
     expect(requests).toEqual([]);
   });
 
-  test('are those of when the provider was made', async () => {
+  test('are read when the provider is created', async () => {
     const headers: Record<string, string> = { 'x-team': 'tide' };
     const { fetch, requests } = fetchOf([]);
     const options = { apiKey: 'our-own-key', fetch, headers, baseUrl: 'http://127.0.0.1:9' };
@@ -82,18 +84,20 @@ test.each(providers)('%s needs no key where the caller gives its header', async 
   vi.stubEnv('ANTHROPIC_API_KEY', '');
   vi.stubEnv('GEMINI_API_KEY', '');
   vi.stubEnv('GOOGLE_API_KEY', '');
-  const { sent } = await asked(make, { apiKey: undefined, headers: { [name]: 'mine' } });
+  const { sent } = await firstRequest(make, { apiKey: undefined, headers: { [name]: 'mine' } });
   expect(sent?.headers.get(name)).toBe('mine');
 });
 
 describe.each(providers)('%s: a base URL', (_, _keyHeader, make) => {
   test('may be a URL object', async () => {
-    const { sent } = await asked(make, { baseUrl: new URL('http://127.0.0.1:9/v1/') });
+    const { sent } = await firstRequest(make, { baseUrl: new URL('http://127.0.0.1:9/v1/') });
     expect(sent?.url).toMatch(/^http:\/\/127\.0\.0\.1:9\/v1\/[a-z]/);
   });
 
-  test('with a query has it at the end of the address, and its fragment goes', async () => {
-    const { sent } = await asked(make, { baseUrl: 'http://127.0.0.1:9/v1/?team=a%20b&x=#top' });
+  test('with a query has it at the end of the URL, and its fragment goes', async () => {
+    const { sent } = await firstRequest(make, {
+      baseUrl: 'http://127.0.0.1:9/v1/?team=a%20b&x=#top',
+    });
     const { pathname, searchParams, hash } = new URL(sent?.url ?? '');
     expect(pathname).toMatch(/^\/v1\/[a-z]/);
     expect([searchParams.get('team'), searchParams.get('x'), hash]).toEqual(['a b', '', '']);
@@ -106,10 +110,11 @@ describe.each(providers)('%s: a key', (name, _keyHeader, make) => {
   test.each<[string, unknown]>([
     ['a number', 12345],
     ['a promise', Promise.resolve('key')],
-  ])('that is %s is told as such, and nothing is sent', async (what, key) => {
-    const { error, requests } = await asked(make, { [option]: key });
+  ])('that is %s is reported, and nothing is sent', async (what, key) => {
+    const { error, requests } = await firstRequest(make, { [option]: key });
     expect(error).toMatchObject({ kind: 'auth', retryable: false });
-    expect(error?.message).toContain(`could not be asked: ${option} is ${what}; it must be`);
+    expect(error?.message).toMatch(/^Cannot send the request to \S+: /);
+    expect(error?.message).toContain(`: ${option} is ${what}; it must be`);
     expect(error?.message).not.toContain('12345');
     expect(requests).toEqual([]);
   });
@@ -117,15 +122,15 @@ describe.each(providers)('%s: a key', (name, _keyHeader, make) => {
 
 describe('a token of Vertex', () => {
   const ask = (accessToken: () => string) =>
-    asked((options) => vertex({ model: 'm', ...place, ...options, accessToken }));
+    firstRequest((options) => vertex({ model: 'm', ...place, ...options, accessToken }));
 
-  test('that is promised is told', async () => {
+  test('that is a promise is reported', async () => {
     const { error } = await ask((async () => 'token') as unknown as () => string);
     expect(error?.kind).toBe('auth');
     expect(error?.message).toContain('accessToken is a promise');
   });
 
-  test('that cannot be got is told, with the cause', async () => {
+  test('that the function cannot provide is reported, with the cause', async () => {
     const { error } = await ask(() => {
       throw new Error('no metadata server');
     });
@@ -143,26 +148,26 @@ describe('Azure', () => {
     ['chat', chat],
     ['responses', responses],
   ] as const)('%s: without an address nothing is sent, and it is told', async (_, make) => {
-    const { error, requests } = await asked(make);
+    const { error, requests } = await firstRequest(make);
     expect(error).toMatchObject({ kind: 'invalid_request', retryable: false });
-    expect(error?.message).toContain(`pass baseUrl, for instance https://NAME.openai.azure.com`);
+    expect(error?.message).toContain(`pass baseUrl, for example https://NAME.openai.azure.com`);
     expect(requests).toEqual([]);
   });
 
   test.each([host, `${host}/`, `${host}/openai`, `${host}/openai/v1`, `${host}/openai/v1/`])(
     'takes %s as base',
     async (baseUrl) => {
-      expect((await asked(chat, { baseUrl })).sent?.url).toMatch(
+      expect((await firstRequest(chat, { baseUrl })).sent?.url).toMatch(
         `${host}/openai/deployments/m/chat/completions?api-version=2`,
       );
-      expect((await asked(responses, { baseUrl })).sent?.url).toBe(
+      expect((await firstRequest(responses, { baseUrl })).sent?.url).toBe(
         `${host}/openai/v1/responses?api-version=v1`,
       );
     },
   );
 
-  test('takes the version from the address where it has one', async () => {
-    const { sent } = await asked(chat, { baseUrl: `${host}/openai?api-version=v9` });
+  test('takes the version from the URL where it has one', async () => {
+    const { sent } = await firstRequest(chat, { baseUrl: `${host}/openai?api-version=v9` });
     expect(sent?.url).toBe(`${host}/openai/deployments/m/chat/completions?api-version=v9`);
   });
 
@@ -170,13 +175,13 @@ describe('Azure', () => {
     vi.stubEnv('AZURE_OPENAI_API_KEY', '');
     vi.stubEnv('AZURE_API_KEY', '');
     const headers = { Authorization: 'Bearer entra' };
-    const { sent } = await asked(chat, { baseUrl: host, apiKey: undefined, headers });
+    const { sent } = await firstRequest(chat, { baseUrl: host, apiKey: undefined, headers });
     expect(sent?.headers.get('authorization')).toBe('Bearer entra');
     expect(sent?.headers.has('api-key')).toBe(false);
   });
 
-  test('is not led astray by the name of a deployment', async () => {
-    const { error, requests } = await asked((options) => chat({ ...options, model: '..' }), {
+  test('encodes the name of a deployment', async () => {
+    const { error, requests } = await firstRequest((options) => chat({ ...options, model: '..' }), {
       baseUrl: host,
     });
     expect(error?.kind).toBe('invalid_request');
@@ -184,9 +189,9 @@ describe('Azure', () => {
   });
 });
 
-describe('names that lead elsewhere are refused, and nothing is sent', () => {
+describe('names that lead to another path are rejected, and nothing is sent', () => {
   const vertexAt = (options: object) =>
-    asked((given) => vertex({ model: 'm', ...place, ...given, ...options }));
+    firstRequest((given) => vertex({ model: 'm', ...place, ...given, ...options }));
 
   test.each<[string, object]>([
     ['a location with a host', { location: 'evil.example/' }],
@@ -204,26 +209,26 @@ describe('names that lead elsewhere are refused, and nothing is sent', () => {
   });
 
   test.each(['../x', 'models/..', 'a/./b'])('Gemini: %s', async (model) => {
-    const { error, requests } = await asked((options) => gemini({ ...options, model }));
+    const { error, requests } = await firstRequest((options) => gemini({ ...options, model }));
     expect(error).toMatchObject({ kind: 'invalid_request', retryable: false });
     expect(requests).toEqual([]);
   });
 
-  test('but what can be encoded is', async () => {
-    const { sent } = await asked((options) => gemini({ ...options, model: 'a..b?c#d' }));
+  test('but other names are encoded', async () => {
+    const { sent } = await firstRequest((options) => gemini({ ...options, model: 'a..b?c#d' }));
     expect(sent?.url).toContain('/models/a..b%3Fc%23d:streamGenerateContent');
   });
 });
 
-describe('options that cannot be meant throw when the provider is made', () => {
+describe('invalid options throw when the provider is created', () => {
   test.each<[string, object, RegExp]>([
     ['no model', { model: undefined }, /Cannot use undefined as model/],
     ['an empty model', { model: '' }, /Cannot use "" as model/],
     ['a model that is a number', { model: 4 }, /Cannot use 4 as model/],
-    ['a time-out of 0', { timeouts: { idleTimeoutMs: 0 } }, /Cannot use 0 as idleTimeoutMs/],
-    ['a time-out below 0', { timeouts: { totalTimeoutMs: -1 } }, /-1 as totalTimeoutMs/],
-    ['a time-out that is no number', { timeouts: { firstByteTimeoutMs: '5s' } }, /"5s" as first/],
-    ['a time-out of NaN', { timeouts: { idleTimeoutMs: Number.NaN } }, /NaN as idleTimeoutMs/],
+    ['a timeout of 0', { timeouts: { idleTimeoutMs: 0 } }, /Cannot use 0 as idleTimeoutMs/],
+    ['a timeout below 0', { timeouts: { totalTimeoutMs: -1 } }, /-1 as totalTimeoutMs/],
+    ['a timeout that is no number', { timeouts: { firstByteTimeoutMs: '5s' } }, /"5s" as first/],
+    ['a timeout of NaN', { timeouts: { idleTimeoutMs: Number.NaN } }, /NaN as idleTimeoutMs/],
     ['a length of 0', { maxEventLength: 0 }, /0 as maxEventLength/],
     ['half a length', { maxEventLength: 1.5 }, /1.5 as maxEventLength/],
     ['half a request', { maxConcurrentRequests: 1.5 }, /1.5 as maxConcurrentRequests/],
@@ -233,7 +238,7 @@ describe('options that cannot be meant throw when the provider is made', () => {
     }
   });
 
-  test('a preset that is not there, with those that are', () => {
+  test('an unknown preset, with the list of known ones', () => {
     for (const preset of ['opnai', 'toString']) {
       const options = { model: 'm', preset: preset as 'openai' };
       expect(() => openaiChat(options)).toThrow(/Cannot use preset .*: use one of .*openrouter/);
@@ -241,7 +246,7 @@ describe('options that cannot be meant throw when the provider is made', () => {
     }
   });
 
-  test('but a change of the dialect that is undefined is none', async () => {
+  test('but an undefined value in the dialect changes nothing', async () => {
     const make: Make = (options) =>
       openaiChat({
         model: 'm',
@@ -249,6 +254,6 @@ describe('options that cannot be meant throw when the provider is made', () => {
         ...options,
         dialect: { url: undefined as never },
       });
-    expect((await asked(make)).sent?.url).toBe('https://api.openai.com/v1/chat/completions');
+    expect((await firstRequest(make)).sent?.url).toBe('https://api.openai.com/v1/chat/completions');
   });
 });

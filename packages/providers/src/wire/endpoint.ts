@@ -1,27 +1,44 @@
 import type { JsonObject } from '@millrace/core';
 import { fault } from '../errors/wire-fault.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
-import { type ApiOptions, findApiKey, needApiKey, streamHeaders } from './api-options.ts';
-import { readBaseUrl, withQuery } from './base-url.ts';
-import { encodedName } from './encoded-path.ts';
-import { mergeHeaders, readHeaders } from './merge-headers.ts';
+import {
+  type ApiOptions,
+  findApiKey,
+  mergeHeaders,
+  readHeaders,
+  requireApiKey,
+  streamHeaders,
+} from './api-options.ts';
+import { encodedName, readBaseUrl, withQuery } from './base-url.ts';
 
-/** Where a server is, and how it wants its key. */
+/** The address of a server, and how it expects the API key. */
 export interface Endpoint {
-  /** The owner of `providerState`, and the name in errors. Two wires never share one. */
+  /** The owner of `providerState`, and the name in error messages. No two wires share one. */
   readonly id: string;
-  /** Undefined where each customer has another: then it must be given. */
+  /**
+   * The default base URL. Undefined if each customer has a different one; then the option is
+   * required.
+   */
   readonly baseUrl: string | undefined;
-  /** With {base}, {model} and {apiVersion} in it. {azure} is a base with the path that Azure has. */
+  /**
+   * A template with {base}, {model} and {apiVersion}. {azure} is the base URL with the path of
+   * Azure.
+   */
   readonly url: string;
+  /** The value of {apiVersion} in the URL. */
   readonly apiVersion: string;
-  /** Variables of the environment that may hold the key. */
+  /** Environment variables that can hold the API key. */
   readonly keyVariables: readonly string[];
+  /** Whether a request without a key is an error. */
   readonly needsKey: boolean;
+  /** The header with the API key. */
   readonly keyHeader: 'authorization' | 'api-key';
 }
 
-/** A server that is not known: it gets no key of the environment, which would be another's. */
+/**
+ * The defaults for an unknown server. It gets no key from the environment, because that key belongs
+ * to another server.
+ */
 export const unknownEndpoint: Omit<Endpoint, 'id' | 'url'> = {
   baseUrl: 'http://127.0.0.1:8080/v1',
   apiVersion: '',
@@ -30,12 +47,17 @@ export const unknownEndpoint: Omit<Endpoint, 'id' | 'url'> = {
   keyHeader: 'authorization',
 };
 
-export function httpTo(endpoint: Endpoint, options: ApiOptions, body: JsonObject): HttpRequest {
+export function httpRequestTo(
+  endpoint: Endpoint,
+  options: ApiOptions,
+  body: JsonObject,
+): HttpRequest {
   const { keyHeader } = endpoint;
   const url = urlOf(endpoint, options);
   const given = readHeaders(options.headers);
-  // Whoever gives the header itself needs no key.
-  const key = keyHeader in given ? undefined : keyOf(endpoint, options, 'authorization' in given);
+  // A caller that sets the header itself needs no key.
+  const key =
+    keyHeader in given ? undefined : apiKeyFor(endpoint, options, 'authorization' in given);
   const shown = keyHeader === 'api-key' ? key : `Bearer ${key}`;
   return {
     url,
@@ -45,19 +67,19 @@ export function httpTo(endpoint: Endpoint, options: ApiOptions, body: JsonObject
   };
 }
 
-function keyOf(
+function apiKeyFor(
   { keyVariables, needsKey }: Endpoint,
   { apiKey }: ApiOptions,
   isAuthorized: boolean,
 ): string | undefined {
-  return (needsKey && !isAuthorized ? needApiKey : findApiKey)(apiKey, keyVariables);
+  return (needsKey && !isAuthorized ? requireApiKey : findApiKey)(apiKey, keyVariables);
 }
 
 function urlOf({ url, baseUrl, apiVersion }: Endpoint, options: ApiOptions): string {
   const given = options.baseUrl ?? baseUrl;
   if (given === undefined) {
     const example = 'https://NAME.openai.azure.com/openai';
-    throw fault('invalid_request', `there is no address: pass baseUrl, for instance ${example}`);
+    throw fault('invalid_request', `there is no base URL: pass baseUrl, for example ${example}`);
   }
   const { base, query } = readBaseUrl(given);
   const values: Readonly<Record<string, () => string>> = {
@@ -70,7 +92,48 @@ function urlOf({ url, baseUrl, apiVersion }: Endpoint, options: ApiOptions): str
   return withQuery(filled, query);
 }
 
-/** People copy Azure's address with or without its path, and the version that we name anyway. */
+/**
+ * Users copy the Azure URL with or without its path, and with a version that the template adds
+ * anyway.
+ */
 function azureBase(base: string): string {
   return /^[a-z]+:\/\/[^/]+$/i.test(base) ? `${base}/openai` : base.replace(/\/v1$/, '');
+}
+
+export interface DialectOptions<Dialect, Preset> {
+  readonly preset?: Preset | undefined;
+  readonly dialect?: Partial<Dialect> | undefined;
+  readonly baseUrl?: string | URL | undefined;
+}
+
+/**
+ * Returns the preset that the options name, with their changes. A server that is given only by its
+ * base URL gets an id from its host. Throws for an unknown preset.
+ */
+export function dialectOf<Dialect extends Endpoint, Preset extends string>(
+  presets: { readonly [Name in Preset | 'compatible' | 'openai']: Dialect },
+  options: DialectOptions<Dialect, Preset>,
+): Dialect {
+  const { baseUrl, dialect = {} } = options;
+  const preset = options.preset ?? (baseUrl === undefined ? 'openai' : 'compatible');
+  if (!Object.hasOwn(presets, preset)) throw unknownPreset(preset, Object.keys(presets));
+  const known = presets[preset];
+  // An undefined value changes nothing.
+  const changes = Object.entries(dialect).filter(([, value]) => value !== undefined);
+  const id = preset === 'compatible' ? serverId(known.id, baseUrl ?? known.baseUrl) : known.id;
+  return { ...known, id, ...Object.fromEntries(changes) };
+}
+
+function unknownPreset(preset: string, names: readonly string[]): TypeError {
+  const list = names.join(', ');
+  return new TypeError(`Cannot use preset ${JSON.stringify(preset)}: use one of ${list}`);
+}
+
+/**
+ * The id of an unknown server, derived from its host. State of one server must not go to another
+ * server that has a model of the same name.
+ */
+function serverId(id: string, address: string | URL | undefined): string {
+  const given = String(address ?? '').trim();
+  return URL.canParse(given) ? `${id}@${new URL(given).host}` : id;
 }

@@ -12,7 +12,7 @@ function newBlock(request: ModelRequest) {
   return { block: new TextBlock(writer, request), writer };
 }
 
-/** The last delta of a block that said this. */
+/** The last delta of a block with this text. */
 function ended(
   request: ModelRequest,
   chunks: readonly string[],
@@ -49,7 +49,7 @@ describe('a block of text', () => {
     expect(last).toMatchObject({ type: 'commit_part', part: { kind: 'text', text: 'abc' } });
   });
 
-  test('may be taken back', () => {
+  test('may be retracted', () => {
     expect(ended(plain, ['ab'], (block) => block.retract('withdrawn'))).toMatchObject({
       type: 'retract_part',
       reason: 'withdrawn',
@@ -80,7 +80,7 @@ describe('a block of structured output', () => {
     ['{"a":1', 6],
     ['', 0],
     ['```json\n{}\n```', 14],
-  ])('that is no JSON stays the text that it is: %j', (text, length) => {
+  ])('that is not JSON stays text: %j', (text, length) => {
     const last = ended(output, [text]);
     expect(last).toMatchObject({ type: 'commit_part', length });
     expect(last).not.toHaveProperty('part');
@@ -115,7 +115,7 @@ describe('a block of structured output', () => {
     expect(text).toMatchObject({ part: { kind: 'text', text: 'No.' } });
   });
 
-  test('with half a character in it is a value all the same', () => {
+  test('with a lone surrogate is still a value', () => {
     const last = ended(output, ['{"a":"\\ud83d"}']);
     expect(last).toMatchObject({ type: 'commit_part' });
     expect(ended(output, ['{"a":"\ud83d', '\ude00"}'])).toMatchObject({

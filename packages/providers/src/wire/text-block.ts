@@ -11,7 +11,10 @@ import type { ModelRequest } from '../contract/model-request.ts';
 
 type TextEnd = Pick<EndOptions, 'providerState'>;
 
-/** Text that streams. Where a schema was asked for it is JSON, and ends as a structured part. */
+/**
+ * A text part while it streams. If the request has an output schema, the text is JSON and becomes a
+ * structured part at its end.
+ */
 export class TextBlock {
   readonly #part: TextWriter;
   readonly #outputName: string | undefined;
@@ -38,19 +41,19 @@ export class TextBlock {
     this.#part.metadata(metadata);
   }
 
-  /** The part is whole. What is no JSON after all, a refusal for instance, stays the text that it is. */
+  /** Commits the part. Text that is not valid JSON, for example a refusal, stays a text part. */
   commit(end: TextEnd = {}): void {
     const structured = this.#structured(this.#json);
     if (structured === undefined) this.#part.commit(end);
     else this.#replace(structured, end);
   }
 
-  /** The part is whole, and this is its text instead of what streamed. */
+  /** Commits the part with this text instead of the streamed one. */
   replace(text: string, end: TextEnd = {}): void {
     this.#replace(this.#structured(text) ?? { kind: 'text', text }, end);
   }
 
-  /** Takes it back, committed or not. */
+  /** Retracts the part, committed or not. */
   retract(reason: RetractReason): void {
     this.#part.retract(reason);
   }

@@ -1,37 +1,47 @@
-import { DeltaWriter } from '@millrace/core';
-import { createProvider } from '../contract/create-provider.ts';
-import { leavable } from '../contract/leavable.ts';
+import { DeltaWriter, type JsonObject } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
-import type { Provider, StreamContext, StreamStep } from '../contract/provider.ts';
-import { Exchange } from '../transport/exchange.ts';
-import { joinSignals } from '../transport/join-signals.ts';
+import type {
+  DescribedRequest,
+  Provider,
+  StreamContext,
+  StreamStep,
+} from '../contract/provider.ts';
+import { abortOnReturn } from '../provider/abort-on-return.ts';
+import { createProvider } from '../provider/create-provider.ts';
+import { HttpExchange } from '../transport/http-exchange.ts';
+import type { HttpRequest } from '../transport/http-request.ts';
 import {
   createTransport,
   type Transport,
   type TransportOptions,
 } from '../transport/transport-options.ts';
-import { describeRequest } from './describe-request.ts';
-import { ResponseReading } from './response-reading.ts';
+import { ResponseReader } from './response-reader.ts';
 import type { Wire } from './wire.ts';
 
-/** A provider that speaks a wire over HTTP: the only place where wires meet the network. */
+/**
+ * Creates a provider that speaks a wire over HTTP. This is the only place that connects wires to
+ * the network.
+ */
 export function wireProvider(wire: Wire, options: TransportOptions): Provider {
   const transport = createTransport(options);
   return createProvider(
     wire.provider,
     wire.model,
     (request, context) =>
-      leavable((left) => streamWire(wire, transport, request, { ...context, left })),
+      abortOnReturn((returned) => streamWire(wire, transport, request, { ...context, returned })),
     (request) => describeRequest(wire.http(request)),
   );
 }
 
-interface LeavableContext extends StreamContext {
-  /** Whoever reads has left, perhaps in the middle of a read. */
-  readonly left: AbortSignal;
+interface WireStreamContext extends StreamContext {
+  /** Aborted when the reader leaves, possibly during a read. */
+  readonly returned: AbortSignal;
 }
 
-/** How long an answer that is complete is read on: for usage that follows, and for the body's end. */
+/**
+ * How long to read on after the answer is complete: for trailing usage, and for the end of the
+ * body.
+ */
 const trailingUsageMs = 1000;
 const bodyEndMs = 50;
 
@@ -39,22 +49,22 @@ async function* streamWire(
   wire: Wire,
   transport: Transport,
   request: ModelRequest,
-  context: LeavableContext,
+  context: WireStreamContext,
 ): AsyncGenerator<StreamStep> {
   const { item, ids } = context;
   const { id: itemId, turn, attempt } = item;
   const writer = new DeltaWriter({ itemId, turn, attempt, ids, limits: transport.limits });
-  const reading = new ResponseReading(wire, transport, { writer, ids, request });
-  const { signal, release } = joinSignals([context.signal, context.left]);
-  let leave = () => {};
-  let exchange: Exchange | undefined;
+  const reading = new ResponseReader(wire, transport, { writer, ids, request });
+  const { signal, release } = joinSignals([context.signal, context.returned]);
+  let releasePlace = () => {};
+  let exchange: HttpExchange | undefined;
   let last: StreamStep;
   try {
-    leave = await transport.gate.enter(signal);
-    // It may have been stopped in the moment in which its turn came.
+    releasePlace = await transport.semaphore.acquire(signal);
+    // The signal can be aborted at the moment in which the place becomes free.
     signal.throwIfAborted();
     const trace = transport.sendsTrace ? context.trace : undefined;
-    exchange = new Exchange({ ...transport, signal, trace, onInterrupted: leave });
+    exchange = new HttpExchange({ ...transport, signal, trace, onInterrupted: releasePlace });
     await reading.open(exchange);
     let progress: 'reading' | 'done' | 'over' = 'reading';
     for (;;) {
@@ -63,7 +73,7 @@ async function* streamWire(
       reading.feed(bytes);
       if (reading.progress !== progress) {
         progress = reading.progress;
-        exchange.linger(progress === 'over' ? bodyEndMs : trailingUsageMs);
+        exchange.drainFor(progress === 'over' ? bodyEndMs : trailingUsageMs);
       }
       const deltas = reading.take();
       if (deltas.length > 0) yield { deltas };
@@ -73,8 +83,58 @@ async function* streamWire(
     last = reading.fail(error, signal);
   } finally {
     exchange?.close();
-    leave();
+    releasePlace();
     release();
   }
   yield last;
+}
+
+/** Describes a request without secrets. */
+function describeRequest({ url, body, secrets }: HttpRequest): DescribedRequest {
+  const { origin, pathname } = new URL(url);
+  const hidden = secrets.filter((secret) => secret !== '');
+  return {
+    method: 'POST',
+    url: hide(`${origin}${pathname}`, hidden),
+    body: hidden.length === 0 ? body : withoutSecrets(body, hidden),
+  };
+}
+
+/**
+ * The body should not contain the key. If it does, a page that shows requests must not reveal it.
+ */
+function withoutSecrets(body: JsonObject, secrets: readonly string[]): JsonObject {
+  const text = JSON.stringify(body, (_key, value: unknown) =>
+    typeof value === 'string' ? hide(value, secrets) : value,
+  );
+  return JSON.parse(text) as JsonObject;
+}
+
+function hide(text: string, secrets: readonly string[]): string {
+  return secrets.reduce((rest, secret) => rest.replaceAll(secret, '[key]'), text);
+}
+
+interface JoinedSignals {
+  readonly signal: AbortSignal;
+  /** Removes the listeners. One of the signals can live as long as the process. */
+  readonly release: () => void;
+}
+
+/** Returns a signal that is aborted by the first of the given signals, with the same reason. */
+function joinSignals(signals: readonly (AbortSignal | undefined)[]): JoinedSignals {
+  const joined = new AbortController();
+  const releases = signals.map((signal) => signal && follow(signal, joined));
+  return {
+    signal: joined.signal,
+    release: () => {
+      for (const release of releases) release?.();
+    },
+  };
+}
+
+function follow(signal: AbortSignal, joined: AbortController): () => void {
+  const abort = () => joined.abort(signal.reason);
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort);
+  return () => signal.removeEventListener('abort', abort);
 }

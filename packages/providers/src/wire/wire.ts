@@ -1,14 +1,16 @@
 import type { DeltaWriter, Ids, JsonObject, JsonValue, Stop, Usage } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { HttpRequest } from '../transport/http-request.ts';
-import type { LastAppend } from './lookalikes.ts';
 
 /** One provider's protocol, without any I/O. */
 export interface Wire {
-  /** With `model` the owner of `providerState`. */
+  /** Together with `model` the owner of `providerState`. */
   readonly provider: string;
   readonly model: string;
-  /** Throws a `WireFault` of kind `invalid_request` for what the wire cannot say. */
+  /**
+   * Builds the HTTP request. Throws a `WireFault` of kind `invalid_request` if the wire cannot
+   * express it.
+   */
   http(request: ModelRequest): HttpRequest;
   reader(context: ReaderContext): WireReader;
 }
@@ -19,27 +21,37 @@ export interface ReaderContext {
   readonly request: ModelRequest;
 }
 
-/** Reads one response: messages in, deltas into the writer. It remembers, and does nothing else. */
+/**
+ * Reads one response: messages in, deltas to the writer. It has state, but no other side effects.
+ */
 export interface WireReader {
-  /** One message of the stream. Throws a `WireFault` where it cannot be, or says that it failed. */
-  message(data: JsonObject, event: string | undefined): void;
-  /** The answer in one piece, of a server that does not stream. */
-  whole(body: JsonValue): void;
-  /** `done`: the provider's own end came, and usage may follow. `over`: nothing can follow. */
+  /** Reads one message of the stream. Throws a `WireFault` if it is invalid or reports an error. */
+  readMessage(data: JsonObject, event: string | undefined): void;
+  /** Reads an answer in one piece, from a server that does not stream. */
+  readWholeBody(body: JsonValue): void;
+  /** `done`: the provider's end arrived, and usage can follow. `over`: nothing can follow. */
   readonly progress: 'reading' | 'done' | 'over';
-  /** Commits what is open. Called once, after the provider's own end. Throws as `message` does. */
+  /** Commits the open parts. Called once, after the provider's end. Throws like `readMessage`. */
   finish(): Stop;
-  /** What the provider has said about the response so far, however it ends. */
-  readonly about: AboutResponse;
+  /** What the provider reported about the response so far. */
+  readonly details: ResponseDetails;
   /**
-   * Set where the last message did nothing but append a text, and one that differs in that text alone
-   * would do nothing but append another: then the next one like it is not even parsed.
+   * Set if the last message only appended a text, and an equal message with another text would only
+   * append that text. Such messages are not parsed any more.
    */
   readonly lastAppend?: LastAppend | undefined;
 }
 
-export interface AboutResponse {
+export interface ResponseDetails {
   readonly usage?: Usage | undefined;
   readonly model?: string | undefined;
   readonly responseId?: string | undefined;
+}
+
+/**
+ * A message that only appended a text, and a function that appends the text of an equal message.
+ */
+export interface LastAppend {
+  readonly text: string;
+  readonly append: (text: string) => void;
 }

@@ -1,7 +1,12 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { BodyEnd, Cassette, RecordedExchange, RecordedResponse } from '../cassette.ts';
-import { CassetteError } from '../cassette-error.ts';
+import {
+  type BodyEnd,
+  type Cassette,
+  CassetteError,
+  type RecordedExchange,
+  type RecordedResponse,
+} from '../cassette.ts';
 import { decodeCassette } from './decode-cassette.ts';
 import { encodeCassette } from './encode-cassette.ts';
 
@@ -40,12 +45,12 @@ const example: Cassette = {
   ],
 };
 
-/** The example with some lines put in the place of others. */
+/** The example with some lines replaced. */
 function withLines(changed: Readonly<Record<number, string>>): string {
   return lines.map((line, index) => changed[index + 1] ?? line).join('\n');
 }
 
-/** The example with one field of one line changed, or removed where it is undefined. */
+/** The example with one field of one line changed, or removed if the value is undefined. */
 function withField(line: number, field: string, value: unknown): string {
   const object = JSON.parse(lines[line - 1] ?? '') as object;
   return withLines({ [line]: JSON.stringify({ ...object, [field]: value }) });
@@ -58,25 +63,25 @@ function errorOf(text: string): CassetteError {
     if (error instanceof CassetteError) return error;
     throw error;
   }
-  throw new Error('it was read');
+  throw new Error('decodeCassette did not throw');
 }
 
 describe('a cassette as text', () => {
-  test('has one line for each thing that happened, readable where it is text', () => {
+  test('has one line for each event, with readable text where possible', () => {
     expect(encodeCassette(example)).toBe(`${lines.join('\n')}\n`);
     expect(decodeCassette(`${lines.join('\n')}\n`)).toEqual(example);
   });
 
-  test('is read with other line ends, and without the last one', () => {
+  test('accepts other line endings and a missing last line end', () => {
     expect(decodeCassette(lines.join('\n'))).toEqual(example);
     expect(decodeCassette(lines.join('\r\n'))).toEqual(example);
   });
 
-  test('may have no exchange at all', () => {
+  test('may have no exchanges', () => {
     expect(decodeCassette(encodeCassette({ exchanges: [] }))).toEqual({ exchanges: [] });
   });
 
-  test('comes back as it was, whatever is in it', () => {
+  test('decodes to the encoded value for any content', () => {
     fc.assert(
       fc.property(cassettes, (cassette) => {
         expect(decodeCassette(encodeCassette(cassette))).toEqual(cassette);
@@ -85,7 +90,7 @@ describe('a cassette as text', () => {
   });
 });
 
-describe('a text that is no cassette is refused with the line and the field', () => {
+describe('an invalid cassette is rejected with the line and the field', () => {
   test.each([
     ['', 'unfinished', { line: 1 }],
     ['no', 'not_json', { line: 1, path: '$' }],
@@ -144,7 +149,7 @@ describe('a text that is no cassette is refused with the line and the field', ()
     if ('path' in place) expect(error.message).toContain(place.path);
   });
 
-  test('and never quotes what it found', () => {
+  test('the message never contains the invalid value', () => {
     for (const field of ['type', 'method', 'url', 'headers', 'text', 'base64', 'hush-hush']) {
       expect(errorOf(withField(2, field, ['hush-hush'])).message).not.toContain('hush-hush');
     }

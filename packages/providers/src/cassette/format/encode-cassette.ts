@@ -1,13 +1,18 @@
-import type { Cassette, RecordedExchange, RecordedRequest, RecordedResponse } from '../cassette.ts';
-import { CassetteError } from '../cassette-error.ts';
-import { maxCassetteLength } from '../cassette-limits.ts';
-import { writeBytes } from './bytes-text.ts';
+import { encodeBytes } from '../bytes.ts';
+import {
+  type Cassette,
+  CassetteError,
+  maxCassetteLength,
+  type RecordedExchange,
+  type RecordedRequest,
+  type RecordedResponse,
+} from '../cassette.ts';
 
 export const cassetteVersion = 1;
 
 /**
- * A cassette as JSON lines: first `cassette`, then for each exchange `request`, `response`, one `chunk`
- * for each read of the body, and `end`.
+ * Encodes a cassette as JSON lines: one `cassette` line, then for each exchange `request`,
+ * `response`, one `chunk` for each read of the body, and `end`.
  */
 export function encodeCassette({ exchanges, unrecorded }: Cassette): string {
   const lines: string[] = [];
@@ -36,17 +41,17 @@ function* allLines(
 
 function requestLine(startMs: number, request: RecordedRequest): object {
   const { method, url, headers, body, isBodyClipped } = request;
-  const written = body === undefined ? {} : writeBytes(body);
+  const written = body === undefined ? {} : encodeBytes(body);
   return { type: 'request', startMs, method, url, headers, isBodyClipped, ...written };
 }
 
 function* responseLines({ chunks, ...head }: RecordedResponse): Generator<object> {
   const { atMs, status, statusText, headers } = head;
   yield { type: 'response', atMs, status, statusText, headers };
-  for (const { atMs, bytes } of chunks) yield { type: 'chunk', atMs, ...writeBytes(bytes) };
+  for (const { atMs, bytes } of chunks) yield { type: 'chunk', atMs, ...encodeBytes(bytes) };
 }
 
 function tooLarge(count: number): CassetteError {
-  const message = `Cannot write a cassette of ${count} exchanges: its text would have more than ${maxCassetteLength} characters; write fewer exchanges at once`;
+  const message = `Cannot write a cassette of ${count} exchanges: its text would exceed ${maxCassetteLength} characters; write fewer exchanges`;
   return new CassetteError('too_large', message);
 }

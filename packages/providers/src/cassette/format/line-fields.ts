@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
-import { CassetteError, type CassetteErrorCode } from '../cassette-error.ts';
-import { fromBase64 } from './bytes-text.ts';
+import { decodeBase64 } from '../bytes.ts';
+import { CassetteError, type CassetteErrorCode } from '../cassette.ts';
 
-/** The fields of one line of a cassette, read one by one; what is left over should not be there. */
+/** Reads and validates the fields of one cassette line. Fields that were not read are an error. */
 export class LineFields {
   readonly #line: number;
   readonly #path: string;
@@ -12,7 +12,7 @@ export class LineFields {
   constructor(line: number, value: JsonValue | undefined, path: string = '$') {
     this.#line = line;
     this.#path = path;
-    if (!isObject(value)) throw misfit(line, path, 'expected an object');
+    if (!isObject(value)) throw lineError(line, path, 'expected an object');
     this.#object = value;
     this.#left = new Set(Object.keys(value));
   }
@@ -24,70 +24,74 @@ export class LineFields {
   text(name: string, what: string = 'a text', form: RegExp = /^/): string {
     const value = this.#take(name);
     if (typeof value === 'string' && value.isWellFormed() && form.test(value)) return value;
-    throw this.misfit(name, `expected ${what}`);
+    throw this.fieldError(name, `expected ${what}`);
   }
 
   oneOf<T extends string>(name: string, texts: readonly T[]): T {
     const value = this.#take(name);
     const found = texts.find((text) => text === value);
     if (found !== undefined) return found;
-    throw this.misfit(name, `expected one of ${texts.join(', ')}`);
+    throw this.fieldError(name, `expected one of ${texts.join(', ')}`);
   }
 
-  whole(name: string, min: number, max: number = Number.MAX_SAFE_INTEGER): number {
+  integer(name: string, min: number, max: number = Number.MAX_SAFE_INTEGER): number {
     const value = this.#take(name);
     const isWhole = typeof value === 'number' && Number.isSafeInteger(value);
     if (isWhole && value >= min && value <= max) return value;
-    throw this.misfit(name, `expected a whole number from ${min} to ${max}`);
+    throw this.fieldError(name, `expected a whole number from ${min} to ${max}`);
   }
 
   ms(name: string, min: number): number {
     const value = this.#take(name);
     if (typeof value === 'number' && value >= min) return value;
-    throw this.misfit(name, `expected milliseconds, ${min} or more`);
+    throw this.fieldError(name, `expected milliseconds, ${min} or more`);
   }
 
-  yes(name: string): true {
+  literalTrue(name: string): true {
     if (this.#take(name) === true) return true;
-    throw this.misfit(name, 'expected true, or no such field');
+    throw this.fieldError(name, 'expected true or no field');
   }
 
   object(name: string): LineFields {
     return new LineFields(this.#line, this.#take(name), `${this.#path}.${name}`);
   }
 
-  /** What `writeBytes` wrote; undefined where neither of its fields is. */
+  /** Reads what `encodeBytes` wrote. Returns undefined if the line has neither field. */
   bytes(): Uint8Array | undefined {
     if (this.has('text') && this.has('base64')) {
-      throw this.misfit('base64', 'expected text or base64, found both');
+      throw this.fieldError('base64', 'expected text or base64, found both');
     }
     if (this.has('text')) return new TextEncoder().encode(this.text('text'));
     if (!this.has('base64')) return undefined;
-    const bytes = fromBase64(this.text('base64'));
+    const bytes = decodeBase64(this.text('base64'));
     if (bytes !== undefined) return bytes;
-    throw this.misfit('base64', 'expected base64 text with padding');
+    throw this.fieldError('base64', 'expected base64 text with padding');
   }
 
-  /** All fields that are left, as texts. */
-  texts(name: (text: string) => boolean, what: string, form: RegExp): Record<string, string> {
+  /** Reads all remaining fields as strings. */
+  stringEntries(
+    name: (text: string) => boolean,
+    what: string,
+    form: RegExp,
+  ): Record<string, string> {
     const names = [...this.#left];
     const odd = names.findIndex((text) => !name(text));
-    if (odd >= 0) throw misfit(this.#line, this.#path, `expected ${what} as name ${odd + 1}`);
+    if (odd >= 0) throw lineError(this.#line, this.#path, `expected ${what} as name ${odd + 1}`);
     return Object.fromEntries(
       names.map((key) => [key, this.text(key, 'a text on one line', form)]),
     );
   }
 
-  end(): void {
+  assertNoMoreFields(): void {
     const count = this.#left.size;
     if (count === 0) return;
-    // Their names are not ours, so that they are not told.
-    throw misfit(this.#line, this.#path, `expected no other fields, found ${count}`);
+    // The message does not contain the names, because unknown content may be secret.
+    throw lineError(this.#line, this.#path, `expected no other fields, found ${count}`);
   }
 
-  misfit(name: string, why: string, code?: CassetteErrorCode): CassetteError {
+  fieldError(name: string, why: string, code?: CassetteErrorCode): CassetteError {
     const found = this.has(name) ? '' : ', found nothing';
-    return misfit(this.#line, `${this.#path}.${name}`, why + found, code);
+    return lineError(this.#line, `${this.#path}.${name}`, why + found, code);
   }
 
   #take(name: string): JsonValue | undefined {
@@ -100,7 +104,7 @@ function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-export function misfit(
+export function lineError(
   line: number,
   path: string,
   why: string,

@@ -11,7 +11,7 @@ import { recordCassette } from './record-cassette.ts';
 const encode = (text: string) => new TextEncoder().encode(text);
 const decode = (bytes: Uint8Array | undefined) => new TextDecoder().decode(bytes);
 
-/** A server on loopback whose answers the test writes itself, piece by piece. */
+/** A loopback server whose responses the test writes piece by piece. */
 let base: string;
 let asked: [IncomingMessage, ServerResponse][];
 let onAsked: () => void;
@@ -34,8 +34,8 @@ afterEach(async () => {
   await once(server, 'close');
 });
 
-/** The next request that the server gets, and its response. */
-async function nextAsked(): Promise<[IncomingMessage, ServerResponse]> {
+/** The next request that the server receives, and its response. */
+async function nextRequest(): Promise<[IncomingMessage, ServerResponse]> {
   while (asked.length === 0) {
     await new Promise<void>((resolve) => {
       onAsked = resolve;
@@ -63,7 +63,7 @@ const textsOf = ({ response }: RecordedExchange) =>
   response?.chunks.map(({ bytes }) => decode(bytes));
 
 describe('a recording fetch over a real connection', () => {
-  test('passes each piece on as it comes, and keeps it with its time', async () => {
+  test('passes each piece on immediately and records it with its time', async () => {
     const clock = new TestClock();
     const recorder = recordCassette({ clock });
     const fetching = recorder.fetch(`${base}/v1/chat?key=abc`, {
@@ -71,7 +71,7 @@ describe('a recording fetch over a real connection', () => {
       headers: { 'content-type': 'application/json', authorization: 'Bearer abcdefgh' },
       body: '{"stream":true}',
     });
-    const [request, answer] = await nextAsked();
+    const [request, answer] = await nextRequest();
     expect(decode(Buffer.concat(await request.toArray()))).toBe('{"stream":true}');
     expect(request.headers.authorization).toBe('Bearer abcdefgh');
     clock.advance(7);
@@ -82,7 +82,7 @@ describe('a recording fetch over a real connection', () => {
     for (const piece of ['one', 'two €', 'three']) {
       clock.advance(10);
       answer.write(piece);
-      // The next piece is not even sent before this one is here.
+      // The next piece is not sent before this one has arrived.
       expect(decode((await reader.read()).value)).toBe(piece);
     }
     expect(recorder.cassette().exchanges).toEqual([]);
@@ -117,15 +117,15 @@ describe('a recording fetch over a real connection', () => {
     });
   });
 
-  test('keeps requests that run at once apart, in the order of their starts', async () => {
-    const heard: string[] = [];
+  test('records concurrent requests separately, in start order', async () => {
+    const recorded: string[] = [];
     const recorder = recordCassette({
-      onExchange: ({ request }) => heard.push(new URL(request.url).pathname),
+      onExchange: ({ request }) => recorded.push(new URL(request.url).pathname),
     });
     const fetching = ['/a', '/b', '/c'].map((path) => recorder.fetch(base + path));
     const answers = new Map<string | undefined, ServerResponse>();
     for (const _ of fetching) {
-      const [request, answer] = await nextAsked();
+      const [request, answer] = await nextRequest();
       answers.set(request.url, answer);
       answer.write(`first of ${request.url}`);
     }
@@ -143,13 +143,13 @@ describe('a recording fetch over a real connection', () => {
       ['first of /b', 'last of /b'],
       ['first of /c', 'last of /c'],
     ]);
-    expect(heard).toEqual(['/c', '/a', '/b']);
+    expect(recorded).toEqual(['/c', '/a', '/b']);
   });
 
-  test('hands a cancel on to the connection, and says so', async () => {
+  test('passes a cancellation on to the connection and records it', async () => {
     const recorder = recordCassette();
     const fetching = recorder.fetch(base);
-    const [, answer] = await nextAsked();
+    const [, answer] = await nextRequest();
     answer.write('begun');
     const closed = once(answer, 'close');
     const reader = (await fetching).body?.getReader();
@@ -161,11 +161,11 @@ describe('a recording fetch over a real connection', () => {
     expect(exchange?.end).toEqual({ atMs: expect.any(Number), how: 'cancelled' });
   });
 
-  test('hands an abort on, and hears of it though nobody reads on', async () => {
+  test('passes an abort on, and detects it without another read', async () => {
     const recorder = recordCassette();
     const aborter = new AbortController();
     const fetching = recorder.fetch(new Request(base, { signal: aborter.signal }));
-    const [, answer] = await nextAsked();
+    const [, answer] = await nextRequest();
     answer.write('begun');
     const closed = once(answer, 'close');
     const reader = (await fetching).body?.getReader();
@@ -178,11 +178,11 @@ describe('a recording fetch over a real connection', () => {
     await expect(reader?.read()).rejects.toBe(reason);
   });
 
-  test('records an abort before the response, and what the caller gets is the reason', async () => {
+  test('records an abort before the response, and the caller gets the reason', async () => {
     const recorder = recordCassette();
     const aborter = new AbortController();
     const fetching = recorder.fetch(base, { signal: aborter.signal });
-    await nextAsked();
+    await nextRequest();
     aborter.abort(new Error('too late'));
     await expect(fetching).rejects.toThrow('too late');
     const [exchange] = (await recorder.settled()).exchanges;
@@ -190,10 +190,10 @@ describe('a recording fetch over a real connection', () => {
     expect(exchange).not.toHaveProperty('response');
   });
 
-  test('records a body that breaks, with what fetch said of it', async () => {
+  test('records a failed body with the error of fetch', async () => {
     const recorder = recordCassette();
     const fetching = recorder.fetch(base);
-    const [, answer] = await nextAsked();
+    const [, answer] = await nextRequest();
     answer.write('begun');
     const reader = (await fetching).body?.getReader();
     await reader?.read();
@@ -208,10 +208,10 @@ describe('a recording fetch over a real connection', () => {
     });
   });
 
-  test('records that nobody answered', async () => {
+  test('records a failed connection', async () => {
     const recorder = recordCassette();
     const fetching = recorder.fetch(base);
-    const [request] = await nextAsked();
+    const [request] = await nextRequest();
     request.destroy();
     await expect(fetching).rejects.toThrow(TypeError);
     const [exchange] = (await recorder.settled()).exchanges;
@@ -219,7 +219,7 @@ describe('a recording fetch over a real connection', () => {
     expect(exchange).not.toHaveProperty('response');
   });
 
-  test('sends bodies of any kind as they are, and keeps a copy', async () => {
+  test('sends bodies of any kind unchanged and records a copy', async () => {
     const recorder = recordCassette();
     const stream = ReadableStream.from([encode('str'), encode('eam')]);
     const post = (body: RequestInit['body']): Parameters<typeof fetch> => [
@@ -236,7 +236,7 @@ describe('a recording fetch over a real connection', () => {
     ];
     for (const [text, args] of requests) {
       const fetching = recorder.fetch(...args);
-      const [request, answer] = await nextAsked();
+      const [request, answer] = await nextRequest();
       expect(decode(Buffer.concat(await request.toArray()))).toBe(text);
       answer.end();
       await (await fetching).text();
@@ -245,10 +245,10 @@ describe('a recording fetch over a real connection', () => {
     }
   });
 
-  test('answers without a body as fetch does', async () => {
+  test('returns a response without a body as fetch does', async () => {
     const recorder = recordCassette();
     const fetching = recorder.fetch(base);
-    const [, answer] = await nextAsked();
+    const [, answer] = await nextRequest();
     answer.writeHead(204).end();
     const response = await fetching;
     expect(response.body).toBeNull();
@@ -256,10 +256,10 @@ describe('a recording fetch over a real connection', () => {
     expect(exchange).toMatchObject({ response: { status: 204, chunks: [] }, end: { how: 'end' } });
   });
 
-  test('lets readers bring their own buffers, as fetch does', async () => {
+  test('supports readers with their own buffers, as fetch does', async () => {
     const recorder = recordCassette();
     const fetching = recorder.fetch(base);
-    const [, answer] = await nextAsked();
+    const [, answer] = await nextRequest();
     answer.write('abcdef');
     const reader = (await fetching).body?.getReader({ mode: 'byob' });
     expect(decode((await reader?.read(new Uint8Array(4)))?.value)).toBe('abcd');
@@ -271,7 +271,7 @@ describe('a recording fetch over a real connection', () => {
   });
 });
 
-/** A fetch without a network, whose body gives these chunks. */
+/** A fetch without a network, whose body has these chunks. */
 function fakeFetch(chunks: readonly unknown[], headers: Record<string, string> = {}): typeof fetch {
   return async () =>
     new Response(ReadableStream.from(chunks) as ReadableStream<Uint8Array>, { headers });
@@ -284,7 +284,7 @@ async function readAll({ body }: Response): Promise<readonly unknown[]> {
 }
 
 describe('a recording fetch', () => {
-  test('keeps a last chunk that comes together with the end', async () => {
+  test('records a last chunk that arrives together with the end', async () => {
     const body = new ReadableStream({
       pull(controller) {
         controller.enqueue(encode('all'));
@@ -317,7 +317,7 @@ describe('a recording fetch', () => {
     await reader?.cancel();
   });
 
-  test('keeps its own copy of what its reader may write into', async () => {
+  test('records its own copy, because the reader may overwrite the bytes', async () => {
     const recorder = recordCassette({ fetch: fakeFetch([encode('abc')]) });
     for (const chunk of await readAll(await recorder.fetch('http://h.example'))) {
       (chunk as Uint8Array).fill(0);
@@ -339,7 +339,7 @@ describe('a recording fetch', () => {
     expect(exchange?.end).toMatchObject({ how: 'end', clipped: { chunks: 2, bytes: 4 } });
   });
 
-  test('sends a request that is too large to be kept', async () => {
+  test('sends a request that is too large to record', async () => {
     const sent: unknown[] = [];
     const fake: typeof fetch = async (_, init) => {
       sent.push(await new Response(init?.body).text());
@@ -357,7 +357,7 @@ describe('a recording fetch', () => {
     }
   });
 
-  test('lets go of a request body that goes on when its response is over', async () => {
+  test('stops reading a request body after its response has ended', async () => {
     let hasLetGo = false;
     const endless = new ReadableStream({
       start: (controller) => controller.enqueue(encode('and so on')),
@@ -366,7 +366,7 @@ describe('a recording fetch', () => {
       },
     });
     const fake: typeof fetch = async (_, init) => {
-      // Not awaited: it is done only when the recorder has let go too.
+      // Not awaited: it resolves only when the recorder has cancelled its branch too.
       (init?.body as ReadableStream | undefined)?.cancel().catch(() => {});
       return new Response('no');
     };
@@ -377,13 +377,13 @@ describe('a recording fetch', () => {
     expect(hasLetGo).toBe(true);
   });
 
-  test('counts the requests that are more than it keeps', async () => {
+  test('counts the requests beyond its limit', async () => {
     const recorder = recordCassette({ fetch: fakeFetch(['x']), limits: { maxExchanges: 1 } });
     for (const _ of [1, 2, 3]) await readAll(await recorder.fetch('http://h.example'));
     expect(await recorder.settled()).toMatchObject({ exchanges: [{}], unrecorded: 2 });
   });
 
-  test('leaves what is no bytes alone', async () => {
+  test('passes chunks on that are not bytes', async () => {
     const chunks = [encode('a'), 'text', encode('b')];
     const recorder = recordCassette({ fetch: fakeFetch(chunks) });
     expect(await readAll(await recorder.fetch('http://h.example'))).toEqual(chunks);
@@ -392,7 +392,7 @@ describe('a recording fetch', () => {
     expect(exchange?.end.clipped).toEqual({ chunks: 2, bytes: 1 });
   });
 
-  test('gives the body whole though its listener throws, and says so when asked', async () => {
+  test('delivers the whole body if onExchange throws, and settled rejects', async () => {
     const failure = new Error('disk full');
     const onExchange = () => {
       throw failure;
@@ -402,7 +402,7 @@ describe('a recording fetch', () => {
     await expect(recorder.settled()).rejects.toBe(failure);
   });
 
-  test('fails as fetch does where there is nothing to send', async () => {
+  test('fails as fetch does for invalid arguments', async () => {
     const recorder = recordCassette();
     await expect(recorder.fetch('http://h.example', { headers: { 'a b': '' } })).rejects.toThrow(
       TypeError,
@@ -413,7 +413,7 @@ describe('a recording fetch', () => {
     ]);
   });
 
-  test('takes secrets out of errors', async () => {
+  test('removes secrets from errors', async () => {
     const recorder = recordCassette({
       fetch: () => Promise.reject(new TypeError('no route to hush-hush with sk-1234567890')),
       secrets: ['hush-hush'],
@@ -424,11 +424,11 @@ describe('a recording fetch', () => {
   });
 });
 
-test('no secret is in a cassette, however it is written and wherever the body is split', async () => {
+test('a cassette contains no secret, in any encoding and with any split of the body', async () => {
   const key = fc
     .string({ unit: fc.constantFrom(...'abcdefghXYZ0123456789_-'), minLength: 12, maxLength: 24 })
     .map((rest) => `sk-ant-${rest}`);
-  const told = fc
+  const secret = fc
     .string({ unit: fc.constantFrom(...'abXY12/"\\%+ é€😀\n&='), minLength: 6, maxLength: 12 })
     .map((text) => `Q${text}Z`);
   const writings: readonly ((text: string) => string)[] = [
@@ -441,7 +441,7 @@ test('no secret is in a cassette, however it is written and wherever the body is
     fc.asyncProperty(
       fc.record({
         key,
-        told,
+        secret,
         write: fc.constantFrom(...writings),
         around: fc.array(fc.constantFrom('data: {"a":"', '\n\n', '"}', 'é', ' ', '\\'), {
           maxLength: 4,
@@ -449,17 +449,17 @@ test('no secret is in a cassette, however it is written and wherever the body is
         cuts: fc.array(fc.nat(400), { maxLength: 12 }),
         end: fc.constantFrom('end', 'cancel'),
       }),
-      async ({ key, told, write, around, cuts, end }) => {
-        const text = [...around, write(told), ...around, ' ', key, ' ', ...around].join('');
+      async ({ key, secret, write, around, cuts, end }) => {
+        const text = [...around, write(secret), ...around, ' ', key, ' ', ...around].join('');
         const bytes = encode(text);
         const at = [...cuts.filter((cut) => cut < bytes.length), 0, bytes.length].sort(
           (a, b) => a - b,
         );
         const chunks = at.slice(1).map((to, index) => bytes.subarray(at[index], to));
         const full = chunks.filter(({ length }) => length > 0);
-        const headers = { 'x-request-id': encodeURIComponent(told), 'x-api-key': key };
-        const recorder = recordCassette({ fetch: fakeFetch(chunks, headers), secrets: [told] });
-        const url = `http://u:pass@h.example/${encodeURIComponent(told)}?key=${key}&q=${key}`;
+        const headers = { 'x-request-id': encodeURIComponent(secret), 'x-api-key': key };
+        const recorder = recordCassette({ fetch: fakeFetch(chunks, headers), secrets: [secret] });
+        const url = `http://u:pass@h.example/${encodeURIComponent(secret)}?key=${key}&q=${key}`;
         const response = await recorder.fetch(url, { method: 'POST', headers, body: text });
         if (end === 'end') expect(await readAll(response)).toEqual(chunks);
         else {
@@ -471,11 +471,12 @@ test('no secret is in a cassette, however it is written and wherever the body is
         const kept = cassette.exchanges[0]?.response?.chunks.map((chunk) => chunk.bytes) ?? [];
         expect(kept.map(({ length }) => length)).toEqual(full.map(({ length }) => length));
 
-        // As text, and as the bytes of the body in one: neither may have it in any form.
+        // Check the encoded text and the joined body bytes: neither may contain the secret in any
+        // form.
         const body = decode(Buffer.concat(kept));
         for (const place of [encodeCassette(cassette), body]) {
           expect(place).not.toContain(key);
-          for (const form of writings) expect(place).not.toContain(form(told));
+          for (const form of writings) expect(place).not.toContain(form(secret));
         }
       },
     ),

@@ -1,40 +1,70 @@
 import { type Clock, systemClock } from '../../transport/clock.ts';
-import type { Cassette, RecordedExchange } from '../cassette.ts';
-import { type CassetteLimits, defaultCassetteLimits, Room } from '../cassette-limits.ts';
-import { macrotask } from '../macrotask.ts';
+import {
+  ByteBudget,
+  type CapturedRequest,
+  captureRequest,
+  toRecordedRequest,
+} from '../captured-request.ts';
+import {
+  type BodyEnd,
+  type Cassette,
+  type CassetteLimits,
+  defaultCassetteLimits,
+  isComplete,
+  type RecordedExchange,
+  type RecordedRequest,
+  type RecordedResponse,
+} from '../cassette.ts';
+import { recordError } from '../recorded-error.ts';
+import { redactHeaders } from '../redact/redact-http.ts';
 import { createRedactor, type Redactor } from '../redact/redactor.ts';
-import { describeExchange } from './describe-exchange.ts';
-import { describeRequest } from './describe-request.ts';
-import { type TappedRequest, tapRequest } from './tap-request.ts';
-import { tapResponse } from './tap-response.ts';
-import { msBetween, Tape } from './tape.ts';
+import { scheduleMacrotask } from '../web-platform.ts';
+import {
+  ExchangeRecording,
+  msBetween,
+  type RecordingEnd,
+  recordResponse,
+} from './exchange-recording.ts';
 
+/** Options of `recordCassette`. */
 export interface RecordOptions {
-  /** What makes the requests: the global fetch unless told. */
+  /** The fetch that sends the requests. Default: the global fetch. */
   readonly fetch?: typeof fetch | undefined;
   /**
-   * Texts that must not be in the recording: taken out of URL, bodies and errors as they are, in JSON
-   * and percent-encoded, as is what looks like a key. One that a model spells over several events is
-   * not found: read what it said before you keep it.
+   * Texts that must not appear in the recording. They are removed from URLs, bodies and errors,
+   * also in their JSON-escaped and percent-encoded forms. Everything that looks like an API key is
+   * removed too.
+   *
+   * A secret that a model spreads over several events is not detected: read the answers before you
+   * publish a recording. Default: none.
    */
   readonly secrets?: readonly string[] | undefined;
-  /** Hears of each exchange when its body is over. What it throws, `settled` rejects with. */
+  /**
+   * Called with each exchange after its body ended. If it throws, `settled` rejects with that
+   * error. Default: none.
+   */
   readonly onExchange?: ((exchange: RecordedExchange) => void) | undefined;
+  /** Limits of the recording. Default: see `CassetteLimits`. */
   readonly limits?: Partial<CassetteLimits> | undefined;
+  /** Source of the recorded times. Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
 
+/** Records the requests that go through its `fetch`. */
 export interface CassetteRecorder {
-  /** The fetch to use: what it answers is live, whole and as it was. */
+  /** Use this fetch for requests. It returns the live response unchanged. */
   readonly fetch: typeof fetch;
-  /** The exchanges that are over by now. */
+  /** Returns the exchanges that have ended so far. */
   cassette(): Cassette;
-  /** The same when no exchange goes on: each body was read to its end, cancelled, or broke. */
+  /**
+   * Resolves when no exchange is running: each body was read to its end, was cancelled, or failed.
+   */
   settled(): Promise<Cassette>;
 }
 
 /**
- * A fetch that remembers what went through it, read by read, without headers and texts that are secret.
+ * Creates a fetch that records its requests and each read of their responses. Secret headers and
+ * texts are not recorded.
  *
  * @example
  * const recorder = recordCassette({ secrets: [apiKey] });
@@ -52,22 +82,23 @@ class Recorder implements CassetteRecorder {
   readonly #limits: CassetteLimits;
   readonly #redactor: Redactor;
   readonly #onExchange: (exchange: RecordedExchange) => void;
-  readonly #room: Room;
-  /** In the order of their starts; undefined while one goes on. */
+  readonly #budget: ByteBudget;
+  /** In start order. An entry is undefined while its exchange is running. */
   readonly #exchanges: (RecordedExchange | undefined)[] = [];
-  readonly #open = new Set<Promise<void>>();
+  readonly #pending = new Set<Promise<void>>();
   #firstStartedAt: number | undefined;
   #unrecorded = 0;
   #failure: { readonly error: unknown } | undefined;
 
   constructor(options: RecordOptions) {
-    // Called on nothing, as browsers want it; looked up at each call, in case the global is replaced.
+    // Called without a receiver, because browsers require that. Read at each call, because the
+    // global may be replaced.
     this.#send = (input, init) => (options.fetch ?? globalThis.fetch)(input, init);
     this.#clock = options.clock ?? systemClock;
     this.#limits = { ...defaultCassetteLimits, ...options.limits };
     this.#redactor = createRedactor(options.secrets);
     this.#onExchange = options.onExchange ?? (() => {});
-    this.#room = new Room(this.#limits.maxTotalBytes);
+    this.#budget = new ByteBudget(this.#limits.maxTotalBytes);
   }
 
   cassette(): Cassette {
@@ -76,59 +107,108 @@ class Recorder implements CassetteRecorder {
   }
 
   async settled(): Promise<Cassette> {
-    while (this.#open.size > 0) await Promise.all(this.#open);
+    while (this.#pending.size > 0) await Promise.all(this.#pending);
     if (this.#failure !== undefined) throw this.#failure.error;
     return this.cassette();
   }
 
   async #record(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
-    const room = new Room(this.#limits.maxExchangeBytes, this.#room);
-    const request = this.#tap(input, init, room);
+    const budget = new ByteBudget(this.#limits.maxExchangeBytes, this.#budget);
+    const request = this.#capture(input, init, budget);
     if (request === undefined) return this.#send(input, init);
     const maxChunks = this.#limits.maxChunksPerExchange;
-    const tape = new Tape({ clock: this.#clock, room, maxChunks });
-    this.#keep(request, tape);
+    const recording = new ExchangeRecording({ clock: this.#clock, budget, maxChunks });
+    this.#track(request, recording);
     try {
       const response = await this.#send(...request.send);
-      tape.begin(response);
-      return tapResponse(response, tape, request.signal);
+      recording.begin(response);
+      return recordResponse(response, recording, request.signal);
     } catch (error) {
-      tape.end(request.signal?.aborted ? 'cancelled' : 'error', error);
+      recording.end(request.signal?.aborted ? 'cancelled' : 'error', error);
       throw error;
     }
   }
 
-  /** Undefined where it is one too many, or no request at all: then fetch itself will say so. */
-  #tap(...[input, init, room]: Parameters<typeof tapRequest>): TappedRequest | undefined {
+  /**
+   * Returns undefined if the limit is reached or the arguments are invalid. In the latter case the
+   * real fetch reports the error.
+   */
+  #capture(
+    ...[input, init, budget]: Parameters<typeof captureRequest>
+  ): CapturedRequest | undefined {
     try {
-      if (this.#exchanges.length < this.#limits.maxExchanges) return tapRequest(input, init, room);
+      if (this.#exchanges.length < this.#limits.maxExchanges)
+        return captureRequest(input, init, budget);
     } catch {}
     this.#unrecorded += 1;
     return undefined;
   }
 
-  #keep(request: TappedRequest, tape: Tape): void {
-    this.#firstStartedAt ??= tape.startedAt;
-    const startMs = msBetween(this.#firstStartedAt, tape.startedAt);
+  #track(request: CapturedRequest, recording: ExchangeRecording): void {
+    this.#firstStartedAt ??= recording.startedAt;
+    const startMs = msBetween(this.#firstStartedAt, recording.startedAt);
     const index = this.#exchanges.push(undefined) - 1;
-    const kept = this.#finish(request, tape, startMs)
+    const tracked = this.#finish(request, recording, startMs)
       .then((exchange) => {
         this.#exchanges[index] = exchange;
         this.#onExchange(exchange);
       })
-      // Nobody who reads the body can mend it: whoever asks for the cassette hears of it.
+      // The reader of the body cannot handle this error, so `settled` reports it.
       .catch((error) => {
         this.#failure ??= { error };
       })
-      .finally(() => this.#open.delete(kept));
-    this.#open.add(kept);
+      .finally(() => this.#pending.delete(tracked));
+    this.#pending.add(tracked);
   }
 
-  async #finish(request: TappedRequest, tape: Tape, startMs: number): Promise<RecordedExchange> {
-    const ended = await tape.ended;
-    // What was not sent by then never will be; a body that is at hand is read within this turn.
-    macrotask(() => request.copy.stop());
-    const described = await describeRequest(request, this.#redactor);
-    return describeExchange(startMs, described, tape, ended, this.#redactor);
+  async #finish(
+    request: CapturedRequest,
+    recording: ExchangeRecording,
+    startMs: number,
+  ): Promise<RecordedExchange> {
+    const ended = await recording.ended;
+    // Unsent data will never be sent after the end. A body in memory is read before this macrotask
+    // runs.
+    scheduleMacrotask(() => request.copy.stop());
+    const described = await toRecordedRequest(request, this.#redactor);
+    return toRecordedExchange(startMs, described, recording, ended, this.#redactor);
   }
+}
+
+/** Converts a finished recording to its stored form without secrets. */
+function toRecordedExchange(
+  startMs: number,
+  request: RecordedRequest,
+  recording: ExchangeRecording,
+  ended: RecordingEnd,
+  redactor: Redactor,
+): RecordedExchange {
+  const end = toRecordedEnd(ended, redactor);
+  const response = toRecordedResponse(recording, end, redactor);
+  return { startMs, request, ...(response === undefined ? {} : { response }), end };
+}
+
+function toRecordedEnd({ error, ...end }: RecordingEnd, { text }: Redactor): BodyEnd {
+  return end.how === 'error' ? { ...end, error: recordError(error, text) } : end;
+}
+
+function toRecordedResponse(
+  { head, chunks }: ExchangeRecording,
+  end: BodyEnd,
+  redactor: Redactor,
+): RecordedResponse | undefined {
+  if (head === undefined) return undefined;
+  const { atMs, response } = head;
+  const { status, statusText, headers } = response;
+  const clean = redactor.chunks(
+    chunks.map(({ bytes }) => bytes),
+    !isComplete(end),
+  );
+  return {
+    atMs,
+    status,
+    ...(statusText === '' ? {} : { statusText: redactor.text(statusText) }),
+    headers: redactHeaders(headers, redactor),
+    chunks: clean.map((bytes, index) => ({ atMs: chunks[index]?.atMs ?? atMs, bytes })),
+  };
 }

@@ -1,29 +1,32 @@
 import type { Cassette, RecordedExchange, RecordedRequest } from '../cassette.ts';
-import { isKeptHeader } from './keep-headers.ts';
-import { redactUrl } from './redact-url.ts';
+import { isAllowedHeader, redactUrl } from './redact-http.ts';
 import { createRedactor, type Redactor } from './redactor.ts';
 
-/** Where a cassette has what a recorder would not have kept. Where, never what. */
+/** The location of a secret in a cassette. It never contains the secret itself. */
 export interface SecretFinding {
-  /** The index of the exchange. */
+  /** Index of the exchange in the cassette. */
   readonly exchange: number;
+  /** Part of the exchange, for example `URL`, `request body` or `chunk 3`. */
   readonly place: string;
 }
 
-/** Looks for what a recorder with these secrets would have taken out: nothing is what should be found. */
+/**
+ * Lists everything that a recorder with these secrets would have removed. A safe cassette gives an
+ * empty list.
+ */
 export function findSecrets(
   { exchanges }: Cassette,
   secrets: readonly string[] = [],
 ): readonly SecretFinding[] {
   const redactor = createRedactor(secrets);
-  return exchanges.flatMap((one, exchange) =>
-    [...placesIn(one, redactor)].map((place) => ({ exchange, place })),
+  return exchanges.flatMap((recorded, exchange) =>
+    [...locationsIn(recorded, redactor)].map((place) => ({ exchange, place })),
   );
 }
 
-function* placesIn(exchange: RecordedExchange, redactor: Redactor): Generator<string> {
+function* locationsIn(exchange: RecordedExchange, redactor: Redactor): Generator<string> {
   const { request, response, end } = exchange;
-  yield* placesInRequest(request, redactor);
+  yield* locationsInRequest(request, redactor);
   if (end.error !== undefined) {
     const text = JSON.stringify(end.error);
     if (redactor.text(text) !== text) yield 'error';
@@ -39,7 +42,7 @@ function* placesIn(exchange: RecordedExchange, redactor: Redactor): Generator<st
   }
 }
 
-function* placesInRequest(request: RecordedRequest, redactor: Redactor): Generator<string> {
+function* locationsInRequest(request: RecordedRequest, redactor: Redactor): Generator<string> {
   const { url, headers, body } = request;
   if (redactUrl(url, redactor) !== url) yield 'URL';
   for (const name of secretHeaders(headers, redactor)) yield `request header ${name}`;
@@ -51,7 +54,7 @@ function secretHeaders(
   redactor: Redactor,
 ): readonly string[] {
   const isSecret = ([name, value]: readonly [string, string]) =>
-    !isKeptHeader(name) || redactor.text(value) !== value;
+    !isAllowedHeader(name) || redactor.text(value) !== value;
   return Object.entries(headers)
     .filter(isSecret)
     .map(([name]) => name);

@@ -1,14 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { recordCassette } from '../record/record-cassette.ts';
-import { isKeptHeader } from './keep-headers.ts';
-import { redactUrl } from './redact-url.ts';
+import { isAllowedHeader, redactUrl } from './redact-http.ts';
 import { createRedactor } from './redactor.ts';
 
 const encode = (text: string) => new TextEncoder().encode(text);
 const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 
-/** A body in one chunk. */
+/** Redacts a body of one chunk. */
 function mask(text: string, secrets: readonly string[] = [], isCut = false): string {
   return createRedactor(secrets)
     .chunks([encode(text)], isCut)
@@ -16,7 +15,7 @@ function mask(text: string, secrets: readonly string[] = [], isCut = false): str
     .join('');
 }
 
-describe('what looks like a key', () => {
+describe('text that looks like a key', () => {
   test.each([
     'sk-1234567890abcdef',
     'sk-ant-api03-AbCd_ef-0123456789',
@@ -38,7 +37,7 @@ describe('what looks like a key', () => {
     expect(mask(`q=%22${key}%22`)).toBe(`q=%22${stars}%22`);
   });
 
-  test('is masked after Bearer, which stays', () => {
+  test('is masked after Bearer, which is kept', () => {
     expect(mask('authorization: Bearer abc.def/ghi+jkl==, x')).toBe(
       `authorization: Bearer ${'*'.repeat(17)}, x`,
     );
@@ -52,7 +51,7 @@ describe('what looks like a key', () => {
   });
 });
 
-describe('a secret that is told', () => {
+describe('a given secret', () => {
   const secret = 'pä"ss/w\\örd 😀%1';
   const inJson = (text: string) => JSON.stringify(text).slice(1, -1);
   const forms: readonly (readonly [string, (text: string) => string])[] = [
@@ -91,7 +90,7 @@ describe('a secret that is told', () => {
     expect(decode(redactor.bytes(encode(`<${form}>`)))).toBe('<(redacted)>');
   });
 
-  test.each(forms)('is masked %s from its fourth letter on where the body was cut', (_, write) => {
+  test.each(forms)('is masked %s from four letters on if the body was cut', (_, write) => {
     const bytes = encode(`<${write(secret)}`);
     const redactor = createRedactor([secret]);
     for (let end = encode(`<${write(secret.slice(0, 4))}`).length; end <= bytes.length; end++) {
@@ -100,47 +99,50 @@ describe('a secret that is told', () => {
     }
   });
 
-  test('is left alone where nothing was cut, or something else follows', () => {
-    expect(mask('<told-o', ['told-one'])).toBe('<told-o');
-    expect(mask('<told-other', ['told-one'], true)).toBe('<told-other');
+  test('a prefix is kept if nothing was cut, or if other text follows', () => {
+    expect(mask('<known-o', ['known-one'])).toBe('<known-o');
+    expect(mask('<known-other', ['known-one'], true)).toBe('<known-other');
   });
 
-  test('is masked with what escapes its first letter, so that JSON stays JSON', () => {
+  test('is masked with the escape of its first letter, so that JSON stays valid', () => {
     const text = JSON.stringify({ a: '\nabcdef' });
     expect(JSON.parse(mask(text, ['nabcdef']))).toEqual({ a: '********' });
   });
 
-  test('of which some overlap is masked as one', () => {
+  test('that overlaps another one is masked with it', () => {
     expect(createRedactor(['abcdef', 'defghi']).text('<abcdefghi>')).toBe('<(redacted)>');
     expect(mask('<abcdefghi>', ['abcdef', 'defghi'])).toBe('<*********>');
   });
 
-  test.each(['', 'short', 'x'.repeat(4097)])('is refused where it would do harm', (bad) => {
+  test.each(['', 'short', 'x'.repeat(4097)])('of harmful length is rejected', (bad) => {
     expect(() => createRedactor(['long enough', bad])).toThrow(
       expect.objectContaining({ code: 'bad_option', place: { path: 'secrets[1]' } }),
     );
   });
 
-  test.each([undefined, null, 42, {}])('that is %o is refused: it would be recorded', (bad) => {
-    expect(() => recordCassette({ secrets: ['long enough', bad as string] })).toThrow(
-      expect.objectContaining({ code: 'bad_option', place: { path: 'secrets[1]' } }),
-    );
-  });
+  test.each([undefined, null, 42, {}])(
+    'that is %o is rejected, because it would be recorded',
+    (bad) => {
+      expect(() => recordCassette({ secrets: ['long enough', bad as string] })).toThrow(
+        expect.objectContaining({ code: 'bad_option', place: { path: 'secrets[1]' } }),
+      );
+    },
+  );
 
-  test('that is not in a list is refused', () => {
+  test('that is not in a list is rejected', () => {
     const secrets = 'long enough' as unknown as string[];
     expect(() => recordCassette({ secrets })).toThrow(
       expect.objectContaining({ code: 'bad_option', place: { path: 'secrets' } }),
     );
   });
 
-  test('of the greatest length is found', () => {
+  test('of the maximum length is found', () => {
     const long = `${'\\'.repeat(100)}${'x" '.repeat(1332)}`;
     expect(mask(`<${long}>`, [long])).toBe(`<${'*'.repeat(long.length)}>`);
     expect(mask(`<${long.slice(0, 2000)}`, [long], true)).toBe(`<${'*'.repeat(1999 + 1)}`);
   });
 
-  test('keeps every chunk as long as it was, however it is split', () => {
+  test('is masked without changing the length of any chunk, for any split', () => {
     const text = `data: {"key":"${secret}"}\n\ndata: ${encodeURIComponent(secret)} sk-abcdefgh12345\n\n`;
     const bytes = encode(text);
     const masked = mask(text, [secret]);
@@ -156,16 +158,16 @@ describe('a secret that is told', () => {
     );
   });
 
-  test('that stood in front of a key does not hide it', () => {
-    expect(createRedactor(['told-one']).text('told-onesk-12345678')).toBe('(redacted)');
-    expect(mask('told-onesk-12345678', ['told-one'])).toBe('*'.repeat(19));
+  test('before a key does not hide the key', () => {
+    expect(createRedactor(['known-one']).text('known-onesk-12345678')).toBe('(redacted)');
+    expect(mask('known-onesk-12345678', ['known-one'])).toBe('*'.repeat(20));
   });
 
-  test('is taken out once: what is clean stays as it is', () => {
-    const redactor = createRedactor([secret, 'told-one']);
+  test('is removed once: redacted text does not change again', () => {
+    const redactor = createRedactor([secret, 'known-one']);
     fc.assert(
       fc.property(
-        fc.array(fc.constantFrom(secret, 'sk-', 'Bearer ', 'told-one', 'abcdefgh1', '"', '\\')),
+        fc.array(fc.constantFrom(secret, 'sk-', 'Bearer ', 'known-one', 'abcdefgh1', '"', '\\')),
         (parts) => {
           const once = redactor.text(parts.join(''));
           expect(redactor.text(once)).toBe(once);
@@ -206,29 +208,29 @@ describe('a URL', () => {
     );
   });
 
-  test('keeps other parameters as they are written', () => {
+  test('keeps other parameters unchanged', () => {
     const url = 'https://h.example/p?max_tokens=5&alt=sse&x=a%20b+c&keywords=d&flag';
     expect(clean(url)).toBe(url);
   });
 
-  test('has told secrets replaced in host, path and query', () => {
+  test('has given secrets replaced in host, path and query', () => {
     expect(
       clean('https://tenant-77.example/bot/a%2Fbcdef/x?q=a/bcdef', ['tenant-77', 'a/bcdef']),
     ).toBe('https://(redacted).example/bot/(redacted)/x?q=(redacted)');
   });
 
-  test('may be a path alone, and is not told where it is none', () => {
+  test('may be a path only, and an invalid one is dropped', () => {
     expect(clean('/v1/x?key=1')).toBe('/v1/x?key=(redacted)');
     expect(clean('http://user:pass@a b/')).toBe('about:invalid');
   });
 });
 
-test('headers are kept by name: what is not known is dropped', () => {
+test('headers are recorded by name, and unknown ones are dropped', () => {
   const keep = `accept content-type retry-after retry-after-ms x-ratelimit-remaining-tokens
     anthropic-ratelimit-requests-reset ratelimit-limit request-id x-request-id x-amzn-requestid
     x-goog-request-id anthropic-version anthropic-beta x-should-retry openai-processing-ms`;
   const drop = `authorization x-api-key api-key x-goog-api-key cookie set-cookie content-encoding
     content-length openai-organization anthropic-organization-id proxy-authorization x-foo`;
-  expect(keep.split(/\s+/).filter((name) => !isKeptHeader(name))).toEqual([]);
-  expect(drop.split(/\s+/).filter(isKeptHeader)).toEqual([]);
+  expect(keep.split(/\s+/).filter((name) => !isAllowedHeader(name))).toEqual([]);
+  expect(drop.split(/\s+/).filter(isAllowedHeader)).toEqual([]);
 });

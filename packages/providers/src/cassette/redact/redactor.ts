@@ -1,28 +1,29 @@
-import { keyPatterns } from '../../errors/key-patterns.ts';
-import { concatBytes } from '../bytes/concat-bytes.ts';
-import { fromLatin1, toLatin1 } from '../bytes/latin1.ts';
-import { decodeUtf8 } from '../bytes/utf8.ts';
-import { checkSecrets } from './check-secrets.ts';
+import { keyPatterns } from '../../errors/redact.ts';
+import { concatBytes, decodeUtf8, fromLatin1, toLatin1 } from '../bytes.ts';
+import { CassetteError } from '../cassette.ts';
 import { secretForms } from './secret-forms.ts';
 
 /**
- * What stands where a secret stood in a URL, a header or a request. The parentheses are allowed in all
- * of them, even in a host, and in no key, so that it never becomes part of one.
+ * Replaces a secret in a URL, a header or a request. Parentheses are valid in all of them, even in
+ * a host name. No key contains them, so the replacement never looks like part of a key.
  */
 export const redacted = '(redacted)';
 
-/** What each byte of a secret becomes in a response, so that every chunk keeps its length. */
+/** Replaces each byte of a secret in a response, so that every chunk keeps its length. */
 const mask = '*';
 const maskByte = 42;
 
-/** From where to where, the end excluded. */
+/** The end is exclusive. */
 type Range = readonly [start: number, end: number];
 
-/** Takes secrets out: those it was told of, and whatever looks like a key. */
+/** Removes the given secrets and everything that looks like an API key. */
 export interface Redactor {
   text(text: string): string;
   bytes(bytes: Uint8Array): Uint8Array;
-  /** A body in chunks, of which a secret may lie across several; `isCut`: and one may be cut short. */
+  /**
+   * Redacts a body in chunks. A secret may span several chunks. With `isCut`, the body may also end
+   * inside a secret.
+   */
   chunks(chunks: readonly Uint8Array[], isCut: boolean): readonly Uint8Array[];
 }
 
@@ -42,7 +43,7 @@ export function createRedactor(secrets: readonly string[] = []): Redactor {
     const whole = concatBytes(given);
     const text = toLatin1(whole);
     for (const [start, end] of rangesIn(text)) whole.fill(maskByte, start, end);
-    const beginnings = isCut ? forms.map(({ startAtEndOf }) => startAtEndOf(text)) : [];
+    const beginnings = isCut ? forms.map(({ partialStartIn }) => partialStartIn(text)) : [];
     for (const start of beginnings) whole.fill(maskByte, start ?? whole.length);
     return split(whole, given);
   }
@@ -54,7 +55,7 @@ export function createRedactor(secrets: readonly string[] = []): Redactor {
   };
 }
 
-// A key may come to light when what stood in front of it is gone, but not over and over.
+// Removing one secret may reveal a key next to it. The limit prevents endless passes.
 const maxPasses = 8;
 
 function secretRanges(text: string, patterns: readonly RegExp[]): readonly Range[] {
@@ -75,7 +76,7 @@ function rangeOf({ index, 0: match, 1: secret = match }: RegExpExecArray): Range
   return [end - secret.length, end];
 }
 
-/** In order, those that touch as one, so that nothing is replaced twice. */
+/** Sorts the ranges and joins those that touch, so that nothing is replaced twice. */
 function union(ranges: readonly Range[]): readonly Range[] {
   const merged: Range[] = [];
   for (const [start, end] of ranges.toSorted(([a], [b]) => a - b)) {
@@ -102,4 +103,32 @@ function split(whole: Uint8Array, like: readonly Uint8Array[]): readonly Uint8Ar
     at += length;
     return whole.subarray(at - length, at);
   });
+}
+
+// A shorter secret would also match ordinary words, and an empty one would match everything.
+const minSecretLength = 6;
+const maxSecretLength = 4096;
+
+/** Throws if a secret cannot be searched for. Otherwise it would stay in the recording. */
+function checkSecrets(secrets: unknown): void {
+  if (!Array.isArray(secrets)) throw badOption('secrets', 'it is not a list', 'pass an array');
+  for (const [index, secret] of secrets.entries()) checkSecret(secret, `secrets[${index}]`);
+}
+
+function checkSecret(secret: unknown, path: string): void {
+  if (typeof secret !== 'string') {
+    const found = secret === null ? 'null' : typeof secret;
+    throw badOption(path, `it is ${found}, not a string`, 'pass the secret itself or omit it');
+  }
+  if (secret.length >= minSecretLength && secret.length <= maxSecretLength) return;
+  const found = `it has ${secret.length} characters`;
+  throw badOption(
+    path,
+    found,
+    `pass one of ${minSecretLength} to ${maxSecretLength} characters, or omit it`,
+  );
+}
+
+function badOption(path: string, found: string, way: string): CassetteError {
+  return new CassetteError('bad_option', `Cannot redact ${path}: ${found}; ${way}`, { path });
 }

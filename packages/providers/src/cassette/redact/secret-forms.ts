@@ -1,6 +1,6 @@
-import { toLatin1 } from '../bytes/latin1.ts';
+import { toLatin1 } from '../bytes.ts';
 
-// JSON writes a backslash in front of some characters, and JSON within JSON several.
+// JSON puts one backslash before some characters. Nested JSON puts several.
 const slashes = String.raw`\\{1,16}`;
 const maybeSlashes = String.raw`\\{0,16}`;
 
@@ -12,7 +12,10 @@ const shortEscapes: ReadonlyMap<string, string> = new Map([
   ['\t', 't'],
 ]);
 
-/** The beginning of one character at the end of what came: of an escape or a pair of them, of UTF-8. */
+/**
+ * The incomplete start of one character at the end of a text: of an escape, of a surrogate pair in
+ * escapes, or of a UTF-8 sequence.
+ */
 const cutCharacter = new RegExp(
   [
     String.raw`(?:\\{1,16}u[dD][89abAB][0-9a-fA-F]{2})?(?:\\{1,16}(?:u[0-9a-fA-F]{0,3})?)?$`,
@@ -22,50 +25,56 @@ const cutCharacter = new RegExp(
   'y',
 );
 
-/** So much of a secret's beginning gives it away. */
-const tellingUnits = 4;
+/** A prefix of this length already reveals the secret. */
+const minRevealingUnits = 4;
 
-/** How one secret may be written: as it is, in JSON, percent-encoded, or a mix of them. */
-export interface SecretForms {
-  /** For Latin-1 text. */
+/** All ways in which one secret can be written: as is, JSON-escaped, percent-encoded, or mixed. */
+interface SecretForms {
+  /** Matches Latin-1 text. */
   readonly pattern: RegExp;
-  /** Where in a text that was cut off the beginning of the secret stands at its end, if it does. */
-  startAtEndOf(text: string): number | undefined;
+  /** Returns the position where a prefix of the secret starts, if the cut text ends with one. */
+  partialStartIn(text: string): number | undefined;
 }
 
 export function secretForms(secret: string): SecretForms {
   const units = [...secret.matchAll(/\\+|[^\\]/gsu)].map(([unit], at) => formsOf(unit, at));
-  const beginning = units.map((forms) => forms.map((form) => new RegExp(form, 'y')));
-  // No character is written longer than a pair of `\uXXXX` with all its backslashes.
+  const prefixPatterns = units.map((forms) => forms.map((form) => new RegExp(form, 'y')));
+  // The longest form of a character is a pair of `\uXXXX` with all their backslashes.
   const longest = units.length * 48;
   return {
     pattern: new RegExp(units.map((forms) => `(?:${forms.join('|')})`).join(''), 'g'),
-    startAtEndOf(text) {
+    partialStartIn(text) {
       for (let at = Math.max(0, text.length - longest); at < text.length; at++) {
-        if (isBeginning(beginning, text, at)) return at;
+        if (matchesPrefix(prefixPatterns, text, at)) return at;
       }
       return undefined;
     },
   };
 }
 
-/** Does the text from here to its end go on as the secret does from this unit, and tell enough of it? */
-function isBeginning(
+/**
+ * Checks whether the rest of the text equals the secret from this unit on, and is long enough to
+ * reveal it.
+ */
+function matchesPrefix(
   units: readonly (readonly RegExp[])[],
   text: string,
   at: number,
   next: number = 0,
 ): boolean {
   cutCharacter.lastIndex = at;
-  if (next >= tellingUnits && cutCharacter.test(text)) return true;
+  if (next >= minRevealingUnits && cutCharacter.test(text)) return true;
   const forms = units[next] ?? [];
   return forms.some((form) => {
     form.lastIndex = at;
-    return form.test(text) && isBeginning(units, text, form.lastIndex, next + 1);
+    return form.test(text) && matchesPrefix(units, text, form.lastIndex, next + 1);
   });
 }
 
-/** One character in all its forms; a run of backslashes is one, because each level doubles it. */
+/**
+ * All forms of one character. A run of backslashes is one unit, because each level of escaping
+ * doubles it.
+ */
 function formsOf(unit: string, at: number): readonly string[] {
   const forms = [rawForm(unit, at), unicodeForm(unit), percentForm(unit)];
   const short = shortEscapes.get(unit);
@@ -76,7 +85,7 @@ function formsOf(unit: string, at: number): readonly string[] {
 
 function rawForm(unit: string, at: number): string {
   if (unit.startsWith('\\')) return `\\\\{${unit.length},${unit.length * 16}}`;
-  // The first one takes what escapes it along: without it a lone backslash would be left.
+  // The first unit includes its escape characters. Otherwise a lone backslash would remain.
   const isEscaped = at === 0 || `"'/`.includes(unit);
   const raw = [...toLatin1(new TextEncoder().encode(unit))].map(byteSource).join('');
   return isEscaped ? maybeSlashes + raw : raw;

@@ -1,32 +1,31 @@
-import { type ByteController, closeBytes } from '../bytes/byte-stream.ts';
-import type { BodyEnd, RecordedResponse } from '../cassette.ts';
-import { CassetteError } from '../cassette-error.ts';
+import type { Clock } from '../../transport/clock.ts';
+import { type BodyEnd, CassetteError, type RecordedResponse } from '../cassette.ts';
 import { rebuildError } from '../recorded-error.ts';
-import type { Pace } from './pace.ts';
+import { type ByteController, closeByteStream, scheduleMacrotask } from '../web-platform.ts';
 
-/** The recorded body, one chunk a read, each not before its moment. */
+/** Streams the recorded body: one chunk per read, each not earlier than its recorded time. */
 export function replayBody(
   { chunks }: RecordedResponse,
   end: BodyEnd,
-  pace: Pace,
+  schedule: ReplaySchedule,
   signal: AbortSignal | undefined,
 ): ReadableStream {
   let next = 0;
-  let takeBack = () => {};
+  let cancelTimer = () => {};
   let onAbort = () => {};
 
   function stop(): void {
-    takeBack();
+    cancelTimer();
     signal?.removeEventListener('abort', onAbort);
   }
 
   function deliver(controller: ByteController): void {
     const chunk = chunks[next++];
-    // A copy, because a stream of bytes takes what it is given away.
+    // A copy, because a byte stream transfers the buffer that it receives.
     if (chunk !== undefined) return controller.enqueue(chunk.bytes.slice());
     stop();
     const error = errorAtEnd(end);
-    if (error === undefined) closeBytes(controller);
+    if (error === undefined) closeByteStream(controller);
     else controller.error(error);
   }
 
@@ -43,7 +42,7 @@ export function replayBody(
     pull(controller) {
       const { atMs } = chunks[next] ?? end;
       return new Promise<void>((resolve) => {
-        takeBack = pace(atMs, () => {
+        cancelTimer = schedule(atMs, () => {
           deliver(controller);
           resolve();
         });
@@ -53,24 +52,53 @@ export function replayBody(
   });
 }
 
-/** What ends it other than well: what broke it then, or that nobody knows how it would go on. */
+/**
+ * The error with which the replayed body ends, or undefined if the recorded body ended normally. A
+ * cut or clipped recording ends with an error, because its continuation is unknown.
+ */
 export function errorAtEnd({ how, error, clipped }: BodyEnd): Error | undefined {
   if (clipped !== undefined) {
     const what = `${clipped.bytes} bytes in ${clipped.chunks} chunks`;
     return new CassetteError(
       'clipped',
-      `Cannot replay further: ${what} more were over the recorder's limits; record it again with larger ones`,
+      `Cannot replay further: the recorder's limits dropped ${what}; record it again with larger limits`,
     );
   }
   switch (how) {
     case 'end':
       return undefined;
     case 'error':
-      return rebuildError(error ?? { name: 'Error', message: 'the recording has no error' });
+      return rebuildError(
+        error ?? { name: 'Error', message: 'The recording has no error details' },
+      );
     case 'cancelled':
       return new CassetteError(
         'cut',
-        'Cannot replay further: the request was cancelled here when it was recorded; cancel it no later, or record it again',
+        'Cannot replay further: the recorded request was cancelled at this point; cancel no later than that, or record it again',
       );
   }
+}
+
+/**
+ * `instant` replays as fast as the reader reads, with one macrotask per chunk. A number is a
+ * factor: 2 replays in half the recorded time.
+ */
+export type ReplaySpeed = number | 'instant';
+
+/** Calls `run` when the given recorded time has come. Returns a function that cancels the call. */
+export type ReplaySchedule = (ms: number, run: () => void) => () => void;
+
+/** The longest delay that a timer supports. */
+const maxDelayMs = 2 ** 31 - 1;
+
+/** Starts a schedule now. All times are relative to its start, so that delays do not add up. */
+export function startSchedule(speed: ReplaySpeed, clock: Clock): ReplaySchedule {
+  if (speed === 'instant') return (_, run) => scheduleMacrotask(run);
+  const startedAt = clock.now();
+  return (ms, run) => {
+    const leftMs = startedAt + ms / speed - clock.now();
+    if (leftMs > 0) return clock.after(Math.min(leftMs, maxDelayMs), run);
+    run();
+    return () => {};
+  };
 }

@@ -1,8 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Clock } from '../../transport/clock.ts';
-import type { BodyEnd, Cassette, RecordedExchange, RecordedRequest } from '../cassette.ts';
-import { CassetteError } from '../cassette-error.ts';
+import {
+  type BodyEnd,
+  type Cassette,
+  CassetteError,
+  type RecordedExchange,
+  type RecordedRequest,
+} from '../cassette.ts';
 import { decodeCassette } from '../format/decode-cassette.ts';
 import { encodeCassette } from '../format/encode-cassette.ts';
 import { recordCassette } from '../record/record-cassette.ts';
@@ -13,7 +18,7 @@ const decode = (bytes: Uint8Array | undefined) => new TextDecoder().decode(bytes
 
 const url = 'https://h.example/v1/chat';
 
-/** Time that passes when the test says so. */
+/** A clock that advances only on request of the test. */
 class TestClock implements Clock {
   #now = 5000;
   #timers: { readonly at: number; readonly run: () => void }[] = [];
@@ -34,9 +39,9 @@ class TestClock implements Clock {
     };
   }
 
-  /** Lets everybody finish what they can do now, then the time pass. */
+  /** Lets pending tasks finish, then advances the time. */
   async advance(ms: number): Promise<void> {
-    await turn();
+    await nextMacrotask();
     const until = this.#now + ms;
     for (;;) {
       const [next] = this.#timers.filter(({ at }) => at <= until).sort((a, b) => a.at - b.at);
@@ -44,22 +49,22 @@ class TestClock implements Clock {
       this.#timers = this.#timers.filter((other) => other !== next);
       this.#now = next.at;
       next.run();
-      await turn();
+      await nextMacrotask();
     }
     this.#now = until;
   }
 }
 
-const turn = () => new Promise((resolve) => setImmediate(resolve));
+const nextMacrotask = () => new Promise((resolve) => setImmediate(resolve));
 
-interface Drawn {
+interface ExchangeOptions {
   readonly request?: Partial<RecordedRequest>;
   readonly chunks?: readonly string[];
   readonly end?: Partial<BodyEnd>;
 }
 
-/** Headers after 10 ms, a chunk each 10 ms, the end 10 ms later. */
-function exchange({ request = {}, chunks = [], end = {} }: Drawn = {}): RecordedExchange {
+/** An exchange with headers after 10 ms, one chunk every 10 ms, and the end 10 ms later. */
+function exchange({ request = {}, chunks = [], end = {} }: ExchangeOptions = {}): RecordedExchange {
   return {
     startMs: 0,
     request: { method: 'GET', url, headers: {}, ...request },
@@ -97,7 +102,7 @@ describe('a replay gives the same answer', () => {
     }
   });
 
-  test('with a macrotask before each chunk where it is instant, however late the times', async () => {
+  test('with a macrotask before each chunk at instant speed, for any recorded times', async () => {
     const replay = replayFetch(cassette(exchange({ chunks: ['a', 'b'], end: { atMs: 1e12 } })));
     const reader = (await replay(url)).body?.getReader();
     for (const text of ['a', 'b']) {
@@ -111,7 +116,7 @@ describe('a replay gives the same answer', () => {
     expect((await reader?.read())?.done).toBe(true);
   });
 
-  test('to readers that bring their own buffers', async () => {
+  test('to readers with their own buffers', async () => {
     const replay = replayFetch(cassette(exchange({ chunks: ['abc'] })));
     const reader = (await replay(url)).body?.getReader({ mode: 'byob' });
     expect(decode((await reader?.read(new Uint8Array(2)))?.value)).toBe('ab');
@@ -137,18 +142,18 @@ describe('a replay at a speed', () => {
   ])('of %d takes %d times as long', async (speed, factor) => {
     const clock = new TestClock();
     const replay = replayFetch(cassette(exchange({ chunks: ['a', 'b'] })), { speed, clock });
-    const heard: [string, number][] = [];
+    const received: [string, number][] = [];
     const start = clock.now();
-    const hear = (what: string) => heard.push([what, clock.now() - start]);
+    const note = (what: string) => received.push([what, clock.now() - start]);
     const reading = (async () => {
       const { body } = await replay(url);
-      hear('headers');
-      for await (const chunk of body ?? []) hear(decode(chunk));
-      hear('end');
+      note('headers');
+      for await (const chunk of body ?? []) note(decode(chunk));
+      note('end');
     })();
     await clock.advance(40 * factor);
     await reading;
-    expect(heard).toEqual([
+    expect(received).toEqual([
       ['headers', 10 * factor],
       ['a', 20 * factor],
       ['b', 30 * factor],
@@ -157,7 +162,7 @@ describe('a replay at a speed', () => {
     expect(clock.waiting).toBe(0);
   });
 
-  test('gives a reader that comes late what is due, still one chunk a read', async () => {
+  test('gives a late reader the due chunks, still one per read', async () => {
     const clock = new TestClock();
     const replay = replayFetch(cassette(exchange({ chunks: ['a', 'b', 'c'] })), {
       speed: 1,
@@ -175,7 +180,7 @@ describe('a replay at a speed', () => {
     await reader?.cancel();
   });
 
-  test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])('of %d is refused', (speed) => {
+  test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])('of %d is rejected', (speed) => {
     expect(() => replayFetch(cassette(), { speed })).toThrow(
       expect.objectContaining({ code: 'bad_option' }),
     );
@@ -185,7 +190,7 @@ describe('a replay at a speed', () => {
 describe('an abort', () => {
   const reason = new Error('stop it');
 
-  test('before the request rejects it and uses nothing up', async () => {
+  test('before the request rejects it and uses no exchange', async () => {
     const replay = replayFetch(cassette(exchange({ chunks: ['a'] })));
     await expect(replay(url, { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
     expect(await readAll(await replay(url))).toEqual(['a']);
@@ -204,7 +209,7 @@ describe('an abort', () => {
     expect(clock.waiting).toBe(0);
   });
 
-  test('while a chunk is awaited breaks the body and stops the timer', async () => {
+  test('while a chunk is pending fails the body and stops the timer', async () => {
     const clock = new TestClock();
     const aborter = new AbortController();
     const { signal } = aborter;
@@ -223,7 +228,7 @@ describe('an abort', () => {
     expect(clock.waiting).toBe(0);
   });
 
-  test('in the moment in which the headers come breaks the body', async () => {
+  test('at the moment when the headers arrive fails the body', async () => {
     const aborter = new AbortController();
     const clock: Clock = {
       now: () => 0,
@@ -238,7 +243,7 @@ describe('an abort', () => {
     await expect(response.text()).rejects.toBe(reason);
   });
 
-  test('between two reads breaks the body too, and after the end nothing', async () => {
+  test('between two reads fails the body too, and has no effect after the end', async () => {
     const replay = replayFetch(cassette(exchange({ chunks: ['a'] }), exchange({ chunks: ['a'] })));
     const aborters = [new AbortController(), new AbortController()];
     const readers = await Promise.all(
@@ -251,7 +256,7 @@ describe('an abort', () => {
     await expect(readers[1]?.closed).resolves.toBeUndefined();
   });
 
-  test('is not needed to stop the timer: a cancel does', async () => {
+  test('is not needed to stop the timer: a cancellation stops it too', async () => {
     const clock = new TestClock();
     const fetching = replayFetch(cassette(exchange({ chunks: ['a'] })), { speed: 1, clock })(url);
     await clock.advance(10);
@@ -264,7 +269,7 @@ describe('an abort', () => {
   });
 });
 
-describe('a recording that did not end well', () => {
+describe('a recording without a normal end', () => {
   const error = {
     name: 'TypeError',
     message: 'terminated',
@@ -278,23 +283,23 @@ describe('a recording that did not end well', () => {
     return reader?.read().catch((failure: unknown) => failure);
   }
 
-  test('breaks where it broke, with the same error', async () => {
+  test('fails at the same point with the same error', async () => {
     const failure = await failureOf({ how: 'error', error });
     expect(failure).toBeInstanceOf(TypeError);
     expect(failure).toMatchObject({ message: 'terminated', cause: error.cause });
   });
 
-  test('is not followed past the point where its reader had left', async () => {
+  test('is not replayed past the point where its reader cancelled', async () => {
     expect(await failureOf({ how: 'cancelled' })).toMatchObject({ code: 'cut' });
   });
 
-  test('is not followed past the point where the recorder had no room', async () => {
+  test('is not replayed past the limit of the recorder', async () => {
     const failure = await failureOf({ how: 'end', clipped: { chunks: 2, bytes: 50 } });
     expect(failure).toBeInstanceOf(CassetteError);
     expect(failure).toMatchObject({ code: 'clipped' });
   });
 
-  test('rejects the request where no response came', async () => {
+  test('rejects the request if there was no response', async () => {
     const { startMs, request } = exchange();
     const broken = { startMs, request, end: { atMs: 3, how: 'error', error } as const };
     const timeout = { name: 'TimeoutError', message: 'too slow' };
@@ -314,7 +319,7 @@ describe('a request', () => {
       chunks: ['answer'],
     });
 
-  async function refusal(
+  async function rejectionOf(
     recorded: readonly RecordedExchange[],
     ...request: Parameters<typeof fetch>
   ): Promise<CassetteError> {
@@ -323,7 +328,7 @@ describe('a request', () => {
     return failure as CassetteError;
   }
 
-  test('matches whatever host it goes to, and in whatever order JSON has its keys', async () => {
+  test('matches with any host and any order of JSON keys', async () => {
     const replay = replayFetch(cassette(post('{"a":1,"b":[true,null]}')));
     const init = { method: 'post', body: '{ "b": [true, null], "a": 1.0 }' };
     expect(await readAll(await replay('http://localhost:1/v1/chat', init))).toEqual(['answer']);
@@ -336,14 +341,14 @@ describe('a request', () => {
     expect(await readAll(await replay(`${url}?key=other&alt=sse`, init))).toEqual(['answer']);
   });
 
-  test('that comes twice gets the first answer first', async () => {
+  test('that is repeated gets the recorded answers in order', async () => {
     const recorded = ['one', 'two'].map((text) => exchange({ chunks: [text] }));
     const replay = replayFetch(cassette(...recorded));
     const answers = await Promise.all([replay(url), replay(url)]);
     expect(await Promise.all(answers.map(readAll))).toEqual([['one'], ['two']]);
   });
 
-  test('may come before one that was recorded earlier', async () => {
+  test('may arrive before one that was recorded earlier', async () => {
     const paths = ['/a', '/b', '/c'];
     const recorded = paths.map((path) => exchange({ request: { url: path }, chunks: [path] }));
     const replay = replayFetch(cassette(...recorded));
@@ -369,14 +374,14 @@ describe('a request', () => {
     ['body', url, { method: 'POST', body: '{"a b":1}' }, ['body at $["a b"]']],
     ['no body', url, { method: 'POST' }, ['body at byte 0']],
     ['no JSON', url, { method: 'POST', body: '{]' }, ['body at byte 1']],
-  ])('that differs in its %s is refused in those words', async (_, to, init, words) => {
-    const error = await refusal([post('{}')], to, init);
+  ])('that differs in its %s is rejected with that difference', async (_, to, init, words) => {
+    const error = await rejectionOf([post('{}')], to, init);
     expect(error.code).toBe('no_match');
     expect(error.message).toContain(`differs in ${words.join(', ')};`);
     expect(error.place).toMatchObject({ request: 1, exchange: 0, method: init.method });
   });
 
-  test('is told where its JSON differs, never what stands there', async () => {
+  test('is rejected with the paths of the JSON differences, never with values', async () => {
     const recorded = {
       model: 'm',
       messages: [{ role: 'user', content: 'hush-1' }, { x: 1 }],
@@ -384,27 +389,30 @@ describe('a request', () => {
     };
     const asked = { model: 'm', messages: [{ role: 'user', content: 'hush-2' }], n: '1', t: 0 };
     const init = { method: 'POST', body: JSON.stringify(asked) };
-    const { message } = await refusal([post(JSON.stringify(recorded))], url, init);
+    const { message } = await rejectionOf([post(JSON.stringify(recorded))], url, init);
     expect(message).toContain(
       'differs in body at $.messages[0].content, body at $.messages[1], body at $.n, body at $.t;',
     );
     expect(message).not.toContain('hush');
   });
 
-  test('that differs in much is told of some', async () => {
+  test('with many differences is rejected with some of them', async () => {
     const values = (value: number) =>
       JSON.stringify(Object.fromEntries([...'abcdefgh'].map((key) => [key, value])));
-    const { message } = await refusal([post(values(1))], url, { method: 'POST', body: values(2) });
+    const { message } = await rejectionOf([post(values(1))], url, {
+      method: 'POST',
+      body: values(2),
+    });
     expect(message).toContain('body at $.e, more of the body;');
     expect(message).not.toContain('$.f');
   });
 
-  test('matches nothing that was too large to be recorded', async () => {
+  test('does not match one that was too large to record', async () => {
     const recorded = exchange({ request: { isBodyClipped: true } });
-    expect((await refusal([recorded], url)).message).toContain('too large to be recorded');
+    expect((await rejectionOf([recorded], url)).message).toContain('too large to be recorded');
   });
 
-  test('leaves unused what it did not match', async () => {
+  test('does not use an exchange that it did not match', async () => {
     const replay = replayFetch(cassette(post('{}')));
     await expect(replay(url)).rejects.toMatchObject({ code: 'no_match', place: { request: 1 } });
     const init = { method: 'POST', body: '{}' };
@@ -417,7 +425,7 @@ describe('a request', () => {
   });
 });
 
-test('what was recorded, written, read and replayed is what its reader got', async () => {
+test('a recorded, encoded, decoded and replayed stream equals the original', async () => {
   const bodies = fc.array(
     fc.uint8Array({ minLength: 1, maxLength: 40 }).map((bytes) => Uint8Array.from(bytes)),
     { maxLength: 8 },

@@ -1,28 +1,41 @@
 import { type Clock, systemClock } from '../../transport/clock.ts';
-import type { Cassette, RecordedExchange, RecordedRequest, RecordedResponse } from '../cassette.ts';
-import { CassetteError } from '../cassette-error.ts';
-import { defaultCassetteLimits, Room } from '../cassette-limits.ts';
-import { describeRequest } from '../record/describe-request.ts';
-import { tapRequest } from '../record/tap-request.ts';
+import { ByteBudget, captureRequest, toRecordedRequest } from '../captured-request.ts';
+import {
+  type Cassette,
+  CassetteError,
+  defaultCassetteLimits,
+  type RecordedExchange,
+  type RecordedRequest,
+  type RecordedResponse,
+} from '../cassette.ts';
 import { createRedactor } from '../redact/redactor.ts';
-import { type ResponseHead, responseLike } from '../response-like.ts';
-import { breakOff } from './break-off.ts';
-import { type Pace, type ReplaySpeed, startPace } from './pace.ts';
-import { errorAtEnd, replayBody } from './replay-body.ts';
+import { type ResponseHead, rebuildResponse } from '../web-platform.ts';
+import {
+  errorAtEnd,
+  type ReplaySchedule,
+  type ReplaySpeed,
+  replayBody,
+  startSchedule,
+} from './replay-body.ts';
 import { UnusedExchanges } from './unused-exchanges.ts';
 
+/** Options of `replayFetch`. */
 export interface ReplayOptions {
-  /** `instant` unless told. */
+  /** Speed of the replay. Default: `instant`. */
   readonly speed?: ReplaySpeed | undefined;
-  /** What stands in the requests now where a secret stood when they were recorded. */
+  /**
+   * Secrets of the current requests. They match the places where a secret was removed from the
+   * recording. Default: none.
+   */
   readonly secrets?: readonly string[] | undefined;
+  /** Clock for the replayed delays. Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
 
 /**
- * A fetch that answers from a cassette, with the same bytes in the same pieces, and touches no network.
- * Each exchange answers once, the first unused one that has the method, path, query and body of the
- * request; where none has, the promise is rejected with a `CassetteError` that says what differs.
+ * Creates a fetch that answers from a cassette without a network, with the same bytes in the same
+ * pieces. A request gets the first unused exchange with the same method, path, query and body. If
+ * there is none, the promise rejects with a `CassetteError` that lists the differences.
  *
  * @example
  * const replay = replayFetch(decodeCassette(text), { speed: 'instant' });
@@ -34,47 +47,80 @@ export function replayFetch(cassette: Cassette, options: ReplayOptions = {}): ty
   const redactor = createRedactor(options.secrets);
   const unused = new UnusedExchanges(cassette);
   return async (input, init) => {
-    const pace = startPace(speed, clock);
-    const request = tapRequest(input, init, new Room(defaultCassetteLimits.maxExchangeBytes));
+    const schedule = startSchedule(speed, clock);
+    const request = captureRequest(
+      input,
+      init,
+      new ByteBudget(defaultCassetteLimits.maxExchangeBytes),
+    );
     const { url, signal } = request;
-    const asked = await breakOff<RecordedRequest>(signal, (resolve, reject) => {
-      describeRequest(request, redactor).then(resolve, reject);
+    const requested = await abortable<RecordedRequest>(signal, (resolve, reject) => {
+      toRecordedRequest(request, redactor).then(resolve, reject);
       return request.copy.stop;
     });
-    return answer(unused.take(asked), { url, signal, pace });
+    return respond(unused.take(requested), { url, signal, schedule });
   };
 }
 
 function checkSpeed(speed: ReplaySpeed): void {
   if (speed === 'instant' || (Number.isFinite(speed) && speed > 0)) return;
-  const message = `Cannot replay at speed ${speed}: give a number over 0, or 'instant'`;
+  const message = `Cannot replay at speed ${speed}: pass a number above 0, or 'instant'`;
   throw new CassetteError('bad_option', message, { path: 'speed' });
 }
 
-interface Replay {
+interface ReplayRequest {
   readonly url: string;
   readonly signal: AbortSignal | undefined;
-  readonly pace: Pace;
+  readonly schedule: ReplaySchedule;
 }
 
-async function answer({ response, end }: RecordedExchange, replay: Replay): Promise<Response> {
-  const { signal, pace } = replay;
+async function respond(
+  { response, end }: RecordedExchange,
+  replay: ReplayRequest,
+): Promise<Response> {
+  const { signal, schedule } = replay;
   const { atMs } = response ?? end;
-  await breakOff<void>(signal, (resolve) => pace(atMs, resolve));
+  await abortable<void>(signal, (resolve) => schedule(atMs, resolve));
   if (response === undefined) throw errorAtEnd(end);
   const hasBody = !isNullBody(response.status);
-  return responseLike(
-    headOf(response, replay.url),
-    hasBody ? replayBody(response, end, pace, signal) : null,
+  return rebuildResponse(
+    responseHead(response, replay.url),
+    hasBody ? replayBody(response, end, schedule, signal) : null,
   );
 }
 
-/** Statuses that the standard gives no body. */
+/** Statuses that have no body by the fetch standard. */
 function isNullBody(status: number): boolean {
   return status < 200 || status === 204 || status === 205 || status === 304;
 }
 
-function headOf({ status, statusText = '', headers }: RecordedResponse, url: string): ResponseHead {
+function responseHead(
+  { status, statusText = '', headers }: RecordedResponse,
+  url: string,
+): ResponseHead {
   const rest = { redirected: false, type: 'default' } as const;
   return { status, statusText, headers: new Headers(headers), url, ...rest };
+}
+
+/**
+ * Runs a task that the signal can abort. An abort cancels the task and rejects with the signal's
+ * reason.
+ */
+async function abortable<T>(
+  signal: AbortSignal | undefined,
+  start: (resolve: (value: T) => void, reject: (error: unknown) => void) => () => void,
+): Promise<T> {
+  signal?.throwIfAborted();
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const cancel = start(resolve, reject);
+  const onAbort = () => {
+    cancel();
+    reject(signal?.reason);
+  };
+  signal?.addEventListener('abort', onAbort);
+  try {
+    return await promise;
+  } finally {
+    signal?.removeEventListener('abort', onAbort);
+  }
 }

@@ -1,7 +1,12 @@
-import type { Cassette, RecordedExchange, RecordedRequest } from '../cassette.ts';
-import { CassetteError } from '../cassette-error.ts';
-import { parseUrl } from '../redact/redact-url.ts';
-import { requestDifferences } from './request-differences.ts';
+import { type JsonLimits, type JsonObject, type JsonValue, parseJson } from '@millrace/core';
+import { tryDecodeUtf8 } from '../bytes.ts';
+import {
+  type Cassette,
+  CassetteError,
+  type RecordedExchange,
+  type RecordedRequest,
+} from '../cassette.ts';
+import { parseUrl } from '../redact/redact-http.ts';
 
 /** The exchanges that have not answered a request yet. */
 export class UnusedExchanges {
@@ -14,7 +19,10 @@ export class UnusedExchanges {
     this.#count = exchanges.length;
   }
 
-  /** The first that was recorded for such a request: requests that run at once may change places. */
+  /**
+   * Removes and returns the first exchange that matches the request. Concurrent requests may arrive
+   * in another order than recorded.
+   */
   take(request: RecordedRequest): RecordedExchange {
     this.#requests += 1;
     let differences: readonly string[] | undefined;
@@ -24,7 +32,8 @@ export class UnusedExchanges {
         this.#unused.delete(index);
         return exchange;
       }
-      // Told of is the next in line: most often it is the one that was meant.
+      // The error describes the next unused exchange, because the request was most likely meant for
+      // it.
       differences ??= found;
     }
     throw this.#refusal(request, differences);
@@ -40,10 +49,98 @@ export class UnusedExchanges {
     }
     const [next] = this.#unused.keys();
     const why = `exchange ${next}, the next unused one, differs in ${differences.join(', ')}`;
-    const advice = 'record it again, or name in `secrets` what is secret in the request';
+    const advice = 'record it again, or pass the secrets of the request in `secrets`';
     return new CassetteError('no_match', `${what}: ${why}; ${advice}`, {
       ...place,
       exchange: next,
     });
   }
+}
+
+const maxPaths = 5;
+
+/**
+ * Lists the differences between a request and a recorded one, without values. An empty list means a
+ * match. The host is not compared, so that a recording works with any base URL.
+ */
+function requestDifferences(
+  recorded: RecordedRequest,
+  requested: RecordedRequest,
+): readonly string[] {
+  return [
+    ...(recorded.method === requested.method ? [] : [`method (${recorded.method} was recorded)`]),
+    ...urlDifferences(recorded.url, requested.url),
+    ...bodyDifferences(recorded, requested),
+  ];
+}
+
+function urlDifferences(recorded: string, requested: string): readonly string[] {
+  const [a, b] = [parseUrl(recorded), parseUrl(requested)];
+  if (a?.pathname !== b?.pathname) return [`path (${a?.pathname} was recorded)`];
+  const names = new Set([...(a?.searchParams.keys() ?? []), ...(b?.searchParams.keys() ?? [])]);
+  const valuesOf = (url: URL | null, name: string) =>
+    JSON.stringify(url?.searchParams.getAll(name));
+  return [...names]
+    .filter((name) => valuesOf(a, name) !== valuesOf(b, name))
+    .map((name) => `query parameter ${name}`);
+}
+
+const nothing = new Uint8Array();
+
+function bodyDifferences(recorded: RecordedRequest, requested: RecordedRequest): readonly string[] {
+  if (recorded.isBodyClipped) return ['body (it was too large to be recorded)'];
+  if (requested.isBodyClipped) return ['body (it is too large to be compared)'];
+  const [a, b] = [recorded.body ?? nothing, requested.body ?? nothing];
+  const at = firstDifference(a, b);
+  if (at === undefined) return [];
+  const [ofA, ofB] = [parseBody(a), parseBody(b)];
+  if (!ofA?.ok || !ofB?.ok) return [`body at byte ${at}`];
+  const paths = jsonDifferences(ofA.value, ofB.value, maxPaths + 1);
+  const shown = paths.slice(0, maxPaths).map((path) => `body at ${path}`);
+  return paths.length > maxPaths ? [...shown, 'more of the body'] : shown;
+}
+
+function firstDifference(a: Uint8Array, b: Uint8Array): number | undefined {
+  const at = a.findIndex((byte, index) => byte !== b[index]);
+  if (at >= 0) return at;
+  return a.length === b.length ? undefined : a.length;
+}
+
+const limits: JsonLimits = { maxDepth: 256, maxTextLength: 128 * 2 ** 20, maxValues: 2 ** 22 };
+
+function parseBody(bytes: Uint8Array): ReturnType<typeof parseJson> | undefined {
+  const text = tryDecodeUtf8(bytes);
+  return text === undefined ? undefined : parseJson(text, limits);
+}
+
+/** Lists up to `max` paths at which two values differ, such as `$.messages[1].content`. */
+function jsonDifferences(
+  a: JsonValue,
+  b: JsonValue,
+  max: number,
+  path: string = '$',
+): readonly string[] {
+  if (a === b) return [];
+  if (!isContainer(a) || !isContainer(b) || Array.isArray(a) !== Array.isArray(b)) return [path];
+  const found: string[] = [];
+  for (const key of new Set([...Object.keys(a), ...Object.keys(b)])) {
+    if (found.length >= max) break;
+    const inside = path + step(key, Array.isArray(a));
+    if (!Object.hasOwn(a, key) || !Object.hasOwn(b, key)) found.push(inside);
+    else found.push(...jsonDifferences(a[key] ?? null, b[key] ?? null, max - found.length, inside));
+  }
+  return found;
+}
+
+// Includes arrays: their keys are the indexes, and they are compared the same way.
+function isContainer(value: JsonValue): value is JsonObject {
+  return typeof value === 'object' && value !== null;
+}
+
+const maxKeyLength = 40;
+
+function step(key: string, isIndex: boolean): string {
+  if (isIndex) return `[${key}]`;
+  if (/^[A-Za-z_][\w-]*$/.test(key) && key.length <= maxKeyLength) return `.${key}`;
+  return `[${JSON.stringify(key.slice(0, maxKeyLength))}]`;
 }

@@ -1,11 +1,11 @@
-import { cutText, type Pieces } from './cut-text.ts';
+import { ScriptError } from '../script.ts';
 import type { WireAnswer, WireFailure, WireStop, WireUsage } from './wire-answer.ts';
 
-/** An answer with nothing left to choose: what the writers of each wire read. */
+/** An answer with all defaults filled in. The event writers of all wires read it. */
 export interface AnswerPlan {
   readonly id: string;
   readonly model: string;
-  /** In pieces, one a delta. */
+  /** Split into pieces, one per delta. */
   readonly reasoning: readonly string[];
   readonly text: readonly string[];
   readonly toolCalls: readonly PlannedCall[];
@@ -42,5 +42,54 @@ export function planAnswer(answer: WireAnswer, pieces: Pieces): AnswerPlan {
   };
 }
 
-/** The time that every scripted response bears. Seconds since 1970. */
+/** Creation time of every scripted response, in seconds since 1970. */
 export const scriptedTime = 1_700_000_000;
+
+/**
+ * How a text is split into deltas: not at all, before each word, after each character, after every
+ * n characters (code points), by a function, or between UTF-16 units. The last one separates
+ * surrogate pairs, as some providers do.
+ */
+export type Pieces =
+  | 'whole'
+  | 'words'
+  | 'characters'
+  | 'code-units'
+  | number
+  | ((text: string) => readonly string[]);
+
+/** Splits a text into pieces. An empty text has no pieces. */
+export function cutText(text: string, pieces: Pieces): readonly string[] {
+  if (text === '') return [];
+  if (typeof pieces === 'number') return cutEvery(text, pieces);
+  if (typeof pieces === 'function') return assertJoins(text, pieces(text));
+  switch (pieces) {
+    case 'whole':
+      return [text];
+    case 'words':
+      return text.match(/\s*\S+|\s+/g) ?? [];
+    case 'characters':
+      return [...text];
+    case 'code-units':
+      return text.split('');
+  }
+}
+
+function cutEvery(text: string, length: number): readonly string[] {
+  if (!(Number.isInteger(length) && length > 0)) {
+    const advice = 'use a whole number from 1';
+    throw new ScriptError('bad_script', `Cannot cut a text every ${length} characters: ${advice}`);
+  }
+  const characters = [...text];
+  return Array.from({ length: Math.ceil(characters.length / length) }, (_, index) =>
+    characters.slice(index * length, (index + 1) * length).join(''),
+  );
+}
+
+function assertJoins(text: string, pieces: readonly string[]): readonly string[] {
+  if (pieces.join('') === text) return pieces;
+  throw new ScriptError(
+    'bad_script',
+    'The pieces do not join to the original text; return pieces that do',
+  );
+}

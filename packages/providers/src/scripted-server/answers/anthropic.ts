@@ -1,7 +1,6 @@
 import type { JsonObject } from '@millrace/core';
 import type { AnswerPlan, PlannedCall } from './answer-plan.ts';
-import { failureEvent } from './failure-body.ts';
-import { stopWord } from './stop-word.ts';
+import { failureEvent, wireStopReason } from './stops-and-failures.ts';
 import type { WireUsage } from './wire-answer.ts';
 
 interface Block {
@@ -9,7 +8,10 @@ interface Block {
   readonly deltas: readonly JsonObject[];
 }
 
-/** A message: its start, its content blocks one after the other, its delta with the stop, its stop. */
+/**
+ * The events of a Messages stream: message start, content blocks in order, a delta with the stop
+ * reason, message stop.
+ */
 export function anthropicEvents(plan: AnswerPlan): readonly JsonObject[] {
   const blocks = blocksOf(plan);
   const isBroken = plan.failure !== undefined;
@@ -55,7 +57,7 @@ function toolBlock(plan: AnswerPlan, call: PlannedCall, index: number): Block {
       name: call.name,
       input: {},
     },
-    // The first fragment is always empty, and for a tool without arguments the only one.
+    // The first fragment is always empty. For a tool without arguments it is the only one.
     deltas: ['', ...call.pieces].map((piece) => ({
       type: 'input_json_delta',
       partial_json: piece,
@@ -79,12 +81,12 @@ function messageStart({ id, model, usage }: AnswerPlan): JsonObject {
 
 function ending(plan: AnswerPlan): readonly JsonObject[] {
   if (plan.failure) return [failureEvent('anthropic', plan.failure, 0)];
-  const delta = { stop_reason: stopWord('anthropic', plan.stop), stop_sequence: null };
+  const delta = { stop_reason: wireStopReason('anthropic', plan.stop), stop_sequence: null };
   const usage = usageOf(plan.usage, plan.usage?.output ?? 0);
   return [{ type: 'message_delta', delta, usage }, { type: 'message_stop' }];
 }
 
-/** Here `input_tokens` is what did not go through the cache. */
+/** On this wire `input_tokens` excludes cached tokens. */
 function usageOf(usage: WireUsage = { input: 0, output: 0 }, output: number): JsonObject {
   const { input, cacheRead = 0, cacheWrite = 0 } = usage;
   return {

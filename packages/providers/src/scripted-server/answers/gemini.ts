@@ -1,11 +1,13 @@
 import { type JsonObject, type JsonValue, parseJson } from '@millrace/core';
-import { ScriptError } from '../script-error.ts';
+import { ScriptError } from '../script.ts';
 import type { AnswerPlan, PlannedCall } from './answer-plan.ts';
-import { failureEvent } from './failure-body.ts';
-import { stopWord } from './stop-word.ts';
+import { failureEvent, wireStopReason } from './stops-and-failures.ts';
 import type { WireUsage } from './wire-answer.ts';
 
-/** Whole responses, each with the next parts; calls come whole, and the last event has the stop. */
+/**
+ * The events of a Gemini stream. Each event is a whole response with the next parts. Calls are not
+ * split, and the last event has the finish reason.
+ */
 export function geminiEvents(plan: AnswerPlan): readonly JsonObject[] {
   const parts: readonly (readonly JsonObject[])[] = [
     ...plan.reasoning.map((text) => [{ text, thought: true }]),
@@ -15,7 +17,7 @@ export function geminiEvents(plan: AnswerPlan): readonly JsonObject[] {
   return [...parts.map((some) => event(plan, some)), ending(plan)];
 }
 
-/** Parallel calls come in one event, and only the first one is signed. */
+/** Parallel calls share one event, and only the first call has a signature. */
 function callParts({ toolCalls, signature }: AnswerPlan): readonly JsonObject[] {
   return toolCalls.map((call, index) => ({
     functionCall: {
@@ -32,7 +34,10 @@ function argumentsOf(call: PlannedCall): JsonValue {
   const isObject = parsed.ok && typeof parsed.value === 'object' && !Array.isArray(parsed.value);
   if (isObject && parsed.value !== null) return parsed.value;
   const state = `the arguments of ${call.name} are not a JSON object`;
-  throw new ScriptError('not_on_wire', `gemini sends whole objects: ${state}; choose another wire`);
+  throw new ScriptError(
+    'not_on_wire',
+    `gemini can only send JSON objects: ${state}; choose another wire`,
+  );
 }
 
 function ending(plan: AnswerPlan): JsonObject {
@@ -40,7 +45,7 @@ function ending(plan: AnswerPlan): JsonObject {
   const { signature, toolCalls } = plan;
   const isSigned = signature !== undefined && toolCalls.length === 0;
   const part = { text: '', ...(isSigned && { thoughtSignature: signature }) };
-  return event(plan, [part], stopWord('gemini', plan.stop));
+  return event(plan, [part], wireStopReason('gemini', plan.stop));
 }
 
 function event(plan: AnswerPlan, parts: readonly JsonObject[], finishReason?: string): JsonObject {
@@ -54,12 +59,12 @@ function event(plan: AnswerPlan, parts: readonly JsonObject[], finishReason?: st
   };
 }
 
-/** What is known before the end. */
+/** The usage that is known before the end. */
 function promptOf({ input }: WireUsage): JsonObject {
   return { promptTokenCount: input, totalTokenCount: input };
 }
 
-/** Here the candidates' tokens are without the thoughts'. */
+/** On this wire the candidates' token count excludes thoughts. */
 function usageOf({ input, output, cacheRead, reasoning }: WireUsage): JsonObject {
   return {
     promptTokenCount: input,

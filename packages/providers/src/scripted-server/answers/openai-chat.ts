@@ -1,10 +1,12 @@
 import type { JsonObject } from '@millrace/core';
 import { type AnswerPlan, type PlannedCall, scriptedTime } from './answer-plan.ts';
-import { failureEvent } from './failure-body.ts';
-import { stopWord } from './stop-word.ts';
+import { failureEvent, wireStopReason } from './stops-and-failures.ts';
 import type { WireUsage } from './wire-answer.ts';
 
-/** A chat completion's chunks: role, deltas, finish, and usage in a chunk without choices. */
+/**
+ * The chunks of a chat completion: role, deltas, finish reason, and usage in a chunk without
+ * choices.
+ */
 export function openaiChatEvents(plan: AnswerPlan): readonly JsonObject[] {
   const textField = plan.stop === 'refusal' ? 'refusal' : 'content';
   const deltas: readonly JsonObject[] = [
@@ -29,7 +31,7 @@ function callDeltas(plan: AnswerPlan, call: PlannedCall, index: number): readonl
 
 function ending(plan: AnswerPlan): readonly JsonObject[] {
   if (plan.failure) return [failureEvent('openai-chat', plan.failure, 0)];
-  const finish = chunk(plan, [choice({}, stopWord('openai-chat', plan.stop))]);
+  const finish = chunk(plan, [choice({}, wireStopReason('openai-chat', plan.stop))]);
   if (plan.usage === undefined) return [finish];
   return [finish, { ...chunk(plan, []), usage: usageOf(plan.usage) }];
 }
@@ -45,7 +47,7 @@ function chunk(plan: AnswerPlan, choices: readonly JsonObject[]): JsonObject {
     created: scriptedTime,
     model: plan.model,
     choices,
-    // Who asked for usage finds the field in every chunk.
+    // A request that asks for usage gets this field in every chunk.
     ...(plan.usage && { usage: null }),
   };
 }

@@ -1,34 +1,46 @@
-/** What a model says, in no provider's words. It comes in this order: reasoning, text, tool calls. */
+/**
+ * The answer of a model, independent of any provider. It is streamed in this order: reasoning,
+ * text, tool calls.
+ */
 export interface WireAnswer {
   readonly reasoning?: string;
   /**
-   * What the provider wants back with the reasoning: Anthropic's signature, the encrypted content of
-   * Responses, Gemini's thought signature. Chat completions have none.
+   * Data that the provider requires back with the reasoning: Anthropic's signature, the encrypted
+   * content of Responses, or Gemini's thought signature. Chat completions have none.
    */
   readonly signature?: string;
-  /** With `stop: 'refusal'` it is the refusal, where the wire has a field for that. */
+  /** With `stop: 'refusal'`, this is the refusal text on wires that have a field for it. */
   readonly text?: string;
   readonly toolCalls?: readonly WireToolCall[];
-  /** Without it chat completions and Gemini say nothing of usage; the others always do, and say 0. */
+  /**
+   * Token counts. Default: chat completions and Gemini send no usage; the other wires send zeros.
+   */
   readonly usage?: WireUsage;
-  /** `tool_use` if there are tool calls, else `stop`. */
+  /** Why the answer ends. Default: `tool_use` if there are tool calls, otherwise `stop`. */
   readonly stop?: WireStop;
-  /** The stream breaks here: what came last is not closed, and the error comes instead of the end. */
+  /**
+   * The stream fails after the content: the last block stays open, and this error replaces the end.
+   */
   readonly failure?: WireFailure;
+  /** Name of the model. Default: the model of the request, or `scripted-model`. */
   readonly model?: string;
-  /** What the ids of the response and its items are made of. */
+  /** Prefix for the ids of the response and its items. Default: `scripted`. */
   readonly id?: string;
 }
 
+/** A tool call of a `WireAnswer`. */
 export interface WireToolCall {
-  /** One is made up where there is none; Gemini sends only one that is given. */
+  /** Default: a generated id. On Gemini the default is no id. */
   readonly id?: string;
   readonly name: string;
-  /** JSON text, or anything else: Gemini alone cannot send what is no object. */
+  /** JSON text, or any other text. Gemini can only send JSON objects. */
   readonly arguments: string;
 }
 
-/** In core's sense: `input` includes the cache, `output` the reasoning. */
+/**
+ * Token counts as defined in core: `input` includes cached tokens, `output` includes reasoning
+ * tokens.
+ */
 export interface WireUsage {
   readonly input: number;
   readonly output: number;
@@ -37,7 +49,7 @@ export interface WireUsage {
   readonly reasoning?: number;
 }
 
-/** `raw` is the wire's own word, whatever it means. */
+/** Why an answer ends. `raw` is sent on the wire unchanged. */
 export type WireStop =
   | 'stop'
   | 'length'
@@ -47,10 +59,35 @@ export type WireStop =
   | 'pause'
   | { readonly raw: string };
 
-/** An error in the provider's own words, for instance `overloaded_error`. */
+/** An error with the provider's own error type, for example `overloaded_error`. */
 export interface WireFailure {
   readonly type: string;
   readonly message: string;
-  /** OpenAI's `error.code`. */
+  /** The value of OpenAI's `error.code`. */
   readonly code?: string;
+}
+
+/** The protocols that the scripted server supports. */
+export type WireName = 'openai-chat' | 'openai-responses' | 'anthropic' | 'gemini';
+
+/** All supported wires. */
+export const wireNames: readonly WireName[] = [
+  'openai-chat',
+  'openai-responses',
+  'anthropic',
+  'gemini',
+];
+
+const routes: readonly (readonly [RegExp, WireName])[] = [
+  [/\/chat\/completions$/, 'openai-chat'],
+  [/\/responses$/, 'openai-responses'],
+  [/\/messages$/, 'anthropic'],
+  [/\/models\/[^/]+:streamGenerateContent$/, 'gemini'],
+];
+
+/**
+ * Finds the wire for a request path. Everything before the known ending belongs to the base URL.
+ */
+export function wireOfPath(path: string): WireName | undefined {
+  return routes.find(([form]) => form.test(path))?.[1];
 }

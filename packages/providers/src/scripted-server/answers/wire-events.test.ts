@@ -3,13 +3,18 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ScriptError } from '../script-error.ts';
-import { type WireName, wireNames } from '../wire-name.ts';
-import type { Pieces } from './cut-text.ts';
-import type { WireAnswer, WireStop, WireUsage } from './wire-answer.ts';
+import { ScriptError } from '../script.ts';
+import type { Pieces } from './answer-plan.ts';
+import {
+  type WireAnswer,
+  type WireName,
+  type WireStop,
+  type WireUsage,
+  wireNames,
+} from './wire-answer.ts';
 import { errorEvent, wireEvents } from './wire-events.ts';
 
-/** Foreign JSON, of which the tests know the shape. */
+/** JSON whose shape the tests know. */
 type Json = ReturnType<typeof JSON.parse>;
 
 const events = (wire: WireName, answer: WireAnswer, pieces: Pieces = 'words'): Json[] =>
@@ -63,7 +68,7 @@ describe('openai-chat', () => {
     );
   });
 
-  test('says nothing of usage where there is none', () => {
+  test('sends no usage if there is none', () => {
     const streamed = events('openai-chat', { text: 'a' });
     expect(streamed.some((chunk) => 'usage' in chunk)).toBe(false);
     expect(streamed.at(-1).choices[0].finish_reason).toBe('stop');
@@ -76,7 +81,7 @@ describe('openai-chat', () => {
     expect(streamed.at(-1).choices[0].finish_reason).toBe('stop');
   });
 
-  test('breaks off with an error', () => {
+  test('ends with an error', () => {
     const failure = { type: 'server_error', message: 'Broken', code: 'c' };
     const streamed = events('openai-chat', { text: 'Hel', usage, failure });
     expect(streamed.slice(1)).toMatchObject([
@@ -115,7 +120,7 @@ describe('openai-responses', () => {
     name: 'look',
   };
 
-  test('streams each item from its start to its end, numbered, and all of it in the last event', () => {
+  test('streams numbered events for each item, and all items in the last event', () => {
     const streamed = events('openai-responses', answer);
     expect(streamed.map((event) => event.sequence_number)).toEqual(streamed.map((_, nth) => nth));
     const bare = streamed.map(({ sequence_number: _, ...event }) => event);
@@ -178,7 +183,7 @@ describe('openai-responses', () => {
     });
   });
 
-  test('says that the last item and the response are incomplete after a cut', () => {
+  test('marks the last item and the response as incomplete after a limit', () => {
     const [last, done] = events('openai-responses', { ...answer, stop: 'length' }).reverse();
     expect(last).toMatchObject({
       type: 'response.incomplete',
@@ -203,7 +208,7 @@ describe('openai-responses', () => {
     expect(streamed.at(-1).type).toBe('response.completed');
   });
 
-  test('tells a failure twice, and leaves open what was', () => {
+  test('reports a failure with two events and leaves the open item open', () => {
     const failure = { type: 'insufficient_quota', message: 'No more' };
     const streamed = events('openai-responses', { text: 'Hel', failure });
     expect(streamed.slice(-3)).toMatchObject([
@@ -292,7 +297,7 @@ describe('anthropic', () => {
     expect(wireEvents('anthropic', { text: 'Hello' })).toHaveLength(7);
   });
 
-  test('breaks off with an error in an open block', () => {
+  test('ends with an error in an open block', () => {
     const failure = { type: 'overloaded_error', message: 'Overloaded' };
     const streamed = events('anthropic', { text: 'Hel', toolCalls: [call], failure });
     expect(streamed.slice(-3).map(({ type }) => type)).toEqual([
@@ -345,7 +350,7 @@ describe('gemini', () => {
     });
   });
 
-  test('signs the last part where there is no call', () => {
+  test('signs the last part if there is no call', () => {
     const last = events('gemini', { text: 'a', signature: 's', stop: 'length' }).at(-1);
     expect(last.candidates[0]).toMatchObject({
       content: { parts: [{ text: '', thoughtSignature: 's' }] },
@@ -358,7 +363,7 @@ describe('gemini', () => {
     expect(() => wireEvents('gemini', answer)).toThrow(ScriptError);
   });
 
-  test('breaks off with an error', () => {
+  test('ends with an error', () => {
     const failure = { type: 'UNAVAILABLE', message: 'Later' };
     expect(events('gemini', { text: 'a', failure }).at(-1)).toEqual({
       error: { code: 503, message: 'Later', status: 'UNAVAILABLE' },
@@ -396,7 +401,7 @@ describe('stops', () => {
     expect(stopOf(wire, stop)).toBe(word);
   });
 
-  test.each(wireNames)('%s can be given a word of its own', (wire) => {
+  test.each(wireNames)('%s accepts a raw stop reason', (wire) => {
     expect(stopOf(wire, { raw: 'eos' })).toBe('eos');
   });
 
@@ -405,12 +410,12 @@ describe('stops', () => {
     ['openai-responses', 'pause'],
     ['gemini', 'pause'],
     ['gemini', 'refusal'],
-  ])('%s has no word for %s', (wire, stop) => {
-    expect(() => stopOf(wire, stop)).toThrow(`${wire} has no word`);
+  ])('%s has no stop reason for %s', (wire, stop) => {
+    expect(() => stopOf(wire, stop)).toThrow(`${wire} has no stop reason`);
   });
 });
 
-test.each(wireNames)('%s says what an error event says alone', (wire) => {
+test.each(wireNames)('%s sends the same error event as errorEvent', (wire) => {
   const failure = { type: 'overloaded', message: 'Too much' };
   const streamed = wireEvents(wire, { failure });
   const place = wire === 'openai-responses' ? streamed.length - 2 : streamed.length - 1;
@@ -418,7 +423,7 @@ test.each(wireNames)('%s says what an error event says alone', (wire) => {
   expect(streamed[place]).toContain('Too much');
 });
 
-/** Reads an answer back from the events, as plainly as can be. */
+/** Reads an answer back from the events in the simplest way. */
 const readers: Record<WireName, (streamed: readonly Json[]) => WireAnswer> = {
   'openai-chat': (streamed) => {
     const deltas = streamed.flatMap(({ choices }) => choices).map(({ delta }) => delta);
@@ -495,7 +500,7 @@ const readers: Record<WireName, (streamed: readonly Json[]) => WireAnswer> = {
   },
 };
 
-test.each(wireNames)('%s loses nothing of any answer, however it is cut', (wire) => {
+test.each(wireNames)('%s streams any answer completely, with any split', (wire) => {
   const text = fc.string({ unit: 'binary' });
   const input = fc.dictionary(fc.stringMatching(/^[a-z]{1,5}$/), fc.jsonValue());
   const callOf = fc.record({
@@ -513,8 +518,8 @@ test.each(wireNames)('%s loses nothing of any answer, however it is cut', (wire)
   });
   const pieces = fc.constantFrom<Pieces>('whole', 'words', 'characters', 'code-units', 3);
   fc.assert(
-    fc.property(answer, pieces, (said, how) => {
-      expect(readers[wire](events(wire, said, how))).toEqual(said);
+    fc.property(answer, pieces, (sent, how) => {
+      expect(readers[wire](events(wire, sent, how))).toEqual(sent);
     }),
   );
 });
@@ -522,7 +527,10 @@ test.each(wireNames)('%s loses nothing of any answer, however it is cut', (wire)
 const folder = fileURLToPath(new URL('../../../../../../shared/recordings', import.meta.url));
 
 describe.skipIf(!existsSync(folder))('beside the shared recordings (skipped without them)', () => {
-  /** Every path of keys, with what kind of event or block it is in; array places are all one. */
+  /**
+   * Every path of keys, with the kind of event or block that contains it. Array indexes are
+   * ignored.
+   */
   function* paths(value: Json, path: string): Generator<string> {
     if (Array.isArray(value)) for (const child of value) yield* paths(child, `${path}[]`);
     else if (typeof value === 'object' && value !== null) {
@@ -537,13 +545,13 @@ describe.skipIf(!existsSync(folder))('beside the shared recordings (skipped with
       .filter((line) => line !== '')
       .map((line) => JSON.parse(line));
 
-  // What no shared recording shows: reasoning summaries, and a cache that was told of.
+  // Fields that no shared recording has: reasoning summaries and cache usage.
   const unseen: Partial<Record<WireName, RegExp>> = {
     'openai-responses': /reasoning_summary|summary\[\]/,
     gemini: /cachedContentTokenCount|thought$|functionCall.id/,
   };
 
-  test.each(wireNames)('%s has no field that the real one has not', (wire) => {
+  test.each(wireNames)('%s has only fields of the real wire', (wire) => {
     const known = new Set(recorded(wire).flatMap((event) => [...paths(event, '')]));
     const own = events(wire, {
       reasoning: 'a',

@@ -1,21 +1,21 @@
 import type { JsonObject } from '@millrace/core';
-import type { WireName } from '../wire-name.ts';
-import { type AnswerPlan, planAnswer } from './answer-plan.ts';
+import { type AnswerPlan, type Pieces, planAnswer } from './answer-plan.ts';
 import { anthropicEvents } from './anthropic.ts';
-import type { Pieces } from './cut-text.ts';
-import { failureEvent } from './failure-body.ts';
 import { geminiEvents } from './gemini.ts';
 import { openaiChatEvents } from './openai-chat.ts';
 import { openaiResponsesEvents } from './openai-responses.ts';
-import type { WireAnswer, WireFailure } from './wire-answer.ts';
+import { failureEvent } from './stops-and-failures.ts';
+import type { WireAnswer, WireFailure, WireName } from './wire-answer.ts';
 
+/** Options of `wireEvents`. */
 export interface WireEventsOptions {
-  /** How text, reasoning and arguments are cut into deltas. `words` unless told. */
+  /** How text, reasoning and arguments are split into deltas. Default: `words`. */
   readonly pieces?: Pieces;
 }
 
 /**
- * The events with which a provider streams this answer, as JSON texts: one `data:` each.
+ * Returns the events with which a provider streams this answer, as JSON texts. Each is the data of
+ * one server-sent event.
  *
  * @example
  * wireEvents('anthropic', { text: 'Hello' }).length; // 7, from message_start to message_stop
@@ -30,8 +30,9 @@ export function wireEvents(
 }
 
 /**
- * The event with which a provider breaks off a stream, as JSON text. Only Responses number their
- * events, and they send `response.failed` after it: an answer with a `failure` has both.
+ * The event with which a provider fails a stream, as JSON text. Only Responses events are numbered.
+ * That wire also sends `response.failed` afterwards; an answer with a `failure` includes both
+ * events.
  */
 export function errorEvent(wire: WireName, failure: WireFailure, sequenceNumber = 0): string {
   return JSON.stringify(failureEvent(wire, failure, sequenceNumber));

@@ -3,7 +3,7 @@ import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { describe, expect, test } from 'vitest';
-import { type WireName, wireNames } from '../wire-name.ts';
+import { type WireName, wireNames } from '../answers/wire-answer.ts';
 import { frameRecording, recordingEvents } from './frame-recording.ts';
 
 const text = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
@@ -19,17 +19,17 @@ describe('frameRecording', () => {
     expect(text(frameRecording(wire, recording))).toBe(framed);
   });
 
-  test('lets options have the last word', () => {
+  test('gives options precedence', () => {
     const options = { done: false, lineEnding: '\r' } as const;
     expect(text(frameRecording('openai-chat', ['1'], options))).toBe('data: 1\r\r');
   });
 
-  test('sends a line that is no JSON as it is, without a name', () => {
+  test('sends a line that is not JSON unchanged and without a name', () => {
     expect(text(frameRecording('anthropic', '{"type":"a"'))).toBe('data: {"type":"a"\n\n');
   });
 });
 
-test('a recording has one event a line, whatever ends the lines', () => {
+test('a recording has one event per line, with any line ending', () => {
   expect(recordingEvents('1\r\n\r\n2\n 3 \n')).toEqual(['1', '2', ' 3 ']);
 });
 
@@ -38,12 +38,12 @@ const folder = fileURLToPath(new URL('../../../../../../shared/recordings', impo
 describe.skipIf(!existsSync(folder))('the shared recordings (skipped where they are not)', () => {
   const paths = existsSync(folder) ? globSync(join(folder, '*/*.chunks.txt')).sort() : [];
 
-  test('are there for every wire', () => {
+  test('exist for every wire', () => {
     const wires = new Set(paths.map((path) => relative(folder, dirname(path))));
     expect([...wires].sort()).toEqual([...wireNames].sort());
   });
 
-  test.each(paths.map((path) => relative(folder, path)))('%s is read back whole', (path) => {
+  test.each(paths.map((path) => relative(folder, path)))('%s is read back completely', (path) => {
     const wire = dirname(path) as WireName;
     const source = readFileSync(join(folder, path), 'utf8');
     const read: EventSourceMessage[] = [];

@@ -1,7 +1,7 @@
-import type { WireName } from '../wire-name.ts';
+import type { WireName } from '../answers/wire-answer.ts';
 import { frameSse, type SseOptions } from './sse-frames.ts';
 
-/** How each provider frames its events. */
+/** The SSE format of each provider. */
 export const wireFraming: Readonly<Record<WireName, SseOptions>> = {
   'openai-chat': { done: true },
   'openai-responses': { eventNames: 'type' },
@@ -9,15 +9,18 @@ export const wireFraming: Readonly<Record<WireName, SseOptions>> = {
   gemini: { lineEnding: '\r\n' },
 };
 
-/** A text of one JSON event a line, or its lines. */
+/** Recorded events: a text with one JSON event per line, or the lines. */
 export type Recording = string | readonly string[];
 
+/** The non-empty lines of a recording. */
 export function recordingEvents(recording: Recording): readonly string[] {
   const lines = typeof recording === 'string' ? recording.split(/\r?\n/) : recording;
   return lines.filter((line) => line.trim() !== '');
 }
 
-/** A recording as the bytes that its provider sent, or what the options make of them. */
+/**
+ * Encodes a recording as the bytes that its provider sent. Options override the provider's format.
+ */
 export function frameRecording(
   wire: WireName,
   recording: Recording,

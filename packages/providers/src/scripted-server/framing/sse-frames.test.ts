@@ -1,12 +1,15 @@
 import { createParser } from 'eventsource-parser';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { splitEvery } from './split-bytes.ts';
+import { ScriptError } from '../script.ts';
 import {
   frameSse,
+  joinBytes,
   type LineEnding,
   type SseEvent,
   type SseOptions,
+  splitAt,
+  splitEvery,
   sseFrames,
 } from './sse-frames.ts';
 
@@ -17,7 +20,7 @@ interface Read {
   readonly comments: string[];
 }
 
-/** What somebody else's parser reads, fed a few bytes at a time. */
+/** The result of a third-party parser that receives a few bytes at a time. */
 function readBack(bytes: Uint8Array, pieceLength: number): Read {
   const read: Read = { events: [], comments: [] };
   const parser = createParser({
@@ -32,13 +35,13 @@ function readBack(bytes: Uint8Array, pieceLength: number): Read {
 }
 
 describe('frameSse', () => {
-  test('frames data, and a name where there is one', () => {
+  test('frames the data and the name, if there is one', () => {
     expect(text(frameSse(['{"a":1}', { event: 'ping', data: '{}' }]))).toBe(
       'data: {"a":1}\n\nevent: ping\ndata: {}\n\n',
     );
   });
 
-  test('writes what an option asks for, byte for byte', () => {
+  test('applies each option exactly', () => {
     const framed = (options: SseOptions) => text(frameSse(['{"type":"x"}', 'b'], options));
     expect(framed({ lineEnding: '\r\n' })).toBe('data: {"type":"x"}\r\n\r\ndata: b\r\n\r\n');
     expect(framed({ lineEnding: '\r' })).toBe('data: {"type":"x"}\r\rdata: b\r\r');
@@ -53,7 +56,7 @@ describe('frameSse', () => {
     expect(framed({ eventNames: 'type' })).toBe('event: x\ndata: {"type":"x"}\n\ndata: b\n\n');
   });
 
-  test('can leave out the names that events have', () => {
+  test('can omit event names', () => {
     const named: SseEvent = { event: 'ping', data: '{}' };
     expect(text(frameSse([named], { eventNames: 'none' }))).toBe('data: {}\n\n');
     expect(text(frameSse([named], { eventNames: 'type' }))).toBe('event: ping\ndata: {}\n\n');
@@ -63,12 +66,12 @@ describe('frameSse', () => {
     expect(text(frameSse(['a\nb\r\nc']))).toBe('data: a\ndata: b\ndata: c\n\n');
   });
 
-  test('is nothing for no events, and a byte order mark if that is asked for', () => {
+  test('is empty without events, or only a byte order mark on request', () => {
     expect(frameSse([])).toEqual(new Uint8Array());
     expect(frameSse([], { byteOrderMark: true })).toEqual(Uint8Array.of(0xef, 0xbb, 0xbf));
   });
 
-  test('means the same to another parser, however it is framed and split', () => {
+  test('is read the same by another parser, with any framing and split', () => {
     const data = fc.json();
     const name = fc.constantFrom('ping', 'error', 'x.y');
     const event = fc.oneof(data, fc.record({ event: name, data }));
@@ -85,7 +88,7 @@ describe('frameSse', () => {
         options,
         fc.integer({ min: 1, max: 9 }),
         (events, how, pieceLength) => {
-          // The parser reads a final CR only when it knows that no LF follows.
+          // The parser accepts a final CR only when no LF can follow.
           const tail = new TextEncoder().encode(':\n');
           const framed = Buffer.concat([frameSse(events, how), tail]);
           const plain = events.map((one) =>
@@ -102,7 +105,7 @@ describe('frameSse', () => {
 });
 
 describe('sseFrames', () => {
-  test('has one frame an event, and together they are the whole', () => {
+  test('has one frame per event, and the frames join to the whole', () => {
     const options: SseOptions = { comment: 'c', done: true, byteOrderMark: true };
     const frames = sseFrames(['1', '2'], options);
     expect(frames.map(text)).toEqual([
@@ -111,5 +114,50 @@ describe('sseFrames', () => {
       ': c\n\ndata: [DONE]\n\n',
     ]);
     expect(Buffer.concat([...frames])).toEqual(Buffer.from(frameSse(['1', '2'], options)));
+  });
+});
+
+const bytes = fc.uint8Array({ maxLength: 40 });
+
+describe('splitAt', () => {
+  test('cuts exactly at the offsets, in any order', () => {
+    const pieces = splitAt(Uint8Array.of(1, 2, 3, 4, 5), [4, 1]);
+    expect(pieces).toEqual([Uint8Array.of(1), Uint8Array.of(2, 3, 4), Uint8Array.of(5)]);
+  });
+
+  test('makes no empty piece and loses no byte', () => {
+    const split = bytes.chain((all) =>
+      fc.tuple(fc.constant(all), fc.array(fc.nat({ max: all.length }))),
+    );
+    fc.assert(
+      fc.property(split, ([all, offsets]) => {
+        const pieces = splitAt(all, offsets);
+        expect(joinBytes(pieces)).toEqual(all);
+        expect(pieces.every((piece) => piece.length > 0)).toBe(true);
+        const inner = offsets.filter((offset) => offset > 0 && offset < all.length);
+        expect(pieces.length).toBe(all.length === 0 ? 0 : new Set(inner).size + 1);
+      }),
+    );
+  });
+
+  test.each([-1, 3, 0.5, Number.NaN])('rejects the offset %d in two bytes', (offset) => {
+    expect(() => splitAt(Uint8Array.of(1, 2), [offset])).toThrow(ScriptError);
+  });
+});
+
+describe('splitEvery', () => {
+  test('makes pieces of equal length, except the last one', () => {
+    fc.assert(
+      fc.property(bytes, fc.integer({ min: 1, max: 50 }), (all, length) => {
+        const pieces = splitEvery(all, length);
+        expect(joinBytes(pieces)).toEqual(all);
+        expect(pieces.slice(0, -1).every((piece) => piece.length === length)).toBe(true);
+        expect(pieces.every((piece) => piece.length > 0 && piece.length <= length)).toBe(true);
+      }),
+    );
+  });
+
+  test.each([0, -1, 1.5])('rejects the length %d', (length) => {
+    expect(() => splitEvery(Uint8Array.of(1, 2), length)).toThrow('whole number from 1');
   });
 });

@@ -1,30 +1,37 @@
-import { eventType } from './event-type.ts';
-import { joinBytes } from './split-bytes.ts';
+import { parseJson } from '@millrace/core';
+import { ScriptError } from '../script.ts';
 
-/** The data alone, or with the name that goes into its `event:` line. */
+/** The data of an event, optionally with the name for its `event:` line. */
 export type SseEvent = string | { readonly event?: string; readonly data: string };
 
-/** `mixed`: each event has its own, in turn. */
+/** How lines end. `mixed` changes the line ending with each event. */
 export type LineEnding = '\n' | '\r\n' | '\r' | 'mixed';
 
+/** How server-sent events are formatted. */
 export interface SseOptions {
-  /** `\n` unless told. */
+  /** Default: `\n`. */
   readonly lineEnding?: LineEnding;
-  /** U+FEFF before everything. */
+  /** Start with U+FEFF. Default: false. */
   readonly byteOrderMark?: boolean;
-  /** `false`: `data:{…}`, as some gateways send it. */
+  /** With `false`, lines look like `data:{…}`, as some gateways send them. Default: true. */
   readonly spaceAfterColon?: boolean;
-  /** A comment before each event, for instance `OPENROUTER PROCESSING`. */
+  /** A comment before each event, for example `OPENROUTER PROCESSING`. Default: none. */
   readonly comment?: string;
-  /** `data: [DONE]` after the last event. */
+  /** Send `data: [DONE]` after the last event. Default: false. */
   readonly done?: boolean;
-  /** How the stream ends: with its blank line, without it, or without even the last line's end. */
+  /**
+   * How the stream ends: with a blank line, with the end of the last line only, or without any line
+   * end. Default: `blank-line`.
+   */
   readonly ending?: 'blank-line' | 'line-end' | 'nothing';
-  /** Write `event:` lines where an event has a name, also after the `type` in the data, or never. */
+  /**
+   * When to write `event:` lines: for events with a name, also with the `type` from the data, or
+   * never. Default: `given`.
+   */
   readonly eventNames?: 'given' | 'type' | 'none';
 }
 
-/** Server-sent events as bytes, one frame an event: comment, event, blank line. */
+/** Encodes server-sent events as bytes, one frame per event: comment, event, blank line. */
 export function sseFrames(
   events: readonly SseEvent[],
   options: SseOptions = {},
@@ -38,7 +45,7 @@ export function sseFrames(
   return texts.map((text) => encoder.encode(text));
 }
 
-/** The same in one piece, to be split anywhere. */
+/** Encodes server-sent events as one byte array, which can be split anywhere. */
 export function frameSse(events: readonly SseEvent[], options: SseOptions = {}): Uint8Array {
   return joinBytes(sseFrames(events, options));
 }
@@ -64,7 +71,9 @@ function eventName(given: string | undefined, data: string, options: SseOptions)
 
 const endings = ['\n', '\r\n', '\r'] as const;
 
-/** One ending for a whole event: a line ended by CR before one ended by LF would read as one line end. */
+/**
+ * One line ending per event: CR followed by LF of the next line would count as a single line end.
+ */
 function lineEnd(index: number, { lineEnding = '\n' }: SseOptions): string {
   return lineEnding === 'mixed' ? (endings[index % endings.length] ?? '\n') : lineEnding;
 }
@@ -78,4 +87,53 @@ function withEnding(text: string, end: string, { ending = 'blank-line' }: SseOpt
     case 'nothing':
       return text.slice(0, -2 * end.length);
   }
+}
+
+/**
+ * Splits bytes at these offsets. No piece is empty: offsets at the ends and repeated offsets are
+ * ignored.
+ */
+export function splitAt(bytes: Uint8Array, offsets: Iterable<number>): readonly Uint8Array[] {
+  const cuts = [...new Set([0, ...offsets, bytes.length])].sort((a, b) => a - b);
+  for (const cut of cuts) assertOffset(cut, bytes.length);
+  return cuts.slice(1).map((end, index) => bytes.subarray(cuts[index], end));
+}
+
+/** Splits bytes into pieces of this length. The last piece may be shorter. */
+export function splitEvery(bytes: Uint8Array, length: number): readonly Uint8Array[] {
+  if (!(Number.isInteger(length) && length > 0)) {
+    throw new ScriptError(
+      'bad_script',
+      `Cannot split every ${length} bytes: use a whole number from 1`,
+    );
+  }
+  const count = Math.ceil(bytes.length / length);
+  return Array.from({ length: count }, (_, index) =>
+    bytes.subarray(index * length, (index + 1) * length),
+  );
+}
+
+/** Joins byte arrays to one. */
+export function joinBytes(pieces: readonly Uint8Array[]): Uint8Array {
+  const joined = new Uint8Array(pieces.reduce((length, piece) => length + piece.length, 0));
+  let at = 0;
+  for (const piece of pieces) {
+    joined.set(piece, at);
+    at += piece.length;
+  }
+  return joined;
+}
+
+function assertOffset(offset: number, length: number): void {
+  if (Number.isInteger(offset) && offset >= 0 && offset <= length) return;
+  const range = `use whole numbers from 0 to ${length}`;
+  throw new ScriptError('bad_script', `Cannot split at ${offset}: ${range}`);
+}
+
+/** The `type` field of an event's data, if the data is a JSON object with such a field. */
+function eventType(data: string): string | undefined {
+  const parsed = parseJson(data);
+  if (!parsed.ok || typeof parsed.value !== 'object' || parsed.value === null) return undefined;
+  const type = 'type' in parsed.value ? parsed.value['type'] : undefined;
+  return typeof type === 'string' ? type : undefined;
 }

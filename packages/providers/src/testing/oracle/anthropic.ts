@@ -1,11 +1,25 @@
-import type { JsonObject, StopReason } from '@millrace/core';
-import { type AnthropicBlock, anthropicBlocks } from './anthropic-blocks.ts';
-import { anthropicUsage } from './anthropic-usage.ts';
-import type { BlockKind, Ending, Expected, ExpectedCall } from './expected.ts';
-import { fieldsOf, isObject, textOf, textsUnder, unique } from './json-access.ts';
-import { orderOf } from './order-of.ts';
-import { isComment, parseArguments, parseLine } from './parse-line.ts';
-import { settle } from './stop-rules.ts';
+import type { JsonArray, JsonObject, StopReason } from '@millrace/core';
+import {
+  applyStopRules,
+  type BlockKind,
+  type Ending,
+  type Expected,
+  type ExpectedCall,
+  type ExpectedUsage,
+  orderOf,
+} from './expected.ts';
+import {
+  entriesOf,
+  fieldsOf,
+  isComment,
+  isObject,
+  numberOf,
+  parseArguments,
+  parseLine,
+  textOf,
+  textsUnder,
+  unique,
+} from './read-json.ts';
 
 const reasons: Readonly<Record<string, StopReason>> = {
   end_turn: 'stop',
@@ -26,7 +40,7 @@ const kinds: Readonly<Record<string, BlockKind>> = {
 
 const isHosted = (type: string) => /^server_tool_use$|^mcp_tool_use$|_tool_result$/.test(type);
 
-/** What a Messages stream says, read at once from all of its events. */
+/** Computes the expected result of a Messages stream from all of its events at once. */
 export function readAnthropic(lines: readonly string[]): Expected {
   const { events, ends } = eventsOf(lines);
   const blocks = anthropicBlocks(events);
@@ -52,7 +66,7 @@ export function readAnthropic(lines: readonly string[]): Expected {
     others: rest.filter((type) => !isHosted(type)),
     media: [],
     usage: anthropicUsage(events),
-    ...settle({
+    ...applyStopRules({
       ends,
       rawStop,
       mapped: reasons[rawStop ?? ''] ?? 'unknown',
@@ -72,7 +86,7 @@ export function readAnthropic(lines: readonly string[]): Expected {
 
 const joined = (texts: readonly string[]) => texts.join('').toWellFormed();
 
-/** The events up to the end, be it an error, a stop, or where the stream was cut. */
+/** The events up to the end of the stream: an error, a stop, or a cut. */
 function eventsOf(lines: readonly string[]): {
   readonly events: readonly JsonObject[];
   readonly ends: Ending;
@@ -93,7 +107,7 @@ function eventsOf(lines: readonly string[]): {
   return { events, ends: 'truncated' };
 }
 
-/** The last word on it, in the message's start or in a delta. */
+/** The last non-empty value of a field in the message start or in a delta. */
 function lastText(events: readonly JsonObject[], name: string): string | undefined {
   const words = events.flatMap(({ message, delta }) => [
     textOf(fieldsOf(message)[name]),
@@ -114,4 +128,85 @@ function toCall({ start, text, isClosed }: AnthropicBlock): ExpectedCall {
     id: textOf(start['id']),
     isWhole: isClosed && value !== undefined,
   };
+}
+
+interface AnthropicBlock {
+  readonly type: string;
+  /** The block in its start event. */
+  readonly start: JsonObject;
+  /** The content of the block: text, thinking, arguments or summary. */
+  readonly text: string;
+  readonly signature: string;
+  readonly citations: JsonArray;
+  readonly isClosed: boolean;
+}
+
+/**
+ * The blocks by index, each built from its own events. Complete blocks of the message start come
+ * first.
+ */
+function anthropicBlocks(events: readonly JsonObject[]): readonly AnthropicBlock[] {
+  const whole = events.flatMap(({ message }) => entriesOf(fieldsOf(message)['content']));
+  const starts = events.filter(({ type }) => type === 'content_block_start');
+  const ordered = [...starts].sort((a, b) => numberOf(a['index']) - numberOf(b['index']));
+  return [
+    ...whole.map((start) => block(fieldsOf(start), [], true)),
+    ...ordered.map(({ index, content_block }) => {
+      const own = events.filter((event) => event['index'] === index);
+      const deltas = own.map(({ delta }) => fieldsOf(delta));
+      const isClosed = own.some(({ type }) => type === 'content_block_stop');
+      return block(fieldsOf(content_block), deltas, isClosed);
+    }),
+  ];
+}
+
+const contentFields = ['text', 'thinking', 'partial_json', 'content'];
+
+function block(
+  start: JsonObject,
+  deltas: readonly JsonObject[],
+  isClosed: boolean,
+): AnthropicBlock {
+  const all = (fields: readonly string[]) =>
+    [start, ...deltas].flatMap((piece) => fields.map((field) => textOf(piece[field]))).join('');
+  const cited = deltas.flatMap(({ citation }) => (citation === undefined ? [] : [citation]));
+  return {
+    type: textOf(start['type']),
+    start,
+    text: all(contentFields),
+    signature: all(['signature']),
+    citations: [...entriesOf(start['citations']), ...cited],
+    isClosed,
+  };
+}
+
+/** The last number of each field. Null and missing values are ignored. */
+function anthropicUsage(events: readonly JsonObject[]): ExpectedUsage | undefined {
+  const usages = events
+    .flatMap(({ message, usage }) => [fieldsOf(message)['usage'], usage])
+    .filter(isObject);
+  if (usages.length === 0) return undefined;
+  // The top level excludes the usage of compactions.
+  const compactions = usages
+    .flatMap((usage) => entriesOf(usage['iterations']).map(fieldsOf))
+    .filter(({ type }) => type === 'compaction');
+  const total = (name: string) =>
+    [lastNumber(usages, name), ...compactions.map((iteration) => numberOf(iteration[name]))].reduce(
+      (sum, count) => sum + count,
+    );
+  const cacheRead = total('cache_read_input_tokens');
+  const cacheWrite = total('cache_creation_input_tokens');
+  return {
+    input: total('input_tokens') + cacheRead + cacheWrite,
+    output: total('output_tokens'),
+    cacheRead,
+    cacheWrite,
+    reasoning: 0,
+  };
+}
+
+function lastNumber(usages: readonly JsonObject[], name: string): number {
+  return numberOf(
+    usages.map((usage) => usage[name]).findLast((value) => typeof value === 'number'),
+  );
 }

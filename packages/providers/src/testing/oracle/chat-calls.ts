@@ -1,15 +1,14 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
 import type { ExpectedCall } from './expected.ts';
-import { fieldsOf, numberOf, textOf } from './json-access.ts';
-import { parseArguments, parseLine } from './parse-line.ts';
+import { fieldsOf, numberOf, parseArguments, parseLine, textOf } from './read-json.ts';
 
-/** One entry of `delta.tool_calls`, with the chunk that it came in. */
+/** One entry of `delta.tool_calls` and the chunk that contained it. */
 export interface CallPiece {
   readonly chunk: number;
   readonly entry: JsonObject;
 }
 
-interface Gathered {
+interface CollectedCall {
   name: string;
   arguments: string;
   id: string;
@@ -18,21 +17,21 @@ interface Gathered {
   readonly chunks: Set<number>;
 }
 
-/** All calls, the chunks in which they begin, and whether every one has a name. */
+/** Collects all calls, the chunks in which they start, and whether every call has a name. */
 export function chatCalls(pieces: readonly CallPiece[]): {
   readonly calls: readonly ExpectedCall[];
   readonly starts: readonly number[];
   readonly isSound: boolean;
 } {
-  const gathered: Gathered[] = [];
-  for (const piece of pieces) add(gathered, piece);
+  const collected: CollectedCall[] = [];
+  for (const piece of pieces) add(collected, piece);
   const seen = new Set<string>();
-  const calls = gathered.map((call) => toCall(call, seen));
-  const starts = gathered.map(({ chunks }) => Math.min(...chunks));
+  const calls = collected.map((call) => toCall(call, seen));
+  const starts = collected.map(({ chunks }) => Math.min(...chunks));
   return { calls, starts, isSound: calls.every(({ name }) => name !== '') };
 }
 
-function add(calls: Gathered[], { chunk, entry }: CallPiece): void {
+function add(calls: CollectedCall[], { chunk, entry }: CallPiece): void {
   const { name: rawName, arguments: given } = fieldsOf(entry['function']);
   const name = textOf(rawName);
   const id = textOf(entry['id']);
@@ -47,7 +46,7 @@ function add(calls: Gathered[], { chunk, entry }: CallPiece): void {
     chunks: new Set(),
   };
   if (known === undefined) calls.push(call);
-  // A name may come in pieces, or whole again and again.
+  // A name may arrive in pieces, or complete several times.
   if (name !== call.name && call.arguments === '') call.name += name;
   else if (call.name === '') call.name = name;
   if (call.id === '') call.id = id;
@@ -56,15 +55,15 @@ function add(calls: Gathered[], { chunk, entry }: CallPiece): void {
   call.arguments += argumentText(given);
 }
 
-interface Key {
+interface CallKey {
   readonly chunk: number;
   readonly id: string;
   readonly index: number | undefined;
   readonly name: string;
 }
 
-/** The call that a piece continues, or undefined if it starts one. */
-function resolve(calls: readonly Gathered[], key: Key): Gathered | undefined {
+/** Finds the call that a piece continues. Returns undefined if the piece starts a new call. */
+function resolve(calls: readonly CollectedCall[], key: CallKey): CollectedCall | undefined {
   const byId = key.id === '' ? undefined : calls.findLast(({ ids }) => ids.has(key.id));
   if (byId !== undefined) return isOtherName(byId, key) ? undefined : byId;
   const byIndex =
@@ -76,13 +75,14 @@ function resolve(calls: readonly Gathered[], key: Key): Gathered | undefined {
   if (key.index !== undefined) return undefined;
   const latest = calls.at(-1);
   if (key.name === '') return latest;
-  // Without index and id, only an unfinished call of that name, from an earlier chunk, goes on.
+  // Without index and id, a piece continues only an unfinished call of the same name from an
+  // earlier chunk.
   const isUnfinished = latest !== undefined && parseLine(latest.arguments) === undefined;
   const goesOn = isUnfinished && latest.name === key.name && !latest.chunks.has(key.chunk);
   return key.id === '' && goesOn ? latest : undefined;
 }
 
-function isOtherName(call: Gathered, { name }: Key): boolean {
+function isOtherName(call: CollectedCall, { name }: CallKey): boolean {
   const hasBoth = name !== '' && call.name !== '';
   return hasBoth && name !== call.name && call.arguments !== '';
 }
@@ -92,22 +92,25 @@ function argumentText(given: JsonValue | undefined): string {
   return typeof given === 'string' ? given : JSON.stringify(given);
 }
 
-function toCall(gathered: Gathered, seen: Set<string>): ExpectedCall {
-  const text = onlyOnce(gathered.arguments).toWellFormed();
+function toCall(collected: CollectedCall, seen: Set<string>): ExpectedCall {
+  const text = withoutRepetition(collected.arguments).toWellFormed();
   const value = parseArguments(text);
-  const isNew = gathered.id !== '' && !seen.has(gathered.id);
-  seen.add(gathered.id);
+  const isNew = collected.id !== '' && !seen.has(collected.id);
+  seen.add(collected.id);
   return {
-    name: gathered.name,
+    name: collected.name,
     arguments: text,
     ...(value !== undefined && { value }),
-    ...(isNew && { id: gathered.id }),
+    ...(isNew && { id: collected.id }),
     isWhole: value !== undefined,
   };
 }
 
-/** Arguments that a proxy put `{}` before, or sent whole a second time, perhaps encoded twice. */
-function onlyOnce(text: string): string {
+/**
+ * Removes a leading `{}` that a proxy added, or a second copy of the arguments, which may be
+ * encoded twice.
+ */
+function withoutRepetition(text: string): string {
   if (text === '' || parseLine(text) !== undefined) return text;
   if (text.startsWith('{}') && parseLine(text.slice(2)) !== undefined) return text.slice(2);
   for (let end = 1; end < text.length; end += 1) {

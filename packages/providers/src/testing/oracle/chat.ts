@@ -1,11 +1,26 @@
 import type { JsonObject, JsonValue, StopReason } from '@millrace/core';
 import { type CallPiece, chatCalls } from './chat-calls.ts';
-import { chatUsage } from './chat-usage.ts';
-import type { BlockKind, Ending, Expected, ExpectedMedia, Signed } from './expected.ts';
-import { entriesOf, fieldsOf, isObject, textOf, textsUnder, unique } from './json-access.ts';
-import { orderOf } from './order-of.ts';
-import { isComment, parseLine } from './parse-line.ts';
-import { settle } from './stop-rules.ts';
+import {
+  applyStopRules,
+  type BlockKind,
+  type Ending,
+  type Expected,
+  type ExpectedMedia,
+  type ExpectedUsage,
+  orderOf,
+  type SignedContent,
+} from './expected.ts';
+import {
+  entriesOf,
+  fieldsOf,
+  isComment,
+  isObject,
+  numberOf,
+  parseLine,
+  textOf,
+  textsUnder,
+  unique,
+} from './read-json.ts';
 
 const reasons: Readonly<Record<string, StopReason>> = {
   stop: 'stop',
@@ -22,7 +37,7 @@ const reasons: Readonly<Record<string, StopReason>> = {
   insufficient_system_resource: 'error',
 };
 
-/** What a Chat Completions stream says, read at once from all of its events. */
+/** Computes the expected result of a Chat Completions stream from all of its events at once. */
 export function readChat(lines: readonly string[]): Expected {
   const { events, hasFailed } = eventsOf(lines);
   const choices = events.flatMap(({ choices }) => entriesOf(choices).map(fieldsOf).filter(isFirst));
@@ -43,7 +58,7 @@ export function readChat(lines: readonly string[]): Expected {
     others: [],
     media: [...soundOf(deltas), ...imagesOf(deltas)],
     usage: chatUsage(events),
-    ...settle({
+    ...applyStopRules({
       ends: endingOf(hasFailed, rawStop, isSound),
       rawStop,
       mapped: reasons[rawStop ?? ''] ?? 'unknown',
@@ -62,7 +77,7 @@ function endingOf(hasFailed: boolean, rawStop: string | undefined, isSound: bool
   return isSound ? 'terminal' : 'error';
 }
 
-/** The events before the first that is an error, or no event at all. */
+/** The events before the first error or invalid event. */
 function eventsOf(lines: readonly string[]): {
   readonly events: readonly JsonObject[];
   readonly hasFailed: boolean;
@@ -83,7 +98,7 @@ function isFirst(choice: JsonObject): boolean {
 
 const joined = (texts: readonly string[]) => texts.join('').toWellFormed();
 
-/** Content is text, or a list of parts. */
+/** Content is a text or a list of parts. */
 function contentText(content: JsonValue | undefined, type: 'text' | 'thinking'): string {
   if (typeof content === 'string') return type === 'text' ? content : '';
   const parts = entriesOf(content).map(fieldsOf);
@@ -93,7 +108,7 @@ function contentText(content: JsonValue | undefined, type: 'text' | 'thinking'):
     .join('');
 }
 
-/** The first field that has something: some servers send the same under two names. */
+/** The first non-empty field, because some servers send the same reasoning under two names. */
 function reasoningOf(delta: JsonObject): string {
   const { reasoning_content, reasoning, reasoning_text, reasoning_details, content } = delta;
   const fields = [reasoning_content, reasoning, reasoning_text].map(textOf);
@@ -113,7 +128,9 @@ function blocksOf(
   ];
 }
 
-/** Details of one type and index are one: their texts, data and signatures, each put together. */
+/**
+ * Merges details with the same type and index: texts, data and signatures are joined separately.
+ */
 function detailsOf(deltas: readonly JsonObject[]): readonly (readonly string[])[] {
   const merged = new Map<string, Map<string, string>>();
   for (const detail of deltas.flatMap((delta) => entriesOf(delta['reasoning_details']))) {
@@ -128,7 +145,7 @@ function detailsOf(deltas: readonly JsonObject[]): readonly (readonly string[])[
   return [...merged.values()].map((fields) => [...fields.values()].filter(Boolean));
 }
 
-/** The old `function_call` is one call without id and index. */
+/** The legacy `function_call` is one call without id and index. */
 function piecesOf(deltas: readonly JsonObject[]): readonly CallPiece[] {
   return deltas.flatMap((delta, chunk) => {
     const old = delta['function_call'];
@@ -140,7 +157,7 @@ function piecesOf(deltas: readonly JsonObject[]): readonly CallPiece[] {
   });
 }
 
-function signaturesOf(deltas: readonly JsonObject[]): readonly Signed[] {
+function signaturesOf(deltas: readonly JsonObject[]): readonly SignedContent[] {
   return deltas
     .flatMap((delta) => entriesOf(delta['tool_calls']))
     .flatMap((entry) => {
@@ -167,4 +184,43 @@ function citationsOf(events: readonly JsonObject[], deltas: readonly JsonObject[
   const noted = deltas.flatMap((delta) => textsUnder(delta['annotations'], 'url'));
   const listed = events.flatMap((event) => entriesOf(event['citations']).map(textOf));
   return unique([...noted, ...listed]);
+}
+
+/** The last usage, in any of the fields that servers use. */
+function chatUsage(events: readonly JsonObject[]): ExpectedUsage | undefined {
+  const usages = events.flatMap((event) => [
+    ...entriesOf(event['choices']).map((choice) => fieldsOf(choice)['usage']),
+    fieldsOf(event['x_groq'])['usage'],
+    event['usage'],
+  ]);
+  const last = usages.findLast((usage) => isObject(usage));
+  return last === undefined ? undefined : normalised(fieldsOf(last));
+}
+
+function normalised(usage: JsonObject): ExpectedUsage {
+  const prompt = numberOf(usage['prompt_tokens']);
+  const completion = numberOf(usage['completion_tokens']);
+  const cacheRead = cachedOf(usage);
+  const reasoning = numberOf(fieldsOf(usage['completion_tokens_details'])['reasoning_tokens']);
+  // Some servers exclude reasoning from the completion count. The total then shows the difference.
+  const isLeftOut = numberOf(usage['total_tokens']) === prompt + completion + reasoning;
+  return {
+    // Cached tokens are part of the input. If there are more of them than input tokens, the server
+    // excluded them.
+    input: cacheRead > prompt ? prompt + cacheRead : prompt,
+    output: isLeftOut ? completion + reasoning : completion,
+    cacheRead,
+    cacheWrite: 0,
+    reasoning,
+  };
+}
+
+function cachedOf(usage: JsonObject): number {
+  const places: readonly (JsonValue | undefined)[] = [
+    fieldsOf(usage['prompt_tokens_details'])['cached_tokens'],
+    fieldsOf(usage['prompt_token_details'])['cached_tokens'],
+    usage['prompt_cache_hit_tokens'],
+    usage['num_cached_tokens'],
+  ];
+  return numberOf(places.find((place) => typeof place === 'number'));
 }

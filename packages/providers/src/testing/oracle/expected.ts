@@ -1,66 +1,75 @@
 import type { JsonValue, StopReason, Usage } from '@millrace/core';
 
-/** What must come out of one response, whoever reads it. */
+/** The expected result of one response. */
 export interface Expected {
-  /** All answer text, end to end. */
+  /** All answer text, joined. */
   readonly texts: string;
-  /** All visible reasoning, end to end. */
+  /** All visible reasoning, joined. */
   readonly reasoning: string;
-  /** What the provider said instead of an answer. */
+  /** The text of the provider's refusal. */
   readonly refusal?: string;
-  /** The client's calls in order. */
+  /** The client's tool calls in order. */
   readonly calls: readonly ExpectedCall[];
-  /** What begins after what: text, reasoning and calls that are not empty, neighbours of a kind as one. */
+  /**
+   * Order of the non-empty text, reasoning and call blocks. Adjacent blocks of one kind count as
+   * one.
+   */
   readonly order: readonly BlockKind[];
-  /** The types of what hosted tools left, in order. */
+  /** The types of the blocks of hosted tools, in order. */
   readonly hosted: readonly string[];
-  /** The types of all other blocks, known or not, in order. */
+  /** The types of all other blocks, known or unknown, in order. */
   readonly others: readonly string[];
   readonly media: readonly ExpectedMedia[];
-  /** The words of spoken output. */
+  /** The transcript of spoken output. */
   readonly transcript?: string;
-  /** What is known of it, also where the response failed; undefined where nothing was said. */
+  /** The known usage, also of a failed response. Undefined if the stream has no usage. */
   readonly usage: ExpectedUsage | undefined;
-  /** `error` for all that did not come to its own end. */
+  /** `error` for every response without a normal end. */
   readonly stop: StopReason;
   readonly rawStop: string | undefined;
   readonly ends: Ending;
-  /** The facts allow a reader to fail here instead. */
+  /** True if an error is also an acceptable result. */
   readonly mayFail?: true;
   /**
-   * What the provider must get back: each of these texts, unchanged, somewhere in the next request.
-   * Nothing of a response that failed.
+   * Texts that the next request must contain unchanged, because the provider requires them. Empty
+   * for a failed response.
    */
   readonly state: readonly string[];
-  /** Signatures, each with the text or the name of the call that it sits on. */
-  readonly signed: readonly Signed[];
-  /** Addresses, each once. */
+  /** Signatures, each with the text or the call name that it belongs to. */
+  readonly signed: readonly SignedContent[];
+  /** Unique URLs. */
   readonly citations: readonly string[];
 }
 
-/** By the provider's terminal signal, without one, or by an error (theirs, or bytes that make no sense). */
+/**
+ * How the stream ended: with the provider's terminal signal, without it, or with an error (from the
+ * provider, or because of invalid bytes).
+ */
 export type Ending = 'terminal' | 'truncated' | 'error';
 
 export type BlockKind = 'text' | 'reasoning' | 'call';
 
 export interface ExpectedCall {
   readonly name: string;
-  /** As the model wrote it; for wires that send values, their JSON text. */
+  /** The text that the model wrote. For wires that send values, their JSON text. */
   readonly arguments: string;
-  /** Their value; absent where they are not JSON. */
+  /** The parsed arguments; absent if they are not JSON. */
   readonly value?: JsonValue;
-  /** The provider's own, where it gave one that no earlier call has. */
+  /** The provider's id, if no earlier call has it. */
   readonly id?: string;
-  /** Its end came and its arguments make sense. It runs if, besides, the stop is `tool_use`. */
+  /**
+   * True if the call ended and its arguments are valid. It runs if the stop reason is also
+   * `tool_use`.
+   */
   readonly isWhole: boolean;
-  /** The arguments are plain text: not to be read as JSON. */
+  /** The arguments are plain text, not JSON. */
   readonly isText?: true;
-  /** The calls that a wrapper nobody declared stands for. */
+  /** The inner calls of a wrapper tool that was not declared. */
   readonly wraps?: readonly { readonly name: string; readonly value: JsonValue }[];
 }
 
 export interface ExpectedMedia {
-  /** Undefined where the stream does not say. */
+  /** Undefined if the stream does not contain it. */
   readonly mimeType: string | undefined;
   readonly base64: string;
 }
@@ -70,7 +79,49 @@ export type ExpectedUsage = Pick<
   'input' | 'output' | 'cacheRead' | 'cacheWrite' | 'reasoning'
 >;
 
-export interface Signed {
+export interface SignedContent {
   readonly signature: string;
   readonly on: string;
+}
+
+interface RawOutcome {
+  readonly ends: Ending;
+  readonly rawStop: string | undefined;
+  /** The common stop reason for the raw one, before any rule is applied. */
+  readonly mapped: StopReason;
+  readonly calls: readonly ExpectedCall[];
+  readonly isRefused: boolean;
+  readonly state: readonly string[];
+  readonly signed: readonly SignedContent[];
+}
+
+type JudgedOutcome = Pick<
+  Expected,
+  'ends' | 'rawStop' | 'stop' | 'calls' | 'mayFail' | 'state' | 'signed'
+>;
+
+/**
+ * Applies the rules that all wires share. A failed response has no complete calls and no state for
+ * the next request.
+ */
+export function applyStopRules(outcome: RawOutcome): JudgedOutcome {
+  const { ends, rawStop, mapped, calls, isRefused, state, signed } = outcome;
+  if (ends !== 'terminal') {
+    const cut = calls.map((call) => ({ ...call, isWhole: false }));
+    return { ends, rawStop, stop: 'error', calls: cut, state: [], signed: [] };
+  }
+  const base = { ends, rawStop, calls, state, signed };
+  const isWithCall = calls.some(({ isWhole }) => isWhole);
+  // An invalid call is answered with an error, so the stop reason stays.
+  if (mapped === 'tool_use' && calls.length === 0) return { ...base, stop: 'stop', mayFail: true };
+  if (mapped === 'stop' && isRefused) return { ...base, stop: 'refusal' };
+  if (mapped === 'stop' && isWithCall) return { ...base, stop: 'tool_use' };
+  if (mapped === 'error') return { ...base, stop: 'error', mayFail: true };
+  return { ...base, stop: mapped };
+}
+
+/** The kinds of the non-empty blocks. Adjacent blocks of one kind count as one. */
+export function orderOf(blocks: readonly (readonly [BlockKind, string])[]): readonly BlockKind[] {
+  const kinds = blocks.filter(([, content]) => content !== '').map(([kind]) => kind);
+  return kinds.filter((kind, index) => kind !== kinds[index - 1]);
 }

@@ -1,17 +1,26 @@
-import type { JsonObject, StopReason } from '@millrace/core';
-import type {
-  BlockKind,
-  Ending,
-  Expected,
-  ExpectedMedia,
-  ExpectedUsage,
-  Signed,
+import type { JsonObject, JsonValue, StopReason } from '@millrace/core';
+import {
+  applyStopRules,
+  type BlockKind,
+  type Ending,
+  type Expected,
+  type ExpectedCall,
+  type ExpectedMedia,
+  type ExpectedUsage,
+  orderOf,
+  type SignedContent,
 } from './expected.ts';
-import { geminiCalls } from './gemini-calls.ts';
-import { entriesOf, fieldsOf, isObject, numberOf, textOf, unique } from './json-access.ts';
-import { orderOf } from './order-of.ts';
-import { isComment, parseLine } from './parse-line.ts';
-import { settle } from './stop-rules.ts';
+import {
+  atPath,
+  entriesOf,
+  fieldsOf,
+  isComment,
+  isObject,
+  numberOf,
+  parseLine,
+  textOf,
+  unique,
+} from './read-json.ts';
 
 const byReason: Readonly<Partial<Record<StopReason, string>>> = {
   stop: 'STOP',
@@ -24,7 +33,7 @@ const byReason: Readonly<Partial<Record<StopReason, string>>> = {
 const hostedParts = new Set(['executableCode', 'codeExecutionResult', 'toolCall', 'toolResponse']);
 const knownParts = new Set(['text', 'thought', 'thoughtSignature', 'functionCall', 'inlineData']);
 
-/** What a Gemini stream says, read at once from all of its events. */
+/** Computes the expected result of a Gemini stream from all of its events at once. */
 export function readGemini(lines: readonly string[]): Expected {
   const { events, hasFailed } = eventsOf(lines);
   const candidates = events.flatMap(firstCandidate);
@@ -45,7 +54,7 @@ export function readGemini(lines: readonly string[]): Expected {
     others: rest.filter((type) => !hostedParts.has(type)),
     media: parts.flatMap(({ inlineData }) => (isObject(inlineData) ? [mediaOf(inlineData)] : [])),
     usage: usageOf(events),
-    ...settle({
+    ...applyStopRules({
       ends: endingOf(hasFailed, finish ?? blocked),
       rawStop: finish ?? blocked,
       mapped: finish === undefined ? 'content_filter' : mappedOf(finish, calls.length > 0),
@@ -63,7 +72,7 @@ function endingOf(hasFailed: boolean, rawStop: string | undefined): Ending {
   return rawStop === undefined ? 'truncated' : 'terminal';
 }
 
-/** The events before the first that is an error, or no event at all. */
+/** The events before the first error or invalid event. */
 function eventsOf(lines: readonly string[]): {
   readonly events: readonly JsonObject[];
   readonly hasFailed: boolean;
@@ -112,7 +121,11 @@ function mediaOf({ mimeType, data }: JsonObject): ExpectedMedia {
   return { mimeType: textOf(mimeType), base64: textOf(data) };
 }
 
-function signatureOf({ thoughtSignature, functionCall, text }: JsonObject): readonly Signed[] {
+function signatureOf({
+  thoughtSignature,
+  functionCall,
+  text,
+}: JsonObject): readonly SignedContent[] {
   const signature = textOf(thoughtSignature);
   const on = textOf(fieldsOf(functionCall)['name']) || textOf(text);
   return signature === '' ? [] : [{ signature, on }];
@@ -123,11 +136,11 @@ function citationsOf({ groundingMetadata }: JsonObject): readonly string[] {
   return chunks.map(({ web }) => textOf(fieldsOf(web)['uri']));
 }
 
-/** Field by field the last number: some events have only a few of them. */
+/** The last number of each field, because some events have only a few of the fields. */
 function usageOf(events: readonly JsonObject[]): ExpectedUsage | undefined {
-  const said = events.map(({ usageMetadata }) => fieldsOf(usageMetadata));
+  const usages = events.map(({ usageMetadata }) => fieldsOf(usageMetadata));
   const last = (name: string) =>
-    said.map((usage) => usage[name]).findLast((count) => typeof count === 'number');
+    usages.map((usage) => usage[name]).findLast((count) => typeof count === 'number');
   const input = last('promptTokenCount');
   const visible = last('candidatesTokenCount');
   if (input === undefined && visible === undefined) return undefined;
@@ -139,4 +152,79 @@ function usageOf(events: readonly JsonObject[]): ExpectedUsage | undefined {
     cacheWrite: 0,
     reasoning,
   };
+}
+
+interface CollectedCall {
+  readonly event: number;
+  readonly name: string;
+  readonly id: string;
+  readonly isSigned: boolean;
+  readonly given: JsonValue | undefined;
+  readonly partials: JsonObject[];
+}
+
+/**
+ * Collects the calls of a response event by event. A name starts a call; everything else continues
+ * the last one.
+ */
+function geminiCalls(partsByEvent: readonly (readonly JsonObject[])[]): readonly ExpectedCall[] {
+  const calls: CollectedCall[] = [];
+  for (const [event, parts] of partsByEvent.entries()) {
+    for (const { functionCall, thoughtSignature } of parts) {
+      const { name, id, args, partialArgs } = fieldsOf(functionCall);
+      if (textOf(name) !== '') {
+        const isSigned = textOf(thoughtSignature) !== '';
+        const call = {
+          event,
+          name: textOf(name),
+          id: textOf(id),
+          isSigned,
+          given: args,
+          partials: [],
+        };
+        if (!calls.some((earlier) => isRepeat(call, earlier))) calls.push(call);
+      }
+      calls.at(-1)?.partials.push(...entriesOf(partialArgs).map(fieldsOf));
+    }
+  }
+  return calls.map(toCall);
+}
+
+/** A signed call that is repeated in a later event without its signature. */
+function isRepeat(call: CollectedCall, earlier: CollectedCall): boolean {
+  const isSame = call.name === earlier.name && call.id === earlier.id;
+  const isEqual =
+    call.given !== undefined && JSON.stringify(call.given) === JSON.stringify(earlier.given);
+  return isSame && isEqual && earlier.isSigned && !call.isSigned && earlier.event < call.event;
+}
+
+function toCall({ name, id, given, partials }: CollectedCall): ExpectedCall {
+  const value = typeof given === 'string' ? parseLine(given) : streamedValue(given, partials);
+  const text = typeof given === 'string' ? given : JSON.stringify(value);
+  return {
+    name,
+    arguments: text,
+    ...(value !== undefined && { value }),
+    ...(id !== '' && { id }),
+    isWhole: isObject(value),
+  };
+}
+
+function streamedValue(given: JsonValue | undefined, partials: readonly JsonObject[]): JsonValue {
+  const pieces = Map.groupBy(partials, ({ jsonPath }) => textOf(jsonPath));
+  let value: JsonValue = fieldsOf(given);
+  for (const [path, values] of pieces) value = atPath(value, path, leafOf(values));
+  return value;
+}
+
+/** Text at one path arrives in pieces. Other values arrive at once. */
+function leafOf(partials: readonly JsonObject[]): JsonValue {
+  if (partials.some((partial) => 'stringValue' in partial)) {
+    return partials
+      .map(({ stringValue }) => textOf(stringValue))
+      .join('')
+      .toWellFormed();
+  }
+  const { numberValue, boolValue } = partials.at(-1) ?? {};
+  return numberValue ?? boolValue ?? null;
 }

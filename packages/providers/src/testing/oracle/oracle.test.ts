@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { recordingsOf, sharedRecordingsAreHere, type Wire, wires } from '../recordings.ts';
+import { readers } from '../wire-table.ts';
 import type { Expected } from './expected.ts';
-import { readers } from './readers.ts';
 
 const whole = { isWhole: true };
 const tide = { name: 'get_tide', value: { port: 'Brest' }, ...whole };
@@ -13,7 +13,7 @@ const used = (input: number, output: number, cacheRead = 0, reasoning = 0, cache
 const brestTide = 'https://tides.example.org/brest?utm_source=openai';
 const shom = 'https://shom.example.fr/';
 
-/** A line that ends a response, by its look alone. */
+/** Matches a line that ends a response. */
 const terminal: Readonly<Record<Wire, RegExp>> = {
   'openai-chat': /"finish_reason": ?"/,
   'openai-responses': /"type": ?"response\.(?:completed|incomplete)"/,
@@ -29,7 +29,7 @@ function read(wire: Wire, name: string, origin: 'shared' | 'own'): readonly Expe
   return found.responses.map((lines) => readers[wire](lines));
 }
 
-/** What was worked out by hand from the files. */
+/** Results that were worked out by hand from the files. */
 const ours: Readonly<Record<Wire, readonly Row[]>> = {
   'openai-chat': [
     ['usage-trailing-chunk', { texts: 'The tide turns at six.', ...used(41, 6, 32) }],
@@ -268,7 +268,7 @@ function items(): readonly object[] {
 }
 
 describe.each(wires)('the oracle of %s', (wire) => {
-  test.each(ours[wire])('reads what is in our %s', (name, expected) => {
+  test.each(ours[wire])('reads the content of the fixture %s', (name, expected) => {
     expect(read(wire, name, 'own')).toMatchObject([expected]);
   });
 
@@ -279,8 +279,8 @@ describe.each(wires)('the oracle of %s', (wire) => {
     },
   );
 
-  test('calls a response whole from its terminal event on, and not before', () => {
-    // Several choices end by themselves, and only the first counts.
+  test('treats a response as complete from its terminal event on, not earlier', () => {
+    // Several choices end separately, and only the first counts.
     const simple = recordingsOf(wire).filter(({ name }) => !/^bad-|several/.test(name));
     for (const { name, responses } of simple) {
       for (const lines of responses) {
@@ -292,7 +292,7 @@ describe.each(wires)('the oracle of %s', (wire) => {
     }
   });
 
-  test('takes __proto__ and escaped keys in arguments as data', () => {
+  test('treats __proto__ and escaped keys in arguments as data', () => {
     const [expected] = read(wire, 'e29-proto-arguments', 'own');
     const value = Object.entries(expected?.calls[0]?.value ?? {});
     expect(value[0]).toEqual(['__proto__', { admin: true }]);

@@ -1,25 +1,26 @@
-import type { JsonObject, StopReason } from '@millrace/core';
-import type {
-  BlockKind,
-  Ending,
-  Expected,
-  ExpectedCall,
-  ExpectedMedia,
-  ExpectedUsage,
+import type { JsonArray, JsonObject, StopReason } from '@millrace/core';
+import {
+  applyStopRules,
+  type BlockKind,
+  type Ending,
+  type Expected,
+  type ExpectedCall,
+  type ExpectedMedia,
+  type ExpectedUsage,
+  orderOf,
 } from './expected.ts';
 import {
   entriesOf,
   fieldsOf,
+  isComment,
   isObject,
   numberOf,
+  parseArguments,
+  parseLine,
   textOf,
   textsUnder,
   unique,
-} from './json-access.ts';
-import { orderOf } from './order-of.ts';
-import { isComment, parseArguments, parseLine } from './parse-line.ts';
-import { type ResponseItem, responseItems } from './responses-items.ts';
-import { settle } from './stop-rules.ts';
+} from './read-json.ts';
 
 const terminals = new Set([
   'response.completed',
@@ -30,7 +31,7 @@ const terminals = new Set([
 const knownTypes = new Set(['message', 'reasoning', 'function_call', 'custom_tool_call']);
 const isHosted = (type: string) => /_call$|_output$|^mcp_|^tool_search_|^program/.test(type);
 
-/** What a Responses stream says, read at once from all of its events. */
+/** Computes the expected result of a Responses stream from all of its events at once. */
 export function readResponses(lines: readonly string[]): Expected {
   const { events, last, isBroken } = eventsOf(lines);
   const response = fieldsOf(last['response']);
@@ -52,7 +53,7 @@ export function readResponses(lines: readonly string[]): Expected {
     others: rest.filter((type) => !isHosted(type)),
     media: ofType('image_generation_call').flatMap(imageOf),
     usage: usageOf(events),
-    ...settle({
+    ...applyStopRules({
       ends: isBroken ? 'error' : endingOf(last, callItems),
       rawStop,
       mapped: mappedOf(rawStop, callItems),
@@ -68,7 +69,7 @@ export function readResponses(lines: readonly string[]): Expected {
   };
 }
 
-/** All events up to the terminal one, which is `last` if it came. */
+/** All valid events. `last` is the terminal event, if it arrived. */
 function eventsOf(lines: readonly string[]): {
   readonly events: readonly JsonObject[];
   readonly last: JsonObject;
@@ -81,7 +82,7 @@ function eventsOf(lines: readonly string[]): {
   return { events, last, isBroken: broken >= 0 };
 }
 
-/** A call whose end never came, although the response's did, was cut. */
+/** If a call has no end although the response has one, the stream was cut. */
 function endingOf({ type }: JsonObject, calls: readonly ResponseItem[]): Ending {
   if (type === undefined) return 'truncated';
   if (type === 'error' || type === 'response.failed') return 'error';
@@ -95,7 +96,7 @@ function rawStopOf({ type }: JsonObject, response: JsonObject): string | undefin
   return textOf(fieldsOf(response['incomplete_details'])['reason']) || 'incomplete';
 }
 
-/** There is no word for tool use: a call that is not incomplete is it. */
+/** This wire has no stop reason for tool use. A call that is not incomplete means tool use. */
 function mappedOf(rawStop: string | undefined, calls: readonly ResponseItem[]): StopReason {
   if (rawStop === 'completed') {
     return calls.some(({ item }) => item['status'] !== 'incomplete') ? 'tool_use' : 'stop';
@@ -161,14 +162,71 @@ function imageOf({ result, output_format }: JsonObject): readonly ExpectedMedia[
 }
 
 function usageOf(events: readonly JsonObject[]): ExpectedUsage | undefined {
-  const said = events.map(({ response }) => fieldsOf(response)['usage']).findLast(isObject);
-  if (said === undefined) return undefined;
-  const usage = fieldsOf(said);
+  const last = events.map(({ response }) => fieldsOf(response)['usage']).findLast(isObject);
+  if (last === undefined) return undefined;
+  const usage = fieldsOf(last);
   return {
     input: numberOf(usage['input_tokens']),
     output: numberOf(usage['output_tokens']),
     cacheRead: numberOf(fieldsOf(usage['input_tokens_details'])['cached_tokens']),
     cacheWrite: 0,
     reasoning: numberOf(fieldsOf(usage['output_tokens_details'])['reasoning_tokens']),
+  };
+}
+
+interface ResponseItem {
+  readonly item: JsonObject;
+  /** True if the item ended with its own event or is in the final output. */
+  readonly isDone: boolean;
+}
+
+/**
+ * The items from the most reliable source: the final output, then `output_item.done`, then other
+ * `done` events, then deltas. Ids may differ between events; indexes do not.
+ */
+function responseItems(events: readonly JsonObject[], output: JsonArray): readonly ResponseItem[] {
+  if (output.length > 0) return output.map((item) => ({ item: fieldsOf(item), isDone: true }));
+  const indexes = events.flatMap(({ output_index }) =>
+    typeof output_index === 'number' ? [output_index] : [],
+  );
+  return [...new Set(indexes)]
+    .sort((a, b) => a - b)
+    .map((index) => streamed(events.filter(({ output_index }) => output_index === index)));
+}
+
+function streamed(events: readonly JsonObject[]): ResponseItem {
+  const ofType = (type: string) => events.filter((event) => event['type'] === `response.${type}`);
+  const done = ofType('output_item.done').at(-1)?.['item'];
+  if (isObject(done)) return { item: done, isDone: true };
+  /** The text of the `done` event, or the joined deltas. */
+  const textOfEvents = (name: string, field: string, at: JsonObject = {}) => {
+    const here = (event: JsonObject) => Object.keys(at).every((key) => event[key] === at[key]);
+    const whole = ofType(`${name}.done`).find(here)?.[field];
+    const pieces = ofType(`${name}.delta`).filter(here);
+    return textOf(whole) || pieces.map(({ delta }) => textOf(delta)).join('');
+  };
+  const places = (field: string) =>
+    [...new Set(events.map((event) => event[field]))]
+      .filter((place) => typeof place === 'number')
+      .sort((a, b) => numberOf(a) - numberOf(b));
+  const content = places('content_index').map((content_index) => ({
+    text:
+      textOfEvents('output_text', 'text', { content_index }) +
+      textOfEvents('reasoning_text', 'text', { content_index }),
+    refusal: textOfEvents('refusal', 'refusal', { content_index }),
+  }));
+  const summary = places('summary_index').map((summary_index) => ({
+    text: textOfEvents('reasoning_summary_text', 'text', { summary_index }),
+  }));
+  const start = fieldsOf(ofType('output_item.added')[0]?.['item']);
+  return {
+    item: {
+      ...start,
+      content: content.length > 0 ? content : entriesOf(start['content']),
+      summary,
+      arguments: textOfEvents('function_call_arguments', 'arguments'),
+      input: textOfEvents('custom_tool_call_input', 'input'),
+    },
+    isDone: false,
   };
 }

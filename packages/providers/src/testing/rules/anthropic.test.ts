@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type AnthropicRules, anthropicFaults } from './anthropic.ts';
-import { all, catches, drop, insert, put } from './catches.ts';
+import { all, drop, insert, put, testEachFault } from './fault-tests.ts';
 
 const use = (id: string) => ({ type: 'tool_use', id, name: 'get_tide', input: { partial: true } });
 const result = (id: string) => ({ type: 'tool_result', tool_use_id: id, content: 'six' });
@@ -40,15 +40,15 @@ const good = () => ({
 const signed: AnthropicRules = { signed: [{ signature: 'c2ln', on: 'Hm.' }] };
 
 describe('the rules of Messages', () => {
-  test('have nothing against a right body', () => {
+  test('accept a valid body', () => {
     expect(anthropicFaults(good())).toEqual([]);
   });
 
-  test('have something against what is no body', () => {
+  test('reject a value that is not a body', () => {
     for (const body of [undefined, null, [], {}]) expect(anthropicFaults(body)).not.toEqual([]);
   });
 
-  test('catch text after results where that is asked for', () => {
+  test('catch text after results if that rule is on', () => {
     const rules = { refusesTextAfterResults: true };
     expect(anthropicFaults(good(), rules)).toEqual(['messages[2]: text after results']);
     const body = good();
@@ -56,7 +56,7 @@ describe('the rules of Messages', () => {
     expect(anthropicFaults(body, rules)).toEqual([]);
   });
 
-  catches<AnthropicRules>(anthropicFaults, good, [
+  testEachFault<AnthropicRules>(anthropicFaults, good, [
     ['no model', drop('model'), 'model: missing'],
     ['a body that does not stream', drop('stream'), 'stream: not true'],
     ['no limit', all(drop('max_tokens'), drop('thinking')), 'max_tokens: missing'],

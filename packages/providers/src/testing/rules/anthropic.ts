@@ -1,34 +1,36 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
-import type { Signed } from '../oracle/expected.ts';
-import { fieldsOf, numberOf, textOf } from '../oracle/json-access.ts';
-import { anthropicMessageFaults } from './anthropic-messages.ts';
+import type { SignedContent } from '../oracle/expected.ts';
+import { fieldsOf, numberOf, textOf } from '../oracle/read-json.ts';
 import {
   documentFaults,
-  isFilled,
+  faultIf,
   isList,
-  isPlain,
+  isNonEmptyText,
+  isObject,
   objectsOf,
   repeated,
   requestOf,
-  when,
 } from './document.ts';
 
 export interface AnthropicRules {
-  /** All thinking that the provider has ever sent: what goes back must be among it, unchanged. */
-  readonly signed?: readonly Signed[];
-  /** Text after tool results is allowed, but models tend to answer it with nothing. */
+  /** All thinking blocks that the provider sent. A request may only contain these, unchanged. */
+  readonly signed?: readonly SignedContent[];
+  /** Text after tool results is allowed, but models often give an empty answer to it. */
   readonly refusesTextAfterResults?: boolean;
 }
 
-/** Each way in which a request body breaks the rules of Messages; none if it is right. */
+/**
+ * Lists the violations of the Messages API rules in a request body. A valid body gives an empty
+ * list.
+ */
 export function anthropicFaults(body: unknown, rules: AnthropicRules = {}): readonly string[] {
   const request = requestOf(body);
   const limit = request['max_tokens'];
   return [
     ...documentFaults(body),
-    ...when(!isFilled(request['model']), 'model: missing'),
-    ...when(request['stream'] !== true, 'stream: not true'),
-    ...when(!(Number.isInteger(limit) && numberOf(limit) > 0), 'max_tokens: missing'),
+    ...faultIf(!isNonEmptyText(request['model']), 'model: missing'),
+    ...faultIf(request['stream'] !== true, 'stream: not true'),
+    ...faultIf(!(Number.isInteger(limit) && numberOf(limit) > 0), 'max_tokens: missing'),
     ...systemFaults(request['system']),
     ...thinkingFaults(request),
     ...toolFaults(request),
@@ -38,9 +40,11 @@ export function anthropicFaults(body: unknown, rules: AnthropicRules = {}): read
 
 function systemFaults(system: JsonValue | undefined): readonly string[] {
   if (system === undefined) return [];
-  if (!isList(system)) return when(!isFilled(system), 'system: empty');
-  const isText = objectsOf(system).every(({ type, text }) => type === 'text' && isFilled(text));
-  return when(system.length === 0 || !isText, 'system: not texts');
+  if (!isList(system)) return faultIf(!isNonEmptyText(system), 'system: empty');
+  const isText = objectsOf(system).every(
+    ({ type, text }) => type === 'text' && isNonEmptyText(text),
+  );
+  return faultIf(system.length === 0 || !isText, 'system: not texts');
 }
 
 function thinkingFaults(request: JsonObject): readonly string[] {
@@ -48,8 +52,11 @@ function thinkingFaults(request: JsonObject): readonly string[] {
   if (type === undefined || type === 'disabled') return [];
   const isOver = numberOf(request['max_tokens']) <= numberOf(budget_tokens);
   return [
-    ...when(type === 'enabled' && numberOf(budget_tokens) === 0, 'thinking.budget_tokens: missing'),
-    ...when(type === 'enabled' && isOver, 'max_tokens: not above the thinking budget'),
+    ...faultIf(
+      type === 'enabled' && numberOf(budget_tokens) === 0,
+      'thinking.budget_tokens: missing',
+    ),
+    ...faultIf(type === 'enabled' && isOver, 'max_tokens: not above the thinking budget'),
     ...['temperature', 'top_k']
       .filter((name) => request[name] !== undefined)
       .map((name) => `${name}: refused with thinking`),
@@ -65,19 +72,191 @@ function toolFaults(request: JsonObject): readonly string[] {
   const isChosen = request['tool_choice'] !== undefined;
   return [
     ...tools.flatMap((tool, index) => [
-      ...when(names[index] === '', `tools[${index}].name: missing`),
-      // Hosted tools have a type of their own and no schema.
-      ...when(
-        !isFilled(tool['type']) && !isPlain(tool['input_schema']),
+      ...faultIf(names[index] === '', `tools[${index}].name: missing`),
+      // Hosted tools have their own type and no schema.
+      ...faultIf(
+        !isNonEmptyText(tool['type']) && !isObject(tool['input_schema']),
         `tools[${index}].input_schema: missing`,
       ),
     ]),
     ...repeated(names).map((tool) => `tools: ${tool} twice`),
-    ...when(isChosen && !choices.has(textOf(type)), `tool_choice.type: ${textOf(type)}`),
-    ...when(isChosen && tools.length === 0, 'tool_choice: no tools'),
-    ...when(
+    ...faultIf(isChosen && !choices.has(textOf(type)), `tool_choice.type: ${textOf(type)}`),
+    ...faultIf(isChosen && tools.length === 0, 'tool_choice: no tools'),
+    ...faultIf(
       type === 'tool' && !names.includes(textOf(name)),
       `tool_choice.name: ${textOf(name)} is not a tool`,
     ),
   ];
+}
+
+interface Message {
+  readonly role: string;
+  readonly blocks: readonly JsonObject[];
+  readonly at: string;
+}
+
+function anthropicMessageFaults(
+  given: readonly JsonObject[],
+  rules: AnthropicRules,
+): readonly string[] {
+  const messages = given.map(({ role, content }, index) => ({
+    role: textOf(role),
+    blocks: objectsOf(isList(content) ? content : [{ type: 'text', text: content ?? '' }]),
+    at: `messages[${index}]`,
+  }));
+  const ids = messages.flatMap(({ blocks }) => idsOf(blocks, 'tool_use', 'id'));
+  return [
+    ...faultIf(messages.length === 0, 'messages: none'),
+    ...messages.flatMap((message, index) => [
+      ...roleFaults(message, messages[index - 1]),
+      ...faultIf(message.blocks.length === 0, `${message.at}.content: empty`),
+      ...anthropicBlockFaults(message.blocks, message.role, message.at, rules),
+      ...resultFaults(message, messages[index - 1], rules),
+      ...answerFaults(message, messages[index + 1]),
+      ...hostedFaults(message),
+    ]),
+    ...repeated(ids).map((id) => `messages: the call ${id} twice`),
+    ...endFaults(messages.at(-1)),
+  ];
+}
+
+function idsOf(blocks: readonly JsonObject[], type: string, name: string): readonly string[] {
+  return blocks.filter((block) => block['type'] === type).map((block) => textOf(block[name]));
+}
+
+function roleFaults({ role, at }: Message, before: Message | undefined): readonly string[] {
+  if (role !== 'user' && role !== 'assistant') return [`${at}.role: ${role || 'missing'}`];
+  if (before === undefined) return faultIf(role !== 'user', `${at}.role: must begin with a user`);
+  return faultIf(role === before.role, `${at}.role: ${role} twice in a row`);
+}
+
+/** Results answer the calls of the previous message, each once, and come first. */
+function resultFaults(
+  { blocks, at }: Message,
+  before: Message | undefined,
+  rules: AnthropicRules,
+): readonly string[] {
+  const results = idsOf(blocks, 'tool_result', 'tool_use_id');
+  if (results.length === 0) return [];
+  const calls = before?.role === 'assistant' ? idsOf(before.blocks, 'tool_use', 'id') : [];
+  const last = blocks.findLastIndex(({ type }) => type === 'tool_result');
+  const isAfter = blocks.slice(last + 1).some(({ type }) => type === 'text');
+  return [
+    ...results
+      .filter((id) => !calls.includes(id))
+      .map((id) => `${at}: answers ${id}, which was not called right before`),
+    ...repeated(results).map((id) => `${at}: answers ${id} twice`),
+    ...faultIf(last !== results.length - 1, `${at}: results do not come first`),
+    ...faultIf(rules.refusesTextAfterResults === true && isAfter, `${at}: text after results`),
+  ];
+}
+
+function answerFaults({ blocks, at, role }: Message, next: Message | undefined): readonly string[] {
+  const calls = role === 'assistant' ? idsOf(blocks, 'tool_use', 'id') : [];
+  const answered = next === undefined ? [] : idsOf(next.blocks, 'tool_result', 'tool_use_id');
+  return calls
+    .filter((id) => !answered.includes(id))
+    .map((id) => `${at}: the call ${id} is not answered right after it`);
+}
+
+/** The result of a hosted tool is in the same message, after its call. */
+function hostedFaults({ blocks, at }: Message): readonly string[] {
+  const seen = new Set<string>();
+  return blocks.flatMap(({ type, id, tool_use_id }) => {
+    if (type === 'server_tool_use' || type === 'mcp_tool_use') seen.add(textOf(id));
+    if (type === 'tool_result' || !textOf(type).endsWith('_tool_result')) return [];
+    const call = textOf(tool_use_id);
+    return faultIf(!seen.has(call), `${at}: ${textOf(type)} without the call ${call}`);
+  });
+}
+
+/** The model continues a final assistant message, so it must not end with whitespace. */
+function endFaults(last: Message | undefined): readonly string[] {
+  if (last?.role !== 'assistant') return [];
+  const { type, text } = last.blocks.at(-1) ?? {};
+  const isTrailing = type === 'text' && /\s$/.test(textOf(text));
+  return faultIf(isTrailing, `${last.at}: the final text ends with whitespace`);
+}
+
+const ofAssistants = new Set(['thinking', 'redacted_thinking', 'tool_use', 'server_tool_use']);
+const ofUsers = new Set(['tool_result', 'image', 'document']);
+
+function anthropicBlockFaults(
+  blocks: readonly JsonObject[],
+  role: string,
+  at: string,
+  rules: AnthropicRules,
+): readonly string[] {
+  const firstCall = blocks.findIndex(({ type }) => type === 'tool_use');
+  return blocks.flatMap((block, index) => {
+    const type = textOf(block['type']);
+    const place = `${at}.content[${index}]`;
+    const isStranger =
+      (role === 'user' && ofAssistants.has(type)) || (role === 'assistant' && ofUsers.has(type));
+    const isLate = firstCall >= 0 && index > firstCall && type.endsWith('thinking');
+    return [
+      ...faultIf(isStranger, `${place}: ${type} is not for ${role}s`),
+      ...faultIf(isLate, `${place}: ${type} after a call`),
+      ...ownFaults(block, type, place, rules),
+    ];
+  });
+}
+
+function ownFaults(
+  block: JsonObject,
+  type: string,
+  at: string,
+  rules: AnthropicRules,
+): readonly string[] {
+  switch (type) {
+    case 'text':
+      return faultIf(textOf(block['text']).trim() === '', `${at}.text: empty`);
+    case 'thinking':
+      return thinkingBlockFaults(block, at, rules);
+    case 'redacted_thinking':
+      return faultIf(!isNonEmptyText(block['data']), `${at}.data: missing`);
+    case 'tool_use':
+      return [
+        ...idFaults(block['id'] === undefined ? '' : textOf(block['id']), `${at}.id`),
+        ...faultIf(!isNonEmptyText(block['name']), `${at}.name: missing`),
+        ...faultIf(!isObject(block['input']), `${at}.input: not an object`),
+      ];
+    case 'tool_result':
+      return [
+        ...idFaults(textOf(block['tool_use_id']), `${at}.tool_use_id`),
+        ...resultContentFaults(block, at),
+      ];
+    case '':
+      return [`${at}.type: missing`];
+    default:
+      return [];
+  }
+}
+
+function idFaults(id: string, at: string): readonly string[] {
+  return faultIf(!/^[A-Za-z0-9_-]{1,64}$/.test(id), `${at}: not a valid id`);
+}
+
+function thinkingBlockFaults(
+  block: JsonObject,
+  at: string,
+  rules: AnthropicRules,
+): readonly string[] {
+  const { thinking, signature } = block;
+  const isKnown =
+    rules.signed === undefined ||
+    rules.signed.some((one) => one.signature === signature && one.on === thinking);
+  return [
+    ...faultIf(typeof thinking !== 'string', `${at}.thinking: missing`),
+    ...faultIf(!isNonEmptyText(signature), `${at}.signature: missing`),
+    ...faultIf(isNonEmptyText(signature) && !isKnown, `${at}: changed thinking`),
+  ];
+}
+
+function resultContentFaults({ content }: JsonObject, at: string): readonly string[] {
+  if (content === undefined || typeof content === 'string') return [];
+  if (!isList(content)) return [`${at}.content: neither text nor blocks`];
+  return objectsOf(content).flatMap(({ type, text }, index) =>
+    faultIf(type === 'text' && !isNonEmptyText(text), `${at}.content[${index}].text: empty`),
+  );
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { all, catches, drop, insert, put } from './catches.ts';
 import { type ChatRules, chatFaults } from './chat.ts';
+import { all, drop, insert, put, testEachFault } from './fault-tests.ts';
 
 const call = (id: string, name: string) => ({
   id,
@@ -34,7 +34,7 @@ const good = () => ({
   ],
 });
 
-/** Both the call and its answer, so that they still belong together. */
+/** Changes the call and its answer, so that they still belong together. */
 const rename = (id: string) =>
   all(put('messages.2.tool_calls.0.id', id), put('messages.4.tool_call_id', id));
 
@@ -52,15 +52,15 @@ const everyRule: ChatRules = {
 const noJson = 'not the JSON text of an object';
 
 describe('the rules of Chat Completions', () => {
-  test('have nothing against a right body, under all rules at once', () => {
+  test('accept a valid body under all rules at once', () => {
     expect(chatFaults(good(), everyRule)).toEqual([]);
   });
 
-  test('have something against what is no body', () => {
+  test('reject a value that is not a body', () => {
     for (const body of [undefined, null, [], 'x', {}]) expect(chatFaults(body)).not.toEqual([]);
   });
 
-  catches<ChatRules>(chatFaults, good, [
+  testEachFault<ChatRules>(chatFaults, good, [
     ['no model', put('model', ''), 'model: missing'],
     ['a body that does not stream', put('stream', false), 'stream: not true'],
     ['no messages', put('messages', []), 'messages: none'],

@@ -1,44 +1,61 @@
 import type { JsonArray, JsonObject, JsonValue } from '@millrace/core';
 
-/** The body's fields. What in it is not JSON at all, documentFaults says. */
+/** The fields of the body. `documentFaults` reports values that are not JSON. */
 export function requestOf(body: unknown): JsonObject {
-  return isPlain(body as JsonValue | undefined) ? (body as JsonObject) : {};
+  return isObject(body as JsonValue | undefined) ? (body as JsonObject) : {};
 }
 
-/** The fault, if it is one. */
-export function when(isFault: boolean, fault: string): readonly string[] {
+/** A list with the fault if the condition is true, otherwise an empty list. */
+export function faultIf(isFault: boolean, fault: string): readonly string[] {
   return isFault ? [fault] : [];
 }
 
-/** What nobody may send, whoever the provider is: what JSON cannot say, half characters, our own marks. */
+/**
+ * Finds content that no provider accepts: non-JSON values, lone surrogates, and internal keys of
+ * this package.
+ */
 export function documentFaults(body: unknown): readonly string[] {
   return valueFaults(body, '');
 }
 
-/** Words of our own parts. Below these keys are others' words, which may be the same. */
-const ourWords = new Set(['partial', 'partId', 'itemId', 'toolCallId', 'providerState', 'isError']);
-const foreign =
+/**
+ * Keys of our own parts. The values under the foreign paths belong to the user and may use the same
+ * keys.
+ */
+const internalKeys = new Set([
+  'partial',
+  'partId',
+  'itemId',
+  'toolCallId',
+  'providerState',
+  'isError',
+]);
+const foreignPath =
   /\.(?:input|args|response|parameters|input_schema|parametersJsonSchema|schema|responseSchema|metadata)$/;
 
 function valueFaults(value: unknown, path: string): readonly string[] {
-  if (typeof value === 'string') return when(!value.isWellFormed(), `${path}: a lone surrogate`);
-  if (typeof value === 'number') return when(!Number.isFinite(value), `${path}: not a JSON number`);
+  if (typeof value === 'string') return faultIf(!value.isWellFormed(), `${path}: a lone surrogate`);
+  if (typeof value === 'number')
+    return faultIf(!Number.isFinite(value), `${path}: not a JSON number`);
   if (value === null || typeof value === 'boolean') return [];
   if (Array.isArray(value)) {
-    // By index, since flatMap would step over holes.
+    // By index, because flatMap would skip holes.
     return Array.from(value, (entry, index) => valueFaults(entry, `${path}[${index}]`)).flat();
   }
   if (typeof value !== 'object') return [`${path}: ${typeof value} is not JSON`];
   return Object.entries(value).flatMap(([key, entry]) => [
-    ...when(!key.isWellFormed(), `${path}: a lone surrogate in a key`),
-    ...when(ourWords.has(key) && !foreign.test(path), `${path}.${key}: a mark of our own`),
+    ...faultIf(!key.isWellFormed(), `${path}: a lone surrogate in a key`),
+    ...faultIf(
+      internalKeys.has(key) && !foreignPath.test(path),
+      `${path}.${key}: a mark of our own`,
+    ),
     ...valueFaults(entry, isForeign(path) ? path : `${path}.${key}`),
   ]);
 }
 
-const isForeign = (path: string) => foreign.test(path);
+const isForeign = (path: string) => foreignPath.test(path);
 
-/** JSON text of an object, as arguments must be. */
+/** Checks for the JSON text of an object, which arguments must be. */
 export function isObjectText(text: JsonValue | undefined): boolean {
   if (typeof text !== 'string') return false;
   try {
@@ -49,7 +66,7 @@ export function isObjectText(text: JsonValue | undefined): boolean {
   }
 }
 
-export function isFilled(value: JsonValue | undefined): value is string {
+export function isNonEmptyText(value: JsonValue | undefined): value is string {
   return typeof value === 'string' && value !== '';
 }
 
@@ -57,16 +74,16 @@ export function isList(value: JsonValue | undefined): value is JsonArray {
   return Array.isArray(value);
 }
 
-/** More than once, each of them. */
+/** The texts that occur more than once. */
 export function repeated(texts: readonly string[]): readonly string[] {
   return [...new Set(texts.filter((text, index) => texts.indexOf(text) !== index))];
 }
 
 export function objectsOf(value: JsonValue | undefined): readonly JsonObject[] {
   const entries = isList(value) ? value : [];
-  return entries.map((entry) => (isPlain(entry) ? entry : {}));
+  return entries.map((entry) => (isObject(entry) ? entry : {}));
 }
 
-export function isPlain(value: JsonValue | undefined): value is JsonObject {
+export function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !isList(value);
 }

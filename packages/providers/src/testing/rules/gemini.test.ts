@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { all, catches, drop, insert, put } from './catches.ts';
+import { all, drop, insert, put, testEachFault } from './fault-tests.ts';
 import { type GeminiRules, geminiFaults } from './gemini.ts';
 
 const call = (id: string, port: string) => ({
@@ -51,11 +51,11 @@ const newest: GeminiRules = {
 };
 
 describe('the rules of Gemini', () => {
-  test('have nothing against a right body', () => {
+  test('accept a valid body', () => {
     expect(geminiFaults(good(), newest)).toEqual([]);
   });
 
-  test('take the token for history that another model wrote', () => {
+  test('accept the skip token for history of another model', () => {
     const body = good();
     put('contents.1.parts.1.thoughtSignature', 'skip_thought_signature_validator')(body);
     expect(geminiFaults(body, newest)).toEqual([]);
@@ -70,11 +70,11 @@ describe('the rules of Gemini', () => {
     ]);
   });
 
-  test('have something against what is no body', () => {
+  test('reject a value that is not a body', () => {
     for (const body of [undefined, null, [], {}]) expect(geminiFaults(body)).not.toEqual([]);
   });
 
-  catches<GeminiRules>(geminiFaults, good, [
+  testEachFault<GeminiRules>(geminiFaults, good, [
     ['no contents', put('contents', []), 'contents: none'],
     ['undefined', put('safetySettings', undefined), 'undefined is not JSON'],
     ['a lone surrogate', put('contents.0.parts.0.text', '\udfff'), 'a lone surrogate'],

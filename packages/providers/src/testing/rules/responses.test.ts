@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { all, catches, drop, insert, put } from './catches.ts';
+import { all, drop, insert, put, testEachFault } from './fault-tests.ts';
 import { responsesFaults } from './responses.ts';
 
 const thought = (more: object = {}) => ({
@@ -57,22 +57,22 @@ const good = () => ({
 const stored = all(put('store', true), drop('include'));
 
 describe('the rules of Responses', () => {
-  test('have nothing against a right body', () => {
+  test('accept a valid body', () => {
     expect(responsesFaults(good())).toEqual([]);
   });
 
-  test('have nothing against references where things are stored', () => {
+  test('accept references if items are stored', () => {
     const body = good();
     all(stored, insert('input.2', { type: 'item_reference', id: 'msg_1' }))(body);
     drop('input.3.encrypted_content')(body);
     expect(responsesFaults(body)).toEqual([]);
   });
 
-  test('have something against what is no body', () => {
+  test('reject a value that is not a body', () => {
     for (const body of [undefined, null, [], {}]) expect(responsesFaults(body)).not.toEqual([]);
   });
 
-  catches(responsesFaults, good, [
+  testEachFault(responsesFaults, good, [
     ['no model', drop('model'), 'model: missing'],
     ['a body that does not stream', drop('stream'), 'stream: not true'],
     ['no input', put('input', []), 'input: none'],

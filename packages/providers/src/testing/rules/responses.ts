@@ -1,34 +1,40 @@
-import type { JsonObject } from '@millrace/core';
-import { fieldsOf, textOf } from '../oracle/json-access.ts';
+import type { JsonObject, JsonValue } from '@millrace/core';
+import { fieldsOf, textOf } from '../oracle/read-json.ts';
 import {
   documentFaults,
-  isFilled,
+  faultIf,
   isList,
-  isPlain,
+  isNonEmptyText,
+  isObject,
+  isObjectText,
   objectsOf,
   repeated,
   requestOf,
-  when,
 } from './document.ts';
-import { responseInputFaults } from './responses-input.ts';
 
-/** Each way in which a request body breaks the rules of Responses; none if it is right. */
+/**
+ * Lists the violations of the Responses API rules in a request body. A valid body gives an empty
+ * list.
+ */
 export function responsesFaults(body: unknown): readonly string[] {
   const request = requestOf(body);
   const isStateless = request['store'] === false;
   return [
     ...documentFaults(body),
-    ...when(!isFilled(request['model']), 'model: missing'),
-    ...when(request['stream'] !== true, 'stream: not true'),
+    ...faultIf(!isNonEmptyText(request['model']), 'model: missing'),
+    ...faultIf(request['stream'] !== true, 'stream: not true'),
     ...foreignFaults(request),
-    ...when(isStateless && !includesReasoning(request), 'include: no reasoning.encrypted_content'),
+    ...faultIf(
+      isStateless && !includesReasoning(request),
+      'include: no reasoning.encrypted_content',
+    ),
     ...toolFaults(request),
     ...formatFaults(request),
     ...responseInputFaults(objectsOf(request['input']), isStateless),
   ];
 }
 
-/** Words of the other API. */
+/** Fields of the Chat Completions API. */
 function foreignFaults(request: JsonObject): readonly string[] {
   const names = ['messages', 'max_tokens', 'max_completion_tokens', 'response_format'];
   return [...names, 'reasoning_effort', 'stream_options']
@@ -36,7 +42,7 @@ function foreignFaults(request: JsonObject): readonly string[] {
     .map((name) => `${name}: of Chat Completions`);
 }
 
-/** Without it, a model that reasons gives nothing to send back. */
+/** Without it, a reasoning model returns no state for the next request. */
 function includesReasoning(request: JsonObject): boolean {
   const { include, reasoning } = request;
   if (reasoning === undefined) return true;
@@ -49,14 +55,14 @@ function toolFaults(request: JsonObject): readonly string[] {
   const names = functions.map(({ name }) => textOf(name));
   return [
     ...tools.flatMap((tool, index) => [
-      ...when(!isFilled(tool['type']), `tools[${index}].type: missing`),
-      ...when(tool['function'] !== undefined, `tools[${index}].function: tools are flat here`),
+      ...faultIf(!isNonEmptyText(tool['type']), `tools[${index}].type: missing`),
+      ...faultIf(tool['function'] !== undefined, `tools[${index}].function: tools are flat here`),
     ]),
     ...functions.flatMap(({ name, parameters, function: nested }, index) =>
       nested === undefined
         ? [
-            ...when(!isFilled(name), `tools: function ${index} has no name`),
-            ...when(!isPlain(parameters), `tools: function ${index} has no parameters`),
+            ...faultIf(!isNonEmptyText(name), `tools: function ${index} has no name`),
+            ...faultIf(!isObject(parameters), `tools: function ${index} has no parameters`),
           ]
         : [],
     ),
@@ -68,7 +74,164 @@ function formatFaults(request: JsonObject): readonly string[] {
   const { type, name, schema } = fieldsOf(fieldsOf(request['text'])['format']);
   if (type !== 'json_schema') return [];
   return [
-    ...when(!isFilled(name), 'text.format.name: missing'),
-    ...when(!isPlain(schema), 'text.format.schema: missing'),
+    ...faultIf(!isNonEmptyText(name), 'text.format.name: missing'),
+    ...faultIf(!isObject(schema), 'text.format.schema: missing'),
   ];
+}
+
+type Kind = 'user' | 'assistant' | 'call' | 'output' | 'reasoning' | 'reference' | 'hosted';
+
+const outputs = new Set(['function_call_output', 'custom_tool_call_output']);
+const calls = new Set(['function_call', 'custom_tool_call']);
+
+function responseInputFaults(
+  items: readonly JsonObject[],
+  isStateless: boolean,
+): readonly string[] {
+  const ids = items.filter((item) => kindOf(item) === 'call').map(callId);
+  return [
+    ...faultIf(items.length === 0, 'input: none'),
+    ...items.flatMap((item, index) => itemFaults(item, `input[${index}]`, isStateless)),
+    ...repeated(ids.filter(Boolean)).map((id) => `input: the call ${id} twice`),
+    ...answerFaults(items),
+    ...followerFaults(items),
+  ];
+}
+
+function kindOf(item: JsonObject): Kind {
+  const { type, role } = item;
+  if (type === undefined || type === 'message') return role === 'assistant' ? 'assistant' : 'user';
+  if (type === 'reasoning') return 'reasoning';
+  if (type === 'item_reference') return 'reference';
+  if (calls.has(textOf(type))) return 'call';
+  return outputs.has(textOf(type)) ? 'output' : 'hosted';
+}
+
+const callId = (item: JsonObject) => textOf(item['call_id']);
+
+function itemFaults(item: JsonObject, at: string, isStateless: boolean): readonly string[] {
+  const isOpen = item['status'] === 'in_progress' || item['status'] === 'incomplete';
+  return [
+    ...faultIf(isOpen, `${at}.status: ${textOf(item['status'])}`),
+    ...ownFaults(item, at, isStateless),
+  ];
+}
+
+function ownFaults(item: JsonObject, at: string, isStateless: boolean): readonly string[] {
+  const kind = kindOf(item);
+  switch (kind) {
+    case 'user':
+    case 'assistant':
+      return messageFaults(item, at);
+    case 'call':
+      return callFaults(item, at);
+    case 'output':
+      return [
+        ...faultIf(!isNonEmptyText(item['call_id']), `${at}.call_id: missing`),
+        ...outputFaults(item['output'], `${at}.output`),
+      ];
+    case 'reasoning':
+      return reasoningFaults(item, at, isStateless);
+    case 'reference':
+      return [
+        ...faultIf(isStateless, `${at}: a reference, but nothing is stored`),
+        ...faultIf(
+          textOf(item['id']).startsWith('fc'),
+          `${at}: a call must be sent, not referred to`,
+        ),
+      ];
+    case 'hosted':
+      return faultIf(!isNonEmptyText(item['type']), `${at}.type: missing`);
+  }
+}
+
+const roles = new Set(['user', 'system', 'developer', 'assistant']);
+const inputTypes = new Set(['input_text', 'input_image', 'input_file']);
+const outputTypes = new Set(['output_text', 'refusal']);
+
+function messageFaults(item: JsonObject, at: string): readonly string[] {
+  const { role, content } = item;
+  if (!roles.has(textOf(role))) return [`${at}.role: ${textOf(role) || 'missing'}`];
+  if (!isList(content)) return faultIf(!isNonEmptyText(content), `${at}.content: empty`);
+  const types = role === 'assistant' ? outputTypes : inputTypes;
+  return [
+    ...faultIf(content.length === 0, `${at}.content: empty`),
+    ...objectsOf(content).flatMap((part, index) =>
+      partFaults(part, `${at}.content[${index}]`, types),
+    ),
+  ];
+}
+
+function partFaults(part: JsonObject, at: string, types: ReadonlySet<string>): readonly string[] {
+  const type = textOf(part['type']);
+  if (!types.has(type)) return [`${at}.type: ${type || 'missing'}`];
+  if (type.endsWith('_text')) return faultIf(!isNonEmptyText(part['text']), `${at}.text: empty`);
+  return faultIf(type === 'refusal' && !isNonEmptyText(part['refusal']), `${at}.refusal: empty`);
+}
+
+function callFaults(item: JsonObject, at: string): readonly string[] {
+  const isText = item['type'] === 'custom_tool_call';
+  return [
+    ...faultIf(!isNonEmptyText(item['call_id']), `${at}.call_id: missing`),
+    ...faultIf(!isNonEmptyText(item['name']), `${at}.name: missing`),
+    ...faultIf(isText && typeof item['input'] !== 'string', `${at}.input: not text`),
+    ...faultIf(
+      !isText && !isObjectText(item['arguments']),
+      `${at}.arguments: not the JSON of an object`,
+    ),
+  ];
+}
+
+function outputFaults(output: JsonValue | undefined, at: string): readonly string[] {
+  if (typeof output === 'string') return [];
+  if (!isList(output) || output.length === 0) return [`${at}: missing`];
+  return objectsOf(output).flatMap((part, index) =>
+    partFaults(part, `${at}[${index}]`, inputTypes),
+  );
+}
+
+function reasoningFaults(item: JsonObject, at: string, isStateless: boolean): readonly string[] {
+  const { summary, encrypted_content } = item;
+  const isSummary =
+    isList(summary) && summary.every((part) => isObject(part) && isNonEmptyText(part['text']));
+  return [
+    ...faultIf(!isSummary, `${at}.summary: not a list of texts`),
+    ...faultIf(
+      isStateless && !isNonEmptyText(encrypted_content),
+      `${at}.encrypted_content: missing`,
+    ),
+  ];
+}
+
+/** Each call is answered once, before the next message. There are no other answers. */
+function answerFaults(items: readonly JsonObject[]): readonly string[] {
+  let open: readonly string[] = [];
+  const faults: string[] = [];
+  for (const [index, item] of items.entries()) {
+    const kind = kindOf(item);
+    const id = callId(item);
+    if (kind === 'call') open = [...open, id];
+    if (kind === 'user' || kind === 'assistant') {
+      faults.push(
+        ...open.map((call) => `input[${index}]: the call ${call} is not answered before it`),
+      );
+      open = [];
+    }
+    if (kind === 'output') {
+      const isOrphan = id !== '' && !open.includes(id);
+      faults.push(...faultIf(isOrphan, `input[${index}]: answers ${id}, which is not open`));
+      open = open.filter((call) => call !== id);
+    }
+  }
+  return [...faults, ...open.map((call) => `input: the call ${call} is never answered`)];
+}
+
+/** Reasoning is directly followed by the item that it belongs to. */
+function followerFaults(items: readonly JsonObject[]): readonly string[] {
+  return items.flatMap((item, index) => {
+    if (kindOf(item) !== 'reasoning') return [];
+    const next = items[index + 1];
+    const isLed = next !== undefined && !['user', 'output'].includes(kindOf(next));
+    return faultIf(!isLed, `input[${index}]: reasoning without what it led to`);
+  });
 }

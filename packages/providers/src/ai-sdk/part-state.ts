@@ -1,0 +1,62 @@
+import {
+  type JsonObject,
+  type JsonValue,
+  type ProviderState,
+  parseJson,
+  toBase64,
+} from '@millrace/core';
+import { fault } from '../errors/wire-fault.ts';
+import type { StateOwner } from '../history/sendable-parts.ts';
+import { isObject } from '../json/fields.ts';
+
+/** Converts the SDK's `providerMetadata` of a part to a state that is sent back with the part. */
+export function stateOf(owner: StateOwner, metadata: unknown): ProviderState | undefined {
+  const data = toJsonValue(metadata);
+  if (!isObject(data) || Object.keys(data).length === 0) return undefined;
+  return { provider: owner.provider, model: owner.model, data };
+}
+
+/**
+ * The same for parts that only their provider can read. They always get a state, because they are
+ * sent back only with one.
+ */
+export function ownStateOf(owner: StateOwner, metadata: unknown): ProviderState {
+  const { provider, model } = owner;
+  return stateOf(owner, metadata) ?? { provider, model, data: {} };
+}
+
+/**
+ * The `providerOptions` of a part that is sent back. They contain its earlier `providerMetadata`.
+ */
+export function optionsOf(state: ProviderState | undefined): {
+  readonly providerOptions?: Record<string, JsonObject>;
+} {
+  const entries = isObject(state?.data) ? Object.entries(state.data) : [];
+  const grouped = entries.flatMap(([key, group]) => (isObject(group) ? [[key, group]] : []));
+  return grouped.length === 0 ? {} : { providerOptions: Object.fromEntries(grouped) };
+}
+
+/**
+ * Converts a value of a package to JSON: undefined fields are removed, URLs and dates become
+ * strings, bytes become base64. Returns undefined if nothing is left. Throws a `WireFault` for
+ * values that JSON cannot represent.
+ */
+export function toJsonValue(value: unknown): JsonValue | undefined {
+  const text = stringify(value);
+  if (text === undefined) return undefined;
+  const parsed = parseJson(text);
+  if (parsed.ok) return parsed.value;
+  throw fault('protocol_error', 'a part of the answer cannot be converted to JSON');
+}
+
+function stringify(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value, (_, inner) =>
+      inner instanceof Uint8Array ? toBase64(inner) : inner,
+    );
+  } catch {
+    // The value is circular or contains a BigInt. The empty text is invalid JSON, so the caller
+    // throws.
+    return '';
+  }
+}

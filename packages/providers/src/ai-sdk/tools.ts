@@ -1,0 +1,43 @@
+import type {
+  LanguageModelV4CallOptions,
+  LanguageModelV4FunctionTool,
+  LanguageModelV4ToolChoice,
+} from '@ai-sdk/provider';
+import type { ModelRequest, ToolChoice, ToolDefinition } from '../contract/model-request.ts';
+import { checkJson } from '../wire/check-shape.ts';
+import type { CallExtras } from './options.ts';
+
+/** The SDK's type of a JSON Schema. */
+export type Schema = LanguageModelV4FunctionTool['inputSchema'];
+
+type ToolOptions = Pick<LanguageModelV4CallOptions, 'tools' | 'toolChoice'>;
+
+/** The tools of a request and the provider's own tools, with the tool choice. */
+export function toolOptions(
+  { tools = [], toolChoice }: ModelRequest,
+  extras: CallExtras,
+): ToolOptions {
+  checkJson(extras.providerTools, 'providerTools');
+  const hosted =
+    extras.providerTools?.map((tool) => ({ type: 'provider', ...tool }) as const) ?? [];
+  if (tools.length + hosted.length === 0) return {};
+  return {
+    tools: [...tools.map(functionTool), ...hosted],
+    ...(toolChoice === undefined ? {} : { toolChoice: choiceOf(toolChoice) }),
+  };
+}
+
+function functionTool(tool: ToolDefinition): LanguageModelV4FunctionTool {
+  const { name, description, inputSchema, strict } = tool;
+  return {
+    type: 'function',
+    name,
+    ...(description === undefined ? {} : { description }),
+    inputSchema: inputSchema as Schema,
+    ...(strict === undefined ? {} : { strict }),
+  };
+}
+
+function choiceOf(choice: ToolChoice): LanguageModelV4ToolChoice {
+  return typeof choice === 'string' ? { type: choice } : { type: 'tool', toolName: choice.name };
+}

@@ -1,0 +1,59 @@
+import type { JsonObject } from '@millrace/core';
+import {
+  type Attachment,
+  type AttachmentContent,
+  attachmentContent,
+  attachmentText,
+  describeAttachment,
+  mediaTypeOf,
+} from '../history/attachment.ts';
+import type { ContentPart } from '../history/message.ts';
+
+/** A text block. Undefined for text without visible characters, which the API rejects. */
+export function textBlock(text: string): JsonObject | undefined {
+  return text.trim() === '' ? undefined : { type: 'text', text };
+}
+
+/** Converts a content part to a block of the API. */
+export function contentBlock(part: ContentPart): JsonObject | undefined {
+  switch (part.kind) {
+    case 'text':
+      return textBlock(part.text);
+    case 'structured':
+      return textBlock(JSON.stringify(part.value));
+    case 'media':
+    case 'file':
+      return attachmentBlock(part);
+  }
+}
+
+/**
+ * Converts an attachment. Types that the API would reject, in this request and every later one, are
+ * described as text.
+ */
+export function attachmentBlock(part: Attachment): JsonObject {
+  return nativeAttachment(part) ?? { type: 'text', text: describeAttachment(part) };
+}
+
+/** An image or document block. Undefined for other types. */
+function nativeAttachment(part: Attachment): JsonObject | undefined {
+  const content = attachmentContent(part);
+  const type = mediaTypeOf(content);
+  if (imageTypes.test(type)) return { type: 'image', source: sourceOf(content) };
+  const title = part.kind === 'file' ? { title: part.name.toWellFormed() } : {};
+  if (type === 'application/pdf') return { type: 'document', source: sourceOf(content), ...title };
+  const text = attachmentText(part);
+  // The API rejects a document without visible characters.
+  if (text === undefined || text.trim() === '') return undefined;
+  const source = { type: 'text', media_type: 'text/plain', data: text };
+  return { type: 'document', source, ...title };
+}
+
+/** `*` marks a URL whose type is unknown. */
+const imageTypes = /^image\/(?:png|jpe?g|gif|webp|\*)$/;
+
+function sourceOf(content: AttachmentContent): JsonObject {
+  return content.type === 'url'
+    ? { type: 'url', url: content.url }
+    : { type: 'base64', media_type: content.mimeType, data: content.data };
+}

@@ -1,0 +1,147 @@
+import { concatBytes } from './bytes.ts';
+import type { RecordedRequest } from './cassette.ts';
+import { redactHeaders, redactUrl } from './redact/redact-http.ts';
+import type { Redactor } from './redact/redactor.ts';
+
+type FetchInput = Parameters<typeof fetch>[0];
+type FetchInit = Parameters<typeof fetch>[1];
+
+/** A request and a copy of its body. The original body can still be sent. */
+export interface CapturedRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: Headers;
+  readonly signal: AbortSignal | undefined;
+  readonly copy: BodyCopy;
+  /**
+   * The arguments for the real fetch. A body that can be read only once is replaced by one branch
+   * of a tee.
+   */
+  readonly send: readonly [FetchInput, FetchInit];
+}
+
+export function captureRequest(
+  input: FetchInput,
+  init: FetchInit,
+  budget: ByteBudget,
+): CapturedRequest {
+  const request = isRequest(input) ? input : undefined;
+  const { copied, send } = forkBody(input, init);
+  return {
+    method: (init?.method ?? request?.method ?? 'GET').toUpperCase(),
+    url: request?.url ?? String(input),
+    headers: new Headers(init?.headers ?? request?.headers),
+    signal: init?.signal ?? request?.signal,
+    copy: copied === null ? emptyBody : copyBody(copied, budget),
+    send,
+  };
+}
+
+/** Checks the shape, because a custom fetch may use its own Request class. */
+function isRequest(input: FetchInput): input is Request {
+  return typeof input === 'object' && 'url' in input;
+}
+
+interface ForkedBody {
+  readonly copied: ReadableStream<Uint8Array> | null;
+  readonly send: readonly [FetchInput, FetchInit];
+}
+
+function forkBody(input: FetchInput, init: FetchInit): ForkedBody {
+  const body = init?.body;
+  const same = [input, init] as const;
+  if (body === undefined || body === null) {
+    const hasBody = isRequest(input) && input.body !== null && !input.bodyUsed;
+    return { copied: hasBody ? input.clone().body : null, send: same };
+  }
+  if (typeof body !== 'object' || !(Symbol.asyncIterator in body)) {
+    return { copied: new Response(body).body, send: same };
+  }
+  // Do not wrap a ReadableStream again: the wrapper could not be cancelled during a pending read.
+  const stream = body instanceof ReadableStream ? body : ReadableStream.from(body);
+  const [copied, sent] = stream.tee();
+  return { copied, send: [input, { ...init, body: sent }] };
+}
+
+/**
+ * Converts a request to its recorded form without secrets. Replay compares requests in the same
+ * form.
+ */
+export async function toRecordedRequest(
+  { method, url, headers, copy }: CapturedRequest,
+  redactor: Redactor,
+): Promise<RecordedRequest> {
+  const { bytes, isClipped } = await copy.body;
+  return {
+    method,
+    url: redactUrl(url, redactor),
+    headers: redactHeaders(headers, redactor),
+    ...(bytes === undefined ? {} : { body: redactor.bytes(bytes) }),
+    ...(isClipped === undefined ? {} : { isBodyClipped: isClipped }),
+  };
+}
+
+/**
+ * A limited number of bytes, optionally inside a parent budget. `take` reduces both budgets or
+ * neither.
+ */
+export class ByteBudget {
+  #remaining: number;
+  readonly #parent: ByteBudget | undefined;
+
+  constructor(bytes: number, parent?: ByteBudget) {
+    this.#remaining = bytes;
+    this.#parent = parent;
+  }
+
+  get remaining(): number {
+    return Math.min(this.#remaining, this.#parent?.remaining ?? this.#remaining);
+  }
+
+  take(bytes: number): boolean {
+    if (bytes > this.remaining) return false;
+    this.#remaining -= bytes;
+    this.#parent?.take(bytes);
+    return true;
+  }
+}
+
+interface BodyCopy {
+  readonly body: Promise<CopiedBody>;
+  /** Stops reading. If the body is not complete at this point, it counts as clipped. */
+  stop(): void;
+}
+
+interface CopiedBody {
+  readonly bytes?: Uint8Array;
+  /** True if the body exceeded the budget or could not be read to its end. */
+  readonly isClipped?: true;
+}
+
+const emptyBody: BodyCopy = { body: Promise.resolve({}), stop: () => {} };
+
+function copyBody(stream: ReadableStream<Uint8Array>, budget: ByteBudget): BodyCopy {
+  const reader = stream.getReader();
+  let isStopped = false;
+
+  function stop(): void {
+    isStopped = true;
+    // Not awaited: the cancellation of one tee branch resolves only when the other branch is
+    // cancelled too.
+    reader.cancel().catch(() => {});
+  }
+
+  async function readAll(): Promise<CopiedBody> {
+    const chunks: Uint8Array[] = [];
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (isStopped) return { isClipped: true };
+      if (done) return { bytes: concatBytes(chunks) };
+      if (budget.take(value.length)) chunks.push(value);
+      else stop();
+    }
+  }
+
+  // If the copy cannot be read, the original fails too, and the caller receives that error.
+  return { body: readAll().catch(() => ({ isClipped: true })), stop };
+}

@@ -1,0 +1,170 @@
+import type { Clock } from '../../transport/clock.ts';
+import type { ByteBudget } from '../captured-request.ts';
+import type { BodyEnd, Ending, RecordedChunk } from '../cassette.ts';
+import {
+  type ByteController,
+  closeByteStream,
+  isByteStream,
+  rebuildResponse,
+} from '../web-platform.ts';
+
+interface RecordingOptions {
+  readonly clock: Clock;
+  readonly budget: ByteBudget;
+  readonly maxChunks: number;
+}
+
+interface ReceivedResponse {
+  readonly atMs: number;
+  readonly response: Response;
+}
+
+export interface RecordingEnd extends Omit<BodyEnd, 'error'> {
+  readonly error?: unknown;
+}
+
+/** Collects one exchange while it runs, up to the limits. The data still contains secrets. */
+export class ExchangeRecording {
+  readonly startedAt: number;
+  readonly chunks: RecordedChunk[] = [];
+  head: ReceivedResponse | undefined;
+  /** Resolves with the first call of `end`; later calls have no effect. */
+  readonly ended: Promise<RecordingEnd>;
+  readonly #options: RecordingOptions;
+  readonly #resolveEnded: (end: RecordingEnd) => void;
+  #lastMs = 0;
+  #clippedChunks = 0;
+  #clippedBytes = 0;
+
+  constructor(options: RecordingOptions) {
+    this.#options = options;
+    this.startedAt = options.clock.now();
+    const { promise, resolve } = Promise.withResolvers<RecordingEnd>();
+    this.ended = promise;
+    this.#resolveEnded = resolve;
+  }
+
+  /**
+   * Milliseconds since the start. The value never decreases, even if the system clock is changed.
+   */
+  elapsedMs(): number {
+    this.#lastMs = Math.max(this.#lastMs, msBetween(this.startedAt, this.#options.clock.now()));
+    return this.#lastMs;
+  }
+
+  begin(response: Response): void {
+    this.head = { atMs: this.elapsedMs(), response };
+  }
+
+  /** Stores a copy, because the reader may overwrite or transfer the bytes. */
+  add(chunk: unknown): void {
+    const bytes = chunk instanceof Uint8Array ? chunk : undefined;
+    if (bytes?.length === 0) return;
+    if (bytes !== undefined && this.#isWithinLimits(bytes)) {
+      this.chunks.push({ atMs: this.elapsedMs(), bytes: bytes.slice() });
+    } else {
+      this.#clippedChunks += 1;
+      this.#clippedBytes += bytes?.length ?? 0;
+    }
+  }
+
+  end(how: Ending, error?: unknown): void {
+    const clipped = { chunks: this.#clippedChunks, bytes: this.#clippedBytes };
+    this.#resolveEnded({
+      atMs: this.elapsedMs(),
+      how,
+      ...(how === 'error' ? { error } : {}),
+      ...(clipped.chunks > 0 ? { clipped } : {}),
+    });
+  }
+
+  /**
+   * After the first dropped chunk nothing more is stored: a recording may end early, but has no
+   * gaps.
+   */
+  #isWithinLimits({ length }: Uint8Array): boolean {
+    const { budget, maxChunks } = this.#options;
+    return this.#clippedChunks === 0 && this.chunks.length < maxChunks && budget.take(length);
+  }
+}
+
+/** Rounds to microseconds, because more digits make a recording harder to read. */
+export function msBetween(from: number, to: number): number {
+  return Math.max(0, Math.round((to - from) * 1000) / 1000);
+}
+
+/** Returns the same response with a body that is recorded while the caller reads it. */
+export function recordResponse(
+  response: Response,
+  recording: ExchangeRecording,
+  signal: AbortSignal | undefined,
+): Response {
+  const { body } = response;
+  if (body === null) recording.end('end');
+  else if (body.locked) recording.end('error', new Error('The body is already being read'));
+  else return rebuildResponse(response, recordBody(body, recording, signal));
+  return response;
+}
+
+/**
+ * Each read here causes exactly one read of the original body, so nothing is fetched early or
+ * delayed.
+ */
+function recordBody(
+  body: ReadableStream<Uint8Array>,
+  recording: ExchangeRecording,
+  signal: AbortSignal | undefined,
+): ReadableStream {
+  const isBytes = isByteStream(body);
+  const reader = body.getReader();
+  let pulling = Promise.resolve();
+  let isOver = false;
+
+  function end(how: Ending, error?: unknown): void {
+    isOver = true;
+    recording.end(how, error);
+  }
+
+  /** Detects the end immediately. After an abort, a next read may never happen. */
+  async function watch(controller: ByteController): Promise<void> {
+    const failure = await reader.closed.then(
+      () => undefined,
+      (error: unknown) => ({ error }),
+    );
+    // The last chunk may still be in flight.
+    await pulling;
+    if (isOver) return;
+    if (failure === undefined) {
+      end('end');
+      closeByteStream(controller);
+    } else {
+      end(signal?.aborted ? 'cancelled' : 'error', failure.error);
+      controller.error(failure.error);
+    }
+  }
+
+  async function readOnce(controller: ByteController): Promise<void> {
+    // `watch` handles the error of a failed read.
+    const read = await reader.read().catch(() => undefined);
+    if (read === undefined || read.done || isOver) return;
+    recording.add(read.value);
+    controller.enqueue(read.value);
+  }
+
+  const source = {
+    start(controller: ByteController): void {
+      void watch(controller);
+    },
+    pull(controller: ByteController): Promise<void> {
+      pulling = readOnce(controller);
+      return pulling;
+    },
+    cancel(reason: unknown): Promise<void> {
+      end('cancelled');
+      return reader.cancel(reason);
+    },
+  };
+  return isBytes
+    ? new ReadableStream({ ...source, type: 'bytes' })
+    : new ReadableStream(source, { highWaterMark: 0 });
+}

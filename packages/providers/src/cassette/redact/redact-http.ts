@@ -1,0 +1,65 @@
+import { type Redactor, redacted } from './redactor.ts';
+
+/**
+ * Headers that the reader of a stream or a retry may need. Keys, cookies and account ids are not
+ * among them.
+ */
+const allowedHeaders: readonly RegExp[] = [
+  /^(?:accept|content-type|date)$/,
+  /^retry-after(?:-ms)?$/,
+  /^x-should-retry$/,
+  /^(?:[a-z]+-)*ratelimit-[a-z0-9-]+$/,
+  /^(?:[a-z]+-)*request-?id$/,
+  /^anthropic-(?:version|beta)$/,
+  /^openai-(?:version|beta|processing-ms|model)$/,
+];
+
+/** Checks whether a recording stores a header with this name. All other headers are dropped. */
+export function isAllowedHeader(name: string): boolean {
+  return allowedHeaders.some((form) => form.test(name));
+}
+
+export function redactHeaders(
+  headers: Headers,
+  redactor: Redactor,
+): Readonly<Record<string, string>> {
+  const entries = [...headers].filter(([name]) => isAllowedHeader(name));
+  return Object.fromEntries(entries.map(([name, value]) => [name, redactor.text(value)]));
+}
+
+/** A custom fetch may accept a path without an origin. */
+const noOrigin = 'http://relative.invalid';
+
+/** A parameter is secret if a word of its name ends like this. */
+const secretName =
+  /(?:key|token|secret|sig|signature|password|passwd|pwd|auth|authorization|credentials?|jwt|session|sid)$/i;
+
+export function parseUrl(text: string): URL | null {
+  return URL.parse(text, noOrigin);
+}
+
+/** Removes user, password, fragment and the values of parameters that look like keys. */
+export function redactUrl(text: string, redactor: Redactor): string {
+  const url = parseUrl(text);
+  if (url === null) return 'about:invalid';
+  url.username = '';
+  url.password = '';
+  url.hash = '';
+  // Edited as text, because URLSearchParams would re-encode all other parameters.
+  url.search = url.search.slice(1).split('&').map(redactParameter).join('&');
+  const { href, origin } = url;
+  return redactor.text(origin === noOrigin ? href.slice(noOrigin.length) : href);
+}
+
+function redactParameter(parameter: string): string {
+  const equals = parameter.indexOf('=');
+  if (equals < 0) return parameter;
+  const name = parameter.slice(0, equals);
+  return isSecretName(name) ? `${name}=${redacted}` : parameter;
+}
+
+function isSecretName(encoded: string): boolean {
+  const [name = ''] = new URLSearchParams(encoded).keys();
+  const words = name.match(/[A-Z]+(?![a-z])|[A-Z]?[a-z]+/g) ?? [];
+  return words.some((word) => secretName.test(word));
+}

@@ -1,0 +1,27 @@
+import {
+  answerCases,
+  completeCases,
+  failureCases,
+  lengthCase,
+  reasoningCase,
+} from './answer-cases.ts';
+import { cancellationCases } from './cancellation-cases.ts';
+import type { ConformanceCase, ConformanceSubject } from './subject.ts';
+
+/**
+ * Returns the requirements for every provider, one case each. They work with any test runner.
+ *
+ * @example
+ * for (const { name, run } of conformanceCases(subject)) test(name, run);
+ */
+export function conformanceCases(subject: ConformanceSubject): readonly ConformanceCase[] {
+  const can = (what: 'reasoning' | 'length') => !subject.without?.includes(what);
+  return [
+    ...answerCases(subject),
+    ...(can('reasoning') ? [reasoningCase(subject)] : []),
+    ...(can('length') ? [lengthCase(subject)] : []),
+    ...failureCases(subject),
+    ...completeCases(subject),
+    ...cancellationCases(subject),
+  ];
+}

@@ -1,0 +1,112 @@
+import { type ErrorInfo, type ErrorPlace, MillraceError } from '@millrace/core';
+
+/** The kind of failure. Each kind calls for a different reaction of the caller. */
+export type ProviderErrorKind =
+  | 'invalid_request'
+  | 'context_overflow'
+  | 'history_rejected'
+  | 'auth'
+  | 'permission'
+  | 'quota'
+  | 'rate_limit'
+  | 'overloaded'
+  | 'server'
+  | 'network'
+  | 'timeout'
+  | 'truncated_stream'
+  | 'protocol_error'
+  | 'model_output_invalid'
+  | 'filtered'
+  | 'aborted';
+
+/**
+ * Whether the request can be sent again. `yes`: with backoff, as often as the caller wants. `once`:
+ * one more time. `once_without_reasoning`: one more time, after the reasoning of earlier turns is
+ * removed. `no`: it would fail again.
+ */
+export type Retry = 'yes' | 'once' | 'once_without_reasoning' | 'no';
+
+const retries: { readonly [Kind in ProviderErrorKind]: Retry } = {
+  invalid_request: 'no',
+  context_overflow: 'no',
+  history_rejected: 'once_without_reasoning',
+  auth: 'no',
+  permission: 'no',
+  quota: 'no',
+  rate_limit: 'yes',
+  overloaded: 'yes',
+  server: 'yes',
+  network: 'yes',
+  timeout: 'yes',
+  truncated_stream: 'yes',
+  protocol_error: 'once',
+  model_output_invalid: 'no',
+  filtered: 'no',
+  aborted: 'no',
+};
+
+/** What is known about a failed request. */
+export interface ProviderErrorDetails {
+  /** The provider's id. */
+  readonly provider: string;
+  /** The HTTP status of the response. */
+  readonly status?: number | undefined;
+  /** The provider's own error code or error type. */
+  readonly providerCode?: string | undefined;
+  /** The provider's id of the request. Its support asks for it. */
+  readonly requestId?: string | undefined;
+  /** How long the provider asks the client to wait, in milliseconds. */
+  readonly retryAfterMs?: number | undefined;
+  /** Set if the provider itself says whether to retry. Default: derived from the kind. */
+  readonly retry?: Retry | undefined;
+  /** The error that caused this one. */
+  readonly cause?: unknown;
+}
+
+/**
+ * A request to a model that failed. The error contains no part of the request, and so no API key.
+ */
+export class ProviderError extends MillraceError<ProviderErrorKind> {
+  readonly provider: string;
+  readonly retry: Retry;
+  readonly retryAfterMs: number | undefined;
+  readonly status: number | undefined;
+  readonly providerCode: string | undefined;
+  readonly requestId: string | undefined;
+
+  constructor(kind: ProviderErrorKind, message: string, details: ProviderErrorDetails) {
+    const { provider, status, providerCode, requestId, retryAfterMs, retry, cause } = details;
+    const location: ErrorPlace = { provider, status, providerCode, requestId };
+    super(kind, message, location, cause === undefined ? undefined : { cause });
+    this.provider = provider;
+    this.retry = retry ?? retries[kind];
+    this.retryAfterMs = retryAfterMs;
+    this.status = status;
+    this.providerCode = providerCode;
+    this.requestId = requestId;
+  }
+
+  /** The kind of failure. The same as `code`. */
+  get kind(): ProviderErrorKind {
+    return this.code;
+  }
+
+  /**
+   * True if the same request can be sent again without changes. `once_without_reasoning` does not
+   * count: the caller must change the request first.
+   */
+  get retryable(): boolean {
+    return this.retry === 'yes' || this.retry === 'once';
+  }
+
+  /** For program logs. Leaves out the stack and the cause. */
+  toJSON(): Readonly<Record<string, string | number | undefined>> {
+    const { kind, message, provider, status, providerCode, requestId, retry, retryAfterMs } = this;
+    return { kind, message, provider, status, providerCode, requestId, retry, retryAfterMs };
+  }
+
+  /** The code and message, in the form in which records store an error. */
+  get info(): ErrorInfo {
+    return { code: this.code, message: this.message };
+  }
+}

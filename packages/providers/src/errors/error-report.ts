@@ -1,0 +1,60 @@
+import type { JsonObject, JsonValue } from '@millrace/core';
+import { isObject, objectIn, objectsIn, textIn } from '../json/fields.ts';
+import { delayFromText } from './retry-delay.ts';
+import type { ErrorReport } from './wire-fault.ts';
+
+/** Finds the provider's error in a JSON body or message. Returns undefined if there is none. */
+export function errorReportIn(body: JsonValue | undefined): ErrorReport | undefined {
+  if (Array.isArray(body)) return errorReportIn(body[0]);
+  if (!isObject(body)) return undefined;
+  const { error } = body;
+  if (isObject(error) && Object.keys(error).length > 0) return nestedReport(error, body);
+  if (typeof error === 'string' && error !== '') return flatReport(body, error);
+  const isNamed = body['object'] === 'error' || body['type'] === 'error';
+  return isNamed ? flatReport(body, messageIn(body)) : undefined;
+}
+
+/** The same for a body that came with an error status. Here any text counts as the error. */
+export function errorReportOfFailure(body: JsonValue | undefined, text: string): ErrorReport {
+  const known = errorReportIn(body);
+  if (known !== undefined) return known;
+  const message = isObject(body) ? (textIn(body, 'message') ?? textIn(body, 'detail')) : undefined;
+  return flatReport(isObject(body) ? body : {}, message ?? htmlTitle(text) ?? text.trim());
+}
+
+function nestedReport(error: JsonObject, body: JsonObject): ErrorReport {
+  const { message, ...own } = flatReport(error, messageIn(error));
+  // OpenRouter puts the error of the upstream provider here.
+  const raw = textIn(objectIn(error, 'metadata'), 'raw');
+  const details = objectsIn(error, 'details').flatMap((detail) => textIn(detail, 'reason') ?? []);
+  const code = textIn(objectIn(error, 'details'), 'error_code');
+  return {
+    ...own,
+    message: raw === undefined ? message : `${message} (${raw})`,
+    codes: [...own.codes, ...details, ...(code === undefined ? [] : [code])],
+    requestId: own.requestId ?? textIn(body, 'request_id'),
+    retryAfterMs: delayFromText(JSON.stringify(error)),
+  };
+}
+
+function flatReport(error: JsonObject, message: string): ErrorReport {
+  const codes = ['code', 'type', 'status'].flatMap((key) => textIn(error, key) ?? []);
+  const status = ['code', 'status', 'status_code'].flatMap((key) => httpStatus(error[key]))[0];
+  const requestId = textIn(error, 'request_id');
+  return { message, codes, status, requestId, retryAfterMs: delayFromText(message) };
+}
+
+function messageIn(error: JsonObject): string {
+  return textIn(error, 'message') ?? JSON.stringify(error);
+}
+
+/** Accepts a number, or a string of three digits. */
+function httpStatus(value: JsonValue | undefined): number | readonly [] {
+  const status = typeof value === 'string' && /^\d{3}$/.test(value) ? Number(value) : value;
+  return typeof status === 'number' && status >= 400 && status < 600 ? status : [];
+}
+
+/** The title of an HTML page, for error pages of proxies. */
+function htmlTitle(text: string): string | undefined {
+  return /^\s*</.test(text) ? /<title>\s*([^<]{1,200})/i.exec(text)?.[1]?.trim() : undefined;
+}

@@ -1,0 +1,63 @@
+import type { JsonObject } from '@millrace/core';
+import {
+  type Attachment,
+  type AttachmentContent,
+  attachmentContent,
+  describeAttachment,
+  isTextType,
+  mediaTypeOf,
+} from '../history/attachment.ts';
+import type { ContentPart } from '../history/message.ts';
+
+/** Converts text, JSON, a picture or a document to a part of the API. */
+export function contentPart(part: ContentPart): JsonObject {
+  switch (part.kind) {
+    case 'text':
+      return { text: part.text };
+    case 'structured':
+      return { text: JSON.stringify(part.value) };
+    case 'media':
+    case 'file':
+      return attachmentPart(part);
+  }
+}
+
+/**
+ * Converts an attachment. Types that the API would reject, in this request and every later one, are
+ * described as text.
+ */
+export function attachmentPart(part: Attachment): JsonObject {
+  return nativeAttachment(part) ?? { text: describeAttachment(part) };
+}
+
+/** Media of a type that the API accepts. Undefined for other types. */
+function nativeAttachment(part: Attachment): JsonObject | undefined {
+  const content = attachmentContent(part);
+  const type = mediaTypeOf(content);
+  if (nativeTypes.test(type)) return dataField(content);
+  // Text is sent as text, whatever its type. Only text at a URL must be fetched by the provider.
+  if (content.type === 'base64' || !isTextType(type)) return undefined;
+  return dataField({ ...content, mimeType: 'text/plain' });
+}
+
+/** Converts an attachment without checking its type. */
+export function dataPart(part: Attachment): JsonObject {
+  return dataField(attachmentContent(part));
+}
+
+/** The bytes themselves, or the URL from which the provider fetches them. */
+function dataField(content: AttachmentContent): JsonObject {
+  const { mimeType } = content;
+  return content.type === 'base64'
+    ? { inlineData: { mimeType, data: content.data } }
+    : { fileData: { mimeType, fileUri: content.url } };
+}
+
+const nativeTypes = new RegExp(
+  `^(?:${[
+    'application/pdf',
+    'image/(?:png|jpe?g|webp|heic|heif|bmp)',
+    'audio/(?:(?:x-|vnd\\.)?wave?|mp3|mpeg|mpga|mp4|(?:x-)?(?:m4a|aiff|flac|aac)|ogg|opus|webm|pcm|l16)',
+    'video/(?:mp4|mpeg|mpg|mpegps|mov|quicktime|avi|(?:x-)?msvideo|(?:x-)?flv|webm|(?:x-ms-)?wmv|3gpp)',
+  ].join('|')})$`,
+);

@@ -1,0 +1,43 @@
+import type { ApiOptions } from '../wire/api-options.ts';
+
+/**
+ * Options of `gemini`. Default of `apiKey`: the environment variable `GEMINI_API_KEY` or
+ * `GOOGLE_API_KEY`.
+ */
+export type GeminiOptions = ApiOptions;
+
+/** Options of `vertex`. */
+export interface VertexOptions extends Omit<ApiOptions, 'apiKey'> {
+  /** The id of the Google Cloud project. */
+  readonly project: string;
+  /** For example `global` or `europe-west4`. */
+  readonly location: string;
+  /**
+   * An OAuth token, or a function that returns the current one. The function is called before each
+   * request.
+   */
+  readonly accessToken: string | (() => string);
+  /**
+   * Streams the arguments of calls in pieces, instead of sending each call at once. Default: false.
+   */
+  readonly streamFunctionCallArguments?: boolean | undefined;
+}
+
+/** Aliases such as `gemini-flash-latest` name a model of this generation or a later one. */
+const currentGeneration = 3;
+
+/**
+ * The generation of a Gemini model, by its name: 2.5 for `gemini-2.5-pro`. The API differs between
+ * generations. 0 for models that are not Gemini.
+ */
+export function generationOf(model: string): number {
+  const name = modelName(model);
+  const [, generation] = /^gemini-(\d+(?:\.\d+)?)/.exec(name) ?? [];
+  if (generation !== undefined) return Number(generation);
+  return name.startsWith('gemini-') ? currentGeneration : 0;
+}
+
+/** The name without leading folders such as `models/`. */
+export function modelName(model: string): string {
+  return model.slice(model.lastIndexOf('/') + 1);
+}

@@ -1,0 +1,171 @@
+import { type FilePart, fromBase64, type MediaPart, toBase64 } from '@millrace/core';
+import { fault } from '../errors/wire-fault.ts';
+
+/** A picture, an audio file, a video or a document of a message. */
+export type Attachment = MediaPart | FilePart;
+
+/** The data of an attachment: inside the request, or at a URL. */
+export type AttachmentContent =
+  | { readonly type: 'base64'; readonly mimeType: string; readonly data: string }
+  | { readonly type: 'url'; readonly mimeType: string; readonly url: string };
+
+export function attachmentContent({
+  source,
+  kind,
+  mimeType: givenType,
+}: Attachment): AttachmentContent {
+  const mimeType = normalizedType(givenType);
+  switch (source.type) {
+    case 'bytes':
+      return { type: 'base64', mimeType, data: toBase64(source.bytes) };
+    case 'url': {
+      const inside = readDataUrl(source.url);
+      if (inside === undefined) return { type: 'url', mimeType, url: source.url };
+      return { type: 'base64', mimeType: normalizedType(inside.mimeType), data: inside.base64 };
+    }
+    case 'blob':
+      throw fault('invalid_request', `a ${kind} part is in a blob; load it before it is sent`);
+  }
+}
+
+/** The URL of the content. Data inside the request becomes a data URL. */
+export function contentUrl(content: AttachmentContent): string {
+  return content.type === 'url' ? content.url : `data:${content.mimeType};base64,${content.data}`;
+}
+
+/**
+ * The media type without parameters. Empty for empty content, because providers reject empty files
+ * of any type.
+ */
+export function mediaTypeOf(content: AttachmentContent): string {
+  const isEmpty = content.type === 'base64' && content.data === '';
+  return isEmpty ? '' : essenceOf(content.mimeType);
+}
+
+interface DataUrl {
+  readonly mimeType: string;
+  readonly base64: string;
+}
+
+/** Reads the content of a data URL. Returns undefined for any other URL. */
+export function readDataUrl(url: string): DataUrl | undefined {
+  const [, head, data] = /^data:([^,]*),(.*)$/is.exec(url) ?? [];
+  if (head === undefined || data === undefined) return undefined;
+  const [, mimeType = '', isBase64] = /^(.*?)(;base64)?$/i.exec(head) ?? [];
+  const base64 = isBase64 === undefined ? base64OfText(data) : data;
+  return base64 === undefined ? undefined : { mimeType: mimeType || 'text/plain', base64 };
+}
+
+/** Decodes percent escapes. Returns undefined if they are invalid. */
+function base64OfText(data: string): string | undefined {
+  try {
+    return toBase64(new TextEncoder().encode(decodeURIComponent(data)));
+  } catch {
+    return undefined;
+  }
+}
+
+/** The type without its parameters, in lower case. */
+function essenceOf(mimeType: string): string {
+  return mimeType.split(';', 1)[0]?.trim().toLowerCase() ?? '';
+}
+
+/** The type as providers write it. Only audio types need their parameters. */
+function normalizedType(mimeType: string): string {
+  const essence = essenceOf(mimeType);
+  if (essence.startsWith('audio/')) return mimeType;
+  return essence === 'image/jpg' ? 'image/jpeg' : essence;
+}
+
+/** A longer URL is probably a signed URL that contains a key. */
+const maxAddressLength = 2000;
+
+/**
+ * Describes an attachment as text, for a wire that does not accept its type. A text file is quoted
+ * with its name; any other file is only named. Sending a rejected attachment would fail this
+ * request and every later one of the session.
+ */
+export function describeAttachment(part: Attachment): string {
+  const text = attachmentText(part);
+  return text === undefined ? nameOfAttachment(part) : textFileElement(part, text);
+}
+
+function textFileElement(part: Attachment, text: string): string {
+  const name = part.kind === 'file' ? ` name=${quote(part.name)}` : '';
+  return `<file${name} type=${quote(part.mimeType)}>\n${text}\n</file>`;
+}
+
+function nameOfAttachment(part: Attachment): string {
+  const type = part.mimeType.toWellFormed();
+  const what = part.kind === 'file' ? `${quote(part.name)} (${type})` : type;
+  return `[An attachment cannot be shown: ${what}${addressNote(part)}]`;
+}
+
+/** The model can have a tool that reads from this URL. */
+function addressNote({ source }: Attachment): string {
+  if (source.type !== 'url' || source.url.length > maxAddressLength) return '';
+  return /^https?:/i.test(source.url) ? `, at ${source.url.toWellFormed()}` : '';
+}
+
+function quote(text: string): string {
+  return JSON.stringify(text.toWellFormed());
+}
+
+const textTypes =
+  /^text\/|[/+](?:x-)?(?:json|json5|jsonl|ndjson|xml|yaml|toml|javascript|ecmascript|typescript|sql|graphql|sh|shellscript|httpd-php|latex|tex)$/;
+
+/**
+ * Types that say nothing about the content, or that operating systems assign to source files by
+ * mistake.
+ */
+const ambiguousTypes = /^$|^(?:application|binary)\/octet-stream$|^application\/x-|^video\/mp2t$/;
+
+export function isTextType(mimeType: string): boolean {
+  return textTypes.test(essenceOf(mimeType));
+}
+
+/**
+ * The text of a text file, source code or data. Undefined for other files, and if the bytes are not
+ * available.
+ */
+export function attachmentText(part: Attachment): string | undefined {
+  const { mimeType } = part;
+  const isText = isTextType(mimeType);
+  if (!isText && !ambiguousTypes.test(essenceOf(mimeType))) return undefined;
+  const bytes = attachmentBytes(part);
+  if (bytes === undefined) return undefined;
+  return isText ? decodeText(bytes, mimeType) : decodeUtf8OrNothing(bytes);
+}
+
+function attachmentBytes({ source }: Attachment): Uint8Array | undefined {
+  if (source.type === 'bytes') return source.bytes;
+  const inside = source.type === 'url' ? readDataUrl(source.url) : undefined;
+  return inside === undefined ? undefined : fromBase64(inside.base64);
+}
+
+function decodeText(bytes: Uint8Array, mimeType: string): string {
+  const [, charset] = /;\s*charset="?([^\s";]+)/i.exec(mimeType) ?? [];
+  try {
+    return new TextDecoder(charset).decode(bytes);
+  } catch {
+    // The charset is unknown.
+    return new TextDecoder().decode(bytes);
+  }
+}
+
+function decodeUtf8OrNothing(bytes: Uint8Array): string | undefined {
+  if (bytes.some(isControl)) return undefined;
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * True for control characters other than tabs, line ends, form feeds and the escape of coloured
+ * output.
+ */
+function isControl(byte: number): boolean {
+  return byte < 9 || (byte > 13 && byte < 32 && byte !== 27);
+}

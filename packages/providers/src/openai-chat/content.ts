@@ -1,0 +1,43 @@
+import type { JsonObject } from '@millrace/core';
+import {
+  type Attachment,
+  attachmentContent,
+  contentUrl,
+  describeAttachment,
+  mediaTypeOf,
+} from '../history/attachment.ts';
+import type { ChatDialect } from './options.ts';
+
+/**
+ * Converts an attachment. Types that the server would reject, in this request and every later one,
+ * are described as text.
+ */
+export function attachmentPart(part: Attachment, dialect: ChatDialect): JsonObject {
+  return nativeAttachment(part, dialect) ?? { type: 'text', text: describeAttachment(part) };
+}
+
+/** An image, PDF or audio part of a type that the server accepts. Undefined for other types. */
+export function nativeAttachment(part: Attachment, { shows }: ChatDialect): JsonObject | undefined {
+  const content = attachmentContent(part);
+  const type = mediaTypeOf(content);
+  if (imageTypes.test(type) && shows.includes('image')) {
+    return { type: 'image_url', image_url: { url: contentUrl(content) } };
+  }
+  // Servers fetch only images from a URL.
+  if (content.type === 'url') return undefined;
+  const format = audioFormat(type);
+  if (format !== undefined && shows.includes('audio')) {
+    return { type: 'input_audio', input_audio: { data: content.data, format } };
+  }
+  if (type !== 'application/pdf' || !shows.includes('pdf')) return undefined;
+  const filename = part.kind === 'file' ? part.name.toWellFormed() : 'attachment.pdf';
+  return { type: 'file', file: { filename, file_data: contentUrl(content) } };
+}
+
+/** `*` marks a URL whose type is unknown. */
+const imageTypes = /^image\/(?:png|jpe?g|gif|webp|\*)$/;
+
+function audioFormat(type: string): 'wav' | 'mp3' | undefined {
+  if (/^audio\/(?:x-|vnd\.)?wave?$/.test(type)) return 'wav';
+  return /^audio\/(?:x-)?(?:mp3|mpeg|mpeg3)$/.test(type) ? 'mp3' : undefined;
+}

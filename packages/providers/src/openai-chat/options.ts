@@ -1,0 +1,83 @@
+import type { IdRule } from '../history/tool-call-ids.ts';
+import type { ApiOptions } from '../wire/api-options.ts';
+import type { Endpoint } from '../wire/endpoint.ts';
+
+/** Options of `openaiChat`. */
+export interface ChatOptions extends ApiOptions {
+  /** The server. Default: `openai`, or `compatible` if only a base URL is given. */
+  readonly preset?: ChatPreset | undefined;
+  /** Differences between the server and its preset. Default: none. */
+  readonly dialect?: Partial<ChatDialect> | undefined;
+}
+
+/** The servers with known settings. */
+export type ChatPreset =
+  | 'compatible'
+  | 'openai'
+  | 'openrouter'
+  | 'azure'
+  | 'groq'
+  | 'mistral'
+  | 'deepseek'
+  | 'xai'
+  | 'together'
+  | 'ollama'
+  | 'vllm'
+  | 'llama.cpp'
+  | 'lm-studio'
+  | 'litellm';
+
+/** How the servers of this API differ. It contains nothing that they all share. */
+export interface ChatDialect extends Endpoint {
+  /** True if the server reports usage only on request, and understands the request. */
+  readonly asksForUsage: boolean;
+  /** The field for the maximum number of output tokens. */
+  readonly maxTokensField: 'max_tokens' | 'max_completion_tokens';
+  /** True if the server has a `developer` role. Otherwise developer messages become `system`. */
+  readonly hasDeveloperRole: boolean;
+  /** How to request reasoning. */
+  readonly reasoningEffort: EffortStyle;
+  /** Which reasoning is sent back. */
+  readonly echoReasoning: EchoStyle;
+  /** The tool call ids that the server accepts. */
+  readonly ids: IdRule;
+  /** The content of an assistant message that has only calls. */
+  readonly emptyContent: null | '';
+  /** Whether tool results contain the name of the tool. */
+  readonly namesToolResults: boolean;
+  /**
+   * True if the server rejects a user message directly after tool results. An assistant message is
+   * inserted.
+   */
+  readonly bridgesToolResults: boolean;
+  /** True if the server requires `tools`, even if empty, when the history has calls. */
+  readonly wantsToolsWithCalls: boolean;
+  /** Whether tools can be strict. */
+  readonly strictTools: boolean;
+  /** How to request structured output. `json_object` has no schema. */
+  readonly outputFormat: 'json_schema' | 'json_object';
+  /** Whether the server accepts `prompt_cache_key`. */
+  readonly hasPromptCacheKey: boolean;
+  /**
+   * The attachments that the server accepts. Other text files are sent as text, and other files are
+   * only named, because a rejected attachment would fail every later request.
+   */
+  readonly shows: readonly ('image' | 'pdf' | 'audio')[];
+}
+
+/**
+ * How to request reasoning: `reasoning_effort`; OpenRouter's `reasoning` object; DeepSeek's
+ * `thinking`; the `enable_thinking` of Qwen and z.ai; or not at all.
+ */
+export type EffortStyle =
+  | 'effort'
+  | 'reasoning_object'
+  | 'thinking_type'
+  | 'enable_thinking'
+  | 'none';
+
+/**
+ * Which reasoning is sent back: none; in the field in which it arrived; the same, with '' if there
+ * was none; only after the last user message; or OpenRouter's merged details.
+ */
+export type EchoStyle = 'none' | 'field' | 'field_always' | 'field_since_user' | 'details';

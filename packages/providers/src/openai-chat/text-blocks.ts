@@ -1,0 +1,245 @@
+import type {
+  DeltaWriter,
+  JsonObject,
+  ReasoningForm,
+  ReasoningWriter,
+  TextWriter,
+} from '@millrace/core';
+import { countIn, textIn } from '../json/fields.ts';
+import { type Citation, Citations } from '../wire/citations.ts';
+import { TextBlock } from '../wire/text-block.ts';
+import type { ReaderContext } from '../wire/wire.ts';
+
+type SideTextKind = 'refusal' | 'transcript';
+
+/** Far more blocks than ever wait for a signature. */
+const maxAwaitingSignature = 64;
+
+/**
+ * The text and reasoning parts of an answer, in order. The API has no blocks: a change of kind ends
+ * one part and starts another.
+ */
+export class TextBlocks {
+  readonly #context: ReaderContext;
+  readonly #owner: ReasoningOwner;
+  readonly #citations = new Citations();
+  #text: TextBlock | undefined;
+  #reasoning: ReasoningBlock | undefined;
+  /** Blocks whose details can still get a signature. */
+  readonly #awaitingSignature: ReasoningBlock[] = [];
+  readonly #blockOfDetail = new Map<string, ReasoningBlock>();
+  readonly #detailKeys = new DetailKeys();
+  /** Texts beside the answer: a refusal, or the transcript of audio. */
+  readonly #sideTexts = new Map<SideTextKind, TextWriter>();
+  #hadText = false;
+
+  readonly #onOpen: () => void;
+
+  /** `onOpen` is called before a part begins. */
+  constructor(context: ReaderContext, owner: ReasoningOwner, onOpen: () => void) {
+    this.#context = context;
+    this.#owner = owner;
+    this.#onOpen = onOpen;
+  }
+
+  get wasRefused(): boolean {
+    return this.#sideTexts.has('refusal');
+  }
+
+  text(chunk: string): void {
+    if (this.#text === undefined) {
+      this.#beforeNewPart();
+      this.#text = new TextBlock(this.#context.writer, this.#context.request);
+      this.#hadText = true;
+      if (!this.#citations.isEmpty) this.#text.metadata(this.#citations.metadata);
+    }
+    this.#text.append(chunk);
+  }
+
+  reasoning(field: string, chunk: string): void {
+    this.#openReasoning(field, false).append(chunk);
+  }
+
+  sideText(kind: SideTextKind, chunk: string): void {
+    let part = this.#sideTexts.get(kind);
+    if (part === undefined) {
+      this.#beforeNewPart();
+      part = this.#context.writer.text();
+      part.metadata({ [kind]: true });
+      this.#sideTexts.set(kind, part);
+    }
+    part.append(chunk);
+  }
+
+  /**
+   * One of OpenRouter's `reasoning_details`. Its text counts only if the delta has no reasoning
+   * field.
+   */
+  detail(detail: JsonObject, isTextCounted: boolean): void {
+    const type = textIn(detail, 'type') ?? '';
+    const key = this.#detailKeys.keyOf(detail);
+    const text = textIn(detail, 'text') ?? textIn(detail, 'summary');
+    const known = this.#blockOfDetail.get(key);
+    const isLate = known !== undefined && text === undefined;
+    const block = isLate ? known : this.#openReasoning('reasoning', type.endsWith('summary'));
+    if (isTextCounted && text !== undefined) block.append(text);
+    this.#blockOfDetail.set(key, block);
+    block.addDetail(key, detail);
+  }
+
+  cite(citation: Citation): void {
+    if (this.#citations.add(citation)) this.#text?.metadata(this.#citations.metadata);
+  }
+
+  /** Ends the current part, because other content begins. */
+  endCurrent(): void {
+    // Structured output is one document, so other content does not end it.
+    if (this.#context.request.output === undefined) this.#endText();
+    if (this.#reasoning?.hasDetails) this.#awaitSignature(this.#reasoning);
+    else this.#reasoning?.commit();
+    this.#reasoning = undefined;
+  }
+
+  end(): void {
+    const isUncited = !this.#hadText && !this.#citations.isEmpty;
+    this.endCurrent();
+    this.#endText();
+    for (const block of this.#awaitingSignature) block.commit();
+    for (const part of this.#sideTexts.values()) part.commit();
+    if (isUncited)
+      this.#context.writer.whole({
+        kind: 'custom',
+        name: 'citations',
+        value: this.#citations.metadata,
+      });
+  }
+
+  #endText(): void {
+    this.#text?.commit();
+    this.#text = undefined;
+  }
+
+  #awaitSignature(block: ReasoningBlock): void {
+    this.#awaitingSignature.push(block);
+    if (this.#awaitingSignature.length > maxAwaitingSignature)
+      this.#awaitingSignature.shift()?.commit();
+  }
+
+  #beforeNewPart(): void {
+    this.endCurrent();
+    this.#onOpen();
+  }
+
+  #openReasoning(field: string, isSummary: boolean): ReasoningBlock {
+    if (this.#reasoning !== undefined) return this.#reasoning;
+    this.#beforeNewPart();
+    const { writer } = this.#context;
+    const form = isSummary ? 'summary' : 'full';
+    this.#reasoning = new ReasoningBlock(writer, this.#owner, field, form);
+    return this.#reasoning;
+  }
+}
+
+/** The fields in which servers send reasoning. Some send the same text in two of them. */
+export const reasoningFieldNames: readonly string[] = [
+  'reasoning_content',
+  'reasoning',
+  'reasoning_text',
+];
+
+interface ReasoningText {
+  readonly field: string;
+  readonly text: string;
+}
+
+export function reasoningIn(delta: JsonObject): ReasoningText | undefined {
+  for (const field of reasoningFieldNames) {
+    const text = textIn(delta, field);
+    if (text !== undefined) return { field, text };
+  }
+  return undefined;
+}
+
+export interface ReasoningOwner {
+  readonly provider: string;
+  readonly model: string;
+}
+
+/** One reasoning part. OpenRouter's details are merged and sent back as one list. */
+class ReasoningBlock {
+  readonly #part: ReasoningWriter;
+  readonly #owner: ReasoningOwner;
+  readonly #field: string;
+  readonly #details = new Map<string, JsonObject>();
+
+  constructor(writer: DeltaWriter, owner: ReasoningOwner, field: string, form: ReasoningForm) {
+    this.#part = writer.reasoning(form);
+    this.#owner = owner;
+    this.#field = field;
+  }
+
+  append(text: string): void {
+    this.#part.append(text);
+  }
+
+  /**
+   * Adds a detail. Fragments with the same key are merged. The signature can arrive last, in a
+   * fragment of its own.
+   */
+  addDetail(key: string, detail: JsonObject): void {
+    this.#details.set(key, mergeDetail(this.#details.get(key), detail));
+  }
+
+  get hasDetails(): boolean {
+    return this.#details.size > 0;
+  }
+
+  commit(): void {
+    const details = this.hasDetails ? { details: [...this.#details.values()] } : {};
+    const data = { field: this.#field, ...details };
+    this.#part.commit({ providerState: { ...this.#owner, data } });
+  }
+}
+
+const growing: readonly string[] = ['text', 'summary', 'data'];
+
+function mergeDetail(known: JsonObject | undefined, detail: JsonObject): JsonObject {
+  if (known === undefined) return detail;
+  const fields = Object.entries(detail).filter(([, value]) => value !== null && value !== '');
+  const merged = fields.map(([key, value]) => {
+    const before = known[key];
+    const grows = growing.includes(key) && typeof before === 'string' && typeof value === 'string';
+    return [key, grows ? before + value : value] as const;
+  });
+  return { ...known, ...Object.fromEntries(merged) };
+}
+
+/**
+ * Finds out which of OpenRouter's `reasoning_details` are fragments of the same detail. They get
+ * the same key.
+ */
+class DetailKeys {
+  readonly #latest = new Map<string, { readonly key: string; id: string | undefined }>();
+  #count = 0;
+
+  /**
+   * Details with the same type and index belong together, unless their ids differ. Encrypted
+   * details without an index arrive complete.
+   */
+  keyOf(detail: JsonObject): string {
+    const type = textIn(detail, 'type') ?? '';
+    const index = countIn(detail, 'index');
+    const id = textIn(detail, 'id');
+    const position = `${type} ${index ?? ''}`;
+    const known = this.#latest.get(position);
+    const isWhole = index === undefined && type.endsWith('encrypted');
+    const isOther = id !== undefined && known?.id !== undefined && known.id !== id;
+    if (known !== undefined && !isWhole && !isOther) {
+      known.id ??= id;
+      return known.key;
+    }
+    const key = `${position} ${this.#count++}`;
+    this.#latest.set(position, { key, id });
+    return key;
+  }
+}

@@ -1,0 +1,154 @@
+import type { JsonObject } from '@millrace/core';
+import { textIn } from '../../json/fields.ts';
+import type { OutputItem } from './output-item.ts';
+import { CallItem } from './tool-calls.ts';
+
+/** What an event says about its item. */
+interface ItemQuery {
+  readonly type: string;
+  readonly id: string | undefined;
+  readonly index: number | undefined;
+  /** The item itself, if the event contains it. */
+  readonly item?: JsonObject;
+  /** True if the event repeats content of an item that may have ended. */
+  readonly isRepeat?: boolean;
+}
+
+/**
+ * Finds the item that an event belongs to. No single field is reliable: ids change from event to
+ * event, and indexes are missing or equal for all items.
+ */
+export class ItemIndex {
+  readonly #byId = new Map<string, OutputItem[]>();
+  readonly #byIndex = new Map<number, OutputItem[]>();
+  readonly #indexes = new Map<OutputItem, number | undefined>();
+
+  get size(): number {
+    return this.#indexes.size;
+  }
+
+  /** In the order in which they began. */
+  get all(): readonly OutputItem[] {
+    return [...this.#indexes.keys()];
+  }
+
+  add(item: OutputItem, id: string | undefined, index: number | undefined): void {
+    this.#indexes.set(item, index);
+    if (index !== undefined) addTo(this.#byIndex, index, item);
+    this.addId(item, id);
+  }
+
+  /** Adds an id to an item. An item can have several. */
+  addId(item: OutputItem, id: string | undefined): void {
+    if (id !== undefined && !this.#byId.get(id)?.includes(item)) addTo(this.#byId, id, item);
+  }
+
+  remove(item: OutputItem): void {
+    this.#indexes.delete(item);
+    for (const items of [...this.#byId.values(), ...this.#byIndex.values()]) {
+      const at = items.indexOf(item);
+      if (at >= 0) items.splice(at, 1);
+    }
+  }
+
+  /** The item with this id, or else at this index. Undefined if there is more than one. */
+  single(id: string | undefined, index: number | undefined): OutputItem | undefined {
+    const named = id === undefined ? undefined : this.#byId.get(id);
+    const found = named ?? (index === undefined ? undefined : this.#byIndex.get(index));
+    return found?.length === 1 ? found[0] : undefined;
+  }
+
+  /**
+   * Returns the items that match: none for a new item, several if they cannot be distinguished. It
+   * compares the id, the call id, an unambiguous index, and then the open items of the type.
+   */
+  find(query: ItemQuery): readonly OutputItem[] {
+    const fitting = this.all.filter((item) => matchesQuery(item, query));
+    const known = this.#named(query, fitting);
+    const [only] = known;
+    if (known.length === 1 && only && !this.#isElsewhere(only, query)) return known;
+    const pool = known.length > 1 ? known : fitting;
+    const found = this.#at(query.index);
+    if (query.index !== undefined && found.length === 0) {
+      return pool.filter((item) => !item.isClosed && this.#indexes.get(item) === undefined);
+    }
+    const here = pool.filter((item) => found.includes(item));
+    const candidates = here.length > 0 ? here : pool;
+    const open = candidates.filter((item) => !item.isClosed);
+    const isClosedOne = here.length > 0 || known.length > 0 || query.isRepeat === true;
+    return open.length === 0 && isClosedOne ? candidates.slice(-1) : open;
+  }
+
+  #named({ id, item }: ItemQuery, fitting: readonly OutputItem[]): readonly OutputItem[] {
+    const ofId = id === undefined ? [] : (this.#byId.get(id) ?? []);
+    const byId = fitting.filter((one) => ofId.includes(one));
+    if (byId.length > 0) return byId;
+    const callId = textIn(item, 'call_id');
+    if (callId === undefined) return [];
+    return fitting.filter(({ fields }) => textIn(fields, 'call_id') === callId);
+  }
+
+  /**
+   * Some servers use one id for all items. An item that ended at another index is not the one that
+   * begins here.
+   */
+  #isElsewhere(item: OutputItem, { id, index }: ItemQuery): boolean {
+    const own = this.#indexes.get(item);
+    if (index === undefined || own === undefined || own === index) return false;
+    const isOpen = !item.isClosed && id !== undefined && this.#byId.get(id)?.includes(item);
+    return !isOpen && this.#at(index).length === 0;
+  }
+
+  #at(index: number | undefined): readonly OutputItem[] {
+    return index === undefined ? [] : (this.#byIndex.get(index) ?? []);
+  }
+}
+
+function matchesQuery(one: OutputItem, { type, item }: ItemQuery): boolean {
+  return one.type === type && (item === undefined || !one.differsFrom(item));
+}
+
+function addTo<Key>(items: Map<Key, OutputItem[]>, key: Key, item: OutputItem): void {
+  const found = items.get(key);
+  if (found === undefined) items.set(key, [item]);
+  else found.push(item);
+}
+
+type Match = OutputItem | undefined;
+
+/**
+ * Assigns each item of the final output to a streamed item: by id or call id, or else the next one
+ * of its type, because ids can change.
+ */
+export function matchItems(
+  output: readonly JsonObject[],
+  streamed: readonly OutputItem[],
+): readonly Match[] {
+  const free = new Set(streamed);
+  const take = (found: Match) => (found !== undefined && free.delete(found) ? found : undefined);
+  const pick = (item: JsonObject, fits: (one: OutputItem) => boolean) =>
+    take([...free].find((one) => isSameKind(one, item) && fits(one)));
+  const picked = (fits: (one: OutputItem, item: JsonObject) => boolean, known: readonly Match[]) =>
+    output.map((item, index) => known[index] ?? pick(item, (one) => fits(one, item)));
+  const byId = picked((one, item) => one.id !== undefined && one.id === textIn(item, 'id'), []);
+  const byName = picked((one, item) => one.sharesIdWith(item), byId);
+  const byText = picked((one, item) => one.isClosed && one.matches(item), byName);
+  return picked(() => true, byText);
+}
+
+/**
+ * True if the final output has other items of this type, but not this one. If it has none of the
+ * type, or if the item ended and is not a call, the output is just incomplete.
+ */
+export function isUnlisted(
+  item: OutputItem,
+  output: readonly JsonObject[],
+  matched: readonly Match[],
+): boolean {
+  if (matched.includes(item) || (item.isClosed && !(item instanceof CallItem))) return false;
+  return output.some(({ type }) => type === item.type);
+}
+
+function isSameKind(one: OutputItem, item: JsonObject): boolean {
+  return one.type === textIn(item, 'type') && !one.differsFrom(item);
+}

@@ -1,0 +1,239 @@
+import { type JsonObject, parseJson } from '@millrace/core';
+import { fault } from '../../errors/wire-fault.ts';
+import { isObject, textIn } from '../../json/fields.ts';
+import { HostedItem, ImageItem } from './hosted-items.ts';
+import { ItemIndex, isUnlisted, matchItems } from './item-index.ts';
+import type { ItemContext, OutputItem, ReasoningOrigin } from './output-item.ts';
+import { MessageItem, ReasoningItem } from './text-items.ts';
+import { CallItem, type CallType } from './tool-calls.ts';
+
+/** Far more than any response has. */
+const maxItems = 4096;
+
+/** The items of a response. It finds or creates the item of each event. */
+export class OutputItems {
+  readonly #context: ItemContext;
+  readonly #index = new ItemIndex();
+
+  constructor(context: ItemContext) {
+    this.#context = context;
+  }
+
+  get hasCalls(): boolean {
+    return this.#index.all.some((item) => item instanceof CallItem && item.isCallable);
+  }
+
+  get isRefused(): boolean {
+    return this.#index.all.some((item) => item instanceof MessageItem && item.isRefused);
+  }
+
+  /** Handles `output_item.added`. */
+  open(event: JsonObject, item: JsonObject): void {
+    const found = this.#find(event, item);
+    if (found.some((one) => one instanceof CallItem && one.isClosed && one.sharesIdWith(item)))
+      return;
+    // The pieces came before the start, or the start was sent twice.
+    const started = found.find((one) => !one.isClosed && (!one.isOpened || one.sharesIdWith(item)));
+    const opened = started ?? this.#add(event, item);
+    opened.open(item);
+    this.#index.addId(opened, textIn(item, 'id'));
+  }
+
+  /** Handles `output_item.done`. */
+  close(event: JsonObject, item: JsonObject): void {
+    const found = this.#find(event, item);
+    // Items end in the order in which they started.
+    const known = found.find((one) => !one.isClosed) ?? found.at(-1);
+    if (known === undefined) return this.#closeNew(event, item);
+    this.#index.addId(known, textIn(item, 'id'));
+    if (!known.isClosed) return known.close(item);
+    if (known.matches(item)) return;
+    // A second end of the same item, or the end of another item at a reused index.
+    if (known.sharesIdWith(item)) this.#remove(known);
+    this.#add(event, item).close(item);
+  }
+
+  message(event: JsonObject, isRepeat = false): MessageItem {
+    const found = this.#at(event, 'message', isRepeat).at(-1);
+    if (found instanceof MessageItem) return found;
+    return this.#put(new MessageItem(this.#context, this.#origin), event);
+  }
+
+  reasoning(event: JsonObject, isRepeat = false): ReasoningItem {
+    const found = this.#at(event, 'reasoning', isRepeat).at(-1);
+    if (found instanceof ReasoningItem) return found;
+    return this.#put(new ReasoningItem(this.#context, this.#origin), event);
+  }
+
+  /** Undefined if several calls match. Then only their ends contain the right input. */
+  call(event: JsonObject, type: CallType, isRepeat = false): CallItem | undefined {
+    const candidates = this.#at(event, type, isRepeat);
+    const [first] = candidates;
+    if (first === undefined) {
+      return this.#put(new CallItem(this.#context, this.#origin, type), event);
+    }
+    if (candidates.length === 1) return first instanceof CallItem ? first : undefined;
+    for (const item of candidates) if (item instanceof CallItem) item.markDoubtful();
+    return undefined;
+  }
+
+  /** The reasoning item at this index, whatever type the event has. */
+  reasoningAt(event: JsonObject): ReasoningItem | undefined {
+    const { id, index } = locationOf(event);
+    const open = this.#index.all.filter((item) => !item.isClosed && isTextItem(item));
+    const found = this.#index.single(id, index) ?? (open.length === 1 ? open[0] : undefined);
+    return found instanceof ReasoningItem ? found : undefined;
+  }
+
+  /** Only a started item. Its events contain nothing that its end does not contain. */
+  hosted(event: JsonObject): HostedItem | undefined {
+    const { id, index } = locationOf(event);
+    const open = this.#index.all.findLast((item) => item instanceof HostedItem && !item.isClosed);
+    const found = this.#index.single(id, index) ?? open;
+    return found instanceof HostedItem ? found : undefined;
+  }
+
+  image(event: JsonObject): ImageItem | undefined {
+    const found = this.hosted(event);
+    return found instanceof ImageItem ? found : undefined;
+  }
+
+  /**
+   * Applies the final output. From the first item on that is missing or different, all items are
+   * written again, so that the order is right.
+   */
+  applyFinalOutput(output: readonly JsonObject[]): void {
+    const matched = matchItems(output, this.#index.all);
+    for (const item of this.#index.all) if (isUnlisted(item, output, matched)) this.#remove(item);
+    const deviates = (item: JsonObject, index: number) => {
+      const known = matched[index];
+      if (known === undefined) return true;
+      if (!known.isClosed) known.close(item);
+      return !known.matches(item);
+    };
+    const from = output.findIndex(deviates);
+    if (from < 0) return;
+    for (const item of matched.slice(from)) if (item !== undefined) this.#remove(item);
+    for (const item of output.slice(from)) this.#add({}, item).close(item);
+  }
+
+  /** The response ended. Items without an end are kept, except for incomplete calls. */
+  end(isResponseWhole: boolean): void {
+    if (!isResponseWhole) this.#cutLast();
+    for (const item of this.#index.all) item.end(isResponseWhole);
+  }
+
+  /** If a response was cut short in a call, that call is incomplete even if it has an end. */
+  #cutLast(): void {
+    const last = this.#index.all.at(-1);
+    if (!(last instanceof CallItem && last.isCallable)) return;
+    const cut = markIncomplete(last.item, true);
+    if (cut['status'] !== 'incomplete') return;
+    this.#remove(last);
+    this.#add({}, cut).close(cut);
+  }
+
+  #closeNew(event: JsonObject, item: JsonObject): void {
+    // Some servers change the id of a call in its end.
+    const renamed = this.#index.all.find((one) => one instanceof CallItem && one.isRenamed(item));
+    if (renamed !== undefined) this.#remove(renamed);
+    this.#add(event, item).close(item);
+  }
+
+  #find(event: JsonObject, item: JsonObject): readonly OutputItem[] {
+    const { index } = locationOf(event);
+    return this.#index.find({ type: typeOf(item), id: textIn(item, 'id'), index, item });
+  }
+
+  /** Usually exactly one item matches the id or the index. */
+  #at(event: JsonObject, type: string, isRepeat: boolean): readonly OutputItem[] {
+    const { id, index } = locationOf(event);
+    const only = this.#index.single(id, index);
+    if (only?.type === type && !only.isClosed) return [only];
+    return this.#index.find({ type, id, index, isRepeat });
+  }
+
+  get #origin(): ReasoningOrigin {
+    const { all } = this.#index;
+    const at = all.findLastIndex((item) => item instanceof ReasoningItem);
+    const reasoning = all[at];
+    // Items without parts are not sent back, so they do not separate the two.
+    const isNext = reasoning !== undefined && all.slice(at + 1).every(({ isEmpty }) => isEmpty);
+    return { reasoning, isNext };
+  }
+
+  #add(event: JsonObject, item: JsonObject): OutputItem {
+    const created = createItem(typeOf(item), this.#context, this.#origin);
+    return this.#put(created, { ...event, item_id: textIn(item, 'id') ?? null });
+  }
+
+  #put<Item extends OutputItem>(item: Item, event: JsonObject): Item {
+    if (this.#index.size >= maxItems) {
+      throw fault('protocol_error', `the output has more than ${maxItems} items`);
+    }
+    const { id, index } = locationOf(event);
+    this.#index.add(item, id, index);
+    return item;
+  }
+
+  #remove(item: OutputItem): void {
+    item.retract();
+    this.#index.remove(item);
+  }
+}
+
+interface ItemLocation {
+  readonly id: string | undefined;
+  readonly index: number | undefined;
+}
+
+function locationOf(event: JsonObject): ItemLocation {
+  const index = event['output_index'];
+  return { id: textIn(event, 'item_id'), index: typeof index === 'number' ? index : undefined };
+}
+
+function typeOf(item: JsonObject): string {
+  return textIn(item, 'type') ?? 'unknown';
+}
+
+function isTextItem(item: OutputItem): boolean {
+  return item instanceof MessageItem || item instanceof ReasoningItem;
+}
+
+function createItem(type: string, context: ItemContext, origin: ReasoningOrigin): OutputItem {
+  switch (type) {
+    case 'message':
+      return new MessageItem(context, origin);
+    case 'reasoning':
+      return new ReasoningItem(context, origin);
+    case 'function_call':
+    case 'custom_tool_call':
+      return new CallItem(context, origin, type);
+    case 'image_generation_call':
+      return new ImageItem(context, origin, type);
+    default:
+      return new HostedItem(context, origin, type);
+  }
+}
+
+/**
+ * Marks an item of a response that was cut short. Items in progress are incomplete. So is the last
+ * call, unless its status is completed and its arguments are valid: some servers mark every call as
+ * completed.
+ */
+export function markIncomplete(item: JsonObject, isLast: boolean): JsonObject {
+  const isCut = item['status'] === 'in_progress' || (isLast && isCall(item) && !isWholeCall(item));
+  return isCut ? { ...item, status: 'incomplete' } : item;
+}
+
+function isCall({ type }: JsonObject): boolean {
+  return type === 'function_call' || type === 'custom_tool_call';
+}
+
+function isWholeCall(item: JsonObject): boolean {
+  if (item['status'] !== 'completed') return false;
+  if (item['type'] === 'custom_tool_call') return true;
+  if (isObject(item['arguments'])) return true;
+  const parsed = parseJson(textIn(item, 'arguments') ?? '');
+  return parsed.ok && isObject(parsed.value);
+}

@@ -1,0 +1,99 @@
+import type { JsonObject } from '@millrace/core';
+import { textIn } from '../json/fields.ts';
+
+/** An input item, and the stored reference to the reasoning that led to it. */
+export interface SentItem {
+  readonly item: JsonObject;
+  readonly origin?: JsonObject | undefined;
+}
+
+export interface ReasoningPairOptions {
+  /** Whether the provider stores items and recognizes their ids. */
+  readonly isStored: boolean;
+  /** Whether reasoning is sent back that is not encrypted. */
+  readonly plainReasoning: boolean;
+}
+
+/**
+ * Returns the items of one answer that the provider accepts. It rejects reasoning without the item
+ * that followed it, and such an item without its reasoning. So reasoning is sent only directly
+ * before its result, and a result without its reasoning is sent without its id. Items that need an
+ * id are left out.
+ */
+export function keepReasoningPairs(
+  items: readonly SentItem[],
+  options: ReasoningPairOptions,
+): readonly JsonObject[] {
+  const kept = withoutOrphans(items.filter(({ item }) => isSendable(item, items, options)));
+  const reasoning = new Map(
+    kept.flatMap(({ item }) => (isReasoning(item) ? [[idOf(item), item] as const] : [])),
+  );
+  return kept.flatMap(({ item, origin }) => {
+    if (origin === undefined) return [item];
+    const source = reasoning.get(textIn(origin, 'reasoning'));
+    if (source === undefined) return isCall(item) || isMessage(item) ? [withoutId(item)] : [];
+    const isApart = options.plainReasoning && origin['isNext'] !== true && isCall(item);
+    return isApart ? [source, item] : [item];
+  });
+}
+
+function isSendable(
+  item: JsonObject,
+  items: readonly SentItem[],
+  { isStored, plainReasoning }: ReasoningPairOptions,
+): boolean {
+  // The API rejects items that were in progress when the response ended.
+  if (item['status'] === 'in_progress' || item['status'] === 'incomplete') return false;
+  if (isReasoning(item)) {
+    return isStored || plainReasoning || textIn(item, 'encrypted_content') !== undefined;
+  }
+  const { type } = item;
+  if (type === 'image_generation_call') return isStored || textIn(item, 'result') !== undefined;
+  if (!clientAnsweredTypes.has(type)) return true;
+  const isAnswer = (other: JsonObject) =>
+    other['type'] === `${type}_output` && other['call_id'] === item['call_id'];
+  return items.some((other) => isAnswer(other.item));
+}
+
+/** Calls of hosted tools that the client must answer. The API rejects them without an answer. */
+const clientAnsweredTypes: ReadonlySet<unknown> = new Set([
+  'shell_call',
+  'local_shell_call',
+  'apply_patch_call',
+  'computer_call',
+]);
+
+/** Removes reasoning that is not directly followed by more reasoning or by its result. */
+function withoutOrphans(items: readonly SentItem[]): readonly SentItem[] {
+  const kept: SentItem[] = [];
+  for (const sent of items.toReversed()) {
+    const next = kept[0];
+    if (!isReasoning(sent.item) || (next && isFollower(next, sent.item))) kept.unshift(sent);
+  }
+  return kept;
+}
+
+function isFollower({ item, origin }: SentItem, reasoning: JsonObject): boolean {
+  if (isReasoning(item)) return true;
+  return origin?.['isNext'] === true && textIn(origin, 'reasoning') === idOf(reasoning);
+}
+
+export function isReasoning(item: JsonObject): boolean {
+  return item['type'] === 'reasoning';
+}
+
+export function isCall({ type }: JsonObject): boolean {
+  return type === 'function_call' || type === 'custom_tool_call';
+}
+
+function isMessage({ type }: JsonObject): boolean {
+  return type === 'message';
+}
+
+function idOf(item: JsonObject): string | undefined {
+  return textIn(item, 'id');
+}
+
+function withoutId({ id, ...rest }: JsonObject): JsonObject {
+  return rest;
+}

@@ -1,0 +1,30 @@
+import { encodeTranscript, type JsonObject } from '@millrace/core';
+import type { ModelRequest } from '../contract/model-request.ts';
+import type { DescribedRequest, Provider, Stream } from '../contract/provider.ts';
+import { complete } from './complete.ts';
+
+/** Creates a provider from a stream function. `complete` is derived from it. */
+export function createProvider(
+  id: string,
+  model: string,
+  stream: Stream,
+  describe?: Provider['describe'],
+): Provider {
+  return {
+    id,
+    model,
+    stream,
+    complete: (request, options) => complete({ id, stream }, request, options),
+    ...(describe && { describe }),
+  };
+}
+
+/**
+ * Describes a request in the provider-neutral format. For providers that do not make an HTTP
+ * request themselves.
+ */
+export function describePlainly({ items, ...rest }: ModelRequest): DescribedRequest {
+  const transcript = JSON.parse(encodeTranscript(items)) as { readonly items: JsonObject[] };
+  const settings = JSON.parse(JSON.stringify(rest)) as JsonObject;
+  return { method: 'POST', body: { ...settings, items: transcript.items } };
+}

@@ -1,0 +1,85 @@
+import { noUsage } from '@millrace/core';
+import type { Provider, StreamStep } from '../contract/provider.ts';
+import { ProviderError } from '../contract/provider-error.ts';
+import { messageFor } from '../errors/error-message.ts';
+import { isCount } from '../transport/check-number.ts';
+import { Semaphore } from '../transport/semaphore.ts';
+import { type Wrapper, wrapProvider } from './wrap-provider.ts';
+
+/** Options of `limitConcurrency`. */
+export interface ConcurrencyOptions {
+  /** Maximum number of concurrent streams. `Infinity` means no limit. */
+  readonly maxConcurrent: number;
+}
+
+/**
+ * Limits the number of concurrent streams of a provider. Other streams wait in the order in which
+ * their first steps were requested. All users of the returned provider share the limit, also several
+ * agents. A stream keeps its place until it ends, is aborted, or its reader returns. A caller that
+ * stops reading must do one of these.
+ *
+ * @example
+ * const limited = limitConcurrency(provider, { maxConcurrent: 4 });
+ * const answers = await Promise.all(requests.map((request) => limited.complete(request)));
+ */
+export function limitConcurrency(provider: Provider, options: ConcurrencyOptions): Provider {
+  const { describe } = provider;
+  const limited = wrapProvider(
+    provider,
+    waitForPlace(provider.id, createSemaphore(provider.id, options)),
+  );
+  // The limit changes when a request is sent, not its content.
+  return { ...limited, ...(describe && { describe }) };
+}
+
+function createSemaphore(provider: string, { maxConcurrent }: ConcurrencyOptions): Semaphore {
+  if (isCount(maxConcurrent)) return new Semaphore(maxConcurrent);
+  const given = typeof maxConcurrent === 'number' ? maxConcurrent : `a ${typeof maxConcurrent}`;
+  const message = `Cannot limit ${provider} to ${given} as maxConcurrent`;
+  throw new ProviderError('invalid_request', `${message}: use a whole number of 1 or more`, {
+    provider,
+  });
+}
+
+function waitForPlace(provider: string, semaphore: Semaphore): Wrapper {
+  return async function* (request, context, next) {
+    const { signal } = context;
+    const release = await acquire(semaphore, signal);
+    if (release === undefined) return yield abortedStep(provider, signal);
+    // The caller may stop reading after an abort.
+    signal?.addEventListener('abort', release, { once: true });
+    try {
+      for await (const step of next(request, context)) {
+        // The caller may stop reading after the end.
+        if (step.end !== undefined) release();
+        yield step;
+      }
+    } finally {
+      signal?.removeEventListener('abort', release);
+      release();
+    }
+  };
+}
+
+/**
+ * Returns a function that releases the place. Returns undefined if the request was aborted while it
+ * waited.
+ */
+async function acquire(
+  semaphore: Semaphore,
+  signal: AbortSignal | undefined,
+): Promise<(() => void) | undefined> {
+  const release = await semaphore.acquire(signal).catch(() => undefined);
+  // The signal can be aborted at the moment in which the place becomes free.
+  if (!signal?.aborted) return release;
+  release?.();
+  return undefined;
+}
+
+/** The last step of a request that was never sent. It used no tokens. */
+function abortedStep(provider: string, signal: AbortSignal | undefined): StreamStep {
+  const message = messageFor('aborted', provider, 'the request was still waiting in the queue');
+  const error = new ProviderError('aborted', message, { provider, cause: signal?.reason });
+  const stop = { reason: 'aborted', cause: error.kind } as const;
+  return { deltas: [], end: { stop, usage: noUsage, error } };
+}

@@ -1,0 +1,166 @@
+import { type CommitWhole, type Delta, type Part, type PartId, parseJson } from '@millrace/core';
+import type { StreamStep } from '../contract/provider.ts';
+
+/**
+ * Changes the text parts of a stream. Each chunk goes through `change`; positions and lengths are
+ * adjusted. A structured part that streamed as text is changed as JSON, and becomes a text part if it
+ * is no longer valid JSON. Reasoning, calls and other values stay the same. Use it in a wrapper that
+ * hides, replaces or translates text while it streams.
+ *
+ * A function of chunks gets one chunk at a time, and chunks can end anywhere. To find text that spans
+ * two chunks, pass a function that creates a `PartChange` with state for each part.
+ *
+ * @example
+ * mapText(steps, (chunk) => chunk.toUpperCase());
+ *
+ * @example
+ * // Hides a word, also if it is split: the last word of a chunk can continue in the next chunk.
+ * mapText(steps, () => {
+ *   let word = '';
+ *   const hide = (text: string) => text.replaceAll('secret', '******');
+ *   return {
+ *     chunk(text) {
+ *       const all = word + text;
+ *       word = all.match(/\w*$/)?.[0] ?? '';
+ *       return hide(all.slice(0, all.length - word.length));
+ *     },
+ *     end: () => hide(word),
+ *   };
+ * });
+ */
+export async function* mapText(
+  steps: AsyncIterable<StreamStep>,
+  change: TextChange,
+): AsyncGenerator<StreamStep> {
+  const texts = new OpenTextParts(change);
+  for await (const step of steps) {
+    yield { ...step, deltas: step.deltas.flatMap((delta) => texts.map(delta)) };
+  }
+}
+
+/** Tracks the open text parts and their new lengths. */
+class OpenTextParts {
+  readonly #change: TextChange;
+  readonly #open = new Map<PartId, { readonly text: ChangedText; length: number }>();
+
+  constructor(change: TextChange) {
+    this.#change = change;
+  }
+
+  map(delta: Delta): readonly Delta[] {
+    switch (delta.type) {
+      case 'begin_part':
+        if (delta.kind === 'text')
+          this.#open.set(delta.partId, { text: new ChangedText(this.#change), length: 0 });
+        return [delta];
+      case 'append_text':
+        return this.#append(delta.partId, (text) => text.chunk(delta.chunk)) ?? [delta];
+      case 'commit_part':
+        return this.#commit(delta);
+      case 'retract_part':
+        this.#open.delete(delta.partId);
+        return [delta];
+      default:
+        return [delta];
+    }
+  }
+
+  /**
+   * Returns the delta to append instead. Returns undefined if the part is not an open text part.
+   */
+  #append(partId: PartId, change: (text: ChangedText) => string): readonly Delta[] | undefined {
+    const open = this.#open.get(partId);
+    if (open === undefined) return undefined;
+    const at = open.length;
+    const chunk = change(open.text);
+    open.length += chunk.length;
+    return chunk === '' ? [] : [{ type: 'append_text', partId, at, chunk }];
+  }
+
+  #commit(delta: Delta & { readonly type: 'commit_part' }): readonly Delta[] {
+    const { partId } = delta;
+    const open = this.#open.get(partId);
+    const last = delta.part === undefined ? this.#append(partId, (text) => text.end()) : [];
+    this.#open.delete(partId);
+    if (delta.part !== undefined) return [this.#whole(delta, open !== undefined)];
+    return open === undefined ? [delta] : [...(last ?? []), { ...delta, length: open.length }];
+  }
+
+  #whole(delta: CommitWhole, wasText: boolean): Delta {
+    const { part } = delta;
+    if (part.kind === 'text')
+      return { ...delta, part: { ...part, text: changeWholeText(part.text, this.#change) } };
+    if (part.kind !== 'structured' || !wasText) return delta;
+    return { ...delta, part: changeStructuredPart(part, this.#change) };
+  }
+}
+
+function changeStructuredPart(
+  part: Part & { readonly kind: 'structured' },
+  change: TextChange,
+): Part {
+  const text = changeWholeText(JSON.stringify(part.value), change);
+  const parsed = parseJson(text);
+  if (parsed.ok) return { ...part, value: parsed.value };
+  const { kind: _kind, value: _value, name: _name, ...rest } = part;
+  return { ...rest, kind: 'text', text };
+}
+
+/**
+ * Changes the text of one part while it streams. It can hold text back and return it at the end.
+ */
+export interface PartChange {
+  /** Returns the text to emit for this chunk. */
+  chunk(text: string): string;
+  /** Called when the part ends, complete or cut off. */
+  end?(): string;
+}
+
+/**
+ * How `mapText` changes text: a function that maps each chunk, or a function that creates a
+ * `PartChange` for each part. A function of chunks cannot see a word that is split over two chunks.
+ */
+export type TextChange = ((chunk: string) => string) | ((firstChunk: string) => PartChange);
+
+/** Applies a change to one part. Its output never contains half a surrogate pair. */
+class ChangedText {
+  readonly #change: TextChange;
+  #part: PartChange | undefined;
+  /** A high surrogate whose low surrogate may follow. */
+  #held = '';
+
+  constructor(change: TextChange) {
+    this.#change = change;
+  }
+
+  chunk(text: string): string {
+    if (this.#part !== undefined) return this.#paired(this.#part.chunk(text));
+    const changed = this.#change(text);
+    if (typeof changed === 'string') return this.#paired(changed);
+    this.#part = changed;
+    return this.#paired(changed.chunk(text));
+  }
+
+  end(): string {
+    const text = this.#held + (this.#part?.end?.() ?? '');
+    this.#held = '';
+    return text.toWellFormed();
+  }
+
+  #paired(chunk: string): string {
+    const text = this.#held + chunk;
+    const cut = endsInHighSurrogate(text) ? text.length - 1 : text.length;
+    this.#held = text.slice(cut);
+    return text.slice(0, cut).toWellFormed();
+  }
+}
+
+function endsInHighSurrogate(text: string): boolean {
+  const last = text.charCodeAt(text.length - 1);
+  return last >= 0xd800 && last <= 0xdbff;
+}
+
+function changeWholeText(text: string, change: TextChange): string {
+  const changed = new ChangedText(change);
+  return changed.chunk(text) + changed.end();
+}

@@ -1,0 +1,78 @@
+import { type Delta, type PartId, partId } from '@millrace/core';
+import type { ModelRequest } from '../contract/model-request.ts';
+import type {
+  Provider,
+  Stream,
+  StreamContext,
+  StreamItem,
+  StreamStep,
+} from '../contract/provider.ts';
+import { abortOnReturn, withAbortSignal } from './abort-on-return.ts';
+import { createProvider } from './create-provider.ts';
+
+/**
+ * A function that runs in place of a provider's stream. It can call `next`, observe, change the
+ * request or the steps, or answer itself.
+ */
+export type Wrapper = (
+  request: ModelRequest,
+  context: StreamContext,
+  next: Stream,
+) => AsyncIterable<StreamStep>;
+
+/**
+ * Puts a function between the caller and a provider: a meter, a cache, or a change of the request or
+ * of the stream. Pass the context on to `next`: its signal is aborted when the reader leaves.
+ *
+ * @example
+ * const metered = wrapProvider(provider, async function* (request, context, next) {
+ *   for await (const step of next(request, context)) {
+ *     if (step.end) console.log(step.end.usage.output, 'tokens');
+ *     yield step;
+ *   }
+ * });
+ *
+ * @example
+ * // Steps contain the ids of their item and attempt. A cache must rewrite them for the new item.
+ * const cache = new Map<string, readonly StreamStep[]>();
+ * const cached = wrapProvider(provider, async function* (request, context, next) {
+ *   const key = JSON.stringify(request);
+ *   const known = cache.get(key);
+ *   if (known) return yield* moveSteps(known, context.item);
+ *   const steps: StreamStep[] = [];
+ *   for await (const step of next(request, context)) {
+ *     steps.push(step);
+ *     yield step;
+ *   }
+ *   if (!steps.at(-1)?.end?.error) cache.set(key, steps);
+ * });
+ */
+export function wrapProvider(provider: Provider, wrapper: Wrapper): Provider {
+  const { id, model, stream } = provider;
+  return createProvider(id, model, (request, context) =>
+    abortOnReturn((returned) => wrapper(request, withAbortSignal(context, returned), stream)),
+  );
+}
+
+/**
+ * Rewrites recorded steps for another item and attempt. Use it in a wrapper that answers from a
+ * cache. The steps fold to the same parts.
+ */
+export function moveSteps(steps: readonly StreamStep[], item: StreamItem): readonly StreamStep[] {
+  return steps.map((step) => ({
+    ...step,
+    deltas: step.deltas.map((delta) => moveDelta(delta, item)),
+  }));
+}
+
+/** Rewrites one delta for another item and attempt. */
+export function moveDelta(delta: Delta, item: StreamItem): Delta {
+  if (delta.type === 'unknown') return delta;
+  const moved = { ...delta, partId: movePartId(delta.partId, item) };
+  return 'itemId' in moved ? { ...moved, itemId: item.id } : moved;
+}
+
+function movePartId(id: PartId, { turn, attempt }: StreamItem): PartId {
+  const [, , ...name] = id.split('.');
+  return partId(turn, attempt, name.join('.'));
+}

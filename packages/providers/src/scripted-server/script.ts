@@ -1,0 +1,111 @@
+import { MillraceError } from '@millrace/core';
+
+/**
+ * One step of a reply. Each text or byte array is one HTTP chunk and one write to the socket. It is
+ * written after the previous write reached the kernel and the event loop completed a turn.
+ *
+ * A client in the same process that keeps reading usually gets each step in its own read. TCP does
+ * not guarantee this, and a slow client receives steps joined. For a guarantee, use gates (the next
+ * bytes are sent when the test has seen the last ones) or `inLockstep`, which is built on gates.
+ */
+export type Step = string | Uint8Array | HaltStep | EndStep;
+
+/** A step that sends nothing. */
+export type HaltStep =
+  /** Waits until the gate is open. */
+  | { readonly type: 'wait'; readonly for: ScriptGate }
+  /** Sends nothing more and keeps the connection open. */
+  | { readonly type: 'stall' }
+  /** Closes the connection early: with FIN, so that sent data arrives first, or with RST. */
+  | { readonly type: 'cut'; readonly how?: 'close' | 'reset' };
+
+/** The normal end of the body. A list of steps ends with it automatically. */
+export interface EndStep {
+  readonly type: 'end';
+}
+
+/** A reply of the scripted server. */
+export type Reply = HttpReply | RawReply;
+
+/** A reply that Node formats as HTTP. */
+export interface HttpReply {
+  /** Default: 200. */
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  /**
+   * Steps before the status line. The status line and headers are one write before all others.
+   * Default: none.
+   */
+  readonly before?: readonly HaltStep[];
+  readonly steps: readonly Step[];
+}
+
+/**
+ * Written to the socket unchanged: the script provides status line, headers and chunks. It ends
+ * with FIN.
+ */
+export interface RawReply {
+  readonly raw: readonly Step[];
+}
+
+function stepsOf(reply: Reply): readonly Step[] {
+  return 'raw' in reply ? reply.raw : [...(reply.before ?? []), ...reply.steps];
+}
+
+/** Throws if the reply has steps that can never run. */
+export function assertReply(reply: Reply): void {
+  const steps = stepsOf(reply);
+  const last = steps.findIndex((step) => isFinal(step));
+  if (last === -1 || last === steps.length - 1) return;
+  const advice = 'remove them, or wait at a gate instead';
+  throw new ScriptError(
+    'bad_script',
+    `Step ${last + 1} ends the reply, but others follow: ${advice}`,
+  );
+}
+
+function isFinal(step: Step): boolean {
+  if (typeof step === 'string' || step instanceof Uint8Array) return false;
+  return step.type !== 'wait';
+}
+
+/** A point where a reply waits until the test opens it. */
+export class ScriptGate {
+  readonly #reached = Promise.withResolvers<void>();
+  readonly #opened = Promise.withResolvers<void>();
+
+  /** Resolves when a reply first arrives here. All steps before the gate are then written. */
+  get reached(): Promise<void> {
+    return this.#reached.promise;
+  }
+
+  /** Releases current and future waiters. */
+  open(): void {
+    this.#opened.resolve();
+  }
+
+  /** For the server: resolves when the gate is open. */
+  pass(): Promise<void> {
+    this.#reached.resolve();
+    return this.#opened.promise;
+  }
+}
+
+/** Creates a gate for a `wait` step. */
+export function newGate(): ScriptGate {
+  return new ScriptGate();
+}
+
+/** Codes of a `ScriptError`. */
+export type ScriptErrorCode =
+  /** The script is invalid. */
+  | 'bad_script'
+  /** The wire cannot express the value. */
+  | 'not_on_wire'
+  /** A scripted reply was not used, or a request had no reply. */
+  | 'not_as_scripted'
+  /** The scripted server is closed. */
+  | 'server_closed';
+
+/** A mistake in a script, or a test that did not follow its script. */
+export class ScriptError extends MillraceError<ScriptErrorCode> {}

@@ -1,0 +1,54 @@
+import { isMillraceError } from '@millrace/core';
+import { isError } from '../errors/redact.ts';
+import { WireFault } from '../errors/wire-fault.ts';
+import type { DeadlineName } from './deadlines.ts';
+
+/** What ended a request from outside: the caller's abort signal, or a timeout. */
+export type Interruption =
+  | { readonly by: 'signal'; readonly reason: unknown }
+  | { readonly by: 'deadline'; readonly deadline: DeadlineName; readonly afterMs: number };
+
+export class Interrupted extends Error {
+  readonly interruption: Interruption;
+
+  constructor(interruption: Interruption) {
+    super(`interrupted by ${interruption.by}`);
+    this.interruption = interruption;
+  }
+}
+
+/** The connection could not be opened, or it broke. */
+export class NetworkFailure extends Error {}
+
+/**
+ * Converts an error of fetch or of a body. It is a network failure, except for programming errors,
+ * which a retry cannot fix.
+ */
+export function toTransportFailure(error: unknown): Error {
+  if (error instanceof WireFault) return error;
+  if (isMillraceError(error)) {
+    const report = { message: error.message, codes: [error.code] };
+    return new WireFault(report, 'invalid_request', { cause: error });
+  }
+  return new NetworkFailure(reasonOf(error), { cause: error });
+}
+
+const noReason = 'there is no reason';
+
+function reasonOf(error: unknown): string {
+  try {
+    return typeof error === 'string' ? error : messageOf(error);
+  } catch {
+    return noReason;
+  }
+}
+
+/** Node's fetch throws "fetch failed" or "terminated". The real reason is in the cause. */
+function messageOf(error: unknown): string {
+  if (!isError(error)) return noReason;
+  const { cause } = error;
+  if (!isError(cause)) return error.message;
+  // If several addresses were tried, the cause has only a code.
+  const { code } = cause as { code?: unknown };
+  return cause.message || (typeof code === 'string' ? code : error.message);
+}

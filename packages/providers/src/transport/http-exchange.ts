@@ -1,0 +1,187 @@
+import type { TraceContext } from '@millrace/core';
+import { fault } from '../errors/wire-fault.ts';
+import type { Clock } from './clock.ts';
+import { Deadlines, type TimeoutOptions } from './deadlines.ts';
+import { Interrupted, type Interruption, toTransportFailure } from './failures.ts';
+import { checkResponse, checkUrl, type HttpRequest, requestInit } from './http-request.ts';
+
+interface HttpExchangeOptions {
+  readonly fetch: typeof fetch;
+  readonly clock: Clock;
+  readonly timeouts: TimeoutOptions;
+  readonly signal: AbortSignal | undefined;
+  /**
+   * Sent as headers. It contains no secret, and it is not part of the request that the wire builds.
+   */
+  readonly trace?: TraceContext | undefined;
+  /**
+   * Called immediately when the exchange is interrupted. The reader may be busy for a long time.
+   */
+  readonly onInterrupted?: (() => void) | undefined;
+}
+
+/** One HTTP request and its response, read chunk by chunk. It handles aborts and timeouts. */
+export class HttpExchange {
+  readonly #options: HttpExchangeOptions;
+  readonly #controller = new AbortController();
+  readonly #interrupted: Promise<never>;
+  readonly #deadlines: Deadlines;
+  #rejectInterrupted: (error: Interrupted) => void = () => {};
+  #interruption: Interruption | undefined;
+  #body: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  /**
+   * How much longer to wait for trailing data. While set, any end of the body counts as a normal
+   * end.
+   */
+  #drainMs: number | undefined;
+
+  constructor(options: HttpExchangeOptions) {
+    this.#options = options;
+    this.#interrupted = new Promise<never>((_, reject) => {
+      this.#rejectInterrupted = reject;
+    });
+    this.#interrupted.catch(() => {});
+    this.#deadlines = new Deadlines(options.clock, options.timeouts, (deadline, afterMs) =>
+      this.#interrupt({ by: 'deadline', deadline, afterMs }),
+    );
+    options.signal?.addEventListener('abort', this.#onAbort);
+    if (options.signal?.aborted) this.#onAbort();
+  }
+
+  /**
+   * Sends the request. Throws `Interrupted`, `NetworkFailure`, or a `WireFault` if the request
+   * cannot be sent.
+   */
+  async open(request: HttpRequest): Promise<Response> {
+    this.#throwIfInterrupted();
+    checkUrl(request.url);
+    const init = requestInit(request, this.#controller.signal, this.#options.trace);
+    const fetching = this.#fetch(request.url, init);
+    try {
+      const response = await Promise.race([fetching, this.#interrupted]);
+      // An interruption can come between the response and this line.
+      this.#throwIfInterrupted();
+      checkResponse(response);
+      this.#body = response.body?.getReader();
+      return response;
+    } catch (error) {
+      // A fetch that ignores the signal can still return a response. Its body must be closed.
+      fetching.then((late) => late?.body?.cancel?.()).catch(() => {});
+      throw this.#failure(error);
+    }
+  }
+
+  /** Returns the next bytes, or undefined at the end. Throws `Interrupted` or `NetworkFailure`. */
+  async read(): Promise<Uint8Array | undefined> {
+    this.#deadlines.resume();
+    const stopWaiting = this.#waitAtMost(this.#drainMs);
+    try {
+      const result = await this.#body?.read();
+      if (this.#drainMs === undefined) this.#throwIfInterrupted();
+      this.#deadlines.recordActivity();
+      if (!result?.done) return checkBytes(result?.value);
+      this.#body = undefined;
+      return undefined;
+    } catch (error) {
+      this.#cancelBody();
+      this.#body = undefined;
+      if (this.#drainMs !== undefined) return undefined;
+      throw this.#failure(error);
+    } finally {
+      this.#deadlines.pause();
+      stopWaiting();
+    }
+  }
+
+  /** The answer is complete. Reads trailing data for at most this time. */
+  drainFor(ms: number): void {
+    this.#drainMs = ms;
+  }
+
+  /** Releases all resources. Closes the connection unless the body was read to its end. */
+  close(): void {
+    this.#deadlines.end();
+    this.#options.signal?.removeEventListener('abort', this.#onAbort);
+    if (this.#body === undefined) return;
+    this.#cancelBody();
+    this.#controller.abort();
+  }
+
+  readonly #onAbort = (): void => {
+    this.#interrupt({ by: 'signal', reason: this.#options.signal?.reason });
+  };
+
+  #interrupt(interruption: Interruption): void {
+    if (this.#interruption !== undefined) return;
+    this.#interruption = interruption;
+    this.#deadlines.end();
+    this.#rejectInterrupted(new Interrupted(interruption));
+    this.#controller.abort();
+    this.#cancelBody();
+    this.#options.onInterrupted?.();
+  }
+
+  #throwIfInterrupted(): void {
+    if (this.#interruption !== undefined) throw new Interrupted(this.#interruption);
+  }
+
+  /** Async, so that a synchronous throw of fetch becomes a rejection. */
+  async #fetch(url: string, init: RequestInit): Promise<Response> {
+    const { fetch } = this.#options;
+    if (typeof fetch !== 'function') throw fault('invalid_request', 'fetch is not a function');
+    return fetch(url, init);
+  }
+
+  /**
+   * Only the time of reads counts. Data that arrives while the consumer is busy must not be lost.
+   */
+  #waitAtMost(ms: number | undefined): () => void {
+    if (ms === undefined) return () => {};
+    const { clock } = this.#options;
+    const startMs = clock.now();
+    if (ms <= 0) this.#cancelBody();
+    const cancel = clock.after(ms, () => this.#cancelBody());
+    return () => {
+      cancel();
+      this.#drainMs = ms - (clock.now() - startMs);
+    };
+  }
+
+  /** Ends the pending read, also if fetch ignores the signal. */
+  #cancelBody(): void {
+    this.#body?.cancel().catch(() => {});
+  }
+
+  #failure(error: unknown): Error {
+    if (error instanceof Interrupted) return error;
+    return this.#interruption === undefined
+      ? toTransportFailure(error)
+      : new Interrupted(this.#interruption);
+  }
+}
+
+/** A custom fetch can return a body with any values. */
+function checkBytes(value: Uint8Array | undefined): Uint8Array | undefined {
+  if (value === undefined || ArrayBuffer.isView(value)) return value;
+  throw fault(
+    'invalid_request',
+    'the body of the Response from fetch contains a value that is not bytes',
+  );
+}
+
+/** Reads the rest of the body as text, up to `maxBytes`. `isCut` is true if there was more. */
+export async function readText(
+  exchange: HttpExchange,
+  maxBytes: number,
+): Promise<{ readonly text: string; readonly isCut: boolean }> {
+  const decoder = new TextDecoder();
+  let text = '';
+  let length = 0;
+  for (;;) {
+    const bytes = await exchange.read();
+    if (bytes === undefined) return { text: text + decoder.decode(), isCut: false };
+    length += bytes.length;
+    text += decoder.decode(bytes, { stream: true });
+    if (length > maxBytes) return { text, isCut: true };
+  }
+}

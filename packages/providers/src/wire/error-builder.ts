@@ -1,0 +1,188 @@
+import { ProtocolError } from '@millrace/core';
+import { ProviderError, type ProviderErrorKind, type Retry } from '../contract/provider-error.ts';
+import { errorKindOf, errorKindOfEmptyBody } from '../errors/error-kind.ts';
+import { clip, messageFor, messageForUnsent } from '../errors/error-message.ts';
+import { errorReportIn, errorReportOfFailure } from '../errors/error-report.ts';
+import { minSecretLength, redact, redactError } from '../errors/redact.ts';
+import { delayFromHeaders, delayUntilReset } from '../errors/retry-delay.ts';
+import { type ErrorReport, WireFault } from '../errors/wire-fault.ts';
+import { parseMessage } from '../json/parse-message.ts';
+import type { Clock } from '../transport/clock.ts';
+import { Interrupted, type Interruption, NetworkFailure } from '../transport/failures.ts';
+import type { HttpRequest } from '../transport/http-request.ts';
+import { SseError } from '../transport/sse-reader.ts';
+
+const requestIdHeaders = [
+  'x-request-id',
+  'request-id',
+  'apim-request-id',
+  'x-goog-request-id',
+  'x-amzn-requestid',
+];
+
+/**
+ * Builds the `ProviderError` for whatever ended a response. It adds facts of the HTTP response and
+ * removes keys.
+ */
+export class ErrorBuilder {
+  readonly #provider: string;
+  readonly #clock: Clock;
+  #secrets: readonly string[] = [];
+  response: Response | undefined;
+  /** The length of the request body. It is used to classify an error response without a body. */
+  sentLength: () => number = () => 0;
+
+  constructor(provider: string, clock: Clock) {
+    this.#provider = provider;
+    this.#clock = clock;
+  }
+
+  /** Removes these values from every message. */
+  redactSecrets(secrets: readonly string[]): void {
+    this.#secrets = secrets;
+  }
+
+  build(thrown: unknown, signal: AbortSignal | undefined): ProviderError {
+    if (thrown instanceof Interrupted) return this.#fromInterruption(thrown.interruption);
+    // After an abort, other errors do not matter.
+    if (signal?.aborted) return this.#create('aborted', '', signal.reason);
+    if (thrown instanceof WireFault) {
+      return this.#fromReport(thrown.report, thrown.kind, this.#redactedCause(thrown.cause));
+    }
+    if (thrown instanceof NetworkFailure) return this.#fromNetworkFailure(thrown);
+    if (thrown instanceof SseError && thrown.type === 'error_field') {
+      return this.#fromReport(errorReportOfField(thrown.message));
+    }
+    if (thrown instanceof SseError || thrown instanceof ProtocolError) {
+      return this.#create('protocol_error', thrown.message, thrown);
+    }
+    return this.#create(
+      'protocol_error',
+      'the answer could not be read',
+      this.#redactedCause(thrown),
+    );
+  }
+
+  #fromInterruption(interruption: Interruption): ProviderError {
+    switch (interruption.by) {
+      case 'signal':
+        return this.#create('aborted', '', interruption.reason);
+      case 'deadline': {
+        const { deadline, afterMs } = interruption;
+        return this.#create('timeout', `the ${deadline} timeout of ${afterMs} ms passed`);
+      }
+    }
+  }
+
+  #fromNetworkFailure(failure: NetworkFailure): ProviderError {
+    // An invalid address never becomes valid, so a retry is useless.
+    const isAddress = !/parse URL|invalid URL|includes credentials|bad port/i.test(failure.message);
+    const kind = isAddress ? 'network' : 'invalid_request';
+    return this.#create(kind, failure.message, this.#redactedCause(failure));
+  }
+
+  #fromReport(report: ErrorReport, knownKind?: ProviderErrorKind, cause?: unknown): ProviderError {
+    const status = this.#failedStatus ?? report.status;
+    const isEmpty = status !== undefined && report.message === '';
+    const kind =
+      knownKind ??
+      (isEmpty
+        ? errorKindOfEmptyBody(status, this.sentLength)
+        : errorKindOf({ ...report, status }));
+    return this.#create(kind, report.message, cause, { ...report, status });
+  }
+
+  #create(
+    kind: ProviderErrorKind,
+    reason: string,
+    cause?: unknown,
+    { codes = [], status, requestId, retryAfterMs }: Partial<ErrorReport> = {},
+  ): ProviderError {
+    const headers = this.response?.headers;
+    const sentId = requestIdHeaders.flatMap((name) => headers?.get(name) ?? [])[0];
+    return new ProviderError(kind, this.#message(kind, this.#redactedText(reason) ?? ''), {
+      provider: this.#provider,
+      status: status ?? this.#failedStatus,
+      providerCode: this.#redactedText(codes[0]),
+      requestId: this.#redactedText(requestId ?? sentId),
+      retryAfterMs: this.#delay(kind, retryAfterMs),
+      retry: this.#retryAdvice(kind),
+      cause,
+    });
+  }
+
+  #message(kind: ProviderErrorKind, reason: string): string {
+    // Without a response, it was this package that rejected the request.
+    const isUnsent = this.response === undefined && (kind === 'invalid_request' || kind === 'auth');
+    return isUnsent && reason !== ''
+      ? messageForUnsent(this.#provider, reason)
+      : messageFor(kind, this.#provider, reason);
+  }
+
+  /** Removes keys before it shortens the text. Otherwise half a key could remain. */
+  #redactedText(text: string | undefined): string | undefined {
+    return text === undefined ? undefined : clip(redact(text, this.#secrets));
+  }
+
+  #redactedCause(thrown: unknown): unknown {
+    return redactError(thrown, this.#secrets);
+  }
+
+  /** The headers of a successful response do not ask the client to wait. */
+  #delay(kind: ProviderErrorKind, reportedDelay: number | undefined): number | undefined {
+    if (this.response === undefined || this.response.ok) return reportedDelay;
+    const { headers } = this.response;
+    const nowMs = this.#clock.now();
+    const isLimit = kind === 'rate_limit' || kind === 'overloaded' || kind === 'quota';
+    const resetMs = isLimit ? delayUntilReset(headers, nowMs) : undefined;
+    return delayFromHeaders(headers, nowMs) ?? resetMs ?? reportedDelay;
+  }
+
+  /**
+   * The header is about the same request. It does not apply to an aborted request, or to one that
+   * must be changed first.
+   */
+  #retryAdvice(kind: ProviderErrorKind): Retry | undefined {
+    const isOpen = kind !== 'aborted' && kind !== 'history_rejected';
+    if (!isOpen || this.response === undefined || this.response.ok) return undefined;
+    const advice = this.response.headers.get('x-should-retry');
+    return advice === 'true' ? 'yes' : advice === 'false' ? 'no' : undefined;
+  }
+
+  get #failedStatus(): number | undefined {
+    return this.response === undefined || this.response.ok ? undefined : this.response.status;
+  }
+}
+
+function errorReportOfField(text: string): ErrorReport {
+  const error = parseMessage(text) ?? text;
+  return errorReportIn({ error }) ?? errorReportOfFailure(undefined, text);
+}
+
+const secretNames = /auth|key|token|secret|cookie|password|signature/i;
+
+/** Values that must never be shown: the API key, and secrets in custom headers and in the URL. */
+export function secretsOf({ secrets, headers, url }: HttpRequest): readonly string[] {
+  const sent = Object.entries(headers).flatMap(([name, value]) =>
+    secretNames.test(name) ? [value, ...value.split(/\s+/).slice(1)] : [],
+  );
+  const found = [...sent, ...secretsIn(url)].filter(({ length }) => length >= minSecretLength);
+  return [...secrets, ...found];
+}
+
+function secretsIn(url: string): readonly string[] {
+  if (!URL.canParse(url)) return [];
+  const { password, searchParams } = new URL(url);
+  const queried = [...searchParams].flatMap(([name, value]) =>
+    secretNames.test(name) ? value : [],
+  );
+  return [...(password === '' ? [] : [password, decoded(password)]), ...queried];
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

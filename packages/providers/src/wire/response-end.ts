@@ -1,0 +1,63 @@
+import { noUsage, type Stop, type StopReason, type Usage } from '@millrace/core';
+
+/** Maps a provider's stop reasons to ours. */
+export type StopReasons = Readonly<Record<string, StopReason>>;
+
+/**
+ * Returns the stop reason, with the provider's own value as `raw`. If there are calls, `stop`
+ * becomes `tool_use`; without calls, `tool_use` becomes `stop`. Reasons for a cut or refused answer
+ * stay.
+ */
+export function stopOf(raw: string, reasons: StopReasons, hasClientCalls: boolean): Stop {
+  const reason = Object.hasOwn(reasons, raw) ? (reasons[raw] ?? 'unknown') : 'unknown';
+  if (reason === 'stop' && hasClientCalls) return { reason: 'tool_use', raw };
+  if (reason === 'tool_use' && !hasClientCalls)
+    return { reason: 'stop', raw, cause: 'no_tool_call' };
+  return { reason, raw };
+}
+
+/** A rough average that holds for English text and for code. */
+const unitsPerToken = 4;
+
+/**
+ * Returns the reported usage. If it is missing or incomplete, it is estimated. `sentLength` is
+ * called only for an estimate.
+ */
+export function completeUsage(
+  reported: Usage | undefined,
+  sentLength: () => number,
+  writtenLength: number,
+): Usage {
+  if (reported !== undefined && !reported.estimated) return reported;
+  const output = Math.ceil(writtenLength / unitsPerToken);
+  if (reported !== undefined) return { ...reported, output: Math.max(reported.output, output) };
+  const input = Math.ceil(sentLength() / unitsPerToken);
+  return { ...noUsage, input, output, estimated: true };
+}
+
+/** The length of a body as JSON. 0 if it cannot be serialized, because then it was never sent. */
+export function bodyLength(body: unknown): number {
+  return jsonLength(body, (value) => value);
+}
+
+/** The same without images and other binary data, which are not counted as text tokens. */
+export function textLength(body: unknown): number {
+  return jsonLength(body, (value) => (isBase64(value) ? '' : value));
+}
+
+function jsonLength(body: unknown, replace: (value: unknown) => unknown): number {
+  try {
+    return (JSON.stringify(body, (_, value) => replace(value)) ?? '').length;
+  } catch {
+    return 0;
+  }
+}
+
+/** A longer string without spaces is binary data. */
+const maxWordLength = 256;
+
+function isBase64(value: unknown): boolean {
+  if (ArrayBuffer.isView(value)) return true;
+  if (typeof value !== 'string' || value.length <= maxWordLength) return false;
+  return /^data:[^,\s]{0,200};base64,/.test(value) || /^[\w+/-]+={0,2}$/.test(value);
+}

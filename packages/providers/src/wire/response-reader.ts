@@ -1,0 +1,248 @@
+import { type Delta, type DeltaWriter, type JsonValue, parseJson, type Stop } from '@millrace/core';
+import type { ModelRequest } from '../contract/model-request.ts';
+import type { ResponseEnd, StreamStep } from '../contract/provider.ts';
+import { errorReportIn, errorReportOfFailure } from '../errors/error-report.ts';
+import { fault, WireFault } from '../errors/wire-fault.ts';
+import { isObject } from '../json/fields.ts';
+import { parseMessage } from '../json/parse-message.ts';
+import { closeParts } from '../provider/close-parts.ts';
+import { Interrupted } from '../transport/failures.ts';
+import { type HttpExchange, readText } from '../transport/http-exchange.ts';
+import type { HttpRequest } from '../transport/http-request.ts';
+import { SseReader } from '../transport/sse-reader.ts';
+import type { Transport } from '../transport/transport-options.ts';
+import { checkRequest } from './check-request.ts';
+import { ErrorBuilder, secretsOf } from './error-builder.ts';
+import { bodyLength, completeUsage, textLength } from './response-end.ts';
+import { TemplateMatcher } from './template-matcher.ts';
+import type { ReaderContext, Wire, WireReader } from './wire.ts';
+
+/** Reads one HTTP response from its first byte to its end, successful or not. */
+export class ResponseReader {
+  readonly #wire: Wire;
+  readonly #context: ReaderContext;
+  readonly #writer: DeltaWriter;
+  #reader: WireReader = unopenedReader;
+  readonly #sse: SseReader;
+  readonly #templates = new TemplateMatcher();
+  readonly #maxEventLength: number;
+  readonly #errors: ErrorBuilder;
+  #http: HttpRequest | undefined;
+  #messages = 0;
+  #writtenLength = 0;
+  #sawDone = false;
+  #isEnding = false;
+
+  constructor(wire: Wire, transport: Transport, context: ReaderContext) {
+    this.#wire = wire;
+    this.#context = context;
+    this.#writer = context.writer;
+    this.#maxEventLength = transport.maxEventLength;
+    this.#errors = new ErrorBuilder(wire.provider, transport.clock);
+    this.#sse = new SseReader({
+      maxEventLength: transport.maxEventLength,
+      onMessage: (data, event) => this.#onMessage(data, event),
+      onStrayText: (text) => this.#onStrayText(text),
+    });
+  }
+
+  /** Nothing follows `[DONE]`, whether the answer is complete or not. */
+  get progress(): WireReader['progress'] {
+    return this.#sawDone ? 'over' : this.#reader.progress;
+  }
+
+  /**
+   * Sends the request. Also reads responses that are not streams: errors, and answers in one piece.
+   */
+  async open(exchange: HttpExchange): Promise<void> {
+    const http = httpRequestFor(this.#wire, this.#context.request);
+    this.#http = http;
+    this.#reader = this.#wire.reader(this.#context);
+    this.#errors.redactSecrets(secretsOf(http));
+    this.#errors.sentLength = () => bodyLength(http.body);
+    const response = await exchange.open(http);
+    this.#errors.response = response;
+    if (!response.ok) throw await readFailure(response, exchange);
+    const type = response.headers.get('content-type') ?? '';
+    if (/\bjson\b/i.test(type) && !/stream|ndjson/i.test(type)) await this.#readWholeBody(exchange);
+    else if (/\btext\/html\b/i.test(type)) throw webPageFault();
+  }
+
+  feed(bytes: Uint8Array): void {
+    this.#sse.feed(bytes);
+  }
+
+  /** Returns the deltas since the last call. */
+  take(): readonly Delta[] {
+    const deltas = this.#writer.take();
+    for (const delta of deltas) {
+      if (delta.type === 'append_text') this.#writtenLength += delta.chunk.length;
+    }
+    return deltas;
+  }
+
+  /** Returns the last step after the body ended. Throws if the answer is not complete. */
+  finish(): StreamStep {
+    this.#isEnding = true;
+    this.#sse.end();
+    if (this.#reader.progress === 'reading') throw this.#truncated();
+    const stop = this.#reader.finish();
+    const deltas = this.take();
+    return { deltas, end: { stop, ...this.#endDetails() } };
+  }
+
+  /** Returns the last step of a response that failed, was cut off or was aborted. */
+  fail(thrown: unknown, signal: AbortSignal | undefined): StreamStep {
+    const error = this.#errors.build(thrown, signal);
+    const reason = error.kind === 'aborted' ? 'aborted' : 'error';
+    closeParts(this.#writer, reason === 'aborted' ? 'aborted' : 'cut');
+    const deltas = this.take();
+    const raw = error.providerCode === undefined ? {} : { raw: error.providerCode };
+    const stop: Stop = { reason, ...raw, cause: error.kind };
+    return { deltas, end: { stop, ...this.#endDetails(this.#mayHaveCost(thrown)), error } };
+  }
+
+  /** A rejected request costs nothing. A request that was interrupted may have been processed. */
+  #mayHaveCost(thrown: unknown): boolean {
+    const { response } = this.#errors;
+    return response === undefined ? thrown instanceof Interrupted : response.ok;
+  }
+
+  #endDetails(mayHaveCost = true): Omit<ResponseEnd, 'stop'> {
+    const { usage, model, responseId } = this.#reader.details;
+    return {
+      usage: completeUsage(usage, () => this.#sentLength(mayHaveCost), this.#writtenLength),
+      ...(model === undefined ? {} : { model }),
+      ...(responseId === undefined ? {} : { responseId }),
+    };
+  }
+
+  #sentLength(mayHaveCost: boolean): number {
+    return mayHaveCost && this.#http !== undefined ? textLength(this.#http.body) : 0;
+  }
+
+  #onMessage(data: string, event: string | undefined): void {
+    // Data after the provider's end does not belong to this answer.
+    if (this.#reader.progress === 'over') return;
+    this.#messages++;
+    if (this.#templates.apply(data, event)) return;
+    if (isDone(data)) {
+      this.#sawDone = true;
+      return;
+    }
+    const value = parseMessage(data);
+    const report = event === 'error' ? errorReportOfFailure(value, data) : errorReportIn(value);
+    if (report !== undefined) throw new WireFault(report);
+    if (isObject(value)) {
+      this.#reader.readMessage(value, event);
+      this.#learnTemplate(data, event);
+    } else if (!this.#isEnding && !isPing(event)) {
+      // If the body ended inside the event, `progress` decides whether that is an error.
+      throw fault('protocol_error', 'an event is not a JSON object');
+    }
+  }
+
+  #learnTemplate(data: string, event: string | undefined): void {
+    if (!this.#templates.wantsMore) return;
+    const { lastAppend } = this.#reader;
+    if (lastAppend !== undefined) this.#templates.learn(data, event, lastAppend);
+  }
+
+  async #readWholeBody(exchange: HttpExchange): Promise<void> {
+    const { text, isCut } = await readText(exchange, this.#maxEventLength);
+    if (isCut) throw fault('protocol_error', 'the answer in one piece is too long');
+    const value = parseMessage(text);
+    if (value === undefined) throw fault('protocol_error', 'the answer is not JSON');
+    this.#onWholeBody(value);
+  }
+
+  #onWholeBody(body: JsonValue): void {
+    const report = errorReportIn(body);
+    if (report !== undefined) throw new WireFault(report);
+    this.#reader.readWholeBody(body);
+  }
+
+  /**
+   * Handles lines that are not SSE: an error, or the whole answer of a server that sends no content
+   * type.
+   */
+  #onStrayText(text: string): void {
+    const isAll = this.#isEnding && this.#messages === 0;
+    if (isAll && /^\s*</.test(text)) throw webPageFault();
+    // Other lines can precede the JSON.
+    const start = text.search(/^[ \t]*[{[]/m);
+    const value = start < 0 ? undefined : parseMessage(text.slice(start));
+    const report = errorReportIn(value);
+    if (report !== undefined) throw new WireFault(report);
+    if (isAll && value !== undefined) this.#reader.readWholeBody(value);
+  }
+
+  #truncated(): WireFault {
+    const seen = this.#messages === 0 ? 'the answer is empty' : 'the last event is missing';
+    return fault('truncated_stream', seen);
+  }
+}
+
+const doneMarker = '[DONE]';
+
+function isDone(data: string): boolean {
+  return data === doneMarker || (data.length < 2 * doneMarker.length && data.trim() === doneMarker);
+}
+
+function isPing(event: string | undefined): boolean {
+  return event !== undefined && /^(?:ping|heart-?beat|keep-?alive)$/i.test(event);
+}
+
+function webPageFault(): WireFault {
+  return fault('protocol_error', 'the answer is a web page');
+}
+
+/** Builds the HTTP request. Any error here means that the request can never be sent. */
+function httpRequestFor(wire: Wire, request: ModelRequest): HttpRequest {
+  try {
+    checkRequest(request);
+    return wire.http(request);
+  } catch (error) {
+    throw error instanceof WireFault ? error : unwritableRequest(error);
+  }
+}
+
+function unwritableRequest(cause: unknown): WireFault {
+  const report = { message: 'the request cannot be written', codes: [] };
+  return new WireFault(report, 'invalid_request', { cause });
+}
+
+const maxErrorBodyBytes = 2 ** 16;
+
+/** How long to wait for the body of an error response. The status alone is often enough. */
+const errorBodyMs = 5000;
+
+/** Reads the error of a response with an error status. */
+async function readFailure(response: Response, exchange: HttpExchange): Promise<WireFault> {
+  const { status } = response;
+  if (status === 0 || (status >= 300 && status < 400)) {
+    return redirectFault(response);
+  }
+  exchange.drainFor(errorBodyMs);
+  const { text } = await readText(exchange, maxErrorBodyBytes);
+  const parsed = parseJson(text);
+  const report = errorReportOfFailure(parsed.ok ? parsed.value : undefined, text);
+  return new WireFault({ ...report, status });
+}
+
+/** The query of the target can contain secrets, so the message leaves it out. */
+function redirectFault({ status, headers, url }: Response): WireFault {
+  const target = URL.parse(headers.get('location') ?? '', url || undefined);
+  const where = target === null ? '' : ` to ${target.origin}${target.pathname}`;
+  const found = `the address redirects${where} (status ${status})`;
+  return fault('invalid_request', `${found}; use its target as base URL`);
+}
+
+/** Stands in until the request is sent. */
+const unopenedReader: WireReader = {
+  progress: 'reading',
+  details: {},
+  readMessage: () => {},
+  readWholeBody: () => {},
+  finish: () => ({ reason: 'unknown' }),
+};

@@ -1,0 +1,105 @@
+import type { LastAppend } from './wire.ts';
+
+/** A message split at the one string that changes. */
+interface MessageTemplate {
+  readonly event: string | undefined;
+  /** The text up to the opening quote of the string, and the text from its closing quote on. */
+  readonly before: string;
+  readonly after: string;
+  readonly append: (text: string) => void;
+}
+
+/** Enough for all parts that stream at the same time. */
+const maxTemplates = 32;
+/**
+ * After this many misses in a row, matching is turned off: the messages of this server always
+ * differ.
+ */
+const maxMisses = 48;
+
+/**
+ * Avoids parsing most messages of a stream. They differ only in one string, the appended text. If
+ * everything around that string equals an earlier message, the message has the same effect with
+ * another text.
+ */
+export class TemplateMatcher {
+  #templates: MessageTemplate[] = [];
+  /**
+   * The template that matched last. The search starts here, because parts that stream in turns
+   * repeat their order.
+   */
+  #last = 0;
+  #misses = 0;
+
+  /** Applies the message if it matches a template. Returns false if it must be parsed. */
+  apply(data: string, event: string | undefined): boolean {
+    const { length } = this.#templates;
+    for (let step = 0; step < length; step++) {
+      const position = (this.#last + step) % length;
+      const template = this.#templates[position];
+      if (template === undefined || template.event !== event) continue;
+      const text = textBetween(data, template.before, template.after);
+      if (text === undefined) continue;
+      this.#last = position;
+      this.#misses = 0;
+      template.append(text);
+      return true;
+    }
+    this.#misses++;
+    // Comparing would cost more than parsing.
+    if (this.#misses === maxMisses) this.#templates = [];
+    return false;
+  }
+
+  get wantsMore(): boolean {
+    return this.#templates.length < maxTemplates && this.#misses < maxMisses;
+  }
+
+  /** Adds a template for a parsed message, if the position of the text is unambiguous. */
+  learn(data: string, event: string | undefined, { text, append }: LastAppend): void {
+    const literal = JSON.stringify(text);
+    const at = positionOfValue(data, literal);
+    if (at === undefined || text === '') return;
+    const before = data.slice(0, at + 1);
+    const after = data.slice(at + literal.length - 1);
+    // The text can be written with other escapes. Then the match could be a different string.
+    if (before.includes('\\') || after.includes('\\')) return;
+    this.#last = this.#templates.length;
+    this.#templates.push({ event, before, after, append });
+  }
+}
+
+/**
+ * The position of the literal as the value of a key. Undefined if there is none or more than one.
+ */
+function positionOfValue(data: string, literal: string): number | undefined {
+  const positions = [`:${literal}`, `: ${literal}`].flatMap((value) => {
+    const first = data.indexOf(value);
+    if (first < 0) return [];
+    const isOnly = data.indexOf(value, first + 1) < 0;
+    return isOnly ? [first + value.length - literal.length] : [first, first];
+  });
+  return positions.length === 1 ? positions[0] : undefined;
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON does not allow them in a string
+const needsUnescaping = /["\\\u0000-\u001f]/;
+
+/** The string between the two texts. Undefined if the message does not match. */
+function textBetween(data: string, before: string, after: string): string | undefined {
+  const end = data.length - after.length;
+  // Comparing slices is faster than startsWith and endsWith, which check each character.
+  const isMatch = data.slice(0, before.length) === before && data.slice(end) === after;
+  if (end < before.length || !isMatch) return undefined;
+  const inside = data.slice(before.length, end);
+  return needsUnescaping.test(inside) ? unescaped(inside) : inside;
+}
+
+function unescaped(inside: string): string | undefined {
+  try {
+    // An unescaped quote makes this invalid JSON.
+    return JSON.parse(`"${inside}"`);
+  } catch {
+    return undefined;
+  }
+}
