@@ -1,3 +1,5 @@
 import { configureGlobal } from 'fast-check';
+import { runs } from '../packages/core/src/testing/runs.ts';
 
-configureGlobal({ seed: Number(process.env['SEED']), numRuns: 1000 });
+// All random tests draw from one seed, which vitest.config.ts prints.
+configureGlobal({ seed: Number(process.env['SEED']), numRuns: runs(1000) });

@@ -176,7 +176,9 @@ test('comments and documents avoid the phrases that readers stumbled over', () =
   const found = texts.flatMap((path) =>
     readFileSync(path, 'utf8')
       .split('\n')
-      .flatMap((line, index) => (riddles.test(line) ? [`${path}:${index + 1}: ${line.trim()}`] : [])),
+      .flatMap((line, index) =>
+        riddles.test(line) ? [`${path}:${index + 1}: ${line.trim()}`] : [],
+      ),
   );
   expect(found, 'Name the subject, and write "Default: …" for defaults.').toEqual([]);
 });

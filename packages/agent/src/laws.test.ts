@@ -2,6 +2,7 @@ import { transcript } from '@millrace/core';
 import { snapshot } from '@millrace/log';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { runs } from '../../core/src/testing/runs.ts';
 import { problemsIn } from './testing/check-log.ts';
 import { perform, plans, resumeAt, session } from './testing/schedules.ts';
 
@@ -31,7 +32,7 @@ test('law 12: the same seed gives the same bytes', async () => {
       const [one, other] = [await perform(plan), await perform(plan)];
       expect(other.records).toEqual(one.records);
     }),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   );
 });
 

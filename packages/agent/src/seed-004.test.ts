@@ -21,6 +21,7 @@ import { startScriptedServer } from '@millrace/providers/scripted-server';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { runs } from '../../core/src/testing/runs.ts';
 import { type AgentOptions, createAgent } from './create-agent.ts';
 import { joinText } from './run/run-views.ts';
 import { call } from './testing/model-script.ts';
@@ -89,7 +90,7 @@ describe('text deltas and the final message are consistent', () => {
         const messages = result.items.filter(({ kind }) => kind === 'assistant');
         expect(messages).toEqual(ends.map(({ message }) => message));
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 });

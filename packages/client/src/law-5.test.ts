@@ -3,6 +3,7 @@ import { memoryLog, snapshot } from '@millrace/log';
 import type { ServedAgent } from '@millrace/server';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { runs } from '../../core/src/testing/runs.ts';
 import { CuttingProxy } from '../../server/src/testing/cutting-proxy.ts';
 import { drive, recordedRun } from '../../server/src/testing/recorded-run.ts';
 import { type Client, createClient } from './create-client.ts';
@@ -53,7 +54,7 @@ test('a client that is cut off at any bytes has what an uncut one has', async ()
   const property = fc.asyncProperty(cuts, async (bytes) => {
     cutOff += (await read(bytes)).length - 1;
   });
-  await fc.assert(property, { numRuns: 100 });
+  await fc.assert(property, { numRuns: runs(100) });
   expect(cutOff).toBeGreaterThanOrEqual(100);
 });
 
@@ -74,5 +75,5 @@ test('a client that is cut off while the agent speaks has what an uncut one has'
       expect(shown).toEqual(shown.toSorted((a, b) => a - b));
     });
   });
-  await fc.assert(property, { numRuns: 20 });
+  await fc.assert(property, { numRuns: runs(20) });
 });

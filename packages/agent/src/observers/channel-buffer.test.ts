@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { foldAll } from '../../../core/src/testing/fold-all.ts';
 import { randomLog } from '../../../core/src/testing/random-log.ts';
 import { rebuild } from '../../../core/src/testing/rebuild.ts';
+import { runs } from '../../../core/src/testing/runs.ts';
 import { observedRecords, Story, type Told } from '../testing/story.ts';
 import {
   ChannelBuffer,
@@ -69,7 +70,7 @@ describe('buffered events', () => {
         const told = observedRecords(randomLog(seed));
         expect(readAll(told, 10_000, [0])).toEqual(eventsOf(told));
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
   });
 
@@ -92,7 +93,7 @@ describe('buffered events', () => {
         const offsets = read.map(({ offset }) => offset);
         expect(offsets).toEqual(offsets.toSorted((a, b) => a - b));
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 
@@ -108,7 +109,7 @@ describe('buffered events', () => {
         if (read.length < eventsOf(told).length) joined++;
         expect(rebuild(read)).toEqual(transcript(foldAll(records)));
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
     expect(joined).toBeGreaterThan(0);
   });

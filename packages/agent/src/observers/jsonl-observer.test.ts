@@ -2,6 +2,7 @@ import { decodeEvent, decodeRecord } from '@millrace/core';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { randomLog } from '../../../core/src/testing/random-log.ts';
+import { runs } from '../../../core/src/testing/runs.ts';
 import { notifyAll, observedRecords, Story } from '../testing/story.ts';
 import { jsonlObserver } from './jsonl-observer.ts';
 
@@ -18,7 +19,7 @@ test('each record is one line, and decodes to the same record', () => {
       expect(lines.every((line) => line.indexOf('\n') === line.length - 1)).toBe(true);
       expect(lines.map((line) => decodeRecord(line))).toEqual(records);
     }),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   );
 });
 
@@ -34,7 +35,7 @@ test('each event is one line with as: events', () => {
       expect(lines.every((line) => line.indexOf('\n') === line.length - 1)).toBe(true);
       expect(lines.map((line) => decodeEvent(line))).toEqual(told.flatMap(({ events }) => events));
     }),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   );
 });
 

@@ -2,6 +2,7 @@ import type { AgentEvent, LogRecord } from '@millrace/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { randomLog } from '../../../core/src/testing/random-log.ts';
+import { runs } from '../../../core/src/testing/runs.ts';
 import type { Observer } from '../contract/observer.ts';
 import { notifyAll, observedRecords, Story, stop, type Told } from '../testing/story.ts';
 import { channelObserver } from './channel-observer.ts';
@@ -63,7 +64,7 @@ describe('observers', () => {
           told.length === 0 ? [] : [expect.stringMatching(/threw: always$/)],
         );
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { foldAll } from '../../../core/src/testing/fold-all.ts';
 import { randomLog } from '../../../core/src/testing/random-log.ts';
+import { runs } from '../../../core/src/testing/runs.ts';
 import { notifyAll, observedRecords, Story, stop } from '../testing/story.ts';
 import { transcriptObserver } from './transcript-observer.ts';
 
@@ -20,7 +21,7 @@ test('the transcript and the live transcript equal those of the log after each r
         expect(observer.live()).toEqual(liveTranscript(folder.state));
       }
     }),
-    { numRuns: 50 },
+    { numRuns: runs(50) },
   );
 });
 
@@ -32,7 +33,7 @@ test('an observer created from a state continues from there', () => {
       notifyAll(observer.observe, observedRecords(records).slice(cut));
       expect(observer.transcript()).toEqual(transcript(foldAll(records)));
     }),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   );
 });
 

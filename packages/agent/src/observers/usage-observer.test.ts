@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { foldAll } from '../../../core/src/testing/fold-all.ts';
 import { randomLog } from '../../../core/src/testing/random-log.ts';
+import { runs } from '../../../core/src/testing/runs.ts';
 import { notifyAll, observedRecords, Story, stop, usage } from '../testing/story.ts';
 import { usageObserver } from './usage-observer.ts';
 
@@ -15,7 +16,7 @@ test('the usage equals that of the folded log', () => {
       notifyAll(observe, observedRecords(records));
       expect(totals().usage).toEqual(totalUsage(foldAll(records)));
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 

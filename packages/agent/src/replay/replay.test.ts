@@ -3,6 +3,7 @@ import { memoryLog, snapshot } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { runs } from '../../../core/src/testing/runs.ts';
 import type { Run } from '../contract/run.ts';
 import { createAgent } from '../create-agent.ts';
 import { play, VirtualClock } from '../testing/play.ts';
@@ -57,7 +58,7 @@ test('random runs are replayed to the same log', async () => {
       expect(divergence).toBeUndefined();
       expect(told).toEqual(records);
     }),
-    { numRuns: 300, endOnFailure: true },
+    { numRuns: runs(300), endOnFailure: true },
   );
 });
 
@@ -79,6 +80,6 @@ test('sessions that were cut and resumed are replayed to the same log', async ()
         expect(ofDrivers(told)).toEqual(ofDrivers(all));
       },
     ),
-    { numRuns: 300, endOnFailure: true },
+    { numRuns: runs(300), endOnFailure: true },
   );
 });

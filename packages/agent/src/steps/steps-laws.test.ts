@@ -5,6 +5,7 @@ import { scriptedProvider } from '@millrace/providers/scripted';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { runs } from '../../../core/src/testing/runs.ts';
 import { createAgent } from '../create-agent.ts';
 import { readRecords } from '../history/fork-before.ts';
 import { problemsIn } from '../testing/check-log.ts';
@@ -81,5 +82,5 @@ test('for any fate of its steps, a run ends, every call has one result, and none
       if (!isStopped) expect(said?.parts).toMatchObject([{ text: 'Done.' }]);
       expect((await log.info(session))?.lease).toBeUndefined();
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   ));

@@ -4,6 +4,7 @@ import { Folder } from '../fold/fold.ts';
 import { settleTurn } from '../fold/settle-turn.ts';
 import { transcript } from '../fold/transcript.ts';
 import { randomLog, testSession } from '../testing/random-log.ts';
+import { runs } from '../testing/runs.ts';
 import type { AgentEvent } from '../views/agent-event.ts';
 import { agentEvents } from '../views/agent-events.ts';
 import { decodeEvent, encodeEvent } from '../views/event-codec.ts';
@@ -99,7 +100,7 @@ test('a document with any characters changed is decoded or refused, and nothing 
     fc.property(documents, edits, (document, changes) => {
       seen.add(outcomeOf(document, changes.reduce(edited, document.text)));
     }),
-    { numRuns: 3000 },
+    { numRuns: runs(3000) },
   );
   expect(seen).toEqual(new Set(['decoded', 'refused']));
 });
@@ -146,7 +147,7 @@ test('a document with any value replaced is decoded or refused, and nothing else
     fc.property(documents, fc.nat(), replacements, (document, n, value) => {
       seen.add(outcomeOf(document, replaced(document.text, n, value)));
     }),
-    { numRuns: 3000 },
+    { numRuns: runs(3000) },
   );
   expect(seen).toEqual(new Set(['decoded', 'refused']));
 });

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { defaultLimits } from '../limits.ts';
 import { parseReference } from '../testing/parse-reference.ts';
+import { runs } from '../testing/runs.ts';
 import { checkJson } from './check-json.ts';
 
 const check = (value: unknown) => checkJson(value, defaultLimits);
@@ -65,7 +66,7 @@ describe('a value is JSON', () => {
         expect(isJson).toBe(survives(value));
         seen.add(isJson);
       }),
-      { numRuns: 5000 },
+      { numRuns: runs(5000) },
     );
     expect(seen.size).toBe(2);
   });

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { parseReference } from '../testing/parse-reference.ts';
+import { runs } from '../testing/runs.ts';
 import { parseJson } from './parse-json.ts';
 import { PartialJson } from './partial-json.ts';
 
@@ -22,7 +23,7 @@ describe('parseJson', () => {
       fc.property(fc.json(), (text) => {
         expect(parseJson(text)).toStrictEqual({ ok: true, value: parseReference(text) });
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 
@@ -36,7 +37,7 @@ describe('parseJson', () => {
         json.feed(text);
         expect(parseJson(text, limits)).toEqual(json.end());
       }),
-      { numRuns: 5000 },
+      { numRuns: runs(5000) },
     );
   });
 

@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { parseReference } from '../testing/parse-reference.ts';
+import { runs } from '../testing/runs.ts';
 import type { JsonValue } from './json-value.ts';
 import { type JsonChange, type JsonLimits, type JsonPath, PartialJson } from './partial-json.ts';
 
-const runs = { numRuns: 1000 };
+const manyRuns = { numRuns: runs(1000) };
 const roomy = { maxDepth: 1000, maxTextLength: 1e9 };
 
 describe('the live value', () => {
@@ -64,7 +65,7 @@ describe('the live value', () => {
         const result = feedAll(text, cuts).end();
         expect(result.ok && exact(result.value)).toBe(exact(parseReference(text)));
       }),
-      runs,
+      manyRuns,
     );
   });
 
@@ -79,7 +80,7 @@ describe('the live value', () => {
         json.end();
         for (const { value, text } of read) expect(exact(value)).toBe(text);
       }),
-      runs,
+      manyRuns,
     );
   });
 
@@ -95,7 +96,7 @@ describe('the live value', () => {
           expect(json.value === after).toBe(true);
         }
       }),
-      runs,
+      manyRuns,
     );
   });
 
@@ -110,7 +111,7 @@ describe('the live value', () => {
         json.end();
         expect(exact(json.value)).toBe(exact(parseReference(text)));
       }),
-      runs,
+      manyRuns,
     );
   });
 });
@@ -127,7 +128,7 @@ describe('the changes', () => {
         }
         expect(exact(document)).toBe(exact(parseReference(text)));
       }),
-      runs,
+      manyRuns,
     );
   });
 
@@ -149,7 +150,7 @@ describe('the changes', () => {
         }
         expect(exact(document)).toBe(exact(parseReference(fragments.join(''))));
       }),
-      { numRuns: 40 },
+      { numRuns: runs(40) },
     );
     expect(seen.wholes).toBeGreaterThan(0);
     expect(seen.appendsAfterWhole).toBeGreaterThan(0);
@@ -270,7 +271,7 @@ describe('strings', () => {
           }
         }
       }),
-      runs,
+      manyRuns,
     );
   });
 });
@@ -310,7 +311,7 @@ describe('failures', () => {
         });
         expect(failures.every((failure) => failure === undefined)).toBe(true);
       }),
-      runs,
+      manyRuns,
     );
   });
 
@@ -319,7 +320,7 @@ describe('failures', () => {
       fc.property(mutatedText, anyCuts, (text, cuts) => {
         expect(feedAll(text, cuts).end().ok).toBe(isJson(text));
       }),
-      { numRuns: 5000 },
+      { numRuns: runs(5000) },
     );
   });
 
@@ -328,7 +329,7 @@ describe('failures', () => {
       fc.property(mutatedText, anyCuts, (text, cuts) => {
         expect(feedAll(text, cuts).end()).toEqual(feedAll(text, [text.length]).end());
       }),
-      runs,
+      manyRuns,
     );
   });
 
@@ -344,7 +345,7 @@ describe('failures', () => {
         upTo.feed(text.slice(position, position + 1));
         expect(upTo.failure !== undefined).toBe(code === 'syntax');
       }),
-      runs,
+      manyRuns,
     );
   });
 

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
+import { runs } from '../../../core/src/testing/runs.ts';
 import type { Bus } from '../contract/bus.ts';
 import { type LogSubject, logCases } from '../suite/index.ts';
 import { modelRuns, resumeRuns } from '../testing/law-runs.ts';
@@ -56,7 +57,7 @@ describe('the Postgres log with a bus that loses, repeats and reorders', () => {
 /**
  * Each run needs hundreds of transactions. A thousand runs would take longer than all other tests.
  */
-const numRuns = 60;
+const numRuns = runs(60);
 
 describe('the Postgres log', () => {
   test('laws 1, 3, 4, 5 and 9: two logs behave like the reference in random runs', async () => {

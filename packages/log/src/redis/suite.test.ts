@@ -2,6 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { runs } from '../../../core/src/testing/runs.ts';
 import type { Log } from '../contract/log.ts';
 import { memoryLog } from '../memory/memory-log.ts';
 import { sqliteLog } from '../sqlite/sqlite-log.ts';
@@ -71,7 +72,7 @@ const sqlite: LogSubject = {
 };
 
 /** The full number of runs is done without a bus. Fewer runs are enough for the bus. */
-const numRuns = 200;
+const numRuns = runs(200);
 
 describeWithRedis()('with the Redis bus', () => {
   for (const { name, run } of logCases(memory)) test(`memory: ${name}`, run);

@@ -8,6 +8,7 @@ import type {
 import { countingIds, type Item, type Part } from '@millrace/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { runs } from '../../../core/src/testing/runs.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { Completion, StreamStep } from '../contract/provider.ts';
 import { type AiSdkModel, fromAiSdk } from './index.ts';
@@ -848,7 +849,7 @@ describe('every order of parts', () => {
         expect(textOf(item, 'text')).toBe(said(parts, 'text-delta'));
         expect(textOf(item, 'reasoning')).toBe(said(parts, 'reasoning-delta'));
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

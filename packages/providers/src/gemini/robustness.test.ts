@@ -1,6 +1,7 @@
 import { countingIds, type Item, itemId, type JsonObject } from '@millrace/core';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { runs } from '../../../core/src/testing/runs.ts';
 import type { Completion } from '../contract/provider.ts';
 import { fetchOf, sseOf } from '../testing/fetch-of.ts';
 import { type Recording, recordingsOf } from '../testing/recordings.ts';
@@ -87,6 +88,6 @@ test('law: whatever the shapes, an answer ends, every part closed, and is never 
       expect(stop.reason === 'error').toBe(error !== undefined);
       expect(item.stop).toEqual(stop);
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   );
 });

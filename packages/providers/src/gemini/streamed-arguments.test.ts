@@ -1,6 +1,7 @@
 import { type JsonObject, type JsonValue, parseJson } from '@millrace/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { runs } from '../../../core/src/testing/runs.ts';
 import { StreamedArguments } from './streamed-arguments.ts';
 
 /** The text after each piece and at the end. `isReplaced` is true if the end has another text. */
@@ -183,7 +184,7 @@ test('law: any object, sent path by path in its order, streams as its JSON text'
       expect(isReplaced).toBe(false);
       for (const each of texts) expect(text.startsWith(each)).toBe(true);
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });
 
@@ -196,6 +197,6 @@ test('law: in any other order it is the same value', () => {
         .flatMap(({ each }) => partialsOf(each, cut));
       expect(parseJson(written(shuffled).text)).toEqual({ ok: true, value });
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });

@@ -12,6 +12,7 @@ import {
 } from '@millrace/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { runs } from '../../../core/src/testing/runs.ts';
 import { fetchOf } from '../testing/fetch-of.ts';
 import type { Wire } from '../testing/recordings.ts';
 import { type WireUnderTest, wireTable } from '../testing/wire-table.ts';
@@ -111,7 +112,7 @@ describe.each(wireTable)('$wire: with any attachment of a user or a tool', (unde
           expect(isSent || sent.includes(`name-${index}.x`)).toBe(true);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 });

@@ -1,11 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { runs } from '../../../core/src/testing/runs.ts';
 import { ProviderError } from '../contract/provider-error.ts';
 import { frameRecording } from '../scripted-server/framing/frame-recording.ts';
 import { casesOf, play } from '../testing/play.ts';
 import { wireTable } from '../testing/wire-table.ts';
 
-const runs = 10_000;
+const numRuns = runs(10_000);
 
 /** A change of the bytes at a position, given as a fraction of the length. */
 const mutation = fc.record({
@@ -53,7 +54,7 @@ const all = wireTable.flatMap((under) =>
     .map((one) => ({ under, ...one })),
 );
 
-test(`${runs} random mutations of recordings each give a result or a typed error`, async () => {
+test(`${numRuns} random mutations of recordings each give a result or a typed error`, async () => {
   const unhandled: unknown[] = [];
   const note = (reason: unknown) => unhandled.push(reason);
   process.on('unhandledRejection', note);
@@ -75,7 +76,7 @@ test(`${runs} random mutations of recordings each give a result or a typed error
         expect(deltas.length).toBeLessThan(bytes.length + 10);
       },
     ),
-    { numRuns: runs },
+    { numRuns },
   );
   process.off('unhandledRejection', note);
   expect(unhandled).toEqual([]);

@@ -1,6 +1,7 @@
 import { countingIds, type Delta, type JsonObject, type Part } from '@millrace/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { runs } from '../../../core/src/testing/runs.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { Completion } from '../contract/provider.ts';
 import { fetchOf, sseOf } from '../testing/fetch-of.ts';
@@ -295,7 +296,7 @@ describe('tool calls', () => {
         ]);
         expect(callsIn(answer.item.parts)[0]?.input).toEqual({ input: whole.toWellFormed() });
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 
@@ -1155,7 +1156,7 @@ describe('edge cases', () => {
         }
         expect(stop.reason === 'error').toBe(error !== undefined);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 });
@@ -1451,7 +1452,7 @@ describe('items without a reliable location', () => {
           expect(expected).toContainEqual({ name, toolCallId, arguments: args });
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 });
@@ -1593,7 +1594,7 @@ describe('any stream', () => {
           usage: whole.usage,
         });
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 

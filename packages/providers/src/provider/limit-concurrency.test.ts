@@ -1,6 +1,7 @@
 import { noUsage } from '@millrace/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { runs } from '../../../core/src/testing/runs.ts';
 import type { ResponseEnd } from '../contract/provider.ts';
 import { ProviderError } from '../contract/provider-error.ts';
 import { scriptedProvider } from '../scripted/index.ts';
@@ -251,7 +252,7 @@ test('whatever comes and goes: never too many, first come first served, and ever
       expect(held.started.filter((name) => !gone.has(name))).toEqual(stayed);
       expect(held.started).toEqual([...held.started].sort((a, b) => Number(a) - Number(b)));
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 

@@ -1,6 +1,7 @@
 import type { Delta, Part } from '@millrace/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { runs } from '../../../core/src/testing/runs.ts';
 import { observe } from '../conformance/observe.ts';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider } from '../contract/provider.ts';
@@ -81,7 +82,7 @@ describe.each(Object.entries(changes))('text that is changed: %s', (_, change) =
           expect(error?.message).toBe(firstError?.message);
         },
       ),
-      { numRuns: 150 },
+      { numRuns: runs(150) },
     );
   });
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { runs } from '../../../core/src/testing/runs.ts';
 import { observe } from '../conformance/observe.ts';
 import { openaiChat } from '../openai-chat/provider.ts';
 import { splitAt } from '../scripted-server/index.ts';
@@ -95,7 +96,7 @@ describe('a stream', () => {
         await observe(chat(fetch, clock, 200));
         expect(clock.pending).toBe(0);
       }),
-      { numRuns: 600 },
+      { numRuns: runs(600) },
     );
   });
 
@@ -109,7 +110,7 @@ describe('a stream', () => {
         const told = ({ error, ...end }: typeof cut.end) => ({ ...end, error: error?.message });
         expect(told(cut.end)).toEqual(told(whole.end));
       }),
-      { numRuns: 600 },
+      { numRuns: runs(600) },
     );
   });
 
@@ -135,7 +136,7 @@ describe('a stream', () => {
           expect(clock.pending).toBe(0);
         },
       ),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 

@@ -4,6 +4,7 @@ import { get } from 'node:http';
 import { connect, type Socket } from 'node:net';
 import fc from 'fast-check';
 import { afterEach, describe, expect, test } from 'vitest';
+import { runs } from '../../../core/src/testing/runs.ts';
 import {
   errorReply,
   frameRecording,
@@ -189,7 +190,7 @@ describe('steps', () => {
       const reads = await readsOf(await lockstep.fetch(server.url));
       expect(reads.map(text)).toEqual(pieces.map(text));
     });
-    await fc.assert(check, { numRuns: 50 });
+    await fc.assert(check, { numRuns: runs(50) });
   });
 
   test('in lockstep never share a read of node:http', async () => {

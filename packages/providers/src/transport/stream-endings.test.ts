@@ -2,6 +2,7 @@ import { constants, gzipSync } from 'node:zlib';
 import { countingIds } from '@millrace/core';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { runs } from '../../../core/src/testing/runs.ts';
 import type { Completion } from '../contract/provider.ts';
 import type { ChatOptions } from '../openai-chat/options.ts';
 import { openaiChat } from '../openai-chat/provider.ts';
@@ -122,7 +123,7 @@ describe('§1.2 lines', () => {
         );
         expect(ends(await complete({ fetch }))).toEqual(whole);
       }),
-      { numRuns: 200 },
+      { numRuns: runs(200) },
     );
   });
 

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { runs } from '../../../core/src/testing/runs.ts';
 import { anthropic } from '../anthropic/provider.ts';
 import type { Provider } from '../contract/provider.ts';
 import { openaiChat } from '../openai-chat/provider.ts';
@@ -135,7 +136,7 @@ test('Chat Completions: the result is the same as if each message were parsed', 
       );
       expect(alike).toEqual(apart);
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 
@@ -171,6 +172,6 @@ test('Anthropic Messages: the result is the same as if each message were parsed'
       );
       expect(alike).toEqual(apart);
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });

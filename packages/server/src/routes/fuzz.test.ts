@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { runs } from '../../../core/src/testing/runs.ts';
 import type { ServedAgent } from '../contract/served-agent.ts';
 import { createServer } from '../create-server.ts';
 import { LearnedIds } from '../testing/learned-ids.ts';
@@ -85,7 +86,7 @@ test('10,000 random requests from the OpenAPI document: none causes an internal 
     }
   };
   try {
-    await fc.assert(fc.asyncProperty(some, run), { numRuns: 100, endOnFailure: true });
+    await fc.assert(fc.asyncProperty(some, run), { numRuns: runs(100), endOnFailure: true });
     expect((await fetch(new URL('/readyz', url))).status).toBe(200);
     // The requests were neither all rejected nor all the same.
     expect(seen.get(200)).toBeGreaterThan(3000);

@@ -1,4 +1,10 @@
-import { type Batch, type DeltaRecord, type LogRecord, type SessionId, merge } from '@millrace/core';
+import {
+  type Batch,
+  type DeltaRecord,
+  type LogRecord,
+  merge,
+  type SessionId,
+} from '@millrace/core';
 import type { Log } from '@millrace/log';
 
 /**

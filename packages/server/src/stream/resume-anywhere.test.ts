@@ -13,6 +13,7 @@ import { TestClock } from '@millrace/log/suite';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { rebuild } from '../../../core/src/testing/rebuild.ts';
+import { runs } from '../../../core/src/testing/runs.ts';
 import type { Update } from '../contract/message.ts';
 import type { Frame } from '../contract/stream.ts';
 import { byId, shownByAgentex } from '../testing/agentex-client.ts';
@@ -145,7 +146,7 @@ describe.each([
         await readThroughCuts({ proxy, path, cuts, isEnd, onRestart, onMessage });
         expect(await screen.shown()).toEqual(shown);
       }),
-      { numRuns: 250 },
+      { numRuns: runs(250) },
     );
   });
 
@@ -161,7 +162,7 @@ describe.each([
         await readWhileWritten({ path, cuts: afterBytes, ringBytes, screen });
         expect(await screen.shown()).toEqual(await uncut.shown());
       }),
-      { numRuns: 20 },
+      { numRuns: runs(20) },
     );
   });
 });

@@ -3,6 +3,7 @@ import { memoryLog, snapshot } from '@millrace/log';
 import { TestClock } from '@millrace/log/suite';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { runs } from '../../../core/src/testing/runs.ts';
 import type { TaskMessage, Update } from '../contract/message.ts';
 import { byId, shownByAgentex } from '../testing/agentex-client.ts';
 import { shownByUi } from '../testing/ai-sdk-client.ts';
@@ -81,7 +82,7 @@ describe.each(['ui', 'updates'] as const)('law 5 over sockets, %s, without a cur
         expect(read.again).toEqual(uncut);
         expect(read.uncut).toEqual(uncut);
       }),
-      { numRuns: 60 },
+      { numRuns: runs(60) },
     );
     await wholeLog.close();
   });

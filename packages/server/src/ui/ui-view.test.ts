@@ -14,6 +14,7 @@ import { UI_MESSAGE_STREAM_HEADERS, type UIMessage } from 'ai';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { perform, session as planned, plans } from '../../../agent/src/testing/schedules.ts';
+import { runs } from '../../../core/src/testing/runs.ts';
 import { sharedRecordingsAreHere } from '../../../providers/src/testing/recordings.ts';
 import { readFrames, shownByUi, uiFramesOf } from '../testing/ai-sdk-client.ts';
 import { type RecordedLog, recordedLogs } from '../testing/recorded-logs.ts';
@@ -130,7 +131,7 @@ describe('the AI SDK’s own reader', () => {
           comparableParts(message),
         );
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -300,7 +301,7 @@ test('the SDK’s transport accepts values with any keys', async () => {
       for await (const chunk of stream ?? []) chunks.push(chunk);
       expect(chunks).toHaveLength(1);
     }),
-    { numRuns: 300 },
+    { numRuns: runs(300) },
   );
 });
 

@@ -29,6 +29,7 @@ import {
 } from '@opentelemetry/sdk-trace-base';
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { runs } from '../../../../core/src/testing/runs.ts';
 import { notifyAll, Story, stop, type Told, usage } from '../../testing/story.ts';
 import { type OpenTelemetryOptions, openTelemetryObserver } from './otel-observer.ts';
 
@@ -537,7 +538,7 @@ describe('spans', () => {
         }
         expect(warnings).toEqual([]);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 });

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { foldAll } from '../../../../core/src/testing/fold-all.ts';
 import { randomLog } from '../../../../core/src/testing/random-log.ts';
+import { runs } from '../../../../core/src/testing/runs.ts';
 import { notifyAll, observedRecords, Story, stop, type Told, usage } from '../../testing/story.ts';
 import { type TerminalOptions, terminalObserver } from './terminal-observer.ts';
 
@@ -201,7 +202,7 @@ describe('several parts at once', () => {
           expect(shown).toHaveLength(all.filter((step) => step.part === part).length);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 });
@@ -445,7 +446,7 @@ describe('the terminal', () => {
             if (kind === 'assistant' && part.kind === 'text')
               expect(said).toContain(compact(part.text));
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 

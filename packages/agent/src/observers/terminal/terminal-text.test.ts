@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { runs } from '../../../../core/src/testing/runs.ts';
 import { oneLine, printable } from './terminal-text.ts';
 
 /** All control characters except newline and tab. */
@@ -26,7 +27,7 @@ describe('printable text', () => {
         const pictures = /[\u2400-\u2421\ufffd]/g;
         expect(shown.replace(pictures, '')).toBe(plain.replace(pictures, ''));
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 
@@ -53,7 +54,7 @@ describe('one line', () => {
         expect([...line].some(isControl)).toBe(false);
         expect(line.isWellFormed()).toBe(true);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

@@ -1,6 +1,7 @@
 import { sessionId } from '@millrace/core';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { runs } from '../../../../core/src/testing/runs.ts';
 import type { TaskMessage, Update, UpdateInput } from '../../contract/message.ts';
 import type { SyncAgent } from '../../contract/served-agent.ts';
 import { contents, updateLists } from '../../testing/random-updates.ts';
@@ -65,7 +66,7 @@ test('stores any updates, the same with and without streaming, and the stream eq
       expect(comparable(await whole.answer.messages())).toEqual(comparable(stored));
       expect((await harness.task(streamed.id)).status).toBe('RUNNING');
     }),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   );
 });
 
@@ -82,7 +83,7 @@ test('an agent that fails at any update leaves nothing open, and no streamed con
       const { hasWork } = (await harness.log.info(sessionId(id))) ?? {};
       expect([hasWork, (await harness.task(id)).status]).toEqual([false, 'FAILED']);
     }),
-    { numRuns: 50 },
+    { numRuns: runs(50) },
   );
 });
 
@@ -100,7 +101,7 @@ test('content from another client is read back as written, edited or not', async
       expect(edited).toMatchObject({ id: created.id, content: second, streaming_status: 'DONE' });
       expect(await messages.get(created.id ?? '')).toEqual(edited);
     }),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   );
   const shown = userText('And it goes on');
   expect((await messages.create({ task_id, content: shown })).content).toEqual(shown);

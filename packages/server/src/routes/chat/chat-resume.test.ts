@@ -6,6 +6,7 @@ import { scriptedProvider } from '@millrace/providers/scripted';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
+import { runs } from '../../../../core/src/testing/runs.ts';
 import type { UpdateInput } from '../../contract/message.ts';
 import type { ServedAgent } from '../../contract/served-agent.ts';
 import { createServer } from '../../create-server.ts';
@@ -88,7 +89,7 @@ test('a message that is cut at any byte is resumed without lost or repeated word
       expect(other.messages).toEqual(chat.messages.slice(1));
       await proxy.close();
     }),
-    { numRuns: 60 },
+    { numRuns: runs(60) },
   );
 });
 

@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
-import { type Client, createClient } from '../../../../client/src/create-client.ts';
 import type { TaskHandle } from '../../../../client/src/contract/task-handle.ts';
+import { type Client, createClient } from '../../../../client/src/create-client.ts';
 import type { Cluster } from './cluster.ts';
 import { clusterAgentName } from './cluster-agent.ts';
 import { problemsOf, readToolRuns } from './cluster-check.ts';
