@@ -3,19 +3,19 @@ import { dirname, join } from 'node:path';
 import { systemClock } from '@millrace/agent';
 import { render } from 'ink';
 import { exitCodes } from '../exit-code.ts';
-import type { HistoryEntry } from '../input/editor-state.ts';
-import { openHistory } from '../input/history.ts';
-import { storePath } from '../store/store-path.ts';
-import { themeFor } from '../text/theme/theme-for.ts';
-import { version } from '../version.ts';
-import { ChatApp } from './app/chat-app.ts';
-import { ChatRoot } from './app/chat-root.tsx';
-import { holdSignals } from './app/hold-signals.ts';
-import { doesReflow } from './app/reflow.ts';
-import { ScreenOutput } from './app/screen-output.ts';
-import { welcome } from './app/welcome.ts';
-import type { RunChatOptions } from './run-chat.tsx';
-import { note } from './state/block.ts';
+import type { HistoryEntry } from '../input/editor/editor-state.ts';
+import { openHistory } from '../input/history/history.ts';
+import { version } from '../package-files.ts';
+import { storePath } from '../store/open-store.ts';
+import { themeFor } from '../text/theme/theme.ts';
+import { ChatApp } from './chat-app.ts';
+import { note } from './contract/block.ts';
+import type { RunChatOptions } from './contract/chat-options.ts';
+import { ChatRoot } from './screen/chat-screen.tsx';
+import { holdSignals } from './screen/defer-signals.ts';
+import { doesReflow } from './screen/reflow.ts';
+import { ScreenOutput } from './screen/screen-output.ts';
+import { welcome } from './session-notices.ts';
 
 /** The chat in a terminal, until it is left. */
 export async function chatInTerminal(options: RunChatOptions): Promise<number> {

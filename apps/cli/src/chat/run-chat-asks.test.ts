@@ -4,7 +4,7 @@ import { scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
-import { ChatStage, type ChatStageOptions, calls, keys } from '../testing/chat-stage.ts';
+import { ChatStage, type ChatStageOptions, calls, keys } from '../testing/test-chat.ts';
 
 const note = defineTool({
   ...{ name: 'note', description: 'Notes', input: z.object({ text: z.string() }) },

@@ -6,9 +6,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
-import { ChatStage, type ChatStageOptions, calls, keys } from '../testing/chat-stage.ts';
-import { fillSession } from '../testing/fill-session.ts';
 import { randomMarkdown } from '../testing/random-markdown.ts';
+import { fillSession } from '../testing/sessions.ts';
+import { ChatStage, type ChatStageOptions, calls, keys } from '../testing/test-chat.ts';
 
 const words = Array.from({ length: 60 }, (_, index) => `word${index}`).join(' ');
 const session = sessionId('long');

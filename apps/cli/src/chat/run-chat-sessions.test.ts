@@ -7,10 +7,10 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { startProcess } from '../../../../packages/log/src/testing/start-process.ts';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
-import { userItem } from '../store/user-item.ts';
-import { ChatStage, type ChatStageOptions, calls, keys } from '../testing/chat-stage.ts';
+import { userItem } from '../store/session-summaries.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { messageCommand } from './session/steering-commands.ts';
+import { ChatStage, type ChatStageOptions, calls, keys } from '../testing/test-chat.ts';
+import { messageCommand } from './session/session-commands.ts';
 
 const folder = temporaryFolder('chat-sessions');
 const stalls = { content: { parts: ['Said so far'] }, fault: { type: 'stall', after: 3 } } as const;
@@ -141,7 +141,7 @@ describe('a process that is gone', () => {
   const cutShort = async (session: string, say = 'Half of an answer') => {
     const path = join(folder(), `${session}.db`);
     const said = Promise.withResolvers<unknown>();
-    const program = new URL('../testing/drive-program.ts', import.meta.url);
+    const program = new URL('../testing/stalled-driver-process.ts', import.meta.url);
     const driver = startProcess(program, { args: [path, session, say], onTold: said.resolve });
     onTestFinished(() => driver.kill('SIGKILL'));
     await said.promise;

@@ -4,8 +4,8 @@ import { memoryLog, snapshot } from '@millrace/log';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
-import { ChatStage, calls, keys } from '../testing/chat-stage.ts';
 import { failingLog } from '../testing/failing-log.ts';
+import { ChatStage, calls, keys } from '../testing/test-chat.ts';
 
 const gated = () => {
   const gate = Promise.withResolvers<void>();

@@ -3,7 +3,7 @@ import { transcript } from '@millrace/core';
 import { snapshot } from '@millrace/log';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { ChatStage, calls, keys } from '../testing/chat-stage.ts';
+import { ChatStage, calls, keys } from '../testing/test-chat.ts';
 
 const stalls = (text: string, after: number) =>
   ({ content: { parts: [text] }, fault: { type: 'stall', after } }) as const;

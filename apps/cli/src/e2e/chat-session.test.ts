@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { essaySections } from '../demo/essay-text.ts';
+import { essaySections } from '../demo/essay.ts';
 import {
   asked,
   atTheTerminal,
   countOf,
+  describeInTmux,
   idle,
   startChat,
   wordsOf,
-} from './testing/at-the-terminal.ts';
-import { describeInTmux } from './testing/needs-tmux.ts';
-import type { Terminal } from './testing/terminal.ts';
-import { gone, type WorkPlace } from './testing/work-place.ts';
+} from './testing/terminal-harness.ts';
+import type { Terminal } from './testing/test-terminal.ts';
+import { gone, type WorkPlace } from './testing/test-workspace.ts';
 
 const sizes = [
   { columns: 80, rows: 24 },

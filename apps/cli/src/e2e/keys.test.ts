@@ -2,9 +2,14 @@ import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { atTheTerminal, idle, prompt, startChat } from './testing/at-the-terminal.ts';
-import { describeInTmux } from './testing/needs-tmux.ts';
 import { inPassages, scriptedModel } from './testing/scripted-model.ts';
+import {
+  atTheTerminal,
+  describeInTmux,
+  idle,
+  prompt,
+  startChat,
+} from './testing/terminal-harness.ts';
 
 describeInTmux().concurrent('keys in a real terminal', () => {
   test('while it runs, Enter steers and Alt-Enter queues a follow-up', async (context) => {

@@ -1,8 +1,14 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { atTheTerminal, countOf, idle, prompt, startChat } from './testing/at-the-terminal.ts';
-import { describeInTmux } from './testing/needs-tmux.ts';
 import { inPassages, scriptedModel } from './testing/scripted-model.ts';
+import {
+  atTheTerminal,
+  countOf,
+  describeInTmux,
+  idle,
+  prompt,
+  startChat,
+} from './testing/terminal-harness.ts';
 
 const words = 'and the water goes over the wheel and down to the river once more';
 const passages = Array.from({ length: 40 }, (_, at) => `begin-${at} ${words} end-${at}\n\n`);

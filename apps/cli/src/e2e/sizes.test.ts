@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
+import { inPassages, scriptedModel } from './testing/scripted-model.ts';
 import {
   atTheTerminal,
   countOf,
+  describeInTmux,
   idle,
   prompt,
   startChat,
   wordsOf,
-} from './testing/at-the-terminal.ts';
-import { describeInTmux } from './testing/needs-tmux.ts';
-import { inPassages, scriptedModel } from './testing/scripted-model.ts';
+} from './testing/terminal-harness.ts';
 
 const mark = (place: number) => `mark-${String(place).padStart(3, '0')}`;
 

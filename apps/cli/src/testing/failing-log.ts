@@ -1,7 +1,7 @@
 import { type Driver, type Log, LogError } from '@millrace/log';
 
 /** A log that cannot be written to while `isFull`, as on a disk without room. */
-export interface FailingLog {
+interface FailingLog {
   readonly log: Log;
   isFull: boolean;
 }

@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { graphemes } from '../text/cells/cell-width.ts';
 
-export interface FakeTerminalOptions {
+interface FakeTerminalOptions {
   readonly columns?: number;
   readonly rows?: number;
   /** Lines that have become too long are wrapped anew, as most terminals do; xterm does not. */

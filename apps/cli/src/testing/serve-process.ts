@@ -5,7 +5,7 @@ import { onTestFinished } from 'vitest';
 
 const main = fileURLToPath(new URL('../main.ts', import.meta.url));
 
-export interface ServeProcess {
+interface ServeProcess {
   readonly url: string;
   readonly child: ChildProcess;
   /** What it wrote so far. */

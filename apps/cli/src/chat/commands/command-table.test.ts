@@ -6,9 +6,9 @@ import { memoryLog } from '@millrace/log';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { VirtualClock } from '../../../../../packages/providers/src/testing/virtual-clock.ts';
-import { ChatStage, calls, keys } from '../../testing/chat-stage.ts';
 import { spoken } from '../../testing/sessions.ts';
 import { temporaryFolder } from '../../testing/temporary-folder.ts';
+import { ChatStage, calls, keys } from '../../testing/test-chat.ts';
 import { commandTable, isCommand } from './command-table.ts';
 
 const folder = temporaryFolder('chat-commands');

@@ -1,16 +1,18 @@
 import { nearestName } from '../../args/nearest-name.ts';
-import { note } from '../state/block.ts';
-import { compact } from './compact.ts';
-import { cost } from './cost.ts';
-import { exportCommand } from './export.ts';
-import { helpCommand } from './help.ts';
-import { model } from './model.ts';
-import { permissions } from './permissions.ts';
-import { replay } from './replay.ts';
-import { retry } from './retry.ts';
-import { forkSession, listSessions, newSession, resumeSession } from './sessions.ts';
+import { note } from '../contract/block.ts';
+import { exportCommand } from './export-command.ts';
+import { cost, model, tools } from './model-commands.ts';
+import { permissions } from './permissions-command.ts';
+import {
+  compact,
+  forkSession,
+  listSessions,
+  newSession,
+  replay,
+  resumeSession,
+  retry,
+} from './session-commands.ts';
 import type { CommandContext, SlashCommand } from './slash-command.ts';
-import { tools } from './tools.ts';
 
 const quit: SlashCommand = {
   name: '/quit',
@@ -77,4 +79,32 @@ function unknown(name: string): string {
   const near = nearest(name);
   const way = near === undefined ? '/help lists them all' : `did you mean ${near}?`;
   return `✗ There is no ${name}: ${way}`;
+}
+
+const keys = [
+  ['Enter', 'sends; while it works, joins its next step'],
+  ['Alt-Enter', 'a new line; while it works, is done when it would end'],
+  ['Esc, Ctrl-C', 'stop what goes on, and keep what was said'],
+  ['Ctrl-C', 'when nothing goes on: clears what is typed; twice, leaves'],
+  ['Ctrl-D', 'leaves, when nothing goes on and nothing is typed'],
+  ['Ctrl-R', 'show what the model thinks in full, or fold it again'],
+  ['Ctrl-Z', 'to the shell; fg comes back'],
+  ['Ctrl-L', 'draws the screen anew'],
+  ['Up, Down', 'what was said before; Up takes back what is not heard yet'],
+  ['@', 'names a file'],
+] as const;
+
+/** Made of the table that it is in. */
+function helpCommand(all: () => readonly SlashCommand[]): SlashCommand {
+  return {
+    name: '/help',
+    description: 'What can be said and pressed here',
+    run({ print }) {
+      const commands = all().map(({ name, argument, description }) => {
+        const typed = argument === undefined ? name : `${name} ${argument}`;
+        return [typed, description] as const;
+      });
+      print({ type: 'rows', rows: [...commands, ['', ''], ...keys] });
+    },
+  };
 }

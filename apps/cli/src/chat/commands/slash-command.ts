@@ -1,13 +1,12 @@
 import type { Clock } from '@millrace/agent';
 import type { SessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
-import type { BuiltAgent } from '../../agent/built-agent.ts';
-import type { Config } from '../../config/config.ts';
-import type { Choice } from '../../input/completion.ts';
-import type { Chosen } from '../../models/chosen.ts';
-import type { PickList } from '../ask/ask.ts';
+import type { BuiltAgent, Chosen } from '../../contract/agent.ts';
+import type { Config } from '../../contract/config.ts';
+import type { Choice } from '../../input/completion/completion.ts';
+import type { Block } from '../contract/block.ts';
+import type { PickList } from '../contract/dialog.ts';
 import type { Conversation } from '../session/conversation.ts';
-import type { Block } from '../state/block.ts';
 
 /** What a command can see and do. */
 export interface CommandContext {

@@ -1,12 +1,10 @@
 import { cellWidth } from '../../text/cells/cell-width.ts';
-import type { ChatState, NextTry } from '../state/chat-state.ts';
-import { type Waiting, waitsFor } from '../state/waits-for.ts';
-import { duration } from './amounts.ts';
+import type { ChatState, NextTry } from '../contract/chat-state.ts';
 import type { Moment } from './call-lines.ts';
-import { clipped } from './lines.ts';
-import { inTone, type Look } from './look.ts';
+import { duration } from './format-amounts.ts';
+import { clipped, inTone, type Look } from './look.ts';
 
-export interface Activity {
+interface Activity {
   readonly moment: Moment;
   /** Of the model. */
   readonly label: string;
@@ -76,4 +74,32 @@ export function queuedLines(look: Look, { queued, run }: ChatState): readonly st
   });
   const more = queued.length - shown.length;
   return more === 0 ? shown : [...shown, inTone(look, 'dim', `  … and ${more} more`)];
+}
+
+/** What a session waits for, or does. */
+type Waiting =
+  | {
+      readonly type: 'idle' | 'approval' | 'stopping' | 'summary' | 'model' | 'thinking' | 'answer';
+    }
+  | ({ readonly type: 'retry' } & NextTry)
+  | { readonly type: 'tools'; readonly names: readonly string[] }
+  | { readonly type: 'working' };
+
+export function waitsFor(state: ChatState): Waiting {
+  const { approvals, retry, entries, numbers } = state;
+  if (state.run === undefined) {
+    return { type: approvals.some(({ isAnswered }) => !isAnswered) ? 'approval' : 'idle' };
+  }
+  if (state.isStopping) return { type: 'stopping' };
+  if (approvals.some(({ isAnswered }) => !isAnswered)) return { type: 'approval' };
+  if (retry !== undefined) return { type: 'retry', ...retry };
+  if (state.isAside) return { type: 'summary' };
+  const open = entries.findLast((entry) => 'end' in entry && entry.end === 'open');
+  if (open?.kind === 'thought') return { type: 'thinking' };
+  if (open !== undefined) return { type: 'answer' };
+  const calls = entries.flatMap((entry) => (entry.kind === 'call' ? [entry.card] : []));
+  if (calls.some(({ phase }) => phase === 'writing')) return { type: 'answer' };
+  const names = calls.filter(({ phase }) => phase === 'running').map(({ name }) => name);
+  if (names.length > 0) return { type: 'tools', names };
+  return numbers.last?.firstAt === undefined ? { type: 'model' } : { type: 'working' };
 }

@@ -1,19 +1,17 @@
 import type { ToolCallId } from '@millrace/core';
-import type { Block } from '../state/block.ts';
-import type { ChatState } from '../state/chat-state.ts';
-import type { Entry, ThoughtEntry } from '../state/entry.ts';
+import type { Block } from '../contract/block.ts';
+import type { ChatState } from '../contract/chat-state.ts';
+import type { Entry, ThoughtEntry } from '../contract/entry.ts';
+import type { ToolCard } from '../contract/tool-card.ts';
 import { isOver } from '../state/tool-card.ts';
-import { blockLines, isApart, thoughtLines } from './block-lines.ts';
 import { finishedCall, liveCall, type Moment } from './call-lines.ts';
-import { crowded } from './crowded.ts';
-import { fitted } from './lines.ts';
-import { inTone, type Look } from './look.ts';
-import type { Printer } from './printer.ts';
+import { fitted, inTone, type Look } from './look.ts';
+import { blockLines, isApart, type Printer, thoughtLines } from './printer.ts';
 
 /** Of what the model thinks, while it does. */
 const foldedLines = 3;
 
-export interface LiveOptions {
+interface LiveOptions {
   /** Lines at most. */
   readonly room: number;
   readonly moment: Moment;
@@ -99,4 +97,31 @@ function thinking(look: Look, { text }: ThoughtEntry, room: number): readonly st
   // Far more than fits, so that a long thought costs no more than a short one.
   const end = text.slice(-Math.max(1, kept) * look.width * 2);
   return kept <= 0 || text === '' ? [head] : [head, ...thoughtLines(look, end).slice(-kept)];
+}
+
+interface Crowded {
+  readonly shown: readonly Entry[];
+  /** What stands for the others: a line, or none. */
+  readonly folded: readonly string[];
+}
+
+/** So many calls that do nothing now are shown. */
+const maxIdle = 3;
+
+/** Where there are many calls, those that wait, or are over and not printed yet, are counted. */
+export function crowded(entries: readonly Entry[]): Crowded {
+  const waiting = entries.filter((one) => one.kind === 'call' && isWaiting(one.card));
+  const over = entries.filter((one) => one.kind === 'call' && isOver(one.card));
+  if (waiting.length + over.length <= maxIdle) return { shown: entries, folded: [] };
+  const hidden = new Set([...waiting, ...over]);
+  const counted = [
+    ...(over.length > 0 ? [`${over.length} done`] : []),
+    ...(waiting.length > 0 ? [`${waiting.length} wait`] : []),
+  ];
+  const shown = entries.filter((one) => !hidden.has(one));
+  return { shown, folded: [`+ ${counted.join(', ')}`] };
+}
+
+function isWaiting({ phase }: ToolCard): boolean {
+  return phase === 'ready' || phase === 'asking';
 }

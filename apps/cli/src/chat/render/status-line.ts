@@ -1,11 +1,11 @@
-import type { Chosen } from '../../models/chosen.ts';
+import type { Chosen } from '../../contract/agent.ts';
 import { cellWidth } from '../../text/cells/cell-width.ts';
-import { type Numbers, totalOf } from '../state/numbers.ts';
-import { duration, money, tokens } from './amounts.ts';
-import { clipped } from './lines.ts';
-import { inTone, type Look } from './look.ts';
+import type { Numbers } from '../contract/chat-state.ts';
+import { totalOf } from '../state/usage-stats.ts';
+import { duration, money, tokens } from './format-amounts.ts';
+import { clipped, inTone, type Look } from './look.ts';
 
-export interface Status {
+interface Status {
   readonly chosen: Pick<Chosen, 'label' | 'contextTokens'>;
   readonly numbers: Numbers;
   /** Who drives, where that is somebody else. */

@@ -1,11 +1,12 @@
 import type { Clock } from '@millrace/agent';
 import type { AgentEvent, SessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
-import { type ChatState, emptyChat, foldChat } from '../state/chat-state.ts';
-import type { PendingApproval } from '../state/pending.ts';
+import type { ChatState } from '../contract/chat-state.ts';
+import type { PendingApproval } from '../contract/dialog.ts';
+import { emptyChat, foldChat } from '../state/fold-chat.ts';
 import { followSession } from './follow-session.ts';
 
-export interface ChildOptions {
+interface ChildOptions {
   readonly log: Log;
   readonly clock: Clock;
   readonly onChange: () => void;

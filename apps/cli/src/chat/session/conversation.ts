@@ -1,24 +1,22 @@
 import { AgentError, type Clock, type Run, type RunResult } from '@millrace/agent';
 import type { AgentEvent, Item, JsonObject, RunId, SessionId } from '@millrace/core';
 import { type Log, LogError } from '@millrace/log';
-import type { BuiltAgent } from '../../agent/built-agent.ts';
-import { userItem } from '../../store/user-item.ts';
-import { type Block, note } from '../state/block.ts';
-import type { ChatState } from '../state/chat-state.ts';
-import type { PendingApproval, QueuedMessage } from '../state/pending.ts';
-import { type Driving, driverOf } from './driver-of.ts';
-import { Lookout } from './lookout.ts';
-import type { PrintedBefore } from './printed-before.ts';
-import { SessionView } from './session-view.ts';
+import type { BuiltAgent } from '../../contract/agent.ts';
+import { userItem } from '../../store/session-summaries.ts';
+import { type Block, note } from '../contract/block.ts';
+import type { ChatState, QueuedMessage } from '../contract/chat-state.ts';
+import type { PendingApproval } from '../contract/dialog.ts';
+import { type Driving, driverOf, Lookout } from './driver-watcher.ts';
 import {
   type Approving,
   approveCommand,
   denyCommand,
   messageCommand,
-} from './steering-commands.ts';
-import { Withdrawals } from './withdrawals.ts';
+  Withdrawals,
+} from './session-commands.ts';
+import { type PrintedBefore, SessionView } from './session-view.ts';
 
-export interface ConversationOptions {
+interface ConversationOptions {
   readonly log: Log;
   readonly session: SessionId;
   readonly cwd: string;

@@ -3,7 +3,7 @@ import { type AgentEvent, itemId, sessionId } from '@millrace/core';
 import { type Log, memoryLog } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { eventsIn } from '../../testing/chat-told.ts';
+import { eventsIn } from '../../testing/folded-chat.ts';
 import { followSession } from './follow-session.ts';
 
 const session = sessionId('s');

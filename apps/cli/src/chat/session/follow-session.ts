@@ -8,7 +8,7 @@ import {
 } from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
 
-export interface Following {
+interface Following {
   readonly log: Log;
   readonly session: SessionId;
   readonly signal: AbortSignal;

@@ -1,11 +1,12 @@
 import type { Clock } from '@millrace/agent';
 import { type AgentEvent, agentEvents, Folder, type SessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
-import { recordsOf } from '../../store/records-of.ts';
-import type { Block } from '../state/block.ts';
-import { type ChatState, emptyChat, foldChat } from '../state/chat-state.ts';
+import { recordsOf } from '../../store/session-records.ts';
+import type { Block } from '../contract/block.ts';
+import type { ChatState } from '../contract/chat-state.ts';
+import { emptyChat, foldChat } from '../state/fold-chat.ts';
 
-export interface ReplayingOptions {
+interface ReplayingOptions {
   readonly log: Log;
   readonly session: SessionId;
   readonly clock: Clock;

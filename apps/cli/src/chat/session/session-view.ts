@@ -1,14 +1,14 @@
 import type { Clock } from '@millrace/agent';
 import type { AgentEvent, SessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
-import type { Block } from '../state/block.ts';
-import { type ChatState, emptyChat, foldChat } from '../state/chat-state.ts';
-import type { PendingApproval } from '../state/pending.ts';
+import type { Block } from '../contract/block.ts';
+import type { ChatState } from '../contract/chat-state.ts';
+import type { PendingApproval } from '../contract/dialog.ts';
+import { emptyChat, foldChat } from '../state/fold-chat.ts';
 import { ChildSessions } from './child-sessions.ts';
 import { followSession } from './follow-session.ts';
-import { PrintedBefore } from './printed-before.ts';
 
-export interface SessionViewOptions {
+interface SessionViewOptions {
   readonly log: Log;
   readonly session: SessionId;
   readonly clock: Clock;
@@ -100,5 +100,35 @@ export class SessionView {
     }
     if (isNew && printed.length > 0) this.#options.print(printed);
     this.#options.onChange();
+  }
+}
+
+/** A screen never shows more of it. */
+const maxBlocks = 256;
+
+/** What a session had printed before the chat began: the last of it, and how much there was. */
+export class PrintedBefore {
+  readonly #through: number;
+  #blocks: readonly Block[] = [];
+  #count = 0;
+
+  /** `through`: the last record that was there when the chat began. */
+  constructor(through: number) {
+    this.#through = through;
+  }
+
+  get blocks(): readonly Block[] {
+    return this.#blocks;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** True where that was all. */
+  add(blocks: readonly Block[], through: number): boolean {
+    this.#blocks = [...this.#blocks, ...blocks].slice(-maxBlocks);
+    this.#count += blocks.length;
+    return through >= this.#through;
   }
 }

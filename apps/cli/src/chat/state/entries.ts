@@ -1,7 +1,7 @@
 import type { Attempt, ItemId, PartId, ToolCallId } from '@millrace/core';
-import type { NoteBlock } from './block.ts';
-import type { ChatState } from './chat-state.ts';
-import type { CallEntry, Entry } from './entry.ts';
+import type { NoteBlock } from '../contract/block.ts';
+import type { ChatState } from '../contract/chat-state.ts';
+import type { CallEntry, Entry } from '../contract/entry.ts';
 
 /** The state with something at the end of what is open. */
 export function withEntry(state: ChatState, entry: Entry): ChatState {

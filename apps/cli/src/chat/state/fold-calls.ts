@@ -1,13 +1,20 @@
 import type { AgentEvent } from '@millrace/core';
-import { appendArguments } from './arguments-draft.ts';
-import type { ChatState } from './chat-state.ts';
+import type { ChatState, EventOf } from '../contract/chat-state.ts';
+import type { ToolCard } from '../contract/tool-card.ts';
 import { callEntry, replaceEntry, withEntry } from './entries.ts';
-import type { EventOf } from './event-of.ts';
-import { addLength, beginPart } from './numbers.ts';
-import { appendTail } from './tail.ts';
-import * as tool from './tool-card.ts';
+import {
+  appendArguments,
+  appendTail,
+  finishCard,
+  isOver,
+  newCard,
+  rejectCard,
+  startCard,
+  withResult,
+} from './tool-card.ts';
+import { addLength, beginPart } from './usage-stats.ts';
 
-type CallEvent = Extract<AgentEvent, { readonly id: tool.ToolCard['id'] }>;
+type CallEvent = Extract<AgentEvent, { readonly id: ToolCard['id'] }>;
 
 /** Tool calls, from the first letter of their arguments to their results. */
 export function foldCalls(state: ChatState, event: AgentEvent): ChatState {
@@ -48,7 +55,7 @@ export function foldCalls(state: ChatState, event: AgentEvent): ChatState {
 function change(
   state: ChatState,
   { id }: Pick<CallEvent, 'id'>,
-  make: (card: tool.ToolCard) => tool.ToolCard,
+  make: (card: ToolCard) => ToolCard,
 ): ChatState {
   const entry = callEntry(state, id);
   if (entry === undefined) return state;
@@ -61,16 +68,16 @@ function reject(state: ChatState, event: EventOf<'tool_call_rejected'>): ChatSta
   if (state.printedCalls.has(event.id)) return state;
   const known = orNew(state, event);
   const entry = callEntry(known, event.id);
-  if (entry === undefined || tool.isOver(entry.card)) return state;
+  if (entry === undefined || isOver(entry.card)) return state;
   const isLoose = entry.isLoose || event.code === 'aborted';
-  return replaceEntry(known, entry, { ...entry, isLoose, card: tool.rejected(entry.card, event) });
+  return replaceEntry(known, entry, { ...entry, isLoose, card: rejectCard(entry.card, event) });
 }
 
 function start(state: ChatState, event: EventOf<'tool_call_started'>): ChatState {
   const { id, name, partId, turn, attempt, itemId, time } = event;
   // A summary has no tools, whatever its model thinks.
   if (state.items.get(itemId) === 'context') return state;
-  const card = tool.newCard(id, name, 'writing');
+  const card = newCard(id, name, 'writing');
   const begun = { ...state, numbers: beginPart(state.numbers, time) };
   return withEntry(begun, { kind: 'call', at: { turn, attempt }, partId, card, isLoose: false });
 }
@@ -79,7 +86,7 @@ function start(state: ChatState, event: EventOf<'tool_call_started'>): ChatState
 function orNew(state: ChatState, event: CallEvent & { readonly name: string }): ChatState {
   if (callEntry(state, event.id) !== undefined) return state;
   const { id, name, turn, attempt } = event;
-  const card = tool.newCard(id, name, 'ready');
+  const card = newCard(id, name, 'ready');
   const place = { at: { turn, attempt }, partId: undefined };
   return withEntry(state, { kind: 'call', ...place, card, isLoose: true });
 }
@@ -119,21 +126,21 @@ function withoutApproval(state: ChatState, { id }: Pick<CallEvent, 'id'>): ChatS
 }
 
 function execute(state: ChatState, event: EventOf<'tool_execution_started'>): ChatState {
-  return change(orNew(state, event), event, (card) => tool.started(card, event));
+  return change(orNew(state, event), event, (card) => startCard(card, event));
 }
 
 /** What does not count is not shown as a result; its card goes with its attempt. */
 function finish(state: ChatState, event: EventOf<'tool_execution_finished'>): ChatState {
   if (event.outcome !== 'discarded')
-    return change(state, event, (card) => tool.finished(card, event, state.isStopping));
+    return change(state, event, (card) => finishCard(card, event, state.isStopping));
   const entry = callEntry(state, event.id);
   return entry === undefined
     ? state
     : { ...state, entries: state.entries.filter((one) => one !== entry) };
 }
 
-function fill(state: ChatState, part: Parameters<typeof tool.withResult>[1]): ChatState {
+function fill(state: ChatState, part: Parameters<typeof withResult>[1]): ChatState {
   const card = callEntry(state, part.toolCallId)?.card;
   if (card === undefined || card.phase === 'rejected' || card.phase === 'unstarted') return state;
-  return change(state, { id: part.toolCallId }, (one) => tool.withResult(one, part));
+  return change(state, { id: part.toolCallId }, (one) => withResult(one, part));
 }

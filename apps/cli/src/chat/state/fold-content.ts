@@ -1,11 +1,10 @@
 import type { AgentEvent, Attempt, Part } from '@millrace/core';
 import { MarkdownStream } from '../../text/markdown/markdown-stream.ts';
-import { note } from './block.ts';
-import type { ChatState } from './chat-state.ts';
+import { note } from '../contract/block.ts';
+import type { ChatState, EventOf } from '../contract/chat-state.ts';
+import type { End, Entry, SaidEntry, TextEntry, ThoughtEntry } from '../contract/entry.ts';
 import { mapEntries, partEntry, replaceEntry, withEntry, withNote } from './entries.ts';
-import type { End, Entry, SaidEntry, TextEntry, ThoughtEntry } from './entry.ts';
-import type { EventOf } from './event-of.ts';
-import { addLength, beginPart } from './numbers.ts';
+import { addLength, beginPart } from './usage-stats.ts';
 
 /** What is said: by people, by the model, and what it thinks. */
 export function foldContent(state: ChatState, event: AgentEvent): ChatState {

@@ -1,16 +1,13 @@
-import type { AgentEvent, ItemKind, Stop } from '@millrace/core';
-import { attemptsAt } from '../../agent/retry-settings.ts';
-import { type NoteBlock, note } from './block.ts';
-import type { ChatState } from './chat-state.ts';
+import type { AgentEvent, ItemKind } from '@millrace/core';
+import { attemptsAt } from '../../agent/agent-options.ts';
+import { note } from '../contract/block.ts';
+import type { ChatState, EventOf } from '../contract/chat-state.ts';
+import type { Entry } from '../contract/entry.ts';
 import { isOfAttempt, mapEntries, release, withEntry, withNote } from './entries.ts';
-import type { Entry } from './entry.ts';
-import { errorWords } from './error-words.ts';
-import type { EventOf } from './event-of.ts';
-import { joinUnstarted } from './join-unstarted.ts';
-import { finishResponse, reportUsage, startResponse } from './numbers.ts';
-import { decidedCall, queuedMessage } from './pending.ts';
-import { problemWords } from './problem-words.ts';
+import { queue } from './fold-commands.ts';
+import { because, emptyEnd, endOf, errorWords, problemWords } from './outcome-text.ts';
 import { isOver } from './tool-card.ts';
+import { finishResponse, reportUsage, startResponse } from './usage-stats.ts';
 
 /** What happens around the words: items, responses, turns, runs, commands. */
 export function foldFacts(state: ChatState, event: AgentEvent): ChatState {
@@ -163,63 +160,6 @@ function withOverflow(state: ChatState): ChatState {
   );
 }
 
-/** A model that has nothing to say would leave one wondering. */
-function emptyEnd(
-  { printed, entries, isAside }: ChatState,
-  { turn, stop }: EventOf<'turn_finished'>,
-): NoteBlock | undefined {
-  const isSomething = (entry: Entry) =>
-    entry.at.turn === turn && !('text' in entry && entry.text.trim() === '');
-  const isEmpty = stop.reason === 'stop' && printed.size === 0 && !entries.some(isSomething);
-  return isEmpty && !isAside ? note('dim', '(the model said nothing)') : undefined;
-}
-
-/** An end that is not the usual one, in words. */
-function endOf({ reason, cause }: Stop): NoteBlock | undefined {
-  switch (reason) {
-    case 'stop':
-    case 'tool_use':
-    case 'pause':
-      return undefined;
-    case 'aborted':
-      return cause === 'interrupted'
-        ? note('mark', '■ cut short: the program that ran this ended')
-        : note('mark', '■ stopped');
-    case 'length':
-      return note('mark', '■ cut off: the answer is as long as the model allows');
-    case 'content_filter':
-      return note('mark', '■ cut off by the provider’s content filter');
-    case 'refusal':
-      return note('mark', '■ the model refused');
-    case 'limit':
-      return note('mark', `■ stopped at a limit${because(cause)}`);
-    case 'parked':
-      return note('mark', `■ waits${because(cause)}`);
-    case 'error':
-      return note('bad', `✗ it ended with an error${because(cause)}`);
-    case 'unknown':
-      return note('mark', `■ ended${because(cause)}`);
-  }
-}
-
-function queue(state: ChatState, event: EventOf<'command_queued'>): ChatState {
-  const { key, command } = event;
-  const message = queuedMessage(key, command);
-  if (message !== undefined) return { ...state, queued: [...state.queued, message] };
-  if (command['type'] === 'withdraw' && state.run === undefined)
-    return { ...state, queued: state.queued.filter((one) => one.key !== command['key']) };
-  if (command['type'] === 'abort') return { ...state, isStopping: state.run !== undefined };
-  const { type, rule } = command;
-  if (type === 'revoke')
-    return { ...state, standing: state.standing.filter((one) => one !== rule) };
-  const decided = decidedCall(event);
-  if (decided === undefined) return state;
-  const approvals = state.approvals.map((one) =>
-    one.id === decided ? { ...one, isAnswered: true } : one,
-  );
-  return { ...state, approvals };
-}
-
 function compact(state: ChatState, { itemIds, turn, attempt }: EventOf<'compacted'>): ChatState {
   const count = itemIds.length === 1 ? '1 item' : `${itemIds.length} items`;
   const told = note('dim', `≡ ${count} of the conversation are now sent as a summary`);
@@ -227,6 +167,16 @@ function compact(state: ChatState, { itemIds, turn, attempt }: EventOf<'compacte
   return withNote({ ...state, numbers, overflow: undefined }, { turn, attempt }, told);
 }
 
-function because(reason: string | undefined): string {
-  return reason === undefined ? '' : `: ${reason}`;
+/** Of calls of a turn that were not run because all was to stop, one line for all of them is enough. */
+function joinUnstarted(state: ChatState, turn: number): ChatState {
+  const isUnstarted = (entry: Entry) =>
+    entry.kind === 'call' && entry.at.turn === turn && entry.card.phase === 'unstarted';
+  const [first, ...others] = state.entries.filter(isUnstarted);
+  if (first === undefined || others.length === 0) return state;
+  const told = note('mark', `✗ ${others.length + 1} calls were not run`);
+  const entries = state.entries.flatMap((entry): readonly Entry[] => {
+    if (entry === first) return [{ kind: 'note', at: first.at, block: told }];
+    return isUnstarted(entry) ? [] : [entry];
+  });
+  return { ...state, entries };
 }

@@ -7,12 +7,12 @@ import {
   type ToolCallPart,
 } from '@millrace/core';
 import { MarkdownStream } from '../../text/markdown/markdown-stream.ts';
-import { note } from './block.ts';
-import type { ChatState } from './chat-state.ts';
-import type { Entry } from './entry.ts';
-import type { EventOf } from './event-of.ts';
+import { note } from '../contract/block.ts';
+import type { ChatState, EventOf } from '../contract/chat-state.ts';
+import type { Entry } from '../contract/entry.ts';
+import type { ToolCard } from '../contract/tool-card.ts';
 import { shownText } from './fold-content.ts';
-import { newCard, type ToolCard, withResult } from './tool-card.ts';
+import { newCard, withResult } from './tool-card.ts';
 
 /** A turn whose deltas were settled comes in one piece, after all that was told about its calls. */
 export function foldSettled(state: ChatState, event: AgentEvent): ChatState {

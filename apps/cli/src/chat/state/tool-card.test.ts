@@ -1,6 +1,7 @@
 import { type ToolResultPart, toolCallId } from '@millrace/core';
+import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { newCard, withResult } from './tool-card.ts';
+import { appendTail, emptyTail, lastLines, newCard, withResult } from './tool-card.ts';
 
 const toolCall = toolCallId('c');
 const told = (more: Partial<ToolResultPart>) =>
@@ -27,4 +28,33 @@ test('of a long one both ends can be shown', () => {
 test('what a command printed is as long as it was before it was clipped', () => {
   const wholeOutput = { hash: 'h', length: 110 };
   expect(told({ value: { outputLength: 100, wholeOutput } })).toBe(100);
+});
+
+const line = fc.string({ maxLength: 200 }).map((text) => text.replaceAll('\n', ''));
+
+test('the last lines are those of the whole text, and none before them is forgotten in the count', () => {
+  fc.assert(
+    fc.property(
+      fc.array(line, { maxLength: 400 }),
+      fc.integer({ min: 1, max: 6 }),
+      (lines, count) => {
+        const pieces = lines.map((text) => `${text}\n`);
+        const tail = pieces.reduce(appendTail, emptyTail);
+        const shown = lastLines(tail, count);
+        const wanted = lines.slice(-count).map((text) => text.replace(/\r$/, ''));
+        expect(shown.lines.map((text) => text.replace(/\r$/, ''))).toEqual(
+          lines.length === 0 ? [] : wanted,
+        );
+        expect(shown.above + shown.lines.length).toBe(lines.length);
+      },
+    ),
+  );
+});
+
+test('however much comes, little is kept', () => {
+  let tail = emptyTail;
+  for (let index = 0; index < 1000; index++) {
+    tail = appendTail(tail, '0123456789'.repeat(100));
+    expect(tail.text.length).toBeLessThan(10_000);
+  }
 });

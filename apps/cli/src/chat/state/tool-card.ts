@@ -1,41 +1,6 @@
-import type { ExecutionId, JsonValue, SessionId, ToolCallId, ToolResultPart } from '@millrace/core';
-import { type ArgumentsDraft, emptyDraft } from './arguments-draft.ts';
-import type { EventOf } from './event-of.ts';
-import { emptyTail, type Tail } from './tail.ts';
-
-/** A tool call as people see it, from the first letter of its arguments to its result. */
-export interface ToolCard {
-  readonly id: ToolCallId;
-  readonly name: string;
-  readonly phase: CardPhase;
-  /** While the model writes them. */
-  readonly draft: ArgumentsDraft;
-  /** When they are whole. */
-  readonly input: JsonValue | undefined;
-  /** What it is about to do, in the tool's own words. */
-  readonly summary: string | undefined;
-  readonly execution: ExecutionId | undefined;
-  readonly startedAt: number | undefined;
-  readonly finishedAt: number | undefined;
-  /** What it prints meanwhile. */
-  readonly output: Tail;
-  readonly result: CardResult | undefined;
-  /** The session of the sub-agent that it is. */
-  readonly child: SessionId | undefined;
-}
-
-export type CardPhase = 'writing' | 'ready' | 'asking' | 'running' | CardOutcome;
-
-/** `stopped`: by somebody, while it ran. `unstarted`: the same, before it did. */
-type CardOutcome = 'done' | 'failed' | 'stopped' | 'unstarted' | 'rejected' | 'lost';
-
-/** What of a result is shown. */
-export interface CardResult {
-  readonly text: string;
-  /** How much there is. */
-  readonly length: number;
-  readonly value: JsonValue | undefined;
-}
+import type { JsonValue, ToolCallId, ToolResultPart } from '@millrace/core';
+import type { EventOf } from '../contract/chat-state.ts';
+import type { ArgumentsDraft, CardPhase, Tail, ToolCard } from '../contract/tool-card.ts';
 
 /** More than a screen shows of one result. */
 const shownLength = 24_000;
@@ -73,12 +38,12 @@ function printedLength(value: JsonValue | undefined): number | undefined {
   return wholeOutput !== undefined && typeof outputLength === 'number' ? outputLength : undefined;
 }
 
-export function started(card: ToolCard, event: EventOf<'tool_execution_started'>): ToolCard {
+export function startCard(card: ToolCard, event: EventOf<'tool_execution_started'>): ToolCard {
   const { summary, executionId: execution, child, time: startedAt } = event;
   return { ...card, phase: 'running', summary, execution, startedAt, child, output: emptyTail };
 }
 
-export function finished(
+export function finishCard(
   card: ToolCard,
   event: EventOf<'tool_execution_finished'>,
   isStopping: boolean,
@@ -89,8 +54,60 @@ export function finished(
   return { ...card, phase, finishedAt };
 }
 
-export function rejected(card: ToolCard, event: EventOf<'tool_call_rejected'>): ToolCard {
+export function rejectCard(card: ToolCard, event: EventOf<'tool_call_rejected'>): ToolCard {
   const { message, code, time: finishedAt } = event;
   const result = { text: message, length: message.length, value: undefined };
   return { ...card, phase: code === 'aborted' ? 'unstarted' : 'rejected', finishedAt, result };
+}
+
+const emptyDraft: ArgumentsDraft = { head: '', tail: '', length: 0 };
+
+const headLength = 1024;
+
+const tailLength = 1024;
+
+/** Costs as much as what is added, however long the arguments are. */
+export function appendArguments(draft: ArgumentsDraft, more: string): ArgumentsDraft {
+  const room = Math.max(0, headLength - draft.head.length);
+  const head = room === 0 ? draft.head : draft.head + more.slice(0, room);
+  const tail = draft.tail + more.slice(room);
+  const isLong = tail.length > 2 * tailLength;
+  const length = draft.length + more.length;
+  return { head, tail: isLong ? tail.slice(-tailLength) : tail, length };
+}
+
+export const emptyTail: Tail = { text: '', droppedLines: 0 };
+
+const keptLength = 4096;
+
+/** It is cut when it is twice as long as what is kept, so that cutting is rare. */
+export function appendTail(tail: Tail, more: string): Tail {
+  const text = tail.text + more;
+  if (text.length <= 2 * keptLength) return { ...tail, text };
+  const cut = cutAt(text, text.length - keptLength);
+  const dropped = countLines(text.slice(0, cut));
+  return { text: text.slice(cut), droppedLines: tail.droppedLines + dropped };
+}
+
+/** The last lines, and how many there are before them. An end of line at the very end begins no line. */
+export function lastLines(
+  tail: Tail,
+  count: number,
+): { readonly lines: readonly string[]; readonly above: number } {
+  const lines = tail.text.replace(/\r?\n$/, '').split('\n');
+  const shown = count <= 0 ? [] : lines.slice(-count);
+  if (tail.text === '') return { lines: [], above: tail.droppedLines };
+  return { lines: shown, above: tail.droppedLines + lines.length - shown.length };
+}
+
+/** After a line break where one is near, and never in the middle of a pair. */
+function cutAt(text: string, at: number): number {
+  const lineBreak = text.indexOf('\n', at);
+  if (lineBreak !== -1 && lineBreak < at + keptLength / 2) return lineBreak + 1;
+  const isPair = /[\udc00-\udfff]/.test(text.charAt(at));
+  return isPair ? at + 1 : at;
+}
+
+function countLines(text: string): number {
+  return text.split('\n').length - 1;
 }

@@ -11,7 +11,7 @@ import {
 import type { TestContext } from 'vitest';
 
 /** A model that says what the test wants, when it wants it. */
-export interface ScriptedModel {
+interface ScriptedModel {
   readonly server: ScriptedServer;
   /** For the work place. */
   readonly files: Readonly<Record<string, string>>;
@@ -33,7 +33,7 @@ export async function scriptedModel({
   };
 }
 
-export interface GatedAnswer {
+interface GatedAnswer {
   readonly reply: ScriptedReply;
   /** After each passage but the last. */
   readonly gates: readonly ScriptGate[];

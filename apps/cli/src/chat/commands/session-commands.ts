@@ -1,0 +1,137 @@
+import {
+  findSession,
+  type SessionSummary,
+  sessionsOf,
+  shortIdLength,
+} from '../../store/session-summaries.ts';
+import { note } from '../contract/block.ts';
+import { age } from '../render/format-amounts.ts';
+import type { CommandContext, SlashCommand } from './slash-command.ts';
+
+const maxListed = 20;
+
+export const newSession: SlashCommand = {
+  name: '/new',
+  description: 'Begin a new session',
+  whenIdle: true,
+  run: (context) => context.open(undefined),
+};
+
+export const listSessions: SlashCommand = {
+  name: '/sessions',
+  description: 'The sessions of this folder',
+  async run(context) {
+    const found = await ofFolder(context);
+    if (found.length === 0)
+      return context.print(note('dim', 'There is no session of this folder yet.'));
+    const rows = found.slice(0, maxListed).map((one) => {
+      const here = one.id === context.conversation.session ? '›' : ' ';
+      const name = `${here} ${one.id.slice(0, shortIdLength)}  ${aboutSession(one)}`;
+      return [name, one.title] as const;
+    });
+    const more = found.length - rows.length;
+    const rest = more > 0 ? [[`… and ${more} more: millrace sessions`, ''] as const] : [];
+    context.print({ type: 'rows', rows: [...rows, ...rest] });
+  },
+};
+
+export const resumeSession: SlashCommand = {
+  name: '/resume',
+  argument: '[id]',
+  description: 'Go on with another session',
+  whenIdle: true,
+  async run(context, argument) {
+    if (argument !== '')
+      return context.open((await findSession(context.log, argument, context.cwd)).id);
+    const others = (await ofFolder(context)).filter(
+      ({ id }) => id !== context.conversation.session,
+    );
+    if (others.length === 0)
+      return context.print(note('dim', 'There is no other session of this folder.'));
+    context.pick({
+      title: 'Which session?',
+      items: others.map((one) => ({
+        label: `${ageOf(one, context.clock.now())}  ${one.title || '(nothing was said)'}`,
+        detail: `${one.id.slice(0, shortIdLength)}, ${aboutSession(one)}`,
+      })),
+      onPick: async (index) => {
+        const id = others[index]?.id;
+        if (id !== undefined) await context.open(id);
+      },
+    });
+  },
+};
+
+export const forkSession: SlashCommand = {
+  name: '/fork',
+  description: 'Go on in a copy; this session stays as it is',
+  whenIdle: true,
+  async run(context) {
+    const { log, conversation } = context;
+    const info = await log.info(conversation.session);
+    if (info === undefined || info.through === 0)
+      return context.print(note('dim', 'There is nothing to fork yet.'));
+    const into = context.newSession();
+    await log.fork(conversation.session, { into, through: info.through });
+    await context.open(into);
+    context.print(
+      note(
+        'dim',
+        `This is a copy. /resume ${conversation.session.slice(0, shortIdLength)} goes back.`,
+      ),
+    );
+  },
+};
+
+/** As wide whatever it is. */
+function ageOf({ changedAt }: SessionSummary, now: number): string {
+  return age(Math.max(0, now - changedAt)).padStart('59 min'.length);
+}
+
+function ofFolder({ log, cwd }: CommandContext): Promise<readonly SessionSummary[]> {
+  return sessionsOf(log, { cwd });
+}
+
+function aboutSession({ changedAt, hasWork, holder }: SessionSummary): string {
+  const when = new Date(changedAt).toLocaleString('sv-SE').slice(0, 16);
+  if (holder !== undefined) return `${when}, ${holder} works on it`;
+  return hasWork ? `${when}, not finished` : when;
+}
+
+export const compact: SlashCommand = {
+  name: '/compact',
+  description: 'Have what was said long ago summarised',
+  async run({ conversation, log, print }) {
+    if ((await log.info(conversation.session)) === undefined)
+      return print(note('dim', 'Nothing was said yet.'));
+    await conversation.compact();
+  },
+};
+
+export const retry: SlashCommand = {
+  name: '/retry',
+  description: 'Try again what failed, without saying it again; Enter alone does the same',
+  whenIdle: true,
+  run({ conversation }) {
+    if (!conversation.retry()) throw new Error('There is nothing that failed. Say what you want');
+  },
+};
+
+const defaultSpeed = 4;
+
+export const replay: SlashCommand = {
+  name: '/replay',
+  argument: '[speed]',
+  description: 'Stream this session once more, as it was, so many times as fast',
+  whenIdle: true,
+  async run(context, argument) {
+    const speed = argument === '' ? defaultSpeed : Number(argument);
+    if (!(speed > 0))
+      return context.print(
+        note('bad', `✗ /replay takes a number above 0, and ${argument} is none.`),
+      );
+    if ((await context.log.info(context.conversation.session)) === undefined)
+      return context.print(note('dim', 'Nothing was said yet.'));
+    context.replay(speed);
+  },
+};

@@ -1,0 +1,69 @@
+import { parseJson } from '@millrace/core';
+import type { PermissionRule } from '@millrace/tools';
+import { ruleToText } from '../../config/rule-text.ts';
+import type { ChoiceItem, PendingApproval } from '../contract/dialog.ts';
+
+export type ApprovalAction = 'once' | 'session' | 'waiting' | 'always' | 'change' | 'deny';
+
+export interface ApprovalChoice extends ChoiceItem {
+  readonly action: ApprovalAction;
+}
+
+/** What a person can answer, with so many others that wait. What would last has to be about something that can be said. */
+export function approvalChoices(approval: PendingApproval, others = 0): readonly ApprovalChoice[] {
+  const { rule, input } = approval;
+  const known = rule === undefined ? undefined : ruleOf(rule);
+  const always = known === undefined ? undefined : alwaysRule(known, approval);
+  const choices: readonly (ApprovalChoice | undefined)[] = [
+    { action: 'once', label: 'Yes, this once', letter: 'y' },
+    rule === undefined
+      ? undefined
+      : { action: 'session', label: `Yes, and ${like(known)} in this session`, letter: 's' },
+    others === 0
+      ? undefined
+      : { action: 'waiting', label: `Yes to all ${others + 1} that wait now`, letter: 'w' },
+    always === undefined
+      ? undefined
+      : {
+          ...{ action: 'always', label: 'Always, in this folder', letter: 'a' },
+          detail: ruleToText(always),
+        },
+    input === undefined
+      ? undefined
+      : { action: 'change', label: 'Change what it gets', letter: 'c' },
+    { action: 'deny', label: 'No, and say why', letter: 'n' },
+  ];
+  return choices.filter((choice) => choice !== undefined);
+}
+
+/** What an answer for the session is about, so that it says what it does. */
+function like(rule: PermissionRule | undefined): string {
+  if (rule === undefined) return 'the like';
+  const { command, path, exact, tool } = rule;
+  if (command !== undefined) return exact ? 'this very command' : `all “${command} …”`;
+  if (isAllFiles(rule)) return 'all changes of files in this folder';
+  if (path !== undefined) return exact ? 'this very path' : path;
+  return tool === undefined ? 'the like' : `${tool}, whatever it gets,`;
+}
+
+function isAllFiles({ path, exact }: PermissionRule): boolean {
+  return path === '**' && !exact;
+}
+
+/** For ever one allows less than for a session: of files, the one that is asked about. */
+export function alwaysRule(
+  rule: PermissionRule,
+  { name: tool, input }: Pick<PendingApproval, 'name' | 'input'>,
+): PermissionRule | undefined {
+  if (!isAllFiles(rule)) return rule;
+  const { path } = (input ?? {}) as { readonly path?: unknown };
+  return typeof path === 'string' ? { tool, path, exact: true, decision: 'allow' } : undefined;
+}
+
+/** The policy's rule, which it wrote itself; undefined where somebody else wrote something else. */
+export function ruleOf(text: string): PermissionRule | undefined {
+  const parsed = parseJson(text);
+  if (!parsed.ok || typeof parsed.value !== 'object' || parsed.value === null) return undefined;
+  const rule = parsed.value as { readonly [Field in keyof PermissionRule]?: unknown };
+  return rule.decision === 'allow' ? (parsed.value as unknown as PermissionRule) : undefined;
+}

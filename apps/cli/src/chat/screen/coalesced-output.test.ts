@@ -1,0 +1,85 @@
+import { expect, test } from 'vitest';
+import { FakeTerminal } from '../../testing/fake-terminal.ts';
+import type { Terminal } from '../contract/chat-options.ts';
+import { anchorMoves, coalescedOutput } from './coalesced-output.ts';
+
+const outputOf = (terminal: FakeTerminal, hasColor = true) =>
+  coalescedOutput(terminal as unknown as Terminal, { hasColor });
+
+test('what is written in one go reaches the terminal in one write, and callbacks are called', async () => {
+  const terminal = new FakeTerminal();
+  const { stream } = outputOf(terminal);
+  const done = new Promise<void>((resolve) => {
+    stream.write('a');
+    stream.write('b', () => resolve());
+    stream.write('c');
+  });
+  expect(terminal.writes).toBe(0);
+  await done;
+  expect([terminal.written, terminal.writes]).toEqual(['abc', 1]);
+});
+
+test('in the end nothing waits, not even for a moment', () => {
+  const terminal = new FakeTerminal();
+  const { stream, end } = outputOf(terminal);
+  stream.write('a');
+  end();
+  expect(terminal.written).toBe('a');
+  stream.write('b');
+  expect(terminal.written).toBe('ab');
+});
+
+test('everything else is the terminal’s own', () => {
+  const terminal = new FakeTerminal({ columns: 33, rows: 7 });
+  const { stream } = outputOf(terminal);
+  expect([stream.columns, stream.rows, stream.isTTY]).toEqual([33, 7, true]);
+  let resized = 0;
+  const onResize = () => resized++;
+  stream.on('resize', onResize);
+  terminal.resize(40, 8);
+  stream.off('resize', onResize);
+  terminal.resize(50, 8);
+  expect([resized, stream.columns]).toEqual([1, 50]);
+});
+
+test('where there are no colours none gets through, whoever writes it', async () => {
+  const terminal = new FakeTerminal();
+  const { stream, end } = outputOf(terminal, false);
+  stream.write(
+    '\u001b[36ma\u001b[39m \u001b[1;31mb\u001b[0m \u001b[7mc\u001b[27m\u001b[2K\u001b[m',
+  );
+  end();
+  expect(terminal.written).toBe('a b \u001b[7mc\u001b[27m\u001b[2K');
+});
+
+/** What was printed, and below it four rows that are drawn again and again; the cursor is in the second. */
+const drawn = 'printed\nactivity 1\n> prompt\nhint\nstatus\n\u001b[3A\u001b[3G';
+/** Only the first of them has changed. */
+const frame =
+  '\u001b[3B\u001b[1G\u001b[4A\u001b[1G\u001b[Kactivity 2\n\u001b[E\u001b[E\u001b[E\u001b[3A\u001b[3G';
+
+test('a frame is drawn where it was', () => {
+  const [plain, anchored] = [new FakeTerminal(), new FakeTerminal()];
+  plain.write(drawn + frame);
+  anchored.write(drawn + anchorMoves(frame));
+  expect(anchored.screen).toBe('printed\nactivity 2\n> prompt\nhint\nstatus');
+  expect([anchored.screen, anchored.cursor]).toEqual([plain.screen, plain.cursor]);
+});
+
+test('where the terminal has dropped the rows below the cursor, nothing above the frame is drawn over', () => {
+  const dropped = 'first\nsecond\nprinted\nactivity 1\n> prompt\u001b[3G';
+  const terminal = new FakeTerminal({ rows: 5 });
+  terminal.write(dropped);
+  terminal.write(anchorMoves(frame));
+  terminal.write(anchorMoves(frame));
+  expect(terminal.text).toBe('first\nsecond\nprinted\nactivity 2\n> prompt');
+  expect(terminal.cursor).toEqual({ row: 1, column: 2 });
+});
+
+test.each([
+  ['\u001b[3B\u001b[1G\u001b[3A', '\u001b[1G'],
+  ['\u001b[3B\u001b[1G\u001b[1A', '\u001b[1G\u001b[2B'],
+  ['\u001b[2B and \u001b[4A', '\u001b[2B and \u001b[4A'],
+])('%j becomes %j', (text, moves) => {
+  expect(anchorMoves(text)).toBe(moves);
+});

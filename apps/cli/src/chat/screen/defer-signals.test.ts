@@ -1,0 +1,30 @@
+import { EventEmitter } from 'node:events';
+import { expect, test } from 'vitest';
+import { holdSignals, type Signalled } from './defer-signals.ts';
+
+/** A process that only notes what it is sent. */
+class FakeProcess extends EventEmitter implements Signalled {
+  readonly pid = 42;
+  readonly sent: string[] = [];
+
+  kill(pid: number, signal: NodeJS.Signals): void {
+    this.sent.push(`${pid} ${signal}`);
+  }
+}
+
+test('a first signal is left to whoever stops what runs, a second one ends the process', () => {
+  const process = new FakeProcess();
+  holdSignals(process);
+  process.emit('SIGTERM', 'SIGTERM');
+  expect(process.sent).toEqual([]);
+  expect(process.listenerCount('SIGTERM')).toBe(1);
+  process.emit('SIGINT', 'SIGINT');
+  expect(process.sent).toEqual(['42 SIGINT']);
+  expect(process.listenerCount('SIGINT') + process.listenerCount('SIGTERM')).toBe(0);
+});
+
+test('nothing is left of it afterwards', () => {
+  const process = new FakeProcess();
+  holdSignals(process)();
+  expect(process.eventNames()).toEqual([]);
+});

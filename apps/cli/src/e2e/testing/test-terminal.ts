@@ -1,0 +1,150 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { vi } from 'vitest';
+import { patience, type WorkPlace } from './test-workspace.ts';
+
+const execute = promisify(execFile);
+
+export interface TerminalOptions {
+  readonly columns?: number;
+  readonly rows?: number;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+let opened = 0;
+
+/** A real terminal with a shell in it: a tmux server of its own, on a socket of its own. */
+export class Terminal {
+  readonly #place: WorkPlace;
+  readonly #name: string;
+
+  constructor(place: WorkPlace, name: string) {
+    this.#place = place;
+    this.#name = name;
+  }
+
+  /** What is on the screen, without colours. */
+  screen(): Promise<string> {
+    return this.tmux('capture-pane', '-p');
+  }
+
+  /** With all that was scrolled away; what the terminal wrapped is one line. */
+  everything(): Promise<string> {
+    return this.tmux('capture-pane', '-p', '-J', '-S', '-');
+  }
+
+  /** All that was written to it, with what only the terminal understands. */
+  get written(): string {
+    return readFileSync(this.#path('written'), 'utf8');
+  }
+
+  /** Waits until this is on the screen; gives the screen. */
+  shows(wanted: string | RegExp): Promise<string> {
+    const isThere = (screen: string) =>
+      typeof wanted === 'string' ? screen.includes(wanted) : wanted.test(screen);
+    return this.until(isThere, String(wanted));
+  }
+
+  until(isReached: (screen: string) => boolean, what: string): Promise<string> {
+    return this.#until(() => this.screen(), isReached, what);
+  }
+
+  /** Waits until this was printed, on the screen or above it. */
+  printed(wanted: string): Promise<string> {
+    const isThere = (text: string) => text.replaceAll(/\s+/g, ' ').includes(wanted);
+    return this.#until(() => this.everything(), isThere, wanted);
+  }
+
+  /** Letters, as they are typed. */
+  async type(text: string): Promise<void> {
+    await this.tmux('send-keys', '-l', '--', text);
+  }
+
+  /** Keys by their names: Enter, Escape, C-c, M-Enter. */
+  async press(...keys: readonly string[]): Promise<void> {
+    await this.tmux('send-keys', ...keys);
+  }
+
+  async say(text: string): Promise<void> {
+    await this.type(text);
+    await this.press('Enter');
+  }
+
+  async paste(text: string): Promise<void> {
+    await this.tmux('set-buffer', '--', text);
+    await this.tmux('paste-buffer', '-p', '-r');
+  }
+
+  /** Resolves when the program can know of it: tmux tells of changes only four times a second. */
+  async resize(columns: number, rows: number): Promise<void> {
+    await this.tmux('resize-window', '-x', String(columns), '-y', String(rows));
+    const tty = (await this.tmux('display-message', '-p', '#{pane_tty}')).trim();
+    const told = async () => (await execute('sh', ['-c', `stty size < ${tty}`])).stdout.trim();
+    const size = `${rows} ${columns}`;
+    await this.#until(told, (now) => now === size, `the size ${size}`);
+  }
+
+  /** Nothing is left of what was there before. */
+  async clear(): Promise<void> {
+    await this.say('clear; printf "\\033[3J"');
+    await this.until((screen) => screen.trim() === '$', 'nothing but the shell');
+    await this.tmux('clear-history');
+  }
+
+  /** For people, where MILLRACE_SCREENS names a folder for it. */
+  async keep(name: string): Promise<void> {
+    const folder = process.env['MILLRACE_SCREENS'];
+    if (folder === undefined) return;
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, `${name}.ansi`), await this.tmux('capture-pane', '-e', '-p'));
+  }
+
+  /** As when its window is closed: what runs in it hears SIGHUP. */
+  async close(): Promise<void> {
+    await this.tmux('kill-server').catch(() => {});
+  }
+
+  async tmux(...args: readonly string[]): Promise<string> {
+    const { env, folder, project: cwd } = this.#place;
+    const how = ['-u', '-S', this.#path('socket'), '-f', join(folder, 'tmux.conf')];
+    const { stdout } = await execute('tmux', [...how, ...args], { env, cwd });
+    return stdout;
+  }
+
+  async #until(
+    look: () => Promise<string>,
+    isReached: (seen: string) => boolean,
+    what: string,
+  ): Promise<string> {
+    let seen = '';
+    await vi.waitFor(async () => {
+      seen = await look();
+      if (!isReached(seen)) throw new Error(`Not in the terminal: ${what}\n${seen}`);
+    }, patience);
+    return seen;
+  }
+
+  #path(what: string): string {
+    return join(this.#place.folder, `${this.#name}.${what}`);
+  }
+}
+
+/** A shell in the project's folder. */
+export async function openTerminal(
+  place: WorkPlace,
+  { columns = 80, rows = 24, env = {} }: TerminalOptions = {},
+): Promise<Terminal> {
+  const name = `terminal-${++opened}`;
+  const terminal = new Terminal(place, name);
+  writeFileSync(join(place.folder, `${name}.written`), '');
+  const size = ['-x', String(columns), '-y', String(rows)];
+  const told = Object.entries(env).flatMap(([key, value]) => ['-e', `${key}=${value}`]);
+  const { TERM } = env;
+  const shell = TERM === undefined ? 'sh' : `TERM=${TERM} sh`;
+  await terminal.tmux('new-session', '-d', ...size, ...told, shell);
+  await terminal.tmux('pipe-pane', `cat >> '${join(place.folder, `${name}.written`)}'`);
+  await terminal.shows('$');
+  return terminal;
+}

@@ -1,0 +1,68 @@
+import { type AgentEvent, agentEvents, Folder, type SessionId } from '@millrace/core';
+import type { Log } from '@millrace/log';
+import type { Block } from '../chat/contract/block.ts';
+import type { ChatState } from '../chat/contract/chat-state.ts';
+import { emptyChat, foldChat } from '../chat/state/fold-chat.ts';
+
+/** A session as a chat folds it: what was printed, and what is open. */
+export class ToldChat {
+  state: ChatState;
+  readonly blocks: Block[] = [];
+  /** The states in between, by the events that led to them. */
+  readonly steps: { readonly event: AgentEvent; readonly state: ChatState }[] = [];
+
+  constructor(session: SessionId) {
+    this.state = emptyChat(session);
+  }
+
+  tell(event: AgentEvent): void {
+    const { state, blocks } = foldChat(this.state, event);
+    this.state = state;
+    this.blocks.push(...blocks);
+    this.steps.push({ event, state });
+  }
+
+  /** All that a session's log has now, a record at a time. */
+  async readAll(log: Log, session: SessionId): Promise<this> {
+    for (const event of await eventsIn(log, session)) this.tell(event);
+    return this;
+  }
+
+  /** What was printed, a line for each thing. */
+  get printed(): readonly string[] {
+    return this.blocks.flatMap(linesOf);
+  }
+}
+
+export async function eventsIn(log: Log, session: SessionId): Promise<readonly AgentEvent[]> {
+  const folder = new Folder(session);
+  const events: AgentEvent[] = [];
+  const { through = 0 } = (await log.info(session)) ?? {};
+  while (folder.state.through < through)
+    folder.addBatch(await log.read(session, { from: folder.state.through }), (...step) =>
+      events.push(...agentEvents(...step)),
+    );
+  return events;
+}
+
+function linesOf(block: Block): readonly string[] {
+  switch (block.type) {
+    case 'said':
+    case 'typed':
+      return [`> ${block.text}`];
+    case 'answer':
+      return block.passages.map((one) => `answer: ${'text' in one ? one.text : one.kind}`);
+    case 'thought':
+      return [`thought: ${block.text}`];
+    case 'call': {
+      const { name, phase, result } = block.card;
+      return [`call: ${name} ${phase}: ${result?.text}`];
+    }
+    case 'asked':
+      return [`asked: ${block.ask.approval.name}`];
+    case 'note':
+      return [`note: ${block.text}`];
+    case 'rows':
+      return block.rows.map(([name, about]) => `row: ${name}: ${about}`);
+  }
+}

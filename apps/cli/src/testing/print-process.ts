@@ -1,0 +1,62 @@
+import process from 'node:process';
+import { defineTool, type Observer } from '@millrace/agent';
+import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
+import { z } from 'zod';
+import { stopSignals } from '../command/run-process.ts';
+import { printRun } from '../print/print-run.ts';
+import { openStore } from '../store/open-store.ts';
+import { builtOf, call, printArgs } from './run-print.ts';
+
+// Prints one answer of a script as the command does, in a process of its own:
+// print-program.ts <store> <play> <args of the print as JSON> <event at which it interrupts itself, or 0>.
+const [path = '', play = '', args = '{}', at = '0'] = process.argv.slice(2);
+
+const none = z.object({});
+const tools = [
+  defineTool({
+    ...{ name: 'look', description: 'Looks', input: none },
+    execute: async (_input, { update }) => {
+      update('looking');
+      return 'It turns.';
+    },
+  }),
+  defineTool({
+    ...{ name: 'stay', description: 'Does not stop', input: none },
+    execute: () => new Promise<string>(() => {}),
+  }),
+];
+
+const lines = Array.from({ length: 500 }, (_, line) => `Line ${line + 1} of the answer.`);
+const plays: Readonly<Record<string, readonly Scripted[]>> = {
+  tool: [{ content: { parts: ['I look.', call('c1', 'look', {})] } }, 'It turns.'],
+  /** Says much, and never ends. */
+  long: [
+    {
+      content: { parts: [lines.join('\n')] },
+      fault: { type: 'stall', after: 3000 },
+      pieces: 'token',
+    },
+  ],
+  stuck: [{ content: { parts: ['I stay.', call('c1', 'stay', {})] } }],
+};
+
+let left = Number(at);
+const observer: Observer = ({ fact }, events) => {
+  for (const _ of events) if (--left === 0) process.kill(process.pid, 'SIGINT');
+  if (fact?.type === 'aborted') process.stderr.write('(aborted)\n');
+};
+
+const signal = stopSignals(process);
+const { log, close } = await openStore({ config: { store: path }, env: {} });
+const provider = scriptedProvider(plays[play] ?? [], { pieces: 'token', pauseMs: 1 });
+const retry = { toolGraceMs: 1_000_000_000 };
+const { stdin, stdout, stderr } = process;
+const printing = printRun({
+  built: builtOf({ provider, log, tools, retry, observers: [observer] }),
+  args: { ...printArgs, ...JSON.parse(args) },
+  chosen: { why: 'A test says so.', isDemo: false },
+  ...{ log, stdin, stdout, stderr, signal, env: {}, cwd: '/folder' },
+});
+if (play === 'piped') stderr.write('(begun)\n');
+process.exitCode = await printing;
+await close();

@@ -1,0 +1,80 @@
+import { Readable } from 'node:stream';
+import { type AgentOptions, createAgent } from '@millrace/agent';
+import { type AgentEvent, decodeEvent, type SessionId, toolCallId } from '@millrace/core';
+import { type Log, memoryLog } from '@millrace/log';
+import {
+  type Scripted,
+  type ScriptedProvider,
+  scriptedProvider,
+} from '@millrace/providers/scripted';
+import type { AgentChanges, BuiltAgent } from '../contract/agent.ts';
+import type { PrintArgs } from '../contract/args.ts';
+import { type PrintRunOptions, printRun } from '../print/print-run.ts';
+import { Captured } from './output-streams.ts';
+
+export const printArgs: PrintArgs = {
+  command: 'print',
+  ...{ prompt: 'The wheel?', json: false, session: 'new', color: true, rules: [], trust: false },
+};
+
+export const cwd = '/folder';
+
+/** A call as a model makes it. */
+export function call(id: string, name: string, input: object) {
+  const given = JSON.stringify(input);
+  return { kind: 'tool_call', toolCallId: toolCallId(id), name, arguments: given } as const;
+}
+
+/** An agent as `buildAgent` would give it, as far as a print needs it. */
+export function builtOf(options: AgentOptions): Pick<BuiltAgent, 'agent' | 'with' | 'problems'> {
+  const agent = createAgent({ whileAsking: 'park', retry: { baseDelayMs: 1 }, ...options });
+  const changed = ({ output }: AgentChanges) => builtOf({ ...options, output }) as BuiltAgent;
+  return { agent, problems: [], with: changed };
+}
+
+export interface Printed {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly log: Log;
+  readonly provider: ScriptedProvider;
+  /** The session that was used last. */
+  readonly session: SessionId;
+}
+
+export interface PrintStage extends Partial<Omit<PrintRunOptions, 'args'>> {
+  readonly script: readonly Scripted[];
+  readonly args?: Partial<PrintRunOptions['args']>;
+  /** What is piped in; nobody is at a terminal. */
+  readonly piped?: string | Uint8Array;
+  readonly agent?: Partial<AgentOptions>;
+}
+
+/** One print on streams of a test. */
+export async function print(stage: PrintStage): Promise<Printed> {
+  const { script, args, piped = '', agent, log = memoryLog(), ...rest } = stage;
+  const provider = scriptedProvider(script);
+  const stdout = new Captured();
+  const stderr = new Captured();
+  const options: PrintRunOptions = {
+    ...{ log, stdout, stderr, cwd, env: {} },
+    built: builtOf({ provider, log, ...agent }),
+    chosen: { why: 'A test says so.', isDemo: false },
+    stdin: Readable.from([Buffer.from(piped)]),
+    ...rest,
+    args: { ...printArgs, ...args },
+  };
+  const code = await printRun(options);
+  const sessions = [...(await log.list())].sort((a, b) => a.changedAt - b.changedAt);
+  const session = sessions.at(-1)?.session as SessionId;
+  const textOf = (stream: unknown) => (stream instanceof Captured ? stream.text : '');
+  const said = { stdout: textOf(options.stdout), stderr: textOf(options.stderr) };
+  return { code, ...said, log, provider, session };
+}
+
+export function eventsIn(jsonl: string): readonly AgentEvent[] {
+  return jsonl
+    .split('\n')
+    .slice(0, -1)
+    .map((line) => decodeEvent(line));
+}
