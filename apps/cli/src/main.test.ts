@@ -21,7 +21,7 @@ import {
   startScriptedServer,
 } from '@millrace/providers/scripted-server';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { version } from './version.ts';
+import { version } from './package-files.ts';
 
 const main = fileURLToPath(new URL('main.ts', import.meta.url));
 

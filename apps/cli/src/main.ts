@@ -11,7 +11,7 @@ enableCompileCache(join(caches, 'millrace', 'compiled'));
 const argv = process.argv.slice(2);
 // Asked for by scripts and installers, so nothing else is loaded for it.
 if (argv.length === 1 && (argv[0] === '--version' || argv[0] === '-v')) {
-  const { version } = await import('./version.ts');
+  const { version } = await import('./package-files.ts');
   process.stdout.write(`${version()}\n`);
 } else {
   const { runProcess } = await import('./command/run-process.ts');

@@ -17,7 +17,7 @@ import { VirtualClock } from '../../../../packages/agent/src/testing/play.ts';
 import { stdioServer } from '../../../../packages/tools/src/testing/mcp-connections.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { demoProvider } from '../demo/demo-provider.ts';
-import { chosenOf, folderWith, type Staged, stage } from '../testing/stage.ts';
+import { chosenOf, folderWith, type Staged, stage } from '../testing/test-agent.ts';
 
 const session = sessionId('s');
 let made = 0;

@@ -1,52 +1,13 @@
-import { createAgent, systemClock, type Tool } from '@millrace/agent';
-import { type Ids, parseJson, type ToolCallPart } from '@millrace/core';
-import type { Log } from '@millrace/log';
-import type { Clock } from '@millrace/providers';
-import {
-  type AskUserOptions,
-  createWorkspace,
-  previewChange,
-  type Workspace,
-} from '@millrace/tools';
-import type { Config } from '../config/config.ts';
+import { type AgentOptions, createAgent, systemClock, type Tool } from '@millrace/agent';
+import { parseJson, type ToolCallPart } from '@millrace/core';
+import { createWorkspace, previewChange, taskTool, type Workspace } from '@millrace/tools';
 import { forgetRule, rememberedIn, rememberRule } from '../config/folders-file.ts';
-import { projectInstructions } from '../config/project-instructions.ts';
-import type { Chosen } from '../models/chosen.ts';
-import type { AgentChanges, BuiltAgent } from './built-agent.ts';
-import { commonOptions } from './common-options.ts';
-import { connectServers, type ServerTools } from './connect-servers.ts';
-import { gitBranch } from './git-branch.ts';
+import type { AgentChanges, BuildOptions, BuiltAgent } from '../contract/agent.ts';
+import { commonOptions } from './agent-options.ts';
+import { connectServers, type ServerTools } from './mcp-servers.ts';
 import { orDeny, type SessionPolicy, sessionPolicy } from './session-policy.ts';
-import { subAgentsTool } from './sub-agents.ts';
-import { systemPrompt } from './system-prompt.ts';
+import { gitBranch, projectInstructions, systemPrompt } from './system-prompt.ts';
 import { changingTools, type Questions, questions, readingTools } from './workspace-tools.ts';
-
-export interface BuildOptions {
-  readonly config: Pick<
-    Config,
-    'limits' | 'permissions' | 'mcpServers' | 'system' | 'compactAtTokens' | 'foldersFile'
-  >;
-  readonly chosen: Chosen;
-  readonly log: Log;
-  readonly cwd: string;
-  /**
-   * What becomes of a call that is to be asked about: the run waits for an answer (`wait`), or ends as
-   * parked until somebody resumes it (`park`, for scripts). With `wait` the model can ask questions, too.
-   */
-  readonly approve: 'wait' | 'park';
-  /** Who answers the model's questions; see `BuiltAgent.answerBy`. */
-  readonly ask?: AskUserOptions['ask'] | undefined;
-  readonly output?: AgentChanges['output'];
-  readonly observers?: AgentChanges['observers'];
-  /** Who drives, for whoever finds the session held. */
-  readonly name?: string | undefined;
-  readonly clock?: Clock | undefined;
-  readonly ids?: Ids | undefined;
-  /** Ends the waiting for MCP servers. */
-  readonly signal?: AbortSignal | undefined;
-  /** Hears what goes wrong later, and changes nothing. */
-  readonly onProblem?: ((problem: string) => void) | undefined;
-}
 
 /** An agent with the tools of a folder, as it is configured. */
 export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
@@ -138,4 +99,33 @@ async function allows(
 function changed(options: BuildOptions, changes: AgentChanges): BuildOptions {
   const { chosen = options.chosen, output = options.output } = changes;
   return { ...options, chosen, output, observers: changes.observers ?? options.observers };
+}
+
+export interface SubAgentsOptions {
+  /** All that they have in common with who calls them. */
+  readonly common: Omit<AgentOptions, 'tools' | 'instructions' | 'name'>;
+  readonly instructions: string;
+  readonly reading: readonly Tool[];
+  /** None where nothing may be changed. */
+  readonly changing: readonly Tool[];
+}
+
+const report = `You were given one task by another agent. It knows nothing of what you do but your last words, and nobody answers questions: end with a report that says what was asked for, with places as path:line, and what you could not find out or do.`;
+
+/** A tool that has other agents do work: one that looks, and one that has all tools. */
+export function subAgentsTool(options: SubAgentsOptions): Tool {
+  const { common, reading, changing } = options;
+  const instructions = `${options.instructions}\n\n${report}`;
+  const explore = createAgent({ ...common, name: 'explore', tools: reading, instructions });
+  const agents = {
+    explore: {
+      agent: explore,
+      description: 'Finds things out by reading and searching files. Changes nothing.',
+    },
+  };
+  if (changing.length === 0) return taskTool({ agents });
+  const tools = [...reading, ...changing];
+  const worker = createAgent({ ...common, name: 'worker', tools, instructions });
+  const description = 'Does a piece of work by itself: reads, changes files, runs commands.';
+  return taskTool({ agents: { ...agents, worker: { agent: worker, description } } });
 }

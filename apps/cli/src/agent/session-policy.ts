@@ -18,7 +18,7 @@ export interface SessionPolicy {
   approve(call: PendingCall): Promise<ApprovalDecision>;
 }
 
-export interface SessionPolicyOptions {
+interface SessionPolicyOptions {
   readonly workspace: Workspace;
   readonly rules: readonly PermissionRule[];
   /** Keeps a rule for later sessions. */

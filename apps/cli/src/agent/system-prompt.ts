@@ -1,7 +1,9 @@
-import type { ProjectInstructions } from '../config/project-instructions.ts';
+import { open, readFile, realpath, stat } from 'node:fs/promises';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+import { foldersUpToRoot } from '../config/config-paths.ts';
 
 /** What a model is told of the place it works in. */
-export interface Surroundings {
+interface Surroundings {
   readonly cwd: string;
   /** As Node names it: `linux`, `darwin`, `win32`. */
   readonly platform: string;
@@ -50,4 +52,65 @@ function placeOf({ cwd, platform, now, branch }: Surroundings): string {
 function projectText({ path, text, isClipped }: ProjectInstructions): string {
   const note = isClipped ? '\n(It goes on; read the file for the rest.)' : '';
   return `Instructions of the project, from ${path}:\n\n${text}${note}`;
+}
+
+/** What a project wants a model to know. */
+interface ProjectInstructions {
+  readonly path: string;
+  readonly text: string;
+  /** The file is longer than what is taken of it. */
+  readonly isClipped: boolean;
+}
+
+const fileName = 'AGENTS.md';
+const maxBytes = 64 * 1024;
+
+/**
+ * The AGENTS.md files from the repository's root down to a folder: what is nearest comes last, and so
+ * counts most. One that leads out of the repository is not read: it could be a link to anything.
+ */
+export async function projectInstructions(cwd: string): Promise<readonly ProjectInstructions[]> {
+  const folders = await foldersUpToRoot(cwd);
+  const root = folders.at(-1) ?? cwd;
+  const found = await Promise.all(folders.toReversed().map((folder) => readIn(folder, root)));
+  return found.filter((file) => file !== undefined);
+}
+
+async function readIn(folder: string, root: string): Promise<ProjectInstructions | undefined> {
+  const path = join(folder, fileName);
+  const real = await realpath(path).catch(() => undefined);
+  if (real === undefined || !isBelow(real, await realpath(root))) return undefined;
+  // To open what is no file, a pipe for instance, could take for ever.
+  const isFile = await stat(real).then((found) => found.isFile());
+  const file = isFile ? await open(real).catch(() => undefined) : undefined;
+  if (file === undefined) return undefined;
+  try {
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(maxBytes + 1), 0, maxBytes + 1, 0);
+    const isClipped = bytesRead > maxBytes;
+    const text = new TextDecoder().decode(buffer.subarray(0, Math.min(bytesRead, maxBytes)));
+    return text.trim() === '' ? undefined : { path, text: text.trim(), isClipped };
+  } finally {
+    await file.close();
+  }
+}
+
+function isBelow(path: string, root: string): boolean {
+  const inside = relative(root, dirname(path));
+  return inside !== '..' && !inside.startsWith(`..${sep}`);
+}
+
+/** The branch that a folder is on; undefined where there is no repository, or no branch is checked out. */
+export async function gitBranch(cwd: string): Promise<string | undefined> {
+  const root = (await foldersUpToRoot(cwd)).at(-1) ?? cwd;
+  const folder = await gitFolder(root);
+  const head = await readFile(join(folder, 'HEAD'), 'utf8').catch(() => '');
+  return /^ref: refs\/heads\/(\S{1,200})\s*$/.exec(head)?.[1];
+}
+
+/** In a work tree `.git` is a file that says where the folder is. */
+async function gitFolder(root: string): Promise<string> {
+  const path = join(root, '.git');
+  const link = await readFile(path, 'utf8').catch(() => '');
+  const target = /^gitdir: (.+)$/m.exec(link)?.[1];
+  return target === undefined ? path : resolve(root, target.trim());
 }

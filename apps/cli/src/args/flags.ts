@@ -1,4 +1,4 @@
-import type { HelpTopic } from './args.ts';
+import type { HelpTopic } from '../contract/args.ts';
 
 /** What a flag belongs to; `run` is the chat and the print. */
 export type FlagOwner = 'run' | 'print' | HelpTopic;

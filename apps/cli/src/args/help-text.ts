@@ -1,6 +1,5 @@
-import type { HelpTopic } from './args.ts';
+import type { HelpTopic } from '../contract/args.ts';
 import { type FlagName, type FlagOwner, flagNames, flagOf } from './flags.ts';
-import { helpPage } from './help-pages.ts';
 
 /** How it is used, with examples. */
 export function helpText(topic?: HelpTopic): string {
@@ -48,4 +47,109 @@ function wrap(text: string, width: number): readonly string[] {
     line = longer.length > width ? word : longer;
   }
   return [...lines, line];
+}
+
+/** What there is to say of a command. */
+export interface HelpPage {
+  readonly usage: readonly string[];
+  readonly about: string;
+  readonly flagsOf: readonly FlagOwner[];
+  readonly examples: readonly (readonly [command: string, what: string])[];
+  readonly more?: string;
+}
+
+const mainPage: HelpPage = {
+  usage: ['millrace [flags] [prompt]', 'millrace <command> [flags]'],
+  about:
+    'A coding agent for the terminal. Without -p it opens a chat in this folder; with -p it answers once.',
+  flagsOf: ['run', 'print'],
+  examples: [
+    ['millrace', 'open the chat'],
+    ['millrace "Why does the build fail?"', 'open it with something to say'],
+    ['millrace -p "Name three risks" < plan.md', 'answer once, with a file as context'],
+    ['millrace -p --json "Fix the tests" --yes | jq .type', 'for scripts, without asking'],
+    ['millrace --continue', 'go on where you stopped'],
+    ['millrace --allow "bash:npm test" --deny "*:.env"', 'decide before it is asked'],
+  ],
+  more: `Commands:
+  sessions  List, show, delete, export and import sessions
+  replay    Show a session again as it happened
+  inspect   Show the records of a session, and where time and tokens went
+  serve     Serve agents over HTTP, with streams that can be left and rejoined
+  doctor    Check Node, keys, endpoints, store, terminal and configuration
+  help      Say how a command is used: millrace help sessions
+
+It ends with 0 done, 1 error, 2 wrong usage, 3 aborted, 4 an approval is
+needed, 5 a limit was reached. Settings come from flags, then MILLRACE_MODEL
+and the like, then ./millrace.json, then your own config.json in
+$XDG_CONFIG_HOME/millrace. AGENTS.md of the project is read as instructions.`,
+};
+
+const pages: Readonly<Record<HelpTopic, HelpPage>> = {
+  sessions: {
+    usage: [
+      'millrace sessions [list] [--all] [--json]',
+      'millrace sessions show <id> [--json]',
+      'millrace sessions delete <id>… [--yes]',
+      'millrace sessions export <id>… [--output <file>]',
+      'millrace sessions import [file]…',
+    ],
+    about:
+      'What was said before. An id may be shortened to how it begins; "last" is the last of this folder.',
+    flagsOf: ['sessions'],
+    examples: [
+      ['millrace sessions', 'those of this folder, the newest first'],
+      ['millrace sessions show last', 'print the transcript'],
+      [
+        'millrace sessions export last -o talk.jsonl',
+        'a file that import takes, here or elsewhere',
+      ],
+    ],
+  },
+  replay: {
+    usage: ['millrace replay <id> [--speed <n>] [--json]'],
+    about: 'Shows a session again as it happened, in its own time or faster. Nothing is run.',
+    flagsOf: ['replay'],
+    examples: [
+      ['millrace replay last --speed 4', 'four times as fast'],
+      ['millrace replay last --speed max --json', 'all its events at once, for programs'],
+    ],
+  },
+  inspect: {
+    usage: ['millrace inspect <id> [--json]'],
+    about: 'Prints the records of a session, then where its time and tokens went.',
+    flagsOf: ['inspect'],
+    examples: [['millrace inspect last | less', 'page through the last one']],
+  },
+  doctor: {
+    usage: ['millrace doctor [--json]'],
+    about:
+      'Checks what millrace needs and says what to do about what is missing. No key is printed.',
+    flagsOf: ['doctor'],
+    examples: [['millrace doctor', 'run it when something does not work']],
+  },
+  serve: {
+    usage: [
+      'millrace serve [--port <n>] [--host <name>] [--agents <file>] [--data <dir>]',
+      'millrace serve --store postgres://… [--bus redis://…]',
+    ],
+    about:
+      'Serves agents over HTTP: tasks, messages, events, and streams that anyone can leave and rejoin. Without --agents there are two to try, which need no key: "demo" and "echo". What is said is kept; Ctrl-C ends it.',
+    flagsOf: ['serve'],
+    examples: [
+      ['millrace serve', 'the demo, on http://127.0.0.1:5003'],
+      ['millrace serve --agents agents.ts', 'your own: the file exports them'],
+      ['millrace serve --host 0.0.0.0 --log json', 'for others, with MILLRACE_TOKEN set'],
+      [
+        'millrace serve --store postgres://db/app --bus redis://r',
+        'one of several, on any machine',
+      ],
+    ],
+    more: `The module exports agents: { type: 'sync', name, onMessage },
+{ type: 'async', name, onEvent }, or ({ log }) => createAgent({ log, … }).`,
+  },
+};
+
+export function helpPage(topic: HelpTopic | undefined): HelpPage {
+  return topic === undefined ? mainPage : pages[topic];
 }

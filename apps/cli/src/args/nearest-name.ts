@@ -1,5 +1,3 @@
-import { editDistance } from './edit-distance.ts';
-
 /** The name that is most like a misspelt one, if any is like it at all. */
 export function nearestName(name: string, names: readonly string[]): string | undefined {
   const wanted = name.slice(0, maxLength).toLowerCase();
@@ -12,3 +10,48 @@ export function nearestName(name: string, names: readonly string[]): string | un
 
 // No name of ours is longer, and what is compared costs the product of both lengths.
 const maxLength = 64;
+
+/** The names that are most like another, best first: for whoever misspelt one, or remembers a part of it. */
+export function nearestNames(name: string, names: readonly string[], most = 3): readonly string[] {
+  // What is compared costs the product of both lengths.
+  const wanted = name.slice(0, 100).toLowerCase();
+  return [...new Set(names)]
+    .map((other) => ({ other, away: awayFrom(wanted, other.toLowerCase()) }))
+    .filter(({ away }) => away <= Math.max(2, wanted.length / 3))
+    .sort((a, b) => a.away - b.away)
+    .slice(0, most)
+    .map(({ other }) => other);
+}
+
+/** A part of the name is as good as one wrong letter. What is before the slash and the version are often left out. */
+function awayFrom(wanted: string, other: string): number {
+  if (other === wanted) return 0;
+  if (wanted !== '' && other.includes(wanted)) return 1;
+  const model = wanted.slice(wanted.lastIndexOf('/') + 1);
+  const short = other.slice(other.lastIndexOf('/') + 1);
+  const family = short.replace(/-(?:\d[\d.-]*|latest)$/, '');
+  const ways = [editDistance(model, short), editDistance(model, family)];
+  return Math.min(editDistance(wanted, other), ...ways.map((away) => away + 1));
+}
+
+/**
+ * How many letters have to be changed, added, taken away or swapped with their neighbour. It costs the
+ * product of both lengths. The agent has its own for the names of tools: to load it takes longer than
+ * everything else that a mistyped flag needs.
+ */
+export function editDistance(a: string, b: string): number {
+  let before: readonly number[] = [];
+  let row: readonly number[] = Array.from({ length: b.length + 1 }, (_, index) => index);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const change = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      const isSwap = i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1];
+      const swap = isSwap ? (before[j - 2] ?? 0) + 1 : Number.POSITIVE_INFINITY;
+      next.push(Math.min(change, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, swap));
+    }
+    before = row;
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

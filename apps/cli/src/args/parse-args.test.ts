@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Args } from './args.ts';
+import type { Args } from '../contract/args.ts';
+import { UsageError } from '../contract/errors.ts';
 import { flagNames, flagOf } from './flags.ts';
 import { flagHead, helpText } from './help-text.ts';
 import { parseArgs } from './parse-args.ts';
-import { UsageError } from './usage-error.ts';
 
 const parse = (...argv: readonly string[]) => parseArgs(argv);
 

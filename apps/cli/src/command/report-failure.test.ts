@@ -1,7 +1,6 @@
 import { LogError } from '@millrace/log';
 import { describe, expect, test } from 'vitest';
-import { UsageError } from '../args/usage-error.ts';
-import { ConfigError } from '../config/config-error.ts';
+import { ConfigError, UsageError } from '../contract/errors.ts';
 import { failureOf } from './report-failure.ts';
 
 describe('an error', () => {

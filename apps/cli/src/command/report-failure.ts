@@ -1,11 +1,11 @@
 import { inspect } from 'node:util';
 import { isMillraceError } from '@millrace/core';
+import type { Env } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
-import type { Env } from '../models/env.ts';
 import { oneLine } from '../print/printable.ts';
 
 /** What to print of an error, and how to end. */
-export interface Failure {
+interface Failure {
   readonly text: string;
   readonly exitCode: number;
 }

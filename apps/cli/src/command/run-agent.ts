@@ -1,16 +1,15 @@
 import { memoryLog } from '@millrace/log';
-import type { BuiltAgent } from '../agent/built-agent.ts';
-import type { ChatArgs, PrintArgs, RunArgs } from '../args/args.ts';
-import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load-config.ts';
+import type { BuiltAgent, Chosen } from '../contract/agent.ts';
+import type { ChatArgs, PrintArgs, RunArgs } from '../contract/args.ts';
+import type { Config } from '../contract/config.ts';
+import type { Host } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
-import type { Chosen } from '../models/chosen.ts';
 import type { Store } from '../store/open-store.ts';
-import { isTrustGiven } from './ask-trust.ts';
-import type { Host } from './host.ts';
-import { sessionToOpen } from './session-to-open.ts';
+import { isTrustGiven } from './ask-user.ts';
+import { sessionToOpen } from './open-session.ts';
+import { workFolder } from './paths.ts';
 import { hasTerminal, withoutTerminal } from './without-terminal.ts';
-import { workFolder } from './work-folder.ts';
 
 /** A chat, or one answer that is printed. */
 export async function runAgent(args: ChatArgs | PrintArgs, host: Host): Promise<number> {
@@ -36,7 +35,7 @@ async function print(args: PrintArgs, host: Host, isDemo: boolean): Promise<numb
 async function chat(args: ChatArgs, host: Host): Promise<number> {
   const { env } = host;
   // React takes as long to load as all that is done meanwhile; that it fails is said when it is needed.
-  const chatting = import('../chat/run-chat.tsx');
+  const chatting = import('../chat/run-chat.ts');
   chatting.catch(() => {});
   const cwd = await workFolder(args, host.cwd);
   const config = await trustedConfig(args, host, cwd);
@@ -87,7 +86,7 @@ async function withAgent(
     import('../models/choose-model.ts'),
     import('../agent/build-agent.ts'),
     import('../store/open-store.ts'),
-    import('./run-tracing.ts'),
+    import('./tracing.ts'),
   ]);
   const { env } = host;
   const choosing = isDemo ? demoTurn(cwd, host) : chooseModel({ config, env, cwd });

@@ -5,9 +5,9 @@ import { PassThrough, Readable } from 'node:stream';
 import { type ScriptedServer, startScriptedServer } from '@millrace/providers/scripted-server';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { collector } from '../../../../packages/client/src/testing/collector.ts';
-import { Captured, Failing } from '../testing/captured.ts';
-import { version } from '../version.ts';
-import type { Host } from './host.ts';
+import type { Host } from '../contract/host.ts';
+import { version } from '../package-files.ts';
+import { Captured, Failing } from '../testing/output-streams.ts';
 import { runCommand } from './run-command.ts';
 
 let root: string;

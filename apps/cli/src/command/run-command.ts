@@ -1,10 +1,11 @@
-import type { Args } from '../args/args.ts';
 import { parseArgs } from '../args/parse-args.ts';
-import { version } from '../version.ts';
-import type { Host } from './host.ts';
-import { printText } from './print-text.ts';
+import type { Args } from '../contract/args.ts';
+import type { Host } from '../contract/host.ts';
+import { exitCodes } from '../exit-code.ts';
+import { version } from '../package-files.ts';
+import { Output } from '../print/output.ts';
+import { withTypedEnv, withTypedPaths } from './paths.ts';
 import { failureOf } from './report-failure.ts';
-import { withTypedEnv, withTypedPaths } from './typed-paths.ts';
 
 /** Does what the command line asks for, and says how it ended. It does not throw. */
 export async function runCommand(host: Host): Promise<number> {
@@ -51,4 +52,12 @@ async function dispatch(args: Args, host: Host): Promise<number> {
       return serveCommand(args, host);
     }
   }
+}
+
+/** Prints and is done. That nobody reads it is no mistake; that it cannot be written is. */
+async function printText(stdout: Host['stdout'], text: string): Promise<number> {
+  const output = new Output(stdout);
+  await output.write(text);
+  if (output.failure?.code === 'cannot_write') throw output.failure;
+  return exitCodes.done;
 }

@@ -1,10 +1,12 @@
 import { spawnSync } from 'node:child_process';
+import { EventEmitter } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { exitCodes } from '../exit-code.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { stopSignals } from './run-process.ts';
 
 const folder = temporaryFolder('process');
 const main = fileURLToPath(new URL('../main.ts', import.meta.url));
@@ -24,3 +26,15 @@ test('a folder that was deleted is told, and another one can be named from there
   const there = inDeleted('there', 'sessions', '--cwd', folder());
   expect([there.status, there.stdout]).toEqual([exitCodes.done, '']);
 });
+
+test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+  '%s stops what runs, and for the next signal nobody listens',
+  (name) => {
+    const process = new EventEmitter();
+    const signal = stopSignals(process);
+    expect(signal.aborted).toBe(false);
+    process.emit(name);
+    expect(signal.aborted).toBe(true);
+    expect(process.eventNames()).toEqual([]);
+  },
+);

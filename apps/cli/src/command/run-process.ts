@@ -2,7 +2,6 @@ import { resolve } from 'node:path';
 import { exitCodes } from '../exit-code.ts';
 import { failureOf } from './report-failure.ts';
 import { runCommand } from './run-command.ts';
-import { stopSignals } from './stop-signals.ts';
 
 // What is left open by then, a connection that nobody waits for, is no reason to stay.
 const graceMs = 2000;
@@ -33,4 +32,26 @@ function folderOf(process: NodeJS.Process): string {
   } catch {
     return resolve('/', process.env['PWD'] ?? 'a folder that is gone');
   }
+}
+
+/** Where a process hears that it is to stop. */
+export interface Interruptible {
+  once(signal: NodeJS.Signals, listener: () => void): unknown;
+  removeListener(signal: NodeJS.Signals, listener: () => void): unknown;
+}
+
+const signals: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
+
+/**
+ * The first one stops what runs, which keeps what was said. Whoever sends another does not want to wait
+ * for that: nobody listens any more, and the process ends as any other would.
+ */
+export function stopSignals(process: Interruptible): AbortSignal {
+  const stop = new AbortController();
+  const listen = () => {
+    for (const signal of signals) process.removeListener(signal, listen);
+    stop.abort('the process was told to stop');
+  };
+  for (const signal of signals) process.once(signal, listen);
+  return stop.signal;
 }

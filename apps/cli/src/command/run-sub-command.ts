@@ -1,7 +1,7 @@
-import type { DoctorArgs, InspectArgs, ReplayArgs, SessionsArgs } from '../args/args.ts';
 import { loadConfig } from '../config/load-config.ts';
-import type { Host } from './host.ts';
-import { workFolder } from './work-folder.ts';
+import type { DoctorArgs, InspectArgs, ReplayArgs, SessionsArgs } from '../contract/args.ts';
+import type { Host } from '../contract/host.ts';
+import { workFolder } from './paths.ts';
 
 type SubArgs = SessionsArgs | ReplayArgs | InspectArgs | DoctorArgs;
 
@@ -21,7 +21,7 @@ export async function runSubCommand(args: SubArgs, host: Host): Promise<number> 
       return sessionsCommand({ args, config, ...streams });
     }
     case 'replay': {
-      const { replayCommand } = await import('../playback/replay-command.ts');
+      const { replayCommand } = await import('../replay/replay-command.ts');
       return replayCommand({ args, config, ...streams });
     }
     case 'inspect': {

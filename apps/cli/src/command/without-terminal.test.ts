@@ -2,7 +2,7 @@ import { PassThrough } from 'node:stream';
 import { expect, test } from 'vitest';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
 import { parseArgs } from '../args/parse-args.ts';
-import { Captured } from '../testing/captured.ts';
+import { Captured } from '../testing/output-streams.ts';
 import { withoutTerminal } from './without-terminal.ts';
 
 test('an input that neither says anything nor ends is waited for, and that is said', async () => {

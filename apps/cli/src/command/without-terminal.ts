@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream';
-import type { ChatArgs, PrintArgs } from '../args/args.ts';
-import { UsageError } from '../args/usage-error.ts';
+import type { ChatArgs, PrintArgs } from '../contract/args.ts';
+import { UsageError } from '../contract/errors.ts';
+import type { Host } from '../contract/host.ts';
 import { type PipedOptions, readPiped, waitingWords } from '../print/piped-input.ts';
-import type { Host } from './host.ts';
 
 /** A run that prints, instead of the chat that nobody could see. */
-export interface PrintInstead {
+interface PrintInstead {
   readonly args: PrintArgs;
   /** What was piped in has been read; this gives it again. */
   readonly stdin: Host['stdin'];

@@ -1,19 +1,16 @@
 import { realpath } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import type { ConfigArgs } from '../args/args.ts';
-import type { Env } from '../models/env.ts';
-import { checkFile } from './check-file.ts';
-import type { Untrusted } from './config.ts';
-import { ConfigError } from './config-error.ts';
-import type { ConfigFile } from './config-file.ts';
+import type { ConfigArgs } from '../contract/args.ts';
+import type { ConfigFile, Untrusted } from '../contract/config.ts';
+import { ConfigError } from '../contract/errors.ts';
+import type { Env } from '../contract/host.ts';
 import { findProjectFile, userFolder } from './config-paths.ts';
 import { configSchema } from './config-schema.ts';
 import { changeFolder, type FolderDecisions, readFolders } from './folders-file.ts';
-import type { Layer } from './layer.ts';
-import { readJsonFile } from './read-json-file.ts';
+import { checkFile, type JsonFile, readJsonFile } from './json-file.ts';
 import { fingerprint, riskyParts, withoutRisky } from './trust.ts';
 
-export interface LayersOptions {
+interface LayersOptions {
   readonly args: ConfigArgs;
   readonly env: Env;
   readonly cwd: string;
@@ -87,4 +84,10 @@ async function isTrustedLayer(
   if (foldersFile !== undefined)
     await changeFolder(foldersFile, root, (known) => ({ ...known, trusted }));
   return true;
+}
+
+/** One of the files that a configuration is made of. */
+export interface Layer {
+  readonly file: JsonFile;
+  readonly settings: ConfigFile;
 }

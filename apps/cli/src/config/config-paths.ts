@@ -1,8 +1,7 @@
 import { stat } from 'node:fs/promises';
-import { isAbsolute, join } from 'node:path';
-import type { Env } from '../models/env.ts';
-import { ConfigError } from './config-error.ts';
-import { foldersUpToRoot } from './folders-up.ts';
+import { dirname, isAbsolute, join } from 'node:path';
+import { ConfigError } from '../contract/errors.ts';
+import type { Env } from '../contract/host.ts';
 
 /** The folder of the user's own files, where the environment says where that is. */
 export function userFolder(env: Env): string | undefined {
@@ -31,4 +30,27 @@ export async function findProjectFile(cwd: string): Promise<string | undefined> 
 function notAFile(path: string): ConfigError {
   const way = 'Take it away, or name another file with --config';
   return new ConfigError(`Cannot read ${path}: it is no regular file. ${way}`, { path });
+}
+
+// Deeper than any path that a system takes.
+const maxDepth = 1000;
+
+/** A folder and those above it up to its repository's root; itself alone where there is no repository. */
+export async function foldersUpToRoot(folder: string): Promise<readonly string[]> {
+  const folders = [folder];
+  for (let at = folder; folders.length < maxDepth; folders.push(at)) {
+    if (await isThere(join(at, '.git'))) return folders;
+    const above = dirname(at);
+    if (above === at) break;
+    at = above;
+  }
+  return [folder];
+}
+
+/** In a work tree `.git` is a file. */
+async function isThere(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
 }

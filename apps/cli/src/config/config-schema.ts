@@ -1,6 +1,5 @@
 import { z } from 'zod';
-import { providerNames } from './config.ts';
-import type { ConfigFile } from './config-file.ts';
+import { type ConfigFile, providerNames } from '../contract/config.ts';
 
 const text = (describe: string) => z.string().min(1).describe(describe);
 const count = (describe: string) => z.int().min(1).describe(describe);
@@ -100,3 +99,9 @@ export const configSchema: z.ZodType<ConfigFile> = z
     ).optional(),
   })
   .describe('The configuration of millrace, the coding agent for the terminal.');
+
+/** The JSON schema of the configuration, as millrace.schema.json has it, for editors. */
+export function configJsonSchema(): object {
+  const schema = z.toJSONSchema(configSchema, { target: 'draft-7', io: 'input' });
+  return { ...schema, title: 'millrace.json' };
+}

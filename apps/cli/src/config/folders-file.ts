@@ -1,13 +1,12 @@
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { isMillraceError } from '@millrace/core';
 import type { PermissionRule } from '@millrace/tools';
 import { z } from 'zod';
-import { checkFile } from './check-file.ts';
-import type { Config } from './config.ts';
-import { ConfigError } from './config-error.ts';
-import { withFileLock } from './file-lock.ts';
-import { readJsonFile } from './read-json-file.ts';
+import type { Config } from '../contract/config.ts';
+import { ConfigError } from '../contract/errors.ts';
+import { checkFile, readJsonFile } from './json-file.ts';
 import { ruleFromText, ruleToText } from './rule-text.ts';
 
 /** What was decided about a folder once and for all. It is in the user's files, out of a project's reach. */
@@ -117,4 +116,43 @@ function cannotWrite(path: string, cause: unknown): ConfigError {
   const { code: errno = 'nothing' } = cause as NodeJS.ErrnoException;
   const message = `Cannot write ${path}: the system says ${errno}. See whether its folder can be written to`;
   return new ConfigError(message, { path, errno }, { cause });
+}
+
+const pauseMs = 20;
+const maxTries = 250;
+/** What is done meanwhile takes milliseconds: whoever holds it longer is dead. */
+const staleMs = 3000;
+
+/** Does something while no other process does it with the same file. Its folder has to be there. */
+async function withFileLock<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
+  const lock = `${path}.lock`;
+  await take(lock);
+  try {
+    return await work();
+  } finally {
+    await rm(lock, { force: true });
+  }
+}
+
+async function take(lock: string): Promise<void> {
+  for (let tries = 0; tries < maxTries; tries++) {
+    if (await isMade(lock)) return;
+    const found = await stat(lock).catch(() => undefined);
+    const isStale = found !== undefined && Date.now() - found.mtimeMs > staleMs;
+    if (isStale) await rm(lock, { force: true });
+    else await pause(pauseMs);
+  }
+  const way = 'Try again; if nothing else runs, delete that file';
+  throw new ConfigError(`Cannot write: another process holds ${lock}. ${way}`, { path: lock });
+}
+
+/** Made by one of all who try at the same time. */
+async function isMade(lock: string): Promise<boolean> {
+  try {
+    await (await open(lock, 'wx', 0o600)).close();
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
 }

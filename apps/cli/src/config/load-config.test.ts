@@ -12,9 +12,8 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { RunArgs } from '../args/args.ts';
-import { UsageError } from '../args/usage-error.ts';
-import { ConfigError } from './config-error.ts';
+import type { RunArgs } from '../contract/args.ts';
+import { ConfigError, UsageError } from '../contract/errors.ts';
 import { rememberRule } from './folders-file.ts';
 import { loadConfig } from './load-config.ts';
 

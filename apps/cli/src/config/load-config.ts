@@ -1,17 +1,15 @@
 import { dirname, resolve } from 'node:path';
+import { isDecimal } from '@millrace/core';
 import type { McpServer } from '@millrace/tools/mcp';
-import type { ConfigArgs } from '../args/args.ts';
-import type { Env } from '../models/env.ts';
-import type { Config, LimitsConfig, Untrusted } from './config.ts';
-import type { ConfigFile } from './config-file.ts';
-import { configLayers } from './config-layers.ts';
-import { type EnvSettings, envSettings } from './env-settings.ts';
-import { fileMcpServers } from './file-mcp-servers.ts';
-import { fileModels } from './file-models.ts';
-import type { Layer } from './layer.ts';
-import { permissionsOf } from './permissions-of.ts';
+import type { ConfigArgs } from '../contract/args.ts';
+import type { Config, ConfigFile, LimitsConfig, Untrusted } from '../contract/config.ts';
+import { ConfigError } from '../contract/errors.ts';
+import type { Env } from '../contract/host.ts';
+import { configLayers, type Layer } from './config-layers.ts';
+import { fileMcpServers, fileModels } from './file-connections.ts';
+import { permissionsOf } from './permissions.ts';
 
-export interface LoadConfigOptions {
+interface LoadConfigOptions {
   readonly args: ConfigArgs;
   readonly env: Env;
   /** The folder that is worked in. */
@@ -91,4 +89,42 @@ function storeOf(
 function untrustedWarning({ path, parts }: Untrusted): string {
   const what = `${parts.join(', ')} of ${path} ${parts.length === 1 ? 'is' : 'are'} left out`;
   return `${what}: anybody's project can have such a file. Look at it, and take all of it with --trust`;
+}
+
+/** What the environment says; empty variables say nothing. */
+interface EnvSettings {
+  readonly model: string | undefined;
+  readonly system: string | undefined;
+  readonly store: string | undefined;
+  readonly config: string | undefined;
+  readonly maxTurns: number | undefined;
+  readonly maxTokens: number | undefined;
+  readonly maxCost: string | undefined;
+}
+
+function envSettings(env: Env): EnvSettings {
+  const text = (name: string) => env[name] || undefined;
+  return {
+    model: text('MILLRACE_MODEL'),
+    system: text('MILLRACE_SYSTEM'),
+    store: text('MILLRACE_STORE'),
+    config: text('MILLRACE_CONFIG'),
+    maxTurns: count('MILLRACE_MAX_TURNS', text('MILLRACE_MAX_TURNS')),
+    maxTokens: count('MILLRACE_MAX_TOKENS', text('MILLRACE_MAX_TOKENS')),
+    maxCost: amount('MILLRACE_MAX_COST', text('MILLRACE_MAX_COST')),
+  };
+}
+
+function count(name: string, value: string | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  const number = /^\d{1,15}$/.test(value) ? Number(value) : 0;
+  if (number > 0) return number;
+  throw new ConfigError(`The variable ${name} has to be a whole number from 1 on`, { name });
+}
+
+function amount(name: string, value: string | undefined): string | undefined {
+  if (value === undefined || (isDecimal(value) && Number(value) > 0)) return value;
+  throw new ConfigError(`The variable ${name} has to be an amount in dollars, such as 0.50`, {
+    name,
+  });
 }

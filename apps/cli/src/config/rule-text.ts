@@ -1,5 +1,5 @@
 import type { Decision, PermissionRule } from '@millrace/tools';
-import { UsageError } from '../args/usage-error.ts';
+import { UsageError } from '../contract/errors.ts';
 
 const pathTools: readonly string[] = ['read', 'ls', 'grep', 'glob', 'write', 'edit', '*'];
 const commandTools: readonly string[] = ['bash'];

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { ConfigFile } from './config-file.ts';
+import type { ConfigFile } from '../contract/config.ts';
 
 /**
  * What a project's file may not say by itself, since anybody's repository can have one: which programs

@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { type Clock, createProvider, type ModelRequest, type Provider } from '@millrace/providers';
 import { type ScriptedResponse, scriptedProvider } from '@millrace/providers/scripted';
-import { answerTo } from './answer-to.ts';
+import { answerTo } from './demo-answer.ts';
 
 export interface DemoOptions {
   /** The folder that it looks around in; its tools are the agent's. */

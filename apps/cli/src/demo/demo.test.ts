@@ -8,9 +8,9 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { play, quiet, VirtualClock } from '../../../../packages/agent/src/testing/play.ts';
 import { everythingIn } from '../../../../packages/tools/src/testing/temporary-folder.ts';
-import { folderWith, type Staged, stage } from '../testing/stage.ts';
+import { folderWith, type Staged, stage } from '../testing/test-agent.ts';
 import { demoProvider } from './demo-provider.ts';
-import { essaySections } from './essay-text.ts';
+import { essaySections } from './essay.ts';
 
 const session = sessionId('s');
 const project = {

@@ -1,9 +1,7 @@
 import type { Part } from '@millrace/core';
+import { call, count, quoted, thought, type Voice } from './answer-parts.ts';
 import type { Conversation, Step } from './conversation.ts';
-import { type DemoChange, demoChange, demoFileName } from './demo-file.ts';
-import { tellingFiles, tellingFolder } from './folder-listing.ts';
-import { call, count, quoted, thought, type Voice } from './speech.ts';
-import { type Findings, findingsOf } from './tour-findings.ts';
+import { type Findings, findingsOf, tellingFiles, tellingFolder } from './tour-findings.ts';
 
 type Parts = readonly (Part | string)[];
 
@@ -99,4 +97,55 @@ function closing({ name, result }: Step): string {
   const reason =
     denied[1] === undefined ? '' : ` The reason that I was given: ${quoted(denied[1])}.`;
   return `Fine, nothing was changed.${reason} A model is told that it may not, and has to find another way; a script just goes on.`;
+}
+
+/** The change that the tour asks leave for. */
+type DemoChange =
+  | { readonly name: 'write'; readonly input: { readonly path: string; readonly content: string } }
+  | {
+      readonly name: 'edit';
+      readonly input: {
+        readonly path: string;
+        readonly edits: readonly [{ readonly old_text: string; readonly new_text: string }];
+      };
+    };
+
+const demoFileName = 'millrace-demo.md';
+
+/** A new file the first time, and a small edit each time after. What somebody else wrote is left alone. */
+function demoChange(findings: Findings): DemoChange {
+  const known = findings.read.find(({ name }) => name === demoFileName);
+  const visits = /^Visit (\d{1,6})\.$/m.exec(known?.text ?? '')?.[1];
+  if (visits !== undefined) {
+    const edits = [
+      { old_text: `Visit ${visits}.`, new_text: `Visit ${Number(visits) + 1}.` },
+    ] as const;
+    return { name: 'edit', input: { path: demoFileName, edits } };
+  }
+  return { name: 'write', input: { path: freeName(findings), content: contentOf(findings) } };
+}
+
+function freeName({ listing: { files, folders } }: Findings): string {
+  const taken = new Set([...files, ...folders]);
+  for (let number = 2, name = demoFileName; ; number++) {
+    if (!taken.has(name)) return name;
+    name = demoFileName.replace('.md', `-${number}.md`);
+  }
+}
+
+function contentOf({ listing, read, reminders }: Findings): string {
+  const names = read.map(({ name }) => name).join(', ');
+  return `# Millrace was here
+
+This file was written by the demo model of Millrace, after somebody allowed it.
+
+- Folders here: ${listing.folders.length}
+- Files here: ${listing.files.length}
+- Read: ${names || 'nothing'}
+- Notes of things to do: ${reminders ?? 'not looked for'}
+
+Visit 1.
+
+You can delete it whenever you like.
+`;
 }

@@ -1,8 +1,10 @@
-import type { Config } from '../config/config.ts';
-import { countOf } from '../print/count-of.ts';
-import type { Finding } from './finding.ts';
+import { isMillraceError } from '@millrace/core';
+import type { Config } from '../contract/config.ts';
+import { chooseModel } from '../models/choose-model.ts';
+import { countOf } from '../print/printable.ts';
+import type { Check, Finding } from './check.ts';
 
-const about = 'config';
+const configTopic = 'config';
 
 /** What was loaded, and what was left out. */
 export function configFindings(config: Config): readonly Finding[] {
@@ -15,8 +17,8 @@ export function configFindings(config: Config): readonly Finding[] {
   ].filter((text) => !text.startsWith('0 '));
   const text = more.length === 0 ? from : `${from} (${more.join(', ')})`;
   return [
-    { about, state: 'ok', text },
-    ...warnings.map((warning) => ({ about, state: 'warn', text: warning }) as const),
+    { about: configTopic, state: 'ok', text },
+    ...warnings.map((warning) => ({ about: configTopic, state: 'warn', text: warning }) as const),
   ];
 }
 
@@ -24,5 +26,21 @@ export function configFindings(config: Config): readonly Finding[] {
 export function badConfig(error: unknown): Finding {
   const text = error instanceof Error ? error.message : String(error);
   const advice = 'Mend it, or use another with --config <file>';
-  return { about, state: 'fail', text, advice };
+  return { about: configTopic, state: 'fail', text, advice };
 }
+
+const modelTopic = 'model';
+
+/** Which model a run would use now, and why. */
+export const checkModel: Check = async ({ config, ...rest }) => {
+  try {
+    const { why, isDemo } = await chooseModel({ ...rest, config: config ?? { models: {} } });
+    if (!isDemo) return [{ about: modelTopic, state: 'ok', text: why }];
+    const advice =
+      'Set a key, ANTHROPIC_API_KEY for instance, or start a local server such as Ollama';
+    return [{ about: modelTopic, state: 'warn', text: why, advice }];
+  } catch (error) {
+    if (!isMillraceError(error)) throw error;
+    return [{ about: modelTopic, state: 'fail', text: error.message }];
+  }
+};

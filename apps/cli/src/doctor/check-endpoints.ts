@@ -1,12 +1,11 @@
-import type { ModelConfig } from '../config/config.ts';
-import { firstSet } from '../models/env.ts';
-import { findLocalServers } from '../models/find-local-servers.ts';
+import { type Clock, systemClock } from '@millrace/providers';
+import { hasPassword } from '../config/file-connections.ts';
+import type { ModelConfig, ProviderName } from '../contract/config.ts';
+import { findLocalServers } from '../models/local-servers.ts';
 import { keyOf } from '../models/open-model.ts';
-import { type Vendor, vendors } from '../models/vendors.ts';
-import { countOf } from '../print/count-of.ts';
-import { type Answer, askEndpoint } from './ask-endpoint.ts';
-import type { Check, Finding, Patient } from './finding.ts';
-import { compatibleProbe, vendorProbes } from './vendor-probe.ts';
+import { firstSet, type Vendor, vendors } from '../models/vendors.ts';
+import { countOf } from '../print/printable.ts';
+import type { Check, Finding, Patient } from './check.ts';
 
 const about = 'endpoints';
 
@@ -103,3 +102,93 @@ async function localFindings(patient: Patient): Promise<readonly Finding[]> {
 function hostOf(url: string): string {
   return URL.parse(url)?.host ?? 'an address that is none';
 }
+
+/** What came of asking a server. */
+type Answer =
+  | { readonly outcome: 'answered' }
+  /** It is there, and does not take the key. */
+  | { readonly outcome: 'refused'; readonly status: number }
+  | { readonly outcome: 'other'; readonly status: number }
+  | { readonly outcome: 'unreachable'; readonly why: string; readonly advice?: string };
+
+interface AskOptions {
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly timeoutMs?: number | undefined;
+  readonly clock?: Clock | undefined;
+  readonly fetch?: typeof fetch | undefined;
+}
+
+const usualTimeoutMs = 5000;
+
+const withPassword: Answer = {
+  outcome: 'unreachable',
+  why: 'its address has a password in it',
+  advice: 'Put it into the headers of a model in the configuration: { "authorization": "Basic …" }',
+};
+
+/** One GET. Redirects are not followed: they would carry the key elsewhere. */
+async function askEndpoint(url: string, options: AskOptions = {}): Promise<Answer> {
+  const { headers = {}, timeoutMs = usualTimeoutMs, clock = systemClock } = options;
+  const { fetch = globalThis.fetch } = options;
+  if (hasPassword(url)) return withPassword;
+  const late = new AbortController();
+  const cancel = clock.after(timeoutMs, () => late.abort());
+  try {
+    const { status, body } = await fetch(url, { headers, redirect: 'manual', signal: late.signal });
+    await body?.cancel();
+    if (status === 200) return { outcome: 'answered' };
+    // Some tell of a wrong key by 400.
+    const isRefused = [400, 401, 403].includes(status);
+    return { outcome: isRefused ? 'refused' : 'other', status };
+  } catch (error) {
+    const why = late.signal.aborted ? `no answer within ${timeoutMs} ms` : reasonOf(error);
+    return { outcome: 'unreachable', why };
+  } finally {
+    cancel();
+  }
+}
+
+/** The code alone: messages of the network name what was sent. */
+function reasonOf(error: unknown): string {
+  const { cause } = error as { readonly cause?: { readonly code?: unknown } };
+  return typeof cause?.code === 'string' ? cause.code : 'the connection failed';
+}
+
+/** A question to a provider that costs nothing, and that only a right key gets answered. */
+interface VendorProbe {
+  readonly url: string;
+  /** Where the address is not the usual one, this is appended to it. */
+  readonly path: string;
+  readonly headers: (key: string) => Readonly<Record<string, string>>;
+}
+
+const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
+
+function openAiLike(base: string, path = '/models'): VendorProbe {
+  return { url: `${base}${path}`, path, headers: bearer };
+}
+
+/** Whoever else speaks OpenAI's API, at an address that has to be known. */
+const compatibleProbe: VendorProbe = { url: '', path: '/models', headers: bearer };
+
+/** Azure has no address of its own to ask. */
+const vendorProbes: Readonly<Partial<Record<ProviderName, VendorProbe>>> = {
+  anthropic: {
+    url: 'https://api.anthropic.com/v1/models',
+    path: '/v1/models',
+    headers: (key) => ({ 'x-api-key': key, 'anthropic-version': '2023-06-01' }),
+  },
+  openai: openAiLike('https://api.openai.com/v1'),
+  gemini: {
+    url: 'https://generativelanguage.googleapis.com/v1beta/models',
+    path: '/models',
+    headers: (key) => ({ 'x-goog-api-key': key }),
+  },
+  // Its list of models is open to everybody.
+  openrouter: openAiLike('https://openrouter.ai/api/v1', '/key'),
+  groq: openAiLike('https://api.groq.com/openai/v1'),
+  mistral: openAiLike('https://api.mistral.ai/v1'),
+  deepseek: openAiLike('https://api.deepseek.com'),
+  xai: openAiLike('https://api.x.ai/v1'),
+  together: openAiLike('https://api.together.xyz/v1'),
+};

@@ -2,10 +2,9 @@ import { constants } from 'node:fs';
 import { access, stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { isMillraceError } from '@millrace/core';
-import { countOf } from '../print/count-of.ts';
-import { storePath } from '../store/store-path.ts';
-import { withStore } from '../store/with-store.ts';
-import type { Check, Finding, Patient } from './finding.ts';
+import { countOf } from '../print/printable.ts';
+import { storePath, withStore } from '../store/open-store.ts';
+import type { Check, Finding, Patient } from './check.ts';
 
 const about = 'store';
 const leastFreeBytes = 200 * 2 ** 20;

@@ -7,11 +7,11 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { exitCodes } from '../exit-code.ts';
 import type { LocalName } from '../models/local-servers.ts';
 import { openStore } from '../store/open-store.ts';
-import { Captured, Failing } from '../testing/captured.ts';
+import { Captured, Failing } from '../testing/output-streams.ts';
 import { spoken } from '../testing/sessions.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
+import type { Check, Finding } from './check.ts';
 import { type DoctorCommandOptions, doctorCommand } from './doctor-command.ts';
-import type { Check, Finding } from './finding.ts';
 
 const folder = temporaryFolder('doctor');
 const key = 'sk-very-secret-0123456789';

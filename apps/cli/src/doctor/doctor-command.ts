@@ -1,21 +1,17 @@
 import process from 'node:process';
 import { styleText } from 'node:util';
-import type { DoctorArgs } from '../args/args.ts';
 import { loadConfig } from '../config/load-config.ts';
+import type { DoctorArgs } from '../contract/args.ts';
 import { exitCodes } from '../exit-code.ts';
-import type { LookOptions } from '../models/find-local-servers.ts';
-import { hasColor } from '../print/has-color.ts';
-import { Output, type OutputStream } from '../print/output.ts';
+import type { LookOptions } from '../models/local-servers.ts';
+import { hasColor, Output, type OutputStream } from '../print/output.ts';
 import type { InputStream } from '../print/piped-input.ts';
 import { oneLine } from '../print/printable.ts';
-import { badConfig, configFindings } from './check-config.ts';
+import type { Check, Finding, Patient } from './check.ts';
+import { badConfig, checkModel, configFindings } from './check-config.ts';
 import { checkEndpoints } from './check-endpoints.ts';
-import { checkKeys } from './check-keys.ts';
-import { checkModel } from './check-model.ts';
-import { checkNode } from './check-node.ts';
+import { checkKeys, checkNode, checkTerminal } from './check-machine.ts';
 import { checkStore } from './check-store.ts';
-import { checkTerminal } from './check-terminal.ts';
-import type { Check, Finding, Patient } from './finding.ts';
 
 export interface DoctorCommandOptions extends LookOptions {
   readonly args: DoctorArgs;

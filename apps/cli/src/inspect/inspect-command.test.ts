@@ -8,11 +8,11 @@ import { z } from 'zod';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
 import { exitCodes } from '../exit-code.ts';
 import { openStore } from '../store/open-store.ts';
-import { recordsOf } from '../store/records-of.ts';
-import { userItem } from '../store/user-item.ts';
-import { allOf } from '../testing/all-of.ts';
-import { Captured, Failing } from '../testing/captured.ts';
-import { call } from '../testing/print-stage.ts';
+import { recordsOf } from '../store/session-records.ts';
+import { userItem } from '../store/session-summaries.ts';
+import { Captured, Failing } from '../testing/output-streams.ts';
+import { call } from '../testing/run-print.ts';
+import { allOf } from '../testing/sessions.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { inspectCommand } from './inspect-command.ts';
 

@@ -1,18 +1,16 @@
 import { encodeRecord } from '@millrace/core';
 import type { Log } from '@millrace/log';
-import type { InspectArgs } from '../args/args.ts';
-import type { Config } from '../config/config.ts';
+import type { InspectArgs } from '../contract/args.ts';
+import type { Config } from '../contract/config.ts';
+import type { Env } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
-import type { Env } from '../models/env.ts';
 import { Output, type OutputStream } from '../print/output.ts';
 import { textTable } from '../print/text-table.ts';
-import { findSession } from '../store/find-session.ts';
-import { recordsOf } from '../store/records-of.ts';
-import type { SessionSummary } from '../store/session-summary.ts';
-import { withStore } from '../store/with-store.ts';
+import { withStore } from '../store/open-store.ts';
+import { recordsOf } from '../store/session-records.ts';
+import { findSession, type SessionSummary } from '../store/session-summaries.ts';
 import { recordRows } from './record-rows.ts';
-import { reportLines } from './report-lines.ts';
-import { sessionTotals } from './session-totals.ts';
+import { reportLines, sessionTotals } from './session-report.ts';
 import { turnReports } from './turn-reports.ts';
 
 export interface InspectCommandOptions {

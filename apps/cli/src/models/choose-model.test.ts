@@ -5,10 +5,10 @@ import {
   startScriptedServer,
 } from '@millrace/providers/scripted-server';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Config, ModelConfig } from '../config/config.ts';
+import type { Config, ModelConfig } from '../contract/config.ts';
+import { ModelError } from '../contract/errors.ts';
 import { type ChooseOptions, chooseModel } from './choose-model.ts';
 import type { Ports } from './local-servers.ts';
-import { ModelError } from './model-error.ts';
 
 const key = 'sk-very-secret-1234567890';
 const nowhere = () => Promise.reject(new TypeError('refused'));

@@ -1,5 +1,47 @@
-import type { ProviderName } from '../config/config.ts';
-import type { Env } from './env.ts';
+import { connect } from 'node:net';
+import { type JsonObject, type JsonValue, parseJson } from '@millrace/core';
+import { type Clock, systemClock } from '@millrace/providers';
+import type { ProviderName } from '../contract/config.ts';
+import type { Env } from '../contract/host.ts';
+import { firstSet } from './vendors.ts';
+
+/** How servers of this machine are looked for. */
+export interface LookOptions {
+  readonly env: Env;
+  readonly ports?: Ports | undefined;
+  readonly clock?: Clock | undefined;
+  readonly fetch?: typeof fetch | undefined;
+  readonly timeoutMs?: number | undefined;
+}
+
+/** A server that answers, and the models that can be talked with. */
+export interface FoundServer {
+  readonly server: LocalServer;
+  readonly baseUrl: string;
+  readonly models: readonly ListedModel[];
+}
+
+/** All that answer, asked at the same time, in the order of preference. */
+export async function findLocalServers(options: LookOptions): Promise<readonly FoundServer[]> {
+  const found = await Promise.all(localServers.map((server) => askServer(server, options)));
+  return found.filter((one) => one !== undefined);
+}
+
+export async function askServer(
+  server: LocalServer,
+  options: LookOptions,
+): Promise<FoundServer | undefined> {
+  const { env, ports, ...rest } = options;
+  const baseUrl = addressOf(server, env, ports);
+  const apiKey = firstSet(env, server.keyVariable === undefined ? [] : [server.keyVariable])?.value;
+  const models = await listModels(baseUrl, { ...rest, apiKey });
+  return models && { server, baseUrl, models: models.filter(({ id }) => isForTalk(id)) };
+}
+
+/** Servers list what they have, and some of it only makes vectors or sounds. */
+function isForTalk(id: string): boolean {
+  return !/embed|rerank|whisper|(?:^|[-_/])(?:bge|tts)(?:[-_]|$)/i.test(id);
+}
 
 /** A server of models that people run on their own machine. */
 export interface LocalServer {
@@ -58,4 +100,117 @@ function ollamaAddress(host: string, port: number): string {
   const name = url.hostname === '0.0.0.0' ? '127.0.0.1' : url.hostname;
   const isPlain = url.protocol === 'http:';
   return `${url.protocol}//${name}:${url.port || (isPlain ? port : 443)}/v1`;
+}
+
+/** A model that a server offers. */
+export interface ListedModel {
+  readonly id: string;
+  readonly contextTokens?: number | undefined;
+}
+
+export interface ListOptions {
+  readonly apiKey?: string | undefined;
+  /** How long it may take. Short, because people wait for the prompt. */
+  readonly timeoutMs?: number | undefined;
+  readonly clock?: Clock | undefined;
+  readonly fetch?: typeof fetch | undefined;
+}
+
+const maxListLength = 4_000_000;
+const maxModels = 1000;
+
+/**
+ * The models of a server that speaks OpenAI's API. Undefined where there is none, where it is another
+ * program that has the port, and where it takes too long.
+ */
+export async function listModels(
+  baseUrl: string,
+  options: ListOptions = {},
+): Promise<readonly ListedModel[] | undefined> {
+  const { apiKey, timeoutMs = 400, clock = systemClock } = options;
+  // A fetch that was given knows better than we do what is there.
+  const isAsked = options.fetch !== undefined || (await isListening(baseUrl, { clock, timeoutMs }));
+  if (!isAsked) return undefined;
+  const { fetch = globalThis.fetch } = options;
+  const late = new AbortController();
+  const cancel = clock.after(timeoutMs, () => late.abort());
+  try {
+    const response = await fetch(`${baseUrl}/models`, {
+      headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
+      redirect: 'error',
+      signal: late.signal,
+    });
+    return response.ok ? modelsIn(await textOf(response)) : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    cancel();
+    late.abort();
+  }
+}
+
+/** Whatever has the port may send without end. */
+async function textOf({ body }: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of body ?? []) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.length > maxListLength) return '';
+  }
+  return text + decoder.decode();
+}
+
+function modelsIn(text: string): readonly ListedModel[] | undefined {
+  const parsed = parseJson(text);
+  const list = parsed.ok ? fieldOf(parsed.value, 'data') : undefined;
+  if (!Array.isArray(list)) return undefined;
+  return list.slice(0, maxModels).flatMap((entry: JsonValue) => {
+    const id = fieldOf(entry, 'id');
+    if (typeof id !== 'string' || id === '') return [];
+    const contextTokens = contextOf(entry);
+    return [{ id, ...(contextTokens !== undefined && { contextTokens }) }];
+  });
+}
+
+/** vLLM, OpenRouter, LM Studio and llama.cpp each say it in another place. */
+function contextOf(entry: JsonValue): number | undefined {
+  const named = ['max_model_len', 'context_length', 'max_context_length'].map((name) =>
+    fieldOf(entry, name),
+  );
+  const told = [...named, fieldOf(fieldOf(entry, 'meta'), 'n_ctx')];
+  return told.find((value) => typeof value === 'number' && value > 0) as number | undefined;
+}
+
+/**
+ * Whether somebody has the port of an address. Most machines have no model server, and to learn that from
+ * `fetch` costs a tenth of the time to the prompt: Node loads its HTTP client for it.
+ */
+export function isListening(
+  address: string,
+  { clock, timeoutMs }: { readonly clock: Clock; readonly timeoutMs: number },
+): Promise<boolean> {
+  const { hostname, port, protocol } = new URL(address);
+  const usual = protocol === 'https:' ? 443 : 80;
+  return new Promise((resolve) => {
+    const end = (isThere: boolean) => {
+      cancel();
+      socket.destroy();
+      resolve(isThere);
+    };
+    // An IPv6 address is in brackets only where it is part of another.
+    const host = hostname.replace(/^\[(.*)\]$/, '$1');
+    const socket = connect({ host, port: port === '' ? usual : Number(port) });
+    const cancel = clock.after(timeoutMs, () => end(false));
+    socket.once('connect', () => end(true));
+    socket.once('error', () => end(false));
+  });
+}
+
+/** A field of an object; undefined of anything else. */
+function fieldOf(value: JsonValue | undefined, name: string): JsonValue | undefined {
+  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

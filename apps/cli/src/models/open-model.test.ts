@@ -1,7 +1,7 @@
 import { itemId } from '@millrace/core';
 import { type ScriptedServer, startScriptedServer } from '@millrace/providers/scripted-server';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { ModelConfig } from '../config/config.ts';
+import type { ModelConfig } from '../contract/config.ts';
 import { openModel } from './open-model.ts';
 
 const hello = { id: itemId('u'), kind: 'user', parts: [{ kind: 'text', text: 'Hi' }] } as const;

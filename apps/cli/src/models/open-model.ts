@@ -8,13 +8,13 @@ import {
   type ResponsesPreset,
   type TransportOptions,
 } from '@millrace/providers';
-import type { ModelConfig, ProviderName } from '../config/config.ts';
-import { type Env, firstSet } from './env.ts';
+import type { ModelConfig, ProviderName } from '../contract/config.ts';
+import { ModelError } from '../contract/errors.ts';
+import type { Env } from '../contract/host.ts';
 import { localServers } from './local-servers.ts';
-import { ModelError } from './model-error.ts';
-import { vendors } from './vendors.ts';
+import { firstSet, vendors } from './vendors.ts';
 
-export interface OpenOptions {
+interface OpenOptions {
   readonly env: Env;
   readonly transport?: Pick<TransportOptions, 'fetch' | 'clock'> | undefined;
 }

@@ -1,4 +1,6 @@
+import { styleText } from 'node:util';
 import { MillraceError } from '@millrace/core';
+import type { Env } from '../contract/host.ts';
 
 /** A stream to write to: standard output, or a test's. */
 export type OutputStream = NodeJS.WritableStream & {
@@ -51,7 +53,7 @@ export class Output {
   }
 }
 
-export interface OutputOptions {
+interface OutputOptions {
   /** As a message calls it. */
   readonly name?: string | undefined;
   readonly onFailure?: ((error: OutputError) => void) | undefined;
@@ -79,4 +81,54 @@ function asOutputError(cause: Error, name: string): OutputError {
   const why = meanings.get(code);
   const known = why === undefined ? cause.message : `${why} (${code})`;
   return new OutputError('cannot_write', `Cannot write to ${name}: ${known}`, place, { cause });
+}
+
+interface NotesOptions {
+  readonly hasColor: boolean;
+  /** Somebody watches, or wants to hear of everything. */
+  readonly isWatched: boolean;
+  /** The answer shares the terminal with the notes, and is in the middle of a line. */
+  readonly isMidLine: () => boolean;
+}
+
+/** What there is to say besides the answer, on standard error. That it cannot be written harms nobody. */
+export class Notes {
+  readonly #output: Output;
+  readonly #options: NotesOptions;
+
+  constructor(stderr: OutputStream, options: NotesOptions) {
+    this.#output = new Output(stderr, { name: 'standard error' });
+    this.#options = options;
+  }
+
+  /** For whoever watches. */
+  async aside(text: string): Promise<void> {
+    if (this.#options.isWatched) await this.#write(text, 'dim');
+  }
+
+  /** For everybody: what went wrong, or has to be known. */
+  async say(text: string): Promise<void> {
+    await this.#write(text, undefined);
+  }
+
+  async #write(text: string, style: 'dim' | undefined): Promise<void> {
+    const { hasColor, isMidLine } = this.#options;
+    const painted =
+      hasColor && style !== undefined ? styleText(style, text, { validateStream: false }) : text;
+    await this.#output.write(`${isMidLine() ? '\n' : ''}${painted}\n`);
+  }
+}
+
+interface ColorOptions {
+  readonly env: Env;
+  /** False after `--no-color`. */
+  readonly color?: boolean | undefined;
+}
+
+/** Whether what is written there may have colours. The person's word counts more than the terminal's. */
+export function hasColor(stream: OutputStream, { env, color = true }: ColorOptions): boolean {
+  if (!color || env['NO_COLOR']) return false;
+  const forced = env['FORCE_COLOR'];
+  if (forced !== undefined) return forced !== '0' && forced !== 'false';
+  return stream.isTTY === true && env['TERM'] !== 'dumb';
 }

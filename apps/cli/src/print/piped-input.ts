@@ -1,6 +1,9 @@
 import { systemClock } from '@millrace/agent';
+import type { Item } from '@millrace/core';
 import type { Clock } from '@millrace/providers';
-import { UsageError } from '../args/usage-error.ts';
+import type { PrintArgs } from '../contract/args.ts';
+import { UsageError } from '../contract/errors.ts';
+import { userItem } from '../store/session-summaries.ts';
 
 export type InputStream = NodeJS.ReadableStream & { readonly isTTY?: boolean | undefined };
 
@@ -91,4 +94,26 @@ function unreadable(cause: Error): UsageError {
   const { code = 'unknown' } = cause as NodeJS.ErrnoException;
   const message = `Cannot read the standard input (${code}). Where nothing is to be read: < /dev/null`;
   return new UsageError(message, { errno: code }, { cause });
+}
+
+interface RunInputOptions {
+  readonly args: Pick<PrintArgs, 'prompt' | 'session'>;
+  /** What was piped in. */
+  readonly piped: string | undefined;
+  readonly cwd: string;
+}
+
+/**
+ * What is said to the model: the prompt, with what was piped in as its context, or as the prompt where
+ * there is no other. Undefined where nothing is said and a session is to go on with what it has.
+ */
+export function runInput({ args, piped = '', cwd }: RunInputOptions): Item | undefined {
+  const { prompt = '', session } = args;
+  const context = piped.trim() === '' ? [] : [`<stdin>\n${piped.replace(/\n$/, '')}\n</stdin>`];
+  if (prompt.trim() !== '') return userItem([prompt, ...context], { cwd });
+  if (context.length > 0) return userItem([piped.trim()], { cwd });
+  if (session !== 'new') return undefined;
+  throw new UsageError(
+    'Cannot begin: there is nothing to say. Give a prompt (millrace -p "Say hello"), or pipe one in',
+  );
 }

@@ -10,12 +10,12 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { bundled } from '../../../../packages/agent/src/testing/bundled.ts';
 import { problemsIn } from '../../../../packages/agent/src/testing/check-log.ts';
 import { inTurn } from '../../../../packages/agent/src/testing/deaths.ts';
-import type { PrintArgs } from '../args/args.ts';
+import type { PrintArgs } from '../contract/args.ts';
 import { exitCodes } from '../exit-code.ts';
 import { openStore } from '../store/open-store.ts';
-import { recordsOf } from '../store/records-of.ts';
-import { allOf } from '../testing/all-of.ts';
-import { eventsIn } from '../testing/print-stage.ts';
+import { recordsOf } from '../store/session-records.ts';
+import { eventsIn } from '../testing/run-print.ts';
+import { allOf } from '../testing/sessions.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { AnswerStream } from './answer-stream.ts';
 
@@ -25,7 +25,7 @@ const folder = temporaryFolder('print-process');
 let program: string;
 let count = 0;
 beforeAll(async () => {
-  program = await bundled(new URL('../testing/print-program.ts', import.meta.url), folder());
+  program = await bundled(new URL('../testing/print-process.ts', import.meta.url), folder());
 }, 120_000);
 
 interface Started {

@@ -9,9 +9,9 @@ import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
-import { UsageError } from '../args/usage-error.ts';
+import { UsageError } from '../contract/errors.ts';
 import { exitCodes } from '../exit-code.ts';
-import { Captured, Failing } from '../testing/captured.ts';
+import { Captured, Failing } from '../testing/output-streams.ts';
 import {
   builtOf,
   call,
@@ -20,7 +20,7 @@ import {
   type Printed,
   type PrintStage,
   print,
-} from '../testing/print-stage.ts';
+} from '../testing/run-print.ts';
 import { AnswerStream } from './answer-stream.ts';
 
 let folder: string;

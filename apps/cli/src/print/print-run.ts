@@ -1,33 +1,26 @@
 import type { Run, RunResult } from '@millrace/agent';
 import type { Log } from '@millrace/log';
 import type { Clock } from '@millrace/providers';
-import type { BuiltAgent } from '../agent/built-agent.ts';
-import type { PrintArgs, SessionChoice } from '../args/args.ts';
-import { UsageError } from '../args/usage-error.ts';
+import type { BuiltAgent, Chosen } from '../contract/agent.ts';
+import type { PrintArgs, SessionChoice } from '../contract/args.ts';
+import { UsageError } from '../contract/errors.ts';
+import type { Env } from '../contract/host.ts';
 import { exitCodeOf, exitCodes } from '../exit-code.ts';
-import type { Chosen } from '../models/chosen.ts';
-import type { Env } from '../models/env.ts';
-import { findSession } from '../store/find-session.ts';
-import type { SessionSummary } from '../store/session-summary.ts';
+import { findSession, type SessionSummary } from '../store/session-summaries.ts';
 import { AnswerStream } from './answer-stream.ts';
-import { approvePending } from './approve-pending.ts';
-import { closingWords } from './closing-words.ts';
-import { hasColor } from './has-color.ts';
-import { Notes } from './notes.ts';
-import { Output, type OutputStream } from './output.ts';
+import { closingWords, resumeCommand } from './closing-message.ts';
+import { hasColor, Notes, Output, type OutputStream } from './output.ts';
 import { outputSchema } from './output-schema.ts';
-import { pendingApprovals } from './pending-approvals.ts';
-import { type InputStream, readPiped, waitingWords } from './piped-input.ts';
+import { approvePending, pendingApprovals } from './pending-approvals.ts';
+import { type InputStream, readPiped, runInput, waitingWords } from './piped-input.ts';
 import {
   jsonPrinter,
   type Printer,
   type PrinterOptions,
+  Progress,
   textPrinter,
   valuePrinter,
 } from './printer.ts';
-import { Progress } from './progress.ts';
-import { resumeCommand } from './resume-command.ts';
-import { runInput } from './run-input.ts';
 
 export interface PrintRunOptions {
   readonly args: PrintArgs & { readonly verbose?: boolean | undefined };

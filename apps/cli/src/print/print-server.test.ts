@@ -10,7 +10,7 @@ import {
 } from '@millrace/providers/scripted-server';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { exitCodes } from '../exit-code.ts';
-import { eventsIn } from '../testing/print-stage.ts';
+import { eventsIn } from '../testing/run-print.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { AnswerStream } from './answer-stream.ts';
 

@@ -16,3 +16,8 @@ export function oneLine(text: string, length: number): string {
   if (characters.length <= length) return characters.join('');
   return `${characters.slice(0, length - 1).join('')}…`;
 }
+
+/** So many of something, as people say it: `1 session`, `2 sessions`. */
+export function countOf(number: number, thing: string): string {
+  return `${number} ${thing}${number === 1 ? '' : 's'}`;
+}

@@ -1,5 +1,5 @@
 import { cellWidth } from '../text/cells/cell-width.ts';
-import { clipCells, fitCells } from '../text/cells/clip-cells.ts';
+import { clipCells, fitCells } from '../text/cells/clip-text.ts';
 
 export interface TableOptions {
   /** How wide the terminal is; a table for a program or a file is as wide as it is. */

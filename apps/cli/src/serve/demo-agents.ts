@@ -3,10 +3,10 @@ import type { Log } from '@millrace/log';
 import type { ServedAgent } from '@millrace/server';
 import { buildAgent } from '../agent/build-agent.ts';
 import { loadConfig } from '../config/load-config.ts';
+import type { Env } from '../contract/host.ts';
 import { demoProvider } from '../demo/demo-provider.ts';
-import type { Env } from '../models/env.ts';
 
-export interface DemoAgentsOptions {
+interface DemoAgentsOptions {
   readonly log: Log;
   /** The folder that the demo looks around in. */
   readonly cwd: string;

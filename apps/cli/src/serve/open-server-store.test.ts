@@ -14,7 +14,7 @@ import {
 } from '../../../../packages/log/src/testing/start-redis.ts';
 import { runCommand } from '../command/run-command.ts';
 import { exitCodes } from '../exit-code.ts';
-import { Captured } from '../testing/captured.ts';
+import { Captured } from '../testing/output-streams.ts';
 import { serveProcess } from '../testing/serve-process.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 

@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { collector } from '../../../../packages/client/src/testing/collector.ts';
 import { runCommand } from '../command/run-command.ts';
 import { exitCodes } from '../exit-code.ts';
-import { Captured } from '../testing/captured.ts';
+import { Captured } from '../testing/output-streams.ts';
 import { serveProcess } from '../testing/serve-process.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { freePort } from '../../../../packages/log/src/testing/free-port.ts';
-import { comingBack } from '../testing/coming-back.ts';
+import { comingBack } from '../testing/reconnecting-events.ts';
 import { serveProcess } from '../testing/serve-process.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 

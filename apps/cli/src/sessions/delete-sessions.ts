@@ -1,12 +1,11 @@
 import type { SessionId } from '@millrace/core';
 import { type Log, LogError } from '@millrace/log';
-import { UsageError } from '../args/usage-error.ts';
-import { askPerson } from '../command/ask-person.ts';
+import { askPerson } from '../command/ask-user.ts';
+import { UsageError } from '../contract/errors.ts';
 import { exitCodes } from '../exit-code.ts';
 import { oneLine } from '../print/printable.ts';
-import { childSessions } from '../store/child-sessions.ts';
-import { findSession } from '../store/find-session.ts';
-import type { SessionSummary } from '../store/session-summary.ts';
+import { childSessions } from '../store/session-records.ts';
+import { findSession, type SessionSummary } from '../store/session-summaries.ts';
 import type { SessionsContext } from './sessions-context.ts';
 
 /** Asks, unless told not to. One that somebody drives is let be: that is an error. */

@@ -4,8 +4,8 @@ import { finished } from 'node:stream/promises';
 import type { SessionId } from '@millrace/core';
 import { exportBlobs, exportSession, type Log } from '@millrace/log';
 import { Output, OutputError } from '../print/output.ts';
-import { childSessions } from '../store/child-sessions.ts';
-import { findSession } from '../store/find-session.ts';
+import { childSessions } from '../store/session-records.ts';
+import { findSession } from '../store/session-summaries.ts';
 import type { SessionsContext } from './sessions-context.ts';
 
 /**

@@ -1,10 +1,9 @@
 import { createReadStream } from 'node:fs';
 import { resolve } from 'node:path';
-import { isMillraceError } from '@millrace/core';
-import { UsageError } from '../args/usage-error.ts';
+import { isMillraceError, type SessionId } from '@millrace/core';
+import { importBlobs, importSession, type Log, LogError } from '@millrace/log';
+import { UsageError } from '../contract/errors.ts';
 import { exitCodes } from '../exit-code.ts';
-import { importLines } from './import-lines.ts';
-import { linesIn } from './lines-in.ts';
 import type { SessionsContext } from './sessions-context.ts';
 
 /** From files, or from what is piped in. Standard output has the ids, one a line. */
@@ -39,4 +38,135 @@ function unreadable(path: string | undefined, cause: unknown): unknown {
   if (syscall === undefined) return cause;
   const what = path ?? 'the standard input';
   return new UsageError(`Cannot read ${what} (${code}). Name a file that is there`, {}, { cause });
+}
+
+/** One session of a file. */
+interface Imported {
+  readonly session: SessionId;
+  /** It was there before, and is left as it was. */
+  readonly isKept: boolean;
+}
+
+const isBlob = (line: string) => line.startsWith('{"hash":');
+const isHeader = (line: string) => line.startsWith('{"millrace":"session"');
+const isRecord = (line: string) => !isBlob(line) && !isHeader(line);
+
+/**
+ * What `millrace sessions export` wrote, session by session. Each is taken whole or not at all; an
+ * error names the line of the file. It is an error where the first is there already; those that follow
+ * are mostly its sub-agents', and may be.
+ */
+async function* importLines(log: Log, lines: AsyncIterable<string>): AsyncGenerator<Imported> {
+  const cursor = new LineCursor(lines);
+  for (let count = 0; count === 0 || (await cursor.peek()) !== undefined; count++) {
+    await numbered(cursor, () => importBlobs(log, cursor.while(isBlob)));
+    yield await numbered(cursor, () => importOne(log, cursor, count > 0));
+  }
+}
+
+async function importOne(log: Log, cursor: LineCursor, mayBeThere: boolean): Promise<Imported> {
+  const lines = cursor.while((line, index) => index === 0 || isRecord(line));
+  try {
+    const { session } = await importSession(log, lines);
+    return { session, isKept: false };
+  } catch (error) {
+    const isThere = error instanceof LogError && error.code === 'session_exists';
+    if (!isThere || !mayBeThere) throw error;
+    // Its lines are read, though not taken: the next session comes after them.
+    for await (const _ of cursor.while(isRecord));
+    return { session: error.place['session'] as SessionId, isKept: true };
+  }
+}
+
+/** Readers of a part of the file count from where it begins; people count from the file's start. */
+async function numbered<T>(cursor: LineCursor, read: () => Promise<T>): Promise<T> {
+  const before = cursor.number;
+  try {
+    return await read();
+  } catch (error) {
+    throw inFile(error, before);
+  }
+}
+
+function inFile(error: unknown, before: number): unknown {
+  const line = error instanceof LogError ? error.place['line'] : undefined;
+  if (!(error instanceof LogError) || typeof line !== 'number') return error;
+  const message = error.message.replace(`line ${line}:`, `line ${before + line}:`);
+  const place = { ...error.place, line: before + line };
+  return new LogError(error.code, message, place, { cause: error });
+}
+
+/** More than any record may have; what is longer is no export. */
+const maxLineLength = 2 ** 27;
+
+/** The lines of a stream of bytes in UTF-8. Throws what the stream throws, and `bad_records` for what is no text. */
+export async function* linesIn(input: AsyncIterable<string | Uint8Array>): AsyncGenerator<string> {
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let pieces: string[] = [];
+  let length = 0;
+  for await (const chunk of input) {
+    const text = typeof chunk === 'string' ? chunk : decode(decoder, chunk);
+    const [first = '', ...rest] = text.split('\n');
+    pieces.push(first);
+    length += first.length;
+    if (length > maxLineLength) throw notAnExport('a line is too long');
+    for (const line of rest) {
+      yield withoutReturn(pieces.join(''));
+      pieces = [line];
+      length = line.length;
+    }
+  }
+  const last = pieces.join('') + decode(decoder);
+  if (last !== '') yield withoutReturn(last);
+}
+
+function decode(decoder: InstanceType<typeof TextDecoder>, bytes?: Uint8Array): string {
+  try {
+    return bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true });
+  } catch (cause) {
+    throw notAnExport('it is not text in UTF-8', cause);
+  }
+}
+
+function withoutReturn(line: string): string {
+  return line.endsWith('\r') ? line.slice(0, -1) : line;
+}
+
+function notAnExport(why: string, cause?: unknown): LogError {
+  const message = `Cannot import: ${why}. Take a file that millrace sessions export wrote`;
+  return new LogError('bad_records', message, {}, { cause });
+}
+
+/** Lines that are read one after the other, by several readers in turn. */
+export class LineCursor {
+  readonly #lines: AsyncIterator<string>;
+  #next: Promise<IteratorResult<string>> | undefined;
+  /** How many were read. */
+  #number = 0;
+
+  constructor(lines: AsyncIterable<string>) {
+    this.#lines = lines[Symbol.asyncIterator]();
+  }
+
+  get number(): number {
+    return this.#number;
+  }
+
+  /** The one that comes next, and stays there; undefined at the end. */
+  async peek(): Promise<string | undefined> {
+    this.#next ??= this.#lines.next();
+    const { done, value } = await this.#next;
+    return done ? undefined : value;
+  }
+
+  /** Those that come next, as long as they fit. */
+  async *while(fits: (line: string, index: number) => boolean): AsyncGenerator<string> {
+    for (let index = 0; ; index++) {
+      const line = await this.peek();
+      if (line === undefined || !fits(line, index)) return;
+      this.#next = undefined;
+      this.#number++;
+      yield line;
+    }
+  }
 }

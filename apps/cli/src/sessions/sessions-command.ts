@@ -1,16 +1,15 @@
-import type { SessionsArgs } from '../args/args.ts';
-import type { Config } from '../config/config.ts';
+import type { SessionsArgs } from '../contract/args.ts';
+import type { Config } from '../contract/config.ts';
+import type { Env } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
-import type { Env } from '../models/env.ts';
 import { Output, type OutputStream } from '../print/output.ts';
 import type { InputStream } from '../print/piped-input.ts';
-import { withStore } from '../store/with-store.ts';
+import { withStore } from '../store/open-store.ts';
 import { deleteSessions } from './delete-sessions.ts';
 import { exportSessions } from './export-sessions.ts';
 import { importSessions } from './import-sessions.ts';
-import { listSessions } from './list-sessions.ts';
 import type { SessionsContext } from './sessions-context.ts';
-import { showSession } from './show-session.ts';
+import { listSessions, showSession } from './show-sessions.ts';
 
 export interface SessionsCommandOptions {
   readonly args: SessionsArgs;

@@ -1,5 +1,5 @@
 import type { Log } from '@millrace/log';
-import type { SessionsArgs } from '../args/args.ts';
+import type { SessionsArgs } from '../contract/args.ts';
 import type { Output } from '../print/output.ts';
 import type { InputStream } from '../print/piped-input.ts';
 

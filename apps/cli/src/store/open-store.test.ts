@@ -6,8 +6,7 @@ import { sessionId } from '@millrace/core';
 import { LogError } from '@millrace/log';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { openStore } from './open-store.ts';
-import { storePath } from './store-path.ts';
+import { openStore, storePath } from './open-store.ts';
 
 const folder = temporaryFolder('store');
 const modeOf = (path: string) => statSync(path).mode & 0o777;

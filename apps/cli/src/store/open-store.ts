@@ -1,11 +1,11 @@
+import { chmod, mkdir, open, stat } from 'node:fs/promises';
+import { dirname, isAbsolute, join } from 'node:path';
 import { systemClock } from '@millrace/agent';
-import type { Log } from '@millrace/log';
+import { MillraceError } from '@millrace/core';
+import { type Log, LogError, type LogErrorCode } from '@millrace/log';
 import type { Clock } from '@millrace/providers';
-import type { Config } from '../config/config.ts';
-import type { Env } from '../models/env.ts';
-import { explainStoreError } from './explain-store-error.ts';
-import { makePrivateFile } from './private-file.ts';
-import { storePath } from './store-path.ts';
+import type { Config } from '../contract/config.ts';
+import type { Env } from '../contract/host.ts';
 
 /** Where all sessions are. */
 export interface Store {
@@ -34,3 +34,99 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
     throw explainStoreError(error, path);
   }
 }
+
+/** Opens the store, and closes it again, whatever happens. */
+export async function withStore<T>(
+  options: { readonly config: Pick<Config, 'store'>; readonly env: Env },
+  use: (store: Store) => Promise<T>,
+): Promise<T> {
+  const store = await openStore(options);
+  try {
+    return await use(store);
+  } catch (error) {
+    throw error instanceof LogError ? explainStoreError(error, store.path) : error;
+  } finally {
+    await store.close();
+  }
+}
+
+/** Where the sessions are kept: as it is configured, else where the user's data belong. */
+export function storePath(config: Pick<Config, 'store'>, env: Env): string {
+  return config.store ?? join(dataHome(env), 'millrace', 'sessions.db');
+}
+
+/** A relative path counts for nothing there, by the XDG specification. */
+function dataHome(env: Env): string {
+  const { XDG_DATA_HOME: data = '', LOCALAPPDATA: local = '', HOME: home = '' } = env;
+  if (isAbsolute(data)) return data;
+  if (isAbsolute(local)) return local;
+  if (isAbsolute(home)) return join(home, '.local', 'share');
+  throw new MillraceError(
+    'no_home',
+    'Cannot find a place for the sessions: neither XDG_DATA_HOME nor HOME is set. Say where with --store <file>',
+  );
+}
+
+const ownerOnly = { folder: 0o700, file: 0o600 } as const;
+
+/**
+ * Makes the file and its folders if there are none, for their owner alone. What SQLite puts beside the
+ * file has the file's own mode, so this comes before SQLite. What is no file, a pipe or a device, is let
+ * be: to open it could take for ever, and its mode is not for us to change.
+ */
+export async function makePrivateFile(path: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: ownerOnly.folder });
+  const found = await stat(path).catch(() => undefined);
+  if (found !== undefined && !found.isFile() && !found.isDirectory()) throw notAFile(path);
+  const file = await open(path, 'a', ownerOnly.file);
+  try {
+    const { mode } = await file.stat();
+    if ((mode & 0o077) !== 0) await chmod(path, ownerOnly.file);
+  } finally {
+    await file.close();
+  }
+}
+
+function notAFile(path: string): LogError {
+  return new LogError('storage', `Cannot use the log at ${path}: it is no regular file`, { path });
+}
+
+/** Adds what can be done about it here; the log itself does not know of commands. */
+export function explainStoreError(error: unknown, path: string): unknown {
+  const known = error instanceof LogError ? error : fileError(error, path);
+  const advice = known && adviceFor(known.code, path);
+  if (known === undefined || advice === undefined) return error;
+  const message = `${known.message}. ${advice}`;
+  return new LogError(known.code, message, known.place, { cause: error });
+}
+
+function adviceFor(code: LogErrorCode, path: string): string | undefined {
+  switch (code) {
+    case 'corrupt':
+      return `To begin anew, move the file away (and ${path}-wal with it), or use another with --store <file>`;
+    case 'too_new':
+      return 'Bring millrace up to date, or use another file with --store <file>';
+    case 'storage':
+      return 'To use another file: --store <file>';
+    default:
+      return undefined;
+  }
+}
+
+/** The file or its folder could not be made. */
+function fileError(error: unknown, path: string): LogError | undefined {
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  if (typeof code !== 'string' || syscall === undefined) return undefined;
+  const why = meanings.get(code) ?? `the system says ${code}`;
+  return new LogError('storage', `Cannot use the log at ${path}: ${why}`, { path, errno: code });
+}
+
+const meanings: ReadonlyMap<string, string> = new Map([
+  ['EACCES', 'this user may not write there'],
+  ['EPERM', 'this user may not change it'],
+  ['EROFS', 'its disk is read-only'],
+  ['ENOTDIR', 'a part of its path is a file and no folder'],
+  ['EEXIST', 'a part of its path is a file and no folder'],
+  ['EISDIR', 'it is a folder'],
+  ['ENOSPC', 'the disk is full'],
+]);

@@ -1,4 +1,5 @@
 import stringWidth from 'string-width';
+import type { Line } from './span.ts';
 
 // As many cells as characters, and nothing to look up: ASCII, Latin, Greek and Cyrillic letters,
 // punctuation, arrows, lines, and the pictures of control characters.
@@ -39,4 +40,25 @@ export function* graphemes(text: string): Generator<Grapheme> {
   for (const { segment } of segmenter.segment(text)) {
     yield { text: segment, width: cellWidth(segment) };
   }
+}
+
+/** The cells of the longest piece that no line break can be put in. */
+export function longestWord(line: Line): number {
+  let longest = 0;
+  for (const { text } of line) {
+    for (const [word] of text.matchAll(/[^ \n]+/g)) {
+      longest = Math.max(longest, isSingle(word) ? word.length : longestNarrow(word));
+    }
+  }
+  return longest;
+}
+
+/** Around wide characters, lines may break. */
+function longestNarrow(word: string): number {
+  let [longest, current] = [0, 0];
+  for (const { width } of graphemes(word)) {
+    current = width > 1 ? 0 : current + width;
+    longest = Math.max(longest, current, width);
+  }
+  return longest;
 }

@@ -3,12 +3,9 @@ import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
 import { cellWidth, isSingle } from './cell-width.ts';
-import { clipCells, fitCells } from './clip-cells.ts';
-import { clipLines } from './clip-lines.ts';
-import { expandTabs } from './expand-tabs.ts';
-import { parseAnsi } from './parse-ansi.ts';
-import { printable, printableLine } from './printable.ts';
-import { wrapCells } from './wrap-cells.ts';
+import { clipCells, clipLines, fitCells, wrapCells } from './clip-text.ts';
+import { expandTabs, printable, printableLine } from './printable.ts';
+import { parseAnsi } from './span.ts';
 
 const bold = (text: string) => `\u001b[1m${text}\u001b[22m`;
 const red = (text: string) => `\u001b[31m${text}\u001b[39m`;

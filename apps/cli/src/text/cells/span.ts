@@ -1,4 +1,5 @@
-import { type Style, sameStyle, switchesOf } from '../theme/style.ts';
+import { joinStyles, offCode, plain, type Style, sameStyle, switchesOf } from '../theme/style.ts';
+import { expandTabs, printable } from './printable.ts';
 
 /** Text of one look. It is printable, and its line breaks are newlines. */
 export interface Span {
@@ -43,4 +44,55 @@ export function trimLine(line: Line): Line {
   return line
     .slice(0, last + 1)
     .map((span, at) => (at < last ? span : { ...span, text: span.text.trimEnd() }));
+}
+
+/** What our own text has of escape sequences: SGR, and links. All else is shown, not obeyed. */
+const sequence =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: sequences are made of these
+  /\u001b\[([\d;:]*)m|\u001b\]8;[^;\u0000-\u001f\u007f-\u009f]*;([^\u0000-\u001f\u007f-\u009f]*)(?:\u0007|\u001b\\)/g;
+/** So that nobody who reads only the start pays for the end. */
+const maxSpan = 1024;
+
+/** Painted text as spans, piece by piece. */
+export function* parseAnsi(text: string): Generator<Span> {
+  let style: Style = plain;
+  let link: string | undefined;
+  let at = 0;
+  for (const match of text.matchAll(sequence)) {
+    for (const piece of pieces(text, at, match.index)) yield { text: piece, style, link };
+    at = match.index + match[0].length;
+    if (match[1] !== undefined) style = switched(style, match[1]);
+    else link = match[2] === '' ? undefined : match[2];
+  }
+  for (const piece of pieces(text, at, text.length)) yield { text: piece, style, link };
+}
+
+function* pieces(text: string, from: number, to: number): Generator<string> {
+  for (let at = from; at < to; ) {
+    const end = pieceEnd(text, at, to);
+    yield expandTabs(printable(text.slice(at, end)));
+    at = end;
+  }
+}
+
+/** Cut before a letter or a space, where no character is cut in two, if there is one near. */
+function pieceEnd(text: string, from: number, to: number): number {
+  if (to - from <= maxSpan) return to;
+  const near = text.slice(from + maxSpan, from + maxSpan + 64).search(/[\w ]/);
+  return from + maxSpan + Math.max(near, 0);
+}
+
+/** 38;5;n and 38;2;r;g;b are one code. */
+const code = /[345]8[;:](?:5[;:]\d+|2[;:]\d*(?:[;:]\d+){2,3})|\d+/g;
+
+function switched(style: Style, codes: string): Style {
+  if (codes === '') return plain;
+  let now = style;
+  for (const next of codes.match(code) ?? []) {
+    const isOff = /^(?:2[2-9]|[345]9|5[45])$/.test(next);
+    if (Number(next) === 0) now = plain;
+    else if (isOff) now = now.filter((on) => offCode(on) !== next);
+    else now = joinStyles(now, [next]);
+  }
+  return now;
 }

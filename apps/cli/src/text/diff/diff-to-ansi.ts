@@ -1,17 +1,15 @@
-import { clipSpans, cutSpans } from '../cells/cut-spans.ts';
-import { expandTabs } from '../cells/expand-tabs.ts';
-import { printableLine } from '../cells/printable.ts';
+import { expandTabs, printableLine } from '../cells/printable.ts';
 import { type Line, paintLine, type Span } from '../cells/span.ts';
-import type { LongLines } from '../code/code-rows.ts';
+import { clipSpans, cutSpans } from '../cells/wrap-spans.ts';
+import type { LongLines } from '../code/highlight.ts';
 import { plain, type Style } from '../theme/style.ts';
 import type { Theme } from '../theme/theme.ts';
-import { changedPart, type Part } from './changed-part.ts';
 import { type DiffRow, parseDiff } from './parse-diff.ts';
 
 /** For a sign and some text. */
 const minRoom = 8;
 
-export interface DiffOptions {
+interface DiffOptions {
   readonly width: number;
   readonly theme: Theme;
   /** At most so many lines, the last of which says how much is left out. */
@@ -129,4 +127,39 @@ function styleOf(kind: DiffRow['kind'], { styles }: Theme): Style {
     case 'context':
       return plain;
   }
+}
+
+/** From where to where a line differs from another. */
+interface Part {
+  readonly from: number;
+  readonly to: number;
+}
+
+interface Change {
+  readonly before: Part;
+  readonly after: Part;
+}
+
+/** What is longer is not compared word by word. */
+const maxLine = 2_000;
+const words = /[\p{L}\p{N}\p{M}_]+|\s+|[^\p{L}\p{N}\p{M}_\s]/gu;
+
+/** What changed within a line, in whole words; nothing if hardly anything stayed the same. */
+export function changedPart(before: string, after: string): Change | undefined {
+  if (before.length > maxLine || after.length > maxLine) return undefined;
+  const [old, now] = [before.match(words) ?? [], after.match(words) ?? []];
+  const most = Math.min(old.length, now.length);
+  let start = 0;
+  while (start < most && old[start] === now[start]) start++;
+  let end = 0;
+  while (end < most - start && old.at(-1 - end) === now.at(-1 - end)) end++;
+  const head = old.slice(0, start).join('').length;
+  const tail = old.slice(old.length - end).join('').length;
+  const same =
+    before.slice(0, head).trim().length + before.slice(before.length - tail).trim().length;
+  if (same * 3 < Math.max(before.trim().length, after.trim().length)) return undefined;
+  return {
+    before: { from: head, to: before.length - tail },
+    after: { from: head, to: after.length - tail },
+  };
 }

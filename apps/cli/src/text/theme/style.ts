@@ -3,7 +3,7 @@ export type Style = readonly string[];
 
 export const plain: Style = [];
 
-export interface Switches {
+interface Switches {
   readonly on: string;
   readonly off: string;
 }

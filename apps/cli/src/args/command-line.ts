@@ -1,0 +1,133 @@
+import { parseArgs as splitWords } from 'node:util';
+import { isDecimal } from '@millrace/core';
+import type { SharedArgs } from '../contract/args.ts';
+import { UsageError } from '../contract/errors.ts';
+import { type FlagName, flagNames, flagOf } from './flags.ts';
+import { nearestName } from './nearest-name.ts';
+
+/** A flag as it was given: `''` where it has a value that was left out. */
+interface GivenFlag {
+  readonly name: FlagName;
+  readonly value: string;
+}
+
+/** The command line, taken apart. */
+export interface Words {
+  readonly flags: readonly GivenFlag[];
+  /** What is neither a flag nor the value of one. */
+  readonly words: readonly string[];
+  /** The first word stands before `--`, and so may be a command. */
+  readonly hasFirstWord: boolean;
+}
+
+const options = Object.fromEntries(
+  flagNames.map((name) => {
+    const { short, value } = flagOf(name);
+    // A value that may be left out is a word of its own to parseArgs, and is put together below.
+    const type = value?.startsWith('<') ? ('string' as const) : ('boolean' as const);
+    return [name, { type, ...(short === undefined ? {} : { short }) }];
+  }),
+);
+
+/** Node splits the words; what is wrong with them is said here, where the way out is known. */
+export function readWords(argv: readonly string[]): Words {
+  const args = argv.map(marked);
+  const split = { args, options, strict: false, allowPositionals: true, tokens: true };
+  const { tokens } = splitWords(split as typeof split & { tokens: true });
+  const end = tokens.find(({ kind }) => kind === 'option-terminator')?.index ?? argv.length;
+  const given: GivenFlag[] = [];
+  const words: string[] = [];
+  const taken = new Set<number>();
+  for (const token of tokens) {
+    if (token.kind === 'positional' && !taken.has(token.index)) words.push(unmarked(token.value));
+    if (token.kind !== 'option') continue;
+    const name = knownFlag(token.name, token.rawName);
+    const next = tokens.find(
+      ({ kind, index }) => kind === 'positional' && index === token.index + 1,
+    );
+    // After -p all words are the prompt in any case; the id of --resume is only the next one.
+    const id =
+      name === 'resume' && token.value === undefined && token.index + 1 < end ? next : undefined;
+    if (id?.kind === 'positional') taken.add(id.index);
+    const value = id?.kind === 'positional' ? id.value : token.value;
+    given.push({
+      name,
+      value: unmarked(checkedValue(name, value, token.inlineValue === true || id !== undefined)),
+    });
+  }
+  const first = tokens.find(({ kind, index }) => kind === 'positional' && !taken.has(index));
+  return { flags: given, words, hasFirstWord: first !== undefined && first.index < end };
+}
+
+/** What begins as a list does, with a dash and a space, is text. No word can have a NUL by itself. */
+const mark = '\0';
+
+function marked(word: string): string {
+  return /^-+\s/.test(word) ? `${mark}${word}` : word;
+}
+
+function unmarked(word: string): string {
+  return word.startsWith(mark) ? word.slice(mark.length) : word;
+}
+
+function knownFlag(name: string, rawName: string): FlagName {
+  const known = flagNames.find((each) => each === name);
+  if (known !== undefined) return known;
+  const near = rawName.startsWith('--') ? nearestName(name, flagNames) : undefined;
+  const hint = near === undefined ? '' : `Did you mean --${near}? `;
+  const way = 'See millrace --help, and put -- before text that begins with a dash';
+  throw new UsageError(`There is no flag ${clip(rawName)}. ${hint}${way}`, { flag: clip(rawName) });
+}
+
+function checkedValue(name: FlagName, value: string | undefined, isSure: boolean): string {
+  const shown = flagOf(name).value;
+  if (shown === undefined && value !== undefined) {
+    throw new UsageError(`--${name} takes no value. Leave out what is after the =`, { flag: name });
+  }
+  if (!shown?.startsWith('<')) return value ?? '';
+  const isFlag = !isSure && value !== undefined && /^-./.test(value);
+  if (value !== undefined && value !== '' && !isFlag) return value;
+  const found = isFlag ? `, and ${clip(value)} looks like a flag: write --${name}=${shown}` : '';
+  throw new UsageError(`--${name} needs a value: --${name} ${shown}${found}`, { flag: name });
+}
+
+/** What somebody typed may be long, and is not to fill the screen. */
+function clip(text: string): string {
+  return text.length > 60 ? `${text.slice(0, 60)}…` : text;
+}
+
+/** The value of a flag; of one that was given twice the last, so that an alias can be overruled. */
+export function textOf({ flags }: Words, name: FlagName): string | undefined {
+  return flags.findLast((flag) => flag.name === name)?.value;
+}
+
+export function isGiven({ flags }: Words, name: FlagName): boolean {
+  return flags.some((flag) => flag.name === name);
+}
+
+export function sharedArgs(given: Words): SharedArgs {
+  return {
+    cwd: textOf(given, 'cwd'),
+    config: textOf(given, 'config'),
+    store: textOf(given, 'store'),
+    color: !isGiven(given, 'no-color'),
+  };
+}
+
+/** A count of at least one. */
+export function countOf(given: Words, name: FlagName): number | undefined {
+  const value = textOf(given, name);
+  if (value === undefined) return undefined;
+  const count = /^\d{1,15}$/.test(value) ? Number(value) : 0;
+  if (count > 0) return count;
+  throw new UsageError(`--${name} takes a whole number from 1 on, such as --${name} 20`);
+}
+
+/** Money, as the exact decimal that it was written as. */
+export function amountOf(given: Words, name: FlagName): string | undefined {
+  const value = textOf(given, name);
+  if (value === undefined) return undefined;
+  const amount = value.replace(/^\$/, '');
+  if (isDecimal(amount) && Number(amount) > 0) return amount;
+  throw new UsageError(`--${name} takes an amount in dollars above 0, such as --${name} 0.50`);
+}

@@ -1,0 +1,114 @@
+import { resolve } from 'node:path';
+import type { McpServer } from '@millrace/tools/mcp';
+import type { FileMcpServer, ModelConfig } from '../contract/config.ts';
+import type { Env } from '../contract/host.ts';
+import type { Layer } from './config-layers.ts';
+import { badPlace } from './json-file.ts';
+
+/** The models of a file with their variables in place. One whose variables are not set is left out. */
+export function fileModels(
+  { file, settings }: Layer,
+  env: Env,
+  warn: (warning: string) => void,
+): Readonly<Record<string, ModelConfig>> {
+  const models = Object.entries(settings.models ?? {}).flatMap(([name, given]) => {
+    const { value, missing } = expandEnv(given, env);
+    if (missing.length > 0) {
+      warn(`The model ${name} of ${file.path} is left out: set ${missing.join(' and ')}`);
+      return [];
+    }
+    const { baseUrl, provider } = value;
+    if (baseUrl !== undefined && !isHttp(baseUrl)) {
+      throw badPlace(file, ['models', name, 'baseUrl'], 'has to be an address of http or https');
+    }
+    if (baseUrl !== undefined && hasPassword(baseUrl)) {
+      const why = 'has a password in it. Put it into headers.authorization';
+      throw badPlace(file, ['models', name, 'baseUrl'], why);
+    }
+    if (provider === 'compatible' && baseUrl === undefined) {
+      throw badPlace(file, ['models', name], 'needs a baseUrl: nothing is known of its server');
+    }
+    return [[name, value] as const];
+  });
+  return Object.fromEntries(models);
+}
+
+function isHttp(url: string): boolean {
+  return /^https?:$/.test(URL.parse(url)?.protocol ?? '');
+}
+
+/** No request can be made to such an address, and it would be in messages. */
+export function hasPassword(url: string): boolean {
+  const { username = '', password = '' } = URL.parse(url) ?? {};
+  return username !== '' || password !== '';
+}
+
+/** The MCP servers of a file as they are connected to, by name; nothing for one that is switched off. */
+export function fileMcpServers(
+  layer: Layer,
+  { env, cwd }: { readonly env: Env; readonly cwd: string },
+  warn: (warning: string) => void,
+): ReadonlyMap<string, McpServer | undefined> {
+  const servers = Object.entries(layer.settings.mcpServers ?? {}).map(([name, given]) => {
+    if (given.disabled) return [name, undefined] as const;
+    checkFields(layer, name, given);
+    const { value, missing } = expandEnv(given, env);
+    if (missing.length === 0) return [name, serverOf(layer, name, value, cwd)] as const;
+    warn(`The MCP server ${name} of ${layer.file.path} is left out: set ${missing.join(' and ')}`);
+    return [name, undefined] as const;
+  });
+  return new Map(servers);
+}
+
+const fieldsOf = { command: ['args', 'env', 'cwd'], url: ['headers'] } as const;
+
+function checkFields({ file }: Layer, name: string, server: FileMcpServer): void {
+  const isCommand = server.command !== undefined;
+  if (isCommand === (server.url !== undefined)) {
+    throw badPlace(file, ['mcpServers', name], 'needs either a command or a url');
+  }
+  const stray = fieldsOf[isCommand ? 'url' : 'command'].find(
+    (field) => server[field] !== undefined,
+  );
+  if (stray === undefined) return;
+  const why = `goes with a ${isCommand ? 'url' : 'command'}, and this server has a ${isCommand ? 'command' : 'url'}`;
+  throw badPlace(file, ['mcpServers', name, stray], why);
+}
+
+function serverOf(layer: Layer, name: string, server: FileMcpServer, cwd: string): McpServer {
+  const { command, args, env, url = '', headers } = server;
+  if (command !== undefined) {
+    return { name, stdio: { command, args, env, cwd: resolve(cwd, server.cwd ?? '.') } };
+  }
+  if (isHttp(url)) return { name, http: { url, headers } };
+  throw badPlace(layer.file, ['mcpServers', name, 'url'], 'has to be an address of http or https');
+}
+
+interface Expanded<Value> {
+  readonly value: Value;
+  /** Variables that are named and not set. */
+  readonly missing: readonly string[];
+}
+
+const form = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
+
+/**
+ * Puts variables of the environment in their places in all texts of a value: `${NAME}`, or
+ * `${NAME:-default}`. So no key has to be in a file.
+ */
+function expandEnv<Value>(value: Value, env: Env): Expanded<Value> {
+  const missing: string[] = [];
+  const expandText = (text: string) =>
+    text.replace(form, (_, name: string, otherwise: string | undefined) => {
+      const found = (Object.hasOwn(env, name) && env[name]) || otherwise;
+      if (found === undefined) missing.push(name);
+      return found ?? '';
+    });
+  const expand = (part: unknown): unknown => {
+    if (typeof part === 'string') return expandText(part);
+    if (Array.isArray(part)) return part.map(expand);
+    if (typeof part !== 'object' || part === null) return part;
+    return Object.fromEntries(Object.entries(part).map(([name, each]) => [name, expand(each)]));
+  };
+  return { value: expand(value) as Value, missing: [...new Set(missing)] };
+}

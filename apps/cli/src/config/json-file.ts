@@ -1,0 +1,219 @@
+import { open } from 'node:fs/promises';
+import { isMillraceError, type JsonValue, MillraceError, parseJson } from '@millrace/core';
+import { z } from 'zod';
+import { nearestName } from '../args/nearest-name.ts';
+import { ConfigError } from '../contract/errors.ts';
+
+/** A file of JSON, with its text to find places in. */
+export interface JsonFile {
+  readonly path: string;
+  readonly text: string;
+  readonly value: JsonValue;
+}
+
+const limits = { maxTextLength: 1_000_000, maxDepth: 64 };
+
+/** Nothing where there is no such file. */
+export async function readJsonFile(path: string): Promise<JsonFile | undefined> {
+  const text = await readTextOf(path);
+  if (text === undefined) return undefined;
+  const parsed = parseJson(text, limits);
+  if (parsed.ok) return { path, text, value: parsed.value };
+  const { message, position } = parsed.failure;
+  const where = `${path}:${lineAndColumn(text, position)}`;
+  const what = message.replace(/^Cannot parse JSON at \d+: /, '');
+  throw new ConfigError(`Cannot read ${where}: ${what}. ${hintAt(text, position)}`, {
+    path,
+    position,
+  });
+}
+
+/** What people write into JSON that other formats take. */
+function hintAt(text: string, position: number): string {
+  const [before, after] = [text.slice(0, position), text.slice(position)];
+  if (/^\s*\/[/*]/.test(after)) return 'JSON has no comments: take it out';
+  if (/,\s*$/.test(before) && /^\s*[}\]]/.test(after)) return 'Take out the comma before it';
+  return 'Mend it there';
+}
+
+async function readTextOf(path: string): Promise<string | undefined> {
+  try {
+    return await readText(path);
+  } catch (error) {
+    const { code = 'nothing' } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw cannotRead(path, code, error);
+  }
+}
+
+function cannotRead(path: string, errno: string, cause: unknown): ConfigError {
+  const why = isMillraceError(cause) ? cause.message : reasons[errno];
+  const message = `Cannot read ${path}: ${why ?? `the system says ${errno}`}`;
+  return new ConfigError(message, { path, errno }, { cause });
+}
+
+const reasons: Readonly<Record<string, string>> = {
+  EACCES: 'this user may not. Change its permissions, or name another file with --config',
+  EISDIR: 'it is a folder. Name a file',
+};
+
+/** More than any file that people write settings in. */
+const maxFileBytes = 8 * 2 ** 20;
+
+/**
+ * The text of a file without the mark that some editors put before it. Also of a pipe, as `<(…)` makes
+ * one of a command; something without an end is not read to its end, and throws `too_large`.
+ */
+export async function readText(path: string): Promise<string> {
+  const file = await open(path);
+  try {
+    const chunks: Uint8Array[] = [];
+    let length = 0;
+    for await (const chunk of file.createReadStream({ autoClose: false })) {
+      chunks.push(chunk as Uint8Array);
+      length += (chunk as Uint8Array).length;
+      if (length > maxFileBytes) throw tooLarge(path);
+    }
+    return new TextDecoder().decode(Buffer.concat(chunks));
+  } finally {
+    await file.close();
+  }
+}
+
+function tooLarge(path: string): MillraceError<'too_large'> {
+  const why = `it is larger than ${maxFileBytes / 2 ** 20} MiB`;
+  return new MillraceError('too_large', why, { path });
+}
+
+/** What a file says, if it says it as the schema wants. The first thing that is wrong is told. */
+export function checkFile<Value>(file: JsonFile, schema: z.ZodType<Value>): Value {
+  const { data, error } = schema.safeParse(file.value);
+  const [issue] = error?.issues ?? [];
+  if (issue === undefined) return data as Value;
+  if (issue.code !== 'unrecognized_keys') throw badPlace(file, issue.path, explain(issue));
+  const [key = ''] = issue.keys;
+  throw badPlace(file, [...issue.path, key], unknownName(key, namesAt(schema, issue.path)));
+}
+
+/** An error at a place of a file. It says what is wrong there, never what stands there. */
+export function badPlace(
+  { path: file, text }: JsonFile,
+  path: Path,
+  why: string,
+  cause?: unknown,
+): ConfigError {
+  const at = lineAndColumn(text, positionOf(text, path));
+  const what = path.length === 0 ? '' : `${pathText(path)} `;
+  const place = { path: file, at: pathText(path) };
+  return new ConfigError(
+    `${file}:${at}: ${what}${why}`,
+    place,
+    cause === undefined ? {} : { cause },
+  );
+}
+
+function unknownName(name: string, known: readonly string[]): string {
+  const near = nearestName(name, known);
+  const hint =
+    near === undefined ? `Known are ${known.join(', ')}` : `Did you mean ${nameText(near)}?`;
+  return `is not known. ${hint}`;
+}
+
+function explain(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `has to be ${articleFor(issue.expected)}`;
+    case 'invalid_value':
+      return `has to be one of ${issue.values.map((value) => String(value)).join(', ')}`;
+    case 'too_small':
+      return issue.origin === 'string' ? 'is empty' : `has to be at least ${issue.minimum}`;
+    case 'too_big':
+      return `has to be at most ${issue.maximum}`;
+    case 'invalid_key':
+      return 'has a name that is empty';
+    default:
+      return `cannot be used: ${issue.message}`;
+  }
+}
+
+function articleFor(expected: string): string {
+  const names: Readonly<Record<string, string>> = {
+    string: 'a text',
+    array: 'a list',
+    object: 'an object',
+    record: 'an object',
+    int: 'a whole number',
+    boolean: 'true or false',
+  };
+  return names[expected] ?? `a ${expected}`;
+}
+
+interface SchemaNode {
+  readonly properties?: Readonly<Record<string, SchemaNode>>;
+  readonly additionalProperties?: SchemaNode;
+}
+
+/** The names that may stand at a place. */
+function namesAt(schema: z.ZodType, path: Path): readonly string[] {
+  const root = z.toJSONSchema(schema) as SchemaNode;
+  const step = (node: SchemaNode | undefined, name: PropertyKey) =>
+    node?.properties?.[String(name)] ?? node?.additionalProperties;
+  const node = path.reduce<SchemaNode | undefined>(step, root);
+  return Object.keys(node?.properties ?? {});
+}
+
+/** A value in JSON: the names and indexes that lead to it. */
+type Path = readonly PropertyKey[];
+
+/** A path as people write it: `models.fast.baseUrl`, `permissions.allow[2]`. */
+function pathText(path: Path): string {
+  return path
+    .map((step) => (typeof step === 'number' ? `[${step}]` : `.${nameText(String(step))}`))
+    .join('')
+    .replace(/^\./, '');
+}
+
+/** A name of a file, as a message can have it. */
+function nameText(name: string): string {
+  const shown = name.length > 60 ? `${name.slice(0, 60)}…` : name;
+  return /^[\w$-]+$/.test(name) ? shown : JSON.stringify(shown);
+}
+
+/** The line and the column of a position, both counted from 1, as editors take them. */
+function lineAndColumn(text: string, position: number): string {
+  const lines = text.slice(0, position).split('\n');
+  return `${lines.length}:${(lines.at(-1)?.length ?? 0) + 1}`;
+}
+
+/** Where a path leads to in a text that is valid JSON: to a property's name, to an entry of a list. */
+function positionOf(text: string, path: Path): number {
+  const found = spotsOf(text);
+  for (let length = path.length; length > 0; length--) {
+    const position = found.get(JSON.stringify(path.slice(0, length)));
+    if (position !== undefined) return position;
+  }
+  return 0;
+}
+
+/** Everything in it by its path. Of a name that stands twice the last, as JSON.parse takes it. */
+function spotsOf(text: string): ReadonlyMap<string, number> {
+  const tokens = [...text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}:,]|[^\s[\]{}:,"]+/g)];
+  const spots = new Map<string, number>();
+  let at = 0;
+  const isNext = (token: string) => tokens[at]?.[0] === token;
+  const walk = (path: Path, position: number) => {
+    spots.set(JSON.stringify(path), position);
+    const isList = isNext('[');
+    if (!isList && !isNext('{')) return void at++;
+    at++;
+    for (let index = 0; at < tokens.length && !isNext(isList ? ']' : '}'); index++) {
+      const { 0: name = '', index: start = 0 } = tokens[at] ?? {};
+      if (!isList) at += 2;
+      walk([...path, isList ? index : JSON.parse(name)], start);
+      if (isNext(',')) at++;
+    }
+    at++;
+  };
+  walk([], 0);
+  return spots;
+}

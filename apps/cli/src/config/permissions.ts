@@ -1,0 +1,94 @@
+import { isMillraceError } from '@millrace/core';
+import type { Decision, PermissionRule } from '@millrace/tools';
+import type { ConfigArgs } from '../contract/args.ts';
+import type { PermissionsConfig } from '../contract/config.ts';
+import { ConfigError, UsageError } from '../contract/errors.ts';
+import type { Layer, Layers } from './config-layers.ts';
+import type { FolderDecisions } from './folders-file.ts';
+import { badPlace } from './json-file.ts';
+import { ruleFromText } from './rule-text.ts';
+
+const reading: readonly PermissionRule[] = ['write', 'edit', 'bash'].map((tool) => ({
+  tool,
+  decision: 'deny',
+  reason: 'this session is read-only',
+}));
+
+/** Rules of the files, then what was decided about the folder, then those of the flags. */
+export async function permissionsOf(
+  { layers, decisions, foldersFile }: Pick<Layers, 'layers' | 'decisions' | 'foldersFile'>,
+  { permissions, rules: flagRules = [] }: ConfigArgs,
+): Promise<PermissionsConfig> {
+  const modes = layers.map(({ settings }) => settings.permissions?.mode);
+  const mode = permissions ?? modes.findLast((each) => each !== undefined) ?? 'ask';
+  const ofFiles = await Promise.all(layers.map(fileRules));
+  const remembered = rememberedRules(decisions, foldersFile);
+  for (const rule of flagRules) await checkRule(rule).catch(rethrowAsUsage);
+  const rules = [...ofFiles.flat(), ...remembered, ...flagRules];
+  switch (mode) {
+    case 'ask':
+      return { mode, rules };
+    case 'allow':
+      return { mode, rules: [...rules, { decision: 'allow' }] };
+    case 'read-only':
+      return { mode, rules: [...rules, ...reading] };
+  }
+}
+
+function rememberedRules(
+  { allow = [], deny = [] }: FolderDecisions,
+  file = '',
+): readonly PermissionRule[] {
+  try {
+    return [
+      ...allow.map((text) => yielding(ruleFromText(text, 'allow'))),
+      ...deny.map((text) => ruleFromText(text, 'deny')),
+    ];
+  } catch (error) {
+    throw isMillraceError(error) ? inFile(file, error) : error;
+  }
+}
+
+/** What was allowed in passing is not stronger than a rule that somebody wrote down. */
+function yielding(rule: PermissionRule): PermissionRule {
+  const { path, command, exact = false } = rule;
+  return exact || (path === undefined && command === undefined) ? rule : { ...rule, yields: true };
+}
+
+function inFile(path: string, cause: Error): ConfigError {
+  return new ConfigError(`${path}: ${cause.message}`, { path }, { cause });
+}
+
+function rethrowAsUsage(error: unknown): never {
+  if (!isMillraceError(error)) throw error;
+  throw new UsageError(`${error.message}. Change --allow or --deny`, {}, { cause: error });
+}
+
+// What asks comes after what allows: of the rules that fit, the last decides.
+const decisions: readonly Decision[] = ['allow', 'ask', 'deny'];
+
+/** The permission rules of a file, each one of which can be used. */
+async function fileRules({ file, settings }: Layer): Promise<readonly PermissionRule[]> {
+  const { permissions = {} } = settings;
+  const texts = decisions.flatMap((decision) =>
+    (permissions[decision] ?? []).map((text, index) => ({ decision, text, index })),
+  );
+  const rules: PermissionRule[] = [];
+  for (const { decision, text, index } of texts) {
+    try {
+      const rule = ruleFromText(text, decision);
+      await checkRule(rule);
+      rules.push(rule);
+    } catch (error) {
+      if (!isMillraceError(error)) throw error;
+      throw badPlace(file, ['permissions', decision, index], `is no rule. ${error.message}`, error);
+    }
+  }
+  return rules;
+}
+
+/** A policy says by itself what is wrong with a rule. It is loaded only where there is one. */
+async function checkRule(rule: PermissionRule): Promise<void> {
+  const { permissionPolicy } = await import('@millrace/tools');
+  permissionPolicy({ root: '/', rules: [rule] });
+}

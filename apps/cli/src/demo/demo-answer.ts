@@ -1,0 +1,126 @@
+import type { Part } from '@millrace/core';
+import type { ModelRequest } from '@millrace/providers';
+import { vendors } from '../models/vendors.ts';
+import { call, quoted, thought, toolNames, type Voice } from './answer-parts.ts';
+import { type Conversation, conversationOf } from './conversation.ts';
+import { asksForEssay, essayAfter, essayFrom, isEssayTold } from './essay.ts';
+import { sampleOf } from './sample-value.ts';
+import { tourEnd, tourStep } from './tour.ts';
+
+type Parts = readonly (Part | string)[];
+
+/** What the demo says next. It knows nothing but the request, so it goes on wherever a session is taken up. */
+export function answerTo(request: ModelRequest, voice: Omit<Voice, 'tools'>): Parts {
+  if (request.output !== undefined) {
+    return [{ kind: 'structured', value: sampleOf(request.output.schema) }];
+  }
+  const talk = conversationOf(request.items);
+  const speaker = { ...voice, tools: toolNames(request.tools) };
+  if (isSummaryAsked(talk.latest)) return [summaryOf(talk)];
+  const parts = answer(talk, speaker);
+  return talk.isNew ? withNote(parts, noteOn(talk)) : parts;
+}
+
+function answer(talk: Conversation, voice: Voice): Parts {
+  const { latest, isNew, steps, cut } = talk;
+  if (isNew && asksWhatItIs(latest)) return [aboutDemo()];
+  const section = cut === undefined ? undefined : essayAfter(cut);
+  if (isNew && section !== undefined) return essayFrom(section);
+  if (isNew && asksForEssay(latest)) return essayFrom(0);
+  const task = steps.findLast(({ name }) => name === 'task');
+  if (task !== undefined) return [reportOfTask(task.result.text)];
+  if (isNew && asksForSubAgent(latest) && voice.tools.has('task')) return subAgent(latest, voice);
+  if (steps.length > 0 || !hasToured(talk) || asksForTour(latest)) return tourStep(talk, voice);
+  return isEssayTold(talk.answers) ? [nothingLeft] : essayFrom(0);
+}
+
+const nothingLeft = `That is all that I have: I am a script, and it is over.
+
+- Say **tour** and I look around again, and count the visit.
+- Say **story** for the long answer, which is there to be stopped.
+- Ask me **what are you?** for how to get a real model.
+- Say **sub-agent** and I have another agent look around for me.
+`;
+
+/** What has to be said about the latest words before all else. */
+function noteOn({ cut, latest, steps }: Conversation): string | undefined {
+  if (asksWhatItIs(latest)) return undefined;
+  if (cut !== undefined) {
+    return 'You stopped me. What I had said until then is kept, as you can see, and I go on.';
+  }
+  return steps.length > 0 ? `I heard ${quoted(latest)} while I was at work. I go on.` : undefined;
+}
+
+/** Before the first words; what is thought comes before any. */
+function withNote(parts: Parts, note: string | undefined): Parts {
+  if (note === undefined) return parts;
+  const at = parts.findIndex((part) => typeof part === 'string');
+  if (at === -1) return [`${note}\n`, ...parts];
+  return parts.map((part, index) => (index === at ? `${note}\n\n${String(part)}` : part));
+}
+
+function hasToured({ answers }: Conversation): boolean {
+  return answers.some((text) => text.includes(tourEnd));
+}
+
+function asksForTour(text: string): boolean {
+  return /\b(?:tour|again|look around|edit|write)\b/i.test(text);
+}
+
+function asksForSubAgent(text: string): boolean {
+  return /\b(?:sub-?agents?|delegate)\b/i.test(text);
+}
+
+function subAgent(latest: string, voice: Voice): Parts {
+  const agent = /\bworker\b/i.test(latest) ? 'worker' : 'explore';
+  const task = 'Look around in this folder and say what it is about.';
+  const words = `I give this to another agent, **${agent}**. It works in a session of its own.\n`;
+  return [
+    thought(
+      'Somebody else can do this for me. It knows nothing of our talk, so I have to say all.',
+    ),
+    words,
+    ...call(voice, 'task', { agent, task }),
+  ];
+}
+
+/** Without what another demo says to a person at its end. */
+function reportOfTask(text: string): string {
+  const [report = ''] = text.split(tourEnd, 1);
+  const lines = report.trim().split('\n');
+  return `The other agent is done. This is its report:\n\n${lines.map((line) => `> ${line}`).join('\n')}\n`;
+}
+
+/** How the loop asks for a summary, when what was said has become long. */
+function isSummaryAsked(text: string): boolean {
+  return text.startsWith('Summarise the conversation so far');
+}
+
+function summaryOf(talk: Conversation): string {
+  const toured = hasToured(talk) ? tourEnd : 'There was no tour yet.';
+  const told = isEssayTold(talk.answers) ? ' The long answer was told to its end.' : '';
+  return `A summary by the demo. Requests: ${talk.requests - 1}. ${toured}${told}`;
+}
+
+const form =
+  /\b(?:who|what) (?:exactly )?are you\b|\bwhat is (?:this|millrace|the demo)\s*\?|\b(?:which|what) (?:llm|model)\b|\bare you (?:a |an )?(?:real|bot|script|human|ai|llm|model|claude|gpt|gemini)\b|\breal model\b|\bapi keys?\b/i;
+
+/** Does somebody want to know what they are talking with? */
+function asksWhatItIs(text: string): boolean {
+  return form.test(text);
+}
+
+/** What it is and how to get more, honestly. */
+function aboutDemo(): string {
+  const variables = vendors.flatMap(({ models, keyVariables: [variable] }) =>
+    models.length > 0 && variable !== undefined ? [`- \`${variable}\``] : [],
+  );
+  return `I am the demo model of Millrace: a script, not a language model. I do not understand what you write. The loop, the tools, the approvals and the session that you see are real.
+
+For a real model, set one of these and start again:
+
+${variables.join('\n')}
+
+A local server will do as well: Ollama, LM Studio, llama.cpp, vLLM or LiteLLM. With \`/model\` you choose among what is there.
+`;
+}

@@ -1,0 +1,121 @@
+import { addUsage, noUsage, type Usage } from '@millrace/core';
+import { countOf, oneLine } from '../print/printable.ts';
+import { type TableOptions, textTable } from '../print/text-table.ts';
+import { usageWords } from './record-rows.ts';
+import type { AttemptReport, ToolReport, TurnReport } from './turn-reports.ts';
+
+const none = '–';
+
+/** Where the time and the tokens went, for people: a table of the requests, one of the tools, the sum. */
+export function reportLines(
+  turns: readonly TurnReport[],
+  totals: SessionTotals,
+  columns?: number,
+): readonly string[] {
+  const requests = turns.flatMap(({ turn, attempts }) =>
+    attempts.map((one) => requestRow(turn, one)),
+  );
+  const tools = turns.flatMap((turn) => turn.tools.map((tool) => toolRow(turn.turn, tool)));
+  return [
+    ...section('Requests', [requestHead, ...requests], { columns, right: [1, 2, 3, 4, 5] }),
+    ...section('Tools', [toolHead, ...tools], { columns, right: [1, 2] }),
+    ...totalLines(totals),
+  ];
+}
+
+function section(
+  title: string,
+  rows: readonly (readonly string[])[],
+  options: TableOptions,
+): readonly string[] {
+  return rows.length < 2 ? [] : [title, '', ...textTable(rows, options), ''];
+}
+
+const requestHead = ['turn', 'first', 'whole', 'in', 'out', 'per s', 'cost', 'model'];
+
+function requestRow(turn: number, one: AttemptReport): readonly string[] {
+  const { usage, superseded, retryDelayMs } = one;
+  const about = usage?.estimated ? '~' : '';
+  const again = retryDelayMs === undefined ? '' : `, once more after ${duration(retryDelayMs)}`;
+  const open = one.durationMs === undefined ? ' (no end)' : '';
+  const fate = superseded === undefined ? open : ` (${superseded}: does not count${again})`;
+  return [
+    `${turn}.${one.attempt}`,
+    duration(one.timeToFirstTokenMs),
+    duration(one.durationMs),
+    usage ? `${about}${usage.input}` : none,
+    usage ? `${about}${usage.output}` : none,
+    one.tokensPerSecond?.toFixed(1) ?? none,
+    usage?.costs.map(({ amount, currency }) => `${amount} ${currency}`).join(' ') || none,
+    oneLine(`${one.provider}/${one.model}${fate}`, 200),
+  ];
+}
+
+const toolHead = ['turn', 'took', 'asked', 'what'];
+
+function toolRow(turn: number, tool: ToolReport): readonly string[] {
+  const { summary, outcome, isError, child } = tool;
+  const bad = outcome === undefined ? 'no end' : isError ? 'failed' : undefined;
+  const fate = outcome === 'completed' || outcome === undefined ? bad : outcome;
+  const more = [fate, child && `session ${child}`].filter(Boolean).join(', ');
+  return [
+    String(turn),
+    duration(tool.durationMs),
+    duration(tool.approvalMs),
+    oneLine(`${summary}${more === '' ? '' : ` (${more})`}`, 200),
+  ];
+}
+
+function totalLines(totals: SessionTotals): readonly string[] {
+  const { turns, attempts, retries, executions, failedExecutions, usage } = totals;
+  const again = retries === 0 ? '' : ` (${retries} of them repeated)`;
+  const failed = failedExecutions === 0 ? '' : ` (${failedExecutions} failed)`;
+  const { cacheRead, reasoning } = usage;
+  const asked = totals.approvalMs === 0 ? '' : `, approvals ${duration(totals.approvalMs)}`;
+  return [
+    `${countOf(turns, 'turn')}, ${countOf(attempts, 'request')}${again}, ${countOf(executions, 'tool call')}${failed}`,
+    `Tokens: ${usageWords(usage)}; ${cacheRead} of those in from the cache, ${reasoning} of those out reasoning`,
+    `Time: model ${duration(totals.modelMs)}, tools ${duration(totals.toolMs)}${asked}`,
+  ];
+}
+
+function duration(ms: number | undefined): string {
+  if (ms === undefined) return none;
+  return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
+}
+
+/** What a session came to, all its turns together. */
+interface SessionTotals {
+  readonly turns: number;
+  readonly attempts: number;
+  /** Attempts that do not count. */
+  readonly retries: number;
+  readonly executions: number;
+  readonly failedExecutions: number;
+  /** Of all attempts, those that do not count included. */
+  readonly usage: Usage;
+  /** How long models were waited for, tools worked (several at once count each), and people were asked. */
+  readonly modelMs: number;
+  readonly toolMs: number;
+  readonly approvalMs: number;
+}
+
+export function sessionTotals(turns: readonly TurnReport[]): SessionTotals {
+  const attempts = turns.flatMap((turn) => turn.attempts);
+  const tools = turns.flatMap((turn) => turn.tools);
+  return {
+    turns: turns.length,
+    attempts: attempts.length,
+    retries: attempts.filter(({ superseded }) => superseded !== undefined).length,
+    executions: tools.length,
+    failedExecutions: tools.filter(({ isError }) => isError).length,
+    usage: attempts.reduce((sum, { usage }) => (usage ? addUsage(sum, usage) : sum), noUsage),
+    modelMs: sum(attempts.map(({ durationMs }) => durationMs)),
+    toolMs: sum(tools.map(({ durationMs }) => durationMs)),
+    approvalMs: sum(tools.map(({ approvalMs }) => approvalMs)),
+  };
+}
+
+function sum(numbers: readonly (number | undefined)[]): number {
+  return numbers.reduce<number>((total, number) => total + (number ?? 0), 0);
+}

@@ -1,0 +1,123 @@
+import { systemClock } from '@millrace/agent';
+import { type AgentEvent, agentEvents, encodeEvent, Folder, type LogRecord } from '@millrace/core';
+import type { Log } from '@millrace/log';
+import type { Clock } from '@millrace/providers';
+import type { ReplayArgs } from '../contract/args.ts';
+import type { Config } from '../contract/config.ts';
+import type { Env } from '../contract/host.ts';
+import { exitCodes } from '../exit-code.ts';
+import { hasColor, Notes, Output, type OutputStream } from '../print/output.ts';
+import { seconds } from '../print/printer.ts';
+import { withStore } from '../store/open-store.ts';
+import { recordsOf } from '../store/session-records.ts';
+import { findSession } from '../store/session-summaries.ts';
+import { ReplayScreen } from './replay-screen.ts';
+
+export interface ReplayCommandOptions {
+  readonly args: ReplayArgs;
+  readonly config: Pick<Config, 'store'>;
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+  readonly env: Env;
+  readonly cwd: string;
+  readonly signal?: AbortSignal | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+/** `millrace replay`: a past session streams again, with its timing. Nothing is run and nothing is sent. */
+export async function replayCommand(options: ReplayCommandOptions): Promise<number> {
+  return withStore(options, ({ log }) => replay(log, options));
+}
+
+async function replay(log: Log, options: ReplayCommandOptions): Promise<number> {
+  const { args, stdout, stderr, env, cwd, signal, clock = systemClock } = options;
+  const { id } = await findSession(log, args.session, cwd);
+  const output = new Output(stdout);
+  const isShared = stdout.isTTY === true && stderr.isTTY === true && !args.json;
+  let isLineStart = true;
+  const notes = new Notes(stderr, {
+    hasColor: hasColor(stderr, { env, color: args.color }),
+    isWatched: true,
+    isMidLine: () => isShared && !isLineStart,
+  });
+  const onShortened = (pauseMs: number) =>
+    notes.aside(`(a pause of ${seconds(pauseMs)}, shortened to ${seconds(maxPauseMs)})`);
+  const folder = new Folder(id);
+  const show = args.json ? asJson : asText(options);
+  for await (const record of paced(recordsOf(log, id), {
+    ...{ speed: args.speed, clock, signal, onShortened },
+  })) {
+    const text = show(record, eventsOf(folder, record));
+    if (text !== '') isLineStart = text.endsWith('\n');
+    await output.write(text);
+    if (output.failure !== undefined) break;
+  }
+  // What was cut off, or goes on still, has no end of its line.
+  if (!isLineStart) await output.write('\n');
+  if (output.failure?.code === 'cannot_write') throw output.failure;
+  return signal?.aborted ? exitCodes.aborted : exitCodes.done;
+}
+
+type Show = (record: LogRecord, events: readonly AgentEvent[]) => string;
+
+const asJson: Show = (_record, events) => events.map((event) => `${encodeEvent(event)}\n`).join('');
+
+function asText({ stdout, env, args }: ReplayCommandOptions): Show {
+  const color = hasColor(stdout, { env, color: args.color });
+  const screen = new ReplayScreen({ color, columns: stdout.columns ?? 80 });
+  return (record, events) => screen.show(record, events);
+}
+
+/** A record of a settled log may come after a hole; it says itself what it stands for. */
+function eventsOf(folder: Folder, record: LogRecord): readonly AgentEvent[] {
+  const events: AgentEvent[] = [];
+  const batch = { after: folder.state.through, through: record.offset, records: [record] };
+  folder.addBatch(batch, (...step) => events.push(...agentEvents(...step)));
+  return events;
+}
+
+export interface Pace {
+  /** Times as fast as it was; `Infinity` is at once. */
+  readonly speed: number;
+  readonly clock: Clock;
+  readonly signal?: AbortSignal | undefined;
+  /** A pause was longer than anybody wants to wait. */
+  readonly onShortened?: ((pauseMs: number) => void | Promise<void>) | undefined;
+}
+
+/** So long a pause is shown as it was. A person who came back the next day is not waited for. */
+export const maxPauseMs = 2000;
+
+/** Records in their own time, one after the other; fewer where the signal ends it. */
+export async function* paced(
+  records: AsyncIterable<LogRecord>,
+  { speed, clock, signal, onShortened }: Pace,
+): AsyncGenerator<LogRecord> {
+  let lastTime: number | undefined;
+  // When the next is due, so that what is shown late does not make all that follows late.
+  let dueMs = clock.now();
+  for await (const record of records) {
+    // Clocks may be set back: then it came at once.
+    const pauseMs = Math.max(0, record.time - (lastTime ?? record.time));
+    lastTime = record.time;
+    if (pauseMs > maxPauseMs && Number.isFinite(speed)) await onShortened?.(pauseMs);
+    dueMs += Math.min(pauseMs, maxPauseMs) / speed;
+    const waitMs = dueMs - clock.now();
+    if (waitMs >= 1) await waitFor(waitMs, clock, signal);
+    if (signal?.aborted) return;
+    yield record;
+  }
+}
+
+function waitFor(ms: number, clock: Clock, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      cancel();
+      signal?.removeEventListener('abort', done);
+      resolve();
+    };
+    const cancel = clock.after(ms, done);
+    if (signal?.aborted) done();
+    else signal?.addEventListener('abort', done);
+  });
+}

@@ -1,0 +1,106 @@
+import { existsSync } from 'node:fs';
+import { basename } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Agent } from '@millrace/agent';
+import { isMillraceError, MillraceError } from '@millrace/core';
+import type { Log } from '@millrace/log';
+import type { ServedAgent } from '@millrace/server';
+
+/** The agents of a module. Node takes the types off a .ts file by itself. */
+export async function loadAgents(path: string, log: Log): Promise<readonly ServedAgent[]> {
+  const fileName = basename(path);
+  if (!existsSync(path)) {
+    const message = `Cannot serve ${path}: there is no such file. Name another with --agents <file>`;
+    throw new MillraceError('no_agents', message, { path });
+  }
+  try {
+    const module = (await import(pathToFileURL(path).href)) as Readonly<Record<string, unknown>>;
+    return await exportedAgents(module, { log, fileName });
+  } catch (error) {
+    if (isMillraceError(error)) throw error;
+    throw unloadable(path, error);
+  }
+}
+
+/** It is the user's own module: what it says is what they need. */
+function unloadable(path: string, cause: unknown): MillraceError {
+  const why = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause);
+  return new MillraceError('bad_agents', `Cannot load ${path}: ${why}`, { path }, { cause });
+}
+
+interface ExportOptions {
+  readonly log: Log;
+  /** For the name of what is exported as default. */
+  readonly fileName: string;
+}
+
+/** What a module exports, as agents. Throws where there is something else among it, or nothing. */
+export async function exportedAgents(
+  exports: Readonly<Record<string, unknown>>,
+  options: ExportOptions,
+): Promise<readonly ServedAgent[]> {
+  const agents: ServedAgent[] = [];
+  for (const [key, value] of Object.entries(exports)) {
+    const made = typeof value === 'function' ? await value({ log: options.log }) : value;
+    const isMade = made !== value;
+    const all: readonly unknown[] = Array.isArray(made) ? made : [made];
+    for (const one of all) agents.push(agentOf(one, { key, isMade, ...options }));
+  }
+  if (agents.length > 0) return agents;
+  throw new MillraceError('no_agents', `Cannot serve ${options.fileName}: it exports nothing`);
+}
+
+interface Place extends ExportOptions {
+  readonly key: string;
+  /** By a function that got the log. */
+  readonly isMade: boolean;
+}
+
+function agentOf(value: unknown, place: Place): ServedAgent {
+  if (isLoop(value)) {
+    if (place.isMade) return { type: 'loop', name: nameOf(place), agent: value };
+    throw refusal(place, 'has a log of its own. Export ({ log }) => createAgent({ log, … })');
+  }
+  if (!isObject(value)) throw refusal(place, `is ${wordFor(value)}. ${forms}`);
+  const { type, name, onMessage, onEvent, agent } = value;
+  const isWhole =
+    (type === 'sync' && typeof onMessage === 'function') ||
+    (type === 'async' && typeof onEvent === 'function') ||
+    (type === 'loop' && isLoop(agent));
+  if (!isWhole) throw refusal(place, `is no agent. ${forms}`);
+  if (typeof name !== 'string' || !/^[a-z0-9-]+$/.test(name))
+    throw refusal(place, 'needs a `name` of lower case letters, digits and hyphens');
+  if (type === 'loop' && !place.isMade)
+    throw refusal(place, "has a log of its own. Export ({ log }) => ({ type: 'loop', … })");
+  return value as unknown as ServedAgent;
+}
+
+const forms =
+  "An agent is { type: 'sync', name, onMessage }, { type: 'async', name, onEvent }, or a function ({ log }) => createAgent({ log, … })";
+
+function refusal({ key, fileName }: Place, what: string): MillraceError {
+  const message = `Cannot serve ${fileName}: its export ${JSON.stringify(key)} ${what}`;
+  return new MillraceError('bad_agent', message, { export: key });
+}
+
+/** `reviewBot` is served as review-bot; what is exported as default has the file's name. */
+function nameOf({ key, fileName }: Place): string {
+  const words = key === 'default' ? fileName.replace(/\.\w+$/, '') : key;
+  const name = words.replaceAll(/([a-z0-9])([A-Z])/g, '$1-$2').toLowerCase();
+  return name.replaceAll(/[^a-z0-9]+/g, '-').replaceAll(/^-+|-+$/g, '') || 'agent';
+}
+
+function isLoop(value: unknown): value is Agent {
+  return (
+    isObject(value) && typeof value['run'] === 'function' && typeof value['resume'] === 'function'
+  );
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
+
+function wordFor(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}
