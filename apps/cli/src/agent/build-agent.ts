@@ -1,25 +1,30 @@
 import { type AgentOptions, createAgent, systemClock, type Tool } from '@millrace/agent';
 import { parseJson, type ToolCallPart } from '@millrace/core';
 import { createWorkspace, previewChange, taskTool, type Workspace } from '@millrace/tools';
-import { forgetRule, rememberedIn, rememberRule } from '../config/folders-file.ts';
+import { forgetRule, readRememberedRules, rememberRule } from '../config/folders-file.ts';
 import type { AgentChanges, BuildOptions, BuiltAgent } from '../contract/agent.ts';
 import { commonOptions } from './agent-options.ts';
-import { connectServers, type ServerTools } from './mcp-servers.ts';
-import { orDeny, type SessionPolicy, sessionPolicy } from './session-policy.ts';
-import { gitBranch, projectInstructions, systemPrompt } from './system-prompt.ts';
-import { changingTools, type Questions, questions, readingTools } from './workspace-tools.ts';
+import { connectMcpServers, type ServerTools } from './mcp-servers.ts';
+import { createSessionPolicy, denyInsteadOfAsking, type SessionPolicy } from './session-policy.ts';
+import { readGitBranch, readProjectInstructions, systemPrompt } from './system-prompt.ts';
+import { changingTools, createQuestions, type Questions, readingTools } from './workspace-tools.ts';
 
 /** An agent with the tools of a folder, as it is configured. */
 export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
   const { config, cwd, clock = systemClock } = options;
   const workspace = createWorkspace({ root: cwd });
   const { mode, rules } = config.permissions;
-  const keep = (rule: Parameters<typeof rememberRule>[2]) => rememberRule(config, cwd, rule);
-  const drop = (rule: Parameters<typeof forgetRule>[2]) => forgetRule(config, cwd, rule);
-  const policy = sessionPolicy({ workspace, rules, keep, drop });
+  const saveRule = (rule: Parameters<typeof rememberRule>[2]) => rememberRule(config, cwd, rule);
+  const deleteRule = (rule: Parameters<typeof forgetRule>[2]) => forgetRule(config, cwd, rule);
+  const policy = createSessionPolicy({
+    workspace,
+    rules,
+    saveRule: saveRule,
+    deleteRule: deleteRule,
+  });
   const isReadOnly = mode === 'read-only';
-  const servers = await connectServers(isReadOnly ? [] : config.mcpServers, options);
-  const [project, branch] = await Promise.all([projectInstructions(cwd), gitBranch(cwd)]);
+  const servers = await connectMcpServers(isReadOnly ? [] : config.mcpServers, options);
+  const [project, branch] = await Promise.all([readProjectInstructions(cwd), readGitBranch(cwd)]);
   const { platform } = process;
   const { system } = config;
   return assemble({
@@ -27,7 +32,7 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
     workspace,
     policy,
     servers,
-    questions: questions(options.ask),
+    questions: createQuestions(options.ask),
     reading: readingTools(workspace, policy.current),
     changing: isReadOnly ? [] : changingTools(workspace),
     instructions: systemPrompt({ cwd, platform, now: clock.now(), branch, project, system }),
@@ -35,7 +40,7 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
 }
 
 /** What all agents share that are made from one another. */
-interface Materials {
+interface AgentParts {
   readonly options: BuildOptions;
   readonly workspace: Workspace;
   readonly policy: SessionPolicy;
@@ -46,22 +51,22 @@ interface Materials {
   readonly instructions: string;
 }
 
-function assemble(materials: Materials): BuiltAgent {
-  const { options, policy, servers, reading, changing, instructions } = materials;
+function assemble(parts: AgentParts): BuiltAgent {
+  const { options, policy, servers, reading, changing, instructions } = parts;
   const { chosen, approve: whileAsking, output } = options;
   const common = commonOptions(options);
-  const asking = whileAsking === 'wait' ? [materials.questions.tool] : [];
+  const asking = whileAsking === 'wait' ? [parts.questions.tool] : [];
   const task = subAgentsTool({
     common: {
       ...common,
-      approve: whileAsking === 'wait' ? policy.approve : orDeny(policy.approve),
+      approve: whileAsking === 'wait' ? policy.approve : denyInsteadOfAsking(policy.approve),
     },
     ...{ instructions, reading, changing },
   });
   const own = [...reading, ...changing, task, ...asking];
   const names = new Set(own.map(({ name }) => name));
-  const foreign = servers.tools.filter(({ name }) => !names.has(name));
-  const tools = [...own, ...foreign];
+  const serverTools = servers.tools.filter(({ name }) => !names.has(name));
+  const tools = [...own, ...serverTools];
   const name = options.name ?? `millrace (process ${process.pid})`;
   const { approve } = policy;
   const ways = { approve, whileAsking, output };
@@ -71,19 +76,19 @@ function assemble(materials: Materials): BuiltAgent {
     tools,
     problems: servers.problems,
     policy: policy.current,
-    allows: (call) => allows(policy, call, tools),
+    allows: (call) => isAllowed(policy, call, tools),
     remember: policy.remember,
     forget: policy.forget,
-    kept: () => rememberedIn(options.config, options.cwd),
-    preview: (call) => previewChange(materials.workspace, call),
-    answerBy: materials.questions.answerBy,
-    with: (changes) => assemble({ ...materials, options: changed(options, changes) }),
+    rememberedRules: () => readRememberedRules(options.config, options.cwd),
+    preview: (call) => previewChange(parts.workspace, call),
+    setQuestionHandler: parts.questions.setHandler,
+    with: (changes) => assemble({ ...parts, options: withChanges(options, changes) }),
     close: servers.close,
   };
 }
 
 /** One whose input cannot be read is let be: the agent says itself what is wrong with it. */
-async function allows(
+async function isAllowed(
   { approve }: SessionPolicy,
   call: ToolCallPart,
   tools: readonly Tool[],
@@ -96,7 +101,7 @@ async function allows(
 }
 
 /** What is not said stays as it is. */
-function changed(options: BuildOptions, changes: AgentChanges): BuildOptions {
+function withChanges(options: BuildOptions, changes: AgentChanges): BuildOptions {
   const { chosen = options.chosen, output = options.output } = changes;
   return { ...options, chosen, output, observers: changes.observers ?? options.observers };
 }
@@ -110,12 +115,12 @@ export interface SubAgentsOptions {
   readonly changing: readonly Tool[];
 }
 
-const report = `You were given one task by another agent. It knows nothing of what you do but your last words, and nobody answers questions: end with a report that says what was asked for, with places as path:line, and what you could not find out or do.`;
+const reportInstructions = `You were given one task by another agent. It knows nothing of what you do but your last words, and nobody answers questions: end with a report that says what was asked for, with places as path:line, and what you could not find out or do.`;
 
 /** A tool that has other agents do work: one that looks, and one that has all tools. */
 export function subAgentsTool(options: SubAgentsOptions): Tool {
   const { common, reading, changing } = options;
-  const instructions = `${options.instructions}\n\n${report}`;
+  const instructions = `${options.instructions}\n\n${reportInstructions}`;
   const explore = createAgent({ ...common, name: 'explore', tools: reading, instructions });
   const agents = {
     explore: {

@@ -20,26 +20,28 @@ interface ConnectOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-const none: ServerTools = { tools: [], problems: [], close: async () => {} };
+const noServers: ServerTools = { tools: [], problems: [], close: async () => {} };
 
 /** Connects with all servers at the same time. One that fails is left out. */
-export async function connectServers(
+export async function connectMcpServers(
   servers: readonly McpServer[],
   { onProblem, signal }: ConnectOptions = {},
 ): Promise<ServerTools> {
-  if (servers.length === 0 || signal?.aborted) return none;
+  if (servers.length === 0 || signal?.aborted) return noServers;
   // Loaded where it is needed: it is large, and most have no server.
   const { connectMcp } = await import('@millrace/tools/mcp');
   const connecting = servers.map((server) => connectMcp(server, { connectTimeoutMs, onProblem }));
-  const tried = await Promise.race([Promise.allSettled(connecting), ending(signal)]);
-  if (tried === undefined) {
+  const results = await Promise.race([Promise.allSettled(connecting), whenAborted(signal)]);
+  if (results === undefined) {
     // Those that are slow to answer are slow to end; the process takes them with it.
     for (const one of connecting) one.then((server) => server.close()).catch(() => {});
-    return none;
+    return noServers;
   }
-  const connected = tried.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
-  const failed = tried.flatMap((one) => (one.status === 'rejected' ? [leftOut(one.reason)] : []));
-  const { tools, problems } = distinct(connected);
+  const connected = results.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+  const failed = results.flatMap((one) =>
+    one.status === 'rejected' ? [skippedMessage(one.reason)] : [],
+  );
+  const { tools, problems } = dropDuplicateTools(connected);
   return {
     tools,
     problems: [...failed, ...problems],
@@ -47,19 +49,19 @@ export async function connectServers(
   };
 }
 
-function ending(signal: AbortSignal | undefined): Promise<undefined> {
+function whenAborted(signal: AbortSignal | undefined): Promise<undefined> {
   return new Promise((resolve) => {
     signal?.addEventListener('abort', () => resolve(undefined), { once: true });
   });
 }
 
-function leftOut(reason: unknown): string {
+function skippedMessage(reason: unknown): string {
   const why = reason instanceof Error ? reason.message : 'It cannot be connected with';
   return `${oneLine(why, maxProblemLength).replace(/\.+$/, '')}. It is left out.`;
 }
 
 /** No two tools may have one name. */
-function distinct(servers: readonly McpTools[]): Omit<ServerTools, 'close'> {
+function dropDuplicateTools(servers: readonly McpTools[]): Omit<ServerTools, 'close'> {
   const tools = new Map<string, Tool>();
   const problems: string[] = [];
   for (const tool of servers.flatMap((server) => server.tools)) {

@@ -22,13 +22,13 @@ interface SessionPolicyOptions {
   readonly workspace: Workspace;
   readonly rules: readonly PermissionRule[];
   /** Keeps a rule for later sessions. */
-  readonly keep: (rule: PermissionRule) => Promise<void>;
+  readonly saveRule: (rule: PermissionRule) => Promise<void>;
   /** Keeps it no more. */
-  readonly drop: (rule: PermissionRule) => Promise<void>;
+  readonly deleteRule: (rule: PermissionRule) => Promise<void>;
 }
 
-export function sessionPolicy(options: SessionPolicyOptions): SessionPolicy {
-  const { workspace, rules, keep, drop } = options;
+export function createSessionPolicy(options: SessionPolicyOptions): SessionPolicy {
+  const { workspace, rules, saveRule, deleteRule } = options;
   let policy = permissionPolicy({
     root: workspace.root,
     rules,
@@ -37,39 +37,40 @@ export function sessionPolicy(options: SessionPolicyOptions): SessionPolicy {
     searchesSkipDenied: true,
     freeReading: true,
   });
-  let kept: Promise<void> = Promise.resolve();
+  let lastWrite: Promise<void> = Promise.resolve();
   return {
     current: () => policy,
     remember: async (rule, forHowLong) => {
       policy = policy.remember(rule);
       if (forHowLong === 'session') return;
       // One after the other: each reads the file that the one before has written.
-      const keeping = kept.then(() => keep(rule));
-      kept = keeping.catch(() => {});
+      const keeping = lastWrite.then(() => saveRule(rule));
+      lastWrite = keeping.catch(() => {});
       await keeping;
     },
     forget: async (rule) => {
-      const without = (all: readonly PermissionRule[]) => all.filter((one) => !isSame(one, rule));
+      const without = (all: readonly PermissionRule[]) =>
+        all.filter((one) => !isSameRule(one, rule));
       const { rules: known, remembered } = policy;
       policy = permissionPolicy({
         ...policy,
         rules: without(known),
         remembered: without(remembered),
       });
-      const dropping = kept.then(() => drop(rule));
-      kept = dropping.catch(() => {});
+      const dropping = lastWrite.then(() => deleteRule(rule));
+      lastWrite = dropping.catch(() => {});
       await dropping;
     },
     approve: (call) => approveBy(policy, workspace, { lasting: 'wide' })(call),
   };
 }
 
-function isSame(one: PermissionRule, other: PermissionRule): boolean {
+function isSameRule(one: PermissionRule, other: PermissionRule): boolean {
   return one.decision === other.decision && ruleToText(one) === ruleToText(other);
 }
 
 /** Where nobody can be asked, what would be asked about is denied, and the model is told why. */
-export function orDeny(
+export function denyInsteadOfAsking(
   approve: SessionPolicy['approve'],
 ): (call: PendingCall) => Promise<ApprovalDecision> {
   return async (call) => {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { folderWith } from '../testing/test-agent.ts';
-import { gitBranch, projectInstructions } from './system-prompt.ts';
+import { readGitBranch, readProjectInstructions } from './system-prompt.ts';
 
 let root: string;
 let repository: string;
@@ -20,13 +20,13 @@ afterEach(() => rmSync(root, { recursive: true }));
 
 const put = (folder: string, text: string) => writeFileSync(join(folder, 'AGENTS.md'), text);
 const textsAt = async (folder: string) =>
-  (await projectInstructions(folder)).map(({ text }) => text);
+  (await readProjectInstructions(folder)).map(({ text }) => text);
 
 test('they are read from the root of the repository down, and not from above it', async () => {
   put(root, 'outside');
   put(repository, 'root\n');
   put(deep, 'deep');
-  expect(await projectInstructions(deep)).toEqual([
+  expect(await readProjectInstructions(deep)).toEqual([
     { path: join(repository, 'AGENTS.md'), text: 'root', isClipped: false },
     { path: join(deep, 'AGENTS.md'), text: 'deep', isClipped: false },
   ]);
@@ -56,13 +56,13 @@ test('what is no file is left alone, what is empty says nothing, what is long is
   put(deep, ' \n');
   expect(await textsAt(deep)).toEqual([]);
   put(deep, 'x'.repeat(70_000));
-  const [long] = await projectInstructions(deep);
+  const [long] = await readProjectInstructions(deep);
   expect(long).toMatchObject({ isClipped: true, text: 'x'.repeat(65_536) });
 });
 
 test('the branch of a folder is that of the repository it is in', async () => {
   const root = folderWith({ '.git/HEAD': 'ref: refs/heads/main\n', 'a/b/c': '' });
-  expect(await gitBranch(join(root, 'a/b'))).toBe('main');
+  expect(await readGitBranch(join(root, 'a/b'))).toBe('main');
 });
 
 test('of a work tree it is the one that its file leads to', async () => {
@@ -70,11 +70,11 @@ test('of a work tree it is the one that its file leads to', async () => {
     'main/.git/worktrees/w/HEAD': 'ref: refs/heads/other\n',
     'w/.git': 'gitdir: ../main/.git/worktrees/w\n',
   });
-  expect(await gitBranch(join(root, 'w'))).toBe('other');
+  expect(await readGitBranch(join(root, 'w'))).toBe('other');
 });
 
 test('there is none without a repository, on no branch, and in one that is broken', async () => {
-  expect(await gitBranch(folderWith())).toBeUndefined();
-  expect(await gitBranch(folderWith({ '.git/HEAD': '0123456789abcdef\n' }))).toBeUndefined();
-  expect(await gitBranch(folderWith({ '.git': 'nonsense' }))).toBeUndefined();
+  expect(await readGitBranch(folderWith())).toBeUndefined();
+  expect(await readGitBranch(folderWith({ '.git/HEAD': '0123456789abcdef\n' }))).toBeUndefined();
+  expect(await readGitBranch(folderWith({ '.git': 'nonsense' }))).toBeUndefined();
 });

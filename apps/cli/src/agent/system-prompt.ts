@@ -3,7 +3,7 @@ import { dirname, join, relative, resolve, sep } from 'node:path';
 import { foldersUpToRoot } from '../config/config-paths.ts';
 
 /** What a model is told of the place it works in. */
-interface Surroundings {
+interface PromptContext {
   readonly cwd: string;
   /** As Node names it: `linux`, `darwin`, `win32`. */
   readonly platform: string;
@@ -16,13 +16,18 @@ interface Surroundings {
   readonly system?: string | undefined;
 }
 
-export function systemPrompt(at: Surroundings): string {
-  return [manners, placeOf(at), ...at.project.map(projectText), at.system ?? '']
+export function systemPrompt(context: PromptContext): string {
+  return [
+    baseInstructions,
+    environmentText(context),
+    ...context.project.map(projectText),
+    context.system ?? '',
+  ]
     .filter((text) => text.trim() !== '')
     .join('\n\n');
 }
 
-const manners = `You are Millrace, a coding agent that works with a person in their terminal, on the files and programs of one folder.
+const baseInstructions = `You are Millrace, a coding agent that works with a person in their terminal, on the files and programs of one folder.
 
 How you work:
 - Look before you change: read a file before you edit it, and follow the style that is there.
@@ -40,7 +45,7 @@ How you speak:
 - Say what you did and how you checked it. Say so when something failed, is uncertain or was left out.
 - Ask when a decision is the person's. Otherwise go on until what was asked is done.`;
 
-function placeOf({ cwd, platform, now, branch }: Surroundings): string {
+function environmentText({ cwd, platform, now, branch }: PromptContext): string {
   const date = new Date(now).toISOString().slice(0, 10);
   const git = branch === undefined ? '' : `\n- Git branch, when the session began: ${branch}`;
   return `Where you are:
@@ -69,14 +74,21 @@ const maxBytes = 64 * 1024;
  * The AGENTS.md files from the repository's root down to a folder: what is nearest comes last, and so
  * counts most. One that leads out of the repository is not read: it could be a link to anything.
  */
-export async function projectInstructions(cwd: string): Promise<readonly ProjectInstructions[]> {
+export async function readProjectInstructions(
+  cwd: string,
+): Promise<readonly ProjectInstructions[]> {
   const folders = await foldersUpToRoot(cwd);
   const root = folders.at(-1) ?? cwd;
-  const found = await Promise.all(folders.toReversed().map((folder) => readIn(folder, root)));
+  const found = await Promise.all(
+    folders.toReversed().map((folder) => readInstructions(folder, root)),
+  );
   return found.filter((file) => file !== undefined);
 }
 
-async function readIn(folder: string, root: string): Promise<ProjectInstructions | undefined> {
+async function readInstructions(
+  folder: string,
+  root: string,
+): Promise<ProjectInstructions | undefined> {
   const path = join(folder, fileName);
   const real = await realpath(path).catch(() => undefined);
   if (real === undefined || !isBelow(real, await realpath(root))) return undefined;
@@ -100,7 +112,7 @@ function isBelow(path: string, root: string): boolean {
 }
 
 /** The branch that a folder is on; undefined where there is no repository, or no branch is checked out. */
-export async function gitBranch(cwd: string): Promise<string | undefined> {
+export async function readGitBranch(cwd: string): Promise<string | undefined> {
   const root = (await foldersUpToRoot(cwd)).at(-1) ?? cwd;
   const folder = await gitFolder(root);
   const head = await readFile(join(folder, 'HEAD'), 'utf8').catch(() => '');

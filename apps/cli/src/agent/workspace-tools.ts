@@ -22,8 +22,8 @@ export function readingTools(
   policy: () => PermissionPolicy,
 ): readonly Tool[] {
   return [
-    reaching(workspace, readTool, 'file'),
-    reaching(workspace, lsTool, 'folder'),
+    withOutsidePaths(workspace, readTool, 'file'),
+    withOutsidePaths(workspace, lsTool, 'folder'),
     searchTool(grepTool, workspace, policy),
     searchTool(globTool, workspace, policy),
     readOutputTool(),
@@ -33,8 +33,8 @@ export function readingTools(
 /** Tools that change files and run programs. */
 export function changingTools(workspace: Workspace): readonly Tool[] {
   return [
-    reaching(workspace, editTool, 'file'),
-    reaching(workspace, writeTool, 'file'),
+    withOutsidePaths(workspace, editTool, 'file'),
+    withOutsidePaths(workspace, writeTool, 'file'),
     bashTool({ workspace }),
   ];
 }
@@ -45,28 +45,28 @@ function searchTool(
   workspace: Workspace,
   policy: () => PermissionPolicy,
 ): Tool {
-  const makeIn = (there: Workspace) => {
-    const tool = make({ workspace: there });
-    const now = () => make({ workspace: there, exclude: policy().deniedPaths(tool.name) });
+  const makeIn = (root: Workspace) => {
+    const tool = make({ workspace: root });
+    const currentTool = () => make({ workspace: root, exclude: policy().deniedPaths(tool.name) });
     return {
       ...tool,
-      execute: (input: unknown, context: ToolContext) => now().execute(input, context),
+      execute: (input: unknown, context: ToolContext) => currentTool().execute(input, context),
     };
   };
-  return reaching(workspace, makeIn, 'folder');
+  return withOutsidePaths(workspace, makeIn, 'folder');
 }
 
 /** Questions of the model to the person, as long as somebody is there to answer them. */
 export interface Questions {
   readonly tool: Tool;
-  answerBy(ask: AskUserOptions['ask'] | undefined): void;
+  setHandler(ask: AskUserOptions['ask'] | undefined): void;
 }
 
-export function questions(first: AskUserOptions['ask'] | undefined): Questions {
-  let ask = first;
+export function createQuestions(initial: AskUserOptions['ask'] | undefined): Questions {
+  let ask = initial;
   return {
     tool: askUserTool({ ask: async (question, signal) => ask?.(question, signal) }),
-    answerBy: (next) => {
+    setHandler: (next) => {
       ask = next;
     },
   };
@@ -76,19 +76,19 @@ export function questions(first: AskUserOptions['ask'] | undefined): Questions {
  * A tool that takes a path outside of its workspace for what it is: such a call is run only where a person,
  * or a rule that names the path, has allowed it. A link there leads nowhere else all the same.
  */
-function reaching(
+function withOutsidePaths(
   workspace: Workspace,
   make: (workspace: Workspace) => Tool,
-  isOf: 'file' | 'folder',
+  pathKind: 'file' | 'folder',
 ): Tool {
   const tool = make(workspace);
   const execute = (input: unknown, context: ToolContext): Execution => {
     const path = outsidePath(workspace, input);
     if (path === undefined) return tool.execute(input, context);
-    const isFile = isOf === 'file';
-    const there = createWorkspace({ root: isFile ? dirname(path) : path });
-    const placed = { ...(input as object), path: isFile ? basename(path) : '.' };
-    return make(there).execute(placed, context);
+    const isFile = pathKind === 'file';
+    const outside = createWorkspace({ root: isFile ? dirname(path) : path });
+    const relativeInput = { ...(input as object), path: isFile ? basename(path) : '.' };
+    return make(outside).execute(relativeInput, context);
   };
   return { ...tool, execute };
 }

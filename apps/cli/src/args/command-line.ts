@@ -2,27 +2,27 @@ import { parseArgs as splitWords } from 'node:util';
 import { isDecimal } from '@millrace/core';
 import type { SharedArgs } from '../contract/args.ts';
 import { UsageError } from '../contract/errors.ts';
-import { type FlagName, flagNames, flagOf } from './flags.ts';
+import { type FlagName, flagNames, getFlag } from './flags.ts';
 import { nearestName } from './nearest-name.ts';
 
 /** A flag as it was given: `''` where it has a value that was left out. */
-interface GivenFlag {
+interface ParsedFlag {
   readonly name: FlagName;
   readonly value: string;
 }
 
 /** The command line, taken apart. */
-export interface Words {
-  readonly flags: readonly GivenFlag[];
+export interface CommandLine {
+  readonly flags: readonly ParsedFlag[];
   /** What is neither a flag nor the value of one. */
-  readonly words: readonly string[];
+  readonly operands: readonly string[];
   /** The first word stands before `--`, and so may be a command. */
-  readonly hasFirstWord: boolean;
+  readonly startsWithOperand: boolean;
 }
 
-const options = Object.fromEntries(
+const parserOptions = Object.fromEntries(
   flagNames.map((name) => {
-    const { short, value } = flagOf(name);
+    const { short, value } = getFlag(name);
     // A value that may be left out is a word of its own to parseArgs, and is put together below.
     const type = value?.startsWith('<') ? ('string' as const) : ('boolean' as const);
     return [name, { type, ...(short === undefined ? {} : { short }) }];
@@ -30,47 +30,58 @@ const options = Object.fromEntries(
 );
 
 /** Node splits the words; what is wrong with them is said here, where the way out is known. */
-export function readWords(argv: readonly string[]): Words {
-  const args = argv.map(marked);
-  const split = { args, options, strict: false, allowPositionals: true, tokens: true };
-  const { tokens } = splitWords(split as typeof split & { tokens: true });
+export function readCommandLine(argv: readonly string[]): CommandLine {
+  const args = argv.map(markDash);
+  const config = {
+    args,
+    options: parserOptions,
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  };
+  const { tokens } = splitWords(config as typeof config & { tokens: true });
   const end = tokens.find(({ kind }) => kind === 'option-terminator')?.index ?? argv.length;
-  const given: GivenFlag[] = [];
+  const flags: ParsedFlag[] = [];
   const words: string[] = [];
-  const taken = new Set<number>();
+  const usedIndexes = new Set<number>();
   for (const token of tokens) {
-    if (token.kind === 'positional' && !taken.has(token.index)) words.push(unmarked(token.value));
+    if (token.kind === 'positional' && !usedIndexes.has(token.index))
+      words.push(unmarkDash(token.value));
     if (token.kind !== 'option') continue;
-    const name = knownFlag(token.name, token.rawName);
+    const name = findFlag(token.name, token.rawName);
     const next = tokens.find(
       ({ kind, index }) => kind === 'positional' && index === token.index + 1,
     );
     // After -p all words are the prompt in any case; the id of --resume is only the next one.
     const id =
       name === 'resume' && token.value === undefined && token.index + 1 < end ? next : undefined;
-    if (id?.kind === 'positional') taken.add(id.index);
+    if (id?.kind === 'positional') usedIndexes.add(id.index);
     const value = id?.kind === 'positional' ? id.value : token.value;
-    given.push({
+    flags.push({
       name,
-      value: unmarked(checkedValue(name, value, token.inlineValue === true || id !== undefined)),
+      value: unmarkDash(checkValue(name, value, token.inlineValue === true || id !== undefined)),
     });
   }
-  const first = tokens.find(({ kind, index }) => kind === 'positional' && !taken.has(index));
-  return { flags: given, words, hasFirstWord: first !== undefined && first.index < end };
+  const first = tokens.find(({ kind, index }) => kind === 'positional' && !usedIndexes.has(index));
+  return {
+    flags: flags,
+    operands: words,
+    startsWithOperand: first !== undefined && first.index < end,
+  };
 }
 
 /** What begins as a list does, with a dash and a space, is text. No word can have a NUL by itself. */
-const mark = '\0';
+const dashMark = '\0';
 
-function marked(word: string): string {
-  return /^-+\s/.test(word) ? `${mark}${word}` : word;
+function markDash(word: string): string {
+  return /^-+\s/.test(word) ? `${dashMark}${word}` : word;
 }
 
-function unmarked(word: string): string {
-  return word.startsWith(mark) ? word.slice(mark.length) : word;
+function unmarkDash(word: string): string {
+  return word.startsWith(dashMark) ? word.slice(dashMark.length) : word;
 }
 
-function knownFlag(name: string, rawName: string): FlagName {
+function findFlag(name: string, rawName: string): FlagName {
   const known = flagNames.find((each) => each === name);
   if (known !== undefined) return known;
   const near = rawName.startsWith('--') ? nearestName(name, flagNames) : undefined;
@@ -79,8 +90,8 @@ function knownFlag(name: string, rawName: string): FlagName {
   throw new UsageError(`There is no flag ${clip(rawName)}. ${hint}${way}`, { flag: clip(rawName) });
 }
 
-function checkedValue(name: FlagName, value: string | undefined, isSure: boolean): string {
-  const shown = flagOf(name).value;
+function checkValue(name: FlagName, value: string | undefined, isSure: boolean): string {
+  const shown = getFlag(name).value;
   if (shown === undefined && value !== undefined) {
     throw new UsageError(`--${name} takes no value. Leave out what is after the =`, { flag: name });
   }
@@ -97,26 +108,26 @@ function clip(text: string): string {
 }
 
 /** The value of a flag; of one that was given twice the last, so that an alias can be overruled. */
-export function textOf({ flags }: Words, name: FlagName): string | undefined {
+export function flagText({ flags }: CommandLine, name: FlagName): string | undefined {
   return flags.findLast((flag) => flag.name === name)?.value;
 }
 
-export function isGiven({ flags }: Words, name: FlagName): boolean {
+export function hasFlag({ flags }: CommandLine, name: FlagName): boolean {
   return flags.some((flag) => flag.name === name);
 }
 
-export function sharedArgs(given: Words): SharedArgs {
+export function sharedArgs(given: CommandLine): SharedArgs {
   return {
-    cwd: textOf(given, 'cwd'),
-    config: textOf(given, 'config'),
-    store: textOf(given, 'store'),
-    color: !isGiven(given, 'no-color'),
+    cwd: flagText(given, 'cwd'),
+    config: flagText(given, 'config'),
+    store: flagText(given, 'store'),
+    color: !hasFlag(given, 'no-color'),
   };
 }
 
 /** A count of at least one. */
-export function countOf(given: Words, name: FlagName): number | undefined {
-  const value = textOf(given, name);
+export function flagCount(given: CommandLine, name: FlagName): number | undefined {
+  const value = flagText(given, name);
   if (value === undefined) return undefined;
   const count = /^\d{1,15}$/.test(value) ? Number(value) : 0;
   if (count > 0) return count;
@@ -124,8 +135,8 @@ export function countOf(given: Words, name: FlagName): number | undefined {
 }
 
 /** Money, as the exact decimal that it was written as. */
-export function amountOf(given: Words, name: FlagName): string | undefined {
-  const value = textOf(given, name);
+export function flagAmount(given: CommandLine, name: FlagName): string | undefined {
+  const value = flagText(given, name);
   if (value === undefined) return undefined;
   const amount = value.replace(/^\$/, '');
   if (isDecimal(amount) && Number(amount) > 0) return amount;

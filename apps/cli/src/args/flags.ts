@@ -7,11 +7,11 @@ export interface Flag {
   readonly short?: string;
   /** Shown for its value. `[…]`: it may be left out. None: it takes none. */
   readonly value?: string;
-  readonly of: readonly FlagOwner[];
+  readonly owners: readonly FlagOwner[];
   /** For the help. */
   readonly help: string;
   /** For the help of one command, where it is another matter. */
-  readonly helpOf?: Partial<Record<FlagOwner, string>>;
+  readonly helpByOwner?: Partial<Record<FlagOwner, string>>;
 }
 
 export type FlagName =
@@ -49,7 +49,7 @@ export type FlagName =
   | 'help'
   | 'version';
 
-const ofSessions: readonly FlagOwner[] = [
+const sessionCommands: readonly FlagOwner[] = [
   'run',
   'print',
   'sessions',
@@ -57,126 +57,137 @@ const ofSessions: readonly FlagOwner[] = [
   'inspect',
   'doctor',
 ];
-const all: readonly FlagOwner[] = [...ofSessions, 'serve'];
-const run: readonly FlagOwner[] = ['run', 'print'];
+const allCommands: readonly FlagOwner[] = [...sessionCommands, 'serve'];
+const agentRuns: readonly FlagOwner[] = ['run', 'print'];
 
 /** Every flag that there is, in the order of the help. One name means one thing in all commands. */
 const flags: Readonly<Record<FlagName, Flag>> = {
   print: {
     short: 'p',
     value: '[text]',
-    of: run,
+    owners: agentRuns,
     help: 'Answer once and print it, for scripts. Piped input is context, or the text itself',
   },
   json: {
-    of: ['print', 'sessions', 'replay', 'inspect', 'doctor'],
+    owners: ['print', 'sessions', 'replay', 'inspect', 'doctor'],
     help: 'Print JSON for programs',
-    helpOf: { print: 'With -p: print all that happens as JSON, one event a line' },
+    helpByOwner: { print: 'With -p: print all that happens as JSON, one event a line' },
   },
   'output-schema': {
     value: '<file>',
-    of: ['print'],
+    owners: ['print'],
     help: 'With -p: print an object that fits this JSON schema, or fail',
   },
-  verbose: { of: ['print'], help: 'With -p: say on standard error what it does' },
+  verbose: { owners: ['print'], help: 'With -p: say on standard error what it does' },
   model: {
     short: 'm',
     value: '<name>',
-    of: run,
+    owners: agentRuns,
     help: 'A name of your configuration, provider/model, or "demo"',
   },
-  continue: { short: 'c', of: run, help: 'Go on with the last session of this folder' },
+  continue: { short: 'c', owners: agentRuns, help: 'Go on with the last session of this folder' },
   resume: {
     short: 'r',
     value: '[id]',
-    of: run,
+    owners: agentRuns,
     help: 'Go on with a session: by its id or how that begins, or choose from a list',
   },
-  cwd: { value: '<dir>', of: all, help: 'Work in this folder' },
-  config: { value: '<file>', of: ofSessions, help: 'Use this configuration file and no other' },
+  cwd: { value: '<dir>', owners: allCommands, help: 'Work in this folder' },
+  config: {
+    value: '<file>',
+    owners: sessionCommands,
+    help: 'Use this configuration file and no other',
+  },
   store: {
     value: '<file>',
-    of: all,
+    owners: allCommands,
     help: 'Keep the sessions in this file',
-    helpOf: {
+    helpByOwner: {
       serve:
         'Keep all in this folder, or in postgres://user@host/database, which servers share. MILLRACE_SERVER_STORE does the same, unseen by others',
     },
   },
-  system: { value: '<text>', of: run, help: 'Further instructions for the model' },
-  'max-turns': { value: '<n>', of: run, help: 'Stop after so many requests' },
-  'max-tokens': { value: '<n>', of: run, help: 'Stop after so many tokens, in and out' },
-  'max-cost': { value: '<dollars>', of: run, help: 'Stop when it has cost so much: 0.50' },
+  system: { value: '<text>', owners: agentRuns, help: 'Further instructions for the model' },
+  'max-turns': { value: '<n>', owners: agentRuns, help: 'Stop after so many requests' },
+  'max-tokens': { value: '<n>', owners: agentRuns, help: 'Stop after so many tokens, in and out' },
+  'max-cost': {
+    value: '<dollars>',
+    owners: agentRuns,
+    help: 'Stop when it has cost so much: 0.50',
+  },
   yes: {
     short: 'y',
-    of: ['run', 'print', 'sessions', 'serve'],
+    owners: ['run', 'print', 'sessions', 'serve'],
     help: 'Do not ask: every tool runs, commands and changes of files too, unless a rule is against it',
-    helpOf: {
+    helpByOwner: {
       sessions: 'Delete without asking',
       serve: 'The demo may change files and run programs; it only looks otherwise',
     },
   },
-  'read-only': { of: run, help: 'Only tools that look; nothing is changed and nothing is run' },
+  'read-only': {
+    owners: agentRuns,
+    help: 'Only tools that look; nothing is changed and nothing is run',
+  },
   allow: {
     value: '<rule>',
-    of: run,
+    owners: agentRuns,
     help: 'Allow without asking: "bash:git status", "write:src/**"',
   },
   deny: {
     value: '<rule>',
-    of: run,
+    owners: agentRuns,
     help: 'Never allow: "bash:git push", "*:.env". Wins over the rest',
   },
   trust: {
-    of: run,
+    owners: agentRuns,
     help: "Take all of this folder's millrace.json, programs it starts included, until it changes",
   },
-  all: { short: 'a', of: ['sessions'], help: 'Those of every folder' },
-  output: { short: 'o', value: '<file>', of: ['sessions'], help: 'Where export writes' },
-  speed: { value: '<n>', of: ['replay'], help: 'Times as fast as it was; "max" is at once' },
+  all: { short: 'a', owners: ['sessions'], help: 'Those of every folder' },
+  output: { short: 'o', value: '<file>', owners: ['sessions'], help: 'Where export writes' },
+  speed: { value: '<n>', owners: ['replay'], help: 'Times as fast as it was; "max" is at once' },
   port: {
     value: '<n>',
-    of: ['serve'],
+    owners: ['serve'],
     help: 'Listen there; 5003 unless told, 0 for any that is free',
   },
   host: {
     value: '<name>',
-    of: ['serve'],
+    owners: ['serve'],
     help: 'Listen there; 127.0.0.1 unless told. Elsewhere a token is needed',
   },
   agents: {
     value: '<file>',
-    of: ['serve'],
+    owners: ['serve'],
     help: 'Serve what this module exports, instead of the demo',
   },
-  data: { value: '<dir>', of: ['serve'], help: 'Keep sessions, tasks and keys in this folder' },
+  data: { value: '<dir>', owners: ['serve'], help: 'Keep sessions, tasks and keys in this folder' },
   bus: {
     value: '<url>',
-    of: ['serve'],
+    owners: ['serve'],
     help: 'Tell other servers of the same store through redis://host. MILLRACE_SERVER_BUS does the same',
   },
   log: {
     value: '<form>',
-    of: ['serve'],
+    owners: ['serve'],
     help: 'A line a request: "text" for people, "json" for programs',
   },
   token: {
     value: '<text>',
-    of: ['serve'],
+    owners: ['serve'],
     help: 'Let in who has it. MILLRACE_TOKEN does the same, unseen by others',
   },
   otlp: {
     value: '<url>',
-    of: ['run', 'print', 'serve'],
+    owners: ['run', 'print', 'serve'],
     help: 'Send spans to this collector: http://localhost:4318',
   },
-  'no-color': { of: ofSessions, help: 'No colours; NO_COLOR=1 does the same' },
-  help: { short: 'h', of: all, help: 'Say how it is used' },
-  version: { short: 'v', of: all, help: 'Say which version it is' },
+  'no-color': { owners: sessionCommands, help: 'No colours; NO_COLOR=1 does the same' },
+  help: { short: 'h', owners: allCommands, help: 'Say how it is used' },
+  version: { short: 'v', owners: allCommands, help: 'Say which version it is' },
 };
 
 export const flagNames: readonly FlagName[] = Object.keys(flags) as readonly FlagName[];
 
-export function flagOf(name: FlagName): Flag {
+export function getFlag(name: FlagName): Flag {
   return flags[name];
 }

@@ -1,38 +1,40 @@
 import type { HelpTopic } from '../contract/args.ts';
-import { type FlagName, type FlagOwner, flagNames, flagOf } from './flags.ts';
+import { type FlagName, type FlagOwner, flagNames, getFlag } from './flags.ts';
 
 /** How it is used, with examples. */
 export function helpText(topic?: HelpTopic): string {
-  const { usage, about, flagsOf, examples, more } = helpPage(topic);
-  const own = flagNames.filter((name) => flagOf(name).of.some((owner) => flagsOf.includes(owner)));
+  const { usage, about, flagOwners, examples, footer } = helpPage(topic);
+  const own = flagNames.filter((name) =>
+    getFlag(name).owners.some((owner) => flagOwners.includes(owner)),
+  );
   const blocks = [
     `Usage:\n${usage.map((line) => `  ${line}`).join('\n')}`,
     wrap(about, pageWidth).join('\n'),
     `Examples:\n${examples.map(([command, what]) => `  ${command}\n      ${what}`).join('\n')}`,
-    `Flags:\n${own.map((name) => flagLines(name, flagsOf)).join('\n')}`,
-    ...(more === undefined ? [] : [more]),
+    `Flags:\n${own.map((name) => flagLines(name, flagOwners)).join('\n')}`,
+    ...(footer === undefined ? [] : [footer]),
   ];
   return `${blocks.join('\n\n')}\n`;
 }
 
 /** A flag as it is typed: `-m, --model <name>`. */
-export function flagHead(name: FlagName): string {
-  const { short, value } = flagOf(name);
+export function flagSyntax(name: FlagName): string {
+  const { short, value } = getFlag(name);
   const head = `--${name}${value === undefined ? '' : ` ${value}`}`;
   return short === undefined ? head : `-${short}, ${head}`;
 }
 
 /** What it does, where it belongs to these. */
 export function flagHelp(name: FlagName, owners: readonly FlagOwner[]): string {
-  const { help, helpOf = {} } = flagOf(name);
-  return owners.map((owner) => helpOf[owner]).find((text) => text !== undefined) ?? help;
+  const { help, helpByOwner = {} } = getFlag(name);
+  return owners.map((owner) => helpByOwner[owner]).find((text) => text !== undefined) ?? help;
 }
 
 const pageWidth = 80;
 const headWidth = 30;
 
 function flagLines(name: FlagName, owners: readonly FlagOwner[]): string {
-  const head = flagHead(name);
+  const head = flagSyntax(name);
   const text = wrap(flagHelp(name, owners), pageWidth - headWidth);
   const start = `  ${head.startsWith('--') ? '    ' : ''}${head}`.padEnd(headWidth);
   return `${start}${text.join(`\n${' '.repeat(headWidth)}`)}`;
@@ -53,16 +55,16 @@ function wrap(text: string, width: number): readonly string[] {
 export interface HelpPage {
   readonly usage: readonly string[];
   readonly about: string;
-  readonly flagsOf: readonly FlagOwner[];
+  readonly flagOwners: readonly FlagOwner[];
   readonly examples: readonly (readonly [command: string, what: string])[];
-  readonly more?: string;
+  readonly footer?: string;
 }
 
 const mainPage: HelpPage = {
   usage: ['millrace [flags] [prompt]', 'millrace <command> [flags]'],
   about:
     'A coding agent for the terminal. Without -p it opens a chat in this folder; with -p it answers once.',
-  flagsOf: ['run', 'print'],
+  flagOwners: ['run', 'print'],
   examples: [
     ['millrace', 'open the chat'],
     ['millrace "Why does the build fail?"', 'open it with something to say'],
@@ -71,7 +73,7 @@ const mainPage: HelpPage = {
     ['millrace --continue', 'go on where you stopped'],
     ['millrace --allow "bash:npm test" --deny "*:.env"', 'decide before it is asked'],
   ],
-  more: `Commands:
+  footer: `Commands:
   sessions  List, show, delete, export and import sessions
   replay    Show a session again as it happened
   inspect   Show the records of a session, and where time and tokens went
@@ -96,7 +98,7 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
     ],
     about:
       'What was said before. An id may be shortened to how it begins; "last" is the last of this folder.',
-    flagsOf: ['sessions'],
+    flagOwners: ['sessions'],
     examples: [
       ['millrace sessions', 'those of this folder, the newest first'],
       ['millrace sessions show last', 'print the transcript'],
@@ -109,7 +111,7 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
   replay: {
     usage: ['millrace replay <id> [--speed <n>] [--json]'],
     about: 'Shows a session again as it happened, in its own time or faster. Nothing is run.',
-    flagsOf: ['replay'],
+    flagOwners: ['replay'],
     examples: [
       ['millrace replay last --speed 4', 'four times as fast'],
       ['millrace replay last --speed max --json', 'all its events at once, for programs'],
@@ -118,14 +120,14 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
   inspect: {
     usage: ['millrace inspect <id> [--json]'],
     about: 'Prints the records of a session, then where its time and tokens went.',
-    flagsOf: ['inspect'],
+    flagOwners: ['inspect'],
     examples: [['millrace inspect last | less', 'page through the last one']],
   },
   doctor: {
     usage: ['millrace doctor [--json]'],
     about:
       'Checks what millrace needs and says what to do about what is missing. No key is printed.',
-    flagsOf: ['doctor'],
+    flagOwners: ['doctor'],
     examples: [['millrace doctor', 'run it when something does not work']],
   },
   serve: {
@@ -135,7 +137,7 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
     ],
     about:
       'Serves agents over HTTP: tasks, messages, events, and streams that anyone can leave and rejoin. Without --agents there are two to try, which need no key: "demo" and "echo". What is said is kept; Ctrl-C ends it.',
-    flagsOf: ['serve'],
+    flagOwners: ['serve'],
     examples: [
       ['millrace serve', 'the demo, on http://127.0.0.1:5003'],
       ['millrace serve --agents agents.ts', 'your own: the file exports them'],
@@ -145,7 +147,7 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
         'one of several, on any machine',
       ],
     ],
-    more: `The module exports agents: { type: 'sync', name, onMessage },
+    footer: `The module exports agents: { type: 'sync', name, onMessage },
 { type: 'async', name, onEvent }, or ({ log }) => createAgent({ log, … }).`,
   },
 };

@@ -2,9 +2,9 @@
 export function nearestName(name: string, names: readonly string[]): string | undefined {
   const wanted = name.slice(0, maxLength).toLowerCase();
   const [best] = names
-    .map((other) => ({ other, away: editDistance(wanted, other.toLowerCase()) }))
-    .filter(({ other, away }) => away <= Math.max(1, Math.floor(other.length / 3)))
-    .sort((a, b) => a.away - b.away);
+    .map((other) => ({ other, distance: editDistance(wanted, other.toLowerCase()) }))
+    .filter(({ other, distance }) => distance <= Math.max(1, Math.floor(other.length / 3)))
+    .sort((a, b) => a.distance - b.distance);
   return best?.other;
 }
 
@@ -16,26 +16,26 @@ export function nearestNames(name: string, names: readonly string[], most = 3): 
   // What is compared costs the product of both lengths.
   const wanted = name.slice(0, 100).toLowerCase();
   return [...new Set(names)]
-    .map((other) => ({ other, away: awayFrom(wanted, other.toLowerCase()) }))
-    .filter(({ away }) => away <= Math.max(2, wanted.length / 3))
-    .sort((a, b) => a.away - b.away)
+    .map((other) => ({ other, distance: nameDistance(wanted, other.toLowerCase()) }))
+    .filter(({ distance }) => distance <= Math.max(2, wanted.length / 3))
+    .sort((a, b) => a.distance - b.distance)
     .slice(0, most)
     .map(({ other }) => other);
 }
 
 /** A part of the name is as good as one wrong letter. What is before the slash and the version are often left out. */
-function awayFrom(wanted: string, other: string): number {
+function nameDistance(wanted: string, other: string): number {
   if (other === wanted) return 0;
   if (wanted !== '' && other.includes(wanted)) return 1;
   const model = wanted.slice(wanted.lastIndexOf('/') + 1);
   const short = other.slice(other.lastIndexOf('/') + 1);
   const family = short.replace(/-(?:\d[\d.-]*|latest)$/, '');
   const ways = [editDistance(model, short), editDistance(model, family)];
-  return Math.min(editDistance(wanted, other), ...ways.map((away) => away + 1));
+  return Math.min(editDistance(wanted, other), ...ways.map((distance) => distance + 1));
 }
 
 /**
- * How many letters have to be changed, added, taken away or swapped with their neighbour. It costs the
+ * How many letters have to be changed, added, taken distance or swapped with their neighbour. It costs the
  * product of both lengths. The agent has its own for the names of tools: to load it takes longer than
  * everything else that a mistyped flag needs.
  */

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Args } from '../contract/args.ts';
 import { UsageError } from '../contract/errors.ts';
-import { flagNames, flagOf } from './flags.ts';
-import { flagHead, helpText } from './help-text.ts';
+import { flagNames, getFlag } from './flags.ts';
+import { flagSyntax, helpText } from './help-text.ts';
 import { parseArgs } from './parse-args.ts';
 
 const parse = (...argv: readonly string[]) => parseArgs(argv);
@@ -236,14 +236,14 @@ describe('the help', () => {
       const help = helpText(topic);
       const owners = topic === undefined ? (['run', 'print'] as const) : [topic];
       for (const name of flagNames) {
-        const isOwn = flagOf(name).of.some((owner) => owners.some((each) => each === owner));
+        const isOwn = getFlag(name).owners.some((owner) => owners.some((each) => each === owner));
         expect(new RegExp(`^ .*--${name}(?= |$)`, 'm').test(help.split('Flags:')[1] ?? '')).toBe(
           isOwn,
         );
       }
       expect(help.split('\n').filter((line) => line.length > 80)).toEqual([]);
-      for (const name of flagNames.filter((each) => help.includes(flagHead(each))))
-        expect(help).toContain(`${flagHead(name)}  `);
+      for (const name of flagNames.filter((each) => help.includes(flagSyntax(each))))
+        expect(help).toContain(`${flagSyntax(name)}  `);
       const examples = help.matchAll(/^ {2}millrace ?(.*)\n {6}\w/gm);
       const words = [...examples].map(([, line = '']) => line.replace(/ [<|] .*/, ''));
       expect(words.length).toBeGreaterThan(0);

@@ -9,15 +9,15 @@ import type {
 } from '../contract/args.ts';
 import { UsageError } from '../contract/errors.ts';
 import {
-  amountOf,
-  countOf,
-  isGiven,
-  readWords,
+  type CommandLine,
+  flagAmount,
+  flagCount,
+  flagText,
+  hasFlag,
+  readCommandLine,
   sharedArgs,
-  textOf,
-  type Words,
 } from './command-line.ts';
-import { type FlagName, type FlagOwner, flagOf } from './flags.ts';
+import { type FlagName, type FlagOwner, getFlag } from './flags.ts';
 import { nearestName } from './nearest-name.ts';
 import {
   doctorArgs,
@@ -37,15 +37,15 @@ const topics: readonly HelpTopic[] = ['sessions', 'replay', 'inspect', 'doctor',
  * parseArgs(['-p', 'Say hello', '--json']); // { command: 'print', prompt: 'Say hello', json: true, … }
  */
 export function parseArgs(argv: readonly string[]): Args {
-  const given = readWords(argv);
-  const has = (name: FlagName) => given.flags.some((flag) => flag.name === name);
+  const line = readCommandLine(argv);
+  const has = (name: FlagName) => line.flags.some((flag) => flag.name === name);
   if (has('version')) return { command: 'version' };
-  const command = has('print') ? undefined : commandOf(given);
-  if (command === 'help') return { command: 'help', topic: topicOf(given.words[1]) };
+  const command = has('print') ? undefined : findCommand(line);
+  if (command === 'help') return { command: 'help', topic: findTopic(line.operands[1]) };
   if (has('help')) return { command: 'help', topic: command };
-  checkOwners(given, command ?? (has('print') ? 'print' : 'run'));
-  if (command === undefined) return runArgs(given);
-  const operands = { ...given, words: given.words.slice(1) };
+  checkFlagOwners(line, command ?? (has('print') ? 'print' : 'run'));
+  if (command === undefined) return runArgs(line);
+  const operands = { ...line, words: line.operands.slice(1) };
   switch (command) {
     case 'sessions':
       return sessionsArgs(operands);
@@ -60,29 +60,29 @@ export function parseArgs(argv: readonly string[]): Args {
   }
 }
 
-function commandOf({ words, hasFirstWord }: Words): HelpTopic | 'help' | undefined {
-  const [first] = words;
-  if (first === undefined || !hasFirstWord) return undefined;
+function findCommand({ operands, startsWithOperand }: CommandLine): HelpTopic | 'help' | undefined {
+  const [first] = operands;
+  if (first === undefined || !startsWithOperand) return undefined;
   const commands = [...topics, 'help'] as const;
   const command = commands.find((name) => name === first);
-  if (command !== undefined || words.length > 1) return command;
+  if (command !== undefined || operands.length > 1) return command;
   const near = nearestName(first, commands);
   if (near === undefined) return undefined;
   const way = `Did you mean millrace ${near}? To say it to the model: millrace -- ${first}`;
   throw new UsageError(`There is no command ${first}. ${way}`, { command: first });
 }
 
-function topicOf(word: string | undefined): HelpTopic | undefined {
+function findTopic(word: string | undefined): HelpTopic | undefined {
   const topic = topics.find((name) => name === word);
   if (word === undefined || topic !== undefined) return topic;
   throw new UsageError(`There is no help on that. There is on: ${topics.join(', ')}`);
 }
 
 /** A flag that would do nothing is a mistake, and somebody relies on it. */
-function checkOwners({ flags }: Words, owner: FlagOwner): void {
-  const stray = flags.find(({ name }) => !flagOf(name).of.includes(owner));
-  if (stray === undefined) return;
-  const owners = flagOf(stray.name).of;
+function checkFlagOwners({ flags }: CommandLine, owner: FlagOwner): void {
+  const misplaced = flags.find(({ name }) => !getFlag(name).owners.includes(owner));
+  if (misplaced === undefined) return;
+  const owners = getFlag(misplaced.name).owners;
   const isOfPrint = owner === 'run' && owners.includes('print');
   const what = owner === 'run' || owner === 'print' ? 'the chat' : `millrace ${owner}`;
   const ways = owners.map((each) =>
@@ -91,48 +91,48 @@ function checkOwners({ flags }: Words, owner: FlagOwner): void {
   const way = isOfPrint
     ? 'It goes with -p: add that'
     : `It goes with ${[...new Set(ways)].join(', ')}`;
-  throw new UsageError(`--${stray.name} is not for ${what}. ${way}`, { flag: stray.name });
+  throw new UsageError(`--${misplaced.name} is not for ${what}. ${way}`, { flag: misplaced.name });
 }
 
 /** A chat, or with `-p` a print. */
-export function runArgs(given: Words): ChatArgs | PrintArgs {
-  const text = [textOf(given, 'print') ?? '', ...given.words].join(' ').trim();
+export function runArgs(line: CommandLine): ChatArgs | PrintArgs {
+  const text = [flagText(line, 'print') ?? '', ...line.operands].join(' ').trim();
   const prompt = text === '' ? undefined : text;
-  const shared = sharedRunArgs(given);
-  if (!isGiven(given, 'print')) return { ...shared, command: 'chat', prompt };
+  const shared = sharedRunArgs(line);
+  if (!hasFlag(line, 'print')) return { ...shared, command: 'chat', prompt };
   if (shared.session === 'pick') {
     throw new UsageError('--resume needs an id with -p: nobody is there to choose one');
   }
-  const json = isGiven(given, 'json');
-  const outputSchema = textOf(given, 'output-schema');
+  const json = hasFlag(line, 'json');
+  const outputSchema = flagText(line, 'output-schema');
   if (json && outputSchema !== undefined) {
     throw new UsageError('--json prints events and --output-schema one object. Leave out one');
   }
-  const verbose = isGiven(given, 'verbose');
+  const verbose = hasFlag(line, 'verbose');
   return { ...shared, command: 'print', prompt, json, outputSchema, verbose };
 }
 
-function sharedRunArgs(given: Words): RunArgs {
+function sharedRunArgs(line: CommandLine): RunArgs {
   return {
-    ...sharedArgs(given),
-    session: sessionChoice(given),
-    model: textOf(given, 'model'),
-    system: textOf(given, 'system'),
-    maxTurns: countOf(given, 'max-turns'),
-    maxTokens: countOf(given, 'max-tokens'),
-    maxCost: amountOf(given, 'max-cost'),
-    permissions: permissionsOf(given),
-    rules: given.flags.flatMap(({ name, value }) =>
+    ...sharedArgs(line),
+    session: sessionChoice(line),
+    model: flagText(line, 'model'),
+    system: flagText(line, 'system'),
+    maxTurns: flagCount(line, 'max-turns'),
+    maxTokens: flagCount(line, 'max-tokens'),
+    maxCost: flagAmount(line, 'max-cost'),
+    permissions: permissionMode(line),
+    rules: line.flags.flatMap(({ name, value }) =>
       name === 'allow' || name === 'deny' ? [ruleFromText(value, name)] : [],
     ),
-    trust: isGiven(given, 'trust'),
-    otlp: textOf(given, 'otlp'),
+    trust: hasFlag(line, 'trust'),
+    otlp: flagText(line, 'otlp'),
   };
 }
 
-function sessionChoice(given: Words): SessionChoice {
-  const id = textOf(given, 'resume');
-  if (isGiven(given, 'continue')) {
+function sessionChoice(line: CommandLine): SessionChoice {
+  const id = flagText(line, 'resume');
+  if (hasFlag(line, 'continue')) {
     if (id === undefined) return 'last';
     throw new UsageError('--continue and --resume both choose a session. Leave out one');
   }
@@ -140,9 +140,9 @@ function sessionChoice(given: Words): SessionChoice {
   return id === '' ? 'pick' : { id };
 }
 
-function permissionsOf(given: Words): RunArgs['permissions'] {
-  const isReadOnly = isGiven(given, 'read-only');
-  if (!isGiven(given, 'yes')) return isReadOnly ? 'read-only' : undefined;
+function permissionMode(line: CommandLine): RunArgs['permissions'] {
+  const isReadOnly = hasFlag(line, 'read-only');
+  if (!hasFlag(line, 'yes')) return isReadOnly ? 'read-only' : undefined;
   if (!isReadOnly) return 'allow';
   throw new UsageError('--yes allows everything and --read-only next to nothing. Leave out one');
 }

@@ -1,7 +1,7 @@
 import type { Clock } from '@millrace/agent';
 import { type Ids, randomIds, type SessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
-import type { BuiltAgent, Chosen } from '../contract/agent.ts';
+import type { BuiltAgent, ChosenModel } from '../contract/agent.ts';
 import type { Config } from '../contract/config.ts';
 import type { Key } from '../input/keys/key.ts';
 import type { Theme } from '../text/theme/theme.ts';
@@ -10,16 +10,16 @@ import type { CommandContext } from './commands/slash-command.ts';
 import { type Block, note } from './contract/block.ts';
 import type { ChatState } from './contract/chat-state.ts';
 import type { PickList } from './contract/dialog.ts';
-import { Previews } from './dialog/change-previews.ts';
-import { Asking } from './dialog/dialog-controller.ts';
-import { Questions } from './dialog/open-questions.ts';
-import { LastingAnswers } from './dialog/remembered-answers.ts';
-import type { SteadySize } from './screen/debounced-size.ts';
+import { ChangePreviews } from './dialog/change-previews.ts';
+import { DialogController } from './dialog/dialog-controller.ts';
+import { OpenQuestions } from './dialog/open-questions.ts';
+import { RememberedAnswers } from './dialog/remembered-answers.ts';
+import type { DebouncedSize } from './screen/debounced-size.ts';
 import { Display } from './screen/display.ts';
 import type { ScreenOutput } from './screen/screen-output.ts';
 import { Conversation } from './session/conversation.ts';
 import { ReplaySession } from './session/replay-session.ts';
-import { goodbye, lastScreenful, lost } from './session-notices.ts';
+import { lastScreenful, resumeNotice, storeDeletedNotice } from './session-notices.ts';
 
 interface ChatAppOptions {
   readonly log: Log;
@@ -30,42 +30,51 @@ interface ChatAppOptions {
   readonly clock: Clock;
   readonly theme: Theme;
   readonly screen: Pick<ScreenOutput, 'columns' | 'rows' | 'redraw'> & {
-    readonly size: Pick<SteadySize, 'pause' | 'begin'>;
+    readonly size: Pick<DebouncedSize, 'pause' | 'resume'>;
   };
   readonly onQuit: () => void;
   readonly ids?: Ids | undefined;
-  /** False where what was said is not kept: the sessions' file was deleted meanwhile. */
-  readonly isKept?: (() => boolean) | undefined;
-  /** Stops the process as Ctrl-Z does in a shell, until it goes on; without it, Ctrl-Z does nothing. */
-  readonly suspension?: (() => Promise<void>) | undefined;
+  /**
+   * Returns false if the session is not stored, because the session file was deleted. Default:
+   * always true.
+   */
+  readonly isStored?: (() => boolean) | undefined;
+  /**
+   * Stops the process as Ctrl-Z does in a shell, and resolves when it continues. Without it, Ctrl-Z
+   * has no effect.
+   */
+  readonly suspendProcess?: (() => Promise<void>) | undefined;
 }
 
-/** For so long a second Ctrl-C is the second one. */
-const againMs = 2000;
+/** A second Ctrl-C within this time leaves the chat. */
+const secondCtrlCMs = 2000;
 
 type Suspend = (callback: () => Promise<void>) => Promise<void>;
 
 const noSuspend = () => Promise.resolve();
 
-/** The chat without its terminal: what is said and asked in it, and what is to be seen of that. */
+/**
+ * The chat without its terminal: the current session, the open dialog and the content of the
+ * display.
+ */
 export class ChatApp implements CommandContext {
   readonly log: Log;
   readonly cwd: string;
   readonly config: Config;
   readonly env: ChatAppOptions['env'];
   readonly clock: Clock;
-  readonly asking: Asking;
+  readonly dialogs: DialogController;
   readonly display: Display;
   readonly #options: ChatAppOptions;
   readonly #ids: Ids;
-  readonly #questions: Questions;
-  readonly #previews: Previews;
+  readonly #questions: OpenQuestions;
+  readonly #previews: ChangePreviews;
   #built: BuiltAgent;
   #conversation: Conversation;
   #replay: ReplaySession | undefined;
-  #suspend: () => Promise<void> = noSuspend;
+  #suspendTerminal: () => Promise<void> = noSuspend;
   #putBack: (text: string) => void = () => {};
-  #cancelLeaving: (() => void) | undefined;
+  #cancelSecondCtrlC: (() => void) | undefined;
 
   constructor(options: ChatAppOptions, session: SessionId) {
     const { log, cwd, config, env, clock, theme, screen, built } = options;
@@ -78,14 +87,14 @@ export class ChatApp implements CommandContext {
     this.#ids = options.ids ?? randomIds((bytes) => crypto.getRandomValues(bytes));
     this.#built = built;
     this.display = new Display({ clock, theme, size: () => screen, isBusy: () => this.isBusy });
-    this.#questions = new Questions(() => this.display.changed());
-    this.#previews = new Previews(
+    this.#questions = new OpenQuestions(() => this.display.requestDraw());
+    this.#previews = new ChangePreviews(
       (call) => this.#built.preview(call),
-      () => this.display.changed(),
+      () => this.display.requestDraw(),
     );
-    this.#built.answerBy(this.#questions.ask);
+    this.#built.setQuestionHandler(this.#questions.ask);
     this.#conversation = this.#newConversation(session);
-    this.asking = this.#newAsking();
+    this.dialogs = this.#newDialogController();
   }
 
   get built(): BuiltAgent {
@@ -96,12 +105,12 @@ export class ChatApp implements CommandContext {
     return this.#conversation;
   }
 
-  /** What is shown: of the session or, while that is streamed once more, of then. */
+  /** The state to show: that of the session or, during a replay, that of the replay. */
   get state(): ChatState {
     return this.#replay?.state ?? this.#conversation.state;
   }
 
-  /** What time it is, or was then. */
+  /** The current time or, during a replay, the replayed time. */
   get now(): number {
     return this.#replay?.now ?? this.clock.now();
   }
@@ -112,147 +121,152 @@ export class ChatApp implements CommandContext {
 
   readonly print = (...blocks: readonly Block[]): void => this.display.print(blocks);
 
-  readonly pick = (pick: PickList): void => this.asking.pick(pick);
+  readonly pick = (pick: PickList): void => this.dialogs.pick(pick);
 
   readonly newSession = (): SessionId => this.#ids.session();
 
   readonly quit = (): void => this.#options.onQuit();
 
-  /** Goes to a session, which may be new, and shows the last of it. */
+  /** Opens an existing or a new session and prints the end of it. */
   async open(session: SessionId | undefined): Promise<void> {
     const before = this.#conversation;
     this.#conversation = this.#newConversation(session ?? this.newSession());
     await before.close();
     if (session === undefined) this.print(note('dim', 'A new session.'));
-    await this.begin();
+    await this.showSession();
   }
 
-  /** Shows what there is of the session, and goes on with it. */
-  async begin(): Promise<void> {
+  /** Prints the end of the session and resumes its unfinished work. */
+  async showSession(): Promise<void> {
     const conversation = this.#conversation;
     const { blocks, count: total } = await conversation.open();
     const { look, rows } = this.display;
     const { session } = conversation;
     this.print(...lastScreenful(look, blocks, { total, rows, session }));
-    await conversation.goOn();
+    await conversation.resumeInterrupted();
   }
 
-  readonly use = (chosen: Chosen): void => {
+  readonly switchModel = (chosen: ChosenModel): void => {
     this.#built = this.#built.with({ chosen });
-    this.display.changed();
+    this.display.requestDraw();
   };
 
   readonly replay = (speed: number): void => {
     const { log, clock, display } = this;
     const { session } = this.#conversation;
     const print = (blocks: readonly Block[]) => display.print(blocks);
-    const onChange = () => display.changed();
+    const onChange = () => display.requestDraw();
     const replay = new ReplaySession({ log, session, clock, speed, print, onChange });
     this.#replay = replay;
     this.print(note('mark', `▶ once more, ${speed} times as fast. Esc stops it.`));
     replay
       .play()
       .then((end) => this.print(note('mark', end === 'done' ? '■ that was all' : '■ stopped')))
-      .catch((error: unknown) => this.#tell(error))
+      .catch((error: unknown) => this.#printError(error))
       .finally(() => {
         this.#replay = undefined;
-        display.changed();
+        display.requestDraw();
       });
   };
 
-  /** Enter. */
+  /** Enter: runs a slash command or sends a message. */
   readonly submit = (text: string): void => {
-    // Whoever says something has seen enough.
+    // A new message ends a replay.
     this.#replay?.stop();
-    this.#do(isCommand(text) ? runSlashCommand(this, text) : this.#conversation.send(text));
+    this.#runInBackground(
+      isCommand(text) ? runSlashCommand(this, text) : this.#conversation.send(text),
+    );
   };
 
-  /** Alt-Enter, while something goes on. */
+  /** Alt-Enter during a run: queues a message. */
   readonly queue = (text: string): void => {
     this.#replay?.stop();
-    this.#do(this.#conversation.queue(text));
+    this.#runInBackground(this.#conversation.queue(text));
   };
 
-  /** Esc or Ctrl-C, while something goes on. */
+  /** Esc or Ctrl-C during a run: stops the run or the replay. */
   readonly stop = (): void => {
     if (this.#replay !== undefined) return this.#replay.stop();
     this.#questions.dismissAll();
-    this.#do(this.#conversation.stop());
+    this.#runInBackground(this.#conversation.stop());
   };
 
-  /** Ctrl-C while nothing goes on: mostly it was meant for what has just ended. */
+  /**
+   * Ctrl-C while idle. It asks for a second Ctrl-C, because the first one was often meant for a run
+   * that has just ended.
+   */
   readonly interrupt = (): void => {
-    if (this.#cancelLeaving !== undefined) return this.quit();
-    this.#cancelLeaving = this.clock.after(againMs, () => {
-      this.#cancelLeaving = undefined;
+    if (this.#cancelSecondCtrlC !== undefined) return this.quit();
+    this.#cancelSecondCtrlC = this.clock.after(secondCtrlCMs, () => {
+      this.#cancelSecondCtrlC = undefined;
       this.display.drawNow();
     });
     this.display.drawNow();
   };
 
-  /** What there is to say in the place of the prompt's hint. */
+  /** A hint that replaces the default hint of the prompt. */
   get hint(): string | undefined {
-    if (this.#cancelLeaving !== undefined) return 'Ctrl-C again leaves';
+    if (this.#cancelSecondCtrlC !== undefined) return 'Ctrl-C again leaves';
     return this.#conversation.canRetry
       ? 'Enter sends; alone, it tries again what failed'
       : undefined;
   }
 
-  /** Up in an empty prompt, where something waits. */
-  readonly takeBack = (): void => this.#do(this.#conversation.takeBack());
+  /** Up in an empty prompt: withdraws the last queued message. */
+  readonly withdrawLast = (): void => this.#runInBackground(this.#conversation.withdrawLast());
 
-  /** Where what was not said after all goes. */
-  putBackBy(putBack: (text: string) => void): () => void {
+  /** Sets the function that puts a withdrawn message back into the prompt. */
+  onPutBack(putBack: (text: string) => void): () => void {
     this.#putBack = putBack;
     return () => {
       this.#putBack = () => {};
     };
   }
 
-  /** Keys that mean the same wherever one is. */
+  /** Handles the keys that work everywhere. Returns true if the key was handled. */
   readonly press = (key: Key): boolean => {
     if (key.type !== 'chord' || !key.ctrl) return false;
-    if (key.char === 'r') this.#unfold();
+    if (key.char === 'r') this.#toggleReasoning();
     else if (key.char === 'l') this.#options.screen.redraw();
-    else if (key.char === 'z') this.#do(this.#suspend());
+    else if (key.char === 'z') this.#runInBackground(this.#suspendTerminal());
     else return false;
     return true;
   };
 
-  /** How the terminal is given back for a while. */
-  suspendBy(suspend: Suspend): () => void {
-    const { suspension, screen } = this.#options;
-    if (suspension === undefined) return () => {};
-    this.#suspend = async () => {
+  /** Sets the function that releases the terminal while the process is suspended. */
+  onSuspend(suspend: Suspend): () => void {
+    const { suspendProcess, screen } = this.#options;
+    if (suspendProcess === undefined) return () => {};
+    this.#suspendTerminal = async () => {
       screen.size.pause();
-      await suspend(suspension).finally(() => screen.size.begin());
+      await suspend(suspendProcess).finally(() => screen.size.resume());
     };
     return () => {
-      this.#suspend = noSuspend;
+      this.#suspendTerminal = noSuspend;
     };
   }
 
-  #unfold(): void {
+  #toggleReasoning(): void {
     const { display } = this;
-    display.isUnfolded = !display.isUnfolded;
+    display.showsReasoning = !display.showsReasoning;
     const { lastThought: text } = this.state;
-    if (display.isUnfolded && text !== undefined && !this.isBusy)
+    if (display.showsReasoning && text !== undefined && !this.isBusy)
       this.print({ type: 'thought', text, form: 'full', tookMs: 0 });
     display.drawNow();
   }
 
-  /** Stops what this process drives, and lets go of the rest. */
+  /** Stops the run of this process and stops following the session. */
   async close(): Promise<void> {
-    this.#cancelLeaving?.();
+    this.#cancelSecondCtrlC?.();
     this.#replay?.stop();
     this.#questions.dismissAll();
     await this.#conversation.close();
-    this.#built.answerBy(undefined);
+    this.#built.setQuestionHandler(undefined);
     const { session } = this.#conversation;
-    const { isKept = () => true } = this.#options;
+    const { isStored = () => true } = this.#options;
     const isThere = (await this.log.info(session).catch(() => undefined)) !== undefined;
-    if (isThere) this.print(isKept() ? goodbye(session) : lost());
-    this.display.end();
+    if (isThere) this.print(isStored() ? resumeNotice(session) : storeDeletedNotice());
+    this.display.close();
   }
 
   #newConversation(session: SessionId): Conversation {
@@ -261,40 +275,43 @@ export class ChatApp implements CommandContext {
       ...{ log, session, cwd, clock, built: () => this.#built },
       newKey: () => this.#ids.execution(),
       print: (blocks) => this.display.print(blocks),
-      onChange: () => this.display.changed(),
+      onChange: () => this.display.requestDraw(),
       putBack: (text) => this.#putBack(text),
     });
     return conversation;
   }
 
-  #newAsking(): Asking {
-    const lasting = new LastingAnswers({
+  #newDialogController(): DialogController {
+    const remembered = new RememberedAnswers({
       built: () => this.#built,
       conversation: () => this.#conversation,
     });
-    return new Asking({
+    return new DialogController({
       clock: this.clock,
       approvals: () => this.#conversation.approvals,
       question: () => this.#questions.first,
       isChild: ({ session }) => session !== this.#conversation.session,
-      preview: this.#previews.of,
+      preview: this.#previews.previewOf,
       approve: (approval, how) => this.#conversation.approve(approval, how),
-      ...{ forSession: lasting.forSession, always: lasting.always },
-      show: (ask) => this.print({ type: 'asked', ask }),
+      ...{
+        approveForSession: remembered.approveForSession,
+        approveAlways: remembered.approveAlways,
+      },
+      showInFull: (dialog) => this.print({ type: 'approval', dialog }),
       deny: (approval, reason) => this.#conversation.deny(approval, reason),
       stop: this.stop,
-      do: (work) => this.#do(work),
+      runInBackground: (action) => this.#runInBackground(action),
       onChange: () => this.display.drawNow(),
     });
   }
 
-  /** What was asked for goes on by itself; what goes wrong with it is told. */
-  #do(work: Promise<void>): void {
-    work.catch((error: unknown) => this.#tell(error));
-    this.display.changed();
+  /** Lets an action run in the background and prints its error. */
+  #runInBackground(action: Promise<void>): void {
+    action.catch((error: unknown) => this.#printError(error));
+    this.display.requestDraw();
   }
 
-  #tell(error: unknown): void {
+  #printError(error: unknown): void {
     const message = error instanceof Error ? error.message : String(error);
     this.print(note('bad', `✗ ${message}`));
   }

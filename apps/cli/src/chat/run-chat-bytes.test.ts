@@ -8,7 +8,7 @@ import { z } from 'zod';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
 import { randomMarkdown } from '../testing/random-markdown.ts';
 import { fillSession } from '../testing/sessions.ts';
-import { ChatStage, type ChatStageOptions, calls, keys } from '../testing/test-chat.ts';
+import { keys, TestChat, type TestChatOptions, toolCalls } from '../testing/test-chat.ts';
 
 const words = Array.from({ length: 60 }, (_, index) => `word${index}`).join(' ');
 const session = sessionId('long');
@@ -30,34 +30,34 @@ async function whileTimePasses(clock: VirtualClock, work: Promise<unknown>): Pro
 
 /** A chat whose transcript has so many items: opened with them, or open while they came. */
 const ways = {
-  'that was resumed': async (count: number, options: ChatStageOptions) => {
+  'that was resumed': async (count: number, options: TestChatOptions) => {
     const clock = new VirtualClock();
     const log = memoryLog({ clock });
     await whileTimePasses(clock, fillSession(log, session, count));
-    const stage = new ChatStage({ ...options, log, clock, session });
+    const stage = new TestChat({ ...options, log, clock, session });
     await stage.idle();
     return stage;
   },
-  'that grew meanwhile': async (count: number, options: ChatStageOptions) => {
+  'that grew meanwhile': async (count: number, options: TestChatOptions) => {
     const clock = new VirtualClock();
     const log = memoryLog({ clock });
     const script = ['Good day.', ...(options.script ?? [])];
-    const stage = new ChatStage({ ...options, script, log, clock, session });
+    const stage = new TestChat({ ...options, script, log, clock, session });
     // A session is there, and followed, from its first run on.
-    await stage.say('Hello');
-    await stage.see('Good day.');
+    await stage.send('Hello');
+    await stage.waitForText('Good day.');
     await stage.idle();
     await whileTimePasses(clock, fillSession(log, session, count));
-    await stage.see(`What was said as number ${count - 1}.`);
+    await stage.waitForText(`What was said as number ${count - 1}.`);
     await stage.idle();
     return stage;
   },
-} satisfies Record<string, (count: number, options: ChatStageOptions) => Promise<ChatStage>>;
+} satisfies Record<string, (count: number, options: TestChatOptions) => Promise<TestChat>>;
 
-const bytesIn = (stage: ChatStage) => Buffer.byteLength(stage.terminal.written);
+const bytesIn = (stage: TestChat) => Buffer.byteLength(stage.terminal.written);
 
 /** What each step writes to the terminal, in bytes. */
-async function bytesOf(stage: ChatStage, steps: readonly (() => Promise<void>)[]) {
+async function bytesOf(stage: TestChat, steps: readonly (() => Promise<void>)[]) {
   const each: number[] = [];
   for (const step of steps) {
     const before = bytesIn(stage);
@@ -70,15 +70,15 @@ async function bytesOf(stage: ChatStage, steps: readonly (() => Promise<void>)[]
 /** Typing, a menu that opens, a line that is added, what was typed before, and taking it all away. */
 const typed = ['h', 'é', '漢', ' ', '/', '\u007f', keys.altEnter, 'x', keys.up, '\u0015', '/', 'm'];
 
-const press = (stage: ChatStage, key: string) => async () => {
+const press = (stage: TestChat, key: string) => async () => {
   stage.type(key);
-  await stage.pass(100);
-  await stage.pass(0);
+  await stage.advance(100);
+  await stage.advance(0);
 };
 
-const frame = (stage: ChatStage) => async () => {
-  await stage.pass(50);
-  await stage.pass(0);
+const frame = (stage: TestChat) => async () => {
+  await stage.advance(50);
+  await stage.advance(0);
 };
 
 async function streaming(open: (typeof ways)['that was resumed'], count: number) {
@@ -89,7 +89,7 @@ async function streaming(open: (typeof ways)['that was resumed'], count: number)
   };
   const stage = await open(count, { script: [words], pauseMs: 50, label });
   stage.type(`Go${keys.enter}`);
-  await stage.see('word1');
+  await stage.waitForText('word1');
   return { stage, draws: () => draws };
 }
 
@@ -187,13 +187,13 @@ function scriptOf({ thought, lines, text }: Told) {
   const reasoning = { kind: 'reasoning', text: thought, form: 'full' } as const;
   const called = lines.map((count, index) => [`c${index}`, 'print', { lines: count }] as const);
   return [
-    ...(called.length === 0 ? [] : [calls(...called)]),
+    ...(called.length === 0 ? [] : [toolCalls(...called)]),
     { content: { parts: [reasoning, text] } },
   ];
 }
 
 /** Notes of each write how far it went above where the cursor was left, and what it erased. */
-function watch({ terminal }: ChatStage) {
+function watch({ terminal }: TestChat) {
   const write = terminal.write.bind(terminal);
   const seen = { highest: 0, erased: 0 };
   terminal.write = (data, ...rest) => {
@@ -222,13 +222,13 @@ const clearing = ['\u001b[2J', '\u001b[3J', '\u001bc', '\u001b[?1049h'];
 // biome-ignore lint/suspicious/noControlCharactersInRegex: goes to the first row of the screen
 const home = /\u001b\[[\d;]*H/;
 
-async function untilAnswered(stage: ChatStage): Promise<void> {
+async function untilAnswered(stage: TestChat): Promise<void> {
   const isAnswered = async () => {
     const info = await stage.log.info(stage.session);
     return info !== undefined && !info.hasWork && info.lease === undefined;
   };
-  while (!(await isAnswered())) await stage.pass(20);
-  await stage.pass(200);
+  while (!(await isAnswered())) await stage.advance(20);
+  await stage.advance(200);
 }
 
 interface Size {
@@ -239,14 +239,14 @@ interface Size {
 /** A run from its first word to the end of the chat, in a terminal that has these sizes one after the other. */
 async function chatIn([first, ...others]: readonly Size[], told: Told, reflows = false) {
   const options = { script: scriptOf(told), tools: [print], pauseMs: 1, prompt: 'Go', reflows };
-  const stage = new ChatStage({ ...options, ...first });
+  const stage = new TestChat({ ...options, ...first });
   const seen = watch(stage);
   for (const { columns: width, rows: height } of others) {
-    await stage.pass(40);
+    await stage.advance(40);
     stage.terminal.resize(width, height);
   }
   await untilAnswered(stage);
-  await stage.leave();
+  await stage.quit();
   const { written, text } = stage.terminal;
   for (const sequence of clearing) expect(written).not.toContain(sequence);
   return { ...seen, written, text };

@@ -6,12 +6,12 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
 import { fillSession } from '../testing/sessions.ts';
-import { ChatStage, type ChatStageOptions, calls, keys } from '../testing/test-chat.ts';
+import { keys, TestChat, type TestChatOptions, toolCalls } from '../testing/test-chat.ts';
 
 const words = Array.from({ length: 60 }, (_, index) => `word${index}`).join(' ');
 const code = `\`\`\`js\n${Array.from({ length: 60 }, (_, line) => `call(${line});`).join('\n')}\n\`\`\``;
 
-async function stageWith(count: number, options: ChatStageOptions): Promise<ChatStage> {
+async function stageWith(count: number, options: TestChatOptions): Promise<TestChat> {
   const clock = new VirtualClock();
   const log = memoryLog({ clock });
   const session = sessionId('long');
@@ -22,7 +22,7 @@ async function stageWith(count: number, options: ChatStageOptions): Promise<Chat
       new Promise<false>((resolve) => setImmediate(resolve, false)),
     ]);
   }
-  const stage = new ChatStage({ ...options, log, clock, session });
+  const stage = new TestChat({ ...options, log, clock, session });
   await stage.idle();
   return stage;
 }
@@ -38,7 +38,7 @@ describe('what is written does not grow with what was said before', () => {
       for (const key of ['h', 'e', 'l', 'l', 'o', keys.up, 'x']) {
         const before = stage.terminal.written.length;
         stage.type(key);
-        await stage.pass(100);
+        await stage.advance(100);
         each.push(stage.terminal.written.length - before);
       }
       return each;
@@ -53,12 +53,12 @@ describe('what is written does not grow with what was said before', () => {
     const bytesFor = async (count: number) => {
       const stage = await stageWith(count, { script: [words], pauseMs: 50 });
       stage.type(`Go${keys.enter}`);
-      await stage.see('word1');
+      await stage.waitForText('word1');
       const each: number[] = [];
       for (let frame = 0; frame < 40; frame++) {
         const before = stage.terminal.written.length;
-        await stage.pass(50);
-        await stage.pass(0);
+        await stage.advance(50);
+        await stage.advance(0);
         each.push(stage.terminal.written.length - before);
       }
       return each.reduce((sum, bytes) => sum + bytes, 0);
@@ -70,16 +70,16 @@ describe('what is written does not grow with what was said before', () => {
 });
 
 test('while it streams, at most thirty frames a second are written, and a key is not made to wait', async () => {
-  const stage = new ChatStage({ script: [words.repeat(10)], pauseMs: 1 });
-  await stage.say('Go');
-  await stage.see('word1');
+  const stage = new TestChat({ script: [words.repeat(10)], pauseMs: 1 });
+  await stage.send('Go');
+  await stage.waitForText('word1');
   const before = stage.terminal.writes;
-  for (let ms = 0; ms < 1000; ms++) await stage.pass(1);
+  for (let ms = 0; ms < 1000; ms++) await stage.advance(1);
   expect(stage.terminal.writes - before).toBeLessThanOrEqual(31);
   expect(stage.terminal.writes - before).toBeGreaterThan(10);
   stage.type('k');
-  await stage.pass(0);
-  await stage.pass(0);
+  await stage.advance(0);
+  await stage.advance(0);
   expect(stage.terminal.screen).toContain('> k');
 });
 
@@ -91,7 +91,7 @@ describe('the live region stays below the height of the terminal, and nothing is
       return Array.from({ length: lines }, (_, line) => `result ${line}`).join('\n');
     },
   });
-  const many = calls(
+  const many = toolCalls(
     ...Array.from({ length: 12 }, (_, n) => [`c${n}`, 'print', { lines: 20 }] as const),
   );
   const thought = { kind: 'reasoning', text: words.replaceAll(' ', '\n'), form: 'full' } as const;
@@ -105,17 +105,17 @@ describe('the live region stays below the height of the terminal, and nothing is
   ])('in %i columns and %i rows', async (columns, rows) => {
     const script = [many, { content: { parts: [thought, `${words}\n\n${code}\n\n${words}`] } }];
     const approve = () => ({ decision: 'ask', reason: words, rule: 'r' }) as const;
-    const stage = new ChatStage({ script, tools: [print], approve, columns, rows, pauseMs: 1 });
+    const stage = new TestChat({ script, tools: [print], approve, columns, rows, pauseMs: 1 });
     stage.type(`${keys.ctrlR}Go${keys.enter}`);
     for (let asked = 0; asked < 12; asked++) {
       await stage.until(() => stage.terminal.screen.includes('› Yes'));
-      await stage.pass(300);
+      await stage.advance(300);
       stage.type('y');
-      await stage.pass(50);
+      await stage.advance(50);
     }
     stage.type('a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk');
-    await stage.see('call(59)');
-    await stage.pass(2000);
+    await stage.waitForText('call(59)');
+    await stage.advance(2000);
     const { written, highest } = stage.terminal;
     expect(highest).toBeLessThan(rows);
     for (const clearing of [
@@ -132,9 +132,9 @@ describe('the live region stays below the height of the terminal, and nothing is
 
 test('nothing that was printed is lost or doubled, however much streams', async () => {
   const text = Array.from({ length: 80 }, (_, line) => `Paragraph ${line}.`).join('\n\n');
-  const stage = new ChatStage({ script: [`${text}\n\n${code}`], pauseMs: 5 });
-  await stage.say('Go');
-  await stage.see('call(59)');
+  const stage = new TestChat({ script: [`${text}\n\n${code}`], pauseMs: 5 });
+  await stage.send('Go');
+  await stage.waitForText('call(59)');
   await stage.idle();
   const all = stage.terminal.text;
   for (let line = 0; line < 80; line++) expect(all.split(`Paragraph ${line}.`)).toHaveLength(2);
@@ -153,12 +153,12 @@ describe('a terminal that changes its size', () => {
 
   test.each([true, false])('keeps one of everything (wraps lines anew: %s)', async (reflows) => {
     const env = reflows ? {} : { XTERM_VERSION: 'XTerm(390)' };
-    const stage = new ChatStage({ script: [stalls], reflows, env: { NO_COLOR: '1', ...env } });
-    await stage.say('Go');
-    await stage.see('word20');
+    const stage = new TestChat({ script: [stalls], reflows, env: { NO_COLOR: '1', ...env } });
+    await stage.send('Go');
+    await stage.waitForText('word20');
     for (const [columns, rows] of sizes) {
       stage.terminal.resize(columns, rows);
-      await stage.pass(500);
+      await stage.advance(500);
       const { screen, text } = stage.terminal;
       expect(screen.match(/^script/gm), screen).toHaveLength(1);
       expect(screen.match(/^>/gm), screen).toHaveLength(1);
@@ -184,18 +184,18 @@ describe('a terminal that changes its size', () => {
       await fc.assert(
         fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 8 }), async (changes) => {
           const script = [paragraphs.join('\n\n')];
-          const stage = new ChatStage({ script, pauseMs: 20, reflows, env });
-          await stage.say('Go');
-          await stage.see('mark2b');
+          const stage = new TestChat({ script, pauseMs: 20, reflows, env });
+          await stage.send('Go');
+          await stage.waitForText('mark2b');
           for (const { size, drawnMs, pauseMs } of changes) {
             stage.terminal.change(...size);
-            for (let ms = 0; ms < drawnMs; ms += 10) await stage.pass(10);
+            for (let ms = 0; ms < drawnMs; ms += 10) await stage.advance(10);
             stage.terminal.tell();
-            for (let ms = 0; ms < pauseMs; ms += 40) await stage.pass(40);
+            for (let ms = 0; ms < pauseMs; ms += 40) await stage.advance(40);
           }
-          for (let ms = 0; ms < 400; ms += 25) await stage.pass(25);
+          for (let ms = 0; ms < 400; ms += 25) await stage.advance(25);
           stage.terminal.resize(100, 40);
-          await stage.see('mark19b');
+          await stage.waitForText('mark19b');
           await stage.idle();
           const { text, screen } = stage.terminal;
           // Across the rows that the terminal broke.
@@ -204,7 +204,7 @@ describe('a terminal that changes its size', () => {
           expect(whole).toContain('› Go');
           expect(screen.match(/^>/gm), screen).toHaveLength(1);
           expect(screen.match(/^script/gm), screen).toHaveLength(1);
-          await stage.end();
+          await stage.abort();
         }),
         { numRuns: 5, endOnFailure: true },
       );
@@ -212,12 +212,12 @@ describe('a terminal that changes its size', () => {
   );
 
   test('that has become tiny still shows what is typed', async () => {
-    const stage = new ChatStage({ script: [stalls], reflows: true });
-    await stage.say('Go');
-    await stage.see('word20');
+    const stage = new TestChat({ script: [stalls], reflows: true });
+    await stage.send('Go');
+    await stage.waitForText('word20');
     stage.terminal.resize(12, 4);
     stage.type('abc');
-    await stage.pass(500);
+    await stage.advance(500);
     expect(stage.terminal.screen).toContain('> abc');
     expect(stage.terminal.written).not.toContain('\u001b[2J');
   });
@@ -229,16 +229,16 @@ test('in twenty columns nothing is wider than that, and it can be used', async (
     execute: async ({ text }) => text,
   });
   const script = [
-    calls(['c1', 'note', { text: words }]),
+    toolCalls(['c1', 'note', { text: words }]),
     `${words}\n\n| a | b |\n|---|---|\n| ${words} | 你好，世界 |`,
   ];
-  const stage = new ChatStage({ script, tools: [note], approve: () => 'ask', columns: 20 });
+  const stage = new TestChat({ script, tools: [note], approve: () => 'ask', columns: 20 });
   await stage.idle();
   stage.type(`Do it, please, all of it${keys.enter}`);
-  await stage.see('May note run?');
-  await stage.pass(300);
+  await stage.waitForText('May note run?');
+  await stage.advance(300);
   stage.type('y');
-  await stage.see('word59');
+  await stage.waitForText('word59');
   await stage.idle();
   for (const line of stage.terminal.text.split('\n')) expect(line.length).toBeLessThanOrEqual(20);
 });
@@ -248,9 +248,9 @@ describe('colours', () => {
   const colors = /\u001b\[(?:[39][0-7]|4[0-7]|[1-4]|38;|48;)(?:;\d+)*m/;
   const script = ['# Title\n\n`code` and **bold**\n\n```js\nlet a = 1;\n```'];
   const stage = async (env: Readonly<Record<string, string>>) => {
-    const shown = new ChatStage({ script, env });
-    await shown.say('Go');
-    await shown.see('let a');
+    const shown = new TestChat({ script, env });
+    await shown.send('Go');
+    await shown.waitForText('let a');
     await shown.idle();
     return shown.terminal.written;
   };
@@ -274,14 +274,14 @@ test('a call that runs stands right below those that are done, as it will when i
     summarize: ({ text }) => `Wait ${text}`,
     execute: async ({ text }) => (await gates.get(text)?.promise) ?? '',
   });
-  const both = calls(['c1', 'wait', { text: 'a' }], ['c2', 'wait', { text: 'b' }]);
-  const stage = new ChatStage({ script: [both, 'Done.'], tools: [wait] });
-  await stage.say('Go');
-  await stage.see('Wait b');
+  const both = toolCalls(['c1', 'wait', { text: 'a' }], ['c2', 'wait', { text: 'b' }]);
+  const stage = new TestChat({ script: [both, 'Done.'], tools: [wait] });
+  await stage.send('Go');
+  await stage.waitForText('Wait b');
   gates.get('a')?.resolve('first');
   await stage.until(() => /✓ Wait a.*\n {2}│ first\n. Wait b/.test(stage.terminal.screen));
   gates.get('b')?.resolve('second');
-  await stage.see('Done.');
+  await stage.waitForText('Done.');
   await stage.idle();
   expect(stage.terminal.text).toMatch(/✓ Wait a.*\n {2}│ first\n✓ Wait b/);
 });
@@ -291,10 +291,10 @@ test('what is asked about is shown once', async () => {
     ...{ name: 'note', description: 'Notes', input: z.object({ text: z.string() }) },
     execute: async ({ text }) => text,
   });
-  const both = calls(['c1', 'note', { text: 'a' }], ['c2', 'note', { text: 'b' }]);
-  const stage = new ChatStage({ script: [both], tools: [note], approve: () => 'ask', rows: 40 });
-  await stage.say('Go');
-  await stage.see('(1 more after this)');
+  const both = toolCalls(['c1', 'note', { text: 'a' }], ['c2', 'note', { text: 'b' }]);
+  const stage = new TestChat({ script: [both], tools: [note], approve: () => 'ask', rows: 40 });
+  await stage.send('Go');
+  await stage.waitForText('(1 more after this)');
   const { screen } = stage.terminal;
   expect(screen).not.toContain('note a');
   expect(screen).toContain('? note b  may it run?');

@@ -9,7 +9,7 @@ import { startProcess } from '../../../../packages/log/src/testing/start-process
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
 import { userItem } from '../store/session-summaries.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { ChatStage, type ChatStageOptions, calls, keys } from '../testing/test-chat.ts';
+import { keys, TestChat, type TestChatOptions, toolCalls } from '../testing/test-chat.ts';
 import { messageCommand } from './session/session-commands.ts';
 
 const folder = temporaryFolder('chat-sessions');
@@ -24,7 +24,7 @@ const note = defineTool({
 function together() {
   const clock = new VirtualClock();
   const log = memoryLog({ clock });
-  return (options: ChatStageOptions) => new ChatStage({ log, clock, ...options });
+  return (options: TestChatOptions) => new TestChat({ log, clock, ...options });
 }
 
 describe('a session that is there already', () => {
@@ -34,35 +34,35 @@ describe('a session that is there already', () => {
       Array.from({ length: 10 }, (_, line) => `Answer ${n}, ${line}.`).join('\n\n');
     const first = open({ script: [1, 2, 3, 4].map(text) });
     for (const n of [1, 2, 3, 4]) {
-      await first.say(`Question ${n}`);
-      await first.see(`Answer ${n}, 9.`);
+      await first.send(`Question ${n}`);
+      await first.waitForText(`Answer ${n}, 9.`);
     }
     await first.idle();
-    await first.leave();
+    await first.quit();
     const second = open({ script: ['On.'] });
     await second.idle();
     const shown = second.terminal.text;
     expect(shown).toMatch(/… \d+ earlier pieces of this session: millrace sessions show chat/);
     expect(shown).toContain('Answer 4, 9.');
     expect(shown).not.toContain('Question 1');
-    await second.say('And?');
-    await second.see('On.');
+    await second.send('And?');
+    await second.waitForText('On.');
     await second.idle();
-    await second.leave();
+    await second.quit();
     const third = open({});
-    await third.see('On.');
+    await third.waitForText('On.');
   });
 
   test('counts as it did when it was live', async () => {
     const open = together();
-    const statusOf = ({ terminal: { screen } }: ChatStage) => /^script · .*$/m.exec(screen)?.[0];
+    const statusOf = ({ terminal: { screen } }: TestChat) => /^script · .*$/m.exec(screen)?.[0];
     const first = open({ script: ['One two three four five six.'], pauseMs: 300 });
-    await first.say('Go');
-    await first.see('six.');
+    await first.send('Go');
+    await first.waitForText('six.');
     await first.idle();
     const live = statusOf(first);
     expect(live).toContain('tokens/s');
-    await first.leave();
+    await first.quit();
     const second = open({});
     await second.idle();
     expect(statusOf(second)).toBe(live);
@@ -70,13 +70,16 @@ describe('a session that is there already', () => {
 
   test('is shown whole where it is short, as it was', async () => {
     const open = together();
-    const first = open({ script: [calls(['c1', 'note', { text: 'a' }]), stalls], tools: [note] });
-    await first.say('Go');
-    await first.see('Said so');
+    const first = open({
+      script: [toolCalls(['c1', 'note', { text: 'a' }]), stalls],
+      tools: [note],
+    });
+    await first.send('Go');
+    await first.waitForText('Said so');
     first.type(keys.escape);
-    await first.see('■ stopped');
+    await first.waitForText('■ stopped');
     await first.idle();
-    await first.leave();
+    await first.quit();
     const second = open({});
     await second.idle();
     const after = (text: string) => text.slice(text.indexOf('› Go'), text.indexOf('■ stopped'));
@@ -89,37 +92,37 @@ describe('a session that another chat drives', () => {
   test('is followed, says who drives, and can be steered and stopped', async () => {
     const open = together();
     const driving = open({ script: [stalls, 'Never.'], name: 'the first terminal' });
-    await driving.say('Go');
-    await driving.see('Said so');
+    await driving.send('Go');
+    await driving.waitForText('Said so');
     const following = open({ script: ['Mine.'] });
-    await following.see('the first terminal works on this session');
-    await following.see('Said so');
+    await following.waitForText('the first terminal works on this session');
+    await following.waitForText('Said so');
     expect(following.terminal.screen).toContain('the first terminal drives');
     following.type(`this way${keys.enter}`);
-    await driving.see('↳ joins next: this way');
-    await following.see('↳ joins next: this way');
+    await driving.waitForText('↳ joins next: this way');
+    await following.waitForText('↳ joins next: this way');
     following.type(keys.escape);
-    await driving.see('■ stopped');
-    await following.see('■ stopped');
+    await driving.waitForText('■ stopped');
+    await following.waitForText('■ stopped');
     await following.idle();
     expect(following.terminal.screen).not.toContain('drives');
-    await following.pass(3000);
+    await following.advance(3000);
     expect(driving.terminal.text).not.toContain('Never.');
-    await following.missOnScreen('drives');
+    await following.waitUntilGone('drives');
   });
 
   test('can be answered', async () => {
     const open = together();
-    const script = [calls(['c1', 'note', { text: 'a' }]), 'Done.'];
+    const script = [toolCalls(['c1', 'note', { text: 'a' }]), 'Done.'];
     const driving = open({ script, tools: [note], approve: () => 'ask' });
-    await driving.say('Go');
-    await driving.see('May note run?');
+    await driving.send('Go');
+    await driving.waitForText('May note run?');
     const following = open({});
-    await following.see('May note run?');
-    await following.pass(300);
+    await following.waitForText('May note run?');
+    await following.advance(300);
     following.type('y');
-    await driving.see('Done.');
-    await following.see('Done.');
+    await driving.waitForText('Done.');
+    await following.waitForText('Done.');
     await driving.idle();
     expect(driving.terminal.screen).not.toContain('May note run?');
   });
@@ -127,13 +130,13 @@ describe('a session that another chat drives', () => {
   test('is driven here when it is done there', async () => {
     const open = together();
     const first = open({ script: ['One.'] });
-    await first.say('Go');
-    await first.see('One.');
+    await first.send('Go');
+    await first.waitForText('One.');
     await first.idle();
     const second = open({ script: ['Two.'], name: 'the second terminal' });
-    await second.say('On');
-    await second.see('Two.');
-    await first.see('› On\n\nTwo.');
+    await second.send('On');
+    await second.waitForText('Two.');
+    await first.waitForText('› On\n\nTwo.');
   });
 });
 
@@ -154,23 +157,23 @@ describe('a process that is gone', () => {
     const { driver, log, session } = await cutShort('killed');
     driver.kill('SIGKILL');
     await driver.exit;
-    const stage = new ChatStage({ log, session, script: ['The rest.'] });
-    await stage.see('■ cut short');
+    const stage = new TestChat({ log, session, script: ['The rest.'] });
+    await stage.waitForText('■ cut short');
     await stage.idle();
     expect(stage.terminal.text).toContain('› Go\n\nHalf of an answer\n\n■ cut short');
-    await stage.say('On');
-    await stage.see('The rest.');
+    await stage.send('On');
+    await stage.waitForText('The rest.');
   });
 
   test('is followed while it lives, and its session taken over when it does not', async () => {
     const { driver, log, session } = await cutShort('followed');
-    const stage = new ChatStage({ log, session, script: ['The rest.'] });
-    await stage.see('another terminal works on this session');
-    await stage.see('Half of an answer');
+    const stage = new TestChat({ log, session, script: ['The rest.'] });
+    await stage.waitForText('another terminal works on this session');
+    await stage.waitForText('Half of an answer');
     driver.kill('SIGKILL');
     await driver.exit;
-    await stage.see('↻ whoever worked on this session is gone');
-    await stage.see('■ cut short');
+    await stage.waitForText('↻ whoever worked on this session is gone');
+    await stage.waitForText('■ cut short');
     await stage.idle();
     expect(stage.terminal.text.split('Half of an answer')).toHaveLength(2);
   });
@@ -178,20 +181,20 @@ describe('a process that is gone', () => {
   test('has left messages that are not answered behind one’s back', async () => {
     const open = together();
     const first = open({ script: [stalls, 'Never.'] });
-    await first.say('Go');
-    await first.see('Said so');
+    await first.send('Go');
+    await first.waitForText('Said so');
     first.type(keys.escape);
-    await first.see('■ stopped');
+    await first.waitForText('■ stopped');
     await first.idle();
-    await first.leave();
+    await first.quit();
     const later = messageCommand(userItem(['later'], { cwd: '/folder' }), 'follow_up');
     await first.log.submit(first.session, later, 'later');
     const second = open({ script: ['Now.', 'And that.'] });
-    await second.see('↳ goes with what you say next: later');
-    await second.pass(3000);
+    await second.waitForText('↳ goes with what you say next: later');
+    await second.advance(3000);
     expect(second.terminal.text).not.toContain('Now.');
-    await second.say('Hello');
-    await second.see('Now.');
-    await second.see('And that.');
+    await second.send('Hello');
+    await second.waitForText('Now.');
+    await second.waitForText('And that.');
   });
 });

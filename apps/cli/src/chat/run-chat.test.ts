@@ -3,13 +3,13 @@ import { transcript } from '@millrace/core';
 import { snapshot } from '@millrace/log';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { ChatStage, calls, keys } from '../testing/test-chat.ts';
+import { keys, TestChat, toolCalls } from '../testing/test-chat.ts';
 
 const stalls = (text: string, after: number) =>
   ({ content: { parts: [text] }, fault: { type: 'stall', after } }) as const;
 
 test('begins with what it is, where, with which model and why, and how to get help', async () => {
-  const stage = new ChatStage();
+  const stage = new TestChat();
   await stage.idle();
   expect(stage.terminal.text.split('\n').slice(0, 3)).toEqual([
     '',
@@ -19,33 +19,33 @@ test('begins with what it is, where, with which model and why, and how to get he
 });
 
 test('what is said is answered, word by word, and all of it stands in the scrollback once', async () => {
-  const stage = new ChatStage({ script: ['One two three.\n\nFour **five**.'], pauseMs: 40 });
-  await stage.say('Count');
-  await stage.see('One two');
+  const stage = new TestChat({ script: ['One two three.\n\nFour **five**.'], pauseMs: 40 });
+  await stage.send('Count');
+  await stage.waitForText('One two');
   expect(stage.terminal.text).not.toContain('Four');
   await stage.idle();
-  await stage.leave();
+  await stage.quit();
   const { text } = stage.terminal;
   expect(text).toContain('› Count\n\nOne two three.\n\nFour five.\n\nTo go on:');
   expect(text.split('One two three.')).toHaveLength(2);
 });
 
 test('a first message says in which folder it was said', async () => {
-  const stage = new ChatStage({ script: ['Yes.'], cwd: '/some/where' });
-  await stage.say('Here?');
-  await stage.see('Yes.');
+  const stage = new TestChat({ script: ['Yes.'], cwd: '/some/where' });
+  await stage.send('Here?');
+  await stage.waitForText('Yes.');
   const [first] = transcript(await snapshot(stage.log, stage.session));
   expect(first?.metadata).toEqual({ cwd: '/some/where' });
 });
 
 test('Esc stops it, and what was said is kept', async () => {
-  const stage = new ChatStage({ script: [stalls('Said so far.', 3), 'On.'] });
-  await stage.say('Go');
-  await stage.see('Said so');
+  const stage = new TestChat({ script: [stalls('Said so far.', 3), 'On.'] });
+  await stage.send('Go');
+  await stage.waitForText('Said so');
   stage.type(keys.escape);
-  await stage.see('■ stopped');
-  await stage.say('And?');
-  await stage.see('On.');
+  await stage.waitForText('■ stopped');
+  await stage.send('And?');
+  await stage.waitForText('On.');
   const items = transcript(await snapshot(stage.log, stage.session));
   expect(items.map(({ kind, stop }) => [kind, stop?.reason])).toEqual([
     ['user', undefined],
@@ -56,56 +56,56 @@ test('Esc stops it, and what was said is kept', async () => {
 });
 
 test('Ctrl-C stops it too, then clears what is typed, then asks for a second one to leave', async () => {
-  const stage = new ChatStage({ script: [stalls('Said', 1)] });
-  await stage.say('Go');
-  await stage.see('Said');
+  const stage = new TestChat({ script: [stalls('Said', 1)] });
+  await stage.send('Go');
+  await stage.waitForText('Said');
   stage.type(keys.ctrlC);
-  await stage.see('■ stopped');
+  await stage.waitForText('■ stopped');
   await stage.idle();
   stage.type('a draft');
-  await stage.see('> a draft');
+  await stage.waitForText('> a draft');
   stage.type(keys.ctrlC);
-  await stage.missOnScreen('a draft');
+  await stage.waitUntilGone('a draft');
   stage.type(keys.up);
-  await stage.see('> a draft');
+  await stage.waitForText('> a draft');
   stage.type(keys.ctrlC);
-  await stage.missOnScreen('a draft');
+  await stage.waitUntilGone('a draft');
   stage.type(keys.ctrlC);
-  await stage.see('Ctrl-C again leaves');
-  for (let ms = 0; ms < 2100; ms += 100) await stage.pass(100);
+  await stage.waitForText('Ctrl-C again leaves');
+  for (let ms = 0; ms < 2100; ms += 100) await stage.advance(100);
   expect(stage.terminal.screen).not.toContain('again leaves');
   stage.type(keys.ctrlC);
-  await stage.see('Ctrl-C again leaves');
+  await stage.waitForText('Ctrl-C again leaves');
   stage.type(keys.ctrlC);
-  expect(await stage.left).toBe(0);
+  expect(await stage.exitCode).toBe(0);
 });
 
 test('a terminal that cannot show it is told what to do instead', async () => {
-  const stage = new ChatStage({ env: { TERM: 'dumb' } });
-  expect(await stage.left).toBe(2);
+  const stage = new TestChat({ env: { TERM: 'dumb' } });
+  expect(await stage.exitCode).toBe(2);
   expect(stage.terminal.written).toMatch(/^This terminal \(TERM=dumb\) cannot show.* -p /);
 });
 
 test('Ctrl-L draws a garbled screen anew, once', async () => {
-  const stage = new ChatStage({ script: ['One.\n\nTwo.'] });
-  await stage.say('Go');
-  await stage.see('Two.');
+  const stage = new TestChat({ script: ['One.\n\nTwo.'] });
+  await stage.send('Go');
+  await stage.waitForText('Two.');
   await stage.idle();
   const { screen } = stage.terminal;
   stage.terminal.write('\u001b[3Agarbled\r\n garbled');
   stage.type('\u000c');
-  await stage.missOnScreen('garbled');
-  await stage.pass(100);
+  await stage.waitUntilGone('garbled');
+  await stage.advance(100);
   expect(stage.terminal.screen.trim()).toBe(screen.trim());
 });
 
 test('leaves the terminal as it was: a cursor, no raw mode, no paste mode, nothing of the prompt', async () => {
-  const stage = new ChatStage({ script: ['Yes.'] });
-  await stage.say('Hi');
-  await stage.see('Yes.');
+  const stage = new TestChat({ script: ['Yes.'] });
+  await stage.send('Hi');
+  await stage.waitForText('Yes.');
   await stage.idle();
   expect(stage.keyboard.isRaw).toBe(true);
-  expect(await stage.leave()).toBe(0);
+  expect(await stage.quit()).toBe(0);
   expect(stage.keyboard.isRaw).toBe(false);
   const { written, isCursorShown, screen } = stage.terminal;
   expect(isCursorShown).toBe(true);
@@ -122,11 +122,11 @@ test('a mistake of ours in drawing is told, and leaves the terminal as it was', 
     if (isBroken) throw new RangeError('cannot be drawn');
     return 'script';
   };
-  const stage = new ChatStage({ script: [stalls('Said', 1)], label });
-  await stage.say('Go');
-  await stage.see('Said');
+  const stage = new TestChat({ script: [stalls('Said', 1)], label });
+  await stage.send('Go');
+  await stage.waitForText('Said');
   isBroken = true;
-  const left = expect(stage.left).rejects.toThrow('cannot be drawn');
+  const left = expect(stage.exitCode).rejects.toThrow('cannot be drawn');
   await stage.until(() => !stage.keyboard.isRaw);
   await left;
   expect(stage.terminal.isCursorShown).toBe(true);
@@ -135,11 +135,11 @@ test('a mistake of ours in drawing is told, and leaves the terminal as it was', 
 });
 
 test('a signal stops what goes on, keeps it, and leaves', async () => {
-  const stage = new ChatStage({ script: [stalls('Said', 1)] });
-  await stage.say('Go');
-  await stage.see('Said');
-  await stage.end();
-  expect(await stage.left).toBe(3);
+  const stage = new TestChat({ script: [stalls('Said', 1)] });
+  await stage.send('Go');
+  await stage.waitForText('Said');
+  await stage.abort();
+  expect(await stage.exitCode).toBe(3);
   const items = transcript(await snapshot(stage.log, stage.session));
   expect(items.at(-1)).toMatchObject({ stop: { reason: 'aborted' }, parts: [{ text: 'Said' }] });
 });
@@ -151,20 +151,20 @@ describe('while it works', () => {
       ...{ name: 'wait', description: 'Waits', input: z.object({}) },
       execute: () => gate.promise.then(() => 'over'),
     });
-    const script = [calls(['c1', 'wait', {}]), 'One.', 'Two.'];
-    return { gate, stage: new ChatStage({ script, tools: [tool] }) };
+    const script = [toolCalls(['c1', 'wait', {}]), 'One.', 'Two.'];
+    return { gate, stage: new TestChat({ script, tools: [tool] }) };
   };
 
   test('Enter joins the next step, and Alt-Enter is answered when it would end', async () => {
     const { gate, stage } = gated();
-    await stage.say('Go');
-    await stage.see('running wait');
+    await stage.send('Go');
+    await stage.waitForText('running wait');
     stage.type(`this way${keys.enter}`);
-    await stage.see('↳ joins next: this way');
+    await stage.waitForText('↳ joins next: this way');
     stage.type(`and then that${keys.altEnter}`);
-    await stage.see('↳ then: and then that');
+    await stage.waitForText('↳ then: and then that');
     gate.resolve();
-    await stage.see('Two.');
+    await stage.waitForText('Two.');
     await stage.idle();
     expect(stage.terminal.text).toContain('› this way\n\nOne.\n\n› and then that\n\nTwo.');
     expect(stage.terminal.screen).not.toContain('↳');
@@ -172,24 +172,24 @@ describe('while it works', () => {
 
   test('Ctrl-D does not leave', async () => {
     const { gate, stage } = gated();
-    await stage.say('Go');
-    await stage.see('running wait');
+    await stage.send('Go');
+    await stage.waitForText('running wait');
     stage.type(keys.ctrlD);
-    await stage.pass(1000);
+    await stage.advance(1000);
     gate.resolve();
-    await stage.see('One.');
+    await stage.waitForText('One.');
   });
 
   test('what was queued when it was stopped is not done behind one’s back', async () => {
     const { stage } = gated();
-    await stage.say('Go');
-    await stage.see('running wait');
+    await stage.send('Go');
+    await stage.waitForText('running wait');
     stage.type(`and then that${keys.altEnter}`);
-    await stage.see('↳ then: and then that');
+    await stage.waitForText('↳ then: and then that');
     stage.type(keys.escape);
-    await stage.see('■ stopped');
-    await stage.see('> and then that');
-    await stage.pass(5000);
+    await stage.waitForText('■ stopped');
+    await stage.waitForText('> and then that');
+    await stage.advance(5000);
     expect(stage.terminal.text).not.toContain('One.');
   });
 });
@@ -205,16 +205,16 @@ test('calls that run side by side are shown as they do, and printed in their ord
       return `${what} is over`;
     },
   });
-  const both = calls(['c1', 'wait', { for: 'first' }], ['c2', 'wait', { for: 'second' }]);
-  const stage = new ChatStage({ script: [both, 'Done.'], tools: [wait] });
-  await stage.say('Go');
-  await stage.see('✓ Wait for second');
+  const both = toolCalls(['c1', 'wait', { for: 'first' }], ['c2', 'wait', { for: 'second' }]);
+  const stage = new TestChat({ script: [both, 'Done.'], tools: [wait] });
+  await stage.send('Go');
+  await stage.waitForText('✓ Wait for second');
   expect(stage.terminal.screen).toMatch(
     /. Wait for first.*\n {2}│ first begins\n✓ Wait for second/,
   );
   expect(stage.terminal.screen).toContain('running wait');
   gate.resolve();
-  await stage.see('Done.');
+  await stage.waitForText('Done.');
   await stage.idle();
   expect(stage.terminal.text).toContain(
     '✓ Wait for first\n  │ first is over\n✓ Wait for second\n  │ second is over',
@@ -223,9 +223,9 @@ test('calls that run side by side are shown as they do, and printed in their ord
 
 test('a failed attempt is visibly replaced', async () => {
   const cut = { content: { parts: ['Half of'] }, fault: { type: 'cut', after: 1 } } as const;
-  const stage = new ChatStage({ script: [cut, 'All of it.'] });
-  await stage.say('Go');
-  await stage.see('All of it.');
+  const stage = new TestChat({ script: [cut, 'All of it.'] });
+  await stage.send('Go');
+  await stage.waitForText('All of it.');
   await stage.idle();
   expect(stage.terminal.text).toContain('↻ the answer broke off\n\nAll of it.');
   expect(stage.terminal.text).not.toContain('Half');
@@ -236,16 +236,16 @@ test('while it waits to try again, it says so and why, and Esc ends the waiting'
     content: { parts: ['x'] },
     fault: { type: 'error', after: 0, error: 'overloaded' },
   } as const;
-  const stage = new ChatStage({ script: [busy, 'Fine.', busy], retryMs: 4000 });
-  await stage.say('Go');
-  await stage.see('tries again in');
-  await stage.see('Fine.');
-  await stage.say('Again');
+  const stage = new TestChat({ script: [busy, 'Fine.', busy], retryMs: 4000 });
+  await stage.send('Go');
+  await stage.waitForText('tries again in');
+  await stage.waitForText('Fine.');
+  await stage.send('Again');
   await stage.until(() =>
     /tries again in [\d.]+ s \(2 of 8\), Esc stops: \S/.test(stage.terminal.screen),
   );
   stage.type(keys.escape);
-  await stage.see('■ stopped');
+  await stage.waitForText('■ stopped');
 });
 
 describe('what failed for good', () => {
@@ -258,25 +258,25 @@ describe('what failed for good', () => {
     ['Enter alone', ''],
     ['/retry', '/retry'],
   ])('is tried again by %s, without being said again', async (_name, typed) => {
-    const stage = new ChatStage({ script: [fails, 'Fine.'] });
-    await stage.say('Go');
-    await stage.see('alone, it tries again what failed');
-    await stage.say(typed);
-    await stage.see('Fine.');
+    const stage = new TestChat({ script: [fails, 'Fine.'] });
+    await stage.send('Go');
+    await stage.waitForText('alone, it tries again what failed');
+    await stage.send(typed);
+    await stage.waitForText('Fine.');
     await stage.idle();
     expect(stage.terminal.text.match(/› Go/g)).toHaveLength(1);
     expect(stage.terminal.screen).not.toContain('tries again what failed');
   });
 
   test('is nothing where nothing did, and what was said goes first', async () => {
-    const stage = new ChatStage({ script: [fails, 'Second.', 'Third.'] });
-    await stage.say('/retry');
-    await stage.see('✗ There is nothing that failed');
-    await stage.say('');
-    await stage.say('Go');
-    await stage.see('tries again what failed');
-    await stage.say('Something else');
-    await stage.see('Second.');
+    const stage = new TestChat({ script: [fails, 'Second.', 'Third.'] });
+    await stage.send('/retry');
+    await stage.waitForText('✗ There is nothing that failed');
+    await stage.send('');
+    await stage.send('Go');
+    await stage.waitForText('tries again what failed');
+    await stage.send('Something else');
+    await stage.waitForText('Second.');
     expect(stage.terminal.text).toContain('› Something else');
   });
 });
@@ -285,15 +285,15 @@ test('what the model thinks is folded to its last lines, and Ctrl-R shows all of
   const text = Array.from({ length: 12 }, (_, line) => `thought ${line}`).join('\n');
   const thought = { kind: 'reasoning', text, form: 'full' } as const;
   const parts = { parts: [thought, 'Well.'] };
-  const stage = new ChatStage({ script: [{ content: parts }, { content: parts }], pauseMs: 20 });
-  await stage.say('Think');
-  await stage.see('thought 11');
+  const stage = new TestChat({ script: [{ content: parts }, { content: parts }], pauseMs: 20 });
+  await stage.send('Think');
+  await stage.waitForText('thought 11');
   expect(stage.terminal.screen).not.toContain('thought 1\n');
-  await stage.see('Well.');
+  await stage.waitForText('Well.');
   await stage.idle();
   expect(stage.terminal.text).toMatch(/∴ thought for [\d.]+ s\n\nWell\./);
   stage.type(keys.ctrlR);
-  await stage.see('thought 0\n  thought 1\n');
-  await stage.say('Again');
+  await stage.waitForText('thought 0\n  thought 1\n');
+  await stage.send('Again');
   await stage.until(() => stage.terminal.text.split('thought 0\n').length === 3);
 });

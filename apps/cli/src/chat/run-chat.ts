@@ -1,22 +1,23 @@
 import type { RunChatOptions } from './contract/chat-options.ts';
 
-// It takes a while, and whoever imports this will need it.
-const loading = inProduction(() => import('./chat-in-terminal.tsx'));
+// Loading takes a while, so it starts when this module is imported.
+const loadedChat = loadForProduction(() => import('./chat-in-terminal.tsx'));
 
-loading.catch(() => {});
+loadedChat.catch(() => {});
 
-/** The chat in a terminal, until it is left. */
+/** Runs the chat in a terminal until the user leaves it. Returns the exit code. */
 export async function runChat(options: RunChatOptions): Promise<number> {
-  const { chatInTerminal } = await loading;
+  const { chatInTerminal } = await loadedChat;
   return chatInTerminal(options);
 }
 
 /**
- * Loads something as it is meant for use. React looks at NODE_ENV when it is loaded, and checks and
- * notes much unless that says production. It is set for that moment alone: the tools' processes get
- * this environment too, and must not be told what nobody said.
+ * Loads a module with NODE_ENV set to `production`. React reads the variable while it loads, and
+ * runs many extra checks otherwise.
+ *
+ * The variable is set only during loading, because tool processes inherit the environment.
  */
-export async function inProduction<Loaded>(load: () => Promise<Loaded>): Promise<Loaded> {
+export async function loadForProduction<Loaded>(load: () => Promise<Loaded>): Promise<Loaded> {
   if (process.env['NODE_ENV'] !== undefined) return load();
   process.env['NODE_ENV'] = 'production';
   try {

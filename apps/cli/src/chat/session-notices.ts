@@ -1,34 +1,34 @@
 import { sep } from 'node:path';
-import type { Chosen } from '../contract/agent.ts';
+import type { ChosenModel } from '../contract/agent.ts';
 import { shortIdLength } from '../store/session-summaries.ts';
 import { type Block, note } from './contract/block.ts';
-import { count } from './render/format-amounts.ts';
+import { formatCount } from './render/format-amounts.ts';
 import type { Look } from './render/look.ts';
 import { Printer } from './render/printer.ts';
 
-interface Welcome {
+interface WelcomeOptions {
   readonly version: string;
-  readonly chosen: Pick<Chosen, 'why'>;
+  readonly chosen: Pick<ChosenModel, 'why'>;
   readonly cwd: string;
   readonly home: string | undefined;
 }
 
-/** The first lines: what this is, where, with which model and why, and how to get help. */
-export function welcome({ version, chosen, cwd, home }: Welcome): readonly Block[] {
+/** The first lines: version, folder, model with the reason for it, and how to get help. */
+export function welcome({ version, chosen, cwd, home }: WelcomeOptions): readonly Block[] {
   return [
     note('plain', `millrace ${version} in ${shortPath(cwd, home)}`),
     note('dim', `${chosen.why} /help says what can be done here.`),
   ];
 }
 
-/** How to come back. */
-export function goodbye(session: string): Block {
+/** Tells the user how to resume the session. */
+export function resumeNotice(session: string): Block {
   const id = session.slice(0, shortIdLength);
   return note('dim', `To go on: millrace --continue, or later millrace --resume ${id}`);
 }
 
-/** There is nothing to come back to. */
-export function lost(): Block {
+/** Tells the user that the session is lost. */
+export function storeDeletedNotice(): Block {
   return note('bad', '✗ The file of the sessions was deleted: this one is not kept.');
 }
 
@@ -39,13 +39,16 @@ function shortPath(path: string, home: string | undefined): string {
 }
 
 interface ScreenfulOptions {
-  /** How many blocks there were in all. */
+  /** Total number of blocks. */
   readonly total: number;
   readonly rows: number;
   readonly session: string;
 }
 
-/** The last of what a session had printed, as much as fills a screen, with a word on where the rest is. */
+/**
+ * Returns the last blocks of a session, as many as fill a screen, and a note about how to see the
+ * rest.
+ */
 export function lastScreenful(
   look: Look,
   blocks: readonly Block[],
@@ -61,6 +64,6 @@ export function lastScreenful(
   const hidden = total - shown.length;
   if (hidden <= 0) return shown;
   const id = session.slice(0, shortIdLength);
-  const text = `… ${count(hidden, 'earlier piece')} of this session: millrace sessions show ${id}`;
+  const text = `… ${formatCount(hidden, 'earlier piece')} of this session: millrace sessions show ${id}`;
   return [note('dim', text), ...shown];
 }

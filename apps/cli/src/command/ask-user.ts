@@ -1,27 +1,27 @@
 import { createInterface } from 'node:readline/promises';
-import type { Config, Untrusted } from '../contract/config.ts';
+import type { Config, UntrustedFile } from '../contract/config.ts';
 import type { Host } from '../contract/host.ts';
 
 /** Asks a person at the terminal, before there is a chat; undefined when they leave instead. */
-export async function askPerson(
+export async function askUser(
   { stdin, stdout, signal }: Pick<Host, 'stdin' | 'stdout' | 'signal'>,
   question: string,
 ): Promise<string | undefined> {
   const lines = createInterface({ input: stdin, output: stdout });
-  const left = new Promise<undefined>((resolve) => {
+  const cancelled = new Promise<undefined>((resolve) => {
     lines.once('close', () => resolve(undefined));
     lines.once('SIGINT', () => resolve(undefined));
     signal.addEventListener('abort', () => resolve(undefined), { once: true });
   });
   try {
     // It never settles when the input ends, which is why `left` is raced with it.
-    return await Promise.race([lines.question(question), left]);
+    return await Promise.race([lines.question(question), cancelled]);
   } finally {
     lines.close();
   }
 }
 
-const harm: Readonly<Record<string, string>> = {
+const riskDescriptions: Readonly<Record<string, string>> = {
   models: 'say where requests and keys are sent',
   mcpServers: 'start programs',
   store: 'say where sessions are kept',
@@ -31,16 +31,16 @@ const harm: Readonly<Record<string, string>> = {
 };
 
 /** Whether all of a project's file is to be taken, as a person decides; undefined where they leave instead. */
-export async function isTrustGiven(
+export async function askForTrust(
   { untrusted }: Pick<Config, 'untrusted'>,
   host: Pick<Host, 'stdin' | 'stdout' | 'signal'>,
 ): Promise<boolean | undefined> {
   if (untrusted === undefined) return false;
-  const answer = await askPerson(host, questionOn(untrusted));
+  const answer = await askUser(host, trustQuestion(untrusted));
   return answer === undefined ? undefined : /^y(es)?$/i.test(answer.trim());
 }
 
-function questionOn({ path, parts }: Untrusted): string {
-  const wants = parts.map((part) => `  - ${harm[part] ?? part} (${part})\n`).join('');
+function trustQuestion({ path, parts }: UntrustedFile): string {
+  const wants = parts.map((part) => `  - ${riskDescriptions[part] ?? part} (${part})\n`).join('');
   return `${path} wants to:\n${wants}Anybody's project can have such a file. Take all of it?\nIt is asked again when that changes. [y/N] `;
 }

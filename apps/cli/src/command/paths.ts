@@ -5,14 +5,14 @@ import { UsageError } from '../contract/errors.ts';
 import type { Env } from '../contract/host.ts';
 
 /** Paths of the command line are from where it was typed, not from where `--cwd` leads. */
-export function withTypedPaths<Given extends Args>(args: Given, from: string): Given {
+export function resolveArgPaths<Given extends Args>(args: Given, from: string): Given {
   const given: Readonly<Record<string, unknown>> = { ...args };
-  const paths = pathNames.flatMap((name) => {
+  const paths = pathArgs.flatMap((name) => {
     const path = given[name];
     const isPath = typeof path === 'string' && !(args.command === 'serve' && isUrl(path));
     return isPath ? [[name, resolve(from, path)] as const] : [];
   });
-  return { ...args, ...Object.fromEntries(paths), ...typedFiles(args, from) };
+  return { ...args, ...Object.fromEntries(paths), ...resolveImportFiles(args, from) };
 }
 
 /** A server keeps things elsewhere too. Two letters at least: one is a drive. */
@@ -21,13 +21,13 @@ function isUrl(text: string): boolean {
 }
 
 /** Of `import`, what is named are files. */
-function typedFiles(args: Args, from: string): Pick<SessionsArgs, 'operands'> | undefined {
+function resolveImportFiles(args: Args, from: string): Pick<SessionsArgs, 'operands'> | undefined {
   if (args.command !== 'sessions' || args.action !== 'import') return undefined;
   return { operands: args.operands.map((path) => resolve(from, path)) };
 }
 
 /** Those of the environment as well: whoever set them stood there. */
-export function withTypedEnv(env: Env, from: string): Env {
+export function resolveEnvPaths(env: Env, from: string): Env {
   const paths = ['MILLRACE_STORE', 'MILLRACE_CONFIG'].flatMap((name) => {
     const path = env[name];
     return path ? [[name, resolve(from, path)] as const] : [];
@@ -35,10 +35,13 @@ export function withTypedEnv(env: Env, from: string): Env {
   return { ...env, ...Object.fromEntries(paths) };
 }
 
-const pathNames = ['config', 'store', 'outputSchema', 'output', 'agents', 'data'] as const;
+const pathArgs = ['config', 'store', 'outputSchema', 'output', 'agents', 'data'] as const;
 
 /** The folder to work in, by its real path: sessions are found again by it, whichever link led there. */
-export async function workFolder({ cwd }: Pick<SharedArgs, 'cwd'>, from: string): Promise<string> {
+export async function resolveWorkFolder(
+  { cwd }: Pick<SharedArgs, 'cwd'>,
+  from: string,
+): Promise<string> {
   const path = resolve(from, cwd ?? '.');
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory()) return realpath(path);

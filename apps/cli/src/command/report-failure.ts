@@ -13,7 +13,7 @@ interface Failure {
 const maxLength = 1000;
 
 /** An error of ours is one line with the next step. Anything else is a bug, and says so. */
-export function failureOf(error: unknown, env: Env): Failure {
+export function describeFailure(error: unknown, env: Env): Failure {
   const isKnown = isMillraceError(error);
   const line = `millrace: ${isKnown ? oneLine(error.message, maxLength) : bugLine(error)}`;
   const details = env['MILLRACE_DEBUG'] === '1' ? `\n${inspect(error)}` : '';

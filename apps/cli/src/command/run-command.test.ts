@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { collector } from '../../../../packages/client/src/testing/collector.ts';
 import type { Host } from '../contract/host.ts';
 import { version } from '../package-files.ts';
-import { Captured, Failing } from '../testing/output-streams.ts';
+import { CapturedOutput, FailingOutput } from '../testing/output-streams.ts';
 import { runCommand } from './run-command.ts';
 
 let root: string;
@@ -39,7 +39,7 @@ async function run(
   given: Partial<Host> & { piped?: string } = {},
 ): Promise<Ended> {
   const { piped = '', ...host } = given;
-  const [stdout, stderr] = [new Captured(), new Captured()];
+  const [stdout, stderr] = [new CapturedOutput(), new CapturedOutput()];
   const code = await runCommand({
     ...{ argv, cwd, stdout, stderr, stdin: Readable.from([Buffer.from(piped)]) },
     env: { HOME: join(root, 'home') },
@@ -71,8 +71,8 @@ describe('what needs no model', () => {
   });
 
   test('a reader that left is no error, a full disk is', async () => {
-    expect((await run(['--help'], { stdout: new Failing('EPIPE') })).code).toBe(0);
-    const full = await run(['--help'], { stdout: new Failing('ENOSPC') });
+    expect((await run(['--help'], { stdout: new FailingOutput('EPIPE') })).code).toBe(0);
+    const full = await run(['--help'], { stdout: new FailingOutput('ENOSPC') });
     expect(full).toMatchObject({ code: 1, stderr: expect.stringContaining('no space left') });
   });
 
@@ -204,7 +204,7 @@ describe('without a terminal and without -p', () => {
 
   test('with nothing at all the demo takes one turn, of which nothing is kept', async () => {
     writeFileSync(join(cwd, 'README.md'), '# Waterwheel\n');
-    const stderr = new Captured({ isTTY: true });
+    const stderr = new CapturedOutput({ isTTY: true });
     const { code, stdout } = await run([], { stderr });
     expect(code).toBe(0);
     expect(stdout).toContain('Waterwheel');
@@ -227,7 +227,7 @@ describe('without a terminal and without -p', () => {
 describe('at a terminal, before the chat', () => {
   const atTerminal = () => {
     const stdin = Object.assign(new PassThrough(), { isTTY: true });
-    return { stdin, stdout: new Captured({ isTTY: true }) };
+    return { stdin, stdout: new CapturedOutput({ isTTY: true }) };
   };
 
   test('a person who leaves instead of choosing a session leaves the command', async () => {

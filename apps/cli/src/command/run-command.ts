@@ -4,17 +4,17 @@ import type { Host } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
 import { version } from '../package-files.ts';
 import { Output } from '../print/output.ts';
-import { withTypedEnv, withTypedPaths } from './paths.ts';
-import { failureOf } from './report-failure.ts';
+import { resolveArgPaths, resolveEnvPaths } from './paths.ts';
+import { describeFailure } from './report-failure.ts';
 
 /** Does what the command line asks for, and says how it ended. It does not throw. */
 export async function runCommand(host: Host): Promise<number> {
   try {
-    const args = withTypedPaths(parseArgs(host.argv), host.cwd);
-    const env = withTypedEnv(envFor(args, host.env), host.cwd);
+    const args = resolveArgPaths(parseArgs(host.argv), host.cwd);
+    const env = resolveEnvPaths(envFor(args, host.env), host.cwd);
     return await dispatch(args, { ...host, env });
   } catch (error) {
-    const { text, exitCode } = failureOf(error, host.env);
+    const { text, exitCode } = describeFailure(error, host.env);
     host.stderr.write(text);
     return exitCode;
   }

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { exitCodes } from '../exit-code.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { stopSignals } from './run-process.ts';
+import { abortOnSignals } from './run-process.ts';
 
 const folder = temporaryFolder('process');
 const main = fileURLToPath(new URL('../main.ts', import.meta.url));
@@ -31,7 +31,7 @@ test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
   '%s stops what runs, and for the next signal nobody listens',
   (name) => {
     const process = new EventEmitter();
-    const signal = stopSignals(process);
+    const signal = abortOnSignals(process);
     expect(signal.aborted).toBe(false);
     process.emit(name);
     expect(signal.aborted).toBe(true);

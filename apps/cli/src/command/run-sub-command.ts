@@ -1,14 +1,14 @@
 import { loadConfig } from '../config/load-config.ts';
 import type { DoctorArgs, InspectArgs, ReplayArgs, SessionsArgs } from '../contract/args.ts';
 import type { Host } from '../contract/host.ts';
-import { workFolder } from './paths.ts';
+import { resolveWorkFolder } from './paths.ts';
 
 type SubArgs = SessionsArgs | ReplayArgs | InspectArgs | DoctorArgs;
 
 /** The commands that ask no model. */
 export async function runSubCommand(args: SubArgs, host: Host): Promise<number> {
   const { env, stdin, stdout, stderr, signal } = host;
-  const cwd = await workFolder(args, host.cwd);
+  const cwd = await resolveWorkFolder(args, host.cwd);
   const streams = { stdin, stdout, stderr, env, cwd, signal };
   if (args.command === 'doctor') {
     const { doctorCommand } = await import('../doctor/doctor-command.ts');

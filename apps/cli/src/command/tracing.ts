@@ -16,9 +16,9 @@ export interface RunTracing {
 }
 
 /** Spans of what is run here, for the collector of `--otlp`. */
-export function runTracing(otlp: string | undefined, { env, stderr }: Host): RunTracing {
+export function startTracing(otlp: string | undefined, { env, stderr }: Host): RunTracing {
   const problems = new Set<string>();
-  const exporter = spanExporter(otlp, env, (problem) => problems.add(problem));
+  const exporter = createSpanExporter(otlp, env, (problem) => problems.add(problem));
   if (exporter === undefined) return { observers: [], close: async () => {} };
   const { observe, end } = openTelemetryObserver(exporter);
   const close = async () => {
@@ -30,35 +30,37 @@ export function runTracing(otlp: string | undefined, { env, stderr }: Host): Run
 }
 
 /** Where `--otlp` says; none without it. A collector's key comes by the environment, unseen by others. */
-export function spanExporter(
+export function createSpanExporter(
   url: string | undefined,
   env: Host['env'],
   onDiagnostic: (problem: string) => void,
 ): OtlpExporter | undefined {
   if (url === undefined) return undefined;
-  const headers = headersIn(env['OTEL_EXPORTER_OTLP_HEADERS'] ?? '');
+  const headers = parseHeaders(env['OTEL_EXPORTER_OTLP_HEADERS'] ?? '');
   const serviceName = env['OTEL_SERVICE_NAME'] ?? 'millrace';
   try {
     return otlpExporter({ url, headers, serviceName, onDiagnostic });
   } catch (error) {
-    throw isMillraceError(error) ? refused(error) : error;
+    throw isMillraceError(error) ? asUsageError(error) : error;
   }
 }
 
-function refused(cause: Error): UsageError {
+function asUsageError(cause: Error): UsageError {
   return new UsageError(`--otlp: ${cause.message}`, {}, { cause });
 }
 
 /** `key=value,key=value`, the values percent-encoded, as OpenTelemetry has it. */
-function headersIn(text: string): Readonly<Record<string, string>> {
+function parseHeaders(text: string): Readonly<Record<string, string>> {
   const pairs = text.split(',').flatMap((pair) => {
     const at = pair.indexOf('=');
-    return at < 1 ? [] : [[pair.slice(0, at).trim(), decoded(pair.slice(at + 1).trim())] as const];
+    return at < 1
+      ? []
+      : [[pair.slice(0, at).trim(), decodeValue(pair.slice(at + 1).trim())] as const];
   });
   return Object.fromEntries(pairs);
 }
 
-function decoded(value: string): string {
+function decodeValue(value: string): string {
   try {
     return decodeURIComponent(value);
   } catch {

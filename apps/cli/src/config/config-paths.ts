@@ -4,7 +4,7 @@ import { ConfigError } from '../contract/errors.ts';
 import type { Env } from '../contract/host.ts';
 
 /** The folder of the user's own files, where the environment says where that is. */
-export function userFolder(env: Env): string | undefined {
+export function userConfigFolder(env: Env): string | undefined {
   const { XDG_CONFIG_HOME: given, HOME, USERPROFILE } = env;
   // The XDG specification has relative ones ignored.
   if (given && isAbsolute(given)) return join(given, 'millrace');
@@ -39,7 +39,7 @@ const maxDepth = 1000;
 export async function foldersUpToRoot(folder: string): Promise<readonly string[]> {
   const folders = [folder];
   for (let at = folder; folders.length < maxDepth; folders.push(at)) {
-    if (await isThere(join(at, '.git'))) return folders;
+    if (await exists(join(at, '.git'))) return folders;
     const above = dirname(at);
     if (above === at) break;
     at = above;
@@ -48,7 +48,7 @@ export async function foldersUpToRoot(folder: string): Promise<readonly string[]
 }
 
 /** In a work tree `.git` is a file. */
-async function isThere(path: string): Promise<boolean> {
+async function exists(path: string): Promise<boolean> {
   return stat(path).then(
     () => true,
     () => false,

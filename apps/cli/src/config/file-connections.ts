@@ -3,7 +3,7 @@ import type { McpServer } from '@millrace/tools/mcp';
 import type { FileMcpServer, ModelConfig } from '../contract/config.ts';
 import type { Env } from '../contract/host.ts';
 import type { Layer } from './config-layers.ts';
-import { badPlace } from './json-file.ts';
+import { errorAt } from './json-file.ts';
 
 /** The models of a file with their variables in place. One whose variables are not set is left out. */
 export function fileModels(
@@ -18,22 +18,22 @@ export function fileModels(
       return [];
     }
     const { baseUrl, provider } = value;
-    if (baseUrl !== undefined && !isHttp(baseUrl)) {
-      throw badPlace(file, ['models', name, 'baseUrl'], 'has to be an address of http or https');
+    if (baseUrl !== undefined && !isHttpUrl(baseUrl)) {
+      throw errorAt(file, ['models', name, 'baseUrl'], 'has to be an address of http or https');
     }
     if (baseUrl !== undefined && hasPassword(baseUrl)) {
       const why = 'has a password in it. Put it into headers.authorization';
-      throw badPlace(file, ['models', name, 'baseUrl'], why);
+      throw errorAt(file, ['models', name, 'baseUrl'], why);
     }
     if (provider === 'compatible' && baseUrl === undefined) {
-      throw badPlace(file, ['models', name], 'needs a baseUrl: nothing is known of its server');
+      throw errorAt(file, ['models', name], 'needs a baseUrl: nothing is known of its server');
     }
     return [[name, value] as const];
   });
   return Object.fromEntries(models);
 }
 
-function isHttp(url: string): boolean {
+function isHttpUrl(url: string): boolean {
   return /^https?:$/.test(URL.parse(url)?.protocol ?? '');
 }
 
@@ -53,35 +53,35 @@ export function fileMcpServers(
     if (given.disabled) return [name, undefined] as const;
     checkFields(layer, name, given);
     const { value, missing } = expandEnv(given, env);
-    if (missing.length === 0) return [name, serverOf(layer, name, value, cwd)] as const;
+    if (missing.length === 0) return [name, toMcpServer(layer, name, value, cwd)] as const;
     warn(`The MCP server ${name} of ${layer.file.path} is left out: set ${missing.join(' and ')}`);
     return [name, undefined] as const;
   });
   return new Map(servers);
 }
 
-const fieldsOf = { command: ['args', 'env', 'cwd'], url: ['headers'] } as const;
+const fieldsByTransport = { command: ['args', 'env', 'cwd'], url: ['headers'] } as const;
 
 function checkFields({ file }: Layer, name: string, server: FileMcpServer): void {
   const isCommand = server.command !== undefined;
   if (isCommand === (server.url !== undefined)) {
-    throw badPlace(file, ['mcpServers', name], 'needs either a command or a url');
+    throw errorAt(file, ['mcpServers', name], 'needs either a command or a url');
   }
-  const stray = fieldsOf[isCommand ? 'url' : 'command'].find(
+  const misplaced = fieldsByTransport[isCommand ? 'url' : 'command'].find(
     (field) => server[field] !== undefined,
   );
-  if (stray === undefined) return;
+  if (misplaced === undefined) return;
   const why = `goes with a ${isCommand ? 'url' : 'command'}, and this server has a ${isCommand ? 'command' : 'url'}`;
-  throw badPlace(file, ['mcpServers', name, stray], why);
+  throw errorAt(file, ['mcpServers', name, misplaced], why);
 }
 
-function serverOf(layer: Layer, name: string, server: FileMcpServer, cwd: string): McpServer {
+function toMcpServer(layer: Layer, name: string, server: FileMcpServer, cwd: string): McpServer {
   const { command, args, env, url = '', headers } = server;
   if (command !== undefined) {
     return { name, stdio: { command, args, env, cwd: resolve(cwd, server.cwd ?? '.') } };
   }
-  if (isHttp(url)) return { name, http: { url, headers } };
-  throw badPlace(layer.file, ['mcpServers', name, 'url'], 'has to be an address of http or https');
+  if (isHttpUrl(url)) return { name, http: { url, headers } };
+  throw errorAt(layer.file, ['mcpServers', name, 'url'], 'has to be an address of http or https');
 }
 
 interface Expanded<Value> {
@@ -90,7 +90,7 @@ interface Expanded<Value> {
   readonly missing: readonly string[];
 }
 
-const form = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
+const variablePattern = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
 
 /**
  * Puts variables of the environment in their places in all texts of a value: `${NAME}`, or
@@ -99,7 +99,7 @@ const form = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
 function expandEnv<Value>(value: Value, env: Env): Expanded<Value> {
   const missing: string[] = [];
   const expandText = (text: string) =>
-    text.replace(form, (_, name: string, otherwise: string | undefined) => {
+    text.replace(variablePattern, (_, name: string, otherwise: string | undefined) => {
       const found = (Object.hasOwn(env, name) && env[name]) || otherwise;
       if (found === undefined) missing.push(name);
       return found ?? '';

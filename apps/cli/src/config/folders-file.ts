@@ -6,7 +6,7 @@ import type { PermissionRule } from '@millrace/tools';
 import { z } from 'zod';
 import type { Config } from '../contract/config.ts';
 import { ConfigError } from '../contract/errors.ts';
-import { checkFile, readJsonFile } from './json-file.ts';
+import { checkJsonFile, readJsonFile } from './json-file.ts';
 import { ruleFromText, ruleToText } from './rule-text.ts';
 
 /** What was decided about a folder once and for all. It is in the user's files, out of a project's reach. */
@@ -28,9 +28,9 @@ const schema: z.ZodType<Folders> = z.record(
   }),
 );
 
-export async function readFolders(path: string | undefined): Promise<Folders> {
+export async function readFoldersFile(path: string | undefined): Promise<Folders> {
   const file = path === undefined ? undefined : await readJsonFile(path);
-  return file === undefined ? {} : checkFile(file, schema);
+  return file === undefined ? {} : checkJsonFile(file, schema);
 }
 
 /** A rule for a folder that holds in later sessions too. `cwd` is the one that the rule's paths start at. */
@@ -42,7 +42,7 @@ export async function rememberRule(
   if (rule.decision === 'ask') return;
   const text = ruleToText(rule);
   const { decision } = rule;
-  await changeFolder(foldersFile, cwd, (known) => ({
+  await updateFolder(foldersFile, cwd, (known) => ({
     ...known,
     [decision]: [...(known[decision] ?? []).filter((each) => each !== text), text],
   }));
@@ -57,20 +57,20 @@ export async function forgetRule(
   if (rule.decision === 'ask') return;
   const text = ruleToText(rule);
   const { decision } = rule;
-  const known = foldersFile === undefined ? undefined : (await readFolders(foldersFile))[cwd];
+  const known = foldersFile === undefined ? undefined : (await readFoldersFile(foldersFile))[cwd];
   if (known?.[decision]?.includes(text) !== true) return;
-  await changeFolder(foldersFile, cwd, (now) => ({
+  await updateFolder(foldersFile, cwd, (now) => ({
     ...now,
     [decision]: (now[decision] ?? []).filter((each) => each !== text),
   }));
 }
 
 /** What was remembered for a folder, as it is on the disk. */
-export async function rememberedIn(
+export async function readRememberedRules(
   { foldersFile }: Pick<Config, 'foldersFile'>,
   cwd: string,
 ): Promise<readonly PermissionRule[]> {
-  const folders = await readFolders(foldersFile);
+  const folders = await readFoldersFile(foldersFile);
   const { allow = [], deny = [] } = (Object.hasOwn(folders, cwd) && folders[cwd]) || {};
   return [
     ...allow.map((text) => ruleFromText(text, 'allow')),
@@ -79,7 +79,7 @@ export async function rememberedIn(
 }
 
 /** Changes what is known of one folder, and nothing else in the file. */
-export async function changeFolder(
+export async function updateFolder(
   path: string | undefined,
   folder: string,
   change: (known: FolderDecisions) => FolderDecisions,
@@ -91,17 +91,17 @@ export async function changeFolder(
     throw cannotWrite(path, error);
   });
   await withFileLock(path, async () => {
-    const folders = await readFolders(path);
+    const folders = await readFoldersFile(path);
     const known = Object.hasOwn(folders, folder) ? folders[folder] : undefined;
     const next = { ...folders, [folder]: change(known ?? {}) };
-    await replaceFile(path, `${JSON.stringify(next, undefined, 2)}\n`);
+    await writeAtomically(path, `${JSON.stringify(next, undefined, 2)}\n`);
   }).catch((error: unknown) => {
     throw isMillraceError(error) ? error : cannotWrite(path, error);
   });
 }
 
 /** Whole or not at all, and for its owner alone. */
-async function replaceFile(path: string, text: string): Promise<void> {
+async function writeAtomically(path: string, text: string): Promise<void> {
   const draft = `${path}.${process.pid}.tmp`;
   try {
     await writeFile(draft, text, { mode: 0o600 });
@@ -126,7 +126,7 @@ const staleMs = 3000;
 /** Does something while no other process does it with the same file. Its folder has to be there. */
 async function withFileLock<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
   const lock = `${path}.lock`;
-  await take(lock);
+  await acquireLock(lock);
   try {
     return await work();
   } finally {
@@ -134,9 +134,9 @@ async function withFileLock<Result>(path: string, work: () => Promise<Result>): 
   }
 }
 
-async function take(lock: string): Promise<void> {
+async function acquireLock(lock: string): Promise<void> {
   for (let tries = 0; tries < maxTries; tries++) {
-    if (await isMade(lock)) return;
+    if (await createLock(lock)) return;
     const found = await stat(lock).catch(() => undefined);
     const isStale = found !== undefined && Date.now() - found.mtimeMs > staleMs;
     if (isStale) await rm(lock, { force: true });
@@ -147,7 +147,7 @@ async function take(lock: string): Promise<void> {
 }
 
 /** Made by one of all who try at the same time. */
-async function isMade(lock: string): Promise<boolean> {
+async function createLock(lock: string): Promise<boolean> {
   try {
     await (await open(lock, 'wx', 0o600)).close();
     return true;

@@ -11,32 +11,32 @@ export interface JsonFile {
   readonly value: JsonValue;
 }
 
-const limits = { maxTextLength: 1_000_000, maxDepth: 64 };
+const parseLimits = { maxTextLength: 1_000_000, maxDepth: 64 };
 
 /** Nothing where there is no such file. */
 export async function readJsonFile(path: string): Promise<JsonFile | undefined> {
-  const text = await readTextOf(path);
+  const text = await readIfPresent(path);
   if (text === undefined) return undefined;
-  const parsed = parseJson(text, limits);
+  const parsed = parseJson(text, parseLimits);
   if (parsed.ok) return { path, text, value: parsed.value };
   const { message, position } = parsed.failure;
   const where = `${path}:${lineAndColumn(text, position)}`;
   const what = message.replace(/^Cannot parse JSON at \d+: /, '');
-  throw new ConfigError(`Cannot read ${where}: ${what}. ${hintAt(text, position)}`, {
+  throw new ConfigError(`Cannot read ${where}: ${what}. ${syntaxHint(text, position)}`, {
     path,
     position,
   });
 }
 
 /** What people write into JSON that other formats take. */
-function hintAt(text: string, position: number): string {
+function syntaxHint(text: string, position: number): string {
   const [before, after] = [text.slice(0, position), text.slice(position)];
   if (/^\s*\/[/*]/.test(after)) return 'JSON has no comments: take it out';
   if (/,\s*$/.test(before) && /^\s*[}\]]/.test(after)) return 'Take out the comma before it';
   return 'Mend it there';
 }
 
-async function readTextOf(path: string): Promise<string | undefined> {
+async function readIfPresent(path: string): Promise<string | undefined> {
   try {
     return await readText(path);
   } catch (error) {
@@ -47,12 +47,12 @@ async function readTextOf(path: string): Promise<string | undefined> {
 }
 
 function cannotRead(path: string, errno: string, cause: unknown): ConfigError {
-  const why = isMillraceError(cause) ? cause.message : reasons[errno];
+  const why = isMillraceError(cause) ? cause.message : reasonByErrno[errno];
   const message = `Cannot read ${path}: ${why ?? `the system says ${errno}`}`;
   return new ConfigError(message, { path, errno }, { cause });
 }
 
-const reasons: Readonly<Record<string, string>> = {
+const reasonByErrno: Readonly<Record<string, string>> = {
   EACCES: 'this user may not. Change its permissions, or name another file with --config',
   EISDIR: 'it is a folder. Name a file',
 };
@@ -86,17 +86,17 @@ function tooLarge(path: string): MillraceError<'too_large'> {
 }
 
 /** What a file says, if it says it as the schema wants. The first thing that is wrong is told. */
-export function checkFile<Value>(file: JsonFile, schema: z.ZodType<Value>): Value {
+export function checkJsonFile<Value>(file: JsonFile, schema: z.ZodType<Value>): Value {
   const { data, error } = schema.safeParse(file.value);
   const [issue] = error?.issues ?? [];
   if (issue === undefined) return data as Value;
-  if (issue.code !== 'unrecognized_keys') throw badPlace(file, issue.path, explain(issue));
+  if (issue.code !== 'unrecognized_keys') throw errorAt(file, issue.path, issueText(issue));
   const [key = ''] = issue.keys;
-  throw badPlace(file, [...issue.path, key], unknownName(key, namesAt(schema, issue.path)));
+  throw errorAt(file, [...issue.path, key], unknownNameText(key, knownNames(schema, issue.path)));
 }
 
 /** An error at a place of a file. It says what is wrong there, never what stands there. */
-export function badPlace(
+export function errorAt(
   { path: file, text }: JsonFile,
   path: Path,
   why: string,
@@ -112,17 +112,17 @@ export function badPlace(
   );
 }
 
-function unknownName(name: string, known: readonly string[]): string {
+function unknownNameText(name: string, known: readonly string[]): string {
   const near = nearestName(name, known);
   const hint =
-    near === undefined ? `Known are ${known.join(', ')}` : `Did you mean ${nameText(near)}?`;
+    near === undefined ? `Known are ${known.join(', ')}` : `Did you mean ${quoteName(near)}?`;
   return `is not known. ${hint}`;
 }
 
-function explain(issue: z.core.$ZodIssue): string {
+function issueText(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case 'invalid_type':
-      return `has to be ${articleFor(issue.expected)}`;
+      return `has to be ${expectedText(issue.expected)}`;
     case 'invalid_value':
       return `has to be one of ${issue.values.map((value) => String(value)).join(', ')}`;
     case 'too_small':
@@ -136,7 +136,7 @@ function explain(issue: z.core.$ZodIssue): string {
   }
 }
 
-function articleFor(expected: string): string {
+function expectedText(expected: string): string {
   const names: Readonly<Record<string, string>> = {
     string: 'a text',
     array: 'a list',
@@ -154,7 +154,7 @@ interface SchemaNode {
 }
 
 /** The names that may stand at a place. */
-function namesAt(schema: z.ZodType, path: Path): readonly string[] {
+function knownNames(schema: z.ZodType, path: Path): readonly string[] {
   const root = z.toJSONSchema(schema) as SchemaNode;
   const step = (node: SchemaNode | undefined, name: PropertyKey) =>
     node?.properties?.[String(name)] ?? node?.additionalProperties;
@@ -168,13 +168,13 @@ type Path = readonly PropertyKey[];
 /** A path as people write it: `models.fast.baseUrl`, `permissions.allow[2]`. */
 function pathText(path: Path): string {
   return path
-    .map((step) => (typeof step === 'number' ? `[${step}]` : `.${nameText(String(step))}`))
+    .map((step) => (typeof step === 'number' ? `[${step}]` : `.${quoteName(String(step))}`))
     .join('')
     .replace(/^\./, '');
 }
 
 /** A name of a file, as a message can have it. */
-function nameText(name: string): string {
+function quoteName(name: string): string {
   const shown = name.length > 60 ? `${name.slice(0, 60)}…` : name;
   return /^[\w$-]+$/.test(name) ? shown : JSON.stringify(shown);
 }
@@ -187,7 +187,7 @@ function lineAndColumn(text: string, position: number): string {
 
 /** Where a path leads to in a text that is valid JSON: to a property's name, to an entry of a list. */
 function positionOf(text: string, path: Path): number {
-  const found = spotsOf(text);
+  const found = positionsByPath(text);
   for (let length = path.length; length > 0; length--) {
     const position = found.get(JSON.stringify(path.slice(0, length)));
     if (position !== undefined) return position;
@@ -196,13 +196,13 @@ function positionOf(text: string, path: Path): number {
 }
 
 /** Everything in it by its path. Of a name that stands twice the last, as JSON.parse takes it. */
-function spotsOf(text: string): ReadonlyMap<string, number> {
+function positionsByPath(text: string): ReadonlyMap<string, number> {
   const tokens = [...text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}:,]|[^\s[\]{}:,"]+/g)];
-  const spots = new Map<string, number>();
+  const positions = new Map<string, number>();
   let at = 0;
   const isNext = (token: string) => tokens[at]?.[0] === token;
   const walk = (path: Path, position: number) => {
-    spots.set(JSON.stringify(path), position);
+    positions.set(JSON.stringify(path), position);
     const isList = isNext('[');
     if (!isList && !isNext('{')) return void at++;
     at++;
@@ -215,5 +215,5 @@ function spotsOf(text: string): ReadonlyMap<string, number> {
     at++;
   };
   walk([], 0);
-  return spots;
+  return positions;
 }

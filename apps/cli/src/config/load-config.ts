@@ -2,12 +2,12 @@ import { dirname, resolve } from 'node:path';
 import { isDecimal } from '@millrace/core';
 import type { McpServer } from '@millrace/tools/mcp';
 import type { ConfigArgs } from '../contract/args.ts';
-import type { Config, ConfigFile, LimitsConfig, Untrusted } from '../contract/config.ts';
+import type { Config, ConfigFile, LimitsConfig, UntrustedFile } from '../contract/config.ts';
 import { ConfigError } from '../contract/errors.ts';
 import type { Env } from '../contract/host.ts';
-import { configLayers, type Layer } from './config-layers.ts';
+import { type Layer, readConfigLayers } from './config-layers.ts';
 import { fileMcpServers, fileModels } from './file-connections.ts';
-import { permissionsOf } from './permissions.ts';
+import { mergePermissions } from './permissions.ts';
 
 interface LoadConfigOptions {
   readonly args: ConfigArgs;
@@ -21,24 +21,24 @@ interface LoadConfigOptions {
  * `ConfigError` that names the file and the place in it.
  */
 export async function loadConfig({ args, env, cwd }: LoadConfigOptions): Promise<Config> {
-  const said = envSettings(env);
-  const onlyFile = args.config ?? said.config;
-  const read = await configLayers({ args, env, cwd, onlyFile });
-  const { layers, untrusted, foldersFile } = read;
+  const fromEnv = readEnvSettings(env);
+  const onlyFile = args.config ?? fromEnv.config;
+  const layered = await readConfigLayers({ args, env, cwd, onlyFile });
+  const { layers, untrusted, foldersFile } = layered;
   const warnings = untrusted === undefined ? [] : [untrustedWarning(untrusted)];
   const warn = (warning: string) => void warnings.push(warning);
-  const ofFiles = <Name extends keyof ConfigFile>(name: Name) =>
+  const fromFiles = <Name extends keyof ConfigFile>(name: Name) =>
     layers.findLast(({ settings }) => settings[name] !== undefined)?.settings[name];
   return {
-    model: args.model ?? said.model ?? ofFiles('model'),
+    model: args.model ?? fromEnv.model ?? fromFiles('model'),
     models: Object.assign({}, ...layers.map((layer) => fileModels(layer, env, warn))),
-    reasoning: ofFiles('reasoning'),
-    system: args.system ?? said.system ?? ofFiles('system'),
-    limits: limitsOf(args, said, layers),
-    permissions: await permissionsOf(read, args),
-    mcpServers: mcpServersOf(layers, { env, cwd }, warn),
-    store: storeOf(args.store ?? said.store, layers, cwd),
-    compactAtTokens: ofFiles('compactAtTokens'),
+    reasoning: fromFiles('reasoning'),
+    system: args.system ?? fromEnv.system ?? fromFiles('system'),
+    limits: mergeLimits(args, fromEnv, layers),
+    permissions: await mergePermissions(layered, args),
+    mcpServers: mergeMcpServers(layers, { env, cwd }, warn),
+    store: resolveStore(args.store ?? fromEnv.store, layers, cwd),
+    compactAtTokens: fromFiles('compactAtTokens'),
     files: layers.map(({ file }) => file.path).toReversed(),
     warnings,
     foldersFile,
@@ -46,27 +46,31 @@ export async function loadConfig({ args, env, cwd }: LoadConfigOptions): Promise
   };
 }
 
-function limitsOf(args: ConfigArgs, said: EnvSettings, layers: readonly Layer[]): LimitsConfig {
-  const ofFiles: NonNullable<ConfigFile['limits']> = Object.assign(
+function mergeLimits(
+  args: ConfigArgs,
+  fromEnv: EnvSettings,
+  layers: readonly Layer[],
+): LimitsConfig {
+  const fromFiles: NonNullable<ConfigFile['limits']> = Object.assign(
     {},
     ...layers.map(({ settings }) => settings.limits),
   );
-  const { maxTurns, maxTokens, maxCostUsd } = ofFiles;
-  const amount = args.maxCost ?? said.maxCost ?? decimalOf(maxCostUsd);
+  const { maxTurns, maxTokens, maxCostUsd } = fromFiles;
+  const amount = args.maxCost ?? fromEnv.maxCost ?? toDecimal(maxCostUsd);
   return {
-    maxTurns: args.maxTurns ?? said.maxTurns ?? maxTurns,
-    maxTokens: args.maxTokens ?? said.maxTokens ?? maxTokens,
+    maxTurns: args.maxTurns ?? fromEnv.maxTurns ?? maxTurns,
+    maxTokens: args.maxTokens ?? fromEnv.maxTokens ?? maxTokens,
     maxCost: amount === undefined ? undefined : { amount, currency: 'USD' },
   };
 }
 
 /** Money is no float from here on. */
-function decimalOf(amount: number | undefined): string | undefined {
+function toDecimal(amount: number | undefined): string | undefined {
   return amount?.toFixed(9).replace(/\.?0+$/, '');
 }
 
 /** A server of a stronger file takes the place of one of the same name, and may switch it off. */
-function mcpServersOf(
+function mergeMcpServers(
   layers: readonly Layer[],
   at: { readonly env: Env; readonly cwd: string },
   warn: (warning: string) => void,
@@ -76,7 +80,7 @@ function mcpServersOf(
 }
 
 /** What a file says is from that file's folder on, what was typed from this one on. */
-function storeOf(
+function resolveStore(
   typed: string | undefined,
   layers: readonly Layer[],
   cwd: string,
@@ -86,7 +90,7 @@ function storeOf(
   return layer && resolve(dirname(layer.file.path), layer.settings.store ?? '');
 }
 
-function untrustedWarning({ path, parts }: Untrusted): string {
+function untrustedWarning({ path, parts }: UntrustedFile): string {
   const what = `${parts.join(', ')} of ${path} ${parts.length === 1 ? 'is' : 'are'} left out`;
   return `${what}: anybody's project can have such a file. Look at it, and take all of it with --trust`;
 }
@@ -102,27 +106,27 @@ interface EnvSettings {
   readonly maxCost: string | undefined;
 }
 
-function envSettings(env: Env): EnvSettings {
+function readEnvSettings(env: Env): EnvSettings {
   const text = (name: string) => env[name] || undefined;
   return {
     model: text('MILLRACE_MODEL'),
     system: text('MILLRACE_SYSTEM'),
     store: text('MILLRACE_STORE'),
     config: text('MILLRACE_CONFIG'),
-    maxTurns: count('MILLRACE_MAX_TURNS', text('MILLRACE_MAX_TURNS')),
-    maxTokens: count('MILLRACE_MAX_TOKENS', text('MILLRACE_MAX_TOKENS')),
-    maxCost: amount('MILLRACE_MAX_COST', text('MILLRACE_MAX_COST')),
+    maxTurns: parseCount('MILLRACE_MAX_TURNS', text('MILLRACE_MAX_TURNS')),
+    maxTokens: parseCount('MILLRACE_MAX_TOKENS', text('MILLRACE_MAX_TOKENS')),
+    maxCost: parseAmount('MILLRACE_MAX_COST', text('MILLRACE_MAX_COST')),
   };
 }
 
-function count(name: string, value: string | undefined): number | undefined {
+function parseCount(name: string, value: string | undefined): number | undefined {
   if (value === undefined) return undefined;
   const number = /^\d{1,15}$/.test(value) ? Number(value) : 0;
   if (number > 0) return number;
   throw new ConfigError(`The variable ${name} has to be a whole number from 1 on`, { name });
 }
 
-function amount(name: string, value: string | undefined): string | undefined {
+function parseAmount(name: string, value: string | undefined): string | undefined {
   if (value === undefined || (isDecimal(value) && Number(value) > 0)) return value;
   throw new ConfigError(`The variable ${name} has to be an amount in dollars, such as 0.50`, {
     name,

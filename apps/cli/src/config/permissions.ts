@@ -5,23 +5,23 @@ import type { PermissionsConfig } from '../contract/config.ts';
 import { ConfigError, UsageError } from '../contract/errors.ts';
 import type { Layer, Layers } from './config-layers.ts';
 import type { FolderDecisions } from './folders-file.ts';
-import { badPlace } from './json-file.ts';
+import { errorAt } from './json-file.ts';
 import { ruleFromText } from './rule-text.ts';
 
-const reading: readonly PermissionRule[] = ['write', 'edit', 'bash'].map((tool) => ({
+const readOnlyRules: readonly PermissionRule[] = ['write', 'edit', 'bash'].map((tool) => ({
   tool,
   decision: 'deny',
   reason: 'this session is read-only',
 }));
 
 /** Rules of the files, then what was decided about the folder, then those of the flags. */
-export async function permissionsOf(
+export async function mergePermissions(
   { layers, decisions, foldersFile }: Pick<Layers, 'layers' | 'decisions' | 'foldersFile'>,
   { permissions, rules: flagRules = [] }: ConfigArgs,
 ): Promise<PermissionsConfig> {
   const modes = layers.map(({ settings }) => settings.permissions?.mode);
   const mode = permissions ?? modes.findLast((each) => each !== undefined) ?? 'ask';
-  const ofFiles = await Promise.all(layers.map(fileRules));
+  const ofFiles = await Promise.all(layers.map(readFileRules));
   const remembered = rememberedRules(decisions, foldersFile);
   for (const rule of flagRules) await checkRule(rule).catch(rethrowAsUsage);
   const rules = [...ofFiles.flat(), ...remembered, ...flagRules];
@@ -31,7 +31,7 @@ export async function permissionsOf(
     case 'allow':
       return { mode, rules: [...rules, { decision: 'allow' }] };
     case 'read-only':
-      return { mode, rules: [...rules, ...reading] };
+      return { mode, rules: [...rules, ...readOnlyRules] };
   }
 }
 
@@ -41,21 +41,21 @@ function rememberedRules(
 ): readonly PermissionRule[] {
   try {
     return [
-      ...allow.map((text) => yielding(ruleFromText(text, 'allow'))),
+      ...allow.map((text) => asWeakRule(ruleFromText(text, 'allow'))),
       ...deny.map((text) => ruleFromText(text, 'deny')),
     ];
   } catch (error) {
-    throw isMillraceError(error) ? inFile(file, error) : error;
+    throw isMillraceError(error) ? errorInFile(file, error) : error;
   }
 }
 
 /** What was allowed in passing is not stronger than a rule that somebody wrote down. */
-function yielding(rule: PermissionRule): PermissionRule {
+function asWeakRule(rule: PermissionRule): PermissionRule {
   const { path, command, exact = false } = rule;
   return exact || (path === undefined && command === undefined) ? rule : { ...rule, yields: true };
 }
 
-function inFile(path: string, cause: Error): ConfigError {
+function errorInFile(path: string, cause: Error): ConfigError {
   return new ConfigError(`${path}: ${cause.message}`, { path }, { cause });
 }
 
@@ -65,12 +65,12 @@ function rethrowAsUsage(error: unknown): never {
 }
 
 // What asks comes after what allows: of the rules that fit, the last decides.
-const decisions: readonly Decision[] = ['allow', 'ask', 'deny'];
+const decisionOrder: readonly Decision[] = ['allow', 'ask', 'deny'];
 
 /** The permission rules of a file, each one of which can be used. */
-async function fileRules({ file, settings }: Layer): Promise<readonly PermissionRule[]> {
+async function readFileRules({ file, settings }: Layer): Promise<readonly PermissionRule[]> {
   const { permissions = {} } = settings;
-  const texts = decisions.flatMap((decision) =>
+  const texts = decisionOrder.flatMap((decision) =>
     (permissions[decision] ?? []).map((text, index) => ({ decision, text, index })),
   );
   const rules: PermissionRule[] = [];
@@ -81,7 +81,7 @@ async function fileRules({ file, settings }: Layer): Promise<readonly Permission
       rules.push(rule);
     } catch (error) {
       if (!isMillraceError(error)) throw error;
-      throw badPlace(file, ['permissions', decision, index], `is no rule. ${error.message}`, error);
+      throw errorAt(file, ['permissions', decision, index], `is no rule. ${error.message}`, error);
     }
   }
   return rules;

@@ -17,14 +17,15 @@ export function ruleFromText(text: string, decision: Decision): PermissionRule {
   const [, name = '', sign, what = ''] = /^([^:=]*)(?:([:=])(.*))?$/s.exec(text.trim()) ?? [];
   const tool = name.trim();
   if (tool === '' || /\s/.test(tool))
-    throw badRule(text, 'it does not begin with the name of a tool');
-  const whose = tool === '*' ? {} : { tool };
-  if (sign === undefined) return { ...whose, decision };
-  if (what.trim() === '') throw badRule(text, `there is nothing after its ${sign}`);
+    throw invalidRule(text, 'it does not begin with the name of a tool');
+  const toolField = tool === '*' ? {} : { tool };
+  if (sign === undefined) return { ...toolField, decision };
+  if (what.trim() === '') throw invalidRule(text, `there is nothing after its ${sign}`);
   const exact = sign === '=' ? { exact: true } : {};
-  if (commandTools.includes(tool)) return { ...whose, command: what.trim(), ...exact, decision };
-  if (pathTools.includes(tool)) return { ...whose, path: what.trim(), ...exact, decision };
-  throw badRule(text, `${tool} takes neither a path nor a command that is known here`);
+  if (commandTools.includes(tool))
+    return { ...toolField, command: what.trim(), ...exact, decision };
+  if (pathTools.includes(tool)) return { ...toolField, path: what.trim(), ...exact, decision };
+  throw invalidRule(text, `${tool} takes neither a path nor a command that is known here`);
 }
 
 /** The other way round: what `ruleFromText` makes the same rule of, its reason apart. */
@@ -34,7 +35,7 @@ export function ruleToText({ tool, path, command, exact }: PermissionRule): stri
   return path === undefined ? (tool ?? '*') : `${tool ?? '*'}${sign}${path}`;
 }
 
-function badRule(text: string, why: string): UsageError {
+function invalidRule(text: string, why: string): UsageError {
   const shown = text.length > 60 ? `${text.slice(0, 60)}…` : text;
   const way = 'Write it like "bash:git status", "write:src/**", "*:.env" or "github_search"';
   return new UsageError(`Cannot use the rule ${JSON.stringify(shown)}: ${why}. ${way}`);

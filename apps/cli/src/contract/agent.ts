@@ -14,7 +14,7 @@ import type { Config } from './config.ts';
 /** An agent for a folder, and what can be done to it while it is used. */
 export interface BuiltAgent {
   readonly agent: Agent;
-  readonly chosen: Chosen;
+  readonly chosen: ChosenModel;
   readonly tools: readonly Tool[];
   /** What could not be had, an MCP server for instance, in sentences for people. To be shown once. */
   readonly problems: readonly string[];
@@ -27,11 +27,11 @@ export interface BuiltAgent {
   /** Such calls are asked about again, here and in later sessions. */
   forget(rule: PermissionRule): Promise<void>;
   /** What was decided on once and for all in this project. */
-  kept(): Promise<readonly PermissionRule[]>;
+  rememberedRules(): Promise<readonly PermissionRule[]>;
   /** What a change of a file would do, for whoever decides on it; undefined where that cannot be said. */
   preview(call: PolicyCall): Promise<ChangePreview | undefined>;
   /** Who answers the questions of the model (`ask_user`). Until somebody does, they count as dismissed. */
-  answerBy(ask: AskUserOptions['ask'] | undefined): void;
+  setQuestionHandler(ask: AskUserOptions['ask'] | undefined): void;
   /** The same agent with something else about it. It shares tools, rules and servers with this one. */
   with(changes: AgentChanges): BuiltAgent;
   /** Ends its MCP servers, for all that were made from it. */
@@ -40,7 +40,7 @@ export interface BuiltAgent {
 
 export interface AgentChanges {
   /** Another model, for `/model`. */
-  readonly chosen?: Chosen | undefined;
+  readonly chosen?: ChosenModel | undefined;
   /** What answers have to be like, for `--output-schema`. */
   readonly output?: AgentOptions['output'];
   readonly observers?: readonly Observer[] | undefined;
@@ -51,7 +51,7 @@ export interface BuildOptions {
     Config,
     'limits' | 'permissions' | 'mcpServers' | 'system' | 'compactAtTokens' | 'foldersFile'
   >;
-  readonly chosen: Chosen;
+  readonly chosen: ChosenModel;
   readonly log: Log;
   readonly cwd: string;
   /**
@@ -74,7 +74,7 @@ export interface BuildOptions {
 }
 
 /** The model that answers, and why it is this one. */
-export interface Chosen {
+export interface ChosenModel {
   readonly provider: Provider;
   /** For the status line: `anthropic/claude-sonnet-5-5`. */
   readonly label: string;

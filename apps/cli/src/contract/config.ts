@@ -24,13 +24,13 @@ export interface Config {
   /** What was left out, and what to do about it. To be shown once. */
   readonly warnings: readonly string[];
   /** The project's file, where parts of it are left out until somebody says that it is trusted. */
-  readonly untrusted?: Untrusted | undefined;
+  readonly untrusted?: UntrustedFile | undefined;
   /** Where decisions about folders are kept that outlive a session; see `rememberRule`. */
   readonly foldersFile?: string | undefined;
 }
 
 /** A project's file, and what of it was not taken. */
-export interface Untrusted {
+export interface UntrustedFile {
   readonly path: string;
   readonly parts: readonly string[];
 }

@@ -2,7 +2,7 @@ import { type Ids, type JsonObject, type Part, toolCallPart } from '@millrace/co
 import type { ToolDefinition } from '@millrace/providers';
 
 /** What the demo speaks with. */
-export interface Voice {
+export interface DemoContext {
   readonly ids: Pick<Ids, 'toolCall'>;
   /** The folder, for people. */
   readonly folder: string;
@@ -14,12 +14,16 @@ export function toolNames(tools: readonly ToolDefinition[] | undefined): Readonl
   return new Set((tools ?? []).map(({ name }) => name));
 }
 
-export function thought(text: string): Part {
+export function reasoningPart(text: string): Part {
   return { kind: 'reasoning', form: 'full', text };
 }
 
 /** A call, where that tool is there. */
-export function call({ ids, tools }: Voice, name: string, input: JsonObject): readonly Part[] {
+export function callPart(
+  { ids, tools }: DemoContext,
+  name: string,
+  input: JsonObject,
+): readonly Part[] {
   return tools.has(name) ? [toolCallPart(ids.toolCall(), name, input)] : [];
 }
 
@@ -30,6 +34,6 @@ export function quoted(text: string): string {
 }
 
 /** `no files`, `1 file`, `2 files`. */
-export function count(number: number, thing: string): string {
+export function countText(number: number, thing: string): string {
   return `${number === 0 ? 'no' : number} ${thing}${number === 1 ? '' : 's'}`;
 }

@@ -1,40 +1,42 @@
 import type { Part } from '@millrace/core';
 import type { ModelRequest } from '@millrace/providers';
 import { vendors } from '../models/vendors.ts';
-import { call, quoted, thought, toolNames, type Voice } from './answer-parts.ts';
-import { type Conversation, conversationOf } from './conversation.ts';
-import { asksForEssay, essayAfter, essayFrom, isEssayTold } from './essay.ts';
-import { sampleOf } from './sample-value.ts';
+import { callPart, type DemoContext, quoted, reasoningPart, toolNames } from './answer-parts.ts';
+import { type Conversation, readConversation } from './conversation.ts';
+import { asksForEssay, essayParts, interruptedSection, isEssayFinished } from './essay.ts';
+import { sampleValue } from './sample-value.ts';
 import { tourEnd, tourStep } from './tour.ts';
 
 type Parts = readonly (Part | string)[];
 
 /** What the demo says next. It knows nothing but the request, so it goes on wherever a session is taken up. */
-export function answerTo(request: ModelRequest, voice: Omit<Voice, 'tools'>): Parts {
+export function demoAnswer(request: ModelRequest, base: Omit<DemoContext, 'tools'>): Parts {
   if (request.output !== undefined) {
-    return [{ kind: 'structured', value: sampleOf(request.output.schema) }];
+    return [{ kind: 'structured', value: sampleValue(request.output.schema) }];
   }
-  const talk = conversationOf(request.items);
-  const speaker = { ...voice, tools: toolNames(request.tools) };
-  if (isSummaryAsked(talk.latest)) return [summaryOf(talk)];
-  const parts = answer(talk, speaker);
-  return talk.isNew ? withNote(parts, noteOn(talk)) : parts;
+  const conversation = readConversation(request.items);
+  const context = { ...base, tools: toolNames(request.tools) };
+  if (isSummaryRequest(conversation.latest)) return [summaryText(conversation)];
+  const parts = answer(conversation, context);
+  return conversation.isNew ? withNote(parts, interruptionNote(conversation)) : parts;
 }
 
-function answer(talk: Conversation, voice: Voice): Parts {
-  const { latest, isNew, steps, cut } = talk;
-  if (isNew && asksWhatItIs(latest)) return [aboutDemo()];
-  const section = cut === undefined ? undefined : essayAfter(cut);
-  if (isNew && section !== undefined) return essayFrom(section);
-  if (isNew && asksForEssay(latest)) return essayFrom(0);
+function answer(conversation: Conversation, context: DemoContext): Parts {
+  const { latest, isNew, steps, interrupted } = conversation;
+  if (isNew && asksAboutDemo(latest)) return [aboutDemo()];
+  const section = interrupted === undefined ? undefined : interruptedSection(interrupted);
+  if (isNew && section !== undefined) return essayParts(section);
+  if (isNew && asksForEssay(latest)) return essayParts(0);
   const task = steps.findLast(({ name }) => name === 'task');
-  if (task !== undefined) return [reportOfTask(task.result.text)];
-  if (isNew && asksForSubAgent(latest) && voice.tools.has('task')) return subAgent(latest, voice);
-  if (steps.length > 0 || !hasToured(talk) || asksForTour(latest)) return tourStep(talk, voice);
-  return isEssayTold(talk.answers) ? [nothingLeft] : essayFrom(0);
+  if (task !== undefined) return [subAgentReport(task.result.text)];
+  if (isNew && asksForSubAgent(latest) && context.tools.has('task'))
+    return startSubAgent(latest, context);
+  if (steps.length > 0 || !isTourDone(conversation) || asksForTour(latest))
+    return tourStep(conversation, context);
+  return isEssayFinished(conversation.answers) ? [finalText] : essayParts(0);
 }
 
-const nothingLeft = `That is all that I have: I am a script, and it is over.
+const finalText = `That is all that I have: I am a script, and it is over.
 
 - Say **tour** and I look around again, and count the visit.
 - Say **story** for the long answer, which is there to be stopped.
@@ -43,9 +45,9 @@ const nothingLeft = `That is all that I have: I am a script, and it is over.
 `;
 
 /** What has to be said about the latest words before all else. */
-function noteOn({ cut, latest, steps }: Conversation): string | undefined {
-  if (asksWhatItIs(latest)) return undefined;
-  if (cut !== undefined) {
+function interruptionNote({ interrupted, latest, steps }: Conversation): string | undefined {
+  if (asksAboutDemo(latest)) return undefined;
+  if (interrupted !== undefined) {
     return 'You stopped me. What I had said until then is kept, as you can see, and I go on.';
   }
   return steps.length > 0 ? `I heard ${quoted(latest)} while I was at work. I go on.` : undefined;
@@ -59,7 +61,7 @@ function withNote(parts: Parts, note: string | undefined): Parts {
   return parts.map((part, index) => (index === at ? `${note}\n\n${String(part)}` : part));
 }
 
-function hasToured({ answers }: Conversation): boolean {
+function isTourDone({ answers }: Conversation): boolean {
   return answers.some((text) => text.includes(tourEnd));
 }
 
@@ -71,43 +73,45 @@ function asksForSubAgent(text: string): boolean {
   return /\b(?:sub-?agents?|delegate)\b/i.test(text);
 }
 
-function subAgent(latest: string, voice: Voice): Parts {
+function startSubAgent(latest: string, context: DemoContext): Parts {
   const agent = /\bworker\b/i.test(latest) ? 'worker' : 'explore';
   const task = 'Look around in this folder and say what it is about.';
   const words = `I give this to another agent, **${agent}**. It works in a session of its own.\n`;
   return [
-    thought(
+    reasoningPart(
       'Somebody else can do this for me. It knows nothing of our talk, so I have to say all.',
     ),
     words,
-    ...call(voice, 'task', { agent, task }),
+    ...callPart(context, 'task', { agent, task }),
   ];
 }
 
 /** Without what another demo says to a person at its end. */
-function reportOfTask(text: string): string {
+function subAgentReport(text: string): string {
   const [report = ''] = text.split(tourEnd, 1);
   const lines = report.trim().split('\n');
   return `The other agent is done. This is its report:\n\n${lines.map((line) => `> ${line}`).join('\n')}\n`;
 }
 
 /** How the loop asks for a summary, when what was said has become long. */
-function isSummaryAsked(text: string): boolean {
+function isSummaryRequest(text: string): boolean {
   return text.startsWith('Summarise the conversation so far');
 }
 
-function summaryOf(talk: Conversation): string {
-  const toured = hasToured(talk) ? tourEnd : 'There was no tour yet.';
-  const told = isEssayTold(talk.answers) ? ' The long answer was told to its end.' : '';
-  return `A summary by the demo. Requests: ${talk.requests - 1}. ${toured}${told}`;
+function summaryText(conversation: Conversation): string {
+  const toured = isTourDone(conversation) ? tourEnd : 'There was no tour yet.';
+  const essayNote = isEssayFinished(conversation.answers)
+    ? ' The long answer was told to its end.'
+    : '';
+  return `A summary by the demo. Requests: ${conversation.requests - 1}. ${toured}${essayNote}`;
 }
 
-const form =
+const aboutPattern =
   /\b(?:who|what) (?:exactly )?are you\b|\bwhat is (?:this|millrace|the demo)\s*\?|\b(?:which|what) (?:llm|model)\b|\bare you (?:a |an )?(?:real|bot|script|human|ai|llm|model|claude|gpt|gemini)\b|\breal model\b|\bapi keys?\b/i;
 
 /** Does somebody want to know what they are talking with? */
-function asksWhatItIs(text: string): boolean {
-  return form.test(text);
+function asksAboutDemo(text: string): boolean {
+  return aboutPattern.test(text);
 }
 
 /** What it is and how to get more, honestly. */

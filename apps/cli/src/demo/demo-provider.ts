@@ -1,7 +1,7 @@
 import { basename } from 'node:path';
 import { type Clock, createProvider, type ModelRequest, type Provider } from '@millrace/providers';
 import { type ScriptedResponse, scriptedProvider } from '@millrace/providers/scripted';
-import { answerTo } from './demo-answer.ts';
+import { demoAnswer } from './demo-answer.ts';
 
 export interface DemoOptions {
   /** The folder that it looks around in; its tools are the agent's. */
@@ -17,31 +17,31 @@ export interface DemoOptions {
  */
 export function demoProvider(options: DemoOptions = {}): Provider {
   const folder = options.cwd === undefined ? 'this folder' : basename(options.cwd) || options.cwd;
-  return speakingProvider(
-    (request, ids) => ({ content: { parts: answerTo(request, { folder, ids }) } }),
+  return tokenStreamProvider(
+    (request, ids) => ({ content: { parts: demoAnswer(request, { folder, ids }) } }),
     options,
   );
 }
 
-type Speech = (
+type ResponseSource = (
   request: ModelRequest,
   ids: Parameters<Provider['stream']>[1]['ids'],
 ) => ScriptedResponse;
 
 /** Says what it is told to, token by token, as fast as one can read. */
-export function speakingProvider(speech: Speech, options: DemoOptions = {}): Provider {
+export function tokenStreamProvider(speech: ResponseSource, options: DemoOptions = {}): Provider {
   const { clock, pauseMs = 16 } = options;
   const how = { id: 'demo', model: 'demo', pieces: 'token', pauseMs, clock } as const;
   return createProvider('demo', 'demo', (request, context) =>
     scriptedProvider(
-      [() => ({ usage: usageOf(request), ...speech(request, context.ids) })],
+      [() => ({ usage: estimateUsage(request), ...speech(request, context.ids) })],
       how,
     ).stream(request, context),
   );
 }
 
 /** Nobody counts its tokens, so they are reckoned: some four characters each. */
-function usageOf({ items }: ModelRequest) {
+function estimateUsage({ items }: ModelRequest) {
   const texts = items.flatMap(({ parts }) =>
     parts.map((part) => ('text' in part ? part.text : '')),
   );

@@ -3,21 +3,21 @@ import type { JsonObject, JsonValue } from '@millrace/core';
 const maxDepth = 8;
 
 /** A small value that fits a JSON schema, where the schema is a plain one: for answers that are to have a form. */
-export function sampleOf(schema: JsonValue | undefined, depth = 0): JsonValue {
+export function sampleValue(schema: JsonValue | undefined, depth = 0): JsonValue {
   if (typeof schema !== 'object' || schema === null || isList(schema)) return null;
   const { const: only, enum: choices, default: usual, anyOf, oneOf, type } = schema;
   if (only !== undefined) return only;
   if (usual !== undefined) return usual;
   if (isList(choices)) return choices[0] ?? null;
   const options = anyOf ?? oneOf;
-  if (isList(options)) return sampleOf(options[0], depth);
+  if (isList(options)) return sampleValue(options[0], depth);
   switch (isList(type) ? type[0] : type) {
     case 'object':
       return depth < maxDepth ? sampleObject(schema, depth) : {};
     case 'array':
       return depth < maxDepth && Number(schema['minItems'] ?? 0) > 0
         ? Array.from({ length: Number(schema['minItems']) }, () =>
-            sampleOf(schema['items'], depth + 1),
+            sampleValue(schema['items'], depth + 1),
           )
         : [];
     case 'string':
@@ -37,7 +37,7 @@ function sampleObject({ properties, required }: JsonObject, depth: number): Json
   const wanted = isList(required) ? required : [];
   const entries = Object.entries(properties)
     .filter(([name]) => wanted.includes(name))
-    .map(([name, schema]) => [name, sampleOf(schema, depth + 1)] as const);
+    .map(([name, schema]) => [name, sampleValue(schema, depth + 1)] as const);
   return Object.fromEntries(entries);
 }
 

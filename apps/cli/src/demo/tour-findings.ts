@@ -20,14 +20,14 @@ interface ReadFile {
   readonly text: string;
 }
 
-export function findingsOf(steps: readonly Step[]): Findings {
+export function collectFindings(steps: readonly Step[]): Findings {
   const [first, second] = steps.filter(({ name, result }) => name === 'ls' && !result.isError);
   const grep = steps.find(({ name, result }) => name === 'grep' && !result.isError);
   const matches = fieldOf(grep?.result.value, 'matches');
-  const inner = second && readListing(second.result.text);
+  const inner = second && parseListing(second.result.text);
   return {
-    listing: readListing(first?.result.text ?? ''),
-    read: steps.flatMap((step) => (step.name === 'read' ? readFile(step) : [])),
+    listing: parseListing(first?.result.text ?? ''),
+    read: steps.flatMap((step) => (step.name === 'read' ? parseReadResult(step) : [])),
     reminders: typeof matches === 'number' ? matches : undefined,
     inner: inner && {
       name: pathOf(second),
@@ -36,7 +36,7 @@ export function findingsOf(steps: readonly Step[]): Findings {
   };
 }
 
-function readFile(step: Step): readonly ReadFile[] {
+function parseReadResult(step: Step): readonly ReadFile[] {
   const { text, isError } = step.result;
   if (isError) return [];
   // Lines come as the number, a tab and the line; what has none is a note.
@@ -68,7 +68,7 @@ interface FolderListing {
 
 const fileLine = /^(.+?) {2}\d[\d.]* (?:bytes?|[kMGT]B)$/;
 
-function readListing(text: string): FolderListing {
+function parseListing(text: string): FolderListing {
   const lines = text.split('\n');
   return {
     folders: lines.filter((line) => line.endsWith('/')).map((line) => line.slice(0, -1)),
@@ -77,7 +77,7 @@ function readListing(text: string): FolderListing {
 }
 
 /** What says most about a folder comes first. */
-const wanted: readonly RegExp[] = [
+const filePriority: readonly RegExp[] = [
   /^readme(?:\.|$)/i,
   /^(?:package\.json|cargo\.toml|pyproject\.toml|go\.mod|makefile|gemfile|pom\.xml)$/i,
   /\.(?:md|txt|rst|adoc)$/i,
@@ -85,19 +85,19 @@ const wanted: readonly RegExp[] = [
 ];
 
 /** Nobody wants to see these on a screen. */
-const unwanted = /^\.|lock|secret|credential|password|token|\.(?:pem|key|env)$/i;
+const excludedFiles = /^\.|lock|secret|credential|password|token|\.(?:pem|key|env)$/i;
 
 /** The files to read of those that are there, the most telling ones first. */
-export function tellingFiles(files: readonly string[], most: number): readonly string[] {
-  const rank = (name: string) => wanted.findIndex((form) => form.test(name));
+export function filesToRead(files: readonly string[], most: number): readonly string[] {
+  const rank = (name: string) => filePriority.findIndex((form) => form.test(name));
   return files
-    .filter((name) => rank(name) !== -1 && !unwanted.test(name))
+    .filter((name) => rank(name) !== -1 && !excludedFiles.test(name))
     .toSorted((a, b) => rank(a) - rank(b))
     .slice(0, most);
 }
 
 /** The folder to look into, if there is one of interest. */
-export function tellingFolder(folders: readonly string[]): string | undefined {
+export function folderToList(folders: readonly string[]): string | undefined {
   const usual = ['src', 'lib', 'packages', 'app', 'docs'];
   const named = usual.find((name) => folders.includes(name));
   const isPlain = (name: string) =>

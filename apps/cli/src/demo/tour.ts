@@ -1,7 +1,7 @@
 import type { Part } from '@millrace/core';
-import { call, count, quoted, thought, type Voice } from './answer-parts.ts';
+import { callPart, countText, type DemoContext, quoted, reasoningPart } from './answer-parts.ts';
 import type { Conversation, Step } from './conversation.ts';
-import { type Findings, findingsOf, tellingFiles, tellingFolder } from './tour-findings.ts';
+import { collectFindings, type Findings, filesToRead, folderToList } from './tour-findings.ts';
 
 type Parts = readonly (Part | string)[];
 
@@ -12,56 +12,61 @@ const whatNext =
   'In the chat, say anything for a long answer, and stop it with Esc. Ask *what are you?* for how to get a real model.';
 
 /** The next step of a look around the folder: look, read, ask to write, say how it was. */
-export function tourStep({ latest, steps }: Conversation, voice: Voice): Parts {
+export function tourStep({ latest, steps }: Conversation, context: DemoContext): Parts {
   const done = (...names: readonly string[]) => steps.filter(({ name }) => names.includes(name));
-  if (voice.tools.has('ls') && done('ls').length === 0) return look(latest, voice);
-  const findings = findingsOf(steps);
+  if (context.tools.has('ls') && done('ls').length === 0) return listFolder(latest, context);
+  const findings = collectFindings(steps);
   const change = done('write', 'edit').at(-1);
-  if (change !== undefined) return [`${closing(change)}\n\n${tourEnd} ${whatNext}\n`];
-  const reading = steps.length <= 1 ? readSome(findings, voice) : [];
+  if (change !== undefined) return [`${closingText(change)}\n\n${tourEnd} ${whatNext}\n`];
+  const reading = steps.length <= 1 ? readFiles(findings, context) : [];
   if (reading.length > 0) return reading;
-  const wish = demoChange(findings);
-  const asking = call(voice, wish.name, wish.input);
-  const report = reportOf(findings, voice);
+  const proposal = demoChange(findings);
+  const asking = callPart(context, proposal.name, proposal.input);
+  const report = findingsReport(findings, context);
   return asking.length === 0
     ? [`${report}\n\n${tourEnd} ${whatNext}\n`]
-    : [...wishing(report, wish), ...asking];
+    : [...changeIntroduction(report, proposal), ...asking];
 }
 
-function look(latest: string, voice: Voice): Parts {
-  const thinking = `The person says ${quoted(latest)}. I am a script and cannot understand that, but I can show how an agent works here, with the real loop and the real tools. First I have to know what is in ${voice.folder}. To list a folder changes nothing, so nobody has to be asked about it.`;
-  const words = `I look around in **${voice.folder}** first.\n`;
-  return [thought(thinking), words, ...call(voice, 'ls', { path: '.' })];
+function listFolder(latest: string, context: DemoContext): Parts {
+  const thinking = `The person says ${quoted(latest)}. I am a script and cannot understand that, but I can show how an agent works here, with the real loop and the real tools. First I have to know what is in ${context.folder}. To list a folder changes nothing, so nobody has to be asked about it.`;
+  const words = `I look around in **${context.folder}** first.\n`;
+  return [reasoningPart(thinking), words, ...callPart(context, 'ls', { path: '.' })];
 }
 
 /** Several things at once: none of them needs the others. */
-function readSome({ listing }: Findings, voice: Voice): Parts {
+function readFiles({ listing }: Findings, context: DemoContext): Parts {
   const { files, folders } = listing;
   const known = files.includes(demoFileName) ? [demoFileName] : [];
-  const names = [...new Set([...tellingFiles(files, 2), ...known])];
-  const folder = tellingFolder(folders);
+  const names = [...new Set([...filesToRead(files, 2), ...known])];
+  const folder = folderToList(folders);
   const place = folder ?? names[0];
   const calls = [
-    ...names.flatMap((path) => call(voice, 'read', { path, limit: 40 })),
-    ...(folder === undefined ? [] : call(voice, 'ls', { path: folder })),
-    ...(place === undefined ? [] : call(voice, 'grep', { pattern: 'TODO|FIXME', path: place })),
+    ...names.flatMap((path) => callPart(context, 'read', { path, limit: 40 })),
+    ...(folder === undefined ? [] : callPart(context, 'ls', { path: folder })),
+    ...(place === undefined
+      ? []
+      : callPart(context, 'grep', { pattern: 'TODO|FIXME', path: place })),
   ];
   if (calls.length === 0) return [];
-  const seen = `${count(folders.length, 'folder')} and ${count(files.length, 'file')}`;
+  const seen = `${countText(folders.length, 'folder')} and ${countText(files.length, 'file')}`;
   const thinking = `I see ${seen}. ${quoted(names[0] ?? folder ?? '')} says most about it. What I want to know next does not depend on one another, so I ask for all of it in one go.`;
   const words = `I see ${seen}. I read what says most, and search for open ends, all at the same time.\n`;
-  return [thought(thinking), words, ...calls];
+  return [reasoningPart(thinking), words, ...calls];
 }
 
-function reportOf({ listing, read, reminders, inner }: Findings, voice: Voice): string {
-  const { folder, tools } = voice;
+function findingsReport(
+  { listing, read, reminders, inner }: Findings,
+  context: DemoContext,
+): string {
+  const { folder, tools } = context;
   const { folders, files } = listing;
   if (!tools.has('ls')) return 'I have no tools here to look around with.';
   if (folders.length + files.length === 0) return `**${folder}** is empty: a fresh start.`;
   const rows = [
     ...read.map(
       ({ name, lines, hasMore, first }) =>
-        `| \`${name}\` | ${lines}${hasMore ? '+' : ''} | ${cell(first)} |`,
+        `| \`${name}\` | ${lines}${hasMore ? '+' : ''} | ${escapeCell(first)} |`,
     ),
     ...(inner ? [`| \`${inner.name}/\` | ${inner.count} inside | a folder |`] : []),
   ];
@@ -69,23 +74,23 @@ function reportOf({ listing, read, reminders, inner }: Findings, voice: Voice): 
     '\n',
   );
   const open =
-    reminders === undefined ? '' : ` I found ${count(reminders, 'note')} of things to do.`;
-  return `This is what I found, and none of it is made up:\n\n${rows.length > 0 ? table : 'Nothing to read.'}\n\nIn all I count ${count(folders.length, 'folder')} and ${count(files.length, 'file')} in **${folder}**.${open}`;
+    reminders === undefined ? '' : ` I found ${countText(reminders, 'note')} of things to do.`;
+  return `This is what I found, and none of it is made up:\n\n${rows.length > 0 ? table : 'Nothing to read.'}\n\nIn all I count ${countText(folders.length, 'folder')} and ${countText(files.length, 'file')} in **${folder}**.${open}`;
 }
 
 /** A bar would end the cell. */
-function cell(text: string): string {
+function escapeCell(text: string): string {
   return text.replaceAll('|', '\\|');
 }
 
-function wishing(report: string, { name, input: { path } }: DemoChange): Parts {
+function changeIntroduction(report: string, { name, input: { path } }: DemoChange): Parts {
   const what = name === 'edit' ? `count this visit in \`${path}\`` : `leave a note in \`${path}\``;
   return [
     `${report}\n\nNow I would like to ${what}. To change a file is up to you: look at what I want to do, then allow it or not.\n`,
   ];
 }
 
-function closing({ name, result }: Step): string {
+function closingText({ name, result }: Step): string {
   const { text, isError } = result;
   if (!isError) {
     const [first = ''] = text.split('\n');
@@ -122,10 +127,13 @@ function demoChange(findings: Findings): DemoChange {
     ] as const;
     return { name: 'edit', input: { path: demoFileName, edits } };
   }
-  return { name: 'write', input: { path: freeName(findings), content: contentOf(findings) } };
+  return {
+    name: 'write',
+    input: { path: unusedFileName(findings), content: noteContent(findings) },
+  };
 }
 
-function freeName({ listing: { files, folders } }: Findings): string {
+function unusedFileName({ listing: { files, folders } }: Findings): string {
   const taken = new Set([...files, ...folders]);
   for (let number = 2, name = demoFileName; ; number++) {
     if (!taken.has(name)) return name;
@@ -133,7 +141,7 @@ function freeName({ listing: { files, folders } }: Findings): string {
   }
 }
 
-function contentOf({ listing, read, reminders }: Findings): string {
+function noteContent({ listing, read, reminders }: Findings): string {
   const names = read.map(({ name }) => name).join(', ');
   return `# Millrace was here
 

@@ -23,7 +23,7 @@ export function configFindings(config: Config): readonly Finding[] {
 }
 
 /** It could not be loaded, and everything else is looked at without it. */
-export function badConfig(error: unknown): Finding {
+export function invalidConfigFinding(error: unknown): Finding {
   const text = error instanceof Error ? error.message : String(error);
   const advice = 'Mend it, or use another with --config <file>';
   return { about: configTopic, state: 'fail', text, advice };

@@ -2,67 +2,76 @@ import { type Clock, systemClock } from '@millrace/providers';
 import { hasPassword } from '../config/file-connections.ts';
 import type { ModelConfig, ProviderName } from '../contract/config.ts';
 import { findLocalServers } from '../models/local-servers.ts';
-import { keyOf } from '../models/open-model.ts';
-import { firstSet, type Vendor, vendors } from '../models/vendors.ts';
+import { findKey } from '../models/open-model.ts';
+import { firstSetVariable, type Vendor, vendors } from '../models/vendors.ts';
 import { countOf } from '../print/printable.ts';
-import type { Check, Finding, Patient } from './check.ts';
+import type { Check, CheckContext, Finding } from './check.ts';
 
 const about = 'endpoints';
 
 /** Whether the servers answer that there are keys for, those that are configured, and local ones. */
-export const checkEndpoints: Check = async (patient) => {
-  const { config } = patient;
+export const checkEndpoints: Check = async (context) => {
+  const { config } = context;
   const asked = [
-    ...vendors.map((vendor) => askVendor(vendor, patient)),
-    ...Object.entries(config?.models ?? {}).map(([name, model]) => askOwn(name, model, patient)),
+    ...vendors.map((vendor) => checkVendor(vendor, context)),
+    ...Object.entries(config?.models ?? {}).map(([name, model]) =>
+      checkConfiguredModel(name, model, context),
+    ),
   ];
-  const [found, local] = await Promise.all([Promise.all(asked), localFindings(patient)]);
+  const [found, local] = await Promise.all([Promise.all(asked), localFindings(context)]);
   return [...found.filter((finding) => finding !== undefined), ...local];
 };
 
-async function askVendor(vendor: Vendor, patient: Patient): Promise<Finding | undefined> {
-  const { env, clock, fetch, timeoutMs } = patient;
+async function checkVendor(vendor: Vendor, context: CheckContext): Promise<Finding | undefined> {
+  const { env, clock, fetch, timeoutMs } = context;
   const { name, keyVariables, addressVariable, keyPage } = vendor;
-  const key = firstSet(env, keyVariables);
+  const key = firstSetVariable(env, keyVariables);
   const probe = vendorProbes[name];
   if (key === undefined || probe === undefined) return undefined;
-  const address = firstSet(env, addressVariable === undefined ? [] : [addressVariable])?.value;
+  const address = firstSetVariable(
+    env,
+    addressVariable === undefined ? [] : [addressVariable],
+  )?.value;
   const url = address === undefined ? probe.url : `${address.replace(/\/+$/, '')}${probe.path}`;
   const headers = probe.headers(key.value);
-  const answer = await askEndpoint(url, { headers, clock, fetch, timeoutMs });
-  return findingOn(name, answer, {
+  const answer = await probeEndpoint(url, { headers, clock, fetch, timeoutMs });
+  return endpointFinding(name, answer, {
     refused: `Check ${key.name}: it may be mistyped or revoked. There are keys at ${keyPage}`,
-    host: hostOf(url),
+    host: hostText(url),
   });
 }
 
 /** A model of the configuration that has an address or a key of its own. */
-async function askOwn(
+async function checkConfiguredModel(
   name: string,
   model: ModelConfig,
-  { env, clock, fetch, timeoutMs }: Patient,
+  { env, clock, fetch, timeoutMs }: CheckContext,
 ): Promise<Finding | undefined> {
   const { provider, baseUrl, apiKey, headers = {} } = model;
   const probe = vendorProbes[provider] ?? compatibleProbe;
   const url = baseUrl === undefined ? probe.url : `${baseUrl.replace(/\/+$/, '')}${probe.path}`;
   if (url === '' || (baseUrl === undefined && apiKey === undefined)) return undefined;
-  const key = keyOf(model, env);
-  const answer = await askEndpoint(url, {
+  const key = findKey(model, env);
+  const answer = await probeEndpoint(url, {
     headers: { ...(key === undefined ? {} : probe.headers(key)), ...headers },
     clock,
     fetch,
     timeoutMs,
   });
   const refused = `Check the apiKey of ${name} in the configuration`;
-  return findingOn(name, answer, { refused, host: hostOf(url) });
+  return endpointFinding(name, answer, { refused, host: hostText(url) });
 }
 
-interface Ways {
+interface FindingDetails {
   readonly refused: string;
   readonly host: string;
 }
 
-function findingOn(name: string, answer: Answer, { refused, host }: Ways): Finding {
+function endpointFinding(
+  name: string,
+  answer: ProbeResult,
+  { refused, host }: FindingDetails,
+): Finding {
   switch (answer.outcome) {
     case 'answered':
       return { about, state: 'ok', text: `${name} answers at ${host}` };
@@ -88,49 +97,49 @@ function findingOn(name: string, answer: Answer, { refused, host }: Ways): Findi
   }
 }
 
-async function localFindings(patient: Patient): Promise<readonly Finding[]> {
-  const found = await findLocalServers(patient);
+async function localFindings(context: CheckContext): Promise<readonly Finding[]> {
+  const found = await findLocalServers(context);
   return found.map(({ server, baseUrl, models }) => ({
     about,
     state: models.length === 0 ? 'warn' : 'ok',
-    text: `${server.title} answers at ${hostOf(baseUrl)} with ${countOf(models.length, 'model')}`,
+    text: `${server.title} answers at ${hostText(baseUrl)} with ${countOf(models.length, 'model')}`,
     advice: models.length === 0 ? 'It has no model yet: fetch one there' : undefined,
   }));
 }
 
 /** An address may have a key in it. */
-function hostOf(url: string): string {
+function hostText(url: string): string {
   return URL.parse(url)?.host ?? 'an address that is none';
 }
 
 /** What came of asking a server. */
-type Answer =
+type ProbeResult =
   | { readonly outcome: 'answered' }
   /** It is there, and does not take the key. */
   | { readonly outcome: 'refused'; readonly status: number }
   | { readonly outcome: 'other'; readonly status: number }
   | { readonly outcome: 'unreachable'; readonly why: string; readonly advice?: string };
 
-interface AskOptions {
+interface ProbeOptions {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly timeoutMs?: number | undefined;
   readonly clock?: Clock | undefined;
   readonly fetch?: typeof fetch | undefined;
 }
 
-const usualTimeoutMs = 5000;
+const defaultTimeoutMs = 5000;
 
-const withPassword: Answer = {
+const passwordInUrl: ProbeResult = {
   outcome: 'unreachable',
   why: 'its address has a password in it',
   advice: 'Put it into the headers of a model in the configuration: { "authorization": "Basic …" }',
 };
 
 /** One GET. Redirects are not followed: they would carry the key elsewhere. */
-async function askEndpoint(url: string, options: AskOptions = {}): Promise<Answer> {
-  const { headers = {}, timeoutMs = usualTimeoutMs, clock = systemClock } = options;
+async function probeEndpoint(url: string, options: ProbeOptions = {}): Promise<ProbeResult> {
+  const { headers = {}, timeoutMs = defaultTimeoutMs, clock = systemClock } = options;
   const { fetch = globalThis.fetch } = options;
-  if (hasPassword(url)) return withPassword;
+  if (hasPassword(url)) return passwordInUrl;
   const late = new AbortController();
   const cancel = clock.after(timeoutMs, () => late.abort());
   try {
@@ -141,7 +150,7 @@ async function askEndpoint(url: string, options: AskOptions = {}): Promise<Answe
     const isRefused = [400, 401, 403].includes(status);
     return { outcome: isRefused ? 'refused' : 'other', status };
   } catch (error) {
-    const why = late.signal.aborted ? `no answer within ${timeoutMs} ms` : reasonOf(error);
+    const why = late.signal.aborted ? `no answer within ${timeoutMs} ms` : networkErrorCode(error);
     return { outcome: 'unreachable', why };
   } finally {
     cancel();
@@ -149,7 +158,7 @@ async function askEndpoint(url: string, options: AskOptions = {}): Promise<Answe
 }
 
 /** The code alone: messages of the network name what was sent. */
-function reasonOf(error: unknown): string {
+function networkErrorCode(error: unknown): string {
   const { cause } = error as { readonly cause?: { readonly code?: unknown } };
   return typeof cause?.code === 'string' ? cause.code : 'the connection failed';
 }

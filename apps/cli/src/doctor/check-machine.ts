@@ -2,7 +2,7 @@ import type { Env } from '../contract/host.ts';
 import { localServers } from '../models/local-servers.ts';
 import { vendors } from '../models/vendors.ts';
 import { hasColor } from '../print/output.ts';
-import type { Check, Finding, Patient } from './check.ts';
+import type { Check, CheckContext, Finding } from './check.ts';
 
 /** What package.json asks for. */
 const minNodeVersion = [22, 18] as const;
@@ -27,23 +27,23 @@ export const checkKeys: Check = async ({ env }) => {
     ...vendors.flatMap(({ keyVariables }) => keyVariables),
     ...localServers.flatMap(({ keyVariable }) => keyVariable ?? []),
   ];
-  const found = names.flatMap((name) => findingOn(name, env) ?? []);
+  const found = names.flatMap((name) => keyFinding(name, env) ?? []);
   if (found.length > 0) return found;
   const text = 'No key of a provider is set';
   const advice = `Set one of ${vendors.map(({ keyVariables }) => keyVariables[0]).join(', ')}`;
   return [{ about: keysTopic, state: 'warn', text, advice }];
 };
 
-function findingOn(name: string, env: Env): Finding | undefined {
+function keyFinding(name: string, env: Env): Finding | undefined {
   const value = env[name];
   if (value === undefined) return undefined;
-  const problem = problemOf(value);
+  const problem = keyProblem(value);
   if (problem === undefined) return { about: keysTopic, state: 'ok', text: `${name} is set` };
   const advice = 'Set it anew, the key alone';
   return { about: keysTopic, state: 'warn', text: `${name} ${problem}`, advice };
 }
 
-function problemOf(value: string): string | undefined {
+function keyProblem(value: string): string | undefined {
   if (value.trim() === '') return 'is set, but empty';
   if (value !== value.trim()) return 'has spaces or a line break around it';
   if (/^(["']).*\1$/s.test(value)) return 'has quotes around it';
@@ -56,18 +56,18 @@ const terminalTopic = 'terminal';
 const minTerminalSize = { columns: 60, rows: 15 };
 
 /** Whether the chat can be shown, and how. */
-export const checkTerminal: Check = async (patient) => {
-  const { stdin, stdout } = patient;
+export const checkTerminal: Check = async (context) => {
+  const { stdin, stdout } = context;
   if (!stdin.isTTY || !stdout.isTTY) {
     const text = 'No terminal: there is no chat here, only millrace -p';
     return [
       { about: terminalTopic, state: 'warn', text, advice: 'For the chat, start it in a terminal' },
     ];
   }
-  return [onSize(patient), ...onCharacters(patient)];
+  return [sizeFinding(context), ...localeFindings(context)];
 };
 
-function onSize({ stdout, env }: Patient): Finding {
+function sizeFinding({ stdout, env }: CheckContext): Finding {
   const { columns = 0, rows = 0 } = stdout;
   const colours = hasColor(stdout, { env }) ? 'with colours' : 'without colours';
   const text = `${env['TERM'] ?? 'A terminal'}, ${columns} × ${rows}, ${colours}`;
@@ -77,7 +77,7 @@ function onSize({ stdout, env }: Patient): Finding {
   return { about: terminalTopic, state: 'warn', text, advice };
 }
 
-function onCharacters({ env, platform }: Patient): readonly Finding[] {
+function localeFindings({ env, platform }: CheckContext): readonly Finding[] {
   const locale = env['LC_ALL'] || env['LC_CTYPE'] || env['LANG'] || '';
   // Elsewhere it does not say anything.
   if (platform !== 'linux' || /utf-?8/i.test(locale)) return [];

@@ -4,45 +4,49 @@ import { dirname } from 'node:path';
 import { isMillraceError } from '@millrace/core';
 import { countOf } from '../print/printable.ts';
 import { storePath, withStore } from '../store/open-store.ts';
-import type { Check, Finding, Patient } from './check.ts';
+import type { Check, CheckContext, Finding } from './check.ts';
 
 const about = 'store';
-const leastFreeBytes = 200 * 2 ** 20;
+const minFreeBytes = 200 * 2 ** 20;
 
 /** Whether sessions can be kept, and whether those that are can be read. */
-export const checkStore: Check = async (patient) => {
+export const checkStore: Check = async (context) => {
   try {
-    const path = storePath(patient.config ?? {}, patient.env);
+    const path = storePath(context.config ?? {}, context.env);
     const found = await stat(path).catch(() => undefined);
-    const findings = found === undefined ? await onNone(path) : await onFile(path, found, patient);
-    return [...findings, ...(await onDisk(path))];
+    const findings =
+      found === undefined
+        ? await newStoreFindings(path)
+        : await storeFindings(path, found, context);
+    return [...findings, ...(await diskFindings(path))];
   } catch (error) {
     if (!isMillraceError(error)) throw error;
     return [{ about, state: 'fail', text: error.message }];
   }
 };
 
-async function onNone(path: string): Promise<readonly Finding[]> {
+async function newStoreFindings(path: string): Promise<readonly Finding[]> {
   const folder = await nearestFolder(path);
-  if (!(await stat(folder)).isDirectory()) return [cannotKeep(path, `${folder} is no folder`)];
+  if (!(await stat(folder)).isDirectory())
+    return [unwritableFinding(path, `${folder} is no folder`)];
   const isWritable = await access(folder, constants.W_OK).then(
     () => true,
     () => false,
   );
   if (isWritable)
     return [{ about, state: 'ok', text: `No sessions yet; they will be kept in ${path}` }];
-  return [cannotKeep(path, `${folder} may not be written to`)];
+  return [unwritableFinding(path, `${folder} may not be written to`)];
 }
 
-function cannotKeep(path: string, why: string): Finding {
+function unwritableFinding(path: string, why: string): Finding {
   const text = `Sessions cannot be kept in ${path}: ${why}`;
   return { about, state: 'fail', text, advice: 'Mend that, or name another file with --store' };
 }
 
-async function onFile(
+async function storeFindings(
   path: string,
   { mode, size }: { readonly mode: number; readonly size: number },
-  { config, env, platform }: Patient,
+  { config, env, platform }: CheckContext,
 ): Promise<readonly Finding[]> {
   const isOpen = platform !== 'win32' && (mode & 0o077) !== 0;
   const infos = await withStore({ config: config ?? {}, env }, ({ log }) => log.list());
@@ -52,26 +56,26 @@ async function onFile(
   const text = `${countOf(infos.length, 'session')}${more} in ${path} (${megabytes(size)})`;
   return [
     { about, state: 'ok', text },
-    ...(isOpen ? [openToOthers(path)] : []),
-    ...(damaged > 0 ? [damagedSessions(damaged)] : []),
+    ...(isOpen ? [readableByOthers(path)] : []),
+    ...(damaged > 0 ? [damagedFinding(damaged)] : []),
   ];
 }
 
-function openToOthers(path: string): Finding {
+function readableByOthers(path: string): Finding {
   const text = `${path} could be read by other users; from now on it cannot`;
   return { about, state: 'warn', text };
 }
 
-function damagedSessions(count: number): Finding {
+function damagedFinding(count: number): Finding {
   const text = `${countOf(count, 'damaged session')}`;
   const advice = 'Restore a backup of the file, or delete them with millrace sessions delete';
   return { about, state: 'fail', text, advice };
 }
 
-async function onDisk(path: string): Promise<readonly Finding[]> {
+async function diskFindings(path: string): Promise<readonly Finding[]> {
   const disk = await statfs(await nearestFolder(path)).catch(() => undefined);
   const free = disk === undefined ? Number.POSITIVE_INFINITY : disk.bavail * disk.bsize;
-  if (free >= leastFreeBytes) return [];
+  if (free >= minFreeBytes) return [];
   const text = `Only ${megabytes(free)} are left on the disk of ${path}`;
   return [{ about, state: 'warn', text, advice: 'Make room: without any, a run stops' }];
 }

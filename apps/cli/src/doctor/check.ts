@@ -1,5 +1,5 @@
 import type { Config } from '../contract/config.ts';
-import type { LookOptions } from '../models/local-servers.ts';
+import type { LocalServerOptions } from '../models/local-servers.ts';
 import type { OutputStream } from '../print/output.ts';
 import type { InputStream } from '../print/piped-input.ts';
 
@@ -14,7 +14,7 @@ export interface Finding {
 }
 
 /** What there is to look at. All of it is handed over, so that a test can be the machine. */
-export interface Patient extends LookOptions {
+export interface CheckContext extends LocalServerOptions {
   /** As it could be loaded; without one, what comes without any configuration. */
   readonly config: Config | undefined;
   readonly cwd: string;
@@ -26,4 +26,4 @@ export interface Patient extends LookOptions {
 }
 
 /** One thing to look at. */
-export type Check = (patient: Patient) => Promise<readonly Finding[]>;
+export type Check = (context: CheckContext) => Promise<readonly Finding[]>;

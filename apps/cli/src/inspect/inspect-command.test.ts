@@ -8,11 +8,11 @@ import { z } from 'zod';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
 import { exitCodes } from '../exit-code.ts';
 import { openStore } from '../store/open-store.ts';
-import { recordsOf } from '../store/session-records.ts';
+import { readRecords } from '../store/session-records.ts';
 import { userItem } from '../store/session-summaries.ts';
-import { Captured, Failing } from '../testing/output-streams.ts';
-import { call } from '../testing/run-print.ts';
-import { allOf } from '../testing/sessions.ts';
+import { CapturedOutput, FailingOutput } from '../testing/output-streams.ts';
+import { toolCall } from '../testing/run-print.ts';
+import { collect } from '../testing/sessions.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { inspectCommand } from './inspect-command.ts';
 
@@ -58,7 +58,7 @@ async function record(more: (log: Log) => Promise<void> = async () => {}): Promi
   });
   const script: readonly Scripted[] = [
     { content: { parts: ['It'] }, fault: { type: 'error', after: 0, error: 'overloaded' } },
-    { content: { parts: [call('c1', 'slow', {})] }, usage: { input: 50, output: 5 } },
+    { content: { parts: [toolCall('c1', 'slow', {})] }, usage: { input: 50, output: 5 } },
     speaking([200, 400], 'It turns'),
   ];
   const agent = createAgent({
@@ -75,9 +75,13 @@ async function record(more: (log: Log) => Promise<void> = async () => {}): Promi
   await close();
 }
 
-async function inspect(json: boolean, stdout: Captured = new Captured(), which = 'one') {
+async function inspect(
+  json: boolean,
+  stdout: CapturedOutput = new CapturedOutput(),
+  which = 'one',
+) {
   const args = { command: 'inspect', session: which, json, color: true } as const;
-  const stderr = new Captured();
+  const stderr = new CapturedOutput();
   const config = { store };
   const code = await inspectCommand({ args, config, stdout, stderr, env: {}, cwd: '/here' });
   return { code, stdout: stdout.text, stderr: stderr.text };
@@ -89,7 +93,7 @@ describe('as JSON', () => {
     const { code, stdout } = await inspect(true);
     const { records } = JSON.parse(stdout) as { readonly records: readonly JsonValue[] };
     const { log, close } = await openStore({ config: { store }, env: {} });
-    const stored = await allOf(recordsOf(log, session));
+    const stored = await collect(readRecords(log, session));
     await close();
     expect(records.map((one) => decodeRecord(JSON.stringify(one)))).toEqual(stored);
     expect(code).toBe(exitCodes.done);
@@ -194,7 +198,7 @@ describe('as text', () => {
 
   test('fits into the terminal, and is whole elsewhere', async () => {
     await record();
-    const { stdout } = await inspect(false, new Captured({ isTTY: true }));
+    const { stdout } = await inspect(false, new CapturedOutput({ isTTY: true }));
     const table = stdout.slice(0, stdout.indexOf('\n\nRequests')).split('\n');
     expect(Math.max(...table.map((line) => line.length))).toBeLessThanOrEqual(80);
     expect(stdout).toContain('…');
@@ -212,8 +216,8 @@ describe('as text', () => {
 
 test('an output that nobody reads is no error, and one that is full is', async () => {
   await record();
-  expect((await inspect(false, new Failing('EPIPE', 1))).code).toBe(exitCodes.done);
-  const full = inspect(false, new Failing('ENOSPC', 1));
+  expect((await inspect(false, new FailingOutput('EPIPE', 1))).code).toBe(exitCodes.done);
+  const full = inspect(false, new FailingOutput('ENOSPC', 1));
   await expect(full).rejects.toMatchObject({ code: 'cannot_write' });
 });
 

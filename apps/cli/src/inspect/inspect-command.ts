@@ -7,7 +7,7 @@ import { exitCodes } from '../exit-code.ts';
 import { Output, type OutputStream } from '../print/output.ts';
 import { textTable } from '../print/text-table.ts';
 import { withStore } from '../store/open-store.ts';
-import { recordsOf } from '../store/session-records.ts';
+import { readRecords } from '../store/session-records.ts';
 import { findSession, type SessionSummary } from '../store/session-summaries.ts';
 import { recordRows } from './record-rows.ts';
 import { reportLines, sessionTotals } from './session-report.ts';
@@ -39,10 +39,10 @@ async function writeText(log: Log, { id }: SessionSummary, output: Output): Prom
   const { stream } = output;
   const columns = stream.isTTY ? stream.columns : undefined;
   const rows: (readonly string[])[] = [head];
-  for await (const row of recordRows(recordsOf(log, id))) rows.push(row);
-  const table = textTable(rows, { columns, right: [0, 1, 2] });
+  for await (const row of recordRows(readRecords(log, id))) rows.push(row);
+  const table = textTable(rows, { columns, rightAligned: [0, 1, 2] });
   for (const line of [...table, '']) await output.write(`${line}\n`);
-  const turns = await turnReports(recordsOf(log, id));
+  const turns = await turnReports(readRecords(log, id));
   const lines = reportLines(turns, sessionTotals(turns), columns);
   for (const line of lines) await output.write(`${line}\n`);
 }
@@ -51,11 +51,11 @@ const head = ['offset', 'seconds', 'turn', 'type', 'content'];
 
 /** One document. The records come last and one by one, because there may be many. */
 async function writeJson(log: Log, session: SessionSummary, output: Output): Promise<void> {
-  const turns = await turnReports(recordsOf(log, session.id));
+  const turns = await turnReports(readRecords(log, session.id));
   const about = JSON.stringify({ session, totals: sessionTotals(turns), turns }, undefined, 2);
   await output.write(`${about.slice(0, -2)},\n  "records": [`);
   let separator = '\n';
-  for await (const record of recordsOf(log, session.id)) {
+  for await (const record of readRecords(log, session.id)) {
     await output.write(`${separator}    ${encodeRecord(record)}`);
     separator = ',\n';
   }

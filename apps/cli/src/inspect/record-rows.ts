@@ -4,34 +4,34 @@ import { countOf, oneLine } from '../print/printable.ts';
 /** Offset, time since the session's start, turn and attempt, type, and what it is about. */
 type RecordRow = readonly [string, string, string, string, string];
 
-interface Run {
+interface RowGroup {
   readonly first: LogRecord;
   last: LogRecord;
   count: number;
-  words: string;
+  text: string;
 }
 
-const wordsLength = 300;
+const maxTextLength = 300;
 
 /** The records as rows. Neighbouring appends of one part are one row: there may be thousands. */
 export async function* recordRows(records: AsyncIterable<LogRecord>): AsyncGenerator<RecordRow> {
-  let run: Run | undefined;
+  let run: RowGroup | undefined;
   let startMs: number | undefined;
   for await (const record of records) {
     startMs ??= record.time;
-    if (run !== undefined && isNext(run.last, record)) {
+    if (run !== undefined && continuesPart(run.last, record)) {
       run.last = record;
       run.count++;
-      if (run.words.length < wordsLength) run.words += chunkOf(record);
+      if (run.text.length < maxTextLength) run.text += chunkOf(record);
       continue;
     }
     if (run !== undefined) yield rowOf(run, startMs);
-    run = { first: record, last: record, count: 1, words: chunkOf(record) };
+    run = { first: record, last: record, count: 1, text: chunkOf(record) };
   }
   if (run !== undefined) yield rowOf(run, startMs ?? 0);
 }
 
-function isNext(before: LogRecord, record: LogRecord): boolean {
+function continuesPart(before: LogRecord, record: LogRecord): boolean {
   return (
     before.delta?.type === 'append_text' &&
     record.delta?.type === 'append_text' &&
@@ -43,7 +43,7 @@ function chunkOf({ delta }: LogRecord): string {
   return delta?.type === 'append_text' ? delta.chunk : '';
 }
 
-function rowOf({ first, last, count, words }: Run, startMs: number): RecordRow {
+function rowOf({ first, last, count, text }: RowGroup, startMs: number): RecordRow {
   const { offset, time, turn, attempt, fact, delta } = first;
   const type = (fact ?? delta).type;
   return [
@@ -51,16 +51,16 @@ function rowOf({ first, last, count, words }: Run, startMs: number): RecordRow {
     `+${((time - startMs) / 1000).toFixed(3)}`,
     `${turn}.${attempt}`,
     count === 1 ? type : `${type} ×${count}`,
-    oneLine(count === 1 ? recordWords(first) : JSON.stringify(words), wordsLength),
+    oneLine(count === 1 ? recordText(first) : JSON.stringify(text), maxTextLength),
   ];
 }
 
 /** What a record is about, in short: the last column of the table. It may be anything, and needs cleaning. */
-function recordWords({ fact, delta }: LogRecord): string {
-  return fact === undefined ? deltaWords(delta) : factWords(fact);
+function recordText({ fact, delta }: LogRecord): string {
+  return fact === undefined ? deltaText(delta) : factText(fact);
 }
 
-function deltaWords(delta: Delta): string {
+function deltaText(delta: Delta): string {
   switch (delta.type) {
     case 'begin_part':
       return [delta.kind, 'name' in delta ? delta.name : undefined].filter(Boolean).join(' ');
@@ -73,7 +73,7 @@ function deltaWords(delta: Delta): string {
     case 'set_metadata':
       return JSON.stringify(delta.metadata);
     case 'commit_part':
-      if (delta.part !== undefined) return partWords(delta.part);
+      if (delta.part !== undefined) return partText(delta.part);
       return `${delta.length} long${delta.partial ? ', partial' : ''}`;
     case 'retract_part':
       return delta.reason;
@@ -82,7 +82,7 @@ function deltaWords(delta: Delta): string {
   }
 }
 
-function partWords(part: Part): string {
+function partText(part: Part): string {
   switch (part.kind) {
     case 'text':
     case 'reasoning':
@@ -100,20 +100,20 @@ function partWords(part: Part): string {
   }
 }
 
-function factWords(fact: Fact): string {
+function factText(fact: Fact): string {
   switch (fact.type) {
     case 'item_started':
       return [fact.kind, fact.author?.name].filter(Boolean).join(' by ');
     case 'response_started':
       return `${fact.provider} ${fact.model}`;
     case 'response_finished':
-      return `${stopWords(fact.stop)}, ${usageWords(fact.usage)}`;
+      return `${stopText(fact.stop)}, ${usageText(fact.usage)}`;
     case 'usage_reported':
-      return usageWords(fact.usage);
+      return usageText(fact.usage);
     case 'item_finished':
     case 'turn_finished':
     case 'run_finished':
-      return fact.stop === undefined ? '' : stopWords(fact.stop);
+      return fact.stop === undefined ? '' : stopText(fact.stop);
     case 'tool_execution_started':
       return fact.summary;
     case 'tool_execution_finished':
@@ -125,24 +125,24 @@ function factWords(fact: Fact): string {
     case 'snapshot':
       return `of ${fact.covers.join(' to ')}`;
     default:
-      return otherWords(fact);
+      return otherFactText(fact);
   }
 }
 
 /** All that it has but its type and its ids. */
-function otherWords({ type: _, ...fields }: Fact): string {
-  const told = Object.entries(fields).flatMap(([name, value]) => {
+function otherFactText({ type: _, ...fields }: Fact): string {
+  const fieldTexts = Object.entries(fields).flatMap(([name, value]) => {
     if (value === undefined || /id$|^key$/i.test(name)) return [];
     return typeof value === 'string' ? value : `${name} ${JSON.stringify(value)}`;
   });
-  return told.join(', ');
+  return fieldTexts.join(', ');
 }
 
-function stopWords({ reason, cause }: Stop): string {
+function stopText({ reason, cause }: Stop): string {
   return cause === undefined ? reason : `${reason} (${cause})`;
 }
 
-export function usageWords({ input, output, estimated, costs }: Usage): string {
+export function usageText({ input, output, estimated, costs }: Usage): string {
   const about = estimated ? 'about ' : '';
   const money = costs.map(({ amount, currency }) => `, ${amount} ${currency}`).join('');
   return `${about}${input} in, ${output} out${money}`;

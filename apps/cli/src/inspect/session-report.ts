@@ -1,10 +1,10 @@
 import { addUsage, noUsage, type Usage } from '@millrace/core';
 import { countOf, oneLine } from '../print/printable.ts';
 import { type TableOptions, textTable } from '../print/text-table.ts';
-import { usageWords } from './record-rows.ts';
+import { usageText } from './record-rows.ts';
 import type { AttemptReport, ToolReport, TurnReport } from './turn-reports.ts';
 
-const none = '–';
+const noValue = '–';
 
 /** Where the time and the tokens went, for people: a table of the requests, one of the tools, the sum. */
 export function reportLines(
@@ -17,8 +17,8 @@ export function reportLines(
   );
   const tools = turns.flatMap((turn) => turn.tools.map((tool) => toolRow(turn.turn, tool)));
   return [
-    ...section('Requests', [requestHead, ...requests], { columns, right: [1, 2, 3, 4, 5] }),
-    ...section('Tools', [toolHead, ...tools], { columns, right: [1, 2] }),
+    ...section('Requests', [requestHead, ...requests], { columns, rightAligned: [1, 2, 3, 4, 5] }),
+    ...section('Tools', [toolHead, ...tools], { columns, rightAligned: [1, 2] }),
     ...totalLines(totals),
   ];
 }
@@ -36,18 +36,18 @@ const requestHead = ['turn', 'first', 'whole', 'in', 'out', 'per s', 'cost', 'mo
 function requestRow(turn: number, one: AttemptReport): readonly string[] {
   const { usage, superseded, retryDelayMs } = one;
   const about = usage?.estimated ? '~' : '';
-  const again = retryDelayMs === undefined ? '' : `, once more after ${duration(retryDelayMs)}`;
+  const retryText = retryDelayMs === undefined ? '' : `, once more after ${duration(retryDelayMs)}`;
   const open = one.durationMs === undefined ? ' (no end)' : '';
-  const fate = superseded === undefined ? open : ` (${superseded}: does not count${again})`;
+  const outcome = superseded === undefined ? open : ` (${superseded}: does not count${retryText})`;
   return [
     `${turn}.${one.attempt}`,
     duration(one.timeToFirstTokenMs),
     duration(one.durationMs),
-    usage ? `${about}${usage.input}` : none,
-    usage ? `${about}${usage.output}` : none,
-    one.tokensPerSecond?.toFixed(1) ?? none,
-    usage?.costs.map(({ amount, currency }) => `${amount} ${currency}`).join(' ') || none,
-    oneLine(`${one.provider}/${one.model}${fate}`, 200),
+    usage ? `${about}${usage.input}` : noValue,
+    usage ? `${about}${usage.output}` : noValue,
+    one.tokensPerSecond?.toFixed(1) ?? noValue,
+    usage?.costs.map(({ amount, currency }) => `${amount} ${currency}`).join(' ') || noValue,
+    oneLine(`${one.provider}/${one.model}${outcome}`, 200),
   ];
 }
 
@@ -56,8 +56,8 @@ const toolHead = ['turn', 'took', 'asked', 'what'];
 function toolRow(turn: number, tool: ToolReport): readonly string[] {
   const { summary, outcome, isError, child } = tool;
   const bad = outcome === undefined ? 'no end' : isError ? 'failed' : undefined;
-  const fate = outcome === 'completed' || outcome === undefined ? bad : outcome;
-  const more = [fate, child && `session ${child}`].filter(Boolean).join(', ');
+  const outcomeText = outcome === 'completed' || outcome === undefined ? bad : outcome;
+  const more = [outcomeText, child && `session ${child}`].filter(Boolean).join(', ');
   return [
     String(turn),
     duration(tool.durationMs),
@@ -74,13 +74,13 @@ function totalLines(totals: SessionTotals): readonly string[] {
   const asked = totals.approvalMs === 0 ? '' : `, approvals ${duration(totals.approvalMs)}`;
   return [
     `${countOf(turns, 'turn')}, ${countOf(attempts, 'request')}${again}, ${countOf(executions, 'tool call')}${failed}`,
-    `Tokens: ${usageWords(usage)}; ${cacheRead} of those in from the cache, ${reasoning} of those out reasoning`,
+    `Tokens: ${usageText(usage)}; ${cacheRead} of those in from the cache, ${reasoning} of those out reasoning`,
     `Time: model ${duration(totals.modelMs)}, tools ${duration(totals.toolMs)}${asked}`,
   ];
 }
 
 function duration(ms: number | undefined): string {
-  if (ms === undefined) return none;
+  if (ms === undefined) return noValue;
   return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 }
 

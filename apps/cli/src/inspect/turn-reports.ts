@@ -42,12 +42,12 @@ export interface ToolReport {
 export async function turnReports(
   records: AsyncIterable<LogRecord>,
 ): Promise<readonly TurnReport[]> {
-  const turns = new Map<number, TurnClerk>();
+  const turns = new Map<number, TurnReportBuilder>();
   for await (const record of records) {
     if (record.turn === 0) continue;
-    const known = turns.get(record.turn) ?? new TurnClerk(record);
+    const known = turns.get(record.turn) ?? new TurnReportBuilder(record);
     turns.set(record.turn, known);
-    known.take(record);
+    known.add(record);
   }
   return [...turns.values()].map((clerk) => clerk.report());
 }
@@ -64,7 +64,7 @@ interface OpenTool extends Writable<ToolReport> {
 }
 
 /** Writes down what concerns one turn. */
-class TurnClerk {
+class TurnReportBuilder {
   readonly #turn: Writable<Omit<TurnReport, 'attempts' | 'tools'>>;
   readonly #attempts = new Map<number, OpenAttempt>();
   readonly #tools = new Map<string, OpenTool>();
@@ -75,7 +75,7 @@ class TurnClerk {
     this.#turn = { turn, startedAt: time };
   }
 
-  take({ fact, delta, time, attempt }: LogRecord): void {
+  add({ fact, delta, time, attempt }: LogRecord): void {
     const open = this.#attempts.get(attempt);
     // Tools write into the same attempt, but only after the response's own first delta.
     if (delta !== undefined && open !== undefined) open.firstAt ??= time;
@@ -161,8 +161,8 @@ function attemptReport({ startedAt, firstAt, ...rest }: OpenAttempt): AttemptRep
   const { durationMs, usage } = rest;
   if (firstAt === undefined) return rest;
   const timeToFirstTokenMs = firstAt - startedAt;
-  const spokeMs = (durationMs ?? 0) - timeToFirstTokenMs;
-  const speed = usage !== undefined && spokeMs > 0 ? (usage.output * 1000) / spokeMs : undefined;
+  const streamMs = (durationMs ?? 0) - timeToFirstTokenMs;
+  const speed = usage !== undefined && streamMs > 0 ? (usage.output * 1000) / streamMs : undefined;
   const rounded = speed === undefined ? {} : { tokensPerSecond: Math.round(speed * 10) / 10 };
   return { ...rest, timeToFirstTokenMs, ...rounded };
 }

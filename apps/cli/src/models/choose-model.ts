@@ -1,4 +1,4 @@
-import type { Chosen } from '../contract/agent.ts';
+import type { ChosenModel } from '../contract/agent.ts';
 import {
   type Config,
   type ModelConfig,
@@ -7,20 +7,20 @@ import {
 } from '../contract/config.ts';
 import type { Env } from '../contract/host.ts';
 import { demoProvider } from '../demo/demo-provider.ts';
-import { noServer, notOnServer, unknownModel } from './known-models.ts';
+import { noServerError, notOnServerError, unknownModelError } from './known-models.ts';
 import {
-  askServer,
   type FoundServer,
   findLocalServers,
   type ListedModel,
   type LocalServer,
-  type LookOptions,
+  type LocalServerOptions,
   localServers,
+  queryServer,
 } from './local-servers.ts';
 import { openModel } from './open-model.ts';
-import { contextTokensOf, firstSet, vendors } from './vendors.ts';
+import { contextTokensOf, firstSetVariable, vendors } from './vendors.ts';
 
-export interface ChooseOptions extends LookOptions {
+export interface ChooseOptions extends LocalServerOptions {
   readonly config: Pick<Config, 'model' | 'models' | 'reasoning'>;
   /** Where the demo is played. */
   readonly cwd?: string | undefined;
@@ -30,90 +30,93 @@ export interface ChooseOptions extends LookOptions {
  * The model to use: the one that is configured, else one whose key is set, else one of a server of this
  * machine that answers, else the demo. Throws a `ModelError` where the one that is asked for cannot be used.
  */
-export async function chooseModel(options: ChooseOptions): Promise<Chosen> {
+export async function chooseModel(options: ChooseOptions): Promise<ChosenModel> {
   const name = options.config.model?.trim();
   if (name) return byName(name, options);
-  return byKey(options) ?? (await byServer(options)) ?? demo(options, nothingFound);
+  return byKey(options) ?? (await byServer(options)) ?? openDemo(options, noModelReason);
 }
 
-const nothingFound =
+const noModelReason =
   'Using the demo model, a script without a network, because no API key is set and no local server answers.';
 
-function byKey(options: ChooseOptions): Chosen | undefined {
+function byKey(options: ChooseOptions): ChosenModel | undefined {
   for (const { name: provider, keyVariables, models } of vendors) {
-    const variable = firstSet(options.env, keyVariables)?.name;
+    const variable = firstSetVariable(options.env, keyVariables)?.name;
     const [model] = models;
     if (variable !== undefined && model !== undefined)
-      return open({ provider, model }, `because ${variable} is set`, options);
+      return openConfigured({ provider, model }, `because ${variable} is set`, options);
   }
   return undefined;
 }
 
-async function byServer(options: ChooseOptions): Promise<Chosen | undefined> {
+async function byServer(options: ChooseOptions): Promise<ChosenModel | undefined> {
   const found = await findLocalServers(options);
   const first = found.find(({ models }) => models.length > 0);
   const [model] = first?.models ?? [];
-  return first && model && ofServer(first, model, `because ${answers(first)}`, options);
+  return first && model && openServerModel(first, model, `because ${answerText(first)}`, options);
 }
 
-async function byName(name: string, options: ChooseOptions): Promise<Chosen> {
+async function byName(name: string, options: ChooseOptions): Promise<ChosenModel> {
   const asked = 'as was asked for';
-  const named = namedModel(name, options.config.models, options.env);
+  const named = parseModelName(name, options.config.models, options.env);
   switch (named.kind) {
     case 'demo':
-      return demo(options, 'Using the demo model, a script without a network, as was asked for.');
+      return openDemo(
+        options,
+        'Using the demo model, a script without a network, as was asked for.',
+      );
     case 'configured':
-      return open(named.config, `which is configured as ${name}`, options);
+      return openConfigured(named.config, `which is configured as ${name}`, options);
     case 'of': {
       const { provider } = named;
       const server = localServers.find((one) => one.name === provider);
-      if (server !== undefined) return fromServer(server, named.model, options);
+      if (server !== undefined) return requestFromServer(server, named.model, options);
       const model = named.model ?? vendors.find((one) => one.name === provider)?.models[0];
-      if (model === undefined) throw await unknownModel(name, options);
-      return open({ provider, model }, asked, options);
+      if (model === undefined) throw await unknownModelError(name, options);
+      return openConfigured({ provider, model }, asked, options);
     }
     case 'bare': {
       const found = await findLocalServers(options);
       for (const one of found) {
-        const model = sameModel(name, one.models);
-        if (model) return ofServer(one, model, asked, options);
+        const model = findModel(name, one.models);
+        if (model) return openServerModel(one, model, asked, options);
       }
-      throw await unknownModel(name, options);
+      throw await unknownModelError(name, options);
     }
   }
 }
 
 /** Somebody asked for it, so there is a little more time. */
-const patienceMs = 2000;
+const requestedTimeoutMs = 2000;
 
-async function fromServer(
+async function requestFromServer(
   server: LocalServer,
   name: string | undefined,
   options: ChooseOptions,
-): Promise<Chosen> {
-  const found = await askServer(server, { timeoutMs: patienceMs, ...options });
-  if (found === undefined) throw noServer(server, name, options);
-  const model = name === undefined ? found.models[0] : sameModel(name, found.models);
-  if (model === undefined) throw notOnServer(found, name);
-  return ofServer(found, model, 'as was asked for', options);
+): Promise<ChosenModel> {
+  const found = await queryServer(server, { timeoutMs: requestedTimeoutMs, ...options });
+  if (found === undefined) throw noServerError(server, name, options);
+  const model = name === undefined ? found.models[0] : findModel(name, found.models);
+  if (model === undefined) throw notOnServerError(found, name);
+  return openServerModel(found, model, 'as was asked for', options);
 }
 
 /** Ollama leaves out what is usual: `qwen3` is `qwen3:latest`. */
-function sameModel(name: string, models: readonly ListedModel[]): ListedModel | undefined {
+function findModel(name: string, models: readonly ListedModel[]): ListedModel | undefined {
   const wanted = name.toLowerCase();
   return models.find(({ id }) => [wanted, `${wanted}:latest`].includes(id.toLowerCase()));
 }
 
-function ofServer(
+function openServerModel(
   { server, baseUrl }: FoundServer,
   { id, contextTokens }: ListedModel,
   why: string,
   options: ChooseOptions,
-): Chosen {
-  return open({ provider: server.name, model: id, baseUrl, contextTokens }, why, options);
+): ChosenModel {
+  return openConfigured({ provider: server.name, model: id, baseUrl, contextTokens }, why, options);
 }
 
-function open(model: ModelConfig, because: string, options: ChooseOptions): Chosen {
+function openConfigured(model: ModelConfig, because: string, options: ChooseOptions): ChosenModel {
   const { config, env, fetch, clock } = options;
   const label = `${model.provider}/${model.model}`;
   const reasoning = model.reasoning ?? config.reasoning;
@@ -131,11 +134,11 @@ function open(model: ModelConfig, because: string, options: ChooseOptions): Chos
   };
 }
 
-function demo({ cwd, clock }: ChooseOptions, why: string): Chosen {
+function openDemo({ cwd, clock }: ChooseOptions, why: string): ChosenModel {
   return { provider: demoProvider({ cwd, clock }), label: 'demo', why, isDemo: true };
 }
 
-function answers({ server, baseUrl }: FoundServer): string {
+function answerText({ server, baseUrl }: FoundServer): string {
   return `${server.title} answers at ${baseUrl.replace(/\/v1$/, '')}`;
 }
 
@@ -149,13 +152,13 @@ export type NamedModel =
   | { readonly kind: 'bare' };
 
 /** What people also call them. */
-const otherNames: Readonly<Record<string, ProviderName>> = {
+const providerAliases: Readonly<Record<string, ProviderName>> = {
   google: 'gemini',
   lmstudio: 'lm-studio',
   llamacpp: 'llama.cpp',
 };
 
-export function namedModel(
+export function parseModelName(
   name: string,
   models: Readonly<Record<string, ModelConfig>>,
   env: Env,
@@ -168,21 +171,23 @@ export function namedModel(
   const provider = providerOf(first);
   const model = slash === -1 ? undefined : name.slice(slash + 1).trim() || undefined;
   if (provider !== undefined) return { kind: 'of', provider, model };
-  const owner = ownerOf(name, env);
+  const owner = vendorOf(name, env);
   return owner === undefined ? { kind: 'bare' } : { kind: 'of', provider: owner, model: name };
 }
 
 function providerOf(text: string): ProviderName | undefined {
   const name = text.toLowerCase();
-  const known = Object.hasOwn(otherNames, name) ? otherNames[name] : undefined;
+  const known = Object.hasOwn(providerAliases, name) ? providerAliases[name] : undefined;
   return known ?? providerNames.find((one) => one === name);
 }
 
 /** Whose model has that name; of several, one whose key is there. */
-function ownerOf(name: string, env: Env): ProviderName | undefined {
+function vendorOf(name: string, env: Env): ProviderName | undefined {
   const owners = vendors.filter(
-    ({ models, ownNames }) => models.includes(name) || ownNames?.test(name),
+    ({ models, namePattern }) => models.includes(name) || namePattern?.test(name),
   );
-  const ready = owners.find(({ keyVariables }) => firstSet(env, keyVariables) !== undefined);
+  const ready = owners.find(
+    ({ keyVariables }) => firstSetVariable(env, keyVariables) !== undefined,
+  );
   return (ready ?? owners[0])?.name;
 }

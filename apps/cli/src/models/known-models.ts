@@ -3,13 +3,13 @@ import type { Config } from '../contract/config.ts';
 import { ModelError } from '../contract/errors.ts';
 import type { Env } from '../contract/host.ts';
 import {
-  addressOf,
   type FoundServer,
   findLocalServers,
   type LocalServer,
-  type LookOptions,
+  type LocalServerOptions,
+  serverAddress,
 } from './local-servers.ts';
-import { firstSet, type Vendor, vendors } from './vendors.ts';
+import { firstSetVariable, type Vendor, vendors } from './vendors.ts';
 
 /** A model that could be used now, by the name that `--model` takes. */
 export interface KnownModel {
@@ -23,7 +23,7 @@ export interface KnownModel {
 export async function knownModels(
   env: Env,
   config: Pick<Config, 'models'>,
-  look: Omit<LookOptions, 'env'> = {},
+  look: Omit<LocalServerOptions, 'env'> = {},
 ): Promise<readonly KnownModel[]> {
   const found = await findLocalServers({ ...look, env });
   const local = found.flatMap(({ server, models }) =>
@@ -34,55 +34,55 @@ export async function knownModels(
     })),
   );
   const configured = Object.keys(config.models).map((name) => ({ name, from: 'configured' }));
-  return [...configured, ...withKeys(env), ...local, { name: 'demo', from: 'built in' }];
+  return [...configured, ...vendorModels(env), ...local, { name: 'demo', from: 'built in' }];
 }
 
-function withKeys(env: Env): readonly KnownModel[] {
+function vendorModels(env: Env): readonly KnownModel[] {
   return vendors.flatMap(({ name, keyVariables, models }) => {
-    const from = firstSet(env, keyVariables)?.name;
+    const from = firstSetVariable(env, keyVariables)?.name;
     return from === undefined ? [] : models.map((model) => ({ name: `${name}/${model}`, from }));
   });
 }
 
 /** Nobody is known to have it: says what is like it, and how to get at real ones. */
-export async function unknownModel(
+export async function unknownModelError(
   name: string,
-  options: LookOptions & { readonly config: Pick<Config, 'models'> },
+  options: LocalServerOptions & { readonly config: Pick<Config, 'models'> },
 ): Promise<ModelError> {
   const { env, config } = options;
   const known = await knownModels(env, config, options);
-  const all = [...known.map((one) => one.name), ...vendors.flatMap(namesOf)];
+  const all = [...known.map((one) => one.name), ...vendors.flatMap(modelNames)];
   const near = nearestNames(name, all);
   const routed = name.includes('/') ? [`openrouter/${name}`] : [];
   const hints = near.length > 0 || routed.length > 0 ? [...near, ...routed] : ['demo'];
-  const message = `Cannot find a model ${name}. Did you mean ${hints.join(' or ')}? ${wayTo(hints, env)}`;
+  const message = `Cannot find a model ${name}. Did you mean ${hints.join(' or ')}? ${keyAdvice(hints, env)}`;
   return new ModelError('unknown_model', name, message);
 }
 
 /** How the first of these can be used, where its key is missing. */
-function wayTo(names: readonly string[], env: Env): string {
+function keyAdvice(names: readonly string[], env: Env): string {
   const vendor = vendors.find((one) => names[0]?.startsWith(`${one.name}/`)) ?? vendors[0];
-  const isReady = vendor === undefined || firstSet(env, vendor.keyVariables) !== undefined;
+  const isReady = vendor === undefined || firstSetVariable(env, vendor.keyVariables) !== undefined;
   if (isReady) return 'Models are named provider/model';
   return `For models of ${vendor.name} set ${vendor.keyVariables[0]} (there are keys at ${vendor.keyPage})`;
 }
 
-function namesOf({ name, models }: Vendor): readonly string[] {
+function modelNames({ name, models }: Vendor): readonly string[] {
   return models.map((model) => `${name}/${model}`);
 }
 
-export function noServer(
+export function noServerError(
   server: LocalServer,
   model: string | undefined,
-  { env, ports }: LookOptions,
+  { env, ports }: LocalServerOptions,
 ): ModelError {
   const name = model === undefined ? server.name : `${server.name}/${model}`;
-  const at = addressOf(server, env, ports);
+  const at = serverAddress(server, env, ports);
   const message = `Cannot use ${name}: ${server.title} does not answer at ${at}. Start it: ${server.start}`;
   return new ModelError('no_server', name, message);
 }
 
-export function notOnServer(
+export function notOnServerError(
   { server, models }: FoundServer,
   model: string | undefined,
 ): ModelError {

@@ -9,11 +9,11 @@ import {
 import { expect, onTestFinished, test } from 'vitest';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
 import {
-  addressOf,
   isListening,
   type ListOptions,
   listModels,
   localServers,
+  serverAddress,
 } from './local-servers.ts';
 
 const [ollama, studio] = localServers;
@@ -29,8 +29,8 @@ test.each([
   ['http://[', 'http://127.0.0.1:11434/v1'],
 ])('with OLLAMA_HOST %j, Ollama is at %s', (OLLAMA_HOST, address) => {
   if (ollama === undefined || studio === undefined) throw new Error('There are none');
-  expect(addressOf(ollama, { OLLAMA_HOST })).toBe(address);
-  expect(addressOf(studio, { OLLAMA_HOST })).toBe('http://127.0.0.1:1234/v1');
+  expect(serverAddress(ollama, { OLLAMA_HOST })).toBe(address);
+  expect(serverAddress(studio, { OLLAMA_HOST })).toBe('http://127.0.0.1:1234/v1');
 });
 
 async function list(reply: Reply, options: ListOptions = {}) {

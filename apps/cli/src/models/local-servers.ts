@@ -3,10 +3,10 @@ import { type JsonObject, type JsonValue, parseJson } from '@millrace/core';
 import { type Clock, systemClock } from '@millrace/providers';
 import type { ProviderName } from '../contract/config.ts';
 import type { Env } from '../contract/host.ts';
-import { firstSet } from './vendors.ts';
+import { firstSetVariable } from './vendors.ts';
 
 /** How servers of this machine are looked for. */
-export interface LookOptions {
+export interface LocalServerOptions {
   readonly env: Env;
   readonly ports?: Ports | undefined;
   readonly clock?: Clock | undefined;
@@ -22,24 +22,29 @@ export interface FoundServer {
 }
 
 /** All that answer, asked at the same time, in the order of preference. */
-export async function findLocalServers(options: LookOptions): Promise<readonly FoundServer[]> {
-  const found = await Promise.all(localServers.map((server) => askServer(server, options)));
+export async function findLocalServers(
+  options: LocalServerOptions,
+): Promise<readonly FoundServer[]> {
+  const found = await Promise.all(localServers.map((server) => queryServer(server, options)));
   return found.filter((one) => one !== undefined);
 }
 
-export async function askServer(
+export async function queryServer(
   server: LocalServer,
-  options: LookOptions,
+  options: LocalServerOptions,
 ): Promise<FoundServer | undefined> {
   const { env, ports, ...rest } = options;
-  const baseUrl = addressOf(server, env, ports);
-  const apiKey = firstSet(env, server.keyVariable === undefined ? [] : [server.keyVariable])?.value;
+  const baseUrl = serverAddress(server, env, ports);
+  const apiKey = firstSetVariable(
+    env,
+    server.keyVariable === undefined ? [] : [server.keyVariable],
+  )?.value;
   const models = await listModels(baseUrl, { ...rest, apiKey });
-  return models && { server, baseUrl, models: models.filter(({ id }) => isForTalk(id)) };
+  return models && { server, baseUrl, models: models.filter(({ id }) => isChatModel(id)) };
 }
 
 /** Servers list what they have, and some of it only makes vectors or sounds. */
-function isForTalk(id: string): boolean {
+function isChatModel(id: string): boolean {
   return !/embed|rerank|whisper|(?:^|[-_/])(?:bge|tts)(?:[-_]|$)/i.test(id);
 }
 
@@ -85,7 +90,7 @@ export const localServers: readonly LocalServer[] = [
 export type Ports = Readonly<Partial<Record<LocalName, number>>>;
 
 /** Where a server would be. Ollama's own variable says where Ollama is. */
-export function addressOf({ name, port }: LocalServer, env: Env, ports: Ports = {}): string {
+export function serverAddress({ name, port }: LocalServer, env: Env, ports: Ports = {}): string {
   const host = env['OLLAMA_HOST'];
   if (name === 'ollama' && ports.ollama === undefined && host) return ollamaAddress(host, port);
   return `http://127.0.0.1:${ports[name] ?? port}/v1`;
@@ -140,7 +145,7 @@ export async function listModels(
       redirect: 'error',
       signal: late.signal,
     });
-    return response.ok ? modelsIn(await textOf(response)) : undefined;
+    return response.ok ? parseModels(await readBody(response)) : undefined;
   } catch {
     return undefined;
   } finally {
@@ -150,7 +155,7 @@ export async function listModels(
 }
 
 /** Whatever has the port may send without end. */
-async function textOf({ body }: Response): Promise<string> {
+async function readBody({ body }: Response): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
   for await (const chunk of body ?? []) {
@@ -160,25 +165,25 @@ async function textOf({ body }: Response): Promise<string> {
   return text + decoder.decode();
 }
 
-function modelsIn(text: string): readonly ListedModel[] | undefined {
+function parseModels(text: string): readonly ListedModel[] | undefined {
   const parsed = parseJson(text);
   const list = parsed.ok ? fieldOf(parsed.value, 'data') : undefined;
   if (!Array.isArray(list)) return undefined;
   return list.slice(0, maxModels).flatMap((entry: JsonValue) => {
     const id = fieldOf(entry, 'id');
     if (typeof id !== 'string' || id === '') return [];
-    const contextTokens = contextOf(entry);
+    const contextTokens = contextLength(entry);
     return [{ id, ...(contextTokens !== undefined && { contextTokens }) }];
   });
 }
 
 /** vLLM, OpenRouter, LM Studio and llama.cpp each say it in another place. */
-function contextOf(entry: JsonValue): number | undefined {
+function contextLength(entry: JsonValue): number | undefined {
   const named = ['max_model_len', 'context_length', 'max_context_length'].map((name) =>
     fieldOf(entry, name),
   );
-  const told = [...named, fieldOf(fieldOf(entry, 'meta'), 'n_ctx')];
-  return told.find((value) => typeof value === 'number' && value > 0) as number | undefined;
+  const candidates = [...named, fieldOf(fieldOf(entry, 'meta'), 'n_ctx')];
+  return candidates.find((value) => typeof value === 'number' && value > 0) as number | undefined;
 }
 
 /**

@@ -13,7 +13,7 @@ export interface Vendor {
   /** Some of its models, the one to take where nobody says another first. Any other name is passed on. */
   readonly models: readonly string[];
   /** Names that only its models have. */
-  readonly ownNames?: RegExp | undefined;
+  readonly namePattern?: RegExp | undefined;
 }
 
 /** In the order in which their keys are looked for. */
@@ -24,7 +24,7 @@ export const vendors: readonly Vendor[] = [
     addressVariable: 'ANTHROPIC_BASE_URL',
     keyPage: 'https://console.anthropic.com/settings/keys',
     models: ['claude-sonnet-5-5', 'claude-opus-5-5', 'claude-haiku-5-5'],
-    ownNames: /^claude-/,
+    namePattern: /^claude-/,
   },
   {
     name: 'openai',
@@ -32,14 +32,14 @@ export const vendors: readonly Vendor[] = [
     addressVariable: 'OPENAI_BASE_URL',
     keyPage: 'https://platform.openai.com/api-keys',
     models: ['gpt-5.5', 'gpt-5.4', 'gpt-5.4-mini'],
-    ownNames: /^(?:gpt-(?!oss)|o\d|codex-|chatgpt-)/,
+    namePattern: /^(?:gpt-(?!oss)|o\d|codex-|chatgpt-)/,
   },
   {
     name: 'gemini',
     keyVariables: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
     keyPage: 'https://aistudio.google.com/apikey',
     models: ['gemini-flash-latest', 'gemini-pro-latest', 'gemini-flash-lite-latest'],
-    ownNames: /^gemini-/,
+    namePattern: /^gemini-/,
   },
   {
     name: 'openrouter',
@@ -58,21 +58,21 @@ export const vendors: readonly Vendor[] = [
     keyVariables: ['MISTRAL_API_KEY'],
     keyPage: 'https://console.mistral.ai/api-keys',
     models: ['mistral-medium-latest', 'mistral-large-latest', 'mistral-small-latest'],
-    ownNames: /^(?:mistral|devstral|codestral|magistral|ministral)-/,
+    namePattern: /^(?:mistral|devstral|codestral|magistral|ministral)-/,
   },
   {
     name: 'deepseek',
     keyVariables: ['DEEPSEEK_API_KEY'],
     keyPage: 'https://platform.deepseek.com/api_keys',
     models: ['deepseek-v4-flash', 'deepseek-v4-pro'],
-    ownNames: /^deepseek-/,
+    namePattern: /^deepseek-/,
   },
   {
     name: 'xai',
     keyVariables: ['XAI_API_KEY'],
     keyPage: 'https://console.x.ai',
     models: ['grok-4.5', 'grok-4.3'],
-    ownNames: /^grok-/,
+    namePattern: /^grok-/,
   },
   {
     name: 'together',
@@ -91,7 +91,7 @@ export const vendors: readonly Vendor[] = [
 ];
 
 /** The first of these variables that is set, an empty one counting as none. */
-export function firstSet(env: Env, names: readonly string[]): SetVariable | undefined {
+export function firstSetVariable(env: Env, names: readonly string[]): SetVariable | undefined {
   for (const name of names) {
     const value = env[name]?.trim();
     if (value) return { name, value };
@@ -105,7 +105,7 @@ interface SetVariable {
 }
 
 /** By the beginning of the name; the first that fits counts. */
-const table: readonly (readonly [form: RegExp, tokens: number])[] = [
+const contextTokensByName: readonly (readonly [form: RegExp, tokens: number])[] = [
   [/^claude-(?:opus|sonnet)-4-[6-9]/, 1_000_000],
   [/^claude-[a-z]+-[5-9]/, 1_000_000],
   [/^claude-/, 200_000],
@@ -129,5 +129,5 @@ export function contextTokensOf(model: string): number | undefined {
   const name = model.slice(model.lastIndexOf('/') + 1).toLowerCase();
   // Gateways write 4.5 where Anthropic writes 4-5.
   const spelt = name.startsWith('claude-') ? name.replaceAll('.', '-') : name;
-  return table.find(([form]) => form.test(spelt))?.[1];
+  return contextTokensByName.find(([form]) => form.test(spelt))?.[1];
 }

@@ -1,10 +1,10 @@
 import type { AgentEvent, ItemId, PartId } from '@millrace/core';
 
 /** What there is to write now. */
-export interface AnswerStep {
+export interface AnswerOutput {
   readonly text: string;
   /** What was written of this turn until here does not count: this says it anew, from its start. */
-  readonly anew?: string;
+  readonly restart?: string;
 }
 
 interface TextPart {
@@ -12,7 +12,7 @@ interface TextPart {
   /** Only ever appended to: to look into a growing text costs its length. */
   text: string;
   /** What of it is not accounted for yet. */
-  waiting: string;
+  unwritten: string;
   isOver: boolean;
 }
 
@@ -47,7 +47,7 @@ export class AnswerStream {
     return this.#isLineStart;
   }
 
-  take(event: AgentEvent): AnswerStep {
+  add(event: AgentEvent): AnswerOutput {
     this.#hear(event);
     const anew = this.#anew;
     const step = anew === undefined ? { text: this.#out } : { text: this.#out, anew };
@@ -88,14 +88,14 @@ export class AnswerStream {
     if (event.turn !== this.#turn) this.#beginTurn(event.turn);
     const known = this.#parts.get(event.partId);
     if (known !== undefined) return known;
-    const part = { attempt: event.attempt, text: '', waiting: '', isOver: false };
+    const part = { attempt: event.attempt, text: '', unwritten: '', isOver: false };
     this.#parts.set(event.partId, part);
     return part;
   }
 
   #append(part: TextPart, text: string): void {
     part.text += text;
-    part.waiting += text;
+    part.unwritten += text;
   }
 
   #beginTurn(turn: number): void {
@@ -134,7 +134,7 @@ export class AnswerStream {
   /** Something was taken away or changed: what is on the output is looked at again from its start. */
   #recount(): void {
     this.#agreed = this.#head = 0;
-    for (const part of this.#parts.values()) part.waiting = part.text;
+    for (const part of this.#parts.values()) part.unwritten = part.text;
     this.#goOn();
   }
 
@@ -142,8 +142,8 @@ export class AnswerStream {
   #goOn(): void {
     const parts = [...this.#parts.values()];
     for (let part = parts[this.#head]; part !== undefined; part = parts[this.#head]) {
-      const news = part.waiting;
-      part.waiting = '';
+      const news = part.unwritten;
+      part.unwritten = '';
       if (news !== '') this.#say(news);
       if (!part.isOver) return;
       this.#head++;

@@ -11,12 +11,12 @@ interface ClosingOptions {
 }
 
 /** How a run ended, in words, and what to do next; none where it ended as it should. */
-export function closingWords(
+export function closingMessages(
   result: RunResult,
   { pending = [], resume }: ClosingOptions,
 ): readonly string[] {
   const { stop, error, items } = result;
-  const goOn = resume === undefined ? '' : ` To go on: ${resume}`;
+  const resumeHint = resume === undefined ? '' : ` To go on: ${resume}`;
   const cause = stop.cause === undefined ? '' : ` (${stop.cause})`;
   switch (stop.reason) {
     case 'stop':
@@ -26,41 +26,41 @@ export function closingWords(
     case 'refusal':
       return ['The model refused to answer.'];
     case 'length':
-      return [`The answer is cut off: it is as long as the model may write.${goOn}`];
+      return [`The answer is cut off: it is as long as the model may write.${resumeHint}`];
     case 'limit':
-      return [`Stopped at a limit${cause}.${goOn}`];
+      return [`Stopped at a limit${cause}.${resumeHint}`];
     case 'aborted':
-      return [resume === undefined ? 'Stopped' : `Stopped; what was said is kept.${goOn}`];
+      return [resume === undefined ? 'Stopped' : `Stopped; what was said is kept.${resumeHint}`];
     case 'parked':
-      return [...pending.map(asked), parked(result, resume)];
+      return [...pending.map(approvalMessage), parkedMessage(result, resume)];
     case 'content_filter':
-      return [`The provider's content filter cut the answer off.${goOn}`];
+      return [`The provider's content filter cut the answer off.${resumeHint}`];
     case 'unknown':
-      return [`The model stopped for a reason that is not known${cause}.${goOn}`];
+      return [`The model stopped for a reason that is not known${cause}.${resumeHint}`];
     case 'error': {
-      if (error?.code === 'held') return [driven(result, resume)];
-      const said = error?.message ?? `The run failed${cause}`;
+      if (error?.code === 'held') return [heldMessage(result, resume)];
+      const message = error?.message ?? `The run failed${cause}`;
       return items.length === 0 || resume === undefined
-        ? [said]
-        : [said, `What was said is kept.${goOn}`];
+        ? [message]
+        : [message, `What was said is kept.${resumeHint}`];
     }
   }
 }
 
 /** The log itself speaks to programmers. */
-function driven({ session, cause }: RunResult, resume: string | undefined): string {
+function heldMessage({ session, cause }: RunResult, resume: string | undefined): string {
   const holder = isMillraceError(cause) ? cause.place['holder'] : undefined;
   const who = holder ?? 'somebody else';
   const way = resume === undefined ? '' : `, or follow it and stop it there: ${resume}`;
   return `Cannot go on with session ${session}: ${who} drives it now. Wait until it is done${way}`;
 }
 
-function asked({ name, reason }: PendingApproval): string {
+function approvalMessage({ name, reason }: PendingApproval): string {
   const why = reason === undefined ? '' : `: ${reason}`;
   return oneLine(`${name} needs your approval${why}`, 200);
 }
 
-function parked({ session }: RunResult, resume: string | undefined): string {
+function parkedMessage({ session }: RunResult, resume: string | undefined): string {
   const way = resume === undefined ? '' : ` To decide and go on: ${resume}.`;
   const rules = 'To allow such calls from the start: --allow <rule>, or --yes for all';
   return `Nobody is here to approve, so session ${session} waits.${way} ${rules}`;
@@ -72,12 +72,12 @@ export function resumeCommand(
   session: SessionId,
 ): string {
   const places = Object.entries({ cwd, config, store }).flatMap(([name, value]) =>
-    value === undefined ? [] : [`--${name} ${quoted(value)}`],
+    value === undefined ? [] : [`--${name} ${shellQuote(value)}`],
   );
   return ['millrace', ...places, `--resume ${session}`].join(' ');
 }
 
 /** As a shell takes it for one word. */
-function quoted(text: string): string {
+function shellQuote(text: string): string {
   return /^[\w./:@%+,~-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -9,19 +9,19 @@ import { UsageError } from '../contract/errors.ts';
 type OutputSchema = NonNullable<AgentOptions['output']>;
 
 /** The JSON schema of a file, as one that answers can be held against. Throws a `UsageError`. */
-export async function outputSchema(file: string, cwd: string): Promise<OutputSchema> {
+export async function readOutputSchema(file: string, cwd: string): Promise<OutputSchema> {
   const path = resolve(cwd, file);
   const text = await readText(path).catch((cause: NodeJS.ErrnoException) => {
     const why = isMillraceError(cause) ? cause.message : `it cannot be read (${cause.code})`;
-    throw unusable(file, why, cause);
+    throw unusableSchema(file, why, cause);
   });
   const parsed = parseJson(text);
-  if (!parsed.ok) throw unusable(file, `it is not JSON (${parsed.failure.message})`);
+  if (!parsed.ok) throw unusableSchema(file, `it is not JSON (${parsed.failure.message})`);
   const { value } = parsed;
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw unusable(file, 'it is not an object');
-  const mistake = schemaMistake(value);
-  if (mistake !== undefined) throw unusable(file, mistake);
+    throw unusableSchema(file, 'it is not an object');
+  const mistake = findSchemaMistake(value);
+  if (mistake !== undefined) throw unusableSchema(file, mistake);
   return standardSchema(value as JsonObject, file);
 }
 
@@ -29,37 +29,37 @@ async function standardSchema(schema: JsonObject, file: string): Promise<OutputS
   // Loaded here, because few runs need it.
   const { Validator } = await import('@cfworker/json-schema');
   // It writes into what it is given, and the model is told of the schema as it stands in the file.
-  const validator = new Validator(structuredClone(schema), draftOf(schema), false);
-  const judge = (value: unknown) => {
+  const validator = new Validator(structuredClone(schema), schemaDraft(schema), false);
+  const check = (value: unknown) => {
     try {
       return validator.validate(value);
     } catch (cause) {
-      throw unusable(file, saidBy(cause), cause);
+      throw unusableSchema(file, errorText(cause), cause);
     }
   };
   // What nothing can be held against is better known now than after the answer.
-  judge(null);
+  check(null);
   const validate = (value: unknown) => {
-    const { valid, errors } = judge(value);
-    return valid ? { value } : { issues: issuesIn(errors) };
+    const { valid, errors } = check(value);
+    return valid ? { value } : { issues: collectIssues(errors) };
   };
   const jsonSchema = { input: () => schema, output: () => schema };
   const standard = { version: 1, vendor: 'millrace', validate, jsonSchema } as const;
   return { '~standard': standard };
 }
 
-function draftOf({ $schema }: JsonObject): SchemaDraft {
+function schemaDraft({ $schema }: JsonObject): SchemaDraft {
   const [, draft] = /draft-0(4|6|7)|2019-09/.exec(String($schema ?? '')) ?? [];
   if (draft === undefined) return /2019-09/.test(String($schema)) ? '2019-09' : '2020-12';
   return draft === '4' ? '4' : '7';
 }
 
 /** Those that say what is wrong, and not only that something within is. */
-function issuesIn(errors: readonly OutputUnit[]): readonly Issue[] {
-  const leaves = errors.filter(({ keyword }) => !containers.has(keyword));
+function collectIssues(errors: readonly OutputUnit[]): readonly Issue[] {
+  const leaves = errors.filter(({ keyword }) => !containerKeywords.has(keyword));
   return (leaves.length > 0 ? leaves : errors).map(({ error, instanceLocation }) => ({
     message: error,
-    path: pathOf(instanceLocation),
+    path: parsePointer(instanceLocation),
   }));
 }
 
@@ -68,22 +68,27 @@ interface Issue {
   readonly path: readonly string[];
 }
 
-const containers: ReadonlySet<string> = new Set(['properties', 'items', 'prefixItems', '$ref']);
+const containerKeywords: ReadonlySet<string> = new Set([
+  'properties',
+  'items',
+  'prefixItems',
+  '$ref',
+]);
 
 /** Of a JSON pointer in a fragment. */
-function pathOf(location: string): readonly string[] {
+function parsePointer(location: string): readonly string[] {
   const keys = decodeURI(location).split('/').slice(1);
   return keys.map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
-function saidBy(error: unknown): string {
+function errorText(error: unknown): string {
   // A stack that is full.
   if (error instanceof RangeError) return 'it refers to itself without end';
   const said = error instanceof Error ? error.message : String(error);
   return (said.split('\n', 1)[0] ?? '').replace(/\.+$/, '');
 }
 
-function unusable(file: string, why: string, cause?: unknown): UsageError {
+function unusableSchema(file: string, why: string, cause?: unknown): UsageError {
   const message = `Cannot use ${file} as a schema for the answer: ${why}. It has to be a JSON schema in a file`;
   return new UsageError(message, { path: file }, { cause });
 }
@@ -92,11 +97,11 @@ function unusable(file: string, why: string, cause?: unknown): UsageError {
  * What is wrong with a JSON schema, and where; undefined where nothing is. A validator takes no notice of
  * what it does not understand, and the answer would be asked for again and again, or not be checked at all.
  */
-function schemaMistake(schema: JsonValue, place = '#'): string | undefined {
+function findSchemaMistake(schema: JsonValue, place = '#'): string | undefined {
   if (typeof schema === 'boolean') return undefined;
   if (!isObject(schema)) return `${place} has to be a schema: an object, true or false`;
   for (const [name, value] of Object.entries(schema)) {
-    const mistake = checks.get(name)?.(value, `${place}/${pointer(name)}`);
+    const mistake = checkByKeyword.get(name)?.(value, `${place}/${escapePointer(name)}`);
     if (mistake !== undefined) return mistake;
   }
   return undefined;
@@ -116,16 +121,16 @@ const type: Check = (value, place) =>
 
 const schemas: Check = (value, place) =>
   Array.isArray(value) && value.length > 0
-    ? each(schemaMistake)(value, place)
+    ? each(findSchemaMistake)(value, place)
     : `${place} has to be a list of schemas`;
 
 const schemaOrList: Check = (value, place) =>
-  Array.isArray(value) ? each(schemaMistake)(value, place) : schemaMistake(value, place);
+  Array.isArray(value) ? each(findSchemaMistake)(value, place) : findSchemaMistake(value, place);
 
 const named: Check = (value, place) => {
   if (!isObject(value)) return `${place} has to be an object of schemas`;
   const found = Object.entries(value).map(([name, one]) =>
-    schemaMistake(one, `${place}/${pointer(name)}`),
+    findSchemaMistake(one, `${place}/${escapePointer(name)}`),
   );
   return found.find((mistake) => mistake !== undefined);
 };
@@ -157,13 +162,16 @@ function each(check: Check): (values: readonly JsonValue[], place: string) => st
       .find((mistake) => mistake !== undefined);
 }
 
-const byCheck: readonly (readonly [Check, string])[] = [
+const keywordsByCheck: readonly (readonly [Check, string])[] = [
   [type, 'type'],
   [named, 'properties patternProperties $defs definitions dependentSchemas'],
   [schemas, 'allOf anyOf oneOf prefixItems'],
   [schemaOrList, 'items'],
-  [schemaMistake, 'not if then else contains propertyNames additionalProperties additionalItems'],
-  [schemaMistake, 'unevaluatedProperties unevaluatedItems'],
+  [
+    findSchemaMistake,
+    'not if then else contains propertyNames additionalProperties additionalItems',
+  ],
+  [findSchemaMistake, 'unevaluatedProperties unevaluatedItems'],
   [names, 'required'],
   [list, 'enum'],
   [number, 'minimum maximum multipleOf minLength maxLength minItems maxItems'],
@@ -171,8 +179,10 @@ const byCheck: readonly (readonly [Check, string])[] = [
   [pattern, 'pattern'],
 ];
 
-const checks: ReadonlyMap<string, Check> = new Map(
-  byCheck.flatMap(([check, words]) => words.split(' ').map((name) => [name, check] as const)),
+const checkByKeyword: ReadonlyMap<string, Check> = new Map(
+  keywordsByCheck.flatMap(([check, words]) =>
+    words.split(' ').map((name) => [name, check] as const),
+  ),
 );
 
 function isObject(value: JsonValue): value is JsonObject {
@@ -180,6 +190,6 @@ function isObject(value: JsonValue): value is JsonObject {
 }
 
 /** A name in a JSON pointer. */
-function pointer(name: string): string {
+function escapePointer(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }

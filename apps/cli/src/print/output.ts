@@ -59,9 +59,9 @@ interface OutputOptions {
   readonly onFailure?: ((error: OutputError) => void) | undefined;
 }
 
-const gone: ReadonlySet<string> = new Set(['EPIPE', 'ECONNRESET', 'ERR_STREAM_DESTROYED']);
+const closedErrnos: ReadonlySet<string> = new Set(['EPIPE', 'ECONNRESET', 'ERR_STREAM_DESTROYED']);
 
-const meanings: ReadonlyMap<string, string> = new Map([
+const reasonByErrno: ReadonlyMap<string, string> = new Map([
   ['ENOSPC', 'there is no space left'],
   ['EIO', 'the device reports an error'],
   ['EBADF', 'it is closed'],
@@ -76,9 +76,9 @@ const meanings: ReadonlyMap<string, string> = new Map([
 function asOutputError(cause: Error, name: string): OutputError {
   const { code = 'unknown' } = cause as NodeJS.ErrnoException;
   const place = { errno: code };
-  if (gone.has(code))
+  if (closedErrnos.has(code))
     return new OutputError('reader_gone', `Nobody reads ${name} any more`, place, { cause });
-  const why = meanings.get(code);
+  const why = reasonByErrno.get(code);
   const known = why === undefined ? cause.message : `${why} (${code})`;
   return new OutputError('cannot_write', `Cannot write to ${name}: ${known}`, place, { cause });
 }
@@ -86,7 +86,7 @@ function asOutputError(cause: Error, name: string): OutputError {
 interface NotesOptions {
   readonly hasColor: boolean;
   /** Somebody watches, or wants to hear of everything. */
-  readonly isWatched: boolean;
+  readonly showDetails: boolean;
   /** The answer shares the terminal with the notes, and is in the middle of a line. */
   readonly isMidLine: () => boolean;
 }
@@ -102,12 +102,12 @@ export class Notes {
   }
 
   /** For whoever watches. */
-  async aside(text: string): Promise<void> {
-    if (this.#options.isWatched) await this.#write(text, 'dim');
+  async writeDetail(text: string): Promise<void> {
+    if (this.#options.showDetails) await this.#write(text, 'dim');
   }
 
   /** For everybody: what went wrong, or has to be known. */
-  async say(text: string): Promise<void> {
+  async write(text: string): Promise<void> {
     await this.#write(text, undefined);
   }
 

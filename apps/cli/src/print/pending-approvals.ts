@@ -1,6 +1,6 @@
 import { type SessionId, type ToolCallId, type ToolCallPart, transcript } from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
-import { recordsOf } from '../store/session-records.ts';
+import { readRecords } from '../store/session-records.ts';
 
 export interface PendingApproval {
   readonly toolCallId: ToolCallId;
@@ -14,7 +14,7 @@ export async function pendingApprovals(
   session: SessionId,
 ): Promise<readonly PendingApproval[]> {
   const pending = new Map<string, PendingApproval>();
-  for await (const { fact } of recordsOf(log, session)) {
+  for await (const { fact } of readRecords(log, session)) {
     switch (fact?.type) {
       case 'approval_asked':
         pending.set(fact.toolCallId, fact);

@@ -7,7 +7,7 @@ import { userItem } from '../store/session-summaries.ts';
 
 export type InputStream = NodeJS.ReadableStream & { readonly isTTY?: boolean | undefined };
 
-export interface PipedOptions {
+export interface PipedInputOptions {
   readonly signal?: AbortSignal | undefined;
   readonly clock?: Clock | undefined;
   /** Nothing came for a while, and the end did not come either. */
@@ -19,23 +19,23 @@ const maxBytes = 4 * 2 ** 20;
 const silenceMs = 3000;
 
 /** For whoever wonders why nothing happens. */
-export const waitingWords =
+export const waitingMessage =
   'Waiting for the end of what is piped in. Where nothing is: millrace -p "…" < /dev/null';
 
 /**
  * All that is piped in, to its end; undefined where that is a person at a terminal, and where it is
  * given up by the signal. Throws a `UsageError` for what is no text or too much.
  */
-export async function readPiped(
+export async function readPipedInput(
   stdin: InputStream,
-  { signal, clock = systemClock, onSilence = () => {} }: PipedOptions = {},
+  { signal, clock = systemClock, onSilence = () => {} }: PipedInputOptions = {},
 ): Promise<string | undefined> {
   if (stdin.isTTY || signal?.aborted) return undefined;
   const bytes = await collect(stdin, signal, (isFirst) => {
     const cancel = clock.after(silenceMs, onSilence);
     isFirst.then(cancel, cancel);
   });
-  return bytes && textOf(bytes);
+  return bytes && decodeText(bytes);
 }
 
 /** By events, because what waits in an iterator cannot be left. */
@@ -54,10 +54,10 @@ async function collect(
     const bytes = Buffer.from(chunk);
     chunks.push(bytes);
     length += bytes.length;
-    if (length > maxBytes) reject(tooMuch());
+    if (length > maxBytes) reject(tooLarge());
   };
   const onEnd = () => resolve(Buffer.concat(chunks));
-  const onError = (error: Error) => reject(unreadable(error));
+  const onError = (error: Error) => reject(unreadableInput(error));
   const onAbort = () => resolve(undefined);
   stdin.on('data', onData).on('end', onEnd).on('error', onError);
   signal?.addEventListener('abort', onAbort);
@@ -72,7 +72,7 @@ async function collect(
   }
 }
 
-function textOf(bytes: Buffer): string {
+function decodeText(bytes: Buffer): string {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     if (!text.includes('\0')) return text;
@@ -84,19 +84,19 @@ function textOf(bytes: Buffer): string {
   );
 }
 
-function tooMuch(): UsageError {
+function tooLarge(): UsageError {
   return new UsageError(
     `Cannot use what was piped in: it is more than ${maxBytes / 2 ** 20} MiB. Name the file in the prompt instead, so that the agent reads what it needs`,
   );
 }
 
-function unreadable(cause: Error): UsageError {
+function unreadableInput(cause: Error): UsageError {
   const { code = 'unknown' } = cause as NodeJS.ErrnoException;
   const message = `Cannot read the standard input (${code}). Where nothing is to be read: < /dev/null`;
   return new UsageError(message, { errno: code }, { cause });
 }
 
-interface RunInputOptions {
+interface CreateRunInputOptions {
   readonly args: Pick<PrintArgs, 'prompt' | 'session'>;
   /** What was piped in. */
   readonly piped: string | undefined;
@@ -107,7 +107,7 @@ interface RunInputOptions {
  * What is said to the model: the prompt, with what was piped in as its context, or as the prompt where
  * there is no other. Undefined where nothing is said and a session is to go on with what it has.
  */
-export function runInput({ args, piped = '', cwd }: RunInputOptions): Item | undefined {
+export function createRunInput({ args, piped = '', cwd }: CreateRunInputOptions): Item | undefined {
   const { prompt = '', session } = args;
   const context = piped.trim() === '' ? [] : [`<stdin>\n${piped.replace(/\n$/, '')}\n</stdin>`];
   if (prompt.trim() !== '') return userItem([prompt, ...context], { cwd });

@@ -13,9 +13,9 @@ import { inTurn } from '../../../../packages/agent/src/testing/deaths.ts';
 import type { PrintArgs } from '../contract/args.ts';
 import { exitCodes } from '../exit-code.ts';
 import { openStore } from '../store/open-store.ts';
-import { recordsOf } from '../store/session-records.ts';
+import { readRecords } from '../store/session-records.ts';
 import { eventsIn } from '../testing/run-print.ts';
-import { allOf } from '../testing/sessions.ts';
+import { collect } from '../testing/sessions.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { AnswerStream } from './answer-stream.ts';
 
@@ -90,11 +90,11 @@ async function leftIn(store: string): Promise<Left> {
   try {
     const [{ session } = {}] = await log.list();
     if (session === undefined) throw new Error('There is no session');
-    const records = await allOf(recordsOf(log, session));
+    const records = await collect(readRecords(log, session));
     const items = transcript(await snapshot(log, session));
     const provider = scriptedProvider(['Go on.']);
     const { stop, text } = await createAgent({ provider, log }).run('And?', { session }).result;
-    const after = await allOf(recordsOf(log, session));
+    const after = await collect(readRecords(log, session));
     expect(problemsIn(session, after)).toEqual([]);
     const sent = provider.calls[0]?.request.items.length ?? 0;
     return { session, records, items, next: { reason: stop.reason, text, sent } };
@@ -195,7 +195,7 @@ describe('SIGINT at any event', () => {
     for (const { at, told, left } of all) {
       const events = eventsIn(told);
       const answer = new AnswerStream();
-      const printed = events.map((event) => answer.take(event).text).join('');
+      const printed = events.map((event) => answer.add(event).text).join('');
       const ends = events.filter(({ type }) => type === 'run_finished');
       expect(ends, `event ${at}`).toHaveLength(1);
       expect(printed, `event ${at}`).toBe(

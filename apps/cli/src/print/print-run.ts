@@ -1,18 +1,18 @@
 import type { Run, RunResult } from '@millrace/agent';
 import type { Log } from '@millrace/log';
 import type { Clock } from '@millrace/providers';
-import type { BuiltAgent, Chosen } from '../contract/agent.ts';
+import type { BuiltAgent, ChosenModel } from '../contract/agent.ts';
 import type { PrintArgs, SessionChoice } from '../contract/args.ts';
 import { UsageError } from '../contract/errors.ts';
 import type { Env } from '../contract/host.ts';
 import { exitCodeOf, exitCodes } from '../exit-code.ts';
 import { findSession, type SessionSummary } from '../store/session-summaries.ts';
 import { AnswerStream } from './answer-stream.ts';
-import { closingWords, resumeCommand } from './closing-message.ts';
+import { closingMessages, resumeCommand } from './closing-message.ts';
 import { hasColor, Notes, Output, type OutputStream } from './output.ts';
-import { outputSchema } from './output-schema.ts';
+import { readOutputSchema } from './output-schema.ts';
 import { approvePending, pendingApprovals } from './pending-approvals.ts';
-import { type InputStream, readPiped, runInput, waitingWords } from './piped-input.ts';
+import { createRunInput, type InputStream, readPipedInput, waitingMessage } from './piped-input.ts';
 import {
   jsonPrinter,
   type Printer,
@@ -28,7 +28,7 @@ export interface PrintRunOptions {
   readonly built: Pick<BuiltAgent, 'agent' | 'with' | 'problems'> &
     Partial<Pick<BuiltAgent, 'allows'>>;
   readonly log: Log;
-  readonly chosen: Pick<Chosen, 'why' | 'isDemo'>;
+  readonly chosen: Pick<ChosenModel, 'why' | 'isDemo'>;
   readonly stdin: InputStream;
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
@@ -48,36 +48,36 @@ export interface PrintRunOptions {
  */
 export async function printRun(options: PrintRunOptions): Promise<number> {
   const { args, stdout, log, signal, isKept = true } = options;
-  const unheard = new AbortController();
-  const output = new Output(stdout, { onFailure: ({ message }) => unheard.abort(message) });
+  const outputClosed = new AbortController();
+  const output = new Output(stdout, { onFailure: ({ message }) => outputClosed.abort(message) });
   const answer = new AnswerStream();
-  const notes = notesFor(options, answer);
-  const stop = AbortSignal.any([unheard.signal, ...(signal === undefined ? [] : [signal])]);
-  const run = await start(options, notes, stop);
+  const notes = createNotes(options, answer);
+  const stop = AbortSignal.any([outputClosed.signal, ...(signal === undefined ? [] : [signal])]);
+  const run = await startRun(options, notes, stop);
   if (run === undefined) {
-    await notes.say('Stopped before anything was said');
+    await notes.write('Stopped before anything was said');
     return exitCodes.aborted;
   }
   const printer = printerFor(args, answer, { output, notes });
-  await tell(run, { printer, notes, output });
+  await printEvents(run, { printer, notes, output });
   const result = await run.result;
   await printer.end(result);
   const resume = isKept ? resumeCommand(args, result.session) : undefined;
-  await close(result, { log, notes, output, resume });
+  await printClosing(result, { log, notes, output, resume });
   return output.failure?.code === 'cannot_write' ? exitCodes.error : exitCodeOf(result.stop);
 }
 
-function notesFor({ stdout, stderr, args, env }: PrintRunOptions, answer: AnswerStream): Notes {
+function createNotes({ stdout, stderr, args, env }: PrintRunOptions, answer: AnswerStream): Notes {
   const isShared = stdout.isTTY === true && stderr.isTTY === true;
   return new Notes(stderr, {
     hasColor: hasColor(stderr, { env, color: args.color }),
-    isWatched: stderr.isTTY === true || args.verbose === true,
+    showDetails: stderr.isTTY === true || args.verbose === true,
     isMidLine: () => isShared && !answer.isLineStart,
   });
 }
 
 /** Undefined where it was stopped before it began. */
-async function start(
+async function startRun(
   options: PrintRunOptions,
   notes: Notes,
   signal: AbortSignal,
@@ -87,15 +87,15 @@ async function start(
   const built =
     file === undefined
       ? options.built
-      : options.built.with({ output: await outputSchema(file, cwd) });
-  const onSilence = () => void notes.say(waitingWords).catch(() => {});
-  const piped = await readPiped(stdin, { signal, clock, onSilence });
+      : options.built.with({ output: await readOutputSchema(file, cwd) });
+  const onSilence = () => void notes.write(waitingMessage).catch(() => {});
+  const piped = await readPipedInput(stdin, { signal, clock, onSilence });
   if (signal.aborted) return undefined;
-  const input = runInput({ args, piped, cwd });
+  const input = createRunInput({ args, piped, cwd });
   const found = await sessionFor(log, args.session, cwd);
   const session = found?.id;
   if (input === undefined && found?.hasWork === false) throw nothingToDo(found);
-  await greet(options, notes);
+  await printIntroduction(options, notes);
   const { allows } = options.built;
   // What another process waits for is decided on there.
   if (found !== undefined && found.holder === undefined && allows !== undefined)
@@ -120,12 +120,12 @@ async function sessionFor(
   return findSession(log, choice === 'last' ? choice : choice.id, cwd);
 }
 
-async function greet({ chosen, built }: PrintRunOptions, notes: Notes): Promise<void> {
+async function printIntroduction({ chosen, built }: PrintRunOptions, notes: Notes): Promise<void> {
   const { why, isDemo } = chosen;
 
   // A script that takes the demo for a model would not know otherwise.
-  await (isDemo ? notes.say(why) : notes.aside(why));
-  for (const problem of built.problems) await notes.say(problem);
+  await (isDemo ? notes.write(why) : notes.writeDetail(why));
+  for (const problem of built.problems) await notes.write(problem);
 }
 
 function printerFor(args: PrintArgs, answer: AnswerStream, options: PrinterOptions): Printer {
@@ -133,42 +133,45 @@ function printerFor(args: PrintArgs, answer: AnswerStream, options: PrinterOptio
   return args.outputSchema === undefined ? textPrinter(answer, options) : valuePrinter(options);
 }
 
-interface Telling {
+interface EventSinks {
   readonly printer: Printer;
   readonly notes: Notes;
   readonly output: Output;
 }
 
-async function tell(run: Run, { printer, notes, output }: Telling): Promise<void> {
+async function printEvents(run: Run, { printer, notes, output }: EventSinks): Promise<void> {
   const progress = new Progress();
   for await (const event of run.events) {
     await printer.show(event);
     if (output.failure !== undefined) return;
-    const line = progress.take(event);
-    if (line !== undefined) await notes.aside(line);
+    const line = progress.lineFor(event);
+    if (line !== undefined) await notes.writeDetail(line);
   }
 }
 
-interface Closing extends Omit<Telling, 'printer'> {
+interface CloseOptions extends Omit<EventSinks, 'printer'> {
   readonly log: Log;
   /** What to type to go on; none where the session is not kept. */
   readonly resume: string | undefined;
 }
 
-async function close(result: RunResult, { log, notes, output, resume }: Closing): Promise<void> {
+async function printClosing(
+  result: RunResult,
+  { log, notes, output, resume }: CloseOptions,
+): Promise<void> {
   const { failure } = output;
   // Who left on purpose, as `head` does, needs no explanation.
   if (failure?.code === 'reader_gone') return;
   const { session, stop } = result;
   const kept = resume === undefined ? '' : `. The session is kept: ${resume}`;
-  if (failure !== undefined) return notes.say(`${failure.message}${kept}`);
+  if (failure !== undefined) return notes.write(`${failure.message}${kept}`);
   const pending = stop.reason === 'parked' ? await pendingApprovals(log, session) : [];
-  for (const line of closingWords(result, { pending, resume })) await notes.say(line);
+  for (const line of closingMessages(result, { pending, resume })) await notes.write(line);
   const where = resume === undefined ? '' : `. Session ${session}`;
-  await notes.aside(`${used(result)}${where}`);
+  await notes.writeDetail(`${usageText(result)}${where}`);
 }
 
-function used({ usage }: RunResult): string {
+function usageText({ usage }: RunResult): string {
   const { input, output, costs } = usage;
   const money = costs.map(({ amount, currency }) => `, ${amount} ${currency}`).join('');
   return `${input} tokens in, ${output} out${money}`;

@@ -62,7 +62,7 @@ test('prints the answer alone, and the JSONL of the same run folds to it', async
   script();
   const { code, stdout, stderr } = await millrace('-p', '--json', '--', 'The wheel?');
   const answer = new AnswerStream();
-  const folded = eventsIn(stdout).map((event) => answer.take(event).text);
+  const folded = eventsIn(stdout).map((event) => answer.add(event).text);
   expect([code, folded.join(''), stderr]).toEqual([exitCodes.done, plain.stdout, '']);
   server.assertUsedUp();
 });

@@ -20,17 +20,17 @@ export function textPrinter(answer: AnswerStream, { output, notes }: PrinterOpti
   const shown = output.stream.isTTY ? printable : (text: string) => text;
   return {
     async show(event) {
-      const { text, anew } = answer.take(event);
+      const { text, restart } = answer.add(event);
       await output.write(shown(text));
-      if (anew === undefined) return;
-      await notes.say(tryAgain);
-      await output.write(shown(anew));
+      if (restart === undefined) return;
+      await notes.write(restartMessage);
+      await output.write(shown(restart));
     },
     end: async () => {},
   };
 }
 
-const tryAgain =
+const restartMessage =
   'The answer was begun anew after an error: what stands before does not count, and it follows from its start';
 
 /** What happened, one event a line. */
@@ -53,7 +53,7 @@ export function valuePrinter({ output }: PrinterOptions): Printer {
   };
 }
 
-const length = 100;
+const maxLineLength = 100;
 
 /**
  * What somebody who waits for an answer is told of a run, a line each: tools, and what goes wrong. It
@@ -62,31 +62,31 @@ const length = 100;
 export class Progress {
   readonly #started = new Map<string, { readonly summary: string; readonly time: number }>();
 
-  take(event: AgentEvent): string | undefined {
+  lineFor(event: AgentEvent): string | undefined {
     switch (event.type) {
       case 'tool_execution_started':
         this.#started.set(event.executionId, event);
-        return line(`▸ ${event.summary}`);
+        return clipLine(`▸ ${event.summary}`);
       case 'tool_execution_finished':
         return this.#finished(event);
       case 'tool_call_rejected':
-        return line(`✗ ${event.name} was not run (${event.code}): ${event.message}`);
+        return clipLine(`✗ ${event.name} was not run (${event.code}): ${event.message}`);
       case 'approval_asked':
-        return line(`? ${event.name} waits for approval${because(event.reason)}`);
+        return clipLine(`? ${event.name} waits for approval${reasonText(event.reason)}`);
       case 'approval_answered': {
         const done = event.decision === 'allow' ? 'allowed' : 'denied';
-        return line(`? ${event.name} was ${done}${because(event.reason)}`);
+        return clipLine(`? ${event.name} was ${done}${reasonText(event.reason)}`);
       }
       case 'retry_scheduled': {
         const { error, delayMs } = event;
-        return line(`↻ ${error.message} Once more in ${seconds(delayMs)}`);
+        return clipLine(`↻ ${error.message} Once more in ${secondsText(delayMs)}`);
       }
       case 'compacted':
-        return line(
+        return clipLine(
           `≡ what was said long ago is summarised (${countOf(event.itemIds.length, 'item')})`,
         );
       case 'handed_off':
-        return line(`→ handed off to ${event.to}${because(event.reason)}`);
+        return clipLine(`→ handed off to ${event.to}${reasonText(event.reason)}`);
       default:
         return undefined;
     }
@@ -98,21 +98,21 @@ export class Progress {
     const { executionId, name, isError, outcome, time } = event;
     const { summary = name, time: from = time } = this.#started.get(executionId) ?? {};
     this.#started.delete(executionId);
-    const took = time - from >= 1000 ? ` ${seconds(time - from)}` : '';
+    const took = time - from >= 1000 ? ` ${secondsText(time - from)}` : '';
     if (outcome === 'discarded') return undefined;
-    if (outcome === 'lost') return line(`✗ ${summary}: nobody knows what became of it`);
-    return line(isError ? `✗ ${summary} failed${took}` : `✓ ${summary}${took}`);
+    if (outcome === 'lost') return clipLine(`✗ ${summary}: nobody knows what became of it`);
+    return clipLine(isError ? `✗ ${summary} failed${took}` : `✓ ${summary}${took}`);
   }
 }
 
-function line(text: string): string {
-  return oneLine(text, length);
+function clipLine(text: string): string {
+  return oneLine(text, maxLineLength);
 }
 
-function because(reason: string | undefined): string {
+function reasonText(reason: string | undefined): string {
   return reason === undefined ? '' : `: ${reason}`;
 }
 
-export function seconds(ms: number): string {
+export function secondsText(ms: number): string {
   return `${(ms / 1000).toFixed(1)} s`;
 }

@@ -10,8 +10,8 @@ import type { ReplayArgs } from '../contract/args.ts';
 import { exitCodes } from '../exit-code.ts';
 import { openStore } from '../store/open-store.ts';
 import { userItem } from '../store/session-summaries.ts';
-import { Captured, Failing } from '../testing/output-streams.ts';
-import { call, eventsIn } from '../testing/run-print.ts';
+import { CapturedOutput, FailingOutput } from '../testing/output-streams.ts';
+import { eventsIn, toolCall } from '../testing/run-print.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { type ReplayCommandOptions, replayCommand } from './replay-command.ts';
 
@@ -38,7 +38,7 @@ async function record(more: (log: Log) => Promise<void> = async () => {}) {
       return 'done';
     },
   });
-  const first = { content: { parts: ['I wait.', call('c1', 'slow', {})] } };
+  const first = { content: { parts: ['I wait.', toolCall('c1', 'slow', {})] } };
   const script = [first, 'It turns.', 'Still.'];
   const provider = scriptedProvider(script, { pieces: 'whole' });
   const agent = createAgent({ provider, log, clock, tools: [slow] });
@@ -59,7 +59,7 @@ const args: ReplayArgs = {
 };
 
 async function replay(own: Partial<ReplayArgs>, options: Partial<ReplayCommandOptions> = {}) {
-  const [stdout, stderr] = [new Captured(), new Captured()];
+  const [stdout, stderr] = [new CapturedOutput(), new CapturedOutput()];
   const code = await replayCommand({
     ...{ args: { ...args, ...own }, config: { store }, stdout, stderr, env: {}, cwd },
     ...options,
@@ -135,7 +135,7 @@ describe('a session that is shown again', () => {
     await record();
     const stop = new AbortController();
     const clock = new VirtualClock();
-    const stdout = new Captured();
+    const stdout = new CapturedOutput();
     const replaying = replay({ speed: 1 }, { clock, stdout, signal: stop.signal });
     while (clock.pending === 0) await new Promise(setImmediate);
     stop.abort();
@@ -146,9 +146,9 @@ describe('a session that is shown again', () => {
 
   test('ends quietly where nobody looks any more, and says where it cannot be written', async () => {
     await record();
-    const left = await replay({}, { stdout: new Failing('EPIPE', 1) });
+    const left = await replay({}, { stdout: new FailingOutput('EPIPE', 1) });
     expect([left.code, left.stderr]).toEqual([exitCodes.done, '']);
-    const full = replay({}, { stdout: new Failing('ENOSPC', 1) });
+    const full = replay({}, { stdout: new FailingOutput('ENOSPC', 1) });
     await expect(full).rejects.toMatchObject({ code: 'cannot_write' });
   });
 

@@ -7,9 +7,9 @@ import type { Config } from '../contract/config.ts';
 import type { Env } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
 import { hasColor, Notes, Output, type OutputStream } from '../print/output.ts';
-import { seconds } from '../print/printer.ts';
+import { secondsText } from '../print/printer.ts';
 import { withStore } from '../store/open-store.ts';
-import { recordsOf } from '../store/session-records.ts';
+import { readRecords } from '../store/session-records.ts';
 import { findSession } from '../store/session-summaries.ts';
 import { ReplayScreen } from './replay-screen.ts';
 
@@ -37,17 +37,19 @@ async function replay(log: Log, options: ReplayCommandOptions): Promise<number> 
   let isLineStart = true;
   const notes = new Notes(stderr, {
     hasColor: hasColor(stderr, { env, color: args.color }),
-    isWatched: true,
+    showDetails: true,
     isMidLine: () => isShared && !isLineStart,
   });
   const onShortened = (pauseMs: number) =>
-    notes.aside(`(a pause of ${seconds(pauseMs)}, shortened to ${seconds(maxPauseMs)})`);
+    notes.writeDetail(
+      `(a pause of ${secondsText(pauseMs)}, shortened to ${secondsText(maxPauseMs)})`,
+    );
   const folder = new Folder(id);
-  const show = args.json ? asJson : asText(options);
-  for await (const record of paced(recordsOf(log, id), {
+  const show = args.json ? showJson : createTextShow(options);
+  for await (const record of paceRecords(readRecords(log, id), {
     ...{ speed: args.speed, clock, signal, onShortened },
   })) {
-    const text = show(record, eventsOf(folder, record));
+    const text = show(record, foldRecord(folder, record));
     if (text !== '') isLineStart = text.endsWith('\n');
     await output.write(text);
     if (output.failure !== undefined) break;
@@ -58,25 +60,26 @@ async function replay(log: Log, options: ReplayCommandOptions): Promise<number> 
   return signal?.aborted ? exitCodes.aborted : exitCodes.done;
 }
 
-type Show = (record: LogRecord, events: readonly AgentEvent[]) => string;
+type ShowRecord = (record: LogRecord, events: readonly AgentEvent[]) => string;
 
-const asJson: Show = (_record, events) => events.map((event) => `${encodeEvent(event)}\n`).join('');
+const showJson: ShowRecord = (_record, events) =>
+  events.map((event) => `${encodeEvent(event)}\n`).join('');
 
-function asText({ stdout, env, args }: ReplayCommandOptions): Show {
+function createTextShow({ stdout, env, args }: ReplayCommandOptions): ShowRecord {
   const color = hasColor(stdout, { env, color: args.color });
   const screen = new ReplayScreen({ color, columns: stdout.columns ?? 80 });
   return (record, events) => screen.show(record, events);
 }
 
 /** A record of a settled log may come after a hole; it says itself what it stands for. */
-function eventsOf(folder: Folder, record: LogRecord): readonly AgentEvent[] {
+function foldRecord(folder: Folder, record: LogRecord): readonly AgentEvent[] {
   const events: AgentEvent[] = [];
   const batch = { after: folder.state.through, through: record.offset, records: [record] };
   folder.addBatch(batch, (...step) => events.push(...agentEvents(...step)));
   return events;
 }
 
-export interface Pace {
+export interface PaceOptions {
   /** Times as fast as it was; `Infinity` is at once. */
   readonly speed: number;
   readonly clock: Clock;
@@ -89,9 +92,9 @@ export interface Pace {
 export const maxPauseMs = 2000;
 
 /** Records in their own time, one after the other; fewer where the signal ends it. */
-export async function* paced(
+export async function* paceRecords(
   records: AsyncIterable<LogRecord>,
-  { speed, clock, signal, onShortened }: Pace,
+  { speed, clock, signal, onShortened }: PaceOptions,
 ): AsyncGenerator<LogRecord> {
   let lastTime: number | undefined;
   // When the next is due, so that what is shown late does not make all that follows late.

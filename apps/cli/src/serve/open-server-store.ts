@@ -6,10 +6,10 @@ import type { Bus, Log } from '@millrace/log';
 import type { Rows } from '@millrace/server';
 import type { ServeArgs } from '../contract/args.ts';
 import type { Env } from '../contract/host.ts';
-import { makePrivateFile, storePath } from '../store/open-store.ts';
+import { ensurePrivateFile, storePath } from '../store/open-store.ts';
 
 /** Shortest text that keys may follow from. */
-const shortestSecret = 32;
+const minSecretLength = 32;
 
 /**
  * Opens what a server keeps, and what tells other servers of it: in Postgres where `--store` says so,
@@ -19,19 +19,19 @@ export async function openServerStore(
   args: Pick<ServeArgs, 'store' | 'data' | 'bus'>,
   env: Env,
   note: (problem: string) => void,
-): Promise<Data> {
+): Promise<ServerStore> {
   const store = args.store ?? env['MILLRACE_SERVER_STORE'];
   const busUrl = args.bus ?? env['MILLRACE_SERVER_BUS'];
-  if (store !== undefined && args.data !== undefined) throw bothGiven();
+  if (store !== undefined && args.data !== undefined) throw twoStoresError();
   const isPostgres = /^postgres(?:ql)?:\/\//i.test(store ?? '');
   // A folder that is named like a URL with something amiss would show its password to everybody.
-  if (!isPostgres && isLikeUrl(store ?? args.data ?? '')) throw unknownStore();
+  if (!isPostgres && looksLikeUrl(store ?? args.data ?? '')) throw unknownStoreError();
   await using opened = new AsyncDisposableStack();
   const bus = busUrl === undefined ? undefined : await openBus(busUrl, note);
   if (bus !== undefined) opened.defer(() => bus.bus.close());
   const data = isPostgres
     ? await openPostgres(store ?? '', env, bus?.bus)
-    : await openData(store ?? args.data, env, bus?.bus);
+    : await openDataFolder(store ?? args.data, env, bus?.bus);
   opened.defer(() => data.close());
   const all = opened.move();
   // What was opened last is closed first: the log before its bus.
@@ -49,7 +49,7 @@ async function openBus(
   // One that takes no writes would else be found out by the first.
   const problem = await bus.usable().then(
     () => undefined,
-    (error: unknown) => (isRefusal(error) ? error : noBus(bus.name)),
+    (error: unknown) => (isCommandRefused(error) ? error : busUnavailable(bus.name)),
   );
   if (problem !== undefined) {
     await bus.close();
@@ -59,8 +59,8 @@ async function openBus(
   return { bus, words: `, and told to other servers through Redis at ${bus.name}` };
 }
 
-async function openPostgres(url: string, env: Env, bus: Bus | undefined): Promise<Data> {
-  const secret = secretOf(env);
+async function openPostgres(url: string, env: Env, bus: Bus | undefined): Promise<ServerStore> {
+  const secret = secretFromEnv(env);
   const [{ postgresLog }, { postgresRows }] = await Promise.all([
     import('@millrace/log/postgres'),
     import('@millrace/server/postgres'),
@@ -73,52 +73,52 @@ async function openPostgres(url: string, env: Env, bus: Bus | undefined): Promis
   const rows = await postgresRows({ url });
   opened.defer(() => rows.close());
   const all = opened.move();
-  const path = `Postgres at ${nameOf(url)}`;
+  const path = `Postgres at ${databaseName(url)}`;
   return { path, log, rows, secret, close: () => all.disposeAsync() };
 }
 
 /** It answers, and says which command it does not do. */
-function isRefusal(error: unknown): error is MillraceError {
+function isCommandRefused(error: unknown): error is MillraceError {
   return isMillraceError(error) && error.place['command'] !== undefined;
 }
 
-function noBus(name: string): MillraceError {
+function busUnavailable(name: string): MillraceError {
   const message = `Cannot use the bus: Redis at ${name} does not answer, or not to this user. Start it, name another with --bus <url>, or leave it out`;
   return new MillraceError('no_bus', message, { bus: name });
 }
 
 /** Two letters at least: one is a drive. */
-function isLikeUrl(text: string): boolean {
+function looksLikeUrl(text: string): boolean {
   return /^[a-z][a-z0-9+]+:/i.test(text);
 }
 
 /** The same for all servers; without it keys follow from the token. */
-function secretOf(env: Env): string | undefined {
+function secretFromEnv(env: Env): string | undefined {
   const secret = env['MILLRACE_SECRET'];
-  if (secret === undefined || secret.length >= shortestSecret) return secret;
-  const message = `Cannot use MILLRACE_SECRET: it has ${secret.length} characters. Take ${shortestSecret} random ones or more, the same for all servers`;
+  if (secret === undefined || secret.length >= minSecretLength) return secret;
+  const message = `Cannot use MILLRACE_SECRET: it has ${secret.length} characters. Take ${minSecretLength} random ones or more, the same for all servers`;
   throw new MillraceError('bad_secret', message);
 }
 
 /** Without user and password. */
-function nameOf(url: string): string {
+function databaseName(url: string): string {
   const { host, pathname } = new URL(url);
   return `${host || 'localhost'}${pathname}`;
 }
 
-function bothGiven(): MillraceError {
+function twoStoresError(): MillraceError {
   const message = 'Cannot keep things in two places: give --store or --data, not both';
   return new MillraceError('bad_store', message);
 }
 
-function unknownStore(): MillraceError {
+function unknownStoreError(): MillraceError {
   const message =
     'Cannot keep anything there: --store takes a folder, or postgres://user@host:5432/database';
   return new MillraceError('bad_store', message);
 }
 
 /** All that a server keeps. */
-export interface Data {
+export interface ServerStore {
   /** Where that is, for people. */
   readonly path: string;
   readonly log: Log;
@@ -129,7 +129,11 @@ export interface Data {
 }
 
 /** Opens the folder of a server, which is made if there is none, for its owner alone. */
-async function openData(given: string | undefined, env: Env, bus?: Bus): Promise<Data> {
+async function openDataFolder(
+  given: string | undefined,
+  env: Env,
+  bus?: Bus,
+): Promise<ServerStore> {
   const path = given ?? defaultPath(env);
   const [{ sqliteLog }, { sqliteRows }] = await Promise.all([
     import('@millrace/log/sqlite'),
@@ -139,8 +143,8 @@ async function openData(given: string | undefined, env: Env, bus?: Bus): Promise
   try {
     await mkdir(path, { recursive: true, mode: 0o700 });
     const files = { log: join(path, 'sessions.db'), rows: join(path, 'tasks.db') };
-    await Promise.all([makePrivateFile(files.log), makePrivateFile(files.rows)]);
-    const secret = await secretIn(join(path, 'secret'));
+    await Promise.all([ensurePrivateFile(files.log), ensurePrivateFile(files.rows)]);
+    const secret = await readSecret(join(path, 'secret'));
     const log = sqliteLog({ path: files.log, bus });
     opened.defer(() => log.close());
     const rows = sqliteRows({ path: files.rows });
@@ -148,11 +152,11 @@ async function openData(given: string | undefined, env: Env, bus?: Bus): Promise
     const all = opened.move();
     return { path, log, rows, secret, close: () => all.disposeAsync() };
   } catch (error) {
-    throw unusable(path, error);
+    throw unusableFolder(path, error);
   }
 }
 
-function unusable(path: string, cause: unknown): MillraceError {
+function unusableFolder(path: string, cause: unknown): MillraceError {
   const why = cause instanceof Error ? cause.message : String(cause);
   const message = `Cannot keep anything in ${path}: ${why}. Name another folder with --data <dir>`;
   return new MillraceError('bad_data_folder', message, { path }, { cause });
@@ -162,11 +166,11 @@ function defaultPath(env: Env): string {
   try {
     return join(dirname(storePath({}, env)), 'server');
   } catch (cause) {
-    throw homeless(cause);
+    throw noHomeError(cause);
   }
 }
 
-function homeless(cause: unknown): MillraceError {
+function noHomeError(cause: unknown): MillraceError {
   const message =
     'Cannot find a place for sessions and tasks: neither XDG_DATA_HOME nor HOME is set. Say where with --data <dir>';
   return new MillraceError('no_home', message, {}, { cause });
@@ -175,7 +179,7 @@ function homeless(cause: unknown): MillraceError {
 const shortest = 32;
 
 /** What the keys of remote agents follow from: the same from start to start. */
-async function secretIn(path: string): Promise<string> {
+async function readSecret(path: string): Promise<string> {
   const made = randomBytes(32).toString('base64url');
   try {
     await writeFile(path, `${made}\n`, { flag: 'wx', mode: 0o600 });

@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { collector } from '../../../../packages/client/src/testing/collector.ts';
 import { runCommand } from '../command/run-command.ts';
 import { exitCodes } from '../exit-code.ts';
-import { Captured } from '../testing/output-streams.ts';
+import { CapturedOutput } from '../testing/output-streams.ts';
 import { serveProcess } from '../testing/serve-process.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 
@@ -17,15 +17,15 @@ let count = 0;
 interface Served {
   readonly url: string;
   readonly data: string;
-  readonly stdout: Captured;
-  readonly stderr: Captured;
+  readonly stdout: CapturedOutput;
+  readonly stderr: CapturedOutput;
   /** As Ctrl-C does. */
   stop(): Promise<number>;
 }
 
 function hostOf(flags: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const stop = new AbortController();
-  const [stdout, stderr] = [new Captured(), new Captured()];
+  const [stdout, stderr] = [new CapturedOutput(), new CapturedOutput()];
   const argv = ['serve', ...flags];
   const host = { argv, env: { HOME: folder(), ...env }, cwd: folder(), stdin: new PassThrough() };
   return { stop, stdout, stderr, host: { ...host, stdout, stderr, signal: stop.signal } };
@@ -225,5 +225,5 @@ test('the process ends with 0 on a signal, while somebody watches', async () => 
   const watched = await fetch(`${server.url}/tasks/name/watched/stream`);
   expect((await server.end('SIGINT')).code).toBe(0);
   expect(await watched.text()).toContain('retry: ');
-  expect(server.said.stderr).toContain('Once more ends it at once');
+  expect(server.output.stderr).toContain('Once more ends it at once');
 });

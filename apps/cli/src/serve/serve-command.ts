@@ -1,29 +1,29 @@
 import { MillraceError } from '@millrace/core';
 import { createServer, type ServedAgent, type Server, type ServerOptions } from '@millrace/server';
-import { workFolder } from '../command/paths.ts';
-import { spanExporter } from '../command/tracing.ts';
+import { resolveWorkFolder } from '../command/paths.ts';
+import { createSpanExporter } from '../command/tracing.ts';
 import type { ServeArgs } from '../contract/args.ts';
 import type { Host } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
 import { pageFolder } from '../package-files.ts';
 import { demoAgents } from './demo-agents.ts';
-import { type Data, openServerStore } from './open-server-store.ts';
+import { openServerStore, type ServerStore } from './open-server-store.ts';
 import { loadAgents } from './served-agents.ts';
 
 /** `millrace serve`: agents over HTTP until a signal comes. */
 export async function serveCommand(args: ServeArgs, host: Host): Promise<number> {
-  const cwd = await workFolder(args, host.cwd);
-  const data = await openServerStore(args, host.env, notesFor(args, host));
+  const cwd = await resolveWorkFolder(args, host.cwd);
+  const data = await openServerStore(args, host.env, diagnosticWriter(args, host));
   try {
-    const agents = await agentsFor(args, host, cwd, data);
-    const tokens = tokensOf(args, host);
+    const agents = await loadServedAgents(args, host, cwd, data);
+    const tokens = readTokens(args, host);
     const page = pageFolder();
-    const otlp = spanExporter(args.otlp, host.env, notesFor(args, host));
-    const server = serverOf(args, host, data, { agents, tokens, page, exporter: otlp });
+    const otlp = createSpanExporter(args.otlp, host.env, diagnosticWriter(args, host));
+    const server = openServer(args, host, data, { agents, tokens, page, exporter: otlp });
     const { url } = await listen(server, args);
     const words = { url, agents, data: data.path, needsToken: tokens.length > 0 };
-    host.stdout.write(startWords({ ...words, hasPage: page !== undefined }));
-    await stopped(host.signal);
+    host.stdout.write(startMessage({ ...words, hasPage: page !== undefined }));
+    await waitForAbort(host.signal);
     host.stderr.write(
       'Ending: what goes on is kept as it is, for the next server. Once more ends it at once.\n',
     );
@@ -35,25 +35,25 @@ export async function serveCommand(args: ServeArgs, host: Host): Promise<number>
   }
 }
 
-function agentsFor(
+function loadServedAgents(
   { agents, yes }: ServeArgs,
   { env }: Host,
   cwd: string,
-  { log }: Data,
+  { log }: ServerStore,
 ): Promise<readonly ServedAgent[]> {
   if (agents !== undefined) return loadAgents(agents, log);
   return demoAgents({ log, cwd, env, mayChange: yes });
 }
 
-function tokensOf({ token }: ServeArgs, { env }: Host): readonly string[] {
+function readTokens({ token }: ServeArgs, { env }: Host): readonly string[] {
   const given = token ?? env['MILLRACE_TOKEN'] ?? '';
   return given === '' ? [] : [given];
 }
 
-function serverOf(
+function openServer(
   args: ServeArgs,
   host: Host,
-  { log, rows, secret }: Data,
+  { log, rows, secret }: ServerStore,
   served: Pick<ServerOptions, 'agents' | 'tokens' | 'page' | 'exporter'>,
 ): Server {
   const { log: format } = args;
@@ -61,12 +61,12 @@ function serverOf(
   return createServer({
     ...{ ...served, log, rows, secret },
     requestLog: { format, write },
-    onDiagnostic: notesFor(args, host),
+    onDiagnostic: diagnosticWriter(args, host),
   });
 }
 
 /** A line for each thing that is odd. */
-function notesFor({ log: format }: ServeArgs, { stderr }: Host): (problem: string) => void {
+function diagnosticWriter({ log: format }: ServeArgs, { stderr }: Host): (problem: string) => void {
   const note = (problem: string) => ({ time: new Date().toISOString(), kind: 'note', problem });
   return (problem) =>
     void stderr.write(`${format === 'json' ? JSON.stringify(note(problem)) : problem}\n`);
@@ -80,11 +80,11 @@ async function listen(
     return await server.listen({ port, host });
   } catch (error) {
     await server.close();
-    throw refusal(error, port, host);
+    throw listenError(error, port, host);
   }
 }
 
-function refusal(error: unknown, port = 5003, host = '127.0.0.1'): unknown {
+function listenError(error: unknown, port = 5003, host = '127.0.0.1'): unknown {
   const { code } = error as { readonly code?: string };
   const fail = (why: string) =>
     new MillraceError(
@@ -112,7 +112,7 @@ function refusal(error: unknown, port = 5003, host = '127.0.0.1'): unknown {
   }
 }
 
-function stopped(signal: AbortSignal): Promise<void> {
+function waitForAbort(signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   if (signal.aborted) resolve();
   signal.addEventListener('abort', () => resolve(), { once: true });
@@ -129,7 +129,7 @@ export interface StartedServer {
 }
 
 /** Where it is, what there is, and what to try. */
-export function startWords({ url, agents, data, needsToken, hasPage }: StartedServer): string {
+export function startMessage({ url, agents, data, needsToken, hasPage }: StartedServer): string {
   const width = Math.max(...agents.map(({ name }) => name.length));
   const rows = agents.map(({ name, type, description = '' }) =>
     `  ${name.padEnd(width)}  ${type.padEnd('async'.length)}  ${description}`.trimEnd(),
@@ -141,18 +141,19 @@ ${rows.join('\n')}
 What is said is kept in ${data}
 
 Try it:
-${tries(url, agents, needsToken).join('\n')}
+${exampleCommands(url, agents, needsToken).join('\n')}
 
 `;
 }
 
 /** One that answers, and one that shows what it says to whoever wants to know. */
-function tries(
+function exampleCommands(
   url: string,
   agents: readonly ServedAgent[],
   needsToken: boolean,
 ): readonly string[] {
-  const { name, type } = agents.find((agent) => agent.type !== 'async') ?? agents[0] ?? nobody;
+  const { name, type } =
+    agents.find((agent) => agent.type !== 'async') ?? agents[0] ?? placeholderAgent;
   const auth = needsToken ? " -H 'authorization: Bearer …'" : '';
   const content = '"content":{"type":"text","author":"user","content":"Hello"}';
   const how = type === 'async' ? ['event/send', ''] : ['message/send', ',"stream":true'];
@@ -167,4 +168,4 @@ function tries(
   ];
 }
 
-const nobody = { name: '<name>', type: 'sync' } as const;
+const placeholderAgent = { name: '<name>', type: 'sync' } as const;

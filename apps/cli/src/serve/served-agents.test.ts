@@ -5,7 +5,7 @@ import { memoryLog } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { exportedAgents, loadAgents } from './served-agents.ts';
+import { agentsFromExports, loadAgents } from './served-agents.ts';
 
 const log = memoryLog();
 const folder = temporaryFolder('agents');
@@ -16,7 +16,7 @@ const later = { type: 'async', name: 'two', onEvent: async () => {} };
 
 describe('what a module exports', () => {
   test('is served under its own name, one by one, in lists, and made by functions', async () => {
-    const made = await exportedAgents(
+    const made = await agentsFromExports(
       { sync, more: [later], all: async () => [{ ...sync, name: 'three' }] },
       options,
     );
@@ -32,7 +32,7 @@ describe('what a module exports', () => {
       expect(given.log).toBe(log);
       return createAgent({ provider, ...given });
     };
-    const made = await exportedAgents({ reviewBot: make, default: make }, options);
+    const made = await agentsFromExports({ reviewBot: make, default: make }, options);
     expect(made).toMatchObject([
       { type: 'loop', name: 'review-bot' },
       { type: 'loop', name: 'agents' },
@@ -57,7 +57,7 @@ describe('what a module exports', () => {
       'has a log of its own. Export ({ log }) =>',
     ],
   ])('cannot be %s', async (_, exports, message) => {
-    await expect(exportedAgents(exports, options)).rejects.toThrow(message);
+    await expect(agentsFromExports(exports, options)).rejects.toThrow(message);
   });
 });
 

@@ -15,15 +15,15 @@ export async function loadAgents(path: string, log: Log): Promise<readonly Serve
   }
   try {
     const module = (await import(pathToFileURL(path).href)) as Readonly<Record<string, unknown>>;
-    return await exportedAgents(module, { log, fileName });
+    return await agentsFromExports(module, { log, fileName });
   } catch (error) {
     if (isMillraceError(error)) throw error;
-    throw unloadable(path, error);
+    throw loadError(path, error);
   }
 }
 
 /** It is the user's own module: what it says is what they need. */
-function unloadable(path: string, cause: unknown): MillraceError {
+function loadError(path: string, cause: unknown): MillraceError {
   const why = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause);
   return new MillraceError('bad_agents', `Cannot load ${path}: ${why}`, { path }, { cause });
 }
@@ -35,7 +35,7 @@ interface ExportOptions {
 }
 
 /** What a module exports, as agents. Throws where there is something else among it, or nothing. */
-export async function exportedAgents(
+export async function agentsFromExports(
   exports: Readonly<Record<string, unknown>>,
   options: ExportOptions,
 ): Promise<readonly ServedAgent[]> {
@@ -44,53 +44,54 @@ export async function exportedAgents(
     const made = typeof value === 'function' ? await value({ log: options.log }) : value;
     const isMade = made !== value;
     const all: readonly unknown[] = Array.isArray(made) ? made : [made];
-    for (const one of all) agents.push(agentOf(one, { key, isMade, ...options }));
+    for (const one of all)
+      agents.push(toServedAgent(one, { key, isFromFunction: isMade, ...options }));
   }
   if (agents.length > 0) return agents;
   throw new MillraceError('no_agents', `Cannot serve ${options.fileName}: it exports nothing`);
 }
 
-interface Place extends ExportOptions {
+interface ExportContext extends ExportOptions {
   readonly key: string;
   /** By a function that got the log. */
-  readonly isMade: boolean;
+  readonly isFromFunction: boolean;
 }
 
-function agentOf(value: unknown, place: Place): ServedAgent {
-  if (isLoop(value)) {
-    if (place.isMade) return { type: 'loop', name: nameOf(place), agent: value };
-    throw refusal(place, 'has a log of its own. Export ({ log }) => createAgent({ log, … })');
+function toServedAgent(value: unknown, place: ExportContext): ServedAgent {
+  if (isAgent(value)) {
+    if (place.isFromFunction) return { type: 'loop', name: agentName(place), agent: value };
+    throw badExport(place, 'has a log of its own. Export ({ log }) => createAgent({ log, … })');
   }
-  if (!isObject(value)) throw refusal(place, `is ${wordFor(value)}. ${forms}`);
+  if (!isObject(value)) throw badExport(place, `is ${typeText(value)}. ${agentForms}`);
   const { type, name, onMessage, onEvent, agent } = value;
   const isWhole =
     (type === 'sync' && typeof onMessage === 'function') ||
     (type === 'async' && typeof onEvent === 'function') ||
-    (type === 'loop' && isLoop(agent));
-  if (!isWhole) throw refusal(place, `is no agent. ${forms}`);
+    (type === 'loop' && isAgent(agent));
+  if (!isWhole) throw badExport(place, `is no agent. ${agentForms}`);
   if (typeof name !== 'string' || !/^[a-z0-9-]+$/.test(name))
-    throw refusal(place, 'needs a `name` of lower case letters, digits and hyphens');
-  if (type === 'loop' && !place.isMade)
-    throw refusal(place, "has a log of its own. Export ({ log }) => ({ type: 'loop', … })");
+    throw badExport(place, 'needs a `name` of lower case letters, digits and hyphens');
+  if (type === 'loop' && !place.isFromFunction)
+    throw badExport(place, "has a log of its own. Export ({ log }) => ({ type: 'loop', … })");
   return value as unknown as ServedAgent;
 }
 
-const forms =
+const agentForms =
   "An agent is { type: 'sync', name, onMessage }, { type: 'async', name, onEvent }, or a function ({ log }) => createAgent({ log, … })";
 
-function refusal({ key, fileName }: Place, what: string): MillraceError {
+function badExport({ key, fileName }: ExportContext, what: string): MillraceError {
   const message = `Cannot serve ${fileName}: its export ${JSON.stringify(key)} ${what}`;
   return new MillraceError('bad_agent', message, { export: key });
 }
 
 /** `reviewBot` is served as review-bot; what is exported as default has the file's name. */
-function nameOf({ key, fileName }: Place): string {
+function agentName({ key, fileName }: ExportContext): string {
   const words = key === 'default' ? fileName.replace(/\.\w+$/, '') : key;
   const name = words.replaceAll(/([a-z0-9])([A-Z])/g, '$1-$2').toLowerCase();
   return name.replaceAll(/[^a-z0-9]+/g, '-').replaceAll(/^-+|-+$/g, '') || 'agent';
 }
 
-function isLoop(value: unknown): value is Agent {
+function isAgent(value: unknown): value is Agent {
   return (
     isObject(value) && typeof value['run'] === 'function' && typeof value['resume'] === 'function'
   );
@@ -100,7 +101,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null;
 }
 
-function wordFor(value: unknown): string {
+function typeText(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }

@@ -4,7 +4,7 @@ import { finished } from 'node:stream/promises';
 import type { SessionId } from '@millrace/core';
 import { exportBlobs, exportSession, type Log } from '@millrace/log';
 import { Output, OutputError } from '../print/output.ts';
-import { childSessions } from '../store/session-records.ts';
+import { findChildSessions } from '../store/session-records.ts';
 import { findSession } from '../store/session-summaries.ts';
 import type { SessionsContext } from './sessions-context.ts';
 
@@ -17,7 +17,7 @@ export async function exportSessions(context: SessionsContext): Promise<void> {
   const found = new Set<SessionId>();
   for (const which of args.operands) found.add((await findSession(log, which, cwd)).id);
   if (args.output === undefined) return writeAll(log, found, output);
-  await intoFile(args.output, (file) => writeAll(log, found, file));
+  await writeToFile(args.output, (file) => writeAll(log, found, file));
   const what = found.size === 1 ? `session ${[...found][0]}` : `${found.size} sessions`;
   await notes.write(`Exported ${what} to ${args.output}\n`);
 }
@@ -25,7 +25,7 @@ export async function exportSessions(context: SessionsContext): Promise<void> {
 async function writeAll(log: Log, sessions: Iterable<SessionId>, output: Output): Promise<void> {
   const written = new Set<SessionId>();
   for (const session of sessions)
-    for (const one of [session, ...(await childSessions(log, session))]) {
+    for (const one of [session, ...(await findChildSessions(log, session))]) {
       if (written.has(one)) continue;
       written.add(one);
       for await (const line of exportBlobs(log, one)) await output.write(`${line}\n`);
@@ -34,18 +34,18 @@ async function writeAll(log: Log, sessions: Iterable<SessionId>, output: Output)
     }
 }
 
-type Write = (file: Output) => Promise<void>;
+type WriteContent = (file: Output) => Promise<void>;
 
 /** What is there and is no file, a pipe or a device, is written to: something else in its place would not be it. */
-async function intoFile(path: string, write: Write): Promise<void> {
+async function writeToFile(path: string, write: WriteContent): Promise<void> {
   const found = await stat(path).catch(() => undefined);
-  if (found?.isDirectory()) throw isFolder(path);
-  if (found !== undefined && !found.isFile()) return intoStream(path, { flags: 'w' }, write);
+  if (found?.isDirectory()) throw folderError(path);
+  if (found !== undefined && !found.isFile()) return writeToStream(path, { flags: 'w' }, write);
   // A link stays one: what it leads to is replaced.
   const target = found === undefined ? path : await realpath(path);
   const part = `${target}.${process.pid}.part`;
   try {
-    await intoStream(part, { flags: 'wx', name: path }, write);
+    await writeToStream(part, { flags: 'wx', name: path }, write);
     await rename(part, target);
   } catch (error) {
     await rm(part, { force: true });
@@ -54,10 +54,10 @@ async function intoFile(path: string, write: Write): Promise<void> {
 }
 
 /** Only its owner may read it: so it was in the store. */
-async function intoStream(
+async function writeToStream(
   path: string,
   { flags, name = path }: { readonly flags: string; readonly name?: string },
-  write: Write,
+  write: WriteContent,
 ): Promise<void> {
   const stream = createWriteStream(path, { flags, mode: 0o600 });
   const file = new Output(stream, { name });
@@ -71,7 +71,7 @@ async function intoStream(
   }
 }
 
-function isFolder(path: string): OutputError {
+function folderError(path: string): OutputError {
   const message = `Cannot write to ${path}: it is a folder. Name a file in it with --output <file>`;
   return new OutputError('cannot_write', message, { path });
 }

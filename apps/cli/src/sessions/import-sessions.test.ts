@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { allOf } from '../testing/sessions.ts';
-import { LineCursor, linesIn } from './import-sessions.ts';
+import { collect } from '../testing/sessions.ts';
+import { LineCursor, readLines } from './import-sessions.ts';
 
 const line = fc.string({ unit: fc.constantFrom('a', 'é', '😀', '"', ' ', '\u2028') });
 
@@ -21,22 +21,22 @@ test('the lines of a stream are those of its text, wherever its bytes are cut', 
           chunks.push(bytes.subarray(at, at + size));
           at += size;
         }
-        expect(await allOf(linesIn(Readable.from(chunks)))).toEqual(all);
+        expect(await collect(readLines(Readable.from(chunks)))).toEqual(all);
       },
     ),
   );
 });
 
 test('a last line need not end', async () => {
-  expect(await allOf(linesIn(Readable.from([Buffer.from('a\nb')])))).toEqual(['a', 'b']);
+  expect(await collect(readLines(Readable.from([Buffer.from('a\nb')])))).toEqual(['a', 'b']);
 });
 
 test('a cursor hands lines to one reader after the other, and counts them', async () => {
   const cursor = new LineCursor(Readable.from(['1', '2', 'a', '3']));
   const isNumber = (text: string) => /\d/.test(text);
-  expect(await allOf(cursor.while(isNumber))).toEqual(['1', '2']);
+  expect(await collect(cursor.takeWhile(isNumber))).toEqual(['1', '2']);
   expect([cursor.number, await cursor.peek()]).toEqual([2, 'a']);
-  expect(await allOf(cursor.while((text) => !isNumber(text)))).toEqual(['a']);
-  expect(await allOf(cursor.while(isNumber))).toEqual(['3']);
+  expect(await collect(cursor.takeWhile((text) => !isNumber(text)))).toEqual(['a']);
+  expect(await collect(cursor.takeWhile(isNumber))).toEqual(['3']);
   expect(await cursor.peek()).toBeUndefined();
 });

@@ -24,16 +24,17 @@ async function importFrom(
 ): Promise<void> {
   const input = path === undefined ? stdin : createReadStream(resolve(cwd, path));
   try {
-    for await (const { session, isKept } of importLines(log, linesIn(input))) {
-      if (isKept) await notes.write(`Session ${session} is there already, and stays as it is\n`);
+    for await (const { session, existedBefore } of importLines(log, readLines(input))) {
+      if (existedBefore)
+        await notes.write(`Session ${session} is there already, and stays as it is\n`);
       else await output.write(`${session}\n`);
     }
   } catch (error) {
-    throw isMillraceError(error) ? error : unreadable(path, error);
+    throw isMillraceError(error) ? error : readError(path, error);
   }
 }
 
-function unreadable(path: string | undefined, cause: unknown): unknown {
+function readError(path: string | undefined, cause: unknown): unknown {
   const { code, syscall } = cause as NodeJS.ErrnoException;
   if (syscall === undefined) return cause;
   const what = path ?? 'the standard input';
@@ -41,10 +42,10 @@ function unreadable(path: string | undefined, cause: unknown): unknown {
 }
 
 /** One session of a file. */
-interface Imported {
+interface ImportedSession {
   readonly session: SessionId;
   /** It was there before, and is left as it was. */
-  readonly isKept: boolean;
+  readonly existedBefore: boolean;
 }
 
 const isBlob = (line: string) => line.startsWith('{"hash":');
@@ -56,39 +57,46 @@ const isRecord = (line: string) => !isBlob(line) && !isHeader(line);
  * error names the line of the file. It is an error where the first is there already; those that follow
  * are mostly its sub-agents', and may be.
  */
-async function* importLines(log: Log, lines: AsyncIterable<string>): AsyncGenerator<Imported> {
+async function* importLines(
+  log: Log,
+  lines: AsyncIterable<string>,
+): AsyncGenerator<ImportedSession> {
   const cursor = new LineCursor(lines);
   for (let count = 0; count === 0 || (await cursor.peek()) !== undefined; count++) {
-    await numbered(cursor, () => importBlobs(log, cursor.while(isBlob)));
-    yield await numbered(cursor, () => importOne(log, cursor, count > 0));
+    await withFileLines(cursor, () => importBlobs(log, cursor.takeWhile(isBlob)));
+    yield await withFileLines(cursor, () => importOne(log, cursor, count > 0));
   }
 }
 
-async function importOne(log: Log, cursor: LineCursor, mayBeThere: boolean): Promise<Imported> {
-  const lines = cursor.while((line, index) => index === 0 || isRecord(line));
+async function importOne(
+  log: Log,
+  cursor: LineCursor,
+  mayBeThere: boolean,
+): Promise<ImportedSession> {
+  const lines = cursor.takeWhile((line, index) => index === 0 || isRecord(line));
   try {
     const { session } = await importSession(log, lines);
-    return { session, isKept: false };
+    return { session, existedBefore: false };
   } catch (error) {
     const isThere = error instanceof LogError && error.code === 'session_exists';
     if (!isThere || !mayBeThere) throw error;
     // Its lines are read, though not taken: the next session comes after them.
-    for await (const _ of cursor.while(isRecord));
-    return { session: error.place['session'] as SessionId, isKept: true };
+    for await (const _ of cursor.takeWhile(isRecord));
+    return { session: error.place['session'] as SessionId, existedBefore: true };
   }
 }
 
 /** Readers of a part of the file count from where it begins; people count from the file's start. */
-async function numbered<T>(cursor: LineCursor, read: () => Promise<T>): Promise<T> {
+async function withFileLines<T>(cursor: LineCursor, read: () => Promise<T>): Promise<T> {
   const before = cursor.number;
   try {
     return await read();
   } catch (error) {
-    throw inFile(error, before);
+    throw toFileLine(error, before);
   }
 }
 
-function inFile(error: unknown, before: number): unknown {
+function toFileLine(error: unknown, before: number): unknown {
   const line = error instanceof LogError ? error.place['line'] : undefined;
   if (!(error instanceof LogError) || typeof line !== 'number') return error;
   const message = error.message.replace(`line ${line}:`, `line ${before + line}:`);
@@ -100,7 +108,9 @@ function inFile(error: unknown, before: number): unknown {
 const maxLineLength = 2 ** 27;
 
 /** The lines of a stream of bytes in UTF-8. Throws what the stream throws, and `bad_records` for what is no text. */
-export async function* linesIn(input: AsyncIterable<string | Uint8Array>): AsyncGenerator<string> {
+export async function* readLines(
+  input: AsyncIterable<string | Uint8Array>,
+): AsyncGenerator<string> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let pieces: string[] = [];
   let length = 0;
@@ -109,30 +119,30 @@ export async function* linesIn(input: AsyncIterable<string | Uint8Array>): Async
     const [first = '', ...rest] = text.split('\n');
     pieces.push(first);
     length += first.length;
-    if (length > maxLineLength) throw notAnExport('a line is too long');
+    if (length > maxLineLength) throw notAnExportError('a line is too long');
     for (const line of rest) {
-      yield withoutReturn(pieces.join(''));
+      yield dropCarriageReturn(pieces.join(''));
       pieces = [line];
       length = line.length;
     }
   }
   const last = pieces.join('') + decode(decoder);
-  if (last !== '') yield withoutReturn(last);
+  if (last !== '') yield dropCarriageReturn(last);
 }
 
 function decode(decoder: InstanceType<typeof TextDecoder>, bytes?: Uint8Array): string {
   try {
     return bytes === undefined ? decoder.decode() : decoder.decode(bytes, { stream: true });
   } catch (cause) {
-    throw notAnExport('it is not text in UTF-8', cause);
+    throw notAnExportError('it is not text in UTF-8', cause);
   }
 }
 
-function withoutReturn(line: string): string {
+function dropCarriageReturn(line: string): string {
   return line.endsWith('\r') ? line.slice(0, -1) : line;
 }
 
-function notAnExport(why: string, cause?: unknown): LogError {
+function notAnExportError(why: string, cause?: unknown): LogError {
   const message = `Cannot import: ${why}. Take a file that millrace sessions export wrote`;
   return new LogError('bad_records', message, {}, { cause });
 }
@@ -160,7 +170,7 @@ export class LineCursor {
   }
 
   /** Those that come next, as long as they fit. */
-  async *while(fits: (line: string, index: number) => boolean): AsyncGenerator<string> {
+  async *takeWhile(fits: (line: string, index: number) => boolean): AsyncGenerator<string> {
     for (let index = 0; ; index++) {
       const line = await this.peek();
       if (line === undefined || !fits(line, index)) return;

@@ -23,10 +23,10 @@ import { UsageError } from '../contract/errors.ts';
 import { exitCodes } from '../exit-code.ts';
 import type { InputStream } from '../print/piped-input.ts';
 import { openStore } from '../store/open-store.ts';
-import { recordsOf } from '../store/session-records.ts';
-import { Captured, Failing } from '../testing/output-streams.ts';
-import { call } from '../testing/run-print.ts';
-import { allOf, spoken, withSubAgent } from '../testing/sessions.ts';
+import { readRecords } from '../store/session-records.ts';
+import { CapturedOutput, FailingOutput } from '../testing/output-streams.ts';
+import { toolCall } from '../testing/run-print.ts';
+import { collect, finishedSession, withSubAgent } from '../testing/sessions.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { sessionsCommand } from './sessions-command.ts';
 
@@ -49,7 +49,7 @@ async function run(
   stdin: InputStream = Readable.from([]),
   at = store,
 ): Promise<Ran> {
-  const [stdout, stderr] = [new Captured(), new Captured()];
+  const [stdout, stderr] = [new CapturedOutput(), new CapturedOutput()];
   const code = await sessionsCommand({
     args: {
       ...{ command: 'sessions', action: 'list', operands: [], all: false, json: false },
@@ -75,13 +75,13 @@ const idsIn = (at = store) =>
   inStore(async (log) => (await log.list()).map(({ session }) => session), at);
 
 const recordsIn = async (session: SessionId, at = store) =>
-  inStore(async (log) => allOf(recordsOf(log, session)), at);
+  inStore(async (log) => collect(readRecords(log, session)), at);
 
 describe('list', () => {
   test('has those of this folder, and says that there are others', async () => {
     await inStore(async (log) => {
-      await spoken(log, 'aaaabbbbcccc', 'First', { cwd });
-      await spoken(log, 'other', 'Elsewhere', { cwd: '/there' });
+      await finishedSession(log, 'aaaabbbbcccc', 'First', { cwd });
+      await finishedSession(log, 'other', 'Elsewhere', { cwd: '/there' });
     });
     const { code, stdout, stderr } = await run({});
     expect(code).toBe(exitCodes.done);
@@ -91,8 +91,8 @@ describe('list', () => {
 
   test('with --all has this folder’s first, each with its folder', async () => {
     await inStore(async (log) => {
-      await spoken(log, 'one', 'First', { cwd });
-      await spoken(log, 'two', 'Second', { cwd: '/there' });
+      await finishedSession(log, 'one', 'First', { cwd });
+      await finishedSession(log, 'two', 'Second', { cwd: '/there' });
     });
     const { stdout, stderr } = await run({ all: true });
     const lines = stdout.split('\n');
@@ -103,7 +103,7 @@ describe('list', () => {
 
   test('as JSON is one document, also where there is none', async () => {
     expect((await run({ json: true })).stdout).toBe('[]\n');
-    await inStore((log) => spoken(log, 'one', 'First', { cwd }));
+    await inStore((log) => finishedSession(log, 'one', 'First', { cwd }));
     const { stdout } = await run({ json: true });
     expect(JSON.parse(stdout)).toMatchObject([{ id: 'one', title: 'First', cwd, hasWork: false }]);
   });
@@ -117,7 +117,7 @@ describe('list', () => {
   });
 
   test('does not let what was said control the terminal', async () => {
-    await inStore((log) => spoken(log, 'one', '\u001b[2Jclear', { cwd }));
+    await inStore((log) => finishedSession(log, 'one', '\u001b[2Jclear', { cwd }));
     expect((await run({})).stdout).not.toContain('\u001b');
   });
 });
@@ -130,7 +130,7 @@ describe('show', () => {
         execute: async () => '# A\n```\ncode\n```',
       });
       const thought = { kind: 'reasoning', form: 'full', text: 'Hm.\nWell.' } as const;
-      const parts = [thought, 'I read.', call('c1', 'read', { path: 'a.md' })];
+      const parts = [thought, 'I read.', toolCall('c1', 'read', { path: 'a.md' })];
       const provider = scriptedProvider([{ content: { parts } }, 'It is **A**.']);
       const agent = createAgent({ provider, log, tools: [read] });
       await agent.run('What is it?', { session: sessionId('one') }).result;
@@ -165,7 +165,7 @@ describe('delete', () => {
   test('takes the session and those of its sub-agents, where that was meant', async () => {
     await inStore(async (log) => {
       await withSubAgent(log, 'one', cwd);
-      await spoken(log, 'two', 'Stays', { cwd });
+      await finishedSession(log, 'two', 'Stays', { cwd });
     });
     expect(await idsIn()).toHaveLength(3);
     const { code, stderr } = await run({ action: 'delete', operands: ['one'], yes: true });
@@ -189,7 +189,7 @@ describe('delete', () => {
     ['n\n', exitCodes.aborted, ['one']],
     ['\n', exitCodes.aborted, ['one']],
   ])('asks a person, who says %j', async (answer, code, left) => {
-    await inStore((log) => spoken(log, 'one', 'First', { cwd }));
+    await inStore((log) => finishedSession(log, 'one', 'First', { cwd }));
     const stdin = Object.assign(new PassThrough(), { isTTY: true });
     stdin.end(answer);
     const ran = await run({ action: 'delete', operands: ['one'] }, stdin);
@@ -198,7 +198,7 @@ describe('delete', () => {
   });
 
   test('does nothing where nobody can be asked, and nothing at all where one id is wrong', async () => {
-    await inStore((log) => spoken(log, 'one', 'First', { cwd }));
+    await inStore((log) => finishedSession(log, 'one', 'First', { cwd }));
     const unasked = run({ action: 'delete', operands: ['one'] });
     await expect(unasked).rejects.toThrow(UsageError);
     const wrong = run({ action: 'delete', operands: ['one', 'nope'], yes: true });
@@ -208,7 +208,7 @@ describe('delete', () => {
 
   test('refuses one that somebody drives, and names them', async () => {
     const other = await openStore({ config: { store }, env: {} });
-    await spoken(other.log, 'one', 'First', { cwd });
+    await finishedSession(other.log, 'one', 'First', { cwd });
     const driver = await other.log.open(sessionId('one'), { holder: 'Ada' });
     const refused = run({ action: 'delete', operands: ['one'], yes: true });
     await expect(refused).rejects.toThrow(/one: Ada drives it\. Stop it there/);
@@ -225,7 +225,7 @@ describe('export and import', () => {
       ...{ name: 'long', description: 'Says much', input: z.object({}), maxOutputLength: 100 },
       execute: async () => 'much '.repeat(500),
     });
-    const parts = [call('c1', 'long', {})];
+    const parts = [toolCall('c1', 'long', {})];
     const provider = scriptedProvider([{ content: { parts } }, 'Done.']);
     const agent = createAgent({ provider, log, tools: [long] });
     return agent.run('Go', { session: sessionId(name) }).result;
@@ -304,14 +304,14 @@ describe('export and import', () => {
     const ran = run({ action: 'export', operands: ['nope'], output });
     await expect(ran).rejects.toMatchObject({ code: 'no_such_session' });
     expect(existsSync(output)).toBe(false);
-    await inStore((log) => spoken(log, 'one', 'First', { cwd }));
+    await inStore((log) => finishedSession(log, 'one', 'First', { cwd }));
     const inNoFolder = join(folder(), 'no-folder', 'x.jsonl');
     const failed = run({ action: 'export', operands: ['one'], output: inNoFolder });
     await expect(failed).rejects.toMatchObject({ code: 'cannot_write' });
   });
 
   test('replace a file that is there only by a whole one', async () => {
-    await inStore((log) => spoken(log, 'one', 'First', { cwd }));
+    await inStore((log) => finishedSession(log, 'one', 'First', { cwd }));
     const output = join(folder(), 'replaced.jsonl');
     writeFileSync(output, 'before');
     await run({ action: 'export', operands: ['one'], output });
@@ -319,7 +319,7 @@ describe('export and import', () => {
   });
 
   test('write through a link and into a pipe, and leave both what they are', async () => {
-    await inStore((log) => spoken(log, 'one', 'First', { cwd }));
+    await inStore((log) => finishedSession(log, 'one', 'First', { cwd }));
     const [link, target] = [join(folder(), 'link.jsonl'), join(folder(), 'target.jsonl')];
     writeFileSync(target, 'before');
     symlinkSync(target, link);
@@ -335,7 +335,7 @@ describe('export and import', () => {
   });
 
   test('say that a folder is no file to write', async () => {
-    await inStore((log) => spoken(log, 'one', 'First', { cwd }));
+    await inStore((log) => finishedSession(log, 'one', 'First', { cwd }));
     const output = join(folder(), 'a-folder');
     mkdirSync(output);
     const ran = run({ action: 'export', operands: ['one'], output });
@@ -348,8 +348,8 @@ describe('export and import', () => {
 });
 
 test('an output that cannot be written is an error, and one that nobody reads is not', async () => {
-  await inStore((log) => spoken(log, 'one', 'First', { cwd }));
-  const listTo = (stdout: Failing) =>
+  await inStore((log) => finishedSession(log, 'one', 'First', { cwd }));
+  const listTo = (stdout: FailingOutput) =>
     sessionsCommand({
       args: {
         command: 'sessions',
@@ -361,9 +361,9 @@ test('an output that cannot be written is an error, and one that nobody reads is
         color: true,
       },
       config: { store },
-      ...{ stdin: Readable.from([]), stdout, stderr: new Captured(), cwd, env: {} },
+      ...{ stdin: Readable.from([]), stdout, stderr: new CapturedOutput(), cwd, env: {} },
       signal: new AbortController().signal,
     });
-  await expect(listTo(new Failing('ENOSPC'))).rejects.toMatchObject({ code: 'cannot_write' });
-  expect(await listTo(new Failing('EPIPE'))).toBe(exitCodes.done);
+  await expect(listTo(new FailingOutput('ENOSPC'))).rejects.toMatchObject({ code: 'cannot_write' });
+  expect(await listTo(new FailingOutput('EPIPE'))).toBe(exitCodes.done);
 });

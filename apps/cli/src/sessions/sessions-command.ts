@@ -28,13 +28,13 @@ export async function sessionsCommand(options: SessionsCommandOptions): Promise<
   const output = new Output(stdout);
   const notes = new Output(stderr, { name: 'standard error' });
   const code = await withStore(options, ({ log }) =>
-    act({ args, log, output, notes, stdin, cwd, signal }),
+    runAction({ args, log, output, notes, stdin, cwd, signal }),
   );
   if (output.failure?.code === 'cannot_write') throw output.failure;
   return code;
 }
 
-async function act(context: SessionsContext): Promise<number> {
+async function runAction(context: SessionsContext): Promise<number> {
   switch (context.args.action) {
     case 'list':
       await listSessions(context);

@@ -4,8 +4,8 @@ import { oneLine, printable } from '../print/printable.ts';
 import { textTable } from '../print/text-table.ts';
 import {
   findSession,
+  listSummaries,
   type SessionSummary,
-  sessionsOf,
   shortIdLength,
 } from '../store/session-summaries.ts';
 import type { SessionsContext } from './sessions-context.ts';
@@ -13,7 +13,7 @@ import type { SessionsContext } from './sessions-context.ts';
 /** The newest first; with `--all` those of this folder before the others. */
 export async function listSessions(context: SessionsContext): Promise<void> {
   const { args, log, output, notes, cwd } = context;
-  const all = await sessionsOf(log);
+  const all = await listSummaries(log);
   const [here, elsewhere] = [
     all.filter((session) => session.cwd === cwd),
     all.filter((session) => session.cwd !== cwd),
@@ -24,7 +24,7 @@ export async function listSessions(context: SessionsContext): Promise<void> {
   const rows = shown.map((session) => rowOf(session, args.all));
   for (const line of textTable(rows, { columns })) await output.write(`${line}\n`);
   const left = all.length - shown.length;
-  if (shown.length === 0) await notes.write(`${nothing(cwd, left)}\n`);
+  if (shown.length === 0) await notes.write(`${emptyMessage(cwd, left)}\n`);
   else if (left > 0) await notes.write(`${left} more of other folders: millrace sessions --all\n`);
 }
 
@@ -32,20 +32,26 @@ function rowOf(session: SessionSummary, isWithFolder: boolean): readonly string[
   const { id, title, cwd, changedAt } = session;
   const words = oneLine(title, 200) || '(nothing was said)';
   const folder = isWithFolder ? [oneLine(cwd ?? '–', 200)] : [];
-  return [id.slice(0, shortIdLength), dateTime(changedAt), stateOf(session), ...folder, words];
+  return [
+    id.slice(0, shortIdLength),
+    formatDateTime(changedAt),
+    stateText(session),
+    ...folder,
+    words,
+  ];
 }
 
-function stateOf({ holder, hasWork }: SessionSummary): string {
+function stateText({ holder, hasWork }: SessionSummary): string {
   if (holder !== undefined) return `driven by ${oneLine(holder, 20)}`;
   return hasWork ? 'not finished' : '';
 }
 
 /** In the time of this machine, to the minute. */
-function dateTime(ms: number): string {
+function formatDateTime(ms: number): string {
   return new Date(ms).toLocaleString('sv-SE').slice(0, 16);
 }
 
-function nothing(cwd: string, elsewhere: number): string {
+function emptyMessage(cwd: string, elsewhere: number): string {
   const others =
     elsewhere === 0 ? 'Begin one with millrace' : `There are ${elsewhere} of other folders: --all`;
   return `There is no session of ${cwd} yet. ${others}`;
@@ -57,12 +63,12 @@ export async function showSession({ args, log, output, cwd }: SessionsContext): 
   const session = await findSession(log, which, cwd);
   const items = liveTranscript(await snapshot(log, session.id));
   if (args.json) return output.write(`${encodeTranscript(items)}\n`);
-  const about = [session.cwd ?? 'no folder', dateTime(session.changedAt)].join(', ');
+  const about = [session.cwd ?? 'no folder', formatDateTime(session.changedAt)].join(', ');
   const text = `# Session ${session.id}\n\n${about}\n\n${transcriptMarkdown(items)}`;
   await output.write(output.stream.isTTY ? printable(text) : text);
 }
 
-const names: { readonly [Kind in Item['kind']]: string } = {
+const headingByKind: { readonly [Kind in Item['kind']]: string } = {
   system: 'Instructions',
   developer: 'Instructions',
   user: 'You',
@@ -79,14 +85,14 @@ export function transcriptMarkdown(items: readonly Item[]): string {
 
 function itemMarkdown({ kind, author, parts, stop, redacted }: Item): string {
   const said = redacted ? ['*(redacted)*'] : parts.map(partMarkdown).filter(Boolean);
-  const end = stop === undefined ? undefined : endings[stop.reason];
+  const end = stop === undefined ? undefined : stopNotes[stop.reason];
   const whole = [...said, ...(end === undefined ? [] : [`*(${end})*`])];
   if (whole.length === 0) return '';
-  return [`## ${author?.name ?? names[kind]}`, ...whole].join('\n\n');
+  return [`## ${author?.name ?? headingByKind[kind]}`, ...whole].join('\n\n');
 }
 
 /** Those that are no surprise are not told. */
-const endings: Readonly<Partial<Record<string, string>>> = {
+const stopNotes: Readonly<Partial<Record<string, string>>> = {
   length: 'cut off: as long as the model may write',
   aborted: 'stopped',
   error: 'ended by an error',

@@ -27,11 +27,11 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
   // Loaded here, because help and `--version` need no database.
   const { sqliteLog } = await import('@millrace/log/sqlite');
   try {
-    await makePrivateFile(path);
+    await ensurePrivateFile(path);
     const log = sqliteLog({ path, clock });
     return { log, path, close: () => log.close() };
   } catch (error) {
-    throw explainStoreError(error, path);
+    throw addStoreAdvice(error, path);
   }
 }
 
@@ -44,7 +44,7 @@ export async function withStore<T>(
   try {
     return await use(store);
   } catch (error) {
-    throw error instanceof LogError ? explainStoreError(error, store.path) : error;
+    throw error instanceof LogError ? addStoreAdvice(error, store.path) : error;
   } finally {
     await store.close();
   }
@@ -67,21 +67,21 @@ function dataHome(env: Env): string {
   );
 }
 
-const ownerOnly = { folder: 0o700, file: 0o600 } as const;
+const ownerOnlyMode = { folder: 0o700, file: 0o600 } as const;
 
 /**
  * Makes the file and its folders if there are none, for their owner alone. What SQLite puts beside the
  * file has the file's own mode, so this comes before SQLite. What is no file, a pipe or a device, is let
  * be: to open it could take for ever, and its mode is not for us to change.
  */
-export async function makePrivateFile(path: string): Promise<void> {
-  await mkdir(dirname(path), { recursive: true, mode: ownerOnly.folder });
+export async function ensurePrivateFile(path: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: ownerOnlyMode.folder });
   const found = await stat(path).catch(() => undefined);
   if (found !== undefined && !found.isFile() && !found.isDirectory()) throw notAFile(path);
-  const file = await open(path, 'a', ownerOnly.file);
+  const file = await open(path, 'a', ownerOnlyMode.file);
   try {
     const { mode } = await file.stat();
-    if ((mode & 0o077) !== 0) await chmod(path, ownerOnly.file);
+    if ((mode & 0o077) !== 0) await chmod(path, ownerOnlyMode.file);
   } finally {
     await file.close();
   }
@@ -92,7 +92,7 @@ function notAFile(path: string): LogError {
 }
 
 /** Adds what can be done about it here; the log itself does not know of commands. */
-export function explainStoreError(error: unknown, path: string): unknown {
+export function addStoreAdvice(error: unknown, path: string): unknown {
   const known = error instanceof LogError ? error : fileError(error, path);
   const advice = known && adviceFor(known.code, path);
   if (known === undefined || advice === undefined) return error;
@@ -117,11 +117,11 @@ function adviceFor(code: LogErrorCode, path: string): string | undefined {
 function fileError(error: unknown, path: string): LogError | undefined {
   const { code, syscall } = error as NodeJS.ErrnoException;
   if (typeof code !== 'string' || syscall === undefined) return undefined;
-  const why = meanings.get(code) ?? `the system says ${code}`;
+  const why = reasonByErrno.get(code) ?? `the system says ${code}`;
   return new LogError('storage', `Cannot use the log at ${path}: ${why}`, { path, errno: code });
 }
 
-const meanings: ReadonlyMap<string, string> = new Map([
+const reasonByErrno: ReadonlyMap<string, string> = new Map([
   ['EACCES', 'this user may not write there'],
   ['EPERM', 'this user may not change it'],
   ['EROFS', 'its disk is read-only'],

@@ -4,8 +4,8 @@ import { memoryLog } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
-import { spoken, withSubAgent } from '../testing/sessions.ts';
-import { findSession, sessionsOf, userItem } from './session-summaries.ts';
+import { finishedSession, withSubAgent } from '../testing/sessions.ts';
+import { findSession, listSummaries, userItem } from './session-summaries.ts';
 
 const here = '/here';
 
@@ -18,36 +18,36 @@ describe('the sessions of a store', () => {
       ['other', '/there'],
       ['new', here],
     ] as const) {
-      await spoken(log, name, `What is\n  ${name}?`, { cwd });
+      await finishedSession(log, name, `What is\n  ${name}?`, { cwd });
       clock.advance(1000);
     }
     const start = clock.now() - 3000;
     const rest = { hasWork: false, holder: undefined, through: expect.any(Number) };
-    expect(await sessionsOf(log)).toEqual([
+    expect(await listSummaries(log)).toEqual([
       { id: 'new', title: 'What is new?', cwd: here, changedAt: start + 2000, ...rest },
       { id: 'other', title: 'What is other?', cwd: '/there', changedAt: start + 1000, ...rest },
       { id: 'old', title: 'What is old?', cwd: here, changedAt: start, ...rest },
     ]);
-    const own = await sessionsOf(log, { cwd: here });
+    const own = await listSummaries(log, { cwd: here });
     expect(own.map(({ id }) => id)).toEqual(['new', 'old']);
   });
 
   test('of sub-agents and of other programs have no folder', async () => {
     const log = memoryLog();
     const { session, child } = await withSubAgent(log, 'parent', here);
-    const cwds = new Map((await sessionsOf(log)).map(({ id, cwd }) => [id, cwd]));
+    const cwds = new Map((await listSummaries(log)).map(({ id, cwd }) => [id, cwd]));
     expect([cwds.get(session), cwds.get(child)]).toEqual([here, undefined]);
   });
 
   test('say who drives them, and that something is not finished', async () => {
     const log = memoryLog();
-    await spoken(log, 'driven', 'One', { cwd: here });
+    await finishedSession(log, 'driven', 'One', { cwd: here });
     const driver = await log.open(sessionId('driven'), { holder: 'Ada' });
     const provider = scriptedProvider(['x']);
     const agent = createAgent({ provider, log, limits: { maxTurns: 1 } });
     await agent.run('Two', { session: sessionId('waiting') }).result;
     await log.submit(sessionId('waiting'), { type: 'compact' }, 'key');
-    const found = new Map((await sessionsOf(log)).map((one) => [one.id, one]));
+    const found = new Map((await listSummaries(log)).map((one) => [one.id, one]));
     expect(found.get(sessionId('driven'))).toMatchObject({ holder: 'Ada', hasWork: false });
     expect(found.get(sessionId('waiting'))).toMatchObject({ holder: undefined, hasWork: true });
     await driver.release();
@@ -61,7 +61,7 @@ describe('the sessions of a store', () => {
     const parts = [{ ...picture, source: { type: 'bytes', bytes } } as const, ...said.parts];
     const agent = createAgent({ provider: scriptedProvider(['Yes']), log });
     await agent.run({ ...said, parts }, { session: sessionId('s') }).result;
-    const [{ title = '' } = {}] = await sessionsOf(log);
+    const [{ title = '' } = {}] = await listSummaries(log);
     expect(title).toHaveLength(200);
     expect(title.startsWith('Look at it at it')).toBe(true);
   });
@@ -72,7 +72,7 @@ describe('a session is found', () => {
     const clock = new VirtualClock();
     const log = memoryLog({ clock });
     for (const name of ['abcdef', 'abcxyz', 'zzz']) {
-      await spoken(log, name, name, { cwd: name === 'zzz' ? '/there' : here });
+      await finishedSession(log, name, name, { cwd: name === 'zzz' ? '/there' : here });
       clock.advance(1000);
     }
     return log;
@@ -88,7 +88,7 @@ describe('a session is found', () => {
 
   test('though another id begins with the whole of its own', async () => {
     const log = await filled();
-    await spoken(log, 'abc', 'Short', { cwd: here });
+    await finishedSession(log, 'abc', 'Short', { cwd: here });
     expect((await findSession(log, 'abc', here)).title).toBe('Short');
   });
 

@@ -5,7 +5,7 @@ import type { ChatState } from '../chat/contract/chat-state.ts';
 import { emptyChat, foldChat } from '../chat/state/fold-chat.ts';
 
 /** A session as a chat folds it: what was printed, and what is open. */
-export class ToldChat {
+export class FoldedChat {
   state: ChatState;
   readonly blocks: Block[] = [];
   /** The states in between, by the events that led to them. */
@@ -15,7 +15,7 @@ export class ToldChat {
     this.state = emptyChat(session);
   }
 
-  tell(event: AgentEvent): void {
+  add(event: AgentEvent): void {
     const { state, blocks } = foldChat(this.state, event);
     this.state = state;
     this.blocks.push(...blocks);
@@ -24,7 +24,7 @@ export class ToldChat {
 
   /** All that a session's log has now, a record at a time. */
   async readAll(log: Log, session: SessionId): Promise<this> {
-    for (const event of await eventsIn(log, session)) this.tell(event);
+    for (const event of await eventsOfSession(log, session)) this.add(event);
     return this;
   }
 
@@ -34,7 +34,10 @@ export class ToldChat {
   }
 }
 
-export async function eventsIn(log: Log, session: SessionId): Promise<readonly AgentEvent[]> {
+export async function eventsOfSession(
+  log: Log,
+  session: SessionId,
+): Promise<readonly AgentEvent[]> {
   const folder = new Folder(session);
   const events: AgentEvent[] = [];
   const { through = 0 } = (await log.info(session)) ?? {};
@@ -47,8 +50,8 @@ export async function eventsIn(log: Log, session: SessionId): Promise<readonly A
 
 function linesOf(block: Block): readonly string[] {
   switch (block.type) {
-    case 'said':
-    case 'typed':
+    case 'message':
+    case 'command':
       return [`> ${block.text}`];
     case 'answer':
       return block.passages.map((one) => `answer: ${'text' in one ? one.text : one.kind}`);
@@ -58,8 +61,8 @@ function linesOf(block: Block): readonly string[] {
       const { name, phase, result } = block.card;
       return [`call: ${name} ${phase}: ${result?.text}`];
     }
-    case 'asked':
-      return [`asked: ${block.ask.approval.name}`];
+    case 'approval':
+      return [`asked: ${block.dialog.approval.name}`];
     case 'note':
       return [`note: ${block.text}`];
     case 'rows':

@@ -2,7 +2,7 @@ import { Writable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 
 /** A stream that keeps what is written to it. */
-export class Captured extends Writable {
+export class CapturedOutput extends Writable {
   readonly isTTY: boolean;
   readonly columns: number = 80;
   readonly writes: string[] = [];
@@ -23,7 +23,7 @@ export class Captured extends Writable {
 }
 
 /** A stream that fails, as a device or a pipe does, after so many writes. */
-export class Failing extends Captured {
+export class FailingOutput extends CapturedOutput {
   readonly #code: string;
   readonly #after: number;
 

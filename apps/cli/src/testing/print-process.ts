@@ -2,10 +2,10 @@ import process from 'node:process';
 import { defineTool, type Observer } from '@millrace/agent';
 import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
 import { z } from 'zod';
-import { stopSignals } from '../command/run-process.ts';
+import { abortOnSignals } from '../command/run-process.ts';
 import { printRun } from '../print/print-run.ts';
 import { openStore } from '../store/open-store.ts';
-import { builtOf, call, printArgs } from './run-print.ts';
+import { builtAgentWith, defaultPrintArgs, toolCall } from './run-print.ts';
 
 // Prints one answer of a script as the command does, in a process of its own:
 // print-program.ts <store> <play> <args of the print as JSON> <event at which it interrupts itself, or 0>.
@@ -28,7 +28,7 @@ const tools = [
 
 const lines = Array.from({ length: 500 }, (_, line) => `Line ${line + 1} of the answer.`);
 const plays: Readonly<Record<string, readonly Scripted[]>> = {
-  tool: [{ content: { parts: ['I look.', call('c1', 'look', {})] } }, 'It turns.'],
+  tool: [{ content: { parts: ['I look.', toolCall('c1', 'look', {})] } }, 'It turns.'],
   /** Says much, and never ends. */
   long: [
     {
@@ -37,7 +37,7 @@ const plays: Readonly<Record<string, readonly Scripted[]>> = {
       pieces: 'token',
     },
   ],
-  stuck: [{ content: { parts: ['I stay.', call('c1', 'stay', {})] } }],
+  stuck: [{ content: { parts: ['I stay.', toolCall('c1', 'stay', {})] } }],
 };
 
 let left = Number(at);
@@ -46,14 +46,14 @@ const observer: Observer = ({ fact }, events) => {
   if (fact?.type === 'aborted') process.stderr.write('(aborted)\n');
 };
 
-const signal = stopSignals(process);
+const signal = abortOnSignals(process);
 const { log, close } = await openStore({ config: { store: path }, env: {} });
 const provider = scriptedProvider(plays[play] ?? [], { pieces: 'token', pauseMs: 1 });
 const retry = { toolGraceMs: 1_000_000_000 };
 const { stdin, stdout, stderr } = process;
 const printing = printRun({
-  built: builtOf({ provider, log, tools, retry, observers: [observer] }),
-  args: { ...printArgs, ...JSON.parse(args) },
+  built: builtAgentWith({ provider, log, tools, retry, observers: [observer] }),
+  args: { ...defaultPrintArgs, ...JSON.parse(args) },
   chosen: { why: 'A test says so.', isDemo: false },
   ...{ log, stdin, stdout, stderr, signal, env: {}, cwd: '/folder' },
 });

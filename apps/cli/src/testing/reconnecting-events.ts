@@ -11,7 +11,7 @@ const retryMs = 50;
  * Reads server-sent events as an EventSource does: whatever happens to the connection, it comes back
  * with the last id that it had. Ends with the signal.
  */
-export async function* comingBack(url: string, signal: AbortSignal): AsyncGenerator<Frame> {
+export async function* reconnectingEvents(url: string, signal: AbortSignal): AsyncGenerator<Frame> {
   let last = '0';
   while (!signal.aborted) {
     try {

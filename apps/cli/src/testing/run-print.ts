@@ -10,9 +10,9 @@ import {
 import type { AgentChanges, BuiltAgent } from '../contract/agent.ts';
 import type { PrintArgs } from '../contract/args.ts';
 import { type PrintRunOptions, printRun } from '../print/print-run.ts';
-import { Captured } from './output-streams.ts';
+import { CapturedOutput } from './output-streams.ts';
 
-export const printArgs: PrintArgs = {
+export const defaultPrintArgs: PrintArgs = {
   command: 'print',
   ...{ prompt: 'The wheel?', json: false, session: 'new', color: true, rules: [], trust: false },
 };
@@ -20,19 +20,22 @@ export const printArgs: PrintArgs = {
 export const cwd = '/folder';
 
 /** A call as a model makes it. */
-export function call(id: string, name: string, input: object) {
+export function toolCall(id: string, name: string, input: object) {
   const given = JSON.stringify(input);
   return { kind: 'tool_call', toolCallId: toolCallId(id), name, arguments: given } as const;
 }
 
 /** An agent as `buildAgent` would give it, as far as a print needs it. */
-export function builtOf(options: AgentOptions): Pick<BuiltAgent, 'agent' | 'with' | 'problems'> {
+export function builtAgentWith(
+  options: AgentOptions,
+): Pick<BuiltAgent, 'agent' | 'with' | 'problems'> {
   const agent = createAgent({ whileAsking: 'park', retry: { baseDelayMs: 1 }, ...options });
-  const changed = ({ output }: AgentChanges) => builtOf({ ...options, output }) as BuiltAgent;
+  const changed = ({ output }: AgentChanges) =>
+    builtAgentWith({ ...options, output }) as BuiltAgent;
   return { agent, problems: [], with: changed };
 }
 
-export interface Printed {
+export interface PrintResult {
   readonly code: number;
   readonly stdout: string;
   readonly stderr: string;
@@ -42,7 +45,7 @@ export interface Printed {
   readonly session: SessionId;
 }
 
-export interface PrintStage extends Partial<Omit<PrintRunOptions, 'args'>> {
+export interface RunPrintOptions extends Partial<Omit<PrintRunOptions, 'args'>> {
   readonly script: readonly Scripted[];
   readonly args?: Partial<PrintRunOptions['args']>;
   /** What is piped in; nobody is at a terminal. */
@@ -51,23 +54,23 @@ export interface PrintStage extends Partial<Omit<PrintRunOptions, 'args'>> {
 }
 
 /** One print on streams of a test. */
-export async function print(stage: PrintStage): Promise<Printed> {
+export async function runPrint(stage: RunPrintOptions): Promise<PrintResult> {
   const { script, args, piped = '', agent, log = memoryLog(), ...rest } = stage;
   const provider = scriptedProvider(script);
-  const stdout = new Captured();
-  const stderr = new Captured();
+  const stdout = new CapturedOutput();
+  const stderr = new CapturedOutput();
   const options: PrintRunOptions = {
     ...{ log, stdout, stderr, cwd, env: {} },
-    built: builtOf({ provider, log, ...agent }),
+    built: builtAgentWith({ provider, log, ...agent }),
     chosen: { why: 'A test says so.', isDemo: false },
     stdin: Readable.from([Buffer.from(piped)]),
     ...rest,
-    args: { ...printArgs, ...args },
+    args: { ...defaultPrintArgs, ...args },
   };
   const code = await printRun(options);
   const sessions = [...(await log.list())].sort((a, b) => a.changedAt - b.changedAt);
   const session = sessions.at(-1)?.session as SessionId;
-  const textOf = (stream: unknown) => (stream instanceof Captured ? stream.text : '');
+  const textOf = (stream: unknown) => (stream instanceof CapturedOutput ? stream.text : '');
   const said = { stdout: textOf(options.stdout), stderr: textOf(options.stderr) };
   return { code, ...said, log, provider, session };
 }

@@ -9,7 +9,7 @@ interface ServeProcess {
   readonly url: string;
   readonly child: ChildProcess;
   /** What it wrote so far. */
-  readonly said: { stdout: string; stderr: string };
+  readonly output: { stdout: string; stderr: string };
   /** Sends a signal, and waits until the process is gone. */
   end(signal: NodeJS.Signals): Promise<{ readonly code: number | null }>;
 }
@@ -28,7 +28,7 @@ export async function serveProcess(
     if (ended !== undefined) throw new Error(`It did not start: ${said.stderr}`);
   }
   return {
-    ...{ child, said, url: words.exec(said.stdout)?.[1] ?? '' },
+    ...{ child, output: said, url: words.exec(said.stdout)?.[1] ?? '' },
     async end(signal) {
       child.kill(signal);
       return exit;

@@ -11,19 +11,19 @@ import {
 import type { Log } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { userItem } from '../store/session-summaries.ts';
-import { call } from './run-print.ts';
+import { toolCall } from './run-print.ts';
 
-interface SpokenOptions {
+interface FinishedSessionOptions {
   readonly cwd?: string;
   readonly answer?: string;
 }
 
 /** A session in which something was said and answered. */
-export async function spoken(
+export async function finishedSession(
   log: Log,
   name: string,
   words: string,
-  { cwd, answer = 'It turns.' }: SpokenOptions = {},
+  { cwd, answer = 'It turns.' }: FinishedSessionOptions = {},
 ): Promise<SessionId> {
   const agent = createAgent({ provider: scriptedProvider([answer]), log });
   const input = cwd === undefined ? words : userItem([words], { cwd });
@@ -39,7 +39,7 @@ export async function withSubAgent(
 ): Promise<{ readonly session: SessionId; readonly child: SessionId }> {
   const scout = createAgent({ provider: scriptedProvider(['It does.']), log, name: 'scout' });
   const tool = subAgent({ name: 'scout', description: 'Looks', agent: scout });
-  const asks = { content: { parts: [call('c1', 'scout', { task: 'Does it turn?' })] } };
+  const asks = { content: { parts: [toolCall('c1', 'scout', { task: 'Does it turn?' })] } };
   const agent = createAgent({ provider: scriptedProvider([asks, 'Yes.']), log, tools: [tool] });
   const { session } = await agent.run(userItem(['Ask'], { cwd }), { session: sessionId(name) })
     .result;
@@ -74,7 +74,7 @@ function itemDrafts(index: number, ids: Ids): readonly DraftRecord[] {
 }
 
 /** All that there is, in order. */
-export async function allOf<T>(source: AsyncIterable<T>): Promise<readonly T[]> {
+export async function collect<T>(source: AsyncIterable<T>): Promise<readonly T[]> {
   const all: T[] = [];
   for await (const one of source) all.push(one);
   return all;

@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest';
 import { temporaryFolder } from '../../../../packages/tools/src/testing/temporary-folder.ts';
 import { writeTree } from '../../../../packages/tools/src/testing/write-tree.ts';
 import { buildAgent } from '../agent/build-agent.ts';
-import type { BuildOptions, BuiltAgent, Chosen } from '../contract/agent.ts';
+import type { BuildOptions, BuiltAgent, ChosenModel } from '../contract/agent.ts';
 import type { Config } from '../contract/config.ts';
 
 /** A folder with these files, gone with the test. */
@@ -22,25 +22,25 @@ function configWith(config: Partial<Config> = {}): Config {
   };
 }
 
-export function chosenOf(provider: Provider, chosen: Partial<Chosen> = {}): Chosen {
+export function chosenModel(provider: Provider, chosen: Partial<ChosenModel> = {}): ChosenModel {
   return { provider, label: provider.model, why: 'Because of a test.', isDemo: false, ...chosen };
 }
 
-export interface Staged extends BuiltAgent {
+export interface TestAgent extends BuiltAgent {
   readonly log: Log;
   readonly cwd: string;
 }
 
-type StageOptions = Omit<Partial<BuildOptions>, 'config'> & {
+type TestAgentOptions = Omit<Partial<BuildOptions>, 'config'> & {
   readonly provider: Provider;
   readonly config?: Partial<Config>;
 };
 
 /** An agent in a folder, closed when the test is over. */
-export async function stage(given: StageOptions): Promise<Staged> {
+export async function testAgent(given: TestAgentOptions): Promise<TestAgent> {
   const { provider, config, ...options } = given;
   const { log = memoryLog(), cwd = folderWith() } = options;
-  const chosen = chosenOf(provider);
+  const chosen = chosenModel(provider);
   const built = await buildAgent({
     ...{ approve: 'wait', chosen, ...options },
     ...{ config: configWith(config), log, cwd },

@@ -6,13 +6,13 @@ import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
 import { type PermissionRule, permissionPolicy } from '@millrace/tools';
 import { onTestFinished } from 'vitest';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
-import { retrySettings } from '../agent/agent-options.ts';
+import { retryOptions } from '../agent/agent-options.ts';
 import { runChat } from '../chat/run-chat.ts';
-import type { BuiltAgent, Chosen } from '../contract/agent.ts';
+import type { BuiltAgent, ChosenModel } from '../contract/agent.ts';
 import type { Config } from '../contract/config.ts';
 import { FakeKeyboard, FakeTerminal } from './fake-terminal.ts';
 
-export interface ChatStageOptions {
+export interface TestChatOptions {
   readonly script?: readonly Scripted[] | undefined;
   /** Between two pieces of an answer. */
   readonly pauseMs?: number | undefined;
@@ -38,10 +38,10 @@ export interface ChatStageOptions {
   readonly label?: (() => string) | undefined;
 }
 
-type AskUser = NonNullable<Parameters<BuiltAgent['answerBy']>[0]>;
+type AskUser = NonNullable<Parameters<BuiltAgent['setQuestionHandler']>[0]>;
 
 /** A chat in a terminal that a test looks at, with a keyboard that it types on and time that it lets pass. */
-export class ChatStage {
+export class TestChat {
   readonly terminal: FakeTerminal;
   readonly keyboard = new FakeKeyboard();
   readonly clock: VirtualClock;
@@ -50,13 +50,13 @@ export class ChatStage {
   /** The rules that are to be kept. */
   readonly remembered: PermissionRule[] = [];
   /** The exit code, when it was left. */
-  readonly left: Promise<number>;
+  readonly exitCode: Promise<number>;
   readonly #abort = new AbortController();
   #ask: AskUser | undefined;
   #policy = permissionPolicy({ root: '/folder' });
   #isOver = false;
 
-  constructor(options: ChatStageOptions = {}) {
+  constructor(options: TestChatOptions = {}) {
     const { columns = 80, rows = 24, clock = new VirtualClock(), reflows = false } = options;
     const { cwd = '/folder', prompt, env = { NO_COLOR: '1' } } = options;
     this.terminal = new FakeTerminal({ columns, rows, reflows });
@@ -65,7 +65,7 @@ export class ChatStage {
     this.session = options.session ?? sessionId('chat');
     const built = this.#builtOf(options, undefined);
     const { log, session, terminal, keyboard } = this;
-    this.left = runChat({
+    this.exitCode = runChat({
       ...{ config, built, chosen: built.chosen, log, session, cwd, env, prompt, clock },
       signal: this.#abort.signal,
       stdout: terminal as never,
@@ -73,7 +73,7 @@ export class ChatStage {
     }).finally(() => {
       this.#isOver = true;
     });
-    onTestFinished(() => this.end());
+    onTestFinished(() => this.abort());
   }
 
   /** Presses keys, as a terminal tells them. */
@@ -83,45 +83,45 @@ export class ChatStage {
 
   /** Lets time pass until something is so. */
   async until(isSo: () => boolean): Promise<void> {
-    while (!isSo()) await this.pass(10);
+    while (!isSo()) await this.advance(10);
   }
 
   /** Lets some time pass, and what that leads to happen. */
-  async pass(ms: number): Promise<void> {
+  async advance(ms: number): Promise<void> {
     this.clock.advance(ms);
     await new Promise((resolve) => setImmediate(resolve));
   }
 
   /** Until a text is there, on the screen or above. */
-  see(text: string): Promise<void> {
+  waitForText(text: string): Promise<void> {
     return this.until(() => this.terminal.text.includes(text));
   }
 
   /** Until a text is on the screen no more. */
-  missOnScreen(text: string): Promise<void> {
+  waitUntilGone(text: string): Promise<void> {
     return this.until(() => !this.terminal.screen.includes(text));
   }
 
   /** Until it can be typed, and nothing goes on. */
   async idle(): Promise<void> {
     await this.until(() => this.terminal.screen.includes('Enter sends'));
-    await this.pass(100);
+    await this.advance(100);
   }
 
-  async say(text: string): Promise<void> {
+  async send(text: string): Promise<void> {
     await this.idle();
     this.type(`${text}\r`);
   }
 
   /** Ctrl-D. */
-  async leave(): Promise<number> {
+  async quit(): Promise<number> {
     this.type('\u0004');
     await this.until(() => this.#isOver);
-    return this.left;
+    return this.exitCode;
   }
 
   /** As a signal does. */
-  async end(): Promise<void> {
+  async abort(): Promise<void> {
     this.#abort.abort();
     await this.until(() => this.#isOver);
   }
@@ -132,18 +132,18 @@ export class ChatStage {
     return this.#ask;
   }
 
-  #builtOf(options: ChatStageOptions, other: Provider | undefined): BuiltAgent {
+  #builtOf(options: TestChatOptions, other: Provider | undefined): BuiltAgent {
     const { script = [], pauseMs, tools = [], approve, name = 'millrace' } = options;
     const { log, clock } = this;
     const provider = other ?? scriptedProvider(script, { pieces: 'token', pauseMs, clock });
     const { label = () => 'script' } = options;
-    const chosen: Chosen = {
+    const chosen: ChosenModel = {
       ...{ provider, why: 'Using a script.', isDemo: true },
       get label() {
         return label();
       },
     };
-    const retry = { ...retrySettings, baseDelayMs: options.retryMs ?? 0 };
+    const retry = { ...retryOptions, baseDelayMs: options.retryMs ?? 0 };
     return {
       agent: createAgent({ provider, log, tools, approve, clock, name, retry }),
       ...{ chosen, tools, problems: [], close: async () => {} },
@@ -163,9 +163,9 @@ export class ChatStage {
           remembered: without(this.#policy.remembered),
         });
       },
-      kept: async () => this.remembered,
+      rememberedRules: async () => this.remembered,
       preview: options.preview ?? (async () => undefined),
-      answerBy: (ask) => {
+      setQuestionHandler: (ask) => {
         this.#ask = ask;
       },
       with: ({ chosen: changed = chosen }) => ({
@@ -182,7 +182,7 @@ const config: Config = {
 };
 
 /** A response that calls a tool, or several. */
-export function calls(...wanted: readonly (readonly [string, string, JsonObject])[]): Scripted {
+export function toolCalls(...wanted: readonly (readonly [string, string, JsonObject])[]): Scripted {
   return {
     content: {
       parts: wanted.map(

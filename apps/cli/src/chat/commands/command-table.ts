@@ -20,7 +20,7 @@ const quit: SlashCommand = {
   run: ({ quit: leave }) => leave(),
 };
 
-/** What other programs call it. */
+/** The name that other programs use. */
 const exit: SlashCommand = { ...quit, name: '/exit', description: 'Leave, as /quit does' };
 
 export const commandTable: readonly SlashCommand[] = [
@@ -42,30 +42,31 @@ export const commandTable: readonly SlashCommand[] = [
 ];
 
 /**
- * A slash and a word: what is meant for us, and not for the model. A path has more slashes, and a
- * sentence that begins with one is none of our commands, nor nearly.
+ * Whether a text is a slash command and not a message for the model: a slash and one word. A path
+ * has more slashes. A sentence that starts with a slash is a command only if its first word is
+ * close to one.
  */
 export function isCommand(text: string): boolean {
   const [, name = '', rest = ''] = /^(\/[a-z-]*)(?:\s+([\s\S]*))?$/i.exec(text.trim()) ?? [];
   if (name === '') return false;
   const isKnown = commandTable.some((one) => one.name === name.toLowerCase());
-  return isKnown || rest === '' || nearest(name) !== undefined;
+  return isKnown || rest === '' || nearestCommand(name) !== undefined;
 }
 
-function nearest(name: string): string | undefined {
+function nearestCommand(name: string): string | undefined {
   return nearestName(
     name,
     commandTable.map((one) => one.name),
   );
 }
 
-/** Does what was typed. Whatever goes wrong is told, and nothing else happens. */
+/** Runs a slash command. Errors are printed. */
 export async function runSlashCommand(context: CommandContext, text: string): Promise<void> {
   const [, name = '', argument = ''] = /^(\S+)\s*([\s\S]*)$/.exec(text.trim()) ?? [];
   const found = commandTable.find((one) => one.name === name.toLowerCase());
-  context.print({ type: 'typed', text: text.trim() });
-  if (found === undefined) return context.print(note('bad', unknown(name)));
-  if (found.whenIdle && context.conversation.isBusy)
+  context.print({ type: 'command', text: text.trim() });
+  if (found === undefined) return context.print(note('bad', unknownCommandText(name)));
+  if (found.onlyWhenIdle && context.conversation.isBusy)
     return context.print(note('bad', `✗ ${name} has to wait: stop what goes on with Esc first.`));
   try {
     await found.run(context, argument.trim());
@@ -75,13 +76,13 @@ export async function runSlashCommand(context: CommandContext, text: string): Pr
   }
 }
 
-function unknown(name: string): string {
-  const near = nearest(name);
+function unknownCommandText(name: string): string {
+  const near = nearestCommand(name);
   const way = near === undefined ? '/help lists them all' : `did you mean ${near}?`;
   return `✗ There is no ${name}: ${way}`;
 }
 
-const keys = [
+const keyHelp = [
   ['Enter', 'sends; while it works, joins its next step'],
   ['Alt-Enter', 'a new line; while it works, is done when it would end'],
   ['Esc, Ctrl-C', 'stop what goes on, and keep what was said'],
@@ -94,7 +95,7 @@ const keys = [
   ['@', 'names a file'],
 ] as const;
 
-/** Made of the table that it is in. */
+/** Builds /help from the table that contains it. */
 function helpCommand(all: () => readonly SlashCommand[]): SlashCommand {
   return {
     name: '/help',
@@ -104,7 +105,7 @@ function helpCommand(all: () => readonly SlashCommand[]): SlashCommand {
         const typed = argument === undefined ? name : `${name} ${argument}`;
         return [typed, description] as const;
       });
-      print({ type: 'rows', rows: [...commands, ['', ''], ...keys] });
+      print({ type: 'rows', rows: [...commands, ['', ''], ...keyHelp] });
     },
   };
 }

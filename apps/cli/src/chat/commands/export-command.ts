@@ -17,21 +17,24 @@ export const exportCommand: SlashCommand = {
     if ((await log.info(conversation.session)) === undefined)
       return print(note('dim', 'Nothing was said yet.'));
     const text = argument.endsWith('.jsonl')
-      ? await records(log, conversation)
-      : await prose(log, conversation);
-    const path = await written(resolve(cwd, argument || nameOf(conversation)), text, {
+      ? await sessionAsJsonl(log, conversation)
+      : await sessionAsMarkdown(log, conversation);
+    const path = await writeNewFile(resolve(cwd, argument || defaultFileName(conversation)), text, {
       isNamed: argument !== '',
     });
     print(note('dim', `The session is in ${path}.`));
   },
 };
 
-function nameOf({ session }: Conversation): string {
+function defaultFileName({ session }: Conversation): string {
   return `millrace-${session.slice(0, shortIdLength)}.md`;
 }
 
-/** Nobody's file is written over: a name that was given is refused, any other counts on. */
-async function written(
+/**
+ * Writes a new file and never overwrites one. If the user chose the name, an existing file is an
+ * error; otherwise a number is added.
+ */
+async function writeNewFile(
   path: string,
   text: string,
   { isNamed }: { readonly isNamed: boolean },
@@ -43,12 +46,12 @@ async function written(
       return free;
     } catch (cause) {
       const { code } = cause as { readonly code?: string };
-      if (code !== 'EEXIST' || isNamed) throw new Error(problemOf(code, free), { cause });
+      if (code !== 'EEXIST' || isNamed) throw new Error(writeProblem(code, free), { cause });
     }
   }
 }
 
-function problemOf(code: string | undefined, path: string): string {
+function writeProblem(code: string | undefined, path: string): string {
   switch (code) {
     case 'EEXIST':
       return `${path} is there already. Give another name.`;
@@ -68,14 +71,14 @@ function problemOf(code: string | undefined, path: string): string {
   }
 }
 
-async function records(log: Log, { session }: Conversation): Promise<string> {
+async function sessionAsJsonl(log: Log, { session }: Conversation): Promise<string> {
   let text = '';
   for await (const line of exportSession(log, session))
     text += line.endsWith('\n') ? line : `${line}\n`;
   return text;
 }
 
-async function prose(log: Log, { session }: Conversation): Promise<string> {
-  // It will be shown in a terminal, too.
+async function sessionAsMarkdown(log: Log, { session }: Conversation): Promise<string> {
+  // The file may be shown in a terminal, so control sequences are removed.
   return printable(transcriptMarkdown(transcript(await snapshot(log, session))));
 }

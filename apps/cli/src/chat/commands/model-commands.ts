@@ -1,8 +1,8 @@
 import { chooseModel } from '../../models/choose-model.ts';
 import { type KnownModel, knownModels } from '../../models/known-models.ts';
 import { note } from '../contract/block.ts';
-import { count, money, tokens } from '../render/format-amounts.ts';
-import { totalOf } from '../state/usage-stats.ts';
+import { formatCount, formatMoney, formatTokens } from '../render/format-amounts.ts';
+import { sessionUsage } from '../state/usage-stats.ts';
 import type { CommandContext, SlashCommand } from './slash-command.ts';
 
 export const model: SlashCommand = {
@@ -10,7 +10,7 @@ export const model: SlashCommand = {
   argument: '[name]',
   description: 'Answer with another model from now on',
   async run(context, argument) {
-    if (argument !== '') return answerWith(context, argument);
+    if (argument !== '') return switchToModel(context, argument);
     const { env, config, clock } = context;
     const known = await knownModels(env, config, { clock });
     context.pick({
@@ -18,20 +18,22 @@ export const model: SlashCommand = {
       items: known.map((one) => ({ label: one.name, detail: aboutModel(one) })),
       onPick: async (index) => {
         const name = known[index]?.name;
-        if (name !== undefined) await answerWith(context, name);
+        if (name !== undefined) await switchToModel(context, name);
       },
     });
   },
 };
 
 function aboutModel({ from, contextTokens }: KnownModel): string {
-  return contextTokens === undefined ? from : `${from}, ${tokens(contextTokens)} tokens of context`;
+  return contextTokens === undefined
+    ? from
+    : `${from}, ${formatTokens(contextTokens)} tokens of context`;
 }
 
-async function answerWith(context: CommandContext, name: string): Promise<void> {
+async function switchToModel(context: CommandContext, name: string): Promise<void> {
   const { config, env, cwd, clock } = context;
   const chosen = await chooseModel({ config: { ...config, model: name }, env, cwd, clock });
-  context.use(chosen);
+  context.switchModel(chosen);
   context.print(note('dim', chosen.why));
 }
 
@@ -51,13 +53,13 @@ export const cost: SlashCommand = {
   name: '/cost',
   description: 'What this session has used',
   run({ conversation, print }) {
-    const { input, output, cacheRead, cacheWrite, reasoning, costs, estimated } = totalOf(
-      conversation.state.numbers,
+    const { input, output, cacheRead, cacheWrite, reasoning, costs, estimated } = sessionUsage(
+      conversation.state.stats,
     );
     const lines = [
-      `${count(input, 'token')} in, of which ${count(cacheRead, 'token')} from a cache and ${count(cacheWrite, 'token')} into one`,
-      `${count(output, 'token')} out, of which ${count(reasoning, 'token')} of reasoning`,
-      costs.length === 0 ? 'The provider tells no price' : `${money(costs)} in all`,
+      `${formatCount(input, 'token')} in, of which ${formatCount(cacheRead, 'token')} from a cache and ${formatCount(cacheWrite, 'token')} into one`,
+      `${formatCount(output, 'token')} out, of which ${formatCount(reasoning, 'token')} of reasoning`,
+      costs.length === 0 ? 'The provider tells no price' : `${formatMoney(costs)} in all`,
     ];
     print(note('plain', [...lines, ...(estimated ? ['Some of it is estimated'] : [])].join('\n')));
   },

@@ -1,10 +1,10 @@
 import type { PermissionRule } from '@millrace/tools';
 import { ruleToText } from '../../config/rule-text.ts';
 import { note } from '../contract/block.ts';
-import { ruleOf } from '../dialog/approval-choices.ts';
+import { parseRule } from '../dialog/approval-choices.ts';
 import type { CommandContext, SlashCommand } from './slash-command.ts';
 
-const modes = {
+const modeTexts = {
   ask: 'Reading in this folder is allowed, also by commands that only look; whatever else no rule is about is asked about.',
   allow: 'Everything is allowed that no rule denies.',
   'read-only': 'Nothing is changed and nothing is run.',
@@ -16,70 +16,74 @@ export const permissions: SlashCommand = {
   description: 'What may be done without asking; takes back what you allowed',
   choices: () => [{ value: 'revoke', description: 'Takes back what you allowed' }],
   async run(context, argument) {
-    const given = await givenRules(context);
-    if (argument === '') return context.print(note('plain', told(context, given)));
+    const given = await grantedRules(context);
+    if (argument === '') return context.print(note('plain', describeRules(context, given)));
     const [, number] = /^revoke\s+(\d+)$/.exec(argument) ?? [];
-    if (number === undefined) throw new Error(wrong(argument, given.length));
+    if (number === undefined) throw new Error(usageProblem(argument, given.length));
     const taken = given[Number(number) - 1];
-    if (taken === undefined) throw new Error(`There is no ${number} to revoke. ${range(given)}`);
+    if (taken === undefined)
+      throw new Error(`There is no ${number} to revoke. ${numberRange(given)}`);
     await revoke(context, taken);
-    const text = `Revoked: ${shown(taken.rule)}. It is asked about again.`;
+    const text = `Revoked: ${describeRule(taken.rule)}. It is asked about again.`;
     context.print(note('plain', text));
   },
 };
 
-/** Something that a person allowed, or denied, here. */
-interface GivenRule {
+/** A rule that the user granted in this folder. */
+interface GrantedRule {
   readonly rule: PermissionRule;
   readonly since: 'session' | 'always';
-  /** What it is called on the log. */
+  /** The rule's text in the log. */
   readonly text?: string | undefined;
 }
 
-/** For the session first, then for the folder; each once. */
-async function givenRules({ built, conversation }: CommandContext): Promise<readonly GivenRule[]> {
-  const kept = (await built.kept()).map((rule) => ({ rule, since: 'always' }) as const);
-  const onLog = conversation.state.standing.flatMap((text) => {
-    const rule = ruleOf(text);
+/** Rules of the session first, then rules of the folder. Duplicates are removed. */
+async function grantedRules({
+  built,
+  conversation,
+}: CommandContext): Promise<readonly GrantedRule[]> {
+  const kept = (await built.rememberedRules()).map((rule) => ({ rule, since: 'always' }) as const);
+  const onLog = conversation.state.sessionRules.flatMap((text) => {
+    const rule = parseRule(text);
     return rule === undefined ? [] : [{ rule, text, since: 'session' } as const];
   });
   const here = built.policy().remembered.map((rule) => ({ rule, since: 'session' }) as const);
-  const known = new Set(kept.map(({ rule }) => shown(rule)));
+  const known = new Set(kept.map(({ rule }) => describeRule(rule)));
   const ofSession = [...onLog, ...here].filter(({ rule }) => {
-    const isNew = !known.has(shown(rule));
-    known.add(shown(rule));
+    const isNew = !known.has(describeRule(rule));
+    known.add(describeRule(rule));
     return isNew;
   });
   return [...ofSession, ...kept];
 }
 
-async function revoke(context: CommandContext, { rule, text }: GivenRule): Promise<void> {
+async function revoke(context: CommandContext, { rule, text }: GrantedRule): Promise<void> {
   const { built, conversation } = context;
   const isSame = (one: string) => {
-    const other = ruleOf(one);
-    return other !== undefined && shown(other) === shown(rule);
+    const other = parseRule(one);
+    return other !== undefined && describeRule(other) === describeRule(rule);
   };
-  const texts = new Set(conversation.state.standing.filter(isSame));
+  const texts = new Set(conversation.state.sessionRules.filter(isSame));
   if (text !== undefined) texts.add(text);
   for (const each of texts) await conversation.revoke(each);
   await built.forget(rule);
 }
 
-function told({ built, config }: CommandContext, given: readonly GivenRule[]): string {
-  const own = new Set(given.map(({ rule }) => shown(rule)));
-  const rules = built.policy().rules.filter((rule) => !own.has(shown(rule)));
+function describeRules({ built, config }: CommandContext, given: readonly GrantedRule[]): string {
+  const own = new Set(given.map(({ rule }) => describeRule(rule)));
+  const rules = built.policy().rules.filter((rule) => !own.has(describeRule(rule)));
   const numbered = given.map(({ rule, since }, index) => ({
     since,
-    line: `  ${String(index + 1).padStart(2)}  ${shown(rule)}`,
+    line: `  ${String(index + 1).padStart(2)}  ${describeRule(rule)}`,
   }));
-  const of = (since: GivenRule['since']) =>
+  const of = (since: GrantedRule['since']) =>
     numbered.filter((one) => one.since === since).map(({ line }) => line);
   const way = given.length === 0 ? [] : ['', '/permissions revoke <n> takes one back.'];
   return [
-    modes[config.permissions.mode],
+    modeTexts[config.permissions.mode],
     ...section(
       'Rules, a denial first and then the last that fits',
-      rules.map((rule) => `  ${shown(rule)}`),
+      rules.map((rule) => `  ${describeRule(rule)}`),
     ),
     ...section('Decided in this session', of('session')),
     ...section('Remembered for this folder', of('always')),
@@ -91,17 +95,17 @@ function section(title: string, lines: readonly string[]): readonly string[] {
   return lines.length === 0 ? [] : ['', `${title}:`, ...lines];
 }
 
-function shown(rule: PermissionRule): string {
+function describeRule(rule: PermissionRule): string {
   const isAllFiles = rule.yields && rule.path === '**';
   const what = isAllFiles ? 'all changes of files in this folder' : ruleToText(rule);
   return `${rule.decision.padEnd(5)}  ${what}`;
 }
 
-function range(given: readonly GivenRule[]): string {
+function numberRange(given: readonly GrantedRule[]): string {
   return given.length === 0 ? 'Nothing was allowed here' : `They are 1 to ${given.length}`;
 }
 
-function wrong(argument: string, count: number): string {
+function usageProblem(argument: string, count: number): string {
   const way = count === 0 ? 'There is nothing to revoke' : `Say "revoke <n>", 1 to ${count}`;
   return `/permissions does not know "${argument}". ${way}, or nothing to see the rules`;
 }

@@ -1,11 +1,11 @@
 import {
   findSession,
   type SessionSummary,
-  sessionsOf,
+  listSummaries,
   shortIdLength,
 } from '../../store/session-summaries.ts';
 import { note } from '../contract/block.ts';
-import { age } from '../render/format-amounts.ts';
+import { formatAge } from '../render/format-amounts.ts';
 import type { CommandContext, SlashCommand } from './slash-command.ts';
 
 const maxListed = 20;
@@ -13,7 +13,7 @@ const maxListed = 20;
 export const newSession: SlashCommand = {
   name: '/new',
   description: 'Begin a new session',
-  whenIdle: true,
+  onlyWhenIdle: true,
   run: (context) => context.open(undefined),
 };
 
@@ -21,7 +21,7 @@ export const listSessions: SlashCommand = {
   name: '/sessions',
   description: 'The sessions of this folder',
   async run(context) {
-    const found = await ofFolder(context);
+    const found = await sessionsOfFolder(context);
     if (found.length === 0)
       return context.print(note('dim', 'There is no session of this folder yet.'));
     const rows = found.slice(0, maxListed).map((one) => {
@@ -39,11 +39,11 @@ export const resumeSession: SlashCommand = {
   name: '/resume',
   argument: '[id]',
   description: 'Go on with another session',
-  whenIdle: true,
+  onlyWhenIdle: true,
   async run(context, argument) {
     if (argument !== '')
       return context.open((await findSession(context.log, argument, context.cwd)).id);
-    const others = (await ofFolder(context)).filter(
+    const others = (await sessionsOfFolder(context)).filter(
       ({ id }) => id !== context.conversation.session,
     );
     if (others.length === 0)
@@ -65,7 +65,7 @@ export const resumeSession: SlashCommand = {
 export const forkSession: SlashCommand = {
   name: '/fork',
   description: 'Go on in a copy; this session stays as it is',
-  whenIdle: true,
+  onlyWhenIdle: true,
   async run(context) {
     const { log, conversation } = context;
     const info = await log.info(conversation.session);
@@ -83,13 +83,13 @@ export const forkSession: SlashCommand = {
   },
 };
 
-/** As wide whatever it is. */
+/** Padded to a fixed width, so that the list is aligned. */
 function ageOf({ changedAt }: SessionSummary, now: number): string {
-  return age(Math.max(0, now - changedAt)).padStart('59 min'.length);
+  return formatAge(Math.max(0, now - changedAt)).padStart('59 min'.length);
 }
 
-function ofFolder({ log, cwd }: CommandContext): Promise<readonly SessionSummary[]> {
-  return sessionsOf(log, { cwd });
+function sessionsOfFolder({ log, cwd }: CommandContext): Promise<readonly SessionSummary[]> {
+  return listSummaries(log, { cwd });
 }
 
 function aboutSession({ changedAt, hasWork, holder }: SessionSummary): string {
@@ -111,7 +111,7 @@ export const compact: SlashCommand = {
 export const retry: SlashCommand = {
   name: '/retry',
   description: 'Try again what failed, without saying it again; Enter alone does the same',
-  whenIdle: true,
+  onlyWhenIdle: true,
   run({ conversation }) {
     if (!conversation.retry()) throw new Error('There is nothing that failed. Say what you want');
   },
@@ -123,7 +123,7 @@ export const replay: SlashCommand = {
   name: '/replay',
   argument: '[speed]',
   description: 'Stream this session once more, as it was, so many times as fast',
-  whenIdle: true,
+  onlyWhenIdle: true,
   async run(context, argument) {
     const speed = argument === '' ? defaultSpeed : Number(argument);
     if (!(speed > 0))

@@ -1,15 +1,18 @@
 import type { PartId, ReasoningForm } from '@millrace/core';
 import type { Block as Passage } from '../../text/markdown/block.ts';
-import type { Ask } from './dialog.ts';
+import type { ApprovalDialog } from './dialog.ts';
 import type { ToolCard } from './tool-card.ts';
 
-/** What is printed once, into the scrollback, and never again. How wide the terminal is decides its lines. */
+/**
+ * A unit that is printed to the scrollback exactly once. Its lines depend on the width of the
+ * terminal.
+ */
 export type Block =
-  /** What a person said, or somebody in their place. */
-  | { readonly type: 'said'; readonly text: string; readonly author: string | undefined }
-  /** What a person asked of the chat, not of the model. */
-  | { readonly type: 'typed'; readonly text: string }
-  /** Finished passages of what the model answers. Those of one part belong together. */
+  /** A message of a user, or of another author. */
+  | { readonly type: 'message'; readonly text: string; readonly author: string | undefined }
+  /** A slash command that the user entered. */
+  | { readonly type: 'command'; readonly text: string }
+  /** Finished passages of the model's answer. Passages with the same part id belong together. */
   | { readonly type: 'answer'; readonly partId: PartId; readonly passages: readonly Passage[] }
   | {
       readonly type: 'thought';
@@ -18,10 +21,10 @@ export type Block =
       readonly tookMs: number;
     }
   | { readonly type: 'call'; readonly card: ToolCard }
-  /** All of what somebody is asked about. */
-  | { readonly type: 'asked'; readonly ask: Extract<Ask, { readonly type: 'approval' }> }
+  /** The full content of an approval request. */
+  | { readonly type: 'approval'; readonly dialog: ApprovalDialog }
   | { readonly type: 'note'; readonly tone: Tone; readonly text: string }
-  /** A name and what there is to say about it, a row each. */
+  /** A table with a name and a description per row. */
   | { readonly type: 'rows'; readonly rows: readonly Row[] };
 
 export type Row = readonly [name: string, about: string];

@@ -1,10 +1,10 @@
 import type { Clock } from '@millrace/agent';
 import type { Ids, SessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
-import type { BuiltAgent, Chosen } from '../../contract/agent.ts';
+import type { BuiltAgent, ChosenModel } from '../../contract/agent.ts';
 import type { Config } from '../../contract/config.ts';
 
-/** A terminal to write to, as Node has it. */
+/** The output side of a terminal, as Node provides it. */
 export interface Terminal extends NodeJS.WritableStream {
   readonly columns?: number;
   readonly rows?: number;
@@ -14,15 +14,15 @@ export interface Terminal extends NodeJS.WritableStream {
 export interface RunChatOptions {
   readonly config: Config;
   readonly built: BuiltAgent;
-  readonly chosen: Chosen;
+  readonly chosen: ChosenModel;
   readonly log: Log;
-  /** One that is there, or an id for a new one. */
+  /** Id of an existing session, or of a new one. */
   readonly session: SessionId;
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The first thing to say. */
+  /** The first message. Default: none. */
   readonly prompt?: string | undefined;
-  /** Aborted: what goes on is stopped, and the chat left. */
+  /** Aborting it stops the run and ends the chat. */
   readonly signal?: AbortSignal | undefined;
   readonly stdin?: NodeJS.ReadableStream | undefined;
   readonly stdout?: Terminal | undefined;

@@ -12,87 +12,90 @@ import type { Block } from './block.ts';
 import type { PendingApproval } from './dialog.ts';
 import type { Entry } from './entry.ts';
 
-/** Something that was said while it could not be heard yet. */
+/** A message that waits in the queue of the session. */
 export interface QueuedMessage {
   readonly key: string;
   readonly when: 'steer' | 'follow_up';
   readonly text: string;
 }
 
-/** The events of a type, or of several. */
+/** The events of one or several types. */
 export type EventOf<Type extends AgentEvent['type']> = Extract<AgentEvent, { readonly type: Type }>;
 
-/** What the status line counts. Times are those of the records, so that a session counts the same again. */
-export interface Numbers {
+/**
+ * The values of the status line. Times come from the records, so a replay computes the same values.
+ */
+export interface UsageStats {
   readonly model: string | undefined;
-  /** Of all attempts but the last. */
+  /** Usage of all attempts except the last one. */
   readonly before: Usage;
-  readonly last: AttemptNumbers | undefined;
-  /** Tokens of the last request and its answer: about what the next one sends. */
+  readonly last: AttemptStats | undefined;
+  /** Tokens of the last request and its answer: roughly the size of the next request. */
   readonly contextTokens: number | undefined;
   readonly firstTokenMs: number | undefined;
   readonly tokensPerSecond: number | undefined;
 }
 
-interface AttemptNumbers {
+interface AttemptStats {
   readonly turn: number;
   readonly attempt: number;
   readonly usage: Usage;
-  /** A summary is made: it says nothing about how long the conversation is. */
-  readonly isAside: boolean;
+  /** The attempt creates a summary, so its size tells nothing about the conversation. */
+  readonly isSummary: boolean;
   readonly startedAt: number;
   readonly firstAt: number | undefined;
   readonly lastAt: number;
-  /** Of what streamed, until the provider counts. */
+  /** Number of streamed characters. Used until the provider reports tokens. */
   readonly length: number;
 }
 
 /**
- * What a chat has to know of a session that is not in the scrollback yet, and what it counts. What was
- * printed is not in it. A state is used once: what streams in it is handed on to the next.
+ * The part of a session that is not printed yet, plus counters. Printed content is not in it.
+ *
+ * A state can be folded only once, because its Markdown streams move on to the next state.
  */
 export interface ChatState {
   readonly session: SessionId;
-  /** What is open, in the order of its begin. */
+  /** Unfinished content, in the order of its start. */
   readonly entries: readonly Entry[];
   readonly approvals: readonly PendingApproval[];
   readonly queued: readonly QueuedMessage[];
-  /** The rules by which something is allowed in this session without being asked about. */
-  readonly standing: readonly string[];
+  /** Permission rules that are granted for this session, as the policy wrote them. */
+  readonly sessionRules: readonly string[];
   readonly run: { readonly id: RunId; readonly startedAt: number } | undefined;
-  /** The next try, and why there is one. */
-  readonly retry: NextTry | undefined;
-  /** The last run ended with an error: it can be tried again. */
+  /** The scheduled retry and its reason. */
+  readonly retry: NextRetry | undefined;
+  /** The last run ended with an error and can be retried. */
   readonly hasFailed: boolean;
-  /** Somebody said stop, and it has not stopped yet. */
+  /** A stop was requested and has not taken effect yet. */
   readonly isStopping: boolean;
-  /** A turn that is no part of the conversation: a summary is made. */
-  readonly isAside: boolean;
-  /** The reasoning that was printed last, for whoever wants to see all of it. */
+  /** The current turn creates a summary and is not part of the conversation. */
+  readonly isSummarising: boolean;
+  /** The last printed reasoning, so that the user can unfold it. */
   readonly lastThought: string | undefined;
-  readonly numbers: Numbers;
-  /** Items that are open, or of the open turn. */
+  readonly stats: UsageStats;
+  /** Open items, and the items of the open turn. */
   readonly items: ReadonlyMap<ItemId, ItemKind>;
-  /** Parts of the open turn of which something is printed: should they be taken back, that has to be said. */
+  /** Parts of the open turn that are at least partly printed. Their retraction must be reported. */
   readonly printed: ReadonlySet<PartId>;
-  /** Calls of the open turn that are printed: nothing more is to be said of them. */
+  /** Printed calls of the open turn. Later events do not change them. */
   readonly printedCalls: ReadonlySet<ToolCallId>;
-  /** How the last turn ended was said. */
-  readonly isEndTold: boolean;
-  /** The last request was too long. It may be made shorter: until that is known, nothing is said of it. */
-  readonly overflow: string | undefined;
+  /** The end of the last turn has been reported. */
+  readonly isStopReported: boolean;
+  /** The error of a request that was too long. It is shown only if compaction does not solve it. */
+  readonly overflowError: string | undefined;
 }
 
-export interface NextTry {
+export interface NextRetry {
   readonly at: number;
   readonly problem: string;
-  /** Which one it is, and of how many. */
+  /** Number of the retry. `maxAttempts` is the limit. */
   readonly attempt: number;
-  readonly most: number;
+  readonly maxAttempts: number;
 }
 
 export interface ChatStep {
   readonly state: ChatState;
-  /** To be printed, in this order. */
+  /** The blocks to print, in order. */
   readonly blocks: readonly Block[];
 }

@@ -1,40 +1,42 @@
 import type { JsonValue, SessionId, ToolCallId } from '@millrace/core';
 import type { ChangePreview, Question } from '@millrace/tools';
 
-/** A call that waits for a person to say whether it may run. */
+/** A tool call that waits for the user's approval. */
 export interface PendingApproval {
   readonly session: SessionId;
   readonly id: ToolCallId;
   readonly name: string;
   readonly input: JsonValue | undefined;
   readonly reason: string | undefined;
-  /** What an answer that lasts is about, as the policy wrote it. */
+  /** The permission rule that a lasting answer would grant, as the policy wrote it. */
   readonly rule: string | undefined;
-  /** Somebody has answered, and the answer is on its way. */
+  /** An answer was submitted and is not processed yet. */
   readonly isAnswered: boolean;
 }
 
-/** Something that a person is asked, in the place of the prompt. */
-export type Ask =
-  | {
-      readonly type: 'approval';
-      readonly approval: PendingApproval;
-      /** A sub-agent asks. */
-      readonly isChild: boolean;
-      /** How many more wait. */
-      readonly others: number;
-      /** What a change of a file would do, as soon as that is known. */
-      readonly preview?: ChangePreview | undefined;
-    }
+/** A request to the user that is shown instead of the prompt. */
+export type Dialog =
+  | ApprovalDialog
   | { readonly type: 'question'; readonly question: OpenQuestion }
   | { readonly type: 'pick'; readonly pick: PickList };
 
-/** A question of the model. */
+export interface ApprovalDialog {
+  readonly type: 'approval';
+  readonly approval: PendingApproval;
+  /** The request comes from a sub-agent. */
+  readonly isChild: boolean;
+  /** Number of further approvals that wait. */
+  readonly others: number;
+  /** The effect of a file change, as soon as it is known. */
+  readonly preview?: ChangePreview | undefined;
+}
+
+/** A question of the model that waits for an answer. */
 export interface OpenQuestion extends Question {
   readonly answer: (answer: string | readonly string[] | undefined) => void;
 }
 
-/** A list to choose from: of sessions, of models. */
+/** A list to choose from, for example sessions or models. */
 export interface PickList {
   readonly title: string;
   readonly items: readonly ChoiceItem[];
@@ -44,14 +46,14 @@ export interface PickList {
 export interface ChoiceItem {
   readonly label: string;
   readonly detail?: string | undefined;
-  /** A letter that chooses it at once. */
+  /** A letter that selects the item directly. */
   readonly letter?: string | undefined;
 }
 
-/** Something to choose from, with the keys. */
+/** A list of choices and its selection. */
 export interface ChoiceList {
   readonly items: readonly ChoiceItem[];
   readonly selected: number;
-  /** Those that are ticked, where several may be. */
+  /** The ticked items, if several can be chosen. */
   readonly ticked?: ReadonlySet<number> | undefined;
 }

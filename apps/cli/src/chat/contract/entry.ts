@@ -4,8 +4,8 @@ import type { MarkdownStream } from '../../text/markdown/markdown-stream.ts';
 import type { NoteBlock } from './block.ts';
 import type { ToolCard } from './tool-card.ts';
 
-/** Something that is not in the scrollback yet, or not all of it. They go there in the order of their begin. */
-export type Entry = TextEntry | ThoughtEntry | CallEntry | SaidEntry | NoteEntry;
+/** Content that is not completely printed yet. Entries are printed in the order of their start. */
+export type Entry = TextEntry | ThoughtEntry | CallEntry | MessageEntry | NoteEntry;
 
 interface OfAttempt {
   readonly at: Attempt;
@@ -15,13 +15,13 @@ export interface TextEntry extends OfAttempt {
   readonly kind: 'text';
   readonly partId: PartId;
   readonly itemId: ItemId;
-  /** Cuts it into passages that are finished and a rest that is not. */
+  /** Splits the text into finished passages and an unfinished rest. */
   readonly stream: MarkdownStream;
-  /** All of it: a rope that nobody flattens unless the part turns out to be something else. */
+  /** The full text. It is a rope that is flattened only if the part is replaced by another one. */
   readonly text: string;
   /** Finished passages that are not printed yet. */
   readonly ready: readonly Passage[];
-  readonly end: End;
+  readonly end: EntryEnd;
 }
 
 export interface ThoughtEntry extends OfAttempt {
@@ -32,25 +32,30 @@ export interface ThoughtEntry extends OfAttempt {
   readonly text: string;
   readonly startedAt: number;
   readonly finishedAt: number | undefined;
-  readonly end: End;
+  readonly end: EntryEnd;
 }
 
-/** `held`: it was cut off, and whether that counts is not known yet. */
-export type End = 'open' | 'held' | 'done';
+/**
+ * State of an entry. `held`: the entry was cut off, and a later event decides whether it counts.
+ */
+export type EntryEnd = 'open' | 'held' | 'done';
 
 export interface CallEntry extends OfAttempt {
   readonly kind: 'call';
   readonly partId: PartId | undefined;
   readonly card: ToolCard;
-  /** The model did not write it here: its place among the others is known when its turn is over. */
-  readonly isLoose: boolean;
+  /**
+   * The position of the call is unknown until its turn ends, because the model's own call was not
+   * seen.
+   */
+  readonly isUnplaced: boolean;
 }
 
-export interface SaidEntry extends OfAttempt {
-  readonly kind: 'said';
+export interface MessageEntry extends OfAttempt {
+  readonly kind: 'message';
   readonly itemId: ItemId;
-  /** A person, or a notice that is meant for one. */
-  readonly by: 'user' | 'notification';
+  /** The message comes from a user or is a notification. */
+  readonly from: 'user' | 'notification';
   readonly author: string | undefined;
   readonly text: string;
   readonly isDone: boolean;

@@ -1,50 +1,50 @@
 import type { ExecutionId, JsonValue, SessionId, ToolCallId } from '@millrace/core';
 
-/** The end of a text that grows. What is far back is dropped, so that it costs the same however long it gets. */
+/** The end of a growing text. Older text is dropped, so the cost does not depend on the length. */
 export interface Tail {
   readonly text: string;
-  /** Line breaks in what was dropped. */
+  /** Number of line breaks in the dropped text. */
   readonly droppedLines: number;
 }
 
-/** What is known of a call's arguments while the model writes them: how they begin, and their end so far. */
+/** The arguments of a call while the model writes them: the start and the latest end. */
 export interface ArgumentsDraft {
   readonly head: string;
-  /** What came after the head, or the last of it. */
+  /** The text after the head, or the last part of it. */
   readonly tail: string;
   readonly length: number;
 }
 
-/** A tool call as people see it, from the first letter of its arguments to its result. */
+/** A tool call as the user sees it, from its first argument character to its result. */
 export interface ToolCard {
   readonly id: ToolCallId;
   readonly name: string;
   readonly phase: CardPhase;
-  /** While the model writes them. */
+  /** The arguments while the model writes them. */
   readonly draft: ArgumentsDraft;
-  /** When they are whole. */
+  /** The complete arguments. */
   readonly input: JsonValue | undefined;
-  /** What it is about to do, in the tool's own words. */
+  /** The tool's own description of what it will do. */
   readonly summary: string | undefined;
   readonly execution: ExecutionId | undefined;
   readonly startedAt: number | undefined;
   readonly finishedAt: number | undefined;
-  /** What it prints meanwhile. */
+  /** The output during the execution. */
   readonly output: Tail;
   readonly result: CardResult | undefined;
-  /** The session of the sub-agent that it is. */
+  /** Session of the sub-agent, if the call runs one. */
   readonly child: SessionId | undefined;
 }
 
 export type CardPhase = 'writing' | 'ready' | 'asking' | 'running' | CardOutcome;
 
-/** `stopped`: by somebody, while it ran. `unstarted`: the same, before it did. */
+/** `stopped`: the user stopped it during the execution. `unstarted`: the user stopped it before. */
 type CardOutcome = 'done' | 'failed' | 'stopped' | 'unstarted' | 'rejected' | 'lost';
 
-/** What of a result is shown. */
+/** The part of a result that is shown. */
 export interface CardResult {
   readonly text: string;
-  /** How much there is. */
+  /** Length of the complete result. */
   readonly length: number;
   readonly value: JsonValue | undefined;
 }

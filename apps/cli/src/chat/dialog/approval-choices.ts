@@ -9,16 +9,19 @@ export interface ApprovalChoice extends ChoiceItem {
   readonly action: ApprovalAction;
 }
 
-/** What a person can answer, with so many others that wait. What would last has to be about something that can be said. */
+/**
+ * Returns the possible answers to an approval. `others` is the number of further approvals. A
+ * lasting answer is offered only if there is a rule for it.
+ */
 export function approvalChoices(approval: PendingApproval, others = 0): readonly ApprovalChoice[] {
   const { rule, input } = approval;
-  const known = rule === undefined ? undefined : ruleOf(rule);
+  const known = rule === undefined ? undefined : parseRule(rule);
   const always = known === undefined ? undefined : alwaysRule(known, approval);
   const choices: readonly (ApprovalChoice | undefined)[] = [
     { action: 'once', label: 'Yes, this once', letter: 'y' },
     rule === undefined
       ? undefined
-      : { action: 'session', label: `Yes, and ${like(known)} in this session`, letter: 's' },
+      : { action: 'session', label: `Yes, and ${ruleScope(known)} in this session`, letter: 's' },
     others === 0
       ? undefined
       : { action: 'waiting', label: `Yes to all ${others + 1} that wait now`, letter: 'w' },
@@ -36,8 +39,8 @@ export function approvalChoices(approval: PendingApproval, others = 0): readonly
   return choices.filter((choice) => choice !== undefined);
 }
 
-/** What an answer for the session is about, so that it says what it does. */
-function like(rule: PermissionRule | undefined): string {
+/** Describes the scope of an answer for the session. */
+function ruleScope(rule: PermissionRule | undefined): string {
   if (rule === undefined) return 'the like';
   const { command, path, exact, tool } = rule;
   if (command !== undefined) return exact ? 'this very command' : `all “${command} …”`;
@@ -50,7 +53,7 @@ function isAllFiles({ path, exact }: PermissionRule): boolean {
   return path === '**' && !exact;
 }
 
-/** For ever one allows less than for a session: of files, the one that is asked about. */
+/** A permanent rule allows less than a session rule: for files, only the requested path. */
 export function alwaysRule(
   rule: PermissionRule,
   { name: tool, input }: Pick<PendingApproval, 'name' | 'input'>,
@@ -60,8 +63,8 @@ export function alwaysRule(
   return typeof path === 'string' ? { tool, path, exact: true, decision: 'allow' } : undefined;
 }
 
-/** The policy's rule, which it wrote itself; undefined where somebody else wrote something else. */
-export function ruleOf(text: string): PermissionRule | undefined {
+/** Parses a rule that the policy wrote. Returns undefined for any other text. */
+export function parseRule(text: string): PermissionRule | undefined {
   const parsed = parseJson(text);
   if (!parsed.ok || typeof parsed.value !== 'object' || parsed.value === null) return undefined;
   const rule = parsed.value as { readonly [Field in keyof PermissionRule]?: unknown };

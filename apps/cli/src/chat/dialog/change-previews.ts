@@ -2,8 +2,8 @@ import type { ChangePreview } from '@millrace/tools';
 import type { BuiltAgent } from '../../contract/agent.ts';
 import type { PendingApproval } from '../contract/dialog.ts';
 
-/** What changes of files would do that are asked about: looked up once for each. */
-export class Previews {
+/** The previews of requested file changes. Each one is computed once. */
+export class ChangePreviews {
   readonly #preview: BuiltAgent['preview'];
   readonly #onChange: () => void;
   readonly #known = new WeakMap<PendingApproval, { readonly preview: ChangePreview | undefined }>();
@@ -13,8 +13,8 @@ export class Previews {
     this.#onChange = onChange;
   }
 
-  /** Nothing as long as it is not known, or where it cannot be. */
-  readonly of = (approval: PendingApproval): ChangePreview | undefined => {
+  /** Returns undefined until the preview is computed, or if it cannot be. */
+  readonly previewOf = (approval: PendingApproval): ChangePreview | undefined => {
     const known = this.#known.get(approval);
     if (known === undefined) void this.#look(approval);
     return known?.preview;

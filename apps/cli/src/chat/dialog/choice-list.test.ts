@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Key } from '../../input/keys/key.ts';
-import { Picking } from './choice-list.ts';
+import { FilteredPickList } from './choice-list.ts';
 
 const text = (typed: string): Key => ({ type: 'text', text: typed });
 const backspace: Key = { type: 'key', name: 'backspace', shift: false, alt: false, ctrl: false };
@@ -9,18 +9,18 @@ const down: Key = { type: 'key', name: 'down', shift: false, alt: false, ctrl: f
 test('says its keys, is filtered by what is typed, and takes the one that is left', async () => {
   const picked: number[] = [];
   const items = ['red mill', 'blue mill', 'blue river'].map((label) => ({ label }));
-  const picking = new Picking({
+  const picking = new FilteredPickList({
     ...{ title: 'Which?', items },
     onPick: async (index) => void picked.push(index),
   });
-  expect(picking.shown.title).toContain('Enter takes it, Esc leaves, typing finds');
+  expect(picking.list.title).toContain('Enter takes it, Esc leaves, typing finds');
   expect(picking.press(down)).toBe(false);
   for (const letter of 'BLUE ri') expect(picking.press(text(letter))).toBe(true);
-  expect(picking.shown.items).toEqual([{ label: 'blue river' }]);
-  await picking.shown.onPick(0);
+  expect(picking.list.items).toEqual([{ label: 'blue river' }]);
+  await picking.list.onPick(0);
   expect(picked).toEqual([2]);
   picking.press(backspace);
   picking.press(text('x'));
-  expect(picking.shown.items).toEqual([]);
-  expect(picking.shown.title).toContain('nothing has “BLUE rx” in it');
+  expect(picking.list.items).toEqual([]);
+  expect(picking.list.title).toContain('nothing has “BLUE rx” in it');
 });

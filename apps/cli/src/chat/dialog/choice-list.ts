@@ -1,25 +1,25 @@
 import type { Key } from '../../input/keys/key.ts';
-import type { Ask, ChoiceList, PickList } from '../contract/dialog.ts';
+import type { ChoiceList, Dialog, PickList } from '../contract/dialog.ts';
 import { approvalChoices } from './approval-choices.ts';
 
-/** What makes one ask another: the list of another one begins anew. */
-export function askKey(ask: Ask): object | string {
-  switch (ask.type) {
+/** Identifies a dialog. Another key means a new list. */
+export function dialogKey(dialog: Dialog): object | string {
+  switch (dialog.type) {
     case 'approval':
-      return `${ask.approval.session} ${ask.approval.id}`;
+      return `${dialog.approval.session} ${dialog.approval.id}`;
     case 'question':
-      return ask.question;
+      return dialog.question;
     case 'pick':
-      return ask.pick;
+      return dialog.pick;
   }
 }
 
-export function listOf(ask: Ask): ChoiceList {
-  switch (ask.type) {
+export function choiceListOf(dialog: Dialog): ChoiceList {
+  switch (dialog.type) {
     case 'approval':
-      return { items: approvalChoices(ask.approval, ask.others), selected: 0 };
+      return { items: approvalChoices(dialog.approval, dialog.others), selected: 0 };
     case 'question': {
-      const { options, multiple } = ask.question;
+      const { options, multiple } = dialog.question;
       const items = [
         ...options,
         { label: 'Something else', detail: 'type an answer', letter: 'e' },
@@ -28,23 +28,23 @@ export function listOf(ask: Ask): ChoiceList {
       return { items, selected: 0, ...(multiple && { ticked: new Set<number>() }) };
     }
     case 'pick':
-      return { items: ask.pick.items, selected: 0 };
+      return { items: dialog.pick.items, selected: 0 };
   }
 }
 
-type ChoiceStep =
+type ChoiceResult =
   | { readonly type: 'list'; readonly list: ChoiceList }
   | { readonly type: 'chosen'; readonly index: number }
   | { readonly type: 'cancelled' };
 
-/** What a key does to a list. */
-export function pressChoice(list: ChoiceList, key: Key): ChoiceStep {
+/** Applies a key to a list. */
+export function pressChoice(list: ChoiceList, key: Key): ChoiceResult {
   const { selected, items } = list;
-  const to = (index: number): ChoiceStep => ({
+  const to = (index: number): ChoiceResult => ({
     type: 'list',
     list: { ...list, selected: (index + items.length) % Math.max(1, items.length) },
   });
-  const stay: ChoiceStep = { type: 'list', list };
+  const stay: ChoiceResult = { type: 'list', list };
   if (key.type === 'text') return pressText(list, key.text);
   if (key.type === 'paste') return stay;
   const name = key.type === 'key' ? key.name : `${key.ctrl ? 'ctrl+' : ''}${key.char}`;
@@ -68,8 +68,11 @@ export function pressChoice(list: ChoiceList, key: Key): ChoiceStep {
   }
 }
 
-/** Letters and digits choose, a space ticks. What comes at once is more likely a person who types on. */
-function pressText(list: ChoiceList, text: string): ChoiceStep {
+/**
+ * A letter or digit chooses, a space ticks. Several characters at once are ignored, because the
+ * user is probably still typing.
+ */
+function pressText(list: ChoiceList, text: string): ChoiceResult {
   const { items, selected, ticked } = list;
   if (text === ' ' && ticked !== undefined) {
     const changed = new Set(ticked);
@@ -85,44 +88,44 @@ function pressText(list: ChoiceList, text: string): ChoiceStep {
     : { type: 'list', list: { ...list, selected: index } };
 }
 
-/** A list to choose from, of which those are left that have in them what is typed. */
-export class Picking {
+/** A list that is filtered by the typed words. */
+export class FilteredPickList {
   readonly #all: PickList;
   #typed = '';
-  #shown: PickList;
+  #filtered: PickList;
 
   constructor(all: PickList) {
     this.#all = all;
-    this.#shown = filtered(all, '');
+    this.#filtered = filtered(all, '');
   }
 
-  /** Another one whenever it changes. */
-  get shown(): PickList {
-    return this.#shown;
+  /** A new object after each change. */
+  get list(): PickList {
+    return this.#filtered;
   }
 
-  /** False where the key is not for what is typed. */
+  /** Returns false if the key does not change the filter. */
   press(key: Key): boolean {
     if (key.type === 'text') this.#typed += key.text;
     else if (key.type === 'key' && key.name === 'backspace') this.#typed = this.#typed.slice(0, -1);
     else return false;
-    this.#shown = filtered(this.#all, this.#typed);
+    this.#filtered = filtered(this.#all, this.#typed);
     return true;
   }
 }
 
 function filtered({ title, items, onPick }: PickList, typed: string): PickList {
   const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = items.flatMap((item, index) => {
+  const matches = items.flatMap((item, index) => {
     const text = `${item.label} ${item.detail ?? ''}`.toLowerCase();
     return words.every((word) => text.includes(word)) ? [{ item, index }] : [];
   });
-  const about = found.length === 0 ? `nothing has “${typed}” in it` : `“${typed}”`;
+  const about = matches.length === 0 ? `nothing has “${typed}” in it` : `“${typed}”`;
   return {
     title: `${title}  ${typed === '' ? 'Enter takes it, Esc leaves, typing finds' : about}`,
-    items: found.map(({ item }) => item),
+    items: matches.map(({ item }) => item),
     onPick: async (index) => {
-      const chosen = found[index];
+      const chosen = matches[index];
       if (chosen !== undefined) await onPick(chosen.index);
     },
   };

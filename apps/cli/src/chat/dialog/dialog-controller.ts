@@ -2,74 +2,78 @@ import type { Clock } from '@millrace/agent';
 import type { ChangePreview } from '@millrace/tools';
 import type { Key } from '../../input/keys/key.ts';
 import type {
-  Ask,
+  ApprovalDialog,
   ChoiceList,
+  Dialog,
   OpenQuestion,
   PendingApproval,
   PickList,
 } from '../contract/dialog.ts';
-import type { Approving } from '../session/session-commands.ts';
+import type { ApprovalOptions } from '../session/session-commands.ts';
 import type { ApprovalAction, ApprovalChoice } from './approval-choices.ts';
-import { askKey, listOf, Picking, pressChoice } from './choice-list.ts';
-import { answerEdit, inputEdit, reasonEdit, type SideEdit } from './side-input.ts';
+import { choiceListOf, dialogKey, FilteredPickList, pressChoice } from './choice-list.ts';
+import { answerInput, changedInputInput, denialReasonInput, type SideInput } from './side-input.ts';
 
-interface AskingOptions {
+interface DialogControllerOptions {
   readonly clock: Clock;
   readonly approvals: () => readonly PendingApproval[];
   readonly question: () => OpenQuestion | undefined;
-  /** Whether an approval is a sub-agent's. */
+  /** Whether an approval belongs to a sub-agent. */
   readonly isChild: (approval: PendingApproval) => boolean;
-  /** What a change of a file would do, where that is known. */
+  /** The preview of a file change, if it is known. */
   readonly preview: (approval: PendingApproval) => ChangePreview | undefined;
-  readonly approve: (approval: PendingApproval, how: Approving) => Promise<void>;
-  /** From now on, in this session, without being asked. */
-  readonly forSession: (approval: PendingApproval) => Promise<void>;
-  /** From now on, in this folder, without being asked. */
-  readonly always: (approval: PendingApproval) => Promise<void>;
+  readonly approve: (approval: PendingApproval, how: ApprovalOptions) => Promise<void>;
+  /** Approves, and allows the same for the rest of the session. */
+  readonly approveForSession: (approval: PendingApproval) => Promise<void>;
+  /** Approves, and always allows the same in this folder. */
+  readonly approveAlways: (approval: PendingApproval) => Promise<void>;
   readonly deny: (approval: PendingApproval, reason: string | undefined) => Promise<void>;
-  /** All of what is asked about is to be seen. */
-  readonly show: (ask: ApprovalAsk) => void;
-  /** All of it is to stop. */
+  /** Prints the full content of the request. */
+  readonly showInFull: (dialog: ApprovalDialog) => void;
+  /** Stops the run. */
   readonly stop: () => void;
-  /** What was chosen is done; what goes wrong with it is told. */
-  readonly do: (work: Promise<void>) => void;
+  /** Lets an action run in the background and prints its error. */
+  readonly runInBackground: (work: Promise<void>) => void;
   readonly onChange: () => void;
 }
 
-type ApprovalAsk = Extract<Ask, { readonly type: 'approval' }>;
+/**
+ * Keys right after a dialog opens are ignored, because the user was still typing. A dialog that
+ * directly follows another one accepts keys at once.
+ */
+const ignoreKeysMs = 250;
 
-/** Whoever was typing when a question came up did not mean to answer it. One after another is awaited. */
-const settleMs = 250;
-
-interface Shown {
+interface ShownDialog {
   readonly key: object | string;
   readonly list: ChoiceList;
-  /** Keys before this were meant for something else. */
-  readonly fromMs: number;
+  /** Earlier keys were not meant for the dialog. */
+  readonly acceptsKeysFromMs: number;
 }
 
-/** What is asked now, and what keys do about it. One thing at a time; the others wait. */
-export class Asking {
-  readonly #options: AskingOptions;
-  /** Answered, though the log has not said so yet. */
+/**
+ * Selects the dialog to show and handles its keys. There is one dialog at a time; the others wait.
+ */
+export class DialogController {
+  readonly #options: DialogControllerOptions;
+  /** Approvals that are answered here, although the log has not recorded it yet. */
   readonly #answered = new Set<object | string>();
-  #pick: Picking | undefined;
-  #side: SideEdit | undefined;
-  /** What is asked, with its list. */
-  #shown: Shown | undefined;
+  #pickList: FilteredPickList | undefined;
+  #sideInput: SideInput | undefined;
+  /** The current dialog with its list. */
+  #shownDialog: ShownDialog | undefined;
 
-  constructor(options: AskingOptions) {
+  constructor(options: DialogControllerOptions) {
     this.#options = options;
   }
 
-  get side(): SideEdit | undefined {
-    return this.#side;
+  get sideInput(): SideInput | undefined {
+    return this.#sideInput;
   }
 
-  get ask(): Ask | undefined {
+  get dialog(): Dialog | undefined {
     const { question, isChild, preview } = this.#options;
-    if (this.#pick !== undefined) return { type: 'pick', pick: this.#pick.shown };
-    const [approval, ...others] = this.#waiting;
+    if (this.#pickList !== undefined) return { type: 'pick', pick: this.#pickList.list };
+    const [approval, ...others] = this.#unanswered;
     if (approval !== undefined) {
       const about = { approval, isChild: isChild(approval), others: others.length };
       return { type: 'approval', ...about, preview: preview(approval) };
@@ -78,113 +82,120 @@ export class Asking {
     return open === undefined ? undefined : { type: 'question', question: open };
   }
 
-  get #waiting(): readonly PendingApproval[] {
-    return this.#options.approvals().filter((one) => !this.#answered.has(keyOf(one)));
+  get #unanswered(): readonly PendingApproval[] {
+    return this.#options.approvals().filter((one) => !this.#answered.has(approvalKey(one)));
   }
 
-  /** The choices of what is asked. */
+  /** The choices of the current dialog. */
   get list(): ChoiceList | undefined {
-    const { ask } = this;
-    if (ask === undefined) {
-      this.#shown = undefined;
+    const { dialog } = this;
+    if (dialog === undefined) {
+      this.#shownDialog = undefined;
       return undefined;
     }
-    const key = askKey(ask);
-    if (this.#shown?.key !== key) {
-      // What was typed about something that was settled elsewhere is of no use.
-      this.#side = undefined;
+    const key = dialogKey(dialog);
+    if (this.#shownDialog?.key !== key) {
+      // The dialog was answered elsewhere, so the typed text is dropped.
+      this.#sideInput = undefined;
       const now = this.#options.clock.now();
-      const fromMs = this.#shown?.fromMs ?? now + settleMs;
-      this.#shown = { key, list: listOf(ask), fromMs };
-    } else if (ask.type === 'approval') {
-      // How many others wait changes meanwhile.
-      this.#shown = { ...this.#shown, list: withItems(this.#shown.list, listOf(ask)) };
+      const fromMs = this.#shownDialog?.acceptsKeysFromMs ?? now + ignoreKeysMs;
+      this.#shownDialog = { key, list: choiceListOf(dialog), acceptsKeysFromMs: fromMs };
+    } else if (dialog.type === 'approval') {
+      // The number of waiting approvals can change.
+      this.#shownDialog = {
+        ...this.#shownDialog,
+        list: withItems(this.#shownDialog.list, choiceListOf(dialog)),
+      };
     }
-    return this.#shown.list;
+    return this.#shownDialog.list;
   }
 
   pick(pick: PickList): void {
-    this.#pick = new Picking(pick);
+    this.#pickList = new FilteredPickList(pick);
     this.#options.onChange();
   }
 
   readonly press = (key: Key): void => {
-    const { ask, list } = this;
-    const shown = this.#shown;
-    if (ask === undefined || list === undefined || shown === undefined) return;
-    const isEarly = this.#options.clock.now() < shown.fromMs;
-    if (isEarly && ask.type !== 'pick' && !isEscape(key)) return;
-    if (ask.type === 'approval' && isLetter(key, 'v')) return this.#options.show(ask);
-    if (ask.type === 'pick' && this.#pick?.press(key)) return this.#options.onChange();
+    const { dialog, list } = this;
+    const shown = this.#shownDialog;
+    if (dialog === undefined || list === undefined || shown === undefined) return;
+    const isEarly = this.#options.clock.now() < shown.acceptsKeysFromMs;
+    if (isEarly && dialog.type !== 'pick' && !isCancelKey(key)) return;
+    if (dialog.type === 'approval' && isLetter(key, 'v')) return this.#options.showInFull(dialog);
+    if (dialog.type === 'pick' && this.#pickList?.press(key)) return this.#options.onChange();
     const step = pressChoice(list, key);
-    if (step.type === 'list') this.#shown = { ...shown, list: step.list };
-    else if (step.type === 'cancelled') this.#cancel(ask);
-    else this.#choose(ask, step.index, list);
+    if (step.type === 'list') this.#shownDialog = { ...shown, list: step.list };
+    else if (step.type === 'cancelled') this.#cancel(dialog);
+    else this.#choose(dialog, step.index, list);
     this.#options.onChange();
   };
 
-  submitSide(text: string): string | undefined {
-    const problem = this.#side?.onSubmit(text);
-    if (problem === undefined) this.#side = undefined;
+  submitSideInput(text: string): string | undefined {
+    const problem = this.#sideInput?.onSubmit(text);
+    if (problem === undefined) this.#sideInput = undefined;
     this.#options.onChange();
     return problem;
   }
 
-  leaveSide(): void {
-    this.#side = undefined;
+  cancelSideInput(): void {
+    this.#sideInput = undefined;
     this.#options.onChange();
   }
 
-  #cancel(ask: Ask): void {
-    if (ask.type === 'pick') this.#pick = undefined;
+  #cancel(dialog: Dialog): void {
+    if (dialog.type === 'pick') this.#pickList = undefined;
     else this.#options.stop();
   }
 
-  #choose(ask: Ask, index: number, list: ChoiceList): void {
-    switch (ask.type) {
+  #choose(dialog: Dialog, index: number, list: ChoiceList): void {
+    switch (dialog.type) {
       case 'pick':
-        this.#pick = undefined;
-        return this.#options.do(ask.pick.onPick(index));
+        this.#pickList = undefined;
+        return this.#options.runInBackground(dialog.pick.onPick(index));
       case 'question':
-        return this.#answer(ask.question, index, list);
+        return this.#answer(dialog.question, index, list);
       case 'approval':
-        return this.#decide(ask.approval, (list.items[index] as ApprovalChoice).action);
+        return this.#decide(dialog.approval, (list.items[index] as ApprovalChoice).action);
     }
   }
 
   #decide(approval: PendingApproval, action: ApprovalAction | undefined): void {
-    const { approve, forSession, always, deny } = this.#options;
-    const settled = (answer: () => Promise<void>) => this.#settle(approval, answer);
+    const { approve, approveForSession, approveAlways, deny } = this.#options;
+    const submit = (answer: () => Promise<void>) => this.#submitAnswer(approval, answer);
     switch (action) {
       case 'once':
-        return settled(() => approve(approval, {}));
+        return submit(() => approve(approval, {}));
       case 'session':
-        return settled(() => forSession(approval));
+        return submit(() => approveForSession(approval));
       case 'waiting':
-        for (const one of this.#waiting) this.#settle(one, () => approve(one, {}));
+        for (const one of this.#unanswered) this.#submitAnswer(one, () => approve(one, {}));
         return;
       case 'always':
-        return settled(() => always(approval));
+        return submit(() => approveAlways(approval));
       case 'change':
-        this.#side = inputEdit(approval, (input) => settled(() => approve(approval, { input })));
+        this.#sideInput = changedInputInput(approval, (input) =>
+          submit(() => approve(approval, { input })),
+        );
         return;
       case 'deny':
-        this.#side = reasonEdit(approval, (reason) => settled(() => deny(approval, reason)));
+        this.#sideInput = denialReasonInput(approval, (reason) =>
+          submit(() => deny(approval, reason)),
+        );
         return;
       case undefined:
         return;
     }
   }
 
-  /** It is not asked about any more, unless the answer does not get through. */
-  #settle(approval: PendingApproval, answer: () => Promise<void>): void {
-    const key = keyOf(approval);
+  /** Hides an approval at once and shows it again if the answer cannot be submitted. */
+  #submitAnswer(approval: PendingApproval, answer: () => Promise<void>): void {
+    const key = approvalKey(approval);
     this.#answered.add(key);
     const answered = answer().catch((error: unknown) => {
       this.#answered.delete(key);
       throw error;
     });
-    this.#options.do(answered);
+    this.#options.runInBackground(answered);
   }
 
   /** The last two choices are to type an answer and to give none. */
@@ -192,7 +203,7 @@ export class Asking {
     const { options, answer } = question;
     if (index === items.length - 1) return answer(undefined);
     if (index === items.length - 2) {
-      this.#side = answerEdit(question);
+      this.#sideInput = answerInput(question);
       return;
     }
     const chosen = ticked === undefined || ticked.size === 0 ? [index] : [...ticked].sort();
@@ -201,21 +212,21 @@ export class Asking {
   }
 }
 
-function keyOf({ session, id }: PendingApproval): string {
+function approvalKey({ session, id }: PendingApproval): string {
   return `${session} ${id}`;
 }
 
-/** The items as they are now, with the same one selected. */
+/** Replaces the items and keeps the selection. */
 function withItems(list: ChoiceList, { items }: ChoiceList): ChoiceList {
   const letter = list.items[list.selected]?.letter;
-  const place = items.findIndex((item) => item.letter === letter);
-  return { ...list, items, selected: Math.max(0, place) };
+  const index = items.findIndex((item) => item.letter === letter);
+  return { ...list, items, selected: Math.max(0, index) };
 }
 
 function isLetter(key: Key, letter: string): boolean {
   return key.type === 'text' && key.text.toLowerCase() === letter;
 }
 
-function isEscape(key: Key): boolean {
+function isCancelKey(key: Key): boolean {
   return (key.type === 'key' && key.name === 'escape') || (key.type === 'chord' && key.ctrl);
 }

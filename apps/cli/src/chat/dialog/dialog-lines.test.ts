@@ -2,10 +2,10 @@ import { type JsonValue, sessionId, toolCallId } from '@millrace/core';
 import type { ChangePreview } from '@millrace/tools';
 import { describe, expect, test } from 'vitest';
 import { plainTheme } from '../../text/theme/theme.ts';
-import type { Ask } from '../contract/dialog.ts';
+import type { Dialog } from '../contract/dialog.ts';
 import { approvalChoices } from './approval-choices.ts';
-import { listOf } from './choice-list.ts';
-import { askedInFull, askLines } from './dialog-lines.ts';
+import { choiceListOf } from './choice-list.ts';
+import { dialogLines, fullDialogLines } from './dialog-lines.ts';
 
 interface About {
   readonly name: string;
@@ -21,13 +21,13 @@ function askOf({ name, input, preview, rule, others = 0, isChild = false }: Abou
     ...{ session: sessionId('s'), id: toolCallId('c'), name, input, isAnswered: false },
     ...{ reason: 'nobody said it may', rule: rule && JSON.stringify(rule) },
   };
-  return { type: 'approval', approval, isChild, others, preview } as const satisfies Ask;
+  return { type: 'approval', approval, isChild, others, preview } as const satisfies Dialog;
 }
 
-const look = (width: number) => ({ width, theme: plainTheme, isUnfolded: false });
+const look = (width: number) => ({ width, theme: plainTheme, showsReasoning: false });
 const shown = (about: About, width = 80, room = 30) => {
   const ask = askOf(about);
-  return askLines(look(width), ask, listOf(ask), room);
+  return dialogLines(look(width), ask, choiceListOf(ask), room);
 };
 
 const long = {
@@ -109,11 +109,11 @@ describe('what would be done', () => {
   });
 
   test('is seen in full on demand', () => {
-    const lines = askedInFull(look(80), askOf(long));
+    const lines = fullDialogLines(look(80), askOf(long));
     for (let n = 0; n < 60; n++) expect(lines.join('\n')).toContain(`echo ${n}`);
   });
 
-  test('to a file is seen against what is there, with numbers and the lines around it', () => {
+  test('to a file is seen against what is there, with stats and the lines around it', () => {
     for (const name of ['edit', 'write']) {
       const text = shown({ name, input: { path: 'a', content: 'x', edits: [] }, preview }).join(
         '\n',

@@ -1,63 +1,74 @@
 import type { JsonValue } from '@millrace/core';
 import type { ChangePreview } from '@millrace/tools';
 import { cellWidth } from '../../text/cells/cell-width.ts';
-import type { Ask, PendingApproval } from '../contract/dialog.ts';
-import { count } from '../render/format-amounts.ts';
-import { clipped, clippedStart, inRole, inTone, type Look, wrapped } from '../render/look.ts';
+import type { ApprovalDialog, Dialog, PendingApproval } from '../contract/dialog.ts';
+import { formatCount } from '../render/format-amounts.ts';
+import {
+  clipText,
+  clipTextStart,
+  type Look,
+  withRole,
+  withTone,
+  wrapText,
+} from '../render/look.ts';
 
-type ApprovalAsk = Extract<Ask, { readonly type: 'approval' }>;
-
-/** What is asked, in a line or a few. */
-export function titleLines(look: Look, ask: Ask): readonly string[] {
+/** Draws the title of a dialog in one or more lines. */
+export function dialogTitle(look: Look, dialog: Dialog): readonly string[] {
   const title = (text: string) =>
-    `${inTone(look, 'mark', '?')} ${inRole(look, 'strong', clipped(text, look.width - 2))}`;
-  switch (ask.type) {
+    `${withTone(look, 'mark', '?')} ${withRole(look, 'strong', clipText(text, look.width - 2))}`;
+  switch (dialog.type) {
     case 'approval':
-      return [title(wishIn(look.width - 2, ask).text)];
+      return [title(requestTitle(look.width - 2, dialog).text)];
     case 'question':
-      return wrapped(look, ask.question.question).map((line, index) =>
+      return wrapText(look, dialog.question.question).map((line, index) =>
         index === 0 ? title(line) : `  ${line}`,
       );
     case 'pick':
-      return [title(ask.pick.title)];
+      return [title(dialog.pick.title)];
   }
 }
 
-/** Whether the title says all of the command. */
-export function isCommandTold(look: Look, ask: ApprovalAsk): boolean {
-  return wishIn(look.width - 2, ask).isWhole;
+/** Whether the title shows the complete command. */
+export function isCommandInTitle(look: Look, dialog: ApprovalDialog): boolean {
+  return requestTitle(look.width - 2, dialog).isWhole;
 }
 
-interface Wish {
+interface RequestTitle {
   readonly text: string;
-  /** Nothing of what it is about was left out. */
+  /** The subject is not clipped. */
   readonly isWhole: boolean;
 }
 
-/** What it wants to do and to what, in so many cells: what it is about goes before how many more there are. */
-function wishIn(room: number, ask: ApprovalAsk): Wish {
-  const { approval, others, isChild, preview } = ask;
-  const who = isChild ? 'A sub-agent asks: ' : '';
-  const [verb, subject, change, end] = partsOf(approval, preview);
-  const isTight = cellWidth(`${who}${verb}${subject}${change}${end}`) > room;
-  const isCramped = room - cellWidth(`${who}${verb}${change}${end}`) < leastSubject;
+/**
+ * Formats the request in at most `room` cells. The subject has priority over the number of waiting
+ * approvals.
+ */
+function requestTitle(room: number, dialog: ApprovalDialog): RequestTitle {
+  const { approval, others, isChild, preview } = dialog;
+  const asker = isChild ? 'A sub-agent asks: ' : '';
+  const [verb, subject, change, end] = titleParts(approval, preview);
+  const isTight = cellWidth(`${asker}${verb}${subject}${change}${end}`) > room;
+  const isCramped = room - cellWidth(`${asker}${verb}${change}${end}`) < minSubjectWidth;
   const after = isTight && isCramped ? end : `${change}${end}`;
-  const said = isChild ? lowerCase(verb) : verb;
+  const action = isChild ? lowerCase(verb) : verb;
   const more = others > 0 ? `  (${others} more after this)` : '';
-  const around = cellWidth(`${who}${said}${after}`);
+  const around = cellWidth(`${asker}${action}${after}`);
   const isRoomy = around + cellWidth(subject) + cellWidth(more) <= room;
   const left = Math.max(1, room - around - (isRoomy ? cellWidth(more) : 0));
   const isWhole = cellWidth(subject) <= left && !subject.includes('\n');
-  const shown = approval.name === 'bash' ? clipped(subject, left) : clippedStart(subject, left);
-  return { text: `${who}${said}${shown}${after}${isRoomy ? more : ''}`, isWhole };
+  const shown = approval.name === 'bash' ? clipText(subject, left) : clipTextStart(subject, left);
+  return { text: `${asker}${action}${shown}${after}${isRoomy ? more : ''}`, isWhole };
 }
 
-/** What it is about has so much room before anything is said of what becomes of it. */
-const leastSubject = 12;
+/** The subject gets at least this width before the effect of the change is shown. */
+const minSubjectWidth = 12;
 
-type WishParts = readonly [before: string, subject: string, change: string, end: string];
+type TitleParts = readonly [before: string, subject: string, change: string, end: string];
 
-function partsOf({ name, input }: PendingApproval, preview: ChangePreview | undefined): WishParts {
+function titleParts(
+  { name, input }: PendingApproval,
+  preview: ChangePreview | undefined,
+): TitleParts {
   const { command, path } = (input ?? {}) as {
     readonly command?: JsonValue;
     readonly path?: JsonValue;
@@ -65,17 +76,17 @@ function partsOf({ name, input }: PendingApproval, preview: ChangePreview | unde
   if (name === 'bash' && typeof command === 'string') return ['Run `', command, '', '`?'];
   const verb = verbs.get(name);
   if (verb === undefined || typeof path !== 'string') return ['May ', name, '', ' run?'];
-  const change = name === 'write' || name === 'edit' ? changeOf(name, preview) : '';
+  const change = name === 'write' || name === 'edit' ? changeText(name, preview) : '';
   return [`${verb} `, path, change, '?'];
 }
 
-/** What becomes of what is there. */
-function changeOf(name: 'write' | 'edit', preview: ChangePreview | undefined): string {
+/** Describes the effect on the existing file. */
+function changeText(name: 'write' | 'edit', preview: ChangePreview | undefined): string {
   if (preview === undefined) return '';
   const { linesBefore, added, removed, problem } = preview;
   if (problem !== undefined) return name === 'write' ? ' (replaces what is there)' : '';
   if (name === 'edit') return ` (+${added} −${removed})`;
-  return linesBefore === undefined ? ' (new)' : ` (replaces ${count(linesBefore, 'line')})`;
+  return linesBefore === undefined ? ' (new)' : ` (replaces ${formatCount(linesBefore, 'line')})`;
 }
 
 const verbs: ReadonlyMap<string, string> = new Map([

@@ -1,8 +1,8 @@
 import type { Answer, Question } from '@millrace/tools';
 import type { OpenQuestion } from '../contract/dialog.ts';
 
-/** The questions of the model that wait for a person, in order. */
-export class Questions {
+/** The model's questions that wait for an answer, in order. */
+export class OpenQuestions {
   readonly #onChange: () => void;
   #open: readonly OpenQuestion[] = [];
 
@@ -14,7 +14,7 @@ export class Questions {
     return this.#open[0];
   }
 
-  /** Resolves with what the person says; with nothing where nobody needs to know any more. */
+  /** Resolves with the user's answer, or with undefined if the question is no longer needed. */
   readonly ask = (question: Question, signal: AbortSignal): Promise<Answer> =>
     new Promise((resolve) => {
       const answer = (given: Answer) => {
@@ -31,7 +31,7 @@ export class Questions {
       this.#onChange();
     });
 
-  /** Nobody will answer. */
+  /** Closes all questions without an answer. */
   dismissAll(): void {
     for (const { answer } of this.#open) answer(undefined);
   }

@@ -2,44 +2,44 @@ import type { PermissionPolicy, PermissionRule } from '@millrace/tools';
 import type { BuiltAgent } from '../../contract/agent.ts';
 import type { PendingApproval } from '../contract/dialog.ts';
 import type { Conversation } from '../session/conversation.ts';
-import { alwaysRule, ruleOf } from './approval-choices.ts';
+import { alwaysRule, parseRule } from './approval-choices.ts';
 
-interface LastingAnswersOptions {
+interface RememberedAnswersOptions {
   readonly built: () => BuiltAgent;
   readonly conversation: () => Pick<Conversation, 'approve' | 'approvals'>;
 }
 
-/** Answers that are about more than one call. */
-export class LastingAnswers {
-  readonly #options: LastingAnswersOptions;
+/** Submits answers that apply to more than one call. */
+export class RememberedAnswers {
+  readonly #options: RememberedAnswersOptions;
 
-  constructor(options: LastingAnswersOptions) {
+  constructor(options: RememberedAnswersOptions) {
     this.#options = options;
   }
 
-  readonly forSession = async (approval: PendingApproval): Promise<void> => {
+  readonly approveForSession = async (approval: PendingApproval): Promise<void> => {
     const { built, conversation } = this.#options;
-    const rule = approval.rule === undefined ? undefined : ruleOf(approval.rule);
+    const rule = approval.rule === undefined ? undefined : parseRule(approval.rule);
     await conversation().approve(approval, { forSession: true });
     if (rule === undefined) return;
-    // Sub-agents have sessions of their own.
+    // The rule must also apply to sub-agents, which have their own sessions.
     await built().remember(rule, 'session');
     await this.#approveLike(approval);
   };
 
-  /** The call runs, also where the rule cannot be kept: that is told. */
-  readonly always = async (approval: PendingApproval): Promise<void> => {
+  /** Approves the call even if the rule cannot be saved. That error is thrown afterwards. */
+  readonly approveAlways = async (approval: PendingApproval): Promise<void> => {
     const { built, conversation } = this.#options;
-    const rule = approval.rule === undefined ? undefined : ruleOf(approval.rule);
-    const always = rule && keptRule(built().policy(), rule, approval);
+    const rule = approval.rule === undefined ? undefined : parseRule(approval.rule);
+    const always = rule && ruleToKeep(built().policy(), rule, approval);
     await conversation().approve(approval, { forSession: always === rule });
     if (always === undefined) return;
     const kept = built().remember(always, 'always');
-    // It holds here whether or not it can be kept.
+    // The rule applies in this process even if it cannot be saved.
     await Promise.all([this.#approveLike(approval), kept]);
   };
 
-  /** What else waits, and needs no asking any more. */
+  /** Approves other waiting calls that the new rule allows. */
   async #approveLike(answered: PendingApproval): Promise<void> {
     const { built, conversation } = this.#options;
     for (const approval of conversation().approvals) {
@@ -52,15 +52,15 @@ export class LastingAnswers {
   }
 }
 
-/** What “always” is about, as the policy says it. */
-function keptRule(
+/** The permanent rule for an approval, in the form that the policy uses. */
+function ruleToKeep(
   policy: PermissionPolicy,
   rule: PermissionRule,
   approval: PendingApproval,
 ): PermissionRule | undefined {
   const { name: tool, input } = approval;
   const always = alwaysRule(rule, approval);
-  // Whichever way the path was written.
+  // The policy normalises the path.
   return always === rule || always === undefined
     ? always
     : policy.ruleFor({ tool, input }, 'allow');

@@ -1,22 +1,22 @@
 import { type JsonValue, parseJson } from '@millrace/core';
 import type { OpenQuestion, PendingApproval } from '../contract/dialog.ts';
 
-/** Something that is typed in the place of a message: a reason, an answer, another input. */
-export interface SideEdit {
-  /** What it is for, and what the keys do. */
+/** A text that the user types instead of a message: a reason, an answer or a changed input. */
+export interface SideInput {
+  /** Describes the purpose and the keys. */
   readonly title: string;
-  /** What is there to begin with. */
+  /** The initial text. */
   readonly text: string;
-  /** Whether nothing is an answer too. */
+  /** Whether an empty text is accepted. */
   readonly mayBeEmpty: boolean;
-  /** What is wrong with it; nothing where it was taken. */
+  /** Returns the problem with the text, or undefined if it was accepted. */
   readonly onSubmit: (text: string) => string | undefined;
 }
 
-export function reasonEdit(
+export function denialReasonInput(
   { name }: PendingApproval,
   deny: (reason: string | undefined) => void,
-): SideEdit {
+): SideInput {
   return {
     title: `Why may ${name} not run? The model is told. Enter denies it, Esc goes back.`,
     text: '',
@@ -28,16 +28,16 @@ export function reasonEdit(
   };
 }
 
-/** A command and a file's content as they are; anything else as JSON. */
-export function inputEdit(
+/** Edits a command or a file's content as plain text, and any other input as JSON. */
+export function changedInputInput(
   { name, input }: PendingApproval,
   approve: (input: JsonValue) => void,
-): SideEdit {
-  const key = plainFields.get(name);
+): SideInput {
+  const key = plainTextFields.get(name);
   const fields = (input ?? {}) as Readonly<Record<string, JsonValue>>;
   const text = key === undefined ? undefined : fields[key];
   if (key !== undefined && typeof text === 'string')
-    return plainEdit(key, text, (changed) => approve({ ...fields, [key]: changed }));
+    return plainTextInput(key, text, (changed) => approve({ ...fields, [key]: changed }));
   return {
     title: `What ${name} gets, as JSON. Enter runs it with this, Esc goes back.`,
     text: JSON.stringify(input ?? {}, null, 2),
@@ -51,18 +51,18 @@ export function inputEdit(
   };
 }
 
-const plainFields: ReadonlyMap<string, 'command' | 'content'> = new Map([
+const plainTextFields: ReadonlyMap<string, 'command' | 'content'> = new Map([
   ['bash', 'command'],
   ['write', 'content'],
 ]);
 
-function plainEdit(
+function plainTextInput(
   key: 'command' | 'content',
   before: string,
   approve: (text: string) => void,
-): SideEdit {
+): SideInput {
   const isCommand = key === 'command';
-  // The editor has no use for it, but a file may need it.
+  // The editor drops a final newline, but the file may need it.
   const end = !isCommand && before.endsWith('\n') ? '\n' : '';
   return {
     title: isCommand
@@ -77,7 +77,7 @@ function plainEdit(
   };
 }
 
-export function answerEdit({ answer }: OpenQuestion): SideEdit {
+export function answerInput({ answer }: OpenQuestion): SideInput {
   return {
     title: 'Your answer. Enter gives it, Esc goes back.',
     text: '',

@@ -1,20 +1,20 @@
 import { expect, test } from 'vitest';
-import { count, duration, money, tokens } from './format-amounts.ts';
+import { formatCount, formatDuration, formatMoney, formatTokens } from './format-amounts.ts';
 
 test('times are as exact as anybody cares', () => {
-  expect([0, 340, 9_949, 12_300, 59_600, 125_000].map(duration)).toEqual([
+  expect([0, 340, 9_949, 12_300, 59_600, 125_000].map(formatDuration)).toEqual([
     ...['0.0 s', '0.3 s', '9.9 s', '12 s', '1 min 0 s', '2 min 5 s'],
   ]);
 });
 
 test('tokens are counted in thousands where there are thousands', () => {
-  expect([0, 999, 1000, 9_940, 12_345, 999_499, 1_200_000].map(tokens)).toEqual([
+  expect([0, 999, 1000, 9_940, 12_345, 999_499, 1_200_000].map(formatTokens)).toEqual([
     ...['0', '999', '1.0k', '9.9k', '12k', '999k', '1.2M'],
   ]);
 });
 
 test('small amounts of money are not nothing', () => {
-  const usd = (amount: string) => money([{ amount, currency: 'USD' }]);
+  const usd = (amount: string) => formatMoney([{ amount, currency: 'USD' }]);
   expect(['0', '0.0004', '0.0123', '1.5'].map(usd)).toEqual([
     '$0.00',
     '$0.0004',
@@ -22,7 +22,7 @@ test('small amounts of money are not nothing', () => {
     '$1.50',
   ]);
   expect(
-    money([
+    formatMoney([
       { amount: '1', currency: 'EUR' },
       { amount: '2', currency: 'XYZ' },
     ]),
@@ -30,7 +30,7 @@ test('small amounts of money are not nothing', () => {
 });
 
 test('one is one', () => {
-  expect([count(1, 'line'), count(0, 'line'), count(12_000, 'line')]).toEqual([
+  expect([formatCount(1, 'line'), formatCount(0, 'line'), formatCount(12_000, 'line')]).toEqual([
     ...['1 line', '0 lines', '12,000 lines'],
   ]);
 });

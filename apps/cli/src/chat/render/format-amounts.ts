@@ -1,7 +1,7 @@
 import type { Cost } from '@millrace/core';
 
-/** `0.3 s`, `12 s`, `2 min 5 s`. */
-export function duration(ms: number): string {
+/** Formats a duration: `0.3 s`, `12 s`, `2 min 5 s`. */
+export function formatDuration(ms: number): string {
   const seconds = Math.max(0, ms) / 1000;
   if (seconds < 9.95) return `${seconds.toFixed(1)} s`;
   const whole = Math.round(seconds);
@@ -9,8 +9,8 @@ export function duration(ms: number): string {
   return `${Math.floor(whole / 60)} min ${whole % 60} s`;
 }
 
-/** How long ago something was, roughly: `now`, `5 min`, `3 h`, `12 d`. */
-export function age(ms: number): string {
+/** Formats an age roughly: `now`, `5 min`, `3 h`, `12 d`. */
+export function formatAge(ms: number): string {
   const minutes = Math.floor(ms / 60_000);
   if (minutes < 1) return 'now';
   if (minutes < 60) return `${minutes} min`;
@@ -18,30 +18,30 @@ export function age(ms: number): string {
   return hours < 48 ? `${hours} h` : `${Math.floor(hours / 24)} d`;
 }
 
-/** `812`, `4.1k`, `1.2M`. */
-export function tokens(count: number): string {
+/** Formats a number of tokens: `812`, `4.1k`, `1.2M`. */
+export function formatTokens(count: number): string {
   if (count < 1000) return String(count);
-  if (count < 999_500) return `${short(count / 1000)}k`;
-  return `${short(count / 1_000_000)}M`;
+  if (count < 999_500) return `${roundShort(count / 1000)}k`;
+  return `${roundShort(count / 1_000_000)}M`;
 }
 
-function short(value: number): string {
+function roundShort(value: number): string {
   return value < 9.95 ? value.toFixed(1) : String(Math.round(value));
 }
 
-const signs: Readonly<Record<string, string>> = { USD: '$', EUR: '€', GBP: '£' };
+const currencySigns: Readonly<Record<string, string>> = { USD: '$', EUR: '€', GBP: '£' };
 
-/** `$0.0042`, `$1.20`; several where there are several currencies. */
-export function money(costs: readonly Cost[]): string {
-  return costs.map(({ amount, currency }) => oneCost(Number(amount), currency)).join(' + ');
+/** Formats costs: `$0.0042`, `$1.20`. Several currencies are joined with a plus sign. */
+export function formatMoney(costs: readonly Cost[]): string {
+  return costs.map(({ amount, currency }) => formatCost(Number(amount), currency)).join(' + ');
 }
 
-function oneCost(value: number, currency: string): string {
+function formatCost(value: number, currency: string): string {
   const digits = value !== 0 && Math.abs(value) < 0.995 ? (Math.abs(value) < 0.01 ? 4 : 3) : 2;
-  const sign = signs[currency];
+  const sign = currencySigns[currency];
   return sign === undefined ? `${value.toFixed(digits)} ${currency}` : sign + value.toFixed(digits);
 }
 
-export function count(number: number, one: string, many: string = `${one}s`): string {
+export function formatCount(number: number, one: string, many: string = `${one}s`): string {
   return number === 1 ? `1 ${one}` : `${number.toLocaleString('en')} ${many}`;
 }

@@ -3,23 +3,23 @@ import { expect, test } from 'vitest';
 import type { Entry } from '../contract/entry.ts';
 import type { CardPhase } from '../contract/tool-card.ts';
 import { newCard } from '../state/tool-card.ts';
-import { crowded } from './live-lines.ts';
+import { foldIdleCalls } from './live-lines.ts';
 
 const entries = (...phases: readonly CardPhase[]): readonly Entry[] =>
   phases.map((phase, at) => ({
     ...({ kind: 'call', at: { turn: 1, attempt: 1 }, partId: undefined } as const),
-    ...{ card: newCard(toolCallId(`c${at}`), 'bash', phase), isLoose: false },
+    ...{ card: newCard(toolCallId(`c${at}`), 'bash', phase), isUnplaced: false },
   }));
 const many = (count: number, phase: CardPhase) => Array.from({ length: count }, () => phase);
 
 test('a few calls are all shown', () => {
   const few = entries('running', 'asking', 'ready', 'done');
-  expect(crowded(few)).toEqual({ shown: few, folded: [] });
+  expect(foldIdleCalls(few)).toEqual({ shown: few, folded: [] });
 });
 
 test('of many those that run are shown, and the others counted', () => {
   const all = entries(...many(22, 'asking'), 'running', ...many(5, 'done'), 'running');
-  const { shown, folded } = crowded(all);
+  const { shown, folded } = foldIdleCalls(all);
   expect(shown.map((entry) => entry.kind === 'call' && entry.card.phase)).toEqual([
     'running',
     'running',

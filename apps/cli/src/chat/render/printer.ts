@@ -4,33 +4,36 @@ import { clipLines, fitCells } from '../../text/cells/clip-text.ts';
 import { MarkdownRenderer } from '../../text/markdown/markdown-renderer.ts';
 import type { Block, Row } from '../contract/block.ts';
 import type { TextEntry } from '../contract/entry.ts';
-import { askedInFull } from '../dialog/dialog-lines.ts';
+import { fullDialogLines } from '../dialog/dialog-lines.ts';
 import { finishedCall } from './call-lines.ts';
-import { count, duration } from './format-amounts.ts';
-import { clipped, fitted, inRole, inTone, type Look, wrapped } from './look.ts';
+import { formatCount, formatDuration } from './format-amounts.ts';
+import { clipText, fitLines, type Look, withRole, withTone, wrapText } from './look.ts';
 
-/** Makes lines of blocks, each once. It knows what was printed last, and how far its code is. */
+/**
+ * Turns blocks into lines, each block once. It remembers the last block and the state of the open
+ * answer.
+ */
 export class Printer {
-  #before: Block | undefined;
+  #lastBlock: Block | undefined;
   #answer: { readonly partId: PartId; readonly renderer: MarkdownRenderer } | undefined;
 
   print(look: Look, blocks: readonly Block[]): readonly string[] {
     return blocks.flatMap((block) => {
       const lines = this.#linesOf(look, block);
-      const apart = this.isApart(block) ? [''] : [];
-      this.#before = block;
-      return [...apart, ...fitted(look, lines)];
+      const apart = this.needsGap(block) ? [''] : [];
+      this.#lastBlock = block;
+      return [...apart, ...fitLines(look, lines)];
     });
   }
 
-  /** What has come of an answer and is not printed yet, as it looks now. */
+  /** Renders the part of an answer that is not printed yet. */
   preview(look: Look, { partId, ready, stream }: TextEntry): readonly string[] {
     return this.#rendererOf(look, partId, false).preview([...ready, ...stream.tail], look.width);
   }
 
-  /** Whether an empty line comes between this and what was printed last. */
-  isApart(block: Block): boolean {
-    return isApart(this.#before, block);
+  /** Whether an empty line separates a block from the last printed one. */
+  needsGap(block: Block): boolean {
+    return needsGap(this.#lastBlock, block);
   }
 
   #linesOf(look: Look, block: Block): readonly string[] {
@@ -38,92 +41,101 @@ export class Printer {
     return this.#rendererOf(look, block.partId, true).render(block.passages, look.width);
   }
 
-  #rendererOf({ theme }: Look, partId: PartId, isKept: boolean): MarkdownRenderer {
+  #rendererOf({ theme }: Look, partId: PartId, isPrinting: boolean): MarkdownRenderer {
     if (this.#answer?.partId === partId) return this.#answer.renderer;
     const renderer = new MarkdownRenderer({ theme });
-    if (isKept) this.#answer = { partId, renderer };
+    if (isPrinting) this.#answer = { partId, renderer };
     return renderer;
   }
 }
 
-/** Of what a person said; a long paste need not be seen again. */
-const maxSaidLines = 20;
+/** Maximum number of lines of a user message. A long paste is not repeated in full. */
+const maxMessageLines = 20;
 
-/** The lines that a block is printed as; those of an answer depend on what it said before. */
+/**
+ * Returns the lines of a block. Answers are excluded, because their lines depend on earlier
+ * passages.
+ */
 export function blockLines(
   look: Look,
   block: Exclude<Block, { readonly type: 'answer' }>,
 ): readonly string[] {
   switch (block.type) {
-    case 'said':
-      return said(look, block.text, block.author);
-    case 'typed':
-      return wrapped(look, `› ${block.text}`).map((line) => inTone(look, 'dim', line));
+    case 'message':
+      return messageLines(look, block.text, block.author);
+    case 'command':
+      return wrapText(look, `› ${block.text}`).map((line) => withTone(look, 'dim', line));
     case 'thought':
-      return thought(look, block);
+      return finishedThoughtLines(look, block);
     case 'call':
       return finishedCall(look, block.card);
-    case 'asked':
-      return askedInFull(look, block.ask);
+    case 'approval':
+      return fullDialogLines(look, block.dialog);
     case 'note':
-      return wrapped(look, block.text).map((line) => inTone(look, block.tone, line));
+      return wrapText(look, block.text).map((line) => withTone(look, block.tone, line));
     case 'rows':
       return rowLines(look, block.rows);
   }
 }
 
-/** What comes after an empty line. Calls and notes that follow each other stand together. */
-export function isApart(before: Block | undefined, block: Block): boolean {
+/** Whether an empty line separates two blocks. Consecutive calls and notes stay together. */
+export function needsGap(before: Block | undefined, block: Block): boolean {
   if (before === undefined) return true;
-  // The passages of one answer know themselves what stands between them.
+  // The Markdown renderer sets the gaps between passages of one answer.
   if (before.type === 'answer' && block.type === 'answer') return before.partId !== block.partId;
   return (
-    !(isShort(before) && isShort(block)) || (before.type === 'call' && block.type === 'thought')
+    !(isCompact(before) && isCompact(block)) || (before.type === 'call' && block.type === 'thought')
   );
 }
 
-function isShort(block: Block): boolean {
+function isCompact(block: Block): boolean {
   if (block.type === 'note') return !block.text.includes('\n');
   return block.type === 'call' || block.type === 'thought';
 }
 
-function said(look: Look, text: string, author: string | undefined): readonly string[] {
+function messageLines(look: Look, text: string, author: string | undefined): readonly string[] {
   const name = author === undefined ? '' : `${author}: `;
-  const lines = wrapped({ ...look, width: look.width - 2 }, name + text.trim());
-  const more = (hidden: number) => inTone(look, 'dim', `… ${count(hidden, 'more line')}`);
-  return clipLines(lines, maxSaidLines, { note: more }).map((line, index) => {
-    const mark = index === 0 ? inRole(look, 'marker', '› ') : '  ';
-    return mark + inRole(look, 'strong', line);
+  const lines = wrapText({ ...look, width: look.width - 2 }, name + text.trim());
+  const more = (hidden: number) => withTone(look, 'dim', `… ${formatCount(hidden, 'more line')}`);
+  return clipLines(lines, maxMessageLines, { note: more }).map((line, index) => {
+    const mark = index === 0 ? withRole(look, 'marker', '› ') : '  ';
+    return mark + withRole(look, 'strong', line);
   });
 }
 
-function thought(
+function finishedThoughtLines(
   look: Look,
   { text, form, tookMs }: Extract<Block, { readonly type: 'thought' }>,
 ): readonly string[] {
-  const time = tookMs < 100 ? '' : ` for ${duration(tookMs)}`;
+  const time = tookMs < 100 ? '' : ` for ${formatDuration(tookMs)}`;
   const title = form === 'redacted' ? `∴ thought${time}, not shown` : `∴ thought${time}`;
-  const head = inTone(look, 'dim', title);
-  if (!look.isUnfolded || text.trim() === '') return [head];
+  const head = withTone(look, 'dim', title);
+  if (!look.showsReasoning || text.trim() === '') return [head];
   return [head, ...thoughtLines(look, text)];
 }
 
 export function thoughtLines(look: Look, text: string): readonly string[] {
-  return wrapped(look, text.trim(), '  ').map((line) => inTone(look, 'dim', line));
+  return wrapText(look, text.trim(), '  ').map((line) => withTone(look, 'dim', line));
 }
 
-/** What there is to say about a name has at least so much room, or goes below it. */
-const leastRoom = 16;
+/**
+ * Minimum width of the description column. In a narrower terminal the description goes below the
+ * name.
+ */
+const minTextWidth = 16;
 
-/** Names in a column, and beside them what there is to say about each, wrapped in a column of its own. */
+/** Draws names in one column and their wrapped descriptions in another. */
 function rowLines(look: Look, rows: readonly Row[]): readonly string[] {
   const longest = Math.max(0, ...rows.map(([name]) => cellWidth(name)));
-  const isNarrow = look.width - longest - 2 < leastRoom;
+  const isNarrow = look.width - longest - 2 < minTextWidth;
   return rows.flatMap(([name, about]) => {
-    if (about === '') return [clipped(name, look.width)];
-    if (isNarrow) return [clipped(name, look.width), ...wrapped(look, about, '  ')];
+    if (about === '') return [clipText(name, look.width)];
+    if (isNarrow) return [clipText(name, look.width), ...wrapText(look, about, '  ')];
     const margin = ' '.repeat(longest + 2);
-    const [first = '', ...rest] = wrapped(look, about, margin);
-    return [`${fitCells(clipped(name, longest), longest)}  ${first.slice(margin.length)}`, ...rest];
+    const [first = '', ...rest] = wrapText(look, about, margin);
+    return [
+      `${fitCells(clipText(name, longest), longest)}  ${first.slice(margin.length)}`,
+      ...rest,
+    ];
   });
 }

@@ -5,18 +5,18 @@ import { cellWidth } from '../../text/cells/cell-width.ts';
 import { MarkdownStream } from '../../text/markdown/markdown-stream.ts';
 import { colorTheme, plainTheme } from '../../text/theme/theme.ts';
 import type { Block } from '../contract/block.ts';
-import type { Ask } from '../contract/dialog.ts';
+import type { Dialog } from '../contract/dialog.ts';
 import type { ToolCard } from '../contract/tool-card.ts';
-import { listOf } from '../dialog/choice-list.ts';
-import { askLines } from '../dialog/dialog-lines.ts';
+import { choiceListOf } from '../dialog/choice-list.ts';
+import { dialogLines } from '../dialog/dialog-lines.ts';
 import { newCard } from '../state/tool-card.ts';
-import { noNumbers } from '../state/usage-stats.ts';
+import { emptyStats } from '../state/usage-stats.ts';
 import { finishedCall, liveCall } from './call-lines.ts';
 import type { Look } from './look.ts';
 import { Printer } from './printer.ts';
 import { statusLine } from './status-line.ts';
 
-const look = (width: number, theme = plainTheme): Look => ({ width, theme, isUnfolded: true });
+const look = (width: number, theme = plainTheme): Look => ({ width, theme, showsReasoning: true });
 const width = fc.integer({ min: 4, max: 120 });
 const text = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 300 }),
@@ -40,7 +40,7 @@ const passages = (markdown: string) => {
 };
 
 const block: fc.Arbitrary<Block> = fc.oneof(
-  text.map((said): Block => ({ type: 'said', text: said, author: undefined })),
+  text.map((said): Block => ({ type: 'message', text: said, author: undefined })),
   text.map(
     (said): Block => ({ type: 'answer', partId: partId(1, 1, 'a'), passages: passages(said) }),
   ),
@@ -76,19 +76,19 @@ test('what is asked fits into the room it has, and the choices come first', () =
   };
   const input = { path: 'a.ts', edits: [{ old_text: 'a\nb\nc', new_text: 'd\ne' }] };
   const rule = '{"tool":"edit","decision":"allow"}';
-  const ask: Ask = {
+  const ask: Dialog = {
     ...{ type: 'approval', isChild: false, others: 2 },
     approval: { ...approval, input, reason: 'because', rule },
   };
   fc.assert(
     fc.property(width, fc.integer({ min: 1, max: 40 }), (columns, room) => {
-      const lines = askLines(look(columns), ask, listOf(ask), room);
+      const lines = dialogLines(look(columns), ask, choiceListOf(ask), room);
       expect(lines.length).toBeLessThanOrEqual(room);
       for (const line of lines) expect(cellWidth(line)).toBeLessThanOrEqual(columns);
       if (room >= 8 && columns > 40) expect(lines.join('\n')).toContain('No, and say why');
     }),
   );
-  const lines = askLines(look(60), ask, listOf(ask), 40);
+  const lines = dialogLines(look(60), ask, choiceListOf(ask), 40);
   expect(lines.slice(0, 3)).toEqual(['? Edit a.ts?  (2 more after this)', '  │ - a', '  │ - b']);
 });
 
@@ -108,8 +108,8 @@ test.each([
     rule: undefined,
   };
   const approval = { ...about, name, input, isAnswered: false };
-  const ask: Ask = { type: 'approval', isChild: false, others: 0, approval };
-  expect(askLines(look(60), ask, listOf(ask), 40)[0]).toBe(`? ${title}`);
+  const ask: Dialog = { type: 'approval', isChild: false, others: 0, approval };
+  expect(dialogLines(look(60), ask, choiceListOf(ask), 40)[0]).toBe(`? ${title}`);
 });
 
 describe('a call', () => {
@@ -206,15 +206,15 @@ describe('a call', () => {
   });
 });
 
-test('the status line has as many numbers as fit', () => {
+test('the status line has as many stats as fit', () => {
   const usage = {
     ...noUsage,
     input: 12_000,
     output: 345,
     costs: [{ amount: '0.02', currency: 'USD' }],
   };
-  const numbers = {
-    ...noNumbers,
+  const stats = {
+    ...emptyStats,
     before: usage,
     contextTokens: 50_000,
     firstTokenMs: 800,
@@ -222,13 +222,13 @@ test('the status line has as many numbers as fit', () => {
   };
   const status = {
     chosen: { label: 'big/model', contextTokens: 200_000 },
-    numbers,
+    stats,
     holder: undefined,
   };
   expect(statusLine(look(120), status)).toBe(
     'big/model · context 25% of 200k · 12k in, 345 out · $0.020 · first token 0.8 s · 54 tokens/s',
   );
-  const quick = { ...status, numbers: { ...numbers, firstTokenMs: 3 } };
+  const quick = { ...status, stats: { ...stats, firstTokenMs: 3 } };
   expect(statusLine(look(120), quick)).toContain('first token < 0.1 s');
   expect(statusLine(look(36), status)).toBe('big/model · context 25% of 200k');
   expect(statusLine(look(5), status)).toBe('big/…');

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { FakeTerminal } from '../../testing/fake-terminal.ts';
 import type { Terminal } from '../contract/chat-options.ts';
-import { anchorMoves, coalescedOutput } from './coalesced-output.ts';
+import { anchorMovesToCursor, coalescedOutput } from './coalesced-output.ts';
 
 const outputOf = (terminal: FakeTerminal, hasColor = true) =>
   coalescedOutput(terminal as unknown as Terminal, { hasColor });
@@ -21,9 +21,9 @@ test('what is written in one go reaches the terminal in one write, and callbacks
 
 test('in the end nothing waits, not even for a moment', () => {
   const terminal = new FakeTerminal();
-  const { stream, end } = outputOf(terminal);
+  const { stream, close } = outputOf(terminal);
   stream.write('a');
-  end();
+  close();
   expect(terminal.written).toBe('a');
   stream.write('b');
   expect(terminal.written).toBe('ab');
@@ -44,11 +44,11 @@ test('everything else is the terminal’s own', () => {
 
 test('where there are no colours none gets through, whoever writes it', async () => {
   const terminal = new FakeTerminal();
-  const { stream, end } = outputOf(terminal, false);
+  const { stream, close } = outputOf(terminal, false);
   stream.write(
     '\u001b[36ma\u001b[39m \u001b[1;31mb\u001b[0m \u001b[7mc\u001b[27m\u001b[2K\u001b[m',
   );
-  end();
+  close();
   expect(terminal.written).toBe('a b \u001b[7mc\u001b[27m\u001b[2K');
 });
 
@@ -61,7 +61,7 @@ const frame =
 test('a frame is drawn where it was', () => {
   const [plain, anchored] = [new FakeTerminal(), new FakeTerminal()];
   plain.write(drawn + frame);
-  anchored.write(drawn + anchorMoves(frame));
+  anchored.write(drawn + anchorMovesToCursor(frame));
   expect(anchored.screen).toBe('printed\nactivity 2\n> prompt\nhint\nstatus');
   expect([anchored.screen, anchored.cursor]).toEqual([plain.screen, plain.cursor]);
 });
@@ -70,8 +70,8 @@ test('where the terminal has dropped the rows below the cursor, nothing above th
   const dropped = 'first\nsecond\nprinted\nactivity 1\n> prompt\u001b[3G';
   const terminal = new FakeTerminal({ rows: 5 });
   terminal.write(dropped);
-  terminal.write(anchorMoves(frame));
-  terminal.write(anchorMoves(frame));
+  terminal.write(anchorMovesToCursor(frame));
+  terminal.write(anchorMovesToCursor(frame));
   expect(terminal.text).toBe('first\nsecond\nprinted\nactivity 2\n> prompt');
   expect(terminal.cursor).toEqual({ row: 1, column: 2 });
 });
@@ -81,5 +81,5 @@ test.each([
   ['\u001b[3B\u001b[1G\u001b[1A', '\u001b[1G\u001b[2B'],
   ['\u001b[2B and \u001b[4A', '\u001b[2B and \u001b[4A'],
 ])('%j becomes %j', (text, moves) => {
-  expect(anchorMoves(text)).toBe(moves);
+  expect(anchorMovesToCursor(text)).toBe(moves);
 });

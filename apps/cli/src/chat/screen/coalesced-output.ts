@@ -1,46 +1,46 @@
 import type { EventEmitter } from 'node:events';
 import type { Terminal } from '../contract/chat-options.ts';
-import type { SteadySize } from './debounced-size.ts';
+import type { DebouncedSize } from './debounced-size.ts';
 
 export interface CoalescedOutput {
-  /** In the place of the terminal, for whoever writes a frame in many pieces. */
+  /** Replaces the terminal for a renderer that writes a frame in several pieces. */
   readonly stream: Terminal;
-  /** Nothing is written until `release`: whoever draws has to draw all of it again then. */
+  /** Drops all output until `release`. The renderer must draw everything again afterwards. */
   hold(): void;
-  /** What is written first. */
+  /** Accepts output again. `text` is written first. */
   release(text: string): void;
-  /** What waits is written, and what comes from now on is not made to wait. */
-  end(): void;
+  /** Writes the buffered output. Later output is written at once. */
+  close(): void;
 }
 
 interface OutputOptions {
-  /** Without it no colour gets through, whoever writes one; only what is shown reversed, as a cursor is. */
+  /** If false, all colours are removed. Only reverse video stays, because it marks the cursor. */
   readonly hasColor: boolean;
-  /** In the place of the terminal's. */
-  readonly size?: Pick<SteadySize, 'columns' | 'rows' | 'on' | 'off'> | undefined;
-  /** What was drawn is on its way to the terminal. */
+  /** Replaces the size of the terminal. Default: the terminal's own size. */
+  readonly size?: Pick<DebouncedSize, 'columns' | 'rows' | 'on' | 'off'> | undefined;
+  /** Called when a frame is written to the terminal. */
   readonly onWritten?: (() => void) | undefined;
 }
 
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are colours
 const colors = /\u001b\[(?!2?7m)[\d;]*m/g;
 
-type Done = (error?: Error | null) => void;
+type WriteCallback = (error?: Error | null) => void;
 
 /**
- * What is written in one go reaches the terminal in one write, so that it never shows a frame that is
- * erased and not drawn again yet. Everything else is the terminal's own.
+ * Writes all output of one tick in a single write, so that the terminal never shows a half-drawn
+ * frame. All other properties are those of the terminal.
  */
 export function coalescedOutput(
   terminal: Terminal,
   { hasColor, size, onWritten }: OutputOptions,
 ): CoalescedOutput {
   let waiting = '';
-  let callbacks: Done[] = [];
+  let callbacks: WriteCallback[] = [];
   let isOver = false;
   let isHeld = false;
   const flush = () => {
-    const [text, done] = [anchorMoves(waiting), callbacks];
+    const [text, done] = [anchorMovesToCursor(waiting), callbacks];
     waiting = '';
     callbacks = [];
     if (text === '' && done.length === 0) return;
@@ -49,7 +49,11 @@ export function coalescedOutput(
       for (const one of done) one(error);
     });
   };
-  const write = (data: string | Uint8Array, encoding?: string | Done, callback?: Done): boolean => {
+  const write = (
+    data: string | Uint8Array,
+    encoding?: string | WriteCallback,
+    callback?: WriteCallback,
+  ): boolean => {
     const done = typeof encoding === 'function' ? encoding : callback;
     if (waiting === '' && callbacks.length === 0 && !isOver) queueMicrotask(flush);
     const text = isHeld ? '' : String(data);
@@ -87,24 +91,25 @@ export function coalescedOutput(
     isOver = true;
     flush();
   };
-  return { stream, hold, release, end };
+  return { stream, hold, release, close: end };
 }
 
 // biome-ignore-start lint/suspicious/noControlCharactersInRegex: these move the cursor
-/** Down to the last row of what was drawn, and from there up to where the drawing begins. */
-const overBottom = /\u001b\[(\d+)B\u001b\[1G\u001b\[(\d+)A/g;
+/** A move down to the last row of the frame and then up to its first row. */
+const moveOverBottom = /\u001b\[(\d+)B\u001b\[1G\u001b\[(\d+)A/g;
 const nextRow = /\u001b\[E/g;
 // biome-ignore-end lint/suspicious/noControlCharactersInRegex: these move the cursor
 
 /**
- * The same moves from where the cursor is, not from the row below everything. A terminal that became
- * lower drops the rows below the cursor, and may tell of it much later: until then a move down would
- * end early, the move up too high, and what was printed would be drawn over. A row that was dropped is
- * made again by a line feed, and by nothing else.
+ * Replaces moves over the last row of the frame with moves relative to the cursor.
+ *
+ * A terminal that becomes lower drops the rows below the cursor, and may report it much later.
+ * Until then a move down stops early, the move up goes too far, and printed lines are overwritten.
+ * Only a line feed creates a dropped row again.
  */
-export function anchorMoves(text: string): string {
+export function anchorMovesToCursor(text: string): string {
   return text
-    .replace(overBottom, (_, down: string, up: string) => {
+    .replace(moveOverBottom, (_, down: string, up: string) => {
       const rows = Number(up) - Number(down);
       const move = rows === 0 ? '' : rows > 0 ? `\u001b[${rows}A` : `\u001b[${-rows}B`;
       return `\u001b[1G${move}`;

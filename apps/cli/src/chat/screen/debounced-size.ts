@@ -1,44 +1,44 @@
 import type { Clock } from '@millrace/agent';
 import type { Terminal } from '../contract/chat-options.ts';
 
-interface SteadySizeOptions {
+interface DebouncedSizeOptions {
   readonly clock: Clock;
-  /** It changes: what is drawn from now on would be drawn for a size that is none any more. */
-  readonly onUnsteady: () => void;
-  /** It has stopped to, and the size is the terminal's. `tell` has everybody hear of it who listens. */
-  readonly onSteady: (tell: () => void) => void;
+  /** Called when the size starts to change. Output for the old size is useless from now on. */
+  readonly onChanging: () => void;
+  /** Called when the size has settled. `notify` calls the resize listeners. */
+  readonly onSettled: (notify: () => void) => void;
 }
 
-/** Longer than it takes a terminal to tell of the last change: tmux tells four times a second. */
-const steadyMs = 300;
+/** Longer than the delay of the last resize report. tmux reports a size four times a second. */
+const settleMs = 300;
 
 type Listener = () => void;
 
-/** The size of a terminal, told when it has stopped to change. */
-export class SteadySize {
+/** The size of a terminal, reported after it has stopped changing. */
+export class DebouncedSize {
   readonly #terminal: Terminal;
-  readonly #options: SteadySizeOptions;
+  readonly #options: DebouncedSizeOptions;
   readonly #listeners = new Set<Listener>();
-  #told: { readonly columns: number | undefined; readonly rows: number | undefined };
+  #reported: { readonly columns: number | undefined; readonly rows: number | undefined };
   #cancel: (() => void) | undefined;
-  #isAwaited = true;
+  #isDebouncing = true;
 
-  constructor(terminal: Terminal, options: SteadySizeOptions) {
+  constructor(terminal: Terminal, options: DebouncedSizeOptions) {
     this.#terminal = terminal;
     this.#options = options;
-    this.#told = sizeOf(terminal);
+    this.#reported = sizeOf(terminal);
     terminal.on('resize', this.#onResize);
   }
 
   get columns(): number | undefined {
-    return this.#told.columns;
+    return this.#reported.columns;
   }
 
   get rows(): number | undefined {
-    return this.#told.rows;
+    return this.#reported.rows;
   }
 
-  get isSteady(): boolean {
+  get isSettled(): boolean {
     return this.#cancel === undefined;
   }
 
@@ -50,37 +50,37 @@ export class SteadySize {
     this.#listeners.delete(listener);
   }
 
-  tell(): void {
+  notify(): void {
     for (const listener of [...this.#listeners]) listener();
   }
 
-  /** Each change is told at once, until `begin`: for when something else has the terminal, or will have it. */
+  /** Reports each change at once until `resume`. Used while another program has the terminal. */
   pause(): void {
-    this.#isAwaited = false;
-    if (!this.isSteady) this.#settle();
+    this.#isDebouncing = false;
+    if (!this.isSettled) this.#settle();
   }
 
-  begin(): void {
-    this.#isAwaited = true;
+  resume(): void {
+    this.#isDebouncing = true;
   }
 
-  end(): void {
+  close(): void {
     this.pause();
     this.#terminal.off('resize', this.#onResize);
   }
 
   readonly #onResize = (): void => {
-    if (this.isSteady) this.#options.onUnsteady();
+    if (this.isSettled) this.#options.onChanging();
     this.#cancel?.();
-    this.#cancel = this.#options.clock.after(steadyMs, () => this.#settle());
-    if (!this.#isAwaited) this.#settle();
+    this.#cancel = this.#options.clock.after(settleMs, () => this.#settle());
+    if (!this.#isDebouncing) this.#settle();
   };
 
   #settle(): void {
     this.#cancel?.();
     this.#cancel = undefined;
-    this.#told = sizeOf(this.#terminal);
-    this.#options.onSteady(() => this.tell());
+    this.#reported = sizeOf(this.#terminal);
+    this.#options.onSettled(() => this.notify());
   }
 }
 

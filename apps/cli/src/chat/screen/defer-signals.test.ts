@@ -1,9 +1,9 @@
 import { EventEmitter } from 'node:events';
 import { expect, test } from 'vitest';
-import { holdSignals, type Signalled } from './defer-signals.ts';
+import { deferSignals, type SignalProcess } from './defer-signals.ts';
 
 /** A process that only notes what it is sent. */
-class FakeProcess extends EventEmitter implements Signalled {
+class FakeProcess extends EventEmitter implements SignalProcess {
   readonly pid = 42;
   readonly sent: string[] = [];
 
@@ -14,7 +14,7 @@ class FakeProcess extends EventEmitter implements Signalled {
 
 test('a first signal is left to whoever stops what runs, a second one ends the process', () => {
   const process = new FakeProcess();
-  holdSignals(process);
+  deferSignals(process);
   process.emit('SIGTERM', 'SIGTERM');
   expect(process.sent).toEqual([]);
   expect(process.listenerCount('SIGTERM')).toBe(1);
@@ -25,6 +25,6 @@ test('a first signal is left to whoever stops what runs, a second one ends the p
 
 test('nothing is left of it afterwards', () => {
   const process = new FakeProcess();
-  holdSignals(process)();
+  deferSignals(process)();
   expect(process.eventNames()).toEqual([]);
 });

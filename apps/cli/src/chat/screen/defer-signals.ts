@@ -1,5 +1,5 @@
-/** Where a process hears signals, and sends them. */
-export interface Signalled {
+/** The part of `process` that receives and sends signals. */
+export interface SignalProcess {
   readonly pid: number;
   on(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown;
   removeListener(signal: NodeJS.Signals, listener: (signal: NodeJS.Signals) => void): unknown;
@@ -9,14 +9,15 @@ export interface Signalled {
 const signals: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 /**
- * Whoever draws in the terminal listens to signals to give it back, and ends the process where nobody
- * else listens. Somebody does: what runs is stopped and kept first. A second signal is not waited with.
+ * Keeps the renderer from ending the process on the first signal. The renderer listens for signals
+ * to restore the terminal, and exits if no other listener exists. With this listener, the run is
+ * stopped and stored first. A second signal ends the process at once.
  */
-export function holdSignals(process: Signalled): () => void {
-  let isTold = false;
+export function deferSignals(process: SignalProcess): () => void {
+  let hasSignalled = false;
   const listen = (signal: NodeJS.Signals) => {
-    if (!isTold) {
-      isTold = true;
+    if (!hasSignalled) {
+      hasSignalled = true;
       return;
     }
     release();

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { VirtualClock } from '../../../../../packages/providers/src/testing/virtual-clock.ts';
-import { Frames } from './display.ts';
+import { FrameLimiter } from './display.ts';
 
 test('the first change is drawn at once, those that follow at most thirty times a second, and none is forgotten', () => {
   const clock = new VirtualClock();
   const drawn: number[] = [];
   const start = clock.now();
-  const frames = new Frames(clock, () => drawn.push(clock.now() - start));
+  const frames = new FrameLimiter(clock, () => drawn.push(clock.now() - start));
   for (let ms = 0; ms < 1000; ms++) {
     frames.request();
     clock.advance(1);
@@ -24,7 +24,7 @@ test('the first change is drawn at once, those that follow at most thirty times 
 test('what a key changed is drawn now, and what waited with it', () => {
   const clock = new VirtualClock();
   let drawn = 0;
-  const frames = new Frames(clock, () => drawn++);
+  const frames = new FrameLimiter(clock, () => drawn++);
   frames.request();
   frames.request();
   expect(drawn).toBe(1);

@@ -4,84 +4,84 @@ import type { Block } from '../contract/block.ts';
 import type { Moment } from '../render/call-lines.ts';
 import type { Look } from '../render/look.ts';
 import { Printer } from '../render/printer.ts';
-import { type Drawn, nothingDrawn } from './reflow.ts';
+import { type DrawnFrame, emptyFrame } from './reflow.ts';
 
 interface DisplayOptions {
   readonly clock: Clock;
   readonly theme: Theme;
   readonly size: () => { readonly columns: number; readonly rows: number };
-  /** Something goes on, so that the picture changes by itself. */
+  /** A run or replay is in progress, so the screen changes without input. */
   readonly isBusy: () => boolean;
 }
 
-/** What is to be seen: what was printed last, which goes there once, and the moment it is now. */
-interface Picture {
+/** The content to draw: the last printed lines, which are written once, and the current moment. */
+interface DisplaySnapshot {
   readonly printed: { readonly number: number; readonly lines: readonly string[] };
   readonly moment: Moment;
-  /** The chat was left. */
+  /** The user has left the chat. */
   readonly isOver: boolean;
 }
 
-/** More than a screen shows. */
-const maxLast = 400;
+/** More lines than a screen shows. */
+const maxKeptLines = 400;
 
-/** Decides when something is drawn: at once, and while it streams at most so often. */
+/** Decides when to draw: at once, but at a limited rate while content streams. */
 export class Display {
   readonly printer: Printer = new Printer();
-  /** What was drawn last, kept by whoever draws, and what of that was written. */
-  drawing: Drawn = nothingDrawn;
-  drawn: Drawn = nothingDrawn;
-  isUnfolded = false;
+  /** The last rendered frame. `writtenFrame` is the last frame that was written to the terminal. */
+  renderedFrame: DrawnFrame = emptyFrame;
+  writtenFrame: DrawnFrame = emptyFrame;
+  showsReasoning = false;
   readonly #options: DisplayOptions;
-  readonly #frames: Frames;
+  readonly #frames: FrameLimiter;
   readonly #spinner: Spinner;
   readonly #listeners = new Set<() => void>();
-  #waiting: readonly Block[] = [];
-  #last: readonly string[] = [];
+  #pendingBlocks: readonly Block[] = [];
+  #lastPrinted: readonly string[] = [];
   #isHeld = false;
-  #picture: Picture;
+  #snapshot: DisplaySnapshot;
 
   constructor(options: DisplayOptions) {
     const { clock } = options;
     this.#options = options;
-    this.#frames = new Frames(clock, () => this.#draw(false));
+    this.#frames = new FrameLimiter(clock, () => this.#draw(false));
     this.#spinner = new Spinner(clock, () => this.#frames.request());
     const printed = { number: 0, lines: [] };
-    this.#picture = { printed, moment: this.#moment(), isOver: false };
+    this.#snapshot = { printed, moment: this.#moment(), isOver: false };
   }
 
   get look(): Look {
     const { size, theme } = this.#options;
-    return { width: size().columns, theme, isUnfolded: this.isUnfolded };
+    return { width: size().columns, theme, showsReasoning: this.showsReasoning };
   }
 
   get rows(): number {
     return this.#options.size().rows;
   }
 
-  readonly snapshot = (): Picture => this.#picture;
+  readonly snapshot = (): DisplaySnapshot => this.#snapshot;
 
   readonly subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   };
 
-  /** Something may look different: soon. */
-  changed(): void {
+  /** Draws soon, because something may have changed. */
+  requestDraw(): void {
     this.#frames.request();
   }
 
-  /** A key was pressed: now. */
+  /** Draws now, because a key was pressed. */
   drawNow(): void {
     this.#frames.drawNow();
   }
 
   print(blocks: readonly Block[]): void {
-    this.#waiting = [...this.#waiting, ...blocks];
+    this.#pendingBlocks = [...this.#pendingBlocks, ...blocks];
     this.#frames.request();
   }
 
-  /** Until `release` nothing is drawn; what is to be printed waits. */
+  /** Draws nothing until `release`. Blocks to print are buffered. */
   hold(): void {
     this.#isHeld = true;
   }
@@ -91,13 +91,13 @@ export class Display {
     this.#frames.request();
   }
 
-  /** The last lines that were printed. */
+  /** Returns the last printed lines. */
   lastLines(count: number): readonly string[] {
-    return count <= 0 ? [] : this.#last.slice(-count);
+    return count <= 0 ? [] : this.#lastPrinted.slice(-count);
   }
 
-  /** Prints what waits, and leaves nothing else on the screen. */
-  end(): void {
+  /** Prints the buffered blocks and removes everything else from the screen. */
+  close(): void {
     this.#frames.stop();
     this.#draw(true);
     this.#spinner.stop();
@@ -105,14 +105,14 @@ export class Display {
 
   #draw(isOver: boolean): void {
     if (this.#isHeld) return;
-    const blocks = this.#waiting;
-    this.#waiting = [];
-    const { printed } = this.#picture;
+    const blocks = this.#pendingBlocks;
+    this.#pendingBlocks = [];
+    const { printed } = this.#snapshot;
     const lines = blocks.length === 0 ? [] : this.printer.print(this.look, blocks);
-    if (lines.length > 0) this.#last = [...this.#last, ...lines].slice(-maxLast);
+    if (lines.length > 0) this.#lastPrinted = [...this.#lastPrinted, ...lines].slice(-maxKeptLines);
     const next = lines.length === 0 ? printed : { number: printed.number + 1, lines };
-    this.#picture = { printed: next, moment: this.#moment(), isOver };
-    this.#spinner.turn(this.#options.isBusy());
+    this.#snapshot = { printed: next, moment: this.#moment(), isOver };
+    this.#spinner.update(this.#options.isBusy());
     for (const listener of this.#listeners) listener();
   }
 
@@ -123,11 +123,11 @@ export class Display {
   }
 }
 
-/** So often at most something new is drawn, while it streams. */
+/** Minimum time between two frames while content streams. */
 const frameMs = 1000 / 30;
 
-/** Draws when something changed: at once, and then at most so often. */
-export class Frames {
+/** Limits the frame rate. The first frame is drawn at once. */
+export class FrameLimiter {
   readonly #clock: Clock;
   readonly #draw: () => void;
   #lastMs = Number.NEGATIVE_INFINITY;
@@ -138,7 +138,7 @@ export class Frames {
     this.#draw = draw;
   }
 
-  /** Something changed. */
+  /** Requests a frame. */
   request(): void {
     if (this.#cancel !== undefined) return;
     const waitMs = this.#lastMs + frameMs - this.#clock.now();
@@ -146,7 +146,7 @@ export class Frames {
     this.#cancel = this.#clock.after(Math.ceil(waitMs), () => this.drawNow());
   }
 
-  /** Somebody pressed a key: what that changed is not waited for. */
+  /** Draws without a delay, because a key was pressed. */
   drawNow(): void {
     this.stop();
     this.#lastMs = this.#clock.now();
@@ -159,17 +159,17 @@ export class Frames {
   }
 }
 
-const turns = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
-const plainTurns = ['|', '/', '-', '\\'];
-const turnMs = 120;
+const spinnerFrames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+const plainSpinnerFrames = ['|', '/', '-', '\\'];
+const spinnerFrameMs = 120;
 
-/** By the time alone, so that whoever draws it need not remember where it was. */
+/** Computes the frame from the time, so no state is needed. */
 function spinnerFrame(nowMs: number, isPlain: boolean): string {
-  const frames = isPlain ? plainTurns : turns;
-  return frames[Math.floor(nowMs / turnMs) % frames.length] ?? '';
+  const frames = isPlain ? plainSpinnerFrames : spinnerFrames;
+  return frames[Math.floor(nowMs / spinnerFrameMs) % frames.length] ?? '';
 }
 
-/** Has something drawn again and again while it turns. */
+/** Requests a frame regularly while it is active. */
 class Spinner {
   readonly #clock: Clock;
   readonly #onTurn: () => void;
@@ -180,9 +180,9 @@ class Spinner {
     this.#onTurn = onTurn;
   }
 
-  turn(isTurning: boolean): void {
+  update(isTurning: boolean): void {
     if (!isTurning) return this.stop();
-    this.#cancel ??= this.#clock.after(turnMs, () => {
+    this.#cancel ??= this.#clock.after(spinnerFrameMs, () => {
       this.#cancel = undefined;
       this.#onTurn();
     });

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { FakeTerminal } from '../../testing/fake-terminal.ts';
-import { doesReflow, eraseDrawn } from './reflow.ts';
+import { eraseFrame, terminalReflows } from './reflow.ts';
 
 const printed = Array.from({ length: 20 }, (_, line) => `p${line}`);
 const lines = ['abcdef', '你好你好', '\u001b[31mabc\u001b[39m'];
@@ -11,7 +11,7 @@ test.each([3, 5, 7, 8, 10, 20])(
     const terminal = new FakeTerminal({ columns: 10, rows: 20, reflows: true });
     terminal.write([...printed, ...lines, '> typed', 'status\u001b[1A\u001b[8G'].join('\n'));
     terminal.resize(columns, 20);
-    terminal.write(eraseDrawn({ lines, column: 7 }, columns));
+    terminal.write(eraseFrame({ lines, column: 7 }, columns));
     expect(terminal.text).toBe(printed.join('\n'));
     expect(terminal.cursor.column).toBe(0);
   },
@@ -21,14 +21,16 @@ test('a terminal that leaves lines as they are has no more of them', () => {
   const terminal = new FakeTerminal({ columns: 10, rows: 20 });
   terminal.write([...printed, ...lines, '> typed', 'status\u001b[1A\u001b[8G'].join('\n'));
   terminal.resize(4, 20);
-  terminal.write(eraseDrawn({ lines, column: 7 }, undefined));
+  terminal.write(eraseFrame({ lines, column: 7 }, undefined));
   expect(terminal.text).toBe(printed.join('\n'));
 });
 
 test('terminals that are known to leave lines as they are', () => {
-  expect(doesReflow({ TERM: 'xterm-256color' })).toBe(true);
-  expect(doesReflow({ TERM: 'xterm-256color', XTERM_VERSION: 'XTerm(390)' })).toBe(false);
-  expect(doesReflow({ TERM: 'screen', XTERM_VERSION: 'XTerm(390)', TMUX: '/tmp/x' })).toBe(true);
-  expect(doesReflow({ TERM: 'linux' })).toBe(false);
-  expect(doesReflow({ TERM: 'screen-256color' })).toBe(false);
+  expect(terminalReflows({ TERM: 'xterm-256color' })).toBe(true);
+  expect(terminalReflows({ TERM: 'xterm-256color', XTERM_VERSION: 'XTerm(390)' })).toBe(false);
+  expect(terminalReflows({ TERM: 'screen', XTERM_VERSION: 'XTerm(390)', TMUX: '/tmp/x' })).toBe(
+    true,
+  );
+  expect(terminalReflows({ TERM: 'linux' })).toBe(false);
+  expect(terminalReflows({ TERM: 'screen-256color' })).toBe(false);
 });

@@ -1,43 +1,50 @@
 import { stripVTControlCharacters } from 'node:util';
 import { cellWidth, graphemes } from '../../text/cells/cell-width.ts';
 
-/** What is drawn above the cursor, and left of it. */
-export interface Drawn {
+/** The lines of the live region above the cursor, and the cursor's column. */
+export interface DrawnFrame {
   readonly lines: readonly string[];
   /** In cells. */
   readonly column: number;
-  /** Of all of it, in rows. */
+  /** Height of the whole live region in rows. */
   readonly height: number;
 }
 
-/** Not from the first column: from the first of the first row, tmux would keep in its history what it erases. */
+/**
+ * Erases from the second column. If erasing started at the top left corner, tmux would add the
+ * erased rows to its history.
+ */
 const eraseBelow = '\u001b[2K\u001b[2G\u001b[J\u001b[G';
 
-/** All of the screen. */
+/** Erases the whole screen. */
 export const eraseScreen: string = `\u001b[?25l\u001b[H${eraseBelow}`;
 
-export const nothingDrawn: Drawn = { lines: [], column: 0, height: 0 };
+export const emptyFrame: DrawnFrame = { lines: [], column: 0, height: 0 };
 
-/** Those that leave lines as they are when they become narrower. */
-export function doesReflow(env: Readonly<Record<string, string | undefined>>): boolean {
+/**
+ * Whether the terminal rewraps lines when its width changes. Linux consoles, xterm and screen do
+ * not.
+ */
+export function terminalReflows(env: Readonly<Record<string, string | undefined>>): boolean {
   if (env['TMUX'] !== undefined) return true;
   const { TERM: term = '', XTERM_VERSION: xterm } = env;
   return xterm === undefined && !/^(linux|dumb|screen)/.test(term);
 }
 
 /**
- * Erases what is drawn, and nothing above it, in a terminal that may have another size by now: from the
- * cursor, which stays at its place in the text whatever becomes of the rows. `columns`: of a terminal that
- * wraps lines anew.
+ * Erases the frame and nothing above it, even if the terminal has another size now. It starts at
+ * the cursor, which keeps its position in the text.
+ *
+ * Pass `columns` if the terminal rewraps lines.
  */
-export function eraseDrawn(drawn: Omit<Drawn, 'height'>, columns: number | undefined): string {
-  const up = rowsAbove(drawn, columns);
+export function eraseFrame(frame: Omit<DrawnFrame, 'height'>, columns: number | undefined): string {
+  const up = rowsAbove(frame, columns);
   return `\u001b[?25l\r${up === 0 ? '' : `\u001b[${up}A`}${eraseBelow}`;
 }
 
-/** How many rows what is drawn takes above the cursor's. */
+/** Returns the number of rows of the frame above the cursor's row. */
 export function rowsAbove(
-  { lines, column }: Omit<Drawn, 'height'>,
+  { lines, column }: Omit<DrawnFrame, 'height'>,
   columns: number | undefined,
 ): number {
   const width = columns === undefined ? Number.POSITIVE_INFINITY : Math.max(1, columns);
@@ -45,7 +52,7 @@ export function rowsAbove(
   return rows.reduce((sum, count) => sum + count, Math.floor(column / width));
 }
 
-/** What needs two cells is not broken. */
+/** A wide character is not split between two rows. */
 function rowsOf(line: string, width: number): number {
   if (cellWidth(line) <= width) return 1;
   let [rows, used] = [1, 0];

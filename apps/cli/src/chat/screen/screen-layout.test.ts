@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { liveRows, type ScreenParts, screenLayout } from './screen-layout.ts';
+import { maxLiveRows, type ScreenParts, screenLayout } from './screen-layout.ts';
 
 const lines = (max: number) => fc.array(fc.constant('line'), { maxLength: max });
 const clipTo = (all: readonly string[]) => (room: number) => all.slice(0, room);
@@ -11,7 +11,7 @@ const parts: fc.Arbitrary<ScreenParts> = fc.record({
   status: fc.constant('status'),
   activity: fc.option(fc.constant('activity'), { nil: undefined }),
   queued: lines(5),
-  ask: fc.option(lines(100).map(clipTo), { nil: undefined }),
+  dialog: fc.option(lines(100).map(clipTo), { nil: undefined }),
   live: lines(100).map(clipTo),
 });
 
@@ -20,8 +20,8 @@ test('everything together is lower than the terminal, as long as the prompt is',
     fc.property(parts, (given) => {
       const { above, below } = screenLayout(given);
       const height = above.length + below.length + given.promptRows;
-      expect(height).toBeLessThanOrEqual(Math.max(given.promptRows, liveRows(given.rows)));
-      if (given.rows > 2) expect(liveRows(given.rows)).toBeLessThan(given.rows - 1);
+      expect(height).toBeLessThanOrEqual(Math.max(given.promptRows, maxLiveRows(given.rows)));
+      if (given.rows > 2) expect(maxLiveRows(given.rows)).toBeLessThan(given.rows - 1);
     }),
   );
 });
@@ -30,11 +30,11 @@ test('what is asked comes before what else there is', () => {
   const ask = (room: number) => ['asked', 'choice'].slice(0, room);
   const live = (room: number) => Array.from({ length: 50 }, () => 'live').slice(0, room);
   const base = { promptRows: 0, status: 'status', activity: 'activity', queued: ['queued'] };
-  expect(screenLayout({ ...base, rows: 5, ask, live })).toEqual({
+  expect(screenLayout({ ...base, rows: 5, dialog: ask, live })).toEqual({
     above: ['asked', 'choice'],
     below: ['status'],
   });
-  const { above } = screenLayout({ ...base, rows: 12, ask, live });
+  const { above } = screenLayout({ ...base, rows: 12, dialog: ask, live });
   expect(above).toEqual([
     ...['live', 'live', 'live', 'live', ''],
     'activity',

@@ -1,60 +1,62 @@
 import type { Clock } from '@millrace/agent';
 import type { Terminal } from '../contract/chat-options.ts';
 import { type CoalescedOutput, coalescedOutput } from './coalesced-output.ts';
-import { SteadySize } from './debounced-size.ts';
+import { DebouncedSize } from './debounced-size.ts';
 import type { Display } from './display.ts';
-import { type Drawn, eraseDrawn, eraseScreen, nothingDrawn, rowsAbove } from './reflow.ts';
+import { type DrawnFrame, emptyFrame, eraseFrame, eraseScreen, rowsAbove } from './reflow.ts';
 
 interface ScreenOutputOptions {
   readonly terminal: Terminal;
   readonly clock: Clock;
   readonly hasColor: boolean;
-  /** Lines that have become too long are wrapped anew. */
+  /** The terminal rewraps lines when its width changes. */
   readonly reflows: boolean;
 }
 
-/** So late a terminal may tell of a change. */
-const lateMs = 300;
+/** A terminal may report a resize this late. */
+const lateResizeMs = 300;
 
-/** What was erased last, as what, and what stood above it. */
-interface Erased {
-  readonly drawn: Drawn;
+/** The last erased frame and the printed lines above it. */
+interface ErasedFrame {
+  readonly frame: DrawnFrame;
   readonly columns: number;
   readonly at: number;
   readonly printed: readonly string[];
 }
 
-/** Whoever draws: forgets what it has drawn, and draws all of it again when it hears of a size. */
-interface Drawer {
+/** Forgets the last frame. It draws everything again when it receives a new size. */
+interface FrameRenderer {
   clear(): void;
 }
 
 /**
- * Where the chat is drawn. While the terminal changes its size nothing is written, since nobody knows
- * where it would go; what was printed stays, whatever sizes come, and what is open is drawn anew.
+ * The output of the chat. It writes nothing while the terminal is being resized, because positions
+ * are unknown. Printed lines stay, and the live region is drawn again afterwards.
  */
 export class ScreenOutput {
-  readonly size: SteadySize;
+  readonly size: DebouncedSize;
   readonly #options: ScreenOutputOptions;
   readonly #output: CoalescedOutput;
-  #display: Pick<Display, 'drawing' | 'drawn' | 'hold' | 'release' | 'lastLines'> | undefined;
-  #drawer: Drawer | undefined;
-  /** What was on the screen when its size began to change. */
-  #before: Drawn = nothingDrawn;
-  #erased: Erased | undefined;
-  /** To be printed again. */
-  #lost: readonly string[] = [];
+  #display:
+    | Pick<Display, 'renderedFrame' | 'writtenFrame' | 'hold' | 'release' | 'lastLines'>
+    | undefined;
+  #renderer: FrameRenderer | undefined;
+  /** The frame on the screen when the resize started. */
+  #frameBefore: DrawnFrame = emptyFrame;
+  #erased: ErasedFrame | undefined;
+  /** Lines that must be printed again. */
+  #linesToReprint: readonly string[] = [];
 
   constructor(options: ScreenOutputOptions) {
     const { terminal, clock, hasColor } = options;
     this.#options = options;
-    this.size = new SteadySize(terminal, {
+    this.size = new DebouncedSize(terminal, {
       clock,
-      onUnsteady: () => this.#hold(),
-      onSteady: (tell) => this.#drawAgain(this.#erasing(), tell),
+      onChanging: () => this.#hold(),
+      onSettled: (notify) => this.#redrawAfter(this.#eraseSequence(), notify),
     });
     const onWritten = () => {
-      if (this.#display !== undefined) this.#display.drawn = this.#display.drawing;
+      if (this.#display !== undefined) this.#display.writtenFrame = this.#display.renderedFrame;
     };
     this.#output = coalescedOutput(terminal, { hasColor, size: this.size, onWritten });
   }
@@ -71,59 +73,62 @@ export class ScreenOutput {
     return this.size.rows || 24;
   }
 
-  attach(display: Display, drawer: Drawer): void {
+  attach(display: Display, renderer: FrameRenderer): void {
     this.#display = display;
-    this.#drawer = drawer;
+    this.#renderer = renderer;
   }
 
-  /** Clears the screen and draws all of it again, for one that is garbled. */
+  /** Clears the screen and draws everything again, for a garbled screen. */
   redraw(): void {
-    if (!this.size.isSteady || this.#display === undefined) return;
+    if (!this.size.isSettled || this.#display === undefined) return;
     this.#hold();
-    const { height } = this.#before;
+    const { height } = this.#frameBefore;
     const printed = this.#display.lastLines(this.rows - height - 1);
     const text = printed.map((line) => `${line}\r\n`).join('');
-    this.#drawAgain(eraseScreen + text, () => this.size.tell());
+    this.#redrawAfter(eraseScreen + text, () => this.size.notify());
   }
 
-  end(): void {
-    this.size.end();
-    this.#output.end();
+  close(): void {
+    this.size.close();
+    this.#output.close();
   }
 
   #hold(): void {
-    this.#lost = this.#lostLines();
+    this.#linesToReprint = this.#lostLines();
     this.#output.hold();
     this.#display?.hold();
-    this.#before = this.#display?.drawn ?? nothingDrawn;
+    this.#frameBefore = this.#display?.writtenFrame ?? emptyFrame;
   }
 
-  #erasing(): string {
+  #eraseSequence(): string {
     const { reflows, clock } = this.#options;
-    if (!reflows) return eraseDrawn(this.#before, undefined);
+    if (!reflows) return eraseFrame(this.#frameBefore, undefined);
     const { columns } = this;
     const printed = this.#display?.lastLines(this.rows) ?? [];
-    this.#erased = { drawn: this.#before, columns, at: clock.now(), printed };
-    return eraseDrawn(this.#before, columns) + this.#lost.map((line) => `${line}\r\n`).join('');
+    this.#erased = { frame: this.#frameBefore, columns, at: clock.now(), printed };
+    return (
+      eraseFrame(this.#frameBefore, columns) +
+      this.#linesToReprint.map((line) => `${line}\r\n`).join('')
+    );
   }
 
   /**
-   * What was printed and erased: where the terminal was wider already when it was taken for narrow, and told
-   * of it a moment later. It is printed again.
+   * Returns printed lines that the last erase removed by mistake: the terminal was already wider
+   * than reported, and the report came a moment later.
    */
   #lostLines(): readonly string[] {
     const { clock, terminal } = this.#options;
     const last = this.#erased;
-    if (last === undefined || clock.now() - last.at > lateMs) return [];
+    if (last === undefined || clock.now() - last.at > lateResizeMs) return [];
     const { columns = last.columns } = terminal;
-    const lost = rowsAbove(last.drawn, last.columns) - rowsAbove(last.drawn, columns);
+    const lost = rowsAbove(last.frame, last.columns) - rowsAbove(last.frame, columns);
     return lost <= 0 ? [] : last.printed.slice(-lost);
   }
 
-  #drawAgain(first: string, tell: () => void): void {
-    this.#drawer?.clear();
+  #redrawAfter(first: string, notify: () => void): void {
+    this.#renderer?.clear();
     this.#output.release(first);
-    tell();
+    notify();
     this.#display?.release();
   }
 }

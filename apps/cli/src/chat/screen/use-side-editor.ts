@@ -5,39 +5,39 @@ import type { ChatApp } from '../chat-app.ts';
 
 interface SideEditor {
   readonly editor: Editor;
-  /** What was wrong with what was typed. */
+  /** The problem with the typed text. */
   readonly problem: string | undefined;
 }
 
-/** A second editor, for reasons and answers, so that the message that was begun stays as it is. */
+/** A second editor for reasons and answers, so that an unfinished message stays in the prompt. */
 export function useSideEditor(app: ChatApp, width: number): SideEditor {
-  const { asking } = app;
-  const { side } = asking;
+  const { dialogs } = app;
+  const { sideInput } = dialogs;
   const [problem, setProblem] = useState<string>();
-  // Keys that come together are told one after the other, before anything is drawn again.
+  // Keys of one chunk arrive before the next render, so the state alone does not show typed text.
   const isTyped = useRef(false);
   const isEmpty = () => !isTyped.current && editor.state.text.trim() === '';
   const onKey = (key: Key): boolean => {
     if (key.type === 'text' || key.type === 'paste') isTyped.current = true;
-    if (isBack(key)) asking.leaveSide();
-    const isEmptyAnswer = isEnter(key) && side?.mayBeEmpty === true && isEmpty();
-    if (isEmptyAnswer) asking.submitSide('');
+    if (isBack(key)) dialogs.cancelSideInput();
+    const isEmptyAnswer = isEnter(key) && sideInput?.mayBeEmpty === true && isEmpty();
+    if (isEmptyAnswer) dialogs.submitSideInput('');
     return isBack(key) || isEmptyAnswer;
   };
   const onSubmit = (text: string) => {
-    const wrong = asking.submitSide(text);
+    const wrong = dialogs.submitSideInput(text);
     setProblem(wrong);
     if (wrong !== undefined) editor.dispatch({ type: 'set', text });
   };
   const editor = useEditor({
-    ...{ onSubmit, onKey, onStop: app.stop, onLeave: () => asking.leaveSide() },
-    ...{ isBusy: false, width, clock: app.clock, isActive: side !== undefined },
+    ...{ onSubmit, onKey, onStop: app.stop, onLeave: () => dialogs.cancelSideInput() },
+    ...{ isBusy: false, width, clock: app.clock, isActive: sideInput !== undefined },
   });
   const { dispatch, state } = editor;
   useEffect(() => {
     setProblem(undefined);
-    dispatch({ type: 'set', text: side?.text ?? '' });
-  }, [side, dispatch]);
+    dispatch({ type: 'set', text: sideInput?.text ?? '' });
+  }, [sideInput, dispatch]);
   // biome-ignore lint/correctness/useExhaustiveDependencies: what was typed has become the state
   useEffect(() => {
     isTyped.current = false;

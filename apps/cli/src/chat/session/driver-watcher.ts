@@ -1,32 +1,32 @@
 import type { Clock } from '@millrace/agent';
 import type { SessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
-import { driversOf } from '../../store/session-summaries.ts';
+import { currentDrivers } from '../../store/session-summaries.ts';
 
-interface LookoutOptions {
+interface DriverWatcherOptions {
   readonly log: Log;
   readonly session: SessionId;
   readonly clock: Clock;
-  /** What was seen. True where it is worth looking again. */
-  readonly onSeen: (driving: Driving) => boolean;
+  /** Called with each status. Return true to check again. */
+  readonly onStatus: (status: DriverStatus) => boolean;
   readonly onError: (error: unknown) => void;
 }
 
-const everyMs = 1000;
+const intervalMs = 1000;
 
-/** Looks now and then whether somebody else's process still works on a session. */
-export class Lookout {
-  readonly #options: LookoutOptions;
+/** Checks regularly whether another process still drives a session. */
+export class DriverWatcher {
+  readonly #options: DriverWatcherOptions;
   #cancel: (() => void) | undefined;
 
-  constructor(options: LookoutOptions) {
+  constructor(options: DriverWatcherOptions) {
     this.#options = options;
   }
 
   start(): void {
     const { clock, onError } = this.#options;
-    this.#cancel ??= clock.after(everyMs, () => {
-      this.#look().catch(onError);
+    this.#cancel ??= clock.after(intervalMs, () => {
+      this.#check().catch(onError);
     });
   }
 
@@ -35,27 +35,27 @@ export class Lookout {
     this.#cancel = undefined;
   }
 
-  async #look(): Promise<void> {
-    const { log, session, onSeen } = this.#options;
-    const driving = await driverOf(log, session);
+  async #check(): Promise<void> {
+    const { log, session, onStatus } = this.#options;
+    const status = await driverStatus(log, session);
     if (this.#cancel === undefined) return;
     this.#cancel = undefined;
-    if (onSeen(driving)) this.start();
+    if (onStatus(status)) this.start();
   }
 }
 
-/** Who works on a session now, and whether somebody should. */
-export interface Driving {
-  /** By the name it gave; undefined where nobody does. */
+/** Which process drives a session, and whether there is work to do. */
+export interface DriverStatus {
+  /** The name that the driver gave. Undefined if there is no driver. */
   readonly holder: string | undefined;
-  /** Something was cut short, waits for an answer, or is in the queue. */
+  /** The session has an interrupted run, an open approval or a queued command. */
   readonly hasWork: boolean;
 }
 
-export async function driverOf(log: Log, session: SessionId): Promise<Driving> {
+export async function driverStatus(log: Log, session: SessionId): Promise<DriverStatus> {
   const info = await log.info(session);
-  // Without work nobody drives, whatever a process that ended left behind.
+  // Without work there is no driver, even if a process that ended left a lease.
   if (info === undefined || !info.hasWork) return { holder: undefined, hasWork: false };
-  const drivers = await driversOf(log, [info]);
+  const drivers = await currentDrivers(log, [info]);
   return { holder: drivers.get(session), hasWork: true };
 }

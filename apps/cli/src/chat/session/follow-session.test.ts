@@ -3,7 +3,7 @@ import { type AgentEvent, itemId, sessionId } from '@millrace/core';
 import { type Log, memoryLog } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { eventsIn } from '../../testing/folded-chat.ts';
+import { eventsOfSession } from '../../testing/folded-chat.ts';
 import { followSession } from './follow-session.ts';
 
 const session = sessionId('s');
@@ -37,7 +37,7 @@ test('a session is told from its beginning, and on with what comes, each event o
   const told = toldUntil(({ type }) => type === 'run_finished' && ++runs === 3);
   await agent.run('On', { session }).result;
   await agent.run('On', { session }).result;
-  const whole = await eventsIn(log, session);
+  const whole = await eventsOfSession(log, session);
   const names = (events: readonly AgentEvent[]) =>
     events
       .filter(({ type }) => !type.endsWith('_delta'))

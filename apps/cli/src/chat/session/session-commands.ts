@@ -8,22 +8,22 @@ import {
 } from '@millrace/core';
 import type { QueuedMessage } from '../contract/chat-state.ts';
 
-/** What is left for a session's driver, whoever that is. */
+/** Returns the command that submits a message to the driver of a session. */
 export function messageCommand(item: Item, when: 'steer' | 'follow_up'): JsonObject {
   const { items } = JSON.parse(encodeTranscript([item])) as { readonly items: JsonValue };
   return { type: 'message', when, items };
 }
 
-export interface Approving {
-  /** What the call runs with instead. */
+export interface ApprovalOptions {
+  /** Replaces the input of the call. Default: the model's input. */
   readonly input?: JsonValue | undefined;
-  /** Also for what is asked about by the same rule, to the session's end. */
+  /** Also allows everything that matches the same rule until the session ends. Default: false. */
   readonly forSession?: boolean | undefined;
 }
 
 export function approveCommand(
   toolCallId: ToolCallId,
-  { input, forSession = false }: Approving,
+  { input, forSession = false }: ApprovalOptions,
   by: string,
 ): JsonObject {
   const changed = input === undefined ? {} : { input };
@@ -38,9 +38,9 @@ export function denyCommand(
   return { type: 'deny', toolCallId, by, ...(reason !== undefined && { reason }) };
 }
 
-/** Messages that are taken back. Whether somebody had heard them already, the log says. */
+/** Messages that are being withdrawn. The log decides whether they were processed before. */
 export class Withdrawals {
-  /** By the key of the command that takes it back. */
+  /** Keyed by the key of the withdraw command. */
   readonly #messages = new Map<string, Pick<QueuedMessage, 'key' | 'text'>>();
 
   add(by: string, message: Pick<QueuedMessage, 'key' | 'text'>): void {
@@ -55,8 +55,11 @@ export class Withdrawals {
     return [...this.#messages.values()].some((message) => message.key === key);
   }
 
-  /** What nobody has heard, and nobody will: that is known when its withdrawal is dealt with before it is. */
-  hear(event: AgentEvent): string | undefined {
+  /**
+   * Returns the text of a message that was withdrawn in time: its withdrawal was consumed before
+   * the message.
+   */
+  handle(event: AgentEvent): string | undefined {
     if (event.type !== 'command_consumed') return undefined;
     const back = this.#messages.get(event.key);
     this.#messages.delete(event.key);

@@ -4,9 +4,9 @@ import { type Log, memoryLog } from '@millrace/log';
 import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { ToldChat } from '../../testing/folded-chat.ts';
-import { waitsFor } from '../render/activity-line.ts';
-import { totalOf } from './usage-stats.ts';
+import { FoldedChat } from '../../testing/folded-chat.ts';
+import { currentActivity } from '../render/activity-line.ts';
+import { sessionUsage } from './usage-stats.ts';
 
 const session = sessionId('s');
 let log: Log;
@@ -43,7 +43,7 @@ const call = (id: string, name: string, input: JsonObject): Part => ({
   arguments: JSON.stringify(input),
 });
 
-const toldOf = (which: SessionId = session) => new ToldChat(which).readAll(log, which);
+const toldOf = (which: SessionId = session) => new FoldedChat(which).readAll(log, which);
 
 test('what was said, thought, done and answered is printed once, in order, and then nothing is open', async () => {
   const thought = { kind: 'reasoning', text: 'Look first.', form: 'full' } as const;
@@ -153,7 +153,7 @@ describe('approvals', () => {
         ...{ reason: 'it is loud', rule: 'r', isAnswered: false },
       },
     ]);
-    expect(waitsFor(told.state)).toEqual({ type: 'approval' });
+    expect(currentActivity(told.state)).toEqual({ type: 'approval' });
     await run.approve(toolCallId('c1'), { input: { path: 'b' } });
     await run.result;
     const after = await toldOf();
@@ -215,7 +215,7 @@ test('a sub-agent’s session is known by its call, and folds by itself', async 
     expect((await toldOf(child)).printed).toEqual(['> Work', 'answer: I did it.']);
 });
 
-test('the numbers are those of all attempts, and of the last answer', async () => {
+test('the stats are those of all attempts, and of the last answer', async () => {
   const usage = { input: 100, output: 20 };
   const script: Scripted[] = [
     { content: { parts: ['x'] }, usage, fault: { type: 'error', after: 1, error: 'server' } },
@@ -225,11 +225,11 @@ test('the numbers are those of all attempts, and of the last answer', async () =
     },
   ];
   await agentOf(script).run('Go', { session }).result;
-  const { numbers } = (await toldOf()).state;
-  expect(totalOf(numbers)).toMatchObject({ input: 200, output: 40 });
-  expect(totalOf(numbers).costs).toEqual([{ amount: '0.5', currency: 'USD' }]);
-  expect(numbers).toMatchObject({ contextTokens: 120, model: 'script' });
-  expect(numbers.firstTokenMs).toBeGreaterThanOrEqual(0);
+  const { stats } = (await toldOf()).state;
+  expect(sessionUsage(stats)).toMatchObject({ input: 200, output: 40 });
+  expect(sessionUsage(stats).costs).toEqual([{ amount: '0.5', currency: 'USD' }]);
+  expect(stats).toMatchObject({ contextTokens: 120, model: 'script' });
+  expect(stats.firstTokenMs).toBeGreaterThanOrEqual(0);
 });
 
 test('a turn that was settled is printed like one that streamed', async () => {
@@ -323,7 +323,7 @@ test('a request that is too long, and cannot be made shorter, is told at the end
   await agentOf([{ content: { parts: ['x'] }, fault }]).run('Go', { session }).result;
   const { printed, steps } = await toldOf();
   expect(printed.filter((line) => line.startsWith('note: ✗'))).toHaveLength(1);
-  const held = steps.filter(({ state }) => state.overflow !== undefined);
+  const held = steps.filter(({ state }) => state.overflowError !== undefined);
   expect(held.length).toBeGreaterThan(0);
   for (const { state } of held) expect(state.run).toBeDefined();
 });

@@ -1,30 +1,33 @@
 import type { AgentEvent, PartId, SessionId } from '@millrace/core';
 import { type Block, note } from '../contract/block.ts';
 import type { ChatState, ChatStep } from '../contract/chat-state.ts';
-import type { Entry, SaidEntry, TextEntry, ThoughtEntry } from '../contract/entry.ts';
+import type { Entry, MessageEntry, TextEntry, ThoughtEntry } from '../contract/entry.ts';
 import { foldCalls } from './fold-calls.ts';
 import { foldContent } from './fold-content.ts';
 import { foldFacts } from './fold-facts.ts';
 import { foldSettled } from './fold-settled.ts';
 import { isOver } from './tool-card.ts';
-import { noNumbers } from './usage-stats.ts';
+import { emptyStats } from './usage-stats.ts';
 
 export function emptyChat(session: SessionId): ChatState {
   return {
-    ...{ session, entries: [], approvals: [], queued: [], standing: [], run: undefined },
+    ...{ session, entries: [], approvals: [], queued: [], sessionRules: [], run: undefined },
     ...{
       retry: undefined,
       hasFailed: false,
       isStopping: false,
-      isAside: false,
+      isSummarising: false,
       lastThought: undefined,
     },
-    ...{ numbers: noNumbers, items: new Map(), printed: new Set(), isEndTold: false },
-    ...{ printedCalls: new Set(), overflow: undefined },
+    ...{ stats: emptyStats, items: new Map(), printed: new Set(), isStopReported: false },
+    ...{ printedCalls: new Set(), overflowError: undefined },
   };
 }
 
-/** The state with one more event, and what is to be printed by now. Costs the same however long the session is. */
+/**
+ * Folds one event and returns the blocks to print. The cost does not depend on the length of the
+ * session.
+ */
 export function foldChat(state: ChatState, event: AgentEvent): ChatStep {
   const next = foldSettled(foldFacts(foldCalls(foldContent(state, event), event), event), event);
   if (next === state) return { state, blocks: [] };
@@ -39,15 +42,15 @@ export function foldChat(state: ChatState, event: AgentEvent): ChatStep {
   return { state: { ...next, entries, printed, printedCalls, lastThought }, blocks };
 }
 
-interface Drained {
+interface DrainResult {
   readonly entries: readonly Entry[];
   readonly blocks: readonly Block[];
-  /** The parts of which something is printed now. */
+  /** The parts that are printed at least partly. */
   readonly parts: readonly PartId[];
 }
 
-/** Takes from the front what is finished. What comes after something that is not, waits. */
-function drain(entries: readonly Entry[]): Drained {
+/** Takes finished entries from the front. Entries behind an unfinished one wait. */
+function drain(entries: readonly Entry[]): DrainResult {
   const first = entries[0];
   if (first === undefined || isWaiting(first)) return { entries, blocks: [], parts: [] };
   const blocks: Block[] = [];
@@ -63,7 +66,7 @@ function drain(entries: readonly Entry[]): Drained {
   return { entries: left, blocks, parts };
 }
 
-/** Nothing of it can be printed now. */
+/** Nothing of the entry can be printed now. */
 function isWaiting(entry: Entry): boolean {
   return !isFinished(entry) && !(entry.kind === 'text' && entry.ready.length > 0);
 }
@@ -74,8 +77,8 @@ function isFinished(entry: Entry): boolean {
     case 'thought':
       return entry.end === 'done';
     case 'call':
-      return isOver(entry.card) && !entry.isLoose;
-    case 'said':
+      return isOver(entry.card) && !entry.isUnplaced;
+    case 'message':
       return entry.isDone;
     case 'note':
       return true;
@@ -85,30 +88,30 @@ function isFinished(entry: Entry): boolean {
 function blocksOf(entry: Entry): readonly Block[] {
   switch (entry.kind) {
     case 'text':
-      return answers(entry);
+      return answerBlocks(entry);
     case 'thought':
-      return thoughts(entry);
+      return thoughtBlocks(entry);
     case 'call':
       return [{ type: 'call', card: entry.card }];
-    case 'said':
-      return words(entry);
+    case 'message':
+      return messageBlocks(entry);
     case 'note':
       return [entry.block];
   }
 }
 
-function answers({ partId, ready, stream, end }: TextEntry): readonly Block[] {
+function answerBlocks({ partId, ready, stream, end }: TextEntry): readonly Block[] {
   const passages = end === 'done' ? [...ready, ...stream.end()] : ready;
   return passages.length === 0 ? [] : [{ type: 'answer', partId, passages }];
 }
 
-/** Of what cannot be read it is said that it was there. */
-function thoughts({ text, form, startedAt, finishedAt }: ThoughtEntry): readonly Block[] {
+/** Redacted reasoning has no text, but it is reported. */
+function thoughtBlocks({ text, form, startedAt, finishedAt }: ThoughtEntry): readonly Block[] {
   if (text.trim() === '' && form !== 'redacted') return [];
   return [{ type: 'thought', text, form, tookMs: (finishedAt ?? startedAt) - startedAt }];
 }
 
-function words({ by, text, author }: SaidEntry): readonly Block[] {
+function messageBlocks({ from, text, author }: MessageEntry): readonly Block[] {
   if (text.trim() === '') return [];
-  return by === 'user' ? [{ type: 'said', text, author }] : [note('mark', text)];
+  return from === 'user' ? [{ type: 'message', text, author }] : [note('mark', text)];
 }

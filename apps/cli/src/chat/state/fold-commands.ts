@@ -7,7 +7,7 @@ import {
 } from '@millrace/core';
 import type { ChatState, EventOf, QueuedMessage } from '../contract/chat-state.ts';
 
-export function queue(state: ChatState, event: EventOf<'command_queued'>): ChatState {
+export function foldQueuedCommand(state: ChatState, event: EventOf<'command_queued'>): ChatState {
   const { key, command } = event;
   const message = queuedMessage(key, command);
   if (message !== undefined) return { ...state, queued: [...state.queued, message] };
@@ -16,7 +16,7 @@ export function queue(state: ChatState, event: EventOf<'command_queued'>): ChatS
   if (command['type'] === 'abort') return { ...state, isStopping: state.run !== undefined };
   const { type, rule } = command;
   if (type === 'revoke')
-    return { ...state, standing: state.standing.filter((one) => one !== rule) };
+    return { ...state, sessionRules: state.sessionRules.filter((one) => one !== rule) };
   const decided = decidedCall(event);
   if (decided === undefined) return state;
   const approvals = state.approvals.map((one) =>
@@ -25,7 +25,10 @@ export function queue(state: ChatState, event: EventOf<'command_queued'>): ChatS
   return { ...state, approvals };
 }
 
-/** A message among the commands; undefined where it is none, or none that can be read. */
+/**
+ * Returns the message of a command. Undefined for other commands. The text is empty if it cannot be
+ * read.
+ */
 function queuedMessage(key: string, command: JsonObject): QueuedMessage | undefined {
   if (command['type'] !== 'message') return undefined;
   const when = command['when'] === 'steer' ? 'steer' : 'follow_up';
@@ -42,10 +45,10 @@ function textOf(items: JsonValue | undefined): string {
   }
 }
 
-type Answered = Extract<AgentEvent, { readonly type: 'command_queued' }>;
+type CommandQueued = Extract<AgentEvent, { readonly type: 'command_queued' }>;
 
-/** The call that a command decides on. */
-function decidedCall({ command }: Answered): string | undefined {
+/** Returns the call that an approve or deny command is about. */
+function decidedCall({ command }: CommandQueued): string | undefined {
   const { type, toolCallId } = command;
   const isDecision = type === 'approve' || type === 'deny';
   return isDecision && typeof toolCallId === 'string' ? toolCallId : undefined;

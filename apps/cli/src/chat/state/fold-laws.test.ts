@@ -8,9 +8,9 @@ import {
   resumeAt,
   session,
 } from '../../../../../packages/agent/src/testing/schedules.ts';
-import { ToldChat } from '../../testing/folded-chat.ts';
+import { FoldedChat } from '../../testing/folded-chat.ts';
 import type { Block } from '../contract/block.ts';
-import { totalOf } from './usage-stats.ts';
+import { sessionUsage } from './usage-stats.ts';
 
 /** What a person has to have seen of a transcript, however it came about. */
 function seenIn(items: readonly Item[]) {
@@ -25,10 +25,12 @@ function seenIn(items: readonly Item[]) {
 }
 
 async function checkTold(log: Log, which: SessionId): Promise<readonly Block[]> {
-  const { state, blocks } = await new ToldChat(which).readAll(log, which);
+  const { state, blocks } = await new FoldedChat(which).readAll(log, which);
   const folded = await snapshot(log, which);
   const seen = seenIn(transcript(folded));
-  expect(blocks.flatMap((block) => (block.type === 'said' ? [block.text] : []))).toEqual(seen.said);
+  expect(blocks.flatMap((block) => (block.type === 'message' ? [block.text] : []))).toEqual(
+    seen.said,
+  );
   const printed = blocks.flatMap((block) => (block.type === 'call' ? [block.card] : []));
   // Many that were not run are told in one line.
   const joined = blocks.flatMap((block) =>
@@ -43,7 +45,7 @@ async function checkTold(log: Log, which: SessionId): Promise<readonly Block[]> 
   expect(state.entries).toEqual([]);
   expect(state.approvals).toEqual([]);
   expect(state.run).toBeUndefined();
-  expect(totalOf(state.numbers)).toEqual(totalUsage(folded));
+  expect(sessionUsage(state.stats)).toEqual(totalUsage(folded));
   return blocks;
 }
 

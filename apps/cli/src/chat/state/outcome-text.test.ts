@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { errorWords } from './outcome-text.ts';
+import { errorText } from './outcome-text.ts';
 
 test('of a page of HTML the words are told, in one line, and of a long text the begin', () => {
   const page =
     '<!DOCTYPE html>\n<html><head><title>502 Bad Gateway</title><style>p { color: red }</style></head>\n<body><h1>Bad   Gateway</h1>\n</body></html>';
-  expect(errorWords(`The provider said: ${page}`)).toBe(
+  expect(errorText(`The provider said: ${page}`)).toBe(
     'The provider said: 502 Bad Gateway Bad Gateway',
   );
-  expect(errorWords('a < b\nand more')).toBe('a < b\nand more');
-  expect(errorWords('x'.repeat(5000)).length).toBeLessThan(700);
+  expect(errorText('a < b\nand more')).toBe('a < b\nand more');
+  expect(errorText('x'.repeat(5000)).length).toBeLessThan(700);
 });

@@ -3,11 +3,11 @@ import { type NoteBlock, note } from '../contract/block.ts';
 import type { ChatState, EventOf } from '../contract/chat-state.ts';
 import type { Entry } from '../contract/entry.ts';
 
-/** More than anybody reads of an error. */
-const longest = 600;
+/** Maximum length of a shown error. */
+const maxErrorLength = 600;
 
-/** What went wrong, in words. What a server says may be a page of HTML: of that the text, in one line. */
-export function errorWords(message: string): string {
+/** Formats an error message. An HTML page is reduced to its text in one line. */
+export function errorText(message: string): string {
   const isPage = /<(?:!doctype|html|head|body|title|h1|p|div)\b[^>]*>/i.test(message);
   const words = isPage
     ? message
@@ -16,22 +16,22 @@ export function errorWords(message: string): string {
         .replaceAll(/\s+/g, ' ')
         .trim()
     : message;
-  return words.length > longest ? `${words.slice(0, longest)}…` : words;
+  return words.length > maxErrorLength ? `${words.slice(0, maxErrorLength)}…` : words;
 }
 
-/** A model that has nothing to say would leave one wondering. */
-export function emptyEnd(
-  { printed, entries, isAside }: ChatState,
+/** An empty answer is reported, so that the user does not wait for more. */
+export function emptyAnswerNote(
+  { printed, entries, isSummarising }: ChatState,
   { turn, stop }: EventOf<'turn_finished'>,
 ): NoteBlock | undefined {
   const isSomething = (entry: Entry) =>
     entry.at.turn === turn && !('text' in entry && entry.text.trim() === '');
   const isEmpty = stop.reason === 'stop' && printed.size === 0 && !entries.some(isSomething);
-  return isEmpty && !isAside ? note('dim', '(the model said nothing)') : undefined;
+  return isEmpty && !isSummarising ? note('dim', '(the model said nothing)') : undefined;
 }
 
-/** An end that is not the usual one, in words. */
-export function endOf({ reason, cause }: Stop): NoteBlock | undefined {
+/** Describes an unusual end of a turn or run. Returns undefined for a normal one. */
+export function stopNote({ reason, cause }: Stop): NoteBlock | undefined {
   switch (reason) {
     case 'stop':
     case 'tool_use':
@@ -48,22 +48,22 @@ export function endOf({ reason, cause }: Stop): NoteBlock | undefined {
     case 'refusal':
       return note('mark', '■ the model refused');
     case 'limit':
-      return note('mark', `■ stopped at a limit${because(cause)}`);
+      return note('mark', `■ stopped at a limit${reasonSuffix(cause)}`);
     case 'parked':
-      return note('mark', `■ waits${because(cause)}`);
+      return note('mark', `■ waits${reasonSuffix(cause)}`);
     case 'error':
-      return note('bad', `✗ it ended with an error${because(cause)}`);
+      return note('bad', `✗ it ended with an error${reasonSuffix(cause)}`);
     case 'unknown':
-      return note('mark', `■ ended${because(cause)}`);
+      return note('mark', `■ ended${reasonSuffix(cause)}`);
   }
 }
 
-export function because(reason: string | undefined): string {
+export function reasonSuffix(reason: string | undefined): string {
   return reason === undefined ? '' : `: ${reason}`;
 }
 
-/** What went wrong with a request, in words for people. */
-const words: ReadonlyMap<string, string> = new Map([
+/** Descriptions of request problems for users, by code. */
+const problemTexts: ReadonlyMap<string, string> = new Map([
   ['network', 'the provider could not be reached'],
   ['overloaded', 'the provider has too much to do'],
   ['rate_limit', 'the provider asks to slow down'],
@@ -75,6 +75,6 @@ const words: ReadonlyMap<string, string> = new Map([
   ['interrupted', 'the program that ran this ended'],
 ]);
 
-export function problemWords(code: string): string {
-  return words.get(code) ?? code;
+export function problemText(code: string): string {
+  return problemTexts.get(code) ?? code;
 }

@@ -3,7 +3,7 @@ import type { EventOf } from '../contract/chat-state.ts';
 import type { ArgumentsDraft, CardPhase, Tail, ToolCard } from '../contract/tool-card.ts';
 
 /** More than a screen shows of one result. */
-const shownLength = 24_000;
+const maxShownLength = 24_000;
 
 export function newCard(id: ToolCallId, name: string, phase: CardPhase): ToolCard {
   return {
@@ -17,19 +17,19 @@ export function isOver({ phase }: ToolCard): boolean {
   return !['writing', 'ready', 'asking', 'running'].includes(phase);
 }
 
-/** What a call that runs came to is known by the word that it ended, which comes next. */
+/** Adds a result. The phase of a running call is set by the event of its end, which follows. */
 export function withResult(card: ToolCard, { text, value, isError }: ToolResultPart): ToolCard {
   const length = printedLength(value) ?? text.length;
-  const result = { text: bothEnds(text), length, value };
+  const result = { text: headAndTail(text), length, value };
   return { ...card, result, phase: card.phase === 'done' && isError ? 'failed' : card.phase };
 }
 
-function bothEnds(text: string): string {
-  const half = shownLength / 2;
-  return text.length <= shownLength ? text : `${text.slice(0, half)}\n${text.slice(-half)}`;
+function headAndTail(text: string): string {
+  const half = maxShownLength / 2;
+  return text.length <= maxShownLength ? text : `${text.slice(0, half)}\n${text.slice(-half)}`;
 }
 
-/** How much a command printed, where the text is less than that. */
+/** The length of a command's full output, if the text is shorter. */
 function printedLength(value: JsonValue | undefined): number | undefined {
   const { outputLength, wholeOutput } = (value ?? {}) as {
     readonly outputLength?: unknown;
@@ -66,7 +66,7 @@ const headLength = 1024;
 
 const tailLength = 1024;
 
-/** Costs as much as what is added, however long the arguments are. */
+/** Appends to the draft. The cost depends only on the appended text. */
 export function appendArguments(draft: ArgumentsDraft, more: string): ArgumentsDraft {
   const room = Math.max(0, headLength - draft.head.length);
   const head = room === 0 ? draft.head : draft.head + more.slice(0, room);
@@ -78,18 +78,18 @@ export function appendArguments(draft: ArgumentsDraft, more: string): ArgumentsD
 
 export const emptyTail: Tail = { text: '', droppedLines: 0 };
 
-const keptLength = 4096;
+const keptTailLength = 4096;
 
-/** It is cut when it is twice as long as what is kept, so that cutting is rare. */
+/** Appends to the tail. It is cut at twice the kept length, so that cuts are rare. */
 export function appendTail(tail: Tail, more: string): Tail {
   const text = tail.text + more;
-  if (text.length <= 2 * keptLength) return { ...tail, text };
-  const cut = cutAt(text, text.length - keptLength);
+  if (text.length <= 2 * keptTailLength) return { ...tail, text };
+  const cut = cutPosition(text, text.length - keptTailLength);
   const dropped = countLines(text.slice(0, cut));
   return { text: text.slice(cut), droppedLines: tail.droppedLines + dropped };
 }
 
-/** The last lines, and how many there are before them. An end of line at the very end begins no line. */
+/** Returns the last lines and the number of lines before them. A final newline starts no line. */
 export function lastLines(
   tail: Tail,
   count: number,
@@ -100,10 +100,10 @@ export function lastLines(
   return { lines: shown, above: tail.droppedLines + lines.length - shown.length };
 }
 
-/** After a line break where one is near, and never in the middle of a pair. */
-function cutAt(text: string, at: number): number {
+/** Cuts after a near line break, and never inside a surrogate pair. */
+function cutPosition(text: string, at: number): number {
   const lineBreak = text.indexOf('\n', at);
-  if (lineBreak !== -1 && lineBreak < at + keptLength / 2) return lineBreak + 1;
+  if (lineBreak !== -1 && lineBreak < at + keptTailLength / 2) return lineBreak + 1;
   const isPair = /[\udc00-\udfff]/.test(text.charAt(at));
   return isPair ? at + 1 : at;
 }

@@ -1,61 +1,64 @@
 import { addUsage, noUsage, type Usage } from '@millrace/core';
-import type { EventOf, Numbers } from '../contract/chat-state.ts';
+import type { EventOf, UsageStats } from '../contract/chat-state.ts';
 
-export const noNumbers: Numbers = {
+export const emptyStats: UsageStats = {
   ...{ model: undefined, before: noUsage, last: undefined, contextTokens: undefined },
   ...{ firstTokenMs: undefined, tokensPerSecond: undefined },
 };
 
-export function totalOf({ before, last }: Numbers): Usage {
+export function sessionUsage({ before, last }: UsageStats): Usage {
   return last === undefined ? before : addUsage(before, last.usage);
 }
 
 export function startResponse(
-  numbers: Numbers,
+  stats: UsageStats,
   { turn, attempt, time, model }: EventOf<'response_started'>,
-  isAside: boolean,
-): Numbers {
-  const counted = { turn, attempt, usage: noUsage, isAside };
+  isSummary: boolean,
+): UsageStats {
+  const counted = { turn, attempt, usage: noUsage, isSummary };
   const last = { ...counted, startedAt: time, firstAt: undefined, lastAt: time, length: 0 };
-  return { ...numbers, model, before: totalOf(numbers), last };
+  return { ...stats, model, before: sessionUsage(stats), last };
 }
 
 /**
- * Something begins to come. Told by the begin of a part, not by its first words: those may be told
- * together with what came after them, as of then.
+ * Records the time of the first output. It uses the start of a part, because its first deltas can
+ * be merged with later ones.
  */
-export function beginPart(numbers: Numbers, time: number): Numbers {
-  const { last } = numbers;
-  if (last === undefined || last.firstAt !== undefined) return numbers;
-  const timed = last.isAside ? {} : { firstTokenMs: time - last.startedAt };
-  return { ...numbers, ...timed, last: { ...last, firstAt: time } };
+export function beginPart(stats: UsageStats, time: number): UsageStats {
+  const { last } = stats;
+  if (last === undefined || last.firstAt !== undefined) return stats;
+  const timed = last.isSummary ? {} : { firstTokenMs: time - last.startedAt };
+  return { ...stats, ...timed, last: { ...last, firstAt: time } };
 }
 
-/** So much came of the answer, of what was thought, or of a call. */
-export function addLength(numbers: Numbers, time: number, length: number): Numbers {
-  const begun = beginPart(numbers, time);
+/** Adds streamed characters of an answer, of reasoning or of a call. */
+export function addLength(stats: UsageStats, time: number, length: number): UsageStats {
+  const begun = beginPart(stats, time);
   const { last } = begun;
-  if (last === undefined) return numbers;
+  if (last === undefined) return stats;
   return { ...begun, last: { ...last, lastAt: time, length: last.length + length } };
 }
 
-/** The last word on an attempt counts. One of an attempt that was told about before has been counted. */
+/**
+ * Sets the usage of the current attempt. The last report counts. An earlier attempt is already
+ * counted.
+ */
 export function reportUsage(
-  numbers: Numbers,
+  stats: UsageStats,
   { turn, attempt, usage }: EventOf<'usage_reported' | 'response_finished'>,
-): Numbers {
-  const { last } = numbers;
-  if (last?.turn !== turn || last.attempt !== attempt) return numbers;
-  return { ...numbers, last: { ...last, usage } };
+): UsageStats {
+  const { last } = stats;
+  if (last?.turn !== turn || last.attempt !== attempt) return stats;
+  return { ...stats, last: { ...last, usage } };
 }
 
-/** Under a fifth of a second nothing can be said about speed. */
+/** A shorter time gives no meaningful speed. */
 const shortestMs = 200;
 
-export function finishResponse(numbers: Numbers, event: EventOf<'response_finished'>): Numbers {
-  const reported = reportUsage(numbers, event);
+export function finishResponse(stats: UsageStats, event: EventOf<'response_finished'>): UsageStats {
+  const reported = reportUsage(stats, event);
   const { last } = reported;
-  if (last === undefined || last.isAside) return reported;
+  if (last === undefined || last.isSummary) return reported;
   const { input, output } = event.usage;
   const tookMs = last.lastAt - (last.firstAt ?? last.lastAt);
   const tokensPerSecond = tookMs < shortestMs ? undefined : output / (tookMs / 1000);

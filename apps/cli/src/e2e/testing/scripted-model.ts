@@ -40,7 +40,7 @@ interface GatedAnswer {
 }
 
 /** An answer in passages, each of which waits until the test has seen the one before. */
-export function inPassages(
+export function gatedAnswer(
   passages: readonly string[],
   toolCalls: readonly WireToolCall[] = [],
 ): GatedAnswer {
@@ -51,7 +51,7 @@ export function inPassages(
     const answer = { text, ...(toolCalls.length > 0 && { toolCalls }) };
     const { steps, ...rest } = answerReply(answer, request, { pieces });
     const waiting = steps.flatMap((step): readonly Step[] => {
-      const place = passages.findIndex((passage) => saysAll(step, passage));
+      const place = passages.findIndex((passage) => containsPassage(step, passage));
       const gate = gates[place];
       return gate === undefined ? [step] : [step, { type: 'wait', for: gate }];
     });
@@ -60,7 +60,7 @@ export function inPassages(
   return { reply, gates };
 }
 
-function saysAll(step: Step, passage: string): boolean {
+function containsPassage(step: Step, passage: string): boolean {
   if (typeof step !== 'string' && !(step instanceof Uint8Array)) return false;
   return Buffer.from(step).includes(JSON.stringify(passage));
 }

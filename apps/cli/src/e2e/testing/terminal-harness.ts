@@ -1,21 +1,21 @@
 import { spawnSync } from 'node:child_process';
 import { describe, type SuiteAPI, type TestContext } from 'vitest';
 import { isMissing } from '../../../../../packages/log/src/testing/is-missing.ts';
-import { openTerminal, type Terminal, type TerminalOptions } from './test-terminal.ts';
-import { openWorkPlace, type WorkPlace } from './test-workspace.ts';
+import { openTerminal, type TerminalOptions, type TestTerminal } from './test-terminal.ts';
+import { openTestWorkspace, type TestWorkspace } from './test-workspace.ts';
 
-interface AtTheTerminal {
-  readonly place: WorkPlace;
-  readonly open: (options?: TerminalOptions) => Promise<Terminal>;
+interface TerminalHarness {
+  readonly workspace: TestWorkspace;
+  readonly open: (options?: TerminalOptions) => Promise<TestTerminal>;
 }
 
 /** A place to work at, and terminals there; all of it is gone after the test. */
-export function atTheTerminal(
+export function terminalHarness(
   { onTestFinished }: Pick<TestContext, 'onTestFinished'>,
   files: Readonly<Record<string, string>> = {},
-): AtTheTerminal {
-  const place = openWorkPlace(files);
-  const terminals: Terminal[] = [];
+): TerminalHarness {
+  const place = openTestWorkspace(files);
+  const terminals: TestTerminal[] = [];
   onTestFinished(async () => {
     for (const terminal of terminals) await terminal.close();
     await place.close();
@@ -25,27 +25,27 @@ export function atTheTerminal(
     terminals.push(terminal);
     return terminal;
   };
-  return { place, open };
+  return { workspace: place, open };
 }
 
 /** What the prompt shows while nothing is typed. */
-export const prompt = 'Say what to do.';
+export const promptText = 'Say what to do.';
 
 /** While nothing goes on. */
-export const idle = 'Enter sends';
+export const idleHint = 'Enter sends';
 
 /** Starts the chat in it, up to the prompt. */
-export async function startChat(terminal: Terminal, args = ''): Promise<string> {
-  await terminal.say(`millrace ${args}`);
-  return terminal.shows(prompt);
+export async function startChat(terminal: TestTerminal, args = ''): Promise<string> {
+  await terminal.send(`millrace ${args}`);
+  return terminal.waitFor(promptText);
 }
 
 /** An ask that takes keys: whoever was typing when it came up is not taken for having answered. */
-export async function asked(terminal: Terminal): Promise<string> {
-  const first = secondsOf(await terminal.shows('waits for your answer'));
+export async function waitForDialog(terminal: TestTerminal): Promise<string> {
+  const first = secondsOf(await terminal.waitFor('waits for your answer'));
   // It is told in tenths at first, and then in whole seconds, both rounded.
   const settled = first < 9 ? first + 0.4 : first + 2;
-  return terminal.until((screen) => secondsOf(screen) >= settled, `an ask until ${settled} s`);
+  return terminal.waitUntil((screen) => secondsOf(screen) >= settled, `an ask until ${settled} s`);
 }
 
 function secondsOf(screen: string): number {
@@ -55,7 +55,7 @@ function secondsOf(screen: string): number {
 }
 
 /** Without what depends on the width: where lines break, and the margins. */
-export function wordsOf(text: string): string {
+export function withoutLayout(text: string): string {
   return text.replaceAll(/[\s│]+/g, ' ').trim();
 }
 

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { vi } from 'vitest';
-import { patience, type WorkPlace } from './test-workspace.ts';
+import { type TestWorkspace, waitOptions } from './test-workspace.ts';
 
 const execute = promisify(execFile);
 
@@ -16,11 +16,11 @@ export interface TerminalOptions {
 let opened = 0;
 
 /** A real terminal with a shell in it: a tmux server of its own, on a socket of its own. */
-export class Terminal {
-  readonly #place: WorkPlace;
+export class TestTerminal {
+  readonly #place: TestWorkspace;
   readonly #name: string;
 
-  constructor(place: WorkPlace, name: string) {
+  constructor(place: TestWorkspace, name: string) {
     this.#place = place;
     this.#name = name;
   }
@@ -31,7 +31,7 @@ export class Terminal {
   }
 
   /** With all that was scrolled away; what the terminal wrapped is one line. */
-  everything(): Promise<string> {
+  scrollback(): Promise<string> {
     return this.tmux('capture-pane', '-p', '-J', '-S', '-');
   }
 
@@ -41,20 +41,20 @@ export class Terminal {
   }
 
   /** Waits until this is on the screen; gives the screen. */
-  shows(wanted: string | RegExp): Promise<string> {
+  waitFor(wanted: string | RegExp): Promise<string> {
     const isThere = (screen: string) =>
       typeof wanted === 'string' ? screen.includes(wanted) : wanted.test(screen);
-    return this.until(isThere, String(wanted));
+    return this.waitUntil(isThere, String(wanted));
   }
 
-  until(isReached: (screen: string) => boolean, what: string): Promise<string> {
+  waitUntil(isReached: (screen: string) => boolean, what: string): Promise<string> {
     return this.#until(() => this.screen(), isReached, what);
   }
 
   /** Waits until this was printed, on the screen or above it. */
-  printed(wanted: string): Promise<string> {
+  waitForPrinted(wanted: string): Promise<string> {
     const isThere = (text: string) => text.replaceAll(/\s+/g, ' ').includes(wanted);
-    return this.#until(() => this.everything(), isThere, wanted);
+    return this.#until(() => this.scrollback(), isThere, wanted);
   }
 
   /** Letters, as they are typed. */
@@ -67,7 +67,7 @@ export class Terminal {
     await this.tmux('send-keys', ...keys);
   }
 
-  async say(text: string): Promise<void> {
+  async send(text: string): Promise<void> {
     await this.type(text);
     await this.press('Enter');
   }
@@ -88,13 +88,13 @@ export class Terminal {
 
   /** Nothing is left of what was there before. */
   async clear(): Promise<void> {
-    await this.say('clear; printf "\\033[3J"');
-    await this.until((screen) => screen.trim() === '$', 'nothing but the shell');
+    await this.send('clear; printf "\\033[3J"');
+    await this.waitUntil((screen) => screen.trim() === '$', 'nothing but the shell');
     await this.tmux('clear-history');
   }
 
   /** For people, where MILLRACE_SCREENS names a folder for it. */
-  async keep(name: string): Promise<void> {
+  async saveScreen(name: string): Promise<void> {
     const folder = process.env['MILLRACE_SCREENS'];
     if (folder === undefined) return;
     mkdirSync(folder, { recursive: true });
@@ -122,7 +122,7 @@ export class Terminal {
     await vi.waitFor(async () => {
       seen = await look();
       if (!isReached(seen)) throw new Error(`Not in the terminal: ${what}\n${seen}`);
-    }, patience);
+    }, waitOptions);
     return seen;
   }
 
@@ -133,11 +133,11 @@ export class Terminal {
 
 /** A shell in the project's folder. */
 export async function openTerminal(
-  place: WorkPlace,
+  place: TestWorkspace,
   { columns = 80, rows = 24, env = {} }: TerminalOptions = {},
-): Promise<Terminal> {
+): Promise<TestTerminal> {
   const name = `terminal-${++opened}`;
-  const terminal = new Terminal(place, name);
+  const terminal = new TestTerminal(place, name);
   writeFileSync(join(place.folder, `${name}.written`), '');
   const size = ['-x', String(columns), '-y', String(rows)];
   const told = Object.entries(env).flatMap(([key, value]) => ['-e', `${key}=${value}`]);
@@ -145,6 +145,6 @@ export async function openTerminal(
   const shell = TERM === undefined ? 'sh' : `TERM=${TERM} sh`;
   await terminal.tmux('new-session', '-d', ...size, ...told, shell);
   await terminal.tmux('pipe-pane', `cat >> '${join(place.folder, `${name}.written`)}'`);
-  await terminal.shows('$');
+  await terminal.waitFor('$');
   return terminal;
 }

@@ -15,7 +15,7 @@ import { vi } from 'vitest';
 import { processFolder } from '../../../../../scripts/process-folder.ts';
 
 /** A person's account on a machine, with a small project: everything that the program may touch. */
-export interface WorkPlace {
+export interface TestWorkspace {
   readonly folder: string;
   /** The project. */
   readonly project: string;
@@ -36,7 +36,7 @@ const files: Readonly<Record<string, string>> = {
 };
 
 /** With an empty home, and the command on the path. */
-export function openWorkPlace(more: Readonly<Record<string, string>> = {}): WorkPlace {
+export function openTestWorkspace(more: Readonly<Record<string, string>> = {}): TestWorkspace {
   const program = builtProgram();
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'millrace-e2e-')));
   const pidFile = join(folder, 'pids');
@@ -50,7 +50,7 @@ export function openWorkPlace(more: Readonly<Record<string, string>> = {}): Work
   mkdirSync(join(folder, 'home'), { recursive: true });
   const pids = () => readFileSync(pidFile, 'utf8').split('\n').filter(Boolean).map(Number);
   const close = async () => {
-    for (const pid of pids()) await gone(pid);
+    for (const pid of pids()) await waitForExit(pid);
     rmSync(folder, { recursive: true, force: true });
   };
   return { folder, project: join(folder, 'project'), env: envOf(folder), pids, close };
@@ -70,7 +70,7 @@ function envOf(folder: string): Readonly<Record<string, string>> {
 }
 
 /** Resolves when a process has ended. */
-export async function gone(pid: number): Promise<void> {
+export async function waitForExit(pid: number): Promise<void> {
   const ended = () => process.kill(pid, 0);
   await vi.waitFor(() => {
     let isThere = true;
@@ -80,11 +80,11 @@ export async function gone(pid: number): Promise<void> {
       isThere = false;
     }
     if (isThere) throw new Error(`The program (${pid}) has not ended`);
-  }, patience);
+  }, waitOptions);
 }
 
 /** As long as a test may take, less the time to say what was seen instead. */
-export const patience: { readonly timeout: number; readonly interval: number } = {
+export const waitOptions: { readonly timeout: number; readonly interval: number } = {
   timeout: 60_000,
   interval: 40,
 };

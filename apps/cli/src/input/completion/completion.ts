@@ -1,25 +1,27 @@
-/** One choice of a completion list. */
+/** One item of a completion list. */
 export interface CompletionItem {
   readonly kind: 'command' | 'argument' | 'file' | 'folder';
-  /** What is shown, and what is meant: `/model`, `src/main.ts`. */
+  /** The text that the list shows, such as `/model` or `src/main.ts`. */
   readonly label: string;
   readonly description?: string | undefined;
-  /** What takes the place of what was typed. */
+  /** The text that replaces the typed text. */
   readonly insert: string;
-  /** Enter takes it and sends at once: there is nothing more to say. */
+  /**
+   * If true, Enter accepts the item and sends the prompt at once, because nothing can follow it.
+   */
   readonly isComplete: boolean;
 }
 
-/** What could stand at the cursor. */
+/** The possible completions at the cursor. */
 export interface Completions {
-  /** What was typed so far is from here to `end`. */
+  /** Start of the typed text that an item replaces. It goes up to `end`. */
   readonly start: number;
   readonly end: number;
-  /** The best first; never empty. */
+  /** The best match comes first. Never empty. */
   readonly items: readonly CompletionItem[];
 }
 
-/** A value that a command takes, such as a model's name. */
+/** A value that a command accepts, such as the name of a model. */
 export interface Choice {
   readonly value: string;
   readonly description?: string | undefined;
@@ -27,18 +29,24 @@ export interface Choice {
 
 /** A slash command. */
 export interface Command {
-  /** With its slash. */
+  /** Name of the command, with its slash. */
   readonly name: string;
   readonly description: string;
-  /** What can follow it: asked each time, so it may change. Without it the command takes no argument. */
+  /**
+   * Lists the possible arguments. Called each time, so the list can change. Without it, the command
+   * takes no listed argument.
+   */
   readonly choices?: (() => readonly Choice[]) | undefined;
-  /** It takes an argument that cannot be listed: Enter on the list does not send it at once. */
+  /**
+   * The command takes an argument that cannot be listed. Enter on the list then does not send the
+   * command.
+   */
   readonly takesText?: boolean | undefined;
 }
 
 export interface CompletionSources {
   readonly commands?: readonly Command[] | undefined;
-  /** The files that `@` offers, relative to the workspace, with `/`. */
+  /** The files that `@` offers: paths relative to the workspace, separated by `/`. */
   readonly files?: readonly string[] | undefined;
 }
 

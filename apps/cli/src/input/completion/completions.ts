@@ -11,36 +11,42 @@ import type {
 import { fileCompletions, openMention } from './file-completions.ts';
 import { fuzzyScore } from './fuzzy-search.ts';
 
-/** What could stand at the cursor: commands and their arguments at the very beginning, files behind an @. */
+/**
+ * Returns the completions at the cursor: commands and their arguments at the start of the prompt,
+ * files after an `@`.
+ */
 export function completions(
   content: Content,
   { commands = [], files = [] }: CompletionSources,
 ): Completions | undefined {
-  const { start, text } = beforeCursor(content);
+  const { start, text } = textBeforeCursor(content);
   const command = start === 0 ? commandCompletions(text, commands) : undefined;
-  return command ?? shifted(fileCompletions(text, files), start);
+  return command ?? shiftCompletions(fileCompletions(text, files), start);
 }
 
-/** Would files be offered at the cursor, if there were any? */
+/** Whether the cursor is in an `@` mention, so that files would be offered. */
 export function isNamingFile(content: Content): boolean {
-  return openMention(beforeCursor(content).text) !== undefined;
+  return openMention(textBeforeCursor(content).text) !== undefined;
 }
 
-/** What is on the cursor's line before it, without what is folded. */
-function beforeCursor(content: Content): { readonly start: number; readonly text: string } {
+/** The text of the cursor's line before the cursor. Folded text is excluded. */
+function textBeforeCursor(content: Content): { readonly start: number; readonly text: string } {
   const { text, cursor } = content;
   const start = Math.max(gapAround(content, cursor).start, lineStart(content, cursor));
   return { start, text: text.slice(start, cursor) };
 }
 
-function shifted(found: Completions | undefined, by: number): Completions | undefined {
-  if (found === undefined) return undefined;
-  return { ...found, start: found.start + by, end: found.end + by };
+function shiftCompletions(
+  completions: Completions | undefined,
+  by: number,
+): Completions | undefined {
+  if (completions === undefined) return undefined;
+  return { ...completions, start: completions.start + by, end: completions.end + by };
 }
 
 const maxItems = 50;
 
-/** What a slash at the very beginning may mean: a command, and then what it takes. */
+/** Completes a slash at the start of the prompt: first the command name, then its argument. */
 function commandCompletions(
   textBefore: string,
   commands: readonly Command[],
@@ -48,12 +54,12 @@ function commandCompletions(
   const match = /^(\/\S*)(?:( +)([^\n]*))?$/.exec(textBefore);
   if (match === null) return undefined;
   const [, name = '', space, argument = ''] = match;
-  if (space === undefined) return found(0, textBefore, namesFor(name, commands));
+  if (space === undefined) return completionsOf(0, textBefore, namesFor(name, commands));
   const choices = commands.find((command) => command.name === name)?.choices?.() ?? [];
-  return found(name.length + space.length, textBefore, choicesFor(argument, choices));
+  return completionsOf(name.length + space.length, textBefore, choicesFor(argument, choices));
 }
 
-function found(
+function completionsOf(
   start: number,
   text: string,
   items: readonly CompletionItem[],
@@ -63,7 +69,10 @@ function found(
   return items.length === 0 || isDone ? undefined : { start, end: text.length, items };
 }
 
-/** Those that begin like it, and then those that have it somewhere. As they are ordered, otherwise. */
+/**
+ * Commands that start with the typed text come first, then commands that contain it. Otherwise the
+ * given order is kept.
+ */
 function namesFor(typed: string, commands: readonly Command[]): readonly CompletionItem[] {
   const wanted = typed.toLowerCase();
   const rest = wanted.slice(1);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { best } from './fuzzy-search.ts';
+import { topScored } from './fuzzy-search.ts';
 
 test('the best are those that a stable sort puts first', () => {
   const scored = fc.array(fc.option(fc.integer({ min: 0, max: 20 }), { nil: undefined }));
@@ -9,7 +9,7 @@ test('the best are those that a stable sort puts first', () => {
       const all = scores.map((score, index) => ({ score, index }));
       const fitting = all.filter(({ score }) => score !== undefined);
       const sorted = fitting.toSorted((a, b) => (b.score ?? 0) - (a.score ?? 0));
-      expect(best(all, ({ score }) => score, count)).toEqual(sorted.slice(0, count));
+      expect(topScored(all, ({ score }) => score, count)).toEqual(sorted.slice(0, count));
     }),
   );
 });

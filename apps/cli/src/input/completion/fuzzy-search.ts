@@ -1,6 +1,9 @@
 /**
- * How well a path fits what was typed: more is better, nothing if it does not. Both in lower case.
- * The typed text as a whole beats its letters in order; the file's own name beats its folders.
+ * Scores how well a path matches the typed text. A higher score is better; undefined means no
+ * match. Both arguments are lower case.
+ *
+ * A match of the whole typed text beats a match of its letters in order. A match in the file name
+ * beats a match in the folders.
  */
 export function fuzzyScore(path: string, typed: string): number | undefined {
   const nameStart = path.lastIndexOf('/', path.length - 2) + 1;
@@ -22,7 +25,7 @@ function wholeScore(path: string, typed: string, nameStart: number): number | un
   return isWordStart(path, inPath) ? 600 : 500;
 }
 
-/** Letter by letter from the end, so that they are found in the name before the folders. */
+/** Matches letter by letter from the end, so that the file name is tried before the folders. */
 function lettersScore(path: string, typed: string, nameStart: number): number | undefined {
   let score = 0;
   let at = path.length;
@@ -42,8 +45,11 @@ function isWordStart(path: string, at: number): boolean {
   return at === 0 || '/._- '.includes(path.charAt(at - 1));
 }
 
-/** The `count` with the highest scores, the highest first; of equals those that come first. Without sorting all of them. */
-export function best<T>(
+/**
+ * Returns the `count` items with the highest scores, the highest first. Among equal scores the
+ * order is kept. The whole list is not sorted.
+ */
+export function topScored<T>(
   all: readonly T[],
   scoreOf: (one: T) => number | undefined,
   count: number,
@@ -53,8 +59,8 @@ export function best<T>(
     const score = scoreOf(one);
     const last = kept[count - 1];
     if (score === undefined || (last !== undefined && last.score >= score)) continue;
-    const place = kept.findIndex((other) => other.score < score);
-    kept.splice(place === -1 ? kept.length : place, 0, { one, score });
+    const position = kept.findIndex((other) => other.score < score);
+    kept.splice(position === -1 ? kept.length : position, 0, { one, score });
     kept.length = Math.min(kept.length, count);
   }
   return kept.map(({ one }) => one);

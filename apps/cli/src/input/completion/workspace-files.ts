@@ -5,16 +5,18 @@ import { memoryLog } from '@millrace/log';
 import { createWorkspace, globTool } from '@millrace/tools';
 
 interface FileListOptions {
-  /** Looks for the files anew. */
+  /** Lists the files again. */
   readonly list: (signal: AbortSignal) => Promise<readonly string[]>;
-  /** The list is another one. */
+  /** Called when the list has changed. */
   readonly onChange: (files: readonly string[]) => void;
-  /** For so long a list is good enough. 10 s unless told. */
+  /** Maximum age of a list before it is read again. Default: 10 s. */
   readonly maxAgeMs?: number | undefined;
   readonly clock?: Clock | undefined;
 }
 
-/** The files of a workspace as far as they are known: looked for when first wanted, and again when they are old. */
+/**
+ * Caches the files of a workspace. It lists them on first use, and again when the list is too old.
+ */
 export class FileList {
   readonly #options: FileListOptions;
   readonly #stop = new AbortController();
@@ -30,7 +32,7 @@ export class FileList {
     return this.#files;
   }
 
-  /** Settles when the list is no older than it may be. What cannot be listed stays as it was. */
+  /** Resolves when the list is fresh enough. If listing fails, the old list stays. */
   refresh(): Promise<void> {
     const { clock = systemClock, maxAgeMs = 10_000 } = this.#options;
     const isFresh = clock.now() - this.#listedMs < maxAgeMs;
@@ -41,7 +43,7 @@ export class FileList {
     return this.#listing;
   }
 
-  /** Ends what is under way. */
+  /** Aborts a listing that is in progress. */
   close(): void {
     this.#stop.abort();
   }
@@ -49,49 +51,54 @@ export class FileList {
   async #list(clock: Clock): Promise<void> {
     const { list, onChange } = this.#options;
     const files = await list(this.#stop.signal).catch(() => undefined);
-    // A list that failed is not asked for at each key either.
+    // A failed listing also counts, so that it is not repeated on every key.
     this.#listedMs = clock.now();
-    if (files === undefined || this.#stop.signal.aborted || isSame(files, this.#files)) return;
+    if (files === undefined || this.#stop.signal.aborted || sameFiles(files, this.#files)) return;
     this.#files = files;
     onChange(files);
   }
 }
 
-function isSame(a: readonly string[], b: readonly string[]): boolean {
+function sameFiles(a: readonly string[], b: readonly string[]): boolean {
   return a.length === b.length && a.every((path, index) => path === b[index]);
 }
 
-/** Of more than so many files, those at the end are not known. */
+/** Maximum number of files. Files after this limit are not offered. */
 export const maxWorkspaceFiles = 200_000;
 
 type WorkspaceFilesOptions = Pick<ListOptions, 'cwd' | 'env'> &
   Partial<Pick<ListOptions, 'maxPaths' | 'signal'>>;
 
-/** The files of a folder that .gitignore does not name, relative to it and with `/`. */
+/**
+ * Lists the files of a folder that .gitignore does not exclude. Paths are relative to the folder
+ * and use `/`.
+ */
 export async function workspaceFiles(options: WorkspaceFilesOptions): Promise<readonly string[]> {
   const list = {
     ...options,
     maxPaths: options.maxPaths ?? maxWorkspaceFiles,
     signal: options.signal ?? new AbortController().signal,
   };
-  // Git is quickest in what it keeps. Elsewhere the folder is walked, by the rules that the tools go by.
-  return (await gitFiles(list)) ?? (await walkedFiles(list));
+  // Git is the fastest source inside a repository. Elsewhere the folder is walked with the same
+  // rules as the tools.
+  return (await gitFiles(list)) ?? (await walkFiles(list));
 }
 
 interface ListOptions {
   readonly cwd: string;
-  /** For the programs that are asked. */
+  /** Environment for the git process. */
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly maxPaths: number;
   readonly signal: AbortSignal;
 }
 
-// A repository's own settings may name a program to ask for changes. To list files is no reason to run it.
-const settings = ['-c', 'core.fsmonitor=false'];
+// The settings of a repository can name a program that reports changes. Listing files must not run
+// it.
+const gitSettings = ['-c', 'core.fsmonitor=false'];
 
 /**
- * The files below a folder that git keeps, or would if they were added; nothing where it is no
- * repository, or there is no git.
+ * Lists the files below a folder that git tracks or would add. Returns undefined outside a
+ * repository or without git.
  */
 async function gitFiles(options: ListOptions): Promise<readonly string[] | undefined> {
   const [there, deleted] = await Promise.all([
@@ -106,7 +113,7 @@ async function lsFiles(
   which: readonly string[],
   { cwd, env, maxPaths, signal }: ListOptions,
 ): Promise<readonly string[] | undefined> {
-  const child = spawn('git', [...settings, 'ls-files', '-z', ...which], {
+  const child = spawn('git', [...gitSettings, 'ls-files', '-z', ...which], {
     cwd,
     env: { ...env, GIT_OPTIONAL_LOCKS: '0' },
     stdio: ['ignore', 'pipe', 'ignore'],
@@ -129,11 +136,14 @@ async function lsFiles(
   return isEnded || paths.length === maxPaths ? paths : undefined;
 }
 
-/** Enough for the longest list of paths. */
+/** Large enough for the longest list of paths. */
 const maxOutputLength = 2 ** 25;
 
-/** The files below a folder that .gitignore does not name, found as an agent's glob finds them; in a thread of its own. */
-async function walkedFiles({
+/**
+ * Lists the files below a folder that .gitignore does not exclude. It uses the glob tool, which
+ * runs in its own thread.
+ */
+async function walkFiles({
   cwd,
   maxPaths,
   signal,
@@ -154,7 +164,10 @@ async function walkedFiles({
   return pathsIn(result);
 }
 
-/** What is said about them follows behind an empty line. Names with control characters in them come as JSON, and are left out. */
+/**
+ * An empty line separates the paths from the summary. The tool prints names with control characters
+ * as JSON; those are skipped.
+ */
 function pathsIn(result: unknown): readonly string[] {
   const { text, value } = (result as { output: { text: string; value: { files: number } } }).output;
   if (value.files === 0) return [];

@@ -1,66 +1,71 @@
-import type { Piece } from './editor-state.ts';
+import type { FoldedText } from './editor-state.ts';
 import { foldAround, gapAround } from './folded-text.ts';
 
 const segmenter = new Intl.Segmenter();
 
-/** Where the grapheme or fold begins that ends at an offset. */
-export function stepBack(piece: Piece, index: number): number {
+/** Returns the start of the grapheme or fold that ends at an offset. */
+export function stepBack(content: FoldedText, index: number): number {
   if (index <= 0) return 0;
-  const fold = piece.folds.find(({ end }) => end === index);
-  return fold === undefined ? graphemeAt(piece, index - 1).start : fold.start;
+  const fold = content.folds.find(({ end }) => end === index);
+  return fold === undefined ? graphemeAt(content, index - 1).start : fold.start;
 }
 
-/** Where the grapheme or fold ends that begins at an offset. */
-export function stepForward(piece: Piece, index: number): number {
-  if (index >= piece.text.length) return piece.text.length;
-  const fold = piece.folds.find(({ start }) => start === index);
-  return fold === undefined ? graphemeAt(piece, index).end : fold.end;
+/** Returns the end of the grapheme or fold that starts at an offset. */
+export function stepForward(content: FoldedText, index: number): number {
+  if (index >= content.text.length) return content.text.length;
+  const fold = content.folds.find(({ start }) => start === index);
+  return fold === undefined ? graphemeAt(content, index).end : fold.end;
 }
 
-/** The nearest place at or behind an offset where a cursor can be. */
-export function snapForward(piece: Piece, index: number): number {
-  const { start, end } = surrounding(piece, index);
+/** Returns the first valid cursor position at or after an offset. */
+export function snapForward(content: FoldedText, index: number): number {
+  const { start, end } = unitAround(content, index);
   return start === index ? index : end;
 }
 
-/** The nearest place at or before an offset where a cursor can be. */
-function snapBack(piece: Piece, index: number): number {
-  return surrounding(piece, index).start;
+/** Returns the last valid cursor position at or before an offset. */
+function snapBack(content: FoldedText, index: number): number {
+  return unitAround(content, index).start;
 }
 
-function surrounding(piece: Piece, index: number): { start: number; end: number } {
-  const { length } = piece.text;
+function unitAround(content: FoldedText, index: number): { start: number; end: number } {
+  const { length } = content.text;
   if (index <= 0) return { start: 0, end: 0 };
   if (index >= length) return { start: length, end: length };
-  const fold = foldAround(piece, index);
+  const fold = foldAround(content, index);
   if (fold !== undefined) return fold;
-  // At a fold's edge nothing goes on, whatever characters meet there.
-  const isEdge = piece.folds.some(({ start, end }) => start === index || end === index);
-  return isEdge ? { start: index, end: index } : graphemeAt(piece, index);
+  // A grapheme never crosses the edge of a fold, whichever characters meet there.
+  const isEdge = content.folds.some(({ start, end }) => start === index || end === index);
+  return isEdge ? { start: index, end: index } : graphemeAt(content, index);
 }
 
-/** The grapheme that has the character at an offset. Folds cut graphemes, and so do lines. */
-function graphemeAt(piece: Piece, index: number): { start: number; end: number } {
-  const { text } = piece;
+/**
+ * Returns the grapheme that contains the character at an offset. Folds and line ends split
+ * graphemes.
+ */
+function graphemeAt(content: FoldedText, index: number): { start: number; end: number } {
+  const { text } = content;
   if (text[index] === '\n') return { start: index, end: index + 1 };
   const gap = {
-    start: piece.folds.findLast(({ end }) => end <= index)?.end ?? 0,
-    end: piece.folds.find(({ start }) => start > index)?.start ?? text.length,
+    start: content.folds.findLast(({ end }) => end <= index)?.end ?? 0,
+    end: content.folds.find(({ start }) => start > index)?.start ?? text.length,
   };
   const from = Math.max(gap.start, text.lastIndexOf('\n', index) + 1);
   const newline = text.indexOf('\n', index);
   const line = text.slice(from, newline === -1 ? gap.end : Math.min(gap.end, newline));
-  const found = segmenter.segment(line).containing(index - from);
-  if (found === undefined) return { start: index, end: index + 1 };
-  return { start: from + found.index, end: from + found.index + found.segment.length };
+  const segment = segmenter.segment(line).containing(index - from);
+  if (segment === undefined) return { start: index, end: index + 1 };
+  return { start: from + segment.index, end: from + segment.index + segment.segment.length };
 }
 
 const wordForm = /^[\p{L}\p{N}\p{M}_]/u;
 
-/** Where the word begins that is before an offset, or that it is in. A fold is a word. */
-export function wordBefore(piece: Piece, index: number): number {
-  const { text, folds } = piece;
-  const gap = gapAround(piece, index);
+/**
+ * Returns the start of the word that contains an offset or precedes it. A fold counts as a word.
+ */
+export function wordBefore(content: FoldedText, index: number): number {
+  const { text, folds } = content;
+  const gap = gapAround(content, index);
   let at = index;
   let isInWord = false;
   while (at > gap.start) {
@@ -70,14 +75,14 @@ export function wordBefore(piece: Piece, index: number): number {
     isInWord = isWord;
     at -= char.length;
   }
-  if (at > gap.start || isInWord || at === 0) return snapBack(piece, at);
+  if (at > gap.start || isInWord || at === 0) return snapBack(content, at);
   return folds.find(({ end }) => end === at)?.start ?? at;
 }
 
-/** Where the word ends that is behind an offset, or that it is in. */
-export function wordAfter(piece: Piece, index: number): number {
-  const { text, folds } = piece;
-  const gap = gapAround(piece, index);
+/** Returns the end of the word that contains an offset or follows it. */
+export function wordAfter(content: FoldedText, index: number): number {
+  const { text, folds } = content;
+  const gap = gapAround(content, index);
   let at = index;
   let isInWord = false;
   while (at < gap.end) {
@@ -87,7 +92,7 @@ export function wordAfter(piece: Piece, index: number): number {
     isInWord = isWord;
     at += char.length;
   }
-  if (at < gap.end || isInWord || at === text.length) return snapForward(piece, at);
+  if (at < gap.end || isInWord || at === text.length) return snapForward(content, at);
   return folds.find(({ start }) => start === at)?.end ?? at;
 }
 
@@ -96,25 +101,25 @@ function codePointBefore(text: string, index: number): string {
   return pair.length === 2 && (pair.codePointAt(0) ?? 0) > 0xffff ? pair : pair.slice(-1);
 }
 
-/** Where the line begins that an offset is in. Newlines inside of folds do not count. */
-export function lineStart(piece: Piece, index: number): number {
+/** Returns the start of the line that contains an offset. Newlines inside folds do not count. */
+export function lineStart(content: FoldedText, index: number): number {
   let at = index;
   while (at > 0) {
-    const newline = piece.text.lastIndexOf('\n', at - 1);
+    const newline = content.text.lastIndexOf('\n', at - 1);
     if (newline === -1) return 0;
-    const fold = piece.folds.find(({ start, end }) => start <= newline && newline < end);
+    const fold = content.folds.find(({ start, end }) => start <= newline && newline < end);
     if (fold === undefined) return newline + 1;
     at = fold.start;
   }
   return 0;
 }
 
-export function lineEnd(piece: Piece, index: number): number {
+export function lineEnd(content: FoldedText, index: number): number {
   let at = index;
   while (true) {
-    const newline = piece.text.indexOf('\n', at);
-    if (newline === -1) return piece.text.length;
-    const fold = piece.folds.find(({ start, end }) => start <= newline && newline < end);
+    const newline = content.text.indexOf('\n', at);
+    if (newline === -1) return content.text.length;
+    const fold = content.folds.find(({ start, end }) => start <= newline && newline < end);
     if (fold === undefined) return newline;
     at = fold.end;
   }

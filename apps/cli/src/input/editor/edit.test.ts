@@ -304,7 +304,7 @@ describe('history', () => {
     const changed = run(createEditor(history), up, { type: 'insert', text: '!' }, up);
     expect(run(changed, down).text).toBe('third!');
     const sent = run(changed, down, { type: 'sent' });
-    expect(sent).toMatchObject({ text: '', place: 4 });
+    expect(sent).toMatchObject({ text: '', historyIndex: 4 });
     expect([run(sent, up).text, run(sent, up, up).text]).toEqual(['third!', 'third']);
   });
 
@@ -329,7 +329,7 @@ describe('history', () => {
   test('that is read late leaves the draft as it is', () => {
     const typed = run(createEditor([{ text: 'old' }]), { type: 'insert', text: 'draft' }, up);
     const state = run(typed, { type: 'history', entries: history });
-    expect(state).toMatchObject({ text: 'draft', place: 3 });
+    expect(state).toMatchObject({ text: 'draft', historyIndex: 3 });
     expect(run(state, up).text).toBe('third');
   });
 });

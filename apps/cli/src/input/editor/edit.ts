@@ -1,4 +1,4 @@
-import { isKept, withEntry } from '../history/history-entry.ts';
+import { addEntry, isRecorded } from '../history/history-entry.ts';
 import {
   lineEnd,
   lineStart,
@@ -12,31 +12,39 @@ import {
   type Draft,
   type EditAction,
   type EditorState,
-  emptyPiece,
+  emptyText,
   type HistoryEntry,
   type Target,
 } from './editor-state.ts';
-import { joinPieces, pastedPiece, plainText, slicePiece } from './folded-text.ts';
+import { joinTexts, pastedText, plainText, sliceText } from './folded-text.ts';
 import { redo, replaceRange, undo } from './replace-range.ts';
 import { columnOf, cursorRow, offsetAt, type Row, rowsAt, rowsBeside } from './rows.ts';
 
-/** The editor after an action. Pure, and total: an action that cannot be done changes nothing. */
+/**
+ * Returns the editor state after an action. The function is pure, and an action that is not
+ * possible changes nothing.
+ */
 export function edit(state: EditorState, action: EditAction): EditorState {
-  const { run, goalColumn } = state;
-  const now = { ...state, run: undefined, goalColumn: undefined, notice: undefined };
+  const { editGroup, goalColumn } = state;
+  const now = { ...state, editGroup: undefined, goalColumn: undefined, notice: undefined };
   switch (action.type) {
     case 'insert':
-      return put({ ...now, run }, plainText(action.text), 'typing');
+      return insertAtCursor({ ...now, editGroup }, plainText(action.text), 'typing');
     case 'paste':
-      return replaceRange(now, [state.cursor, state.cursor], pastedPiece(plainText(action.text)));
+      return replaceRange(now, [state.cursor, state.cursor], pastedText(plainText(action.text)));
     case 'replace':
-      return replaceRange(now, rangeOf(state, action), unfolded(action.text));
+      return replaceRange(now, clampRange(state, action), unfoldedText(action.text));
     case 'move':
-      return { ...now, cursor: target(state, action.to) };
+      return { ...now, cursor: offsetOf(state, action.to) };
     case 'erase':
-      return replaceRange({ ...now, run }, to(state, action.to), emptyPiece, 'erasing');
+      return replaceRange(
+        { ...now, editGroup },
+        rangeTo(state, action.to),
+        emptyText,
+        'erasing',
+      );
     case 'kill':
-      return kill({ ...now, run }, action.to);
+      return kill({ ...now, editGroup }, action.to);
     case 'yank':
       return replaceRange(now, [state.cursor, state.cursor], state.killed);
     case 'up':
@@ -47,31 +55,31 @@ export function edit(state: EditorState, action: EditAction): EditorState {
     case 'redo':
       return redo(now);
     case 'set':
-      return replaceRange(now, [0, state.text.length], unfolded(action.text));
+      return replaceRange(now, [0, state.text.length], unfoldedText(action.text));
     case 'put_back':
       return putBack(now, action.text);
     case 'sent':
-      return sent(now);
+      return afterSend(now);
     case 'history':
       return withHistory(now, action.entries);
   }
 }
 
-function put(state: EditorState, text: string, run: 'typing'): EditorState {
-  return replaceRange(state, [state.cursor, state.cursor], { text, folds: [] }, run);
+function insertAtCursor(state: EditorState, text: string, editGroup: 'typing'): EditorState {
+  return replaceRange(state, [state.cursor, state.cursor], { text, folds: [] }, editGroup);
 }
 
 function putBack(state: EditorState, text: string): EditorState {
   const gap = state.text === '' ? '' : '\n';
-  const before = replaceRange(state, [0, 0], pastedPiece(plainText(text) + gap));
+  const before = replaceRange(state, [0, 0], pastedText(plainText(text) + gap));
   return { ...before, cursor: before.text.length };
 }
 
-function unfolded(text: string) {
+function unfoldedText(text: string) {
   return { text: plainText(text), folds: [] };
 }
 
-function rangeOf(
+function clampRange(
   { text }: EditorState,
   { start, end }: { readonly start: number; readonly end: number },
 ): readonly [number, number] {
@@ -79,13 +87,13 @@ function rangeOf(
   return [from, Math.max(from, Math.min(end, text.length))];
 }
 
-/** From the cursor to the target, in order. */
-function to(state: EditorState, name: Target): readonly [number, number] {
-  const there = target(state, name);
+/** The range between the cursor and a target, in ascending order. */
+function rangeTo(state: EditorState, name: Target): readonly [number, number] {
+  const there = offsetOf(state, name);
   return [Math.min(there, state.cursor), Math.max(there, state.cursor)];
 }
 
-function target(state: EditorState, name: Target): number {
+function offsetOf(state: EditorState, name: Target): number {
   const { cursor } = state;
   switch (name) {
     case 'left':
@@ -107,39 +115,42 @@ function target(state: EditorState, name: Target): number {
   }
 }
 
-/** At the end of a line there is its newline to kill, and at its start that of the line before. */
-function killed(state: EditorState, name: Target): readonly [number, number] {
-  const [start, end] = to(state, name);
+/**
+ * At the end of a line the range is its newline; at the start of a line it is the newline before
+ * it.
+ */
+function killRange(state: EditorState, name: Target): readonly [number, number] {
+  const [start, end] = rangeTo(state, name);
   if (start < end) return [start, end];
   if (name === 'line_start') return [stepBack(state, start), end];
   return name === 'line_end' ? [start, stepForward(state, end)] : [start, end];
 }
 
 function kill(state: EditorState, name: Target): EditorState {
-  const [start, end] = killed(state, name);
+  const [start, end] = killRange(state, name);
   if (start === end) return state;
-  const piece = slicePiece(state, start, end);
+  const cut = sliceText(state, start, end);
   const isBackward = start < state.cursor;
-  const earlier = state.run === 'killing' ? state.killed : emptyPiece;
-  const all = isBackward ? joinPieces(piece, earlier) : joinPieces(earlier, piece);
-  return { ...replaceRange(state, [start, end], emptyPiece, 'killing'), killed: all };
+  const earlier = state.editGroup === 'killing' ? state.killed : emptyText;
+  const all = isBackward ? joinTexts(cut, earlier) : joinTexts(earlier, cut);
+  return { ...replaceRange(state, [start, end], emptyText, 'killing'), killed: all };
 }
 
-function sent(state: EditorState): EditorState {
+function afterSend(state: EditorState): EditorState {
   const { text, folds, history, killed } = state;
   const entry: HistoryEntry = folds.length > 0 ? { text, folds } : { text };
-  if (!isKept(text)) return { ...createEditor(history), killed };
-  return { ...createEditor(withEntry(history, entry)), killed };
+  if (!isRecorded(text)) return { ...createEditor(history), killed };
+  return { ...createEditor(addEntry(history, entry)), killed };
 }
 
 function withHistory(state: EditorState, entries: readonly HistoryEntry[]): EditorState {
   const draft = state.drafts.get(state.history.length);
-  const content = state.place === state.history.length ? state : (draft ?? state);
+  const content = state.historyIndex === state.history.length ? state : (draft ?? state);
   const { text, cursor, folds, undo, redo } = content;
   return { ...createEditor(entries), killed: state.killed, text, cursor, folds, undo, redo };
 }
 
-/** A row up or down; beyond the first and the last row, to what is next in the history. */
+/** Moves a row up or down. Beyond the first or the last row it moves through the history. */
 function moveVertically(
   state: EditorState,
   direction: 'up' | 'down',
@@ -148,7 +159,8 @@ function moveVertically(
   const rows = rowsAt(state, state.cursor, width);
   const here = cursorRow(rows, state.cursor);
   const target = nextRow(state, rows, here, direction, width);
-  if (target === undefined) return recall(state, state.place + (direction === 'up' ? -1 : 1));
+  if (target === undefined)
+    return showHistoryEntry(state, state.historyIndex + (direction === 'up' ? -1 : 1));
   const row = rows[here];
   const goalColumn = state.goalColumn ?? (row === undefined ? 0 : columnOf(row, state.cursor));
   return { ...state, cursor: offsetAt(target, goalColumn), goalColumn };
@@ -167,17 +179,17 @@ function nextRow(
   return direction === 'up' ? beside?.at(-1) : beside?.[0];
 }
 
-/** Another place of the history. What is left behind is kept with its undo, as it is. */
-function recall(state: EditorState, place: number): EditorState {
-  const next = state.drafts.get(place) ?? recalled(state, place);
+/** Shows another history entry. The current text is kept with its undo steps. */
+function showHistoryEntry(state: EditorState, index: number): EditorState {
+  const next = state.drafts.get(index) ?? draftOfEntry(state, index);
   if (next === undefined) return state;
   const { text, cursor, folds, undo, redo } = state;
-  const drafts = new Map(state.drafts).set(state.place, { text, cursor, folds, undo, redo });
-  return { ...state, ...next, place, drafts, goalColumn: undefined };
+  const drafts = new Map(state.drafts).set(state.historyIndex, { text, cursor, folds, undo, redo });
+  return { ...state, ...next, historyIndex: index, drafts, goalColumn: undefined };
 }
 
-function recalled({ history }: EditorState, place: number): Draft | undefined {
-  const entry = history[place];
+function draftOfEntry({ history }: EditorState, index: number): Draft | undefined {
+  const entry = history[index];
   if (entry === undefined) return undefined;
   const { text, folds = [] } = entry;
   return { text, cursor: text.length, folds, undo: [], redo: [] };

@@ -1,26 +1,28 @@
-/** A long paste: it is shown as one short label, is passed and erased as one, and sent whole. */
+/**
+ * A long paste. It is shown as one short label, passed and erased as one unit, and sent in full.
+ */
 export interface Fold {
   readonly start: number;
   readonly end: number;
-  /** How many lines it has: counted once. */
+  /** Number of lines, counted once. */
   readonly lines: number;
 }
 
-/** A piece of text that may have folds in it. */
-export interface Piece {
-  /** Lines end in `\n`. Whole: this is what is sent. */
+/** Text that can contain folds. */
+export interface FoldedText {
+  /** The full text, which is what is sent. Lines end in `\n`. */
   readonly text: string;
-  /** In order, apart from each other, none of them empty. */
+  /** In ascending order, without overlaps. No fold is empty. */
   readonly folds: readonly Fold[];
 }
 
-/** What is in the prompt, and where in it one is. */
-export interface Content extends Piece {
-  /** A UTF-16 offset, never inside of a grapheme or a fold. */
+/** The text in the prompt and the cursor position. */
+export interface Content extends FoldedText {
+  /** A UTF-16 offset that is never inside a grapheme or a fold. */
   readonly cursor: number;
 }
 
-/** One step of undo. It keeps what changed, not the whole text, so that large texts are not kept many times. */
+/** One undo step. It stores only the difference, so that large texts are not stored many times. */
 export interface Change {
   readonly at: number;
   readonly removed: string;
@@ -29,61 +31,67 @@ export interface Change {
   readonly after: Omit<Content, 'text'>;
 }
 
-/** What the next change of the same kind goes on with: typing with typing, kills with kills. */
-export type Run = 'typing' | 'erasing' | 'killing';
+/** Consecutive changes of one group are joined: typing with typing, kills with kills. */
+export type EditGroup = 'typing' | 'erasing' | 'killing';
 
-/** What was sent before. */
+/** A text that was sent before. */
 export interface HistoryEntry {
   readonly text: string;
   readonly folds?: readonly Fold[] | undefined;
 }
 
-/** A prompt with its undo. One of these is kept for each place of the history that was left. */
+/**
+ * A prompt with its undo steps. The editor stores one for each history entry that the user has
+ * left.
+ */
 export interface Draft extends Content {
-  /** The newest last. */
+  /** The newest step is last. */
   readonly undo: readonly Change[];
   readonly redo: readonly Change[];
 }
 
-/** The prompt's editor as a value. `edit` makes the next one. */
+/** The prompt editor as an immutable value. `edit` returns the next one. */
 export interface EditorState extends Draft {
-  /** What was killed last, for yank. */
-  readonly killed: Piece;
-  /** Set while changes of one kind follow each other without anything in between. */
-  readonly run: Run | undefined;
-  /** The column, in cells, that up and down aim at while they follow each other. */
+  /** The last killed text, which yank inserts. */
+  readonly killed: FoldedText;
+  /** Set while changes of one group follow each other without another action. */
+  readonly editGroup: EditGroup | undefined;
+  /** The column in cells that repeated up and down moves aim at. */
   readonly goalColumn: number | undefined;
-  /** Why the last action did not do what it was asked to, for people. */
+  /** The reason why the last action had no effect, shown to the user. */
   readonly notice: string | undefined;
-  /** The oldest first. */
+  /** The oldest entry is first. */
   readonly history: readonly HistoryEntry[];
-  /** Where in the history the prompt is: the history's length is the draft. */
-  readonly place: number;
-  /** How the other places were left. The draft is among them while the history is looked at. */
+  /** Position in the history. The length of the history stands for the draft. */
+  readonly historyIndex: number;
+  /**
+   * The edited texts at other history positions, including the draft while a history entry is
+   * shown.
+   */
   readonly drafts: ReadonlyMap<number, Draft>;
 }
 
-export const emptyPiece: Piece = { text: '', folds: [] };
+export const emptyText: FoldedText = { text: '', folds: [] };
 
-const emptyDraft: Draft = { ...emptyPiece, cursor: 0, undo: [], redo: [] };
+const emptyDraft: Draft = { ...emptyText, cursor: 0, undo: [], redo: [] };
 
 export function createEditor(history: readonly HistoryEntry[] = []): EditorState {
   return {
     ...emptyDraft,
-    killed: emptyPiece,
-    run: undefined,
+    killed: emptyText,
+    editGroup: undefined,
     goalColumn: undefined,
     notice: undefined,
     history,
-    place: history.length,
+    historyIndex: history.length,
     drafts: new Map(),
   };
 }
 
-/** In UTF-16 code units: more than any model takes. */
+/** In UTF-16 code units. No model accepts a longer prompt. */
 export const maxTextLength: number = 2 ** 22;
 
-/** Where the cursor can go by one key. Lines are those of the text, not of the screen. */
+/** A cursor target that one key can reach. Lines are lines of the text, not rows of the screen. */
 export type Target =
   | 'left'
   | 'right'
@@ -95,11 +103,11 @@ export type Target =
   | 'text_end';
 
 export type EditAction =
-  /** As typed: letters join into steps of undo by words. A newline is `\n`. */
+  /** Inserts typed text. Letters join into undo steps by words. A newline is `\n`. */
   | { readonly type: 'insert'; readonly text: string }
-  /** One step of undo; folded if it is long. */
+  /** Inserts a paste as one undo step. A long paste is folded. */
   | { readonly type: 'paste'; readonly text: string }
-  /** What a completion does. The cursor ends behind the text. */
+  /** Inserts a completion. The cursor moves behind the text. */
   | {
       readonly type: 'replace';
       readonly start: number;
@@ -107,20 +115,26 @@ export type EditAction =
       readonly text: string;
     }
   | { readonly type: 'move'; readonly to: Target }
-  /** Removes what is between the cursor and the target. */
+  /** Removes the text between the cursor and the target. */
   | { readonly type: 'erase'; readonly to: Target }
-  /** The same, but yank brings it back; kills that follow each other add up. */
+  /** Removes the same text, but yank can insert it again. Consecutive kills are joined. */
   | { readonly type: 'kill'; readonly to: Target }
   | { readonly type: 'yank' }
-  /** A row of the screen up or down, soft wraps at `width` cells counted; beyond the first and the last, through the history. */
+  /**
+   * Moves a screen row up or down; `width` in cells sets the soft wraps. Beyond the first or the
+   * last row it moves through the history.
+   */
   | { readonly type: 'up' | 'down'; readonly width?: number | undefined }
   | { readonly type: 'undo' }
   | { readonly type: 'redo' }
-  /** Another text, in one step of undo, with the cursor at its end. */
+  /** Replaces the text in one undo step and moves the cursor to its end. */
   | { readonly type: 'set'; readonly text: string }
-  /** What was sent before is not sent after all: it stands before what is in the prompt. */
+  /** Inserts a withdrawn message before the text of the prompt. */
   | { readonly type: 'put_back'; readonly text: string }
-  /** It was sent: the prompt is empty, and what was sent is the history's newest unless it begins with a space. */
+  /**
+   * Empties the prompt after a send. The sent text becomes the newest history entry, unless it
+   * starts with a space.
+   */
   | { readonly type: 'sent' }
-  /** The history was read. What is in the prompt stays. */
+  /** Sets the history after it was read. The text in the prompt stays. */
   | { readonly type: 'history'; readonly entries: readonly HistoryEntry[] };

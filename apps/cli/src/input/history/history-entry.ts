@@ -4,13 +4,13 @@ import { countLines, plainText } from '../editor/folded-text.ts';
 
 export const maxHistoryEntries = 1000;
 
-/** What begins with a space was meant not to be kept. */
-export function isKept(text: string): boolean {
+/** Whether the history records a text. A leading space excludes it. */
+export function isRecorded(text: string): boolean {
   return text.trim() !== '' && !text.startsWith(' ');
 }
 
-/** With one more, the newest. The same text is there once. */
-export function withEntry(
+/** Adds an entry as the newest. An older entry with the same text is removed. */
+export function addEntry(
   entries: readonly HistoryEntry[],
   entry: HistoryEntry,
 ): readonly HistoryEntry[] {
@@ -18,13 +18,13 @@ export function withEntry(
   return [...others, entry].slice(-maxHistoryEntries);
 }
 
-/** A line of the file, without its end. */
+/** Formats an entry as a line of the history file, without the newline. */
 export function historyLine({ text, folds = [] }: HistoryEntry): string {
   const ranges = folds.map(({ start, end }) => [start, end]);
   return JSON.stringify(ranges.length > 0 ? { text, folds: ranges } : { text });
 }
 
-/** Nothing for a line that is none: it was torn, or written by somebody else. */
+/** Parses a line of the history file. Returns undefined for a torn or foreign line. */
 export function parseHistoryLine(line: string): HistoryEntry | undefined {
   if (line === '') return undefined;
   const parsed = parseJson(line);
@@ -43,11 +43,11 @@ function isObject(value: JsonValue): value is { readonly [key: string]: JsonValu
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** All of them if they are in order and inside of the text, else none. */
-function foldsIn(text: string, told: JsonValue | undefined): readonly Fold[] {
-  if (!Array.isArray(told)) return [];
+/** Returns the folds if all of them are in order and inside the text, otherwise none. */
+function foldsIn(text: string, ranges: JsonValue | undefined): readonly Fold[] {
+  if (!Array.isArray(ranges)) return [];
   let last = 0;
-  const folds = told.flatMap((range): readonly Fold[] => {
+  const folds = ranges.flatMap((range): readonly Fold[] => {
     const [start, end] = Array.isArray(range) ? range : [];
     const areOffsets = Number.isInteger(start) && Number.isInteger(end);
     if (!areOffsets || typeof start !== 'number' || typeof end !== 'number') return [];
@@ -55,5 +55,5 @@ function foldsIn(text: string, told: JsonValue | undefined): readonly Fold[] {
     last = end;
     return [{ start, end, lines: countLines(text.slice(start, end)) }];
   });
-  return folds.length === told.length ? folds : [];
+  return folds.length === ranges.length ? folds : [];
 }

@@ -1,18 +1,18 @@
 import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
 
-/** Only so much of the end is read, and kept when the file is made shorter. */
+/** Only this much of the end is read, and kept when the file is shortened. */
 const maxReadBytes = 2 ** 23;
 const ownerOnly = 0o600;
-/** To shorten a file takes far less. A lock that is older was left behind. */
+/** Shortening takes far less time. An older lock was left by a process that ended. */
 const staleLockMs = 60_000;
 
 interface HistoryLines {
   readonly lines: readonly string[];
-  /** There is more before them. */
+  /** The file has more lines before these. */
   readonly isCut: boolean;
 }
 
-/** The lines at the file's end. */
+/** Reads the lines at the end of the file. */
 export async function readLines(path: string): Promise<HistoryLines> {
   const file = await open(path, 'r');
   try {
@@ -24,8 +24,10 @@ export async function readLines(path: string): Promise<HistoryLines> {
 }
 
 /**
- * Adds a line, beside other processes that do. It begins on a new line even behind one that was
- * torn. Should the file be replaced by a shorter one meanwhile, the line goes there too.
+ * Appends a line while other processes may do the same. The line starts with a newline, so that a
+ * torn line before it does no harm.
+ *
+ * If another process replaces the file during the write, the line is written again to the new file.
  */
 export async function appendLine(
   path: string,
@@ -49,9 +51,11 @@ function openToAppend(path: string): Promise<FileHandle> {
 }
 
 /**
- * Replaces the file by a shorter one: what `shorten` makes of its lines. One process at a time does
- * it, and others may add lines meanwhile: those that came to the old file are carried over, and those
- * that come later notice that the file is another. A line may be there twice then.
+ * Replaces the file with a shorter one that has the lines which `shorten` returns. Only one process
+ * at a time does this.
+ *
+ * Other processes can append meanwhile. Lines that reached the old file are copied, and later
+ * writers notice that the file has changed. A line can then occur twice.
  */
 export async function shortenFile(
   path: string,
@@ -87,9 +91,11 @@ async function takeLock(lock: string, nowMs: number): Promise<boolean> {
     await made.close();
     return true;
   }
-  const found = await stat(lock).catch(() => undefined);
-  // Somebody else may have seen the same: it is removed now, and taken another time.
-  if (found !== undefined && nowMs - found.mtimeMs > staleLockMs) await rm(lock, { force: true });
+  const existing = await stat(lock).catch(() => undefined);
+  // Another process may see the same stale lock. So it is only removed here, and the next call can
+  // take it.
+  if (existing !== undefined && nowMs - existing.mtimeMs > staleLockMs)
+    await rm(lock, { force: true });
   return false;
 }
 

@@ -2,18 +2,20 @@ import { controlKey, type Key, namedKey, withAlt } from './key.ts';
 import { applicationKey, sequenceKey } from './sequence-key.ts';
 
 const esc = '\u001b';
-/** Real ones are far shorter. What is longer is given up. */
+/** Real sequences are far shorter. A longer one is dropped. */
 const maxControlLength = 128;
 const maxStringLength = 65_536;
 
-/** What begins with an Esc: how far it goes, and what it is; no key for what is to be ignored. */
+/**
+ * A sequence that starts with Esc: where it ends and which key it is. Without a key it is ignored.
+ */
 interface Sequence {
   readonly end: number;
   readonly key?: Key | undefined;
   readonly isPasteStart?: boolean;
 }
 
-/** `more` where what comes next decides. */
+/** Reads the escape sequence at a position. Returns `more` if the next input decides. */
 export function readEscape(input: string, at: number): Sequence | 'more' {
   const next = input[at + 1];
   switch (next) {
@@ -33,14 +35,16 @@ export function readEscape(input: string, at: number): Sequence | 'more' {
   }
 }
 
-/** What it is when nothing more comes. Sequences that were cut are dropped. */
-export function cutEscape(input: string): readonly Key[] {
+/**
+ * Returns the keys of an incomplete sequence when no more input comes. A cut sequence is dropped.
+ */
+export function flushEscape(input: string): readonly Key[] {
   if (input === esc) return [namedKey('escape')];
   if (input === esc + esc) return [namedKey('escape'), namedKey('escape')];
   return input.length === 2 ? [withAlt({ type: 'text', text: input.slice(1) })] : [];
 }
 
-/** Esc, and then something with Esc in front of it; or Alt with an arrow, as some terminals say it. */
+/** Esc followed by another escape sequence. Some terminals send Alt with an arrow key this way. */
 function readTwice(input: string, at: number): Sequence | 'more' {
   const third = input[at + 2];
   if (third === undefined) return 'more';
@@ -61,16 +65,17 @@ function readAlt(input: string, at: number): Sequence | 'more' {
 
 function readControl(input: string, at: number): Sequence | 'more' {
   const start = at + 2;
-  // The Linux console's function keys, and the oldest mouse reports, go on behind what would be the end.
+  // Function keys of the Linux console and the oldest mouse reports continue after the usual end of
+  // a sequence.
   const extra = input[start] === '[' ? 1 : input[start] === 'M' ? 3 : 0;
   if (extra > 0) return readExtra(input, start + 1, extra);
-  // Of rxvt, `$` is an end: elsewhere something would follow it.
+  // In rxvt, `$` ends a sequence. In other terminals a character follows it.
   const shifted = /^[2-8]\$/.exec(input.slice(start, start + 2));
   if (shifted !== null) return { end: start + 2, key: sequenceKey(shifted[0].charAt(0), '$') };
   return readFinal(input, at);
 }
 
-/** Whole characters, whatever they are. */
+/** Reads whole code points of any kind. */
 function readExtra(input: string, at: number, count: number): Sequence | 'more' {
   const characters = [...input.slice(at, at + 2 * count)].slice(0, count);
   const end = at + characters.join('').length;
@@ -84,7 +89,7 @@ function readFinal(input: string, at: number): Sequence | 'more' {
   const [, parameters = '', final] = form.exec(input) ?? [];
   const end = form.lastIndex;
   if (end - at > maxControlLength) return { end: at + maxControlLength };
-  // Where something else cuts it short, that is read for itself.
+  // If another character cuts the sequence short, that character is read separately.
   if (final === undefined) return end < input.length ? { end } : 'more';
   if (final === '~' && parameters === '200') return { end, isPasteStart: true };
   return { end, key: sequenceKey(parameters, final) };
@@ -99,7 +104,10 @@ function readApplication(input: string, at: number): Sequence | 'more' {
   return parameters === '' ? readAlt(input, at) : { end: form.lastIndex };
 }
 
-/** Answers of the terminal, of no use here: OSC and DCS. Those begin with what no person types behind Alt. */
+/**
+ * Skips answers of the terminal (OSC and DCS). They start with characters that nobody types with
+ * Alt.
+ */
 function readString(input: string, at: number): Sequence | 'more' {
   const first = input[at + 2];
   if (first === undefined) return 'more';

@@ -1,4 +1,4 @@
-/** Keys that are no characters. */
+/** Keys that are not characters. */
 export type KeyName =
   | 'enter'
   | 'escape'
@@ -21,14 +21,17 @@ export interface Modifiers {
   readonly shift: boolean;
 }
 
-/** What a terminal sends, as one thing that a person did. */
+/** One input of the user, decoded from the bytes of the terminal. */
 export type Key =
-  /** Characters as typed; several where they came at once. */
+  /** Typed characters. Several if they arrive together. */
   | { readonly type: 'text'; readonly text: string }
-  /** A bracketed paste, whole. */
+  /** A complete bracketed paste. */
   | { readonly type: 'paste'; readonly text: string }
   | ({ readonly type: 'key'; readonly name: KeyName } & Modifiers)
-  /** A character with Ctrl or Alt, in lower case: `shift` says where it was not. */
+  /**
+   * A character with Ctrl or Alt. The character is lower case, and `shift` tells whether it was
+   * upper case.
+   */
   | ({ readonly type: 'chord'; readonly char: string } & Modifiers);
 
 export const noModifiers: Modifiers = { ctrl: false, alt: false, shift: false };
@@ -37,13 +40,16 @@ export function namedKey(name: KeyName, modifiers: Modifiers = noModifiers): Key
   return { type: 'key', name, ...modifiers };
 }
 
-/** Upper case counts as Shift: terminals send one or the other. */
+/** An upper-case character counts as Shift, because terminals send one or the other. */
 export function chord(char: string, modifiers: Modifiers): Key {
   const lower = char.toLowerCase();
   return { type: 'chord', char: lower, ...modifiers, shift: modifiers.shift || lower !== char };
 }
 
-/** The same key with Alt, which terminals say by an Esc before it. Text of one character becomes a chord. */
+/**
+ * Returns the key with Alt, which terminals encode as a leading Esc. A single character becomes a
+ * chord.
+ */
 export function withAlt(key: Key): Key {
   switch (key.type) {
     case 'text':
@@ -56,7 +62,7 @@ export function withAlt(key: Key): Key {
   }
 }
 
-/** What a control character is as a key: C0 and DEL. */
+/** Returns the key for a control character (C0 or DEL). */
 export function controlKey(char: string): Key | undefined {
   const code = char.charCodeAt(0);
   if (code === 0x0d) return namedKey('enter');

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { chord, type Key, type KeyName, type Modifiers, namedKey, noModifiers } from './key.ts';
-import { flushKeys, noKeys, parseKeys } from './parse-keys.ts';
+import { emptyKeyState, flushKeys, parseKeys } from './parse-keys.ts';
 
 const esc = '\u001b';
 const ctrl: Modifiers = { ...noModifiers, ctrl: true };
@@ -97,7 +97,7 @@ const ignored: readonly (readonly [string, string])[] = [
 
 /** One after the other, texts that follow each other as one. */
 function parse(chunks: readonly string[]): readonly Key[] {
-  let state = noKeys;
+  let state = emptyKeyState;
   const keys: Key[] = [];
   for (const chunk of chunks) {
     const parsed = parseKeys(state, chunk);
@@ -216,8 +216,8 @@ describe('flushKeys', () => {
     [`${esc}[1;5`, []],
     [`${esc}[M!`, []],
   ])('%j is what it is when nothing follows', (sent, keys) => {
-    const { state, keys: before } = parseKeys(noKeys, sent);
+    const { state, keys: before } = parseKeys(emptyKeyState, sent);
     expect(before).toEqual([]);
-    expect(flushKeys(state)).toEqual({ state: noKeys, keys });
+    expect(flushKeys(state)).toEqual({ state: emptyKeyState, keys });
   });
 });

@@ -1,13 +1,13 @@
 import { maxTextLength } from '../editor/editor-state.ts';
-import { cutEscape, readEscape } from './escape-sequence.ts';
+import { flushEscape, readEscape } from './escape-sequence.ts';
 import { controlKey, type Key } from './key.ts';
 
-/** What has been read and is not a key yet. */
+/** Input that is not a complete key yet. */
 export interface KeyState {
   readonly pending: string;
-  /** What has come of a paste whose end has not. */
+  /** The received part of a paste whose end has not arrived. */
   readonly paste: string | undefined;
-  /** Nothing more came of the paste for long: its end may be lost. */
+  /** The paste has stalled, so its end marker may be lost. */
   readonly isStale: boolean;
 }
 
@@ -16,50 +16,53 @@ interface ParsedKeys {
   readonly keys: readonly Key[];
 }
 
-export const noKeys: KeyState = { pending: '', paste: undefined, isStale: false };
+export const emptyKeyState: KeyState = { pending: '', paste: undefined, isStale: false };
 
 /**
- * The keys in what a terminal sends, decoded. Pure and incremental: it does not matter how it is cut
- * into chunks.
+ * Decodes the keys in the input of a terminal. The function is pure and incremental: the split into
+ * chunks does not matter.
  *
- * A sequence that is not at its end stays in the state. Whether an Esc is one or begins something,
- * only time can tell: call `flushKeys` when nothing more came for a moment.
+ * An incomplete sequence stays in the state. Only time decides whether Esc is a key or starts a
+ * sequence, so call `flushKeys` when no input follows.
  */
 export function parseKeys(before: KeyState, chunk: string): ParsedKeys {
   const keys: Key[] = [];
-  let state = leaveStale(before, chunk);
+  let state = dropStalePaste(before, chunk);
   let input = state.pending + chunk;
   while (input !== '') {
     if (state.paste === undefined) {
       const { at, isPasteStart } = readKeys(input, keys);
-      if (!isPasteStart) return { state: { ...noKeys, pending: input.slice(at) }, keys };
-      state = { ...noKeys, paste: '' };
+      if (!isPasteStart) return { state: { ...emptyKeyState, pending: input.slice(at) }, keys };
+      state = { ...emptyKeyState, paste: '' };
       input = input.slice(at);
     } else {
       const { text, rest, isEnded } = readPaste(state.paste, input);
       if (!isEnded) return { state: { pending: rest, paste: text, isStale: false }, keys };
       if (text !== '') keys.push({ type: 'paste', text });
-      state = noKeys;
+      state = emptyKeyState;
       input = rest;
     }
   }
   return { state: { ...state, pending: '' }, keys };
 }
 
-/** What is pending, when nothing follows it. Of a paste, what is there: the rest may still come. */
+/**
+ * Returns the pending keys when no input follows. An unfinished paste returns its received part,
+ * and more may follow.
+ */
 export function flushKeys({ pending, paste }: KeyState): ParsedKeys {
-  if (paste === undefined) return { state: noKeys, keys: cutEscape(pending) };
+  if (paste === undefined) return { state: emptyKeyState, keys: flushEscape(pending) };
   const keys: readonly Key[] = paste === '' ? [] : [{ type: 'paste', text: paste }];
   return { state: { pending, paste: '', isStale: true }, keys };
 }
 
-/** A key by itself, long after a paste came to a halt, is somebody who wants to get out of it. */
-function leaveStale(state: KeyState, chunk: string): KeyState {
+/** A single control key long after a paste stalled means that the user wants to leave the paste. */
+function dropStalePaste(state: KeyState, chunk: string): KeyState {
   const isKey = chunk.length === 1 && chunk < ' ';
-  return state.isStale && isKey ? noKeys : state;
+  return state.isStale && isKey ? emptyKeyState : state;
 }
 
-/** Reads until a paste begins, or until something is not whole. */
+/** Reads keys until a paste starts or the input is incomplete. */
 function readKeys(input: string, keys: Key[]): { at: number; isPasteStart: boolean } {
   let at = 0;
   while (at < input.length) {
@@ -88,7 +91,7 @@ function isControl(code: number): boolean {
   return code < 0x20 || (code >= 0x7f && code < 0xa0);
 }
 
-/** Up to what is no text; without the first half of a pair whose second has not come. */
+/** Reads text up to a control character. A high surrogate at the end waits for its partner. */
 function readText(input: string, at: number): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: text ends at control characters
   const form = /[^\u0000-\u001f\u007f-\u009f]+/y;
@@ -99,10 +102,10 @@ function readText(input: string, at: number): string {
 
 const pasteEnd = '\u001b[201~';
 
-/** Enough for the editor to see that it is too long. */
+/** One more than the limit, so that the editor can reject the paste as too long. */
 const maxPasteLength = maxTextLength + 1;
 
-/** Goes on with a paste. Looks at what is new alone, so that a long paste in many chunks costs no more than its length. */
+/** Continues a paste. It reads only the new input, so the cost of a long paste is linear. */
 function readPaste(
   paste: string,
   input: string,
@@ -110,20 +113,20 @@ function readPaste(
   const end = input.indexOf(pasteEnd);
   if (end !== -1) {
     const rest = input.slice(end + pasteEnd.length);
-    return { text: grown(paste, input.slice(0, end)), rest, isEnded: true };
+    return { text: appendLimited(paste, input.slice(0, end)), rest, isEnded: true };
   }
-  const held = heldBack(input);
-  const text = grown(paste, input.slice(0, input.length - held));
+  const held = partialMarkLength(input);
+  const text = appendLimited(paste, input.slice(0, input.length - held));
   return { text, rest: input.slice(input.length - held), isEnded: false };
 }
 
-/** How much of the end may be the beginning of the mark. */
-function heldBack(input: string): number {
+/** Length of the end of the input that may be the start of the end marker. */
+function partialMarkLength(input: string): number {
   for (let length = pasteEnd.length - 1; length > 0; length--)
     if (input.endsWith(pasteEnd.slice(0, length))) return length;
   return 0;
 }
 
-function grown(paste: string, more: string): string {
+function appendLimited(paste: string, more: string): string {
   return paste + more.slice(0, Math.max(0, maxPasteLength - paste.length));
 }

@@ -20,34 +20,34 @@ const byNumber: Readonly<Record<string, KeyName>> = {
   '8': 'end',
 };
 
-/** What rxvt puts in place of `~` where a modifier is held. */
-const byEnd: Readonly<Record<string, Modifiers>> = {
+/** The endings that rxvt uses instead of `~` while a modifier is held. */
+const modifiersByEnd: Readonly<Record<string, Modifiers>> = {
   '~': noModifiers,
   '^': { ...noModifiers, ctrl: true },
   $: { ...noModifiers, shift: true },
   '@': { ...noModifiers, ctrl: true, shift: true },
 };
 
-/** What is behind `ESC [` and `ESC O` as a key; nothing for reports and for keys that nobody uses here. */
+/** Returns the key for an `ESC [` sequence. Returns undefined for reports and for unused keys. */
 export function sequenceKey(parameters: string, final: string): Key | undefined {
-  // Mouse reports and answers to questions begin like this.
+  // Mouse reports and answers to queries start this way.
   if (/^[<=>?]/.test(parameters)) return undefined;
   const fields = parameters.split(';').map((field) => field.split(':'));
   const [first = ''] = fields[0] ?? [];
   const [modifiers, event] = fields[1] ?? [];
-  const held = heldKeys(modifiers);
+  const held = modifiersIn(modifiers);
   if (held === undefined || event === '3') return undefined;
   if (final === 'u') return unicodeKey(fields, held);
   if (final === 'Z') return namedKey('tab', { ...held, shift: true });
   const number = byNumber[first];
-  const end = byEnd[final];
+  const end = modifiersByEnd[final];
   if (final === '~' && first === '27') return codePointKey({ ...held, code: numberOf(fields[2]) });
   if (end !== undefined)
-    return number === undefined ? undefined : namedKey(number, both(held, end));
+    return number === undefined ? undefined : namedKey(number, mergeModifiers(held, end));
   return letterKey(final, held);
 }
 
-/** Of rxvt, small letters are arrows with Shift. */
+/** In rxvt, lower-case letters are arrow keys with Shift. */
 function letterKey(final: string, held: Modifiers): Key | undefined {
   const name = byLetter[final];
   if (name !== undefined) return namedKey(name, held);
@@ -55,12 +55,15 @@ function letterKey(final: string, held: Modifiers): Key | undefined {
   return shifted === undefined ? undefined : namedKey(shifted, { ...held, shift: true });
 }
 
-/** `ESC O`: rxvt's arrows with Ctrl, the keypad's Enter, and what terminals send in application mode. */
+/**
+ * Returns the key for an `ESC O` sequence: rxvt's arrow keys with Ctrl, the keypad's Enter, and
+ * application mode.
+ */
 export function applicationKey(parameters: string, final: string): Key | undefined {
   if (final === 'M') return namedKey('enter');
   const ctrlArrow = /^[a-d]$/.test(final) ? byLetter[final.toUpperCase()] : undefined;
   if (ctrlArrow !== undefined) return namedKey(ctrlArrow, { ...noModifiers, ctrl: true });
-  const held = heldKeys(parameters.split(';').at(-1));
+  const held = modifiersIn(parameters.split(';').at(-1));
   const name = byLetter[final];
   return name === undefined || held === undefined ? undefined : namedKey(name, held);
 }
@@ -82,8 +85,8 @@ function numberOf(field: readonly string[] | undefined): number {
   return Number(field?.[0] ?? 0);
 }
 
-/** Nothing where a key is held that makes a shortcut of the desktop: Super or Hyper. */
-function heldKeys(field: string | undefined): Modifiers | undefined {
+/** Returns undefined if Super or Hyper is held, because those are shortcuts of the desktop. */
+function modifiersIn(field: string | undefined): Modifiers | undefined {
   const bits = Math.max(0, Number(field || 1) - 1);
   if (!Number.isSafeInteger(bits) || (bits & 0b11000) !== 0) return undefined;
   return {
@@ -93,18 +96,18 @@ function heldKeys(field: string | undefined): Modifiers | undefined {
   };
 }
 
-function both(a: Modifiers, b: Modifiers): Modifiers {
+function mergeModifiers(a: Modifiers, b: Modifiers): Modifiers {
   return { ctrl: a.ctrl || b.ctrl, alt: a.alt || b.alt, shift: a.shift || b.shift };
 }
 
-const names: ReadonlyMap<number, KeyName> = new Map([
+const namedCodePoints: ReadonlyMap<number, KeyName> = new Map([
   [8, 'backspace'],
   [9, 'tab'],
   [10, 'enter'],
   [13, 'enter'],
   [27, 'escape'],
   [127, 'backspace'],
-  // Of the keypad, as the kitty protocol numbers them.
+  // Keypad keys as the kitty protocol numbers them.
   [57414, 'enter'],
   [57417, 'left'],
   [57418, 'right'],
@@ -121,26 +124,26 @@ const names: ReadonlyMap<number, KeyName> = new Map([
 const firstOfKeypad = 57399;
 const keypad = '0123456789./*-+';
 
-/** What a terminal says of a key that has a code point: CSI u, or xterm's modifyOtherKeys. */
+/** A terminal's report of a key with a code point: CSI u or xterm's modifyOtherKeys. */
 interface CodePointKey extends Modifiers {
   readonly code: number;
-  /** With Shift; where the terminal says it. */
+  /** Code point with Shift, if the terminal reports it. */
   readonly shifted?: number | undefined;
-  /** On a keyboard with Latin letters. */
+  /** Code point of the same key on a Latin keyboard. */
   readonly base?: number | undefined;
-  /** The text that it makes. */
+  /** Code points of the text that the key produces. */
   readonly text?: readonly number[] | undefined;
 }
 
-function codePointKey(told: CodePointKey): Key | undefined {
-  const { code, base, ctrl, alt, shift } = told;
-  const name = names.get(code);
+function codePointKey(report: CodePointKey): Key | undefined {
+  const { code, base, ctrl, alt, shift } = report;
+  const name = namedCodePoints.get(code);
   if (name !== undefined) return namedKey(name, { ctrl, alt, shift });
   const onKeypad = keypad.charAt(code - firstOfKeypad);
-  const text = onKeypad === '' ? textOf(told) : onKeypad;
+  const text = onKeypad === '' ? textOf(report) : onKeypad;
   if (text === undefined) return undefined;
   if (!ctrl && !alt) return { type: 'text', text };
-  // Shortcuts are named after Latin letters, whatever the keyboard's are.
+  // Shortcuts are named after Latin letters on every keyboard.
   const char = charOf(base ?? code) ?? text;
   return chord(onKeypad || char, { ctrl, alt, shift });
 }
@@ -148,12 +151,15 @@ function codePointKey(told: CodePointKey): Key | undefined {
 function textOf({ code, shifted, text, shift }: CodePointKey): string | undefined {
   const plain = charOf(code);
   if (plain === undefined) return undefined;
-  const told = text?.map(charOf).join('');
-  if (told !== undefined && told !== '') return told;
+  const report = text?.map(charOf).join('');
+  if (report !== undefined && report !== '') return report;
   return shift ? (charOf(shifted ?? 0) ?? plain.toUpperCase()) : plain;
 }
 
-/** Nothing for what is no character: controls, halves of pairs, and the private ones, which stand for other keys. */
+/**
+ * Returns undefined for control characters, surrogates and private-use code points, which stand for
+ * other keys.
+ */
 function charOf(code: number): string | undefined {
   const isCharacter = code >= 32 && code <= 0x10ffff && !(code >= 0x7f && code < 0xa0);
   const isPrivate = code >= 0xd800 && code <= 0xf8ff;

@@ -2,38 +2,39 @@ import { type Clock, systemClock } from '@millrace/agent';
 import { usePaste, useStdin } from 'ink';
 import { useEffect, useEffectEvent } from 'react';
 import type { Key } from './key.ts';
-import { flushKeys, type KeyState, noKeys, parseKeys } from './parse-keys.ts';
+import { emptyKeyState, flushKeys, type KeyState, parseKeys } from './parse-keys.ts';
 
 interface UseKeysOptions {
-  /** False while somebody else has the keys. */
+  /** False while another component receives the keys. Default: true. */
   readonly isActive?: boolean | undefined;
   readonly clock?: Clock | undefined;
 }
 
 /**
- * The keys of the terminal, by our own parser.
+ * Calls `onKey` for each key of the terminal, using our own parser.
  *
- * Ink's `useInput` is not enough. It takes what comes in one read as one key unless an Esc begins it,
- * so `hello` and Enter that come together (a slow line, type-ahead, a test that drives a terminal)
- * are text with a line end in it, and nothing is sent. It does not know xterm's modifyOtherKeys,
- * by which Shift-Enter comes. An Esc is one after 20 ms of the real clock, whatever the line.
+ * Ink's `useInput` is not enough. It treats one read as one key unless the read starts with Esc. If
+ * `hello` and Enter arrive together (slow connection, type-ahead, tests), it reports text with a
+ * line end and nothing is sent. It does not support xterm's modifyOtherKeys, which terminals use
+ * for Shift-Enter. It also decides after 20 ms of real time that Esc is a key, which is too short
+ * for slow connections.
  *
- * So this listens to stdin itself, and leaves to Ink what others share: `usePaste` turns raw mode
- * and bracketed paste on and off, counts who needs them, and gives the terminal back when Ink is
- * suspended or ends. Ink reads the stream, and `data` tells of each read. Both parsers see all of
- * it: a component with `useInput` may be active beside this, and Ink still hears what the terminal
- * answers about its keyboard.
+ * This hook listens to stdin itself and leaves the shared parts to Ink. `usePaste` switches raw
+ * mode and bracketed paste on and off, counts its users, and restores the terminal when Ink is
+ * suspended or ends. Ink reads the stream, and each read emits `data`. Both parsers see all input,
+ * so a component with `useInput` can be active at the same time, and Ink still receives the
+ * terminal's answers about its keyboard.
  */
 export function useKeys(onKey: (key: Key) => void, options: UseKeysOptions = {}): void {
   const { stdin, isRawModeSupported } = useStdin();
   const { clock } = options;
   const isActive = (options.isActive ?? true) && isRawModeSupported;
   const handle = useEffectEvent(onKey);
-  usePaste(ignore, { isActive });
+  usePaste(ignorePaste, { isActive });
   useEffect(() => {
     if (!isActive) return;
     const reader = new KeyReader({ clock, onKey: (key) => handle(key) });
-    // Ink has asked the stream for text, so that no character comes in halves.
+    // Ink sets the stream's encoding, so no character is split.
     const listen = (chunk: string | Buffer) => reader.push(String(chunk));
     stdin.on('data', listen);
     return () => {
@@ -43,22 +44,25 @@ export function useKeys(onKey: (key: Key) => void, options: UseKeysOptions = {})
   }, [stdin, isActive, clock]);
 }
 
-/** The paste comes with the other keys, in order. */
-function ignore(): void {}
+/** The paste arrives in order with the other keys, so Ink's event is not needed. */
+function ignorePaste(): void {}
 
 interface KeyReaderOptions {
   readonly onKey: (key: Key) => void;
   readonly clock?: Clock | undefined;
-  /** Then an Esc is an Esc, and not the beginning of a sequence. 50 ms unless told: slow lines cut sequences. */
+  /**
+   * After this time Esc is a key and not the start of a sequence. Default: 50 ms, because slow
+   * connections split sequences.
+   */
   readonly escapeTimeoutMs?: number | undefined;
-  /** Then what came of a paste is taken. 1 s unless told. */
+  /** After this time the received part of a paste is reported. Default: 1 s. */
   readonly pasteTimeoutMs?: number | undefined;
 }
 
-/** Chunks in, keys out; time decides where chunks cannot. */
+/** Turns chunks of input into keys. A timer decides where the chunks cannot. */
 export class KeyReader {
   readonly #options: KeyReaderOptions;
-  #state: KeyState = noKeys;
+  #state: KeyState = emptyKeyState;
   #cancel: (() => void) | undefined;
 
   constructor(options: KeyReaderOptions) {
@@ -73,11 +77,11 @@ export class KeyReader {
     this.#wait();
   }
 
-  /** Forgets what is not whole. */
+  /** Drops incomplete input. */
   reset(): void {
     this.#cancel?.();
     this.#cancel = undefined;
-    this.#state = noKeys;
+    this.#state = emptyKeyState;
   }
 
   #wait(): void {
@@ -92,7 +96,7 @@ export class KeyReader {
     });
   }
 
-  /** The state comes first: a key may lead to a reset. */
+  /** The state is set first, because a key can cause a reset. */
   #take(state: KeyState, keys: readonly Key[]): void {
     this.#state = state;
     for (const key of keys) this.#options.onKey(key);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { CompletionSources } from '../completion/completion.ts';
-import { noKeys, parseKeys } from '../keys/parse-keys.ts';
+import { emptyKeyState, parseKeys } from '../keys/parse-keys.ts';
 import type { Effect } from './press-key.ts';
 import { EditorStore } from './use-editor.ts';
 
@@ -35,7 +35,7 @@ function prompt({ isBusy = false, canQueue = true, canTakeBack = false } = {}) {
   const effects: Effect[] = [];
   return {
     press(...sent: readonly string[]) {
-      for (const key of parseKeys(noKeys, sent.join('')).keys) {
+      for (const key of parseKeys(emptyKeyState, sent.join('')).keys) {
         const effect = store.press(key, { isBusy, canQueue, canTakeBack, width: 40 });
         if (effect !== undefined) effects.push(effect);
       }

@@ -3,40 +3,40 @@ import { edit } from '../editor/edit.ts';
 import type { EditAction, EditorState, Target } from '../editor/editor-state.ts';
 import type { Key } from '../keys/key.ts';
 
-/** What else a key means beside what it does to the text. */
+/** What the caller must do after a key, in addition to the edit. */
 export type Effect =
-  /** `sent` is the editor with the text in it. The view's is empty by then. */
+  /** `sent` is the editor state with the text. The prompt of the view is empty already. */
   | { readonly type: 'submit' | 'queue'; readonly sent: EditorState }
-  /** A text that was cleared, for the history. */
+  /** Records a cleared text in the history. */
   | { readonly type: 'keep'; readonly sent: EditorState }
-  /** What was said last, and is not heard yet, is wanted back. */
+  /** Withdraws the last queued message. */
   | { readonly type: 'take_back' }
   | { readonly type: 'stop' }
-  /** Ctrl-C where there is nothing to stop and nothing to clear. */
+  /** Ctrl-C while idle with an empty prompt. */
   | { readonly type: 'interrupt' }
   | { readonly type: 'leave' };
 
-interface Pressed {
+interface KeyResult {
   readonly view: EditorView;
   readonly effect?: Effect | undefined;
 }
 
 export interface PressContext {
   readonly isBusy: boolean;
-  /** Alt-Enter queues during a run. */
+  /** Alt-Enter queues a message during a run. */
   readonly canQueue: boolean;
-  /** Up, in an empty prompt, takes back what waits. */
+  /** Up in an empty prompt withdraws a queued message. */
   readonly canTakeBack?: boolean | undefined;
-  /** Of a row of text, in cells. */
+  /** Width of a text row in cells. */
   readonly width: number;
-  /** What could stand at the cursor. */
-  readonly found: Completions | undefined;
+  /** The possible completions at the cursor. */
+  readonly completions: Completions | undefined;
 }
 
-/** What a key does. Pure: the caller does what the effect says. */
-export function pressKey(before: EditorView, key: Key, context: PressContext): Pressed {
-  const view = context.found === undefined ? { ...before, closedAt: undefined } : before;
-  if (key.type === 'text' || key.type === 'paste') return bound(view, key);
+/** Applies a key. The function is pure: the caller performs the effect. */
+export function pressKey(before: EditorView, key: Key, context: PressContext): KeyResult {
+  const view = context.completions === undefined ? { ...before, closedAt: undefined } : before;
+  if (key.type === 'text' || key.type === 'paste') return applyBinding(view, key);
   switch (keyId(key)) {
     case 'enter':
       return key.shift ? newline(view) : enter(view, context);
@@ -48,101 +48,109 @@ export function pressKey(before: EditorView, key: Key, context: PressContext): P
       return key.shift ? { view } : tab(view, context);
     case 'escape':
     case 'ctrl+[':
-      return leaveMode(view, context);
+      return closeMenuOrStop(view, context);
     case 'ctrl+c':
       return interrupt(view, context);
     case 'ctrl+d':
-      return view.state.text === '' ? leave(view, context) : bound(view, key);
+      return view.state.text === '' ? leave(view, context) : applyBinding(view, key);
     case 'up':
     case 'ctrl+p':
-      return vertical(view, 'up', context);
+      return moveVertically(view, 'up', context);
     case 'down':
     case 'ctrl+n':
-      return vertical(view, 'down', context);
+      return moveVertically(view, 'down', context);
     default:
-      return bound(view, key);
+      return applyBinding(view, key);
   }
 }
 
-function bound(view: EditorView, key: Key): Pressed {
+function applyBinding(view: EditorView, key: Key): KeyResult {
   const action = boundAction(key);
-  return action === undefined ? { view } : edited(view, action);
+  return action === undefined ? { view } : applyEdit(view, action);
 }
 
-function edited(view: EditorView, action: EditAction): Pressed {
+function applyEdit(view: EditorView, action: EditAction): KeyResult {
   return { view: withEdit(view, action) };
 }
 
-function newline(view: EditorView): Pressed {
-  return edited(view, { type: 'insert', text: '\n' });
+function newline(view: EditorView): KeyResult {
+  return applyEdit(view, { type: 'insert', text: '\n' });
 }
 
-/** What the list offers, the end of a line that goes on, or the whole. */
-function enter(view: EditorView, context: PressContext): Pressed {
+/**
+ * Enter accepts the selected completion, or continues a line that ends with a backslash, or sends
+ * the prompt.
+ */
+function enter(view: EditorView, context: PressContext): KeyResult {
   const { state } = view;
-  const item = chosen(view, context);
+  const item = itemForEnter(view, context);
   if (item !== undefined) {
     const { view: accepted } = accept(view, item, context);
     return item.isComplete ? send(accepted, 'submit') : { view: accepted };
   }
   const { cursor } = state;
-  // Some terminals are set up to send this for Shift-Enter, and it works in all of them.
+  // Some terminals are configured to send a backslash and Enter for Shift-Enter. It also works when
+  // typed.
   if (cursor > 0 && state.text[cursor - 1] === '\\')
-    return edited(view, { type: 'replace', start: cursor - 1, end: cursor, text: '\n' });
+    return applyEdit(view, { type: 'replace', start: cursor - 1, end: cursor, text: '\n' });
   return send(view, 'submit');
 }
 
-/** The item that Enter takes: none where it has been typed already. */
-function chosen(view: EditorView, { found }: PressContext): CompletionItem | undefined {
-  const menu = menuOf(view, found);
+/** Returns the item that Enter accepts. Undefined if the user has typed it in full. */
+function itemForEnter(view: EditorView, { completions }: PressContext): CompletionItem | undefined {
+  const menu = menuOf(view, completions);
   const item = menu?.items[menu.selected];
-  if (found === undefined || item === undefined) return undefined;
-  const typed = view.state.text.slice(found.start, found.end);
+  if (completions === undefined || item === undefined) return undefined;
+  const typed = view.state.text.slice(completions.start, completions.end);
   return typed === item.insert.trimEnd() ? undefined : item;
 }
 
-function accept(view: EditorView, item: CompletionItem, { found }: PressContext): Pressed {
+function accept(view: EditorView, item: CompletionItem, { completions }: PressContext): KeyResult {
   const { cursor } = view.state;
-  const { start, end } = found ?? { start: cursor, end: cursor };
-  return edited(view, { type: 'replace', start, end, text: item.insert });
+  const { start, end } = completions ?? { start: cursor, end: cursor };
+  return applyEdit(view, { type: 'replace', start, end, text: item.insert });
 }
 
-function send(view: EditorView, type: 'submit' | 'queue'): Pressed {
+function send(view: EditorView, type: 'submit' | 'queue'): KeyResult {
   if (view.state.text.trim() === '') return { view };
   return { view: withEdit(view, { type: 'sent' }), effect: { type, sent: view.state } };
 }
 
-/** Takes what the list offers; opens it where it could be. */
-function tab(view: EditorView, context: PressContext): Pressed {
-  const menu = menuOf(view, context.found);
+/** Tab accepts the selected item, or opens the list. */
+function tab(view: EditorView, context: PressContext): KeyResult {
+  const menu = menuOf(view, context.completions);
   const item = menu?.items[menu.selected];
   if (item !== undefined) return accept(view, item, context);
   return { view: { ...view, mayComplete: true, closedAt: undefined } };
 }
 
-function leaveMode(view: EditorView, { isBusy, found }: PressContext): Pressed {
-  if (menuOf(view, found) !== undefined) return { view: { ...view, closedAt: found?.start } };
+function closeMenuOrStop(view: EditorView, { isBusy, completions }: PressContext): KeyResult {
+  if (menuOf(view, completions) !== undefined)
+    return { view: { ...view, closedAt: completions?.start } };
   return isBusy ? { view, effect: { type: 'stop' } } : { view };
 }
 
-/** The run, then the text, then the program. A text that was cleared can be had back from the history. */
-function interrupt(view: EditorView, { isBusy }: PressContext): Pressed {
+/**
+ * Ctrl-C stops the run, then clears the text, then leaves the program. A cleared text is in the
+ * history.
+ */
+function interrupt(view: EditorView, { isBusy }: PressContext): KeyResult {
   if (isBusy) return { view, effect: { type: 'stop' } };
   const { state } = view;
   if (state.text === '') return { view, effect: { type: 'interrupt' } };
   return { view: withEdit(view, { type: 'sent' }), effect: { type: 'keep', sent: state } };
 }
 
-function leave(view: EditorView, { isBusy }: PressContext): Pressed {
+function leave(view: EditorView, { isBusy }: PressContext): KeyResult {
   return isBusy ? { view } : { view, effect: { type: 'leave' } };
 }
 
-function vertical(view: EditorView, type: 'up' | 'down', context: PressContext): Pressed {
-  const menu = menuOf(view, context.found);
-  const isEmpty = view.state.text === '' && view.state.place === view.state.history.length;
+function moveVertically(view: EditorView, type: 'up' | 'down', context: PressContext): KeyResult {
+  const menu = menuOf(view, context.completions);
+  const isEmpty = view.state.text === '' && view.state.historyIndex === view.state.history.length;
   if (type === 'up' && isEmpty && context.canTakeBack)
     return { view, effect: { type: 'take_back' } };
-  if (menu === undefined) return edited(view, { type, width: context.width });
+  if (menu === undefined) return applyEdit(view, { type, width: context.width });
   const { length } = menu.items;
   const selected = (menu.selected + (type === 'up' ? length - 1 : 1)) % length;
   return { view: { ...view, selected } };
@@ -151,10 +159,10 @@ function vertical(view: EditorView, type: 'up' | 'down', context: PressContext):
 /** The editor and its completion list. */
 export interface EditorView {
   readonly state: EditorState;
-  /** Somebody is typing: a list may be shown. It is not where the cursor only passes, or history is looked at. */
+  /** True after typing: the list can be shown. False after cursor moves and history changes. */
   readonly mayComplete: boolean;
   readonly selected: number;
-  /** Where the list began that was closed. It stays closed while that is typed on. */
+  /** Start of the list that the user closed. It stays closed while the user types on. */
   readonly closedAt: number | undefined;
 }
 
@@ -162,13 +170,17 @@ export function createView(state: EditorState): EditorView {
   return { state, mayComplete: false, selected: 0, closedAt: undefined };
 }
 
-/** The list that is open. */
-export function menuOf(view: EditorView, found: Completions | undefined): Menu | undefined {
-  if (found === undefined || !view.mayComplete || view.closedAt === found.start) return undefined;
-  return { items: found.items, selected: Math.min(view.selected, found.items.length - 1) };
+/** Returns the open completion list. */
+export function menuOf(view: EditorView, completions: Completions | undefined): Menu | undefined {
+  if (completions === undefined || !view.mayComplete || view.closedAt === completions.start)
+    return undefined;
+  return {
+    items: completions.items,
+    selected: Math.min(view.selected, completions.items.length - 1),
+  };
 }
 
-/** After an edit. What was chosen was chosen among other items. */
+/** Applies an edit. It resets the selection, because the items change. */
 export function withEdit(view: EditorView, action: EditAction): EditorView {
   const state = edit(view.state, action);
   const isTyping = action.type === 'insert' || action.type === 'erase' || action.type === 'replace';
@@ -176,14 +188,14 @@ export function withEdit(view: EditorView, action: EditAction): EditorView {
   return { state, mayComplete: isTyping, selected: 0, closedAt };
 }
 
-function each(keys: string, action: EditAction): readonly (readonly [string, EditAction])[] {
+function bindKeys(keys: string, action: EditAction): readonly (readonly [string, EditAction])[] {
   return keys.split(' ').map((key) => [key, action] as const);
 }
 
-const move = (keys: string, to: Target) => each(keys, { type: 'move', to });
-const kill = (keys: string, to: Target) => each(keys, { type: 'kill', to });
+const move = (keys: string, to: Target) => bindKeys(keys, { type: 'move', to });
+const kill = (keys: string, to: Target) => bindKeys(keys, { type: 'kill', to });
 
-/** As shells have them. */
+/** The usual key bindings of shells. */
 const bindings: ReadonlyMap<string, EditAction> = new Map([
   ...move('left ctrl+b', 'left'),
   ...move('right ctrl+f', 'right'),
@@ -193,20 +205,20 @@ const bindings: ReadonlyMap<string, EditAction> = new Map([
   ...move('end ctrl+e', 'line_end'),
   ...move('ctrl+home alt+home alt+<', 'text_start'),
   ...move('ctrl+end alt+end alt+>', 'text_end'),
-  ...each('backspace ctrl+h', { type: 'erase', to: 'left' }),
-  ...each('delete ctrl+d', { type: 'erase', to: 'right' }),
+  ...bindKeys('backspace ctrl+h', { type: 'erase', to: 'left' }),
+  ...bindKeys('delete ctrl+d', { type: 'erase', to: 'right' }),
   ...kill('ctrl+w alt+backspace ctrl+backspace', 'word_left'),
   ...kill('alt+d ctrl+delete alt+delete', 'word_right'),
   ...kill('ctrl+u', 'line_start'),
   ...kill('ctrl+k', 'line_end'),
-  ...each('ctrl+y', { type: 'yank' }),
-  // Terminals send one or another of these for the same keys.
-  ...each('ctrl+_ ctrl+- ctrl+/', { type: 'undo' }),
-  ...each('alt+_ alt+- alt+/', { type: 'redo' }),
-  ...each('ctrl+j', { type: 'insert', text: '\n' }),
+  ...bindKeys('ctrl+y', { type: 'yank' }),
+  // Terminals send different codes for the same keys.
+  ...bindKeys('ctrl+_ ctrl+- ctrl+/', { type: 'undo' }),
+  ...bindKeys('alt+_ alt+- alt+/', { type: 'redo' }),
+  ...bindKeys('ctrl+j', { type: 'insert', text: '\n' }),
 ]);
 
-/** What a key does to the text by itself; nothing for those that depend on more. */
+/** Returns the edit that is bound to a key. Undefined if the key depends on more than the text. */
 function boundAction(key: Key): EditAction | undefined {
   switch (key.type) {
     case 'text':
@@ -219,7 +231,10 @@ function boundAction(key: Key): EditAction | undefined {
   }
 }
 
-/** `ctrl+alt+left`, `alt+b`. Shift is left out: nothing here is told apart by it, but for Enter and Tab. */
+/**
+ * Returns an id such as `ctrl+alt+left` or `alt+b`. Shift is left out, because only Enter and Tab
+ * depend on it.
+ */
 function keyId(key: Exclude<Key, { readonly type: 'text' | 'paste' }>): string {
   const name = key.type === 'key' ? key.name : key.char;
   return `${key.ctrl ? 'ctrl+' : ''}${key.alt ? 'alt+' : ''}${name}`;

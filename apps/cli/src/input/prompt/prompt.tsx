@@ -9,27 +9,29 @@ import { type TextLines, textLines } from './text-lines.ts';
 export interface PromptProps {
   readonly state: EditorState;
   readonly menu?: Menu | undefined;
-  /** A run goes on: the hint says what the keys do then. */
+  /** A run is in progress, so the hint describes the keys of a run. Default: false. */
   readonly isBusy?: boolean | undefined;
-  /** False: somebody else has the keys, and no cursor is drawn. */
+  /** False if another component receives the keys. Then no cursor is drawn. Default: true. */
   readonly isActive?: boolean | undefined;
-  /** Instead of the hint of the mode; '' for none. */
+  /** Replaces the default hint. An empty string shows no hint. */
   readonly hint?: string | undefined;
   readonly placeholder?: string | undefined;
-  /** Cells, all of them used. */
+  /** Width in cells. The prompt uses all of it. */
   readonly width: number;
-  /** Rows of text at most; it scrolls inside of them. 10 unless told. */
+  /** Maximum number of text rows. Longer text scrolls. Default: 10. */
   readonly maxRows?: number | undefined;
-  /** Rows of the completion list at most. 8 unless told. */
+  /** Maximum number of rows of the completion list. Default: 8. */
   readonly maxMenuRows?: number | undefined;
   /**
-   * Rows of the live region above the prompt. Where told, the terminal's own cursor is put in
-   * place, which is where input methods compose; otherwise a cursor is drawn.
+   * Number of rows of the live region above the prompt. If set, the terminal's own cursor is moved
+   * into the prompt, where input methods need it. Default: a cursor is drawn.
    */
   readonly top?: number | undefined;
 }
 
-/** The editor as it is seen: the text, the completion list, the hint. As high as `promptHeight` says. */
+/**
+ * Draws the editor: the text, the completion list and the hint. `promptHeight` returns its height.
+ */
 export function Prompt(props: PromptProps): ReactElement {
   const { lines, cursor } = promptLines(props);
   const { setCursorPosition } = useCursor();
@@ -39,12 +41,15 @@ export function Prompt(props: PromptProps): ReactElement {
   return createElement(Box, { flexDirection: 'column', width }, ...lines.map(lineElement));
 }
 
-/** How many rows `<Prompt>` takes: for whoever has to keep the live region below the terminal's height. */
+/**
+ * Returns the number of rows of `<Prompt>`. The caller keeps the live region lower than the
+ * terminal with it.
+ */
 export function promptHeight(props: PromptProps): number {
   return promptLines(props).lines.length;
 }
 
-/** What of it stands above the cursor, and how many cells are left of that. */
+/** Returns the lines above the cursor and the cursor's column. */
 export function promptAbove(props: PromptProps): {
   readonly lines: readonly string[];
   readonly column: number;
@@ -69,7 +74,7 @@ function promptLines(props: PromptProps): TextLines {
 }
 
 function lineElement(line: StyledLine): ReactElement {
-  // Nothing is wider than it may be; should a terminal see that otherwise, the height stays.
+  // Every line fits. If a terminal measures a line differently, truncation keeps the height.
   return createElement(Text, { wrap: 'truncate-end' }, ...line.map(spanElement));
 }
 
@@ -84,7 +89,7 @@ function spanElement({ text, style }: Span): ReactElement | string {
     case 'accent':
       return createElement(Text, { color: 'cyan' }, text);
     case 'cursor':
-      // By hand: it is no colour, and has to be there in terminals without colour too.
+      // Written directly, because reverse video is not a colour and must also work without colours.
       return `\u001b[7m${text}\u001b[27m`;
   }
 }

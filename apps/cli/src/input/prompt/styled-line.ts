@@ -1,6 +1,6 @@
 import { printable } from '../../text/cells/printable.ts';
 
-/** How a part of a line looks. None of it is needed to understand the line: terminals without colour show the same. */
+/** Style of a span. A line is understandable without it, because some terminals show no colours. */
 type SpanStyle = 'plain' | 'dim' | 'bold' | 'accent' | 'cursor';
 
 export interface Span {
@@ -8,14 +8,16 @@ export interface Span {
   readonly style: SpanStyle;
 }
 
-/** A row of the screen, no wider than it may be. */
+/** A row of the screen that fits its width. */
 export type StyledLine = readonly Span[];
 
 export function span(text: string, style: SpanStyle = 'plain'): Span {
   return { text, style };
 }
 
-/** On one line, with nothing that steers a terminal: names of files can have anything in them. */
-export function oneLine(text: string): string {
+/**
+ * Returns a text as one line without control sequences, because file names can contain anything.
+ */
+export function singleLine(text: string): string {
   return printable(text).replaceAll(/[\n\t]/g, ' ');
 }

@@ -1,9 +1,9 @@
 import { clipCells } from '../../text/cells/clip-text.ts';
 import type { Content, EditorState } from '../editor/editor-state.ts';
 import { type Atom, columnOf, cursorRow, type Row, rowsAt, rowsBeside } from '../editor/rows.ts';
-import { oneLine, type Span, type StyledLine, span } from './styled-line.ts';
+import { type Span, type StyledLine, singleLine, span } from './styled-line.ts';
 
-/** The cells before the text of each row: a mark at the first, arrows where there is more. */
+/** Cells before the text of each row: a mark in the first row, arrows where the text continues. */
 export const markWidth = 2;
 
 interface TextLinesOptions {
@@ -16,24 +16,24 @@ interface TextLinesOptions {
 
 export interface TextLines {
   readonly lines: readonly StyledLine[];
-  /** Where the cursor is, in cells from the left and rows from the top. */
+  /** Cursor position in cells from the left and rows from the top. */
   readonly cursor: { readonly x: number; readonly y: number };
 }
 
-/** The text as it is seen. */
+/** Draws the text of the prompt. */
 export function textLines(options: TextLinesOptions): TextLines {
   const { state, width, maxRows, drawsCursor } = options;
   if (state.text === '') return placeholderLine(options);
   const seen = visibleRows(state, width - markWidth, maxRows);
   const last = seen.rows.length - 1;
   const lines = seen.rows.map((row, index) => [
-    markOf(index, last, seen),
+    rowMark(index, last, seen),
     ...spansOf(row, drawsCursor && index === seen.cursor.row ? state.cursor : undefined),
   ]);
   return { lines, cursor: { x: markWidth + seen.cursor.column, y: seen.cursor.row } };
 }
 
-function markOf(
+function rowMark(
   index: number,
   last: number,
   { isCutAbove, isCutBelow }: { readonly isCutAbove: boolean; readonly isCutBelow: boolean },
@@ -43,7 +43,7 @@ function markOf(
 }
 
 function placeholderLine({ width, placeholder, drawsCursor }: TextLinesOptions): TextLines {
-  const shown = clipCells(oneLine(placeholder), width - markWidth);
+  const shown = clipCells(singleLine(placeholder), width - markWidth);
   const [first = ' ', ...rest] = [...shown];
   const text = drawsCursor
     ? [span(first, 'cursor'), span(rest.join(''), 'dim')]
@@ -51,7 +51,7 @@ function placeholderLine({ width, placeholder, drawsCursor }: TextLinesOptions):
   return { lines: [[span('> ', 'accent'), ...text]], cursor: { x: markWidth, y: 0 } };
 }
 
-/** Neighbours that look alike are one span. */
+/** Adjacent spans of the same style are joined. */
 function spansOf({ atoms, end }: Row, cursor: number | undefined): readonly Span[] {
   const spans: Span[] = [];
   for (const atom of atoms) {
@@ -69,14 +69,14 @@ function atomSpan({ shown, isFold }: Atom): Span {
   return span(shown, isFold ? 'dim' : 'plain');
 }
 
-/** A tab is several cells, and the cursor is on the first. */
+/** A tab has several cells. The cursor is on the first one. */
 function cursorSpans({ shown }: Atom): readonly Span[] {
   return shown.startsWith(' ')
     ? [span(' ', 'cursor'), span(shown.slice(1))]
     : [span(shown, 'cursor')];
 }
 
-/** The rows of the text that are shown, and where the cursor is in them. */
+/** The visible rows of the text and the cursor position in them. */
 interface VisibleRows {
   readonly rows: readonly Row[];
   readonly cursor: { readonly row: number; readonly column: number };
@@ -84,7 +84,10 @@ interface VisibleRows {
   readonly isCutBelow: boolean;
 }
 
-/** The rows around the cursor. Lines far from it are not looked at, however long the text is. */
+/**
+ * Returns the rows around the cursor. Lines far from the cursor are not processed, so a long text
+ * costs no more.
+ */
 export function visibleRows(content: Content, width: number, maxRows: number): VisibleRows {
   const line = rowsAt(content, content.cursor, width);
   const here = cursorRow(line, content.cursor);
@@ -107,7 +110,7 @@ export function visibleRows(content: Content, width: number, maxRows: number): V
   };
 }
 
-/** The rows above or below, line by line, until there are enough. */
+/** Collects rows above or below, line by line, until there are enough. */
 function rowsFrom(
   content: Content,
   direction: 'up' | 'down',

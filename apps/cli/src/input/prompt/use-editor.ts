@@ -8,7 +8,7 @@ import {
   type EditorState,
   type HistoryEntry,
 } from '../editor/editor-state.ts';
-import { isKept } from '../history/history-entry.ts';
+import { isRecorded } from '../history/history-entry.ts';
 import type { Key } from '../keys/key.ts';
 import { useKeys } from '../keys/use-keys.ts';
 import {
@@ -23,34 +23,42 @@ import {
 import { markWidth } from './text-lines.ts';
 
 export interface UseEditorOptions {
-  /** Enter: what to send while idle, what to steer with during a run. Never blank. */
+  /**
+   * Called on Enter with a text that is never blank. It starts a run, or steers the current run.
+   */
   readonly onSubmit: (text: string) => void;
-  /** Alt-Enter during a run: what to do next. Without it, Alt-Enter is always a new line. */
+  /**
+   * Called on Alt-Enter during a run with the next message. Without it, Alt-Enter always inserts a
+   * newline.
+   */
   readonly onQueue?: ((text: string) => void) | undefined;
-  /** Esc or Ctrl-C during a run. */
+  /** Called on Esc or Ctrl-C during a run. */
   readonly onStop: () => void;
-  /** Ctrl-D while idle with an empty prompt. */
+  /** Called on Ctrl-D while idle with an empty prompt. */
   readonly onLeave: () => void;
-  /** Ctrl-C then; as Ctrl-D without it. */
+  /** Called on Ctrl-C while idle with an empty prompt. Default: `onLeave`. */
   readonly onInterrupt?: (() => void) | undefined;
-  /** Up in an empty prompt; without it, that is the history. */
+  /** Called on Up in an empty prompt. Without it, Up shows the history. */
   readonly onTakeBack?: (() => void) | undefined;
-  /** Enter in an empty prompt. */
+  /** Called on Enter in an empty prompt. */
   readonly onEmptyEnter?: (() => void) | undefined;
-  /** Sees each key first; true takes it away from the editor. */
+  /** Called first for each key. If it returns true, the editor ignores the key. */
   readonly onKey?: ((key: Key) => boolean) | undefined;
-  /** Something was sent that history keeps: `history.add` belongs here. */
+  /** Called for each text that the history records. Pass `history.add`. */
   readonly onSent?: ((entry: HistoryEntry) => void) | undefined;
-  /** An @ is being completed: a good time to look for files. */
+  /** Called while the user types an `@` mention. Refresh the file list here. */
   readonly onFilesWanted?: (() => void) | undefined;
   readonly isBusy: boolean;
-  /** False while somebody else has the keys, such as an approval. The text stays. */
+  /**
+   * False while another component, such as a dialog, receives the keys. The text stays. Default:
+   * true.
+   */
   readonly isActive?: boolean | undefined;
-  /** Cells of the whole prompt, as `<Prompt>` gets it. */
+  /** Width of the whole prompt in cells, as `<Prompt>` gets it. */
   readonly width: number;
-  /** The same object as long as nothing in it changes. */
+  /** Must be the same object as long as its content does not change. */
   readonly sources?: CompletionSources | undefined;
-  /** What was sent before, the oldest first. A new list takes the place of the old. */
+  /** Texts that were sent before, the oldest first. A new list replaces the old one. */
   readonly history?: readonly HistoryEntry[] | undefined;
   readonly clock?: Clock | undefined;
 }
@@ -58,22 +66,21 @@ export interface UseEditorOptions {
 export interface Editor {
   readonly state: EditorState;
   readonly menu: Menu | undefined;
-  /** For what does not come from keys, such as `{ type: 'set', text }`. */
+  /** Applies an edit that does not come from a key, such as `{ type: 'set', text }`. */
   readonly dispatch: (action: EditAction) => void;
 }
 
-const nothing: CompletionSources = {};
+const noSources: CompletionSources = {};
 const noHistory: readonly HistoryEntry[] = [];
 
 /**
- * Keys → edits → what `<Prompt>` shows.
+ * Connects the keys of the terminal to an editor that `<Prompt>` draws.
  *
- * @example
- * const { state, menu } = useEditor({ width, isBusy, onSubmit, onQueue, onStop, onLeave, sources, history });
- * return <Prompt state={state} menu={menu} width={width} isBusy={isBusy} />;
+ * @example const { state, menu } = useEditor({ width, isBusy, onSubmit, onQueue, onStop, onLeave,
+ * sources, history }); return <Prompt state={state} menu={menu} width={width} isBusy={isBusy} />;
  */
 export function useEditor(options: UseEditorOptions): Editor {
-  const { sources = nothing, history = noHistory, isActive, clock } = options;
+  const { sources = noSources, history = noHistory, isActive, clock } = options;
   const [store] = useState(() => new EditorStore(history));
   const { state, menu } = useSyncExternalStore(store.subscribe, store.snapshot);
   useEffect(() => store.setSources(sources), [store, sources]);
@@ -107,20 +114,20 @@ function perform(effect: Effect, options: UseEditorOptions): void {
     case 'take_back':
       return options.onTakeBack?.();
     case 'keep':
-      return keep(effect.sent, options);
+      return recordEntry(effect.sent, options);
     case 'submit':
     case 'queue':
       return send(effect.type, effect.sent, options);
   }
 }
 
-function keep({ text, folds }: EditorState, { onSent }: UseEditorOptions): void {
-  if (isKept(text)) onSent?.(folds.length > 0 ? { text, folds } : { text });
+function recordEntry({ text, folds }: EditorState, { onSent }: UseEditorOptions): void {
+  if (isRecorded(text)) onSent?.(folds.length > 0 ? { text, folds } : { text });
 }
 
 function send(type: 'submit' | 'queue', sent: EditorState, options: UseEditorOptions): void {
   const { text } = sent;
-  keep(sent, options);
+  recordEntry(sent, options);
   const whole = text.trimEnd();
   return type === 'queue' ? options.onQueue?.(whole) : options.onSubmit(whole);
 }
@@ -131,13 +138,13 @@ interface EditorSnapshot {
 }
 
 /**
- * Holds the editor outside of React: keys that come in one chunk each see what the one before did,
- * and a change is drawn at once instead of waiting behind what streams.
+ * Stores the editor outside React. Each key of a chunk sees the result of the key before it, and a
+ * change is drawn at once instead of waiting for streamed output.
  */
 export class EditorStore {
   #view: EditorView;
   #sources: CompletionSources = {};
-  #found: Completions | undefined;
+  #completions: Completions | undefined;
   #snapshot: EditorSnapshot;
   readonly #listeners = new Set<() => void>();
 
@@ -153,30 +160,33 @@ export class EditorStore {
     return () => this.#listeners.delete(listener);
   };
 
-  readonly dispatch = (action: EditAction): void => this.#become(withEdit(this.#view, action));
+  readonly dispatch = (action: EditAction): void => this.#update(withEdit(this.#view, action));
 
-  /** What `@` and `/` offer has changed, while a list may be open. */
+  /** Sets the commands and files to offer. An open list is updated. */
   setSources(sources: CompletionSources): void {
     if (sources === this.#sources) return;
     this.#sources = sources;
-    this.#become(this.#view);
+    this.#update(this.#view);
   }
 
-  press(key: Key, context: Omit<PressContext, 'found'>): Effect | undefined {
-    const { view, effect } = pressKey(this.#view, key, { ...context, found: this.#found });
-    this.#become(view);
+  press(key: Key, context: Omit<PressContext, 'completions'>): Effect | undefined {
+    const { view, effect } = pressKey(this.#view, key, {
+      ...context,
+      completions: this.#completions,
+    });
+    this.#update(view);
     return effect;
   }
 
-  /** An @ is being typed. */
+  /** Whether the user is typing an `@` mention. */
   wantsFiles(): boolean {
     return this.#view.mayComplete && isNamingFile(this.#view.state);
   }
 
-  #become(view: EditorView): void {
+  #update(view: EditorView): void {
     this.#view = view;
-    this.#found = completions(view.state, this.#sources);
-    const menu = menuOf(view, this.#found);
+    this.#completions = completions(view.state, this.#sources);
+    const menu = menuOf(view, this.#completions);
     const { state, menu: before } = this.#snapshot;
     const isSame = state === view.state && menu === undefined && before === undefined;
     if (isSame) return;

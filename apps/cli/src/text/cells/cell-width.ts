@@ -3,30 +3,30 @@ import type { Line } from './span.ts';
 
 // As many cells as characters, and nothing to look up: ASCII, Latin, Greek and Cyrillic letters,
 // punctuation, arrows, lines, and the pictures of control characters.
-const single =
+const singleCells =
   /^[ -~\u00a1-\u00ac\u00ae-\u02ff\u0370-\u0377\u037a-\u037f\u0384-\u038a\u038e-\u03a1\u03a3-\u0482\u048a-\u052f\u2010-\u2027\u2030-\u205e\u2190-\u21ff\u2400-\u2426\u2500-\u257f\ufffd]*$/;
 const segmenter = new Intl.Segmenter();
 
 /** What was measured, so that a page of Chinese is measured by its few thousand characters. */
-const measured = new Map<string, number>();
-const maxMeasured = 20_000;
+const widthCache = new Map<string, number>();
+const maxCacheSize = 20_000;
 /** What is longer is not met twice. */
-const maxKept = 16;
+const maxCachedLength = 16;
 
 /** Whether each character of the text is one code unit and needs one cell. */
-export function isSingle(text: string): boolean {
-  return single.test(text);
+export function isSingleCells(text: string): boolean {
+  return singleCells.test(text);
 }
 
 /** How many cells a terminal needs for the text; escape sequences need none. */
 export function cellWidth(text: string): number {
-  if (single.test(text)) return text.length;
-  if (text.length > maxKept) return stringWidth(text);
-  const found = measured.get(text);
+  if (singleCells.test(text)) return text.length;
+  if (text.length > maxCachedLength) return stringWidth(text);
+  const found = widthCache.get(text);
   if (found !== undefined) return found;
-  if (measured.size >= maxMeasured) measured.clear();
+  if (widthCache.size >= maxCacheSize) widthCache.clear();
   const width = stringWidth(text);
-  measured.set(text, width);
+  widthCache.set(text, width);
   return width;
 }
 
@@ -47,14 +47,14 @@ export function longestWord(line: Line): number {
   let longest = 0;
   for (const { text } of line) {
     for (const [word] of text.matchAll(/[^ \n]+/g)) {
-      longest = Math.max(longest, isSingle(word) ? word.length : longestNarrow(word));
+      longest = Math.max(longest, isSingleCells(word) ? word.length : longestNarrowRun(word));
     }
   }
   return longest;
 }
 
 /** Around wide characters, lines may break. */
-function longestNarrow(word: string): number {
+function longestNarrowRun(word: string): number {
   let [longest, current] = [0, 0];
   for (const { width } of graphemes(word)) {
     current = width > 1 ? 0 : current + width;

@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
-import { cellWidth, isSingle } from './cell-width.ts';
+import { cellWidth, isSingleCells } from './cell-width.ts';
 import { clipCells, clipLines, fitCells, wrapCells } from './clip-text.ts';
 import { expandTabs, printable, printableLine } from './printable.ts';
 import { parseAnsi } from './span.ts';
@@ -72,7 +72,7 @@ describe('the width of text in cells', () => {
 test('characters that are taken to need one cell each do, beside any other', () => {
   const segmenter = new Intl.Segmenter();
   const all = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(code));
-  const singles = all.filter((char) => isSingle(char));
+  const singles = all.filter((char) => isSingleCells(char));
   expect(singles.length).toBeGreaterThan(1_000);
   expect(singles.filter((char) => stringWidth(char) !== 1)).toEqual([]);
   for (const other of singles.filter((_, index) => index % 97 === 0)) {

@@ -1,5 +1,5 @@
 import { plain } from '../theme/style.ts';
-import { cellWidth, isSingle } from './cell-width.ts';
+import { cellWidth, isSingleCells } from './cell-width.ts';
 import { paintLine, parseAnsi, type Span } from './span.ts';
 import { clipSpans, wrapSpans } from './wrap-spans.ts';
 
@@ -10,8 +10,8 @@ export function wrapCells(text: string, cells: number): readonly string[] {
 
 /** One line of at most so many cells, with a mark where something was cut off. It may be painted. */
 export function clipCells(text: string, cells: number, mark = '…'): string {
-  if (text.length <= cells && isSingle(text)) return text;
-  return paintLine(clipSpans(inOneLine(text), cells, { text: mark, style: plain }));
+  if (text.length <= cells && isSingleCells(text)) return text;
+  return paintLine(clipSpans(asOneLine(text), cells, { text: mark, style: plain }));
 }
 
 /** The text and spaces after it, so that it takes exactly so many cells. */
@@ -20,7 +20,7 @@ export function fitCells(text: string, cells: number, mark = '…'): string {
   return clipped + ' '.repeat(Math.max(0, cells - cellWidth(clipped)));
 }
 
-function* inOneLine(text: string): Generator<Span> {
+function* asOneLine(text: string): Generator<Span> {
   for (const span of parseAnsi(text)) yield { ...span, text: span.text.replaceAll('\n', ' ') };
 }
 
@@ -35,7 +35,7 @@ interface ClipLines {
 export function clipLines(
   lines: readonly string[],
   max: number,
-  { keep = 'start', note = hiddenLines }: ClipLines = {},
+  { keep = 'start', note = hiddenLinesNote }: ClipLines = {},
 ): readonly string[] {
   if (lines.length <= max) return lines;
   if (max <= 0) return [];
@@ -44,6 +44,6 @@ export function clipLines(
   return [note(hidden), ...lines.slice(hidden)];
 }
 
-function hiddenLines(hidden: number): string {
+function hiddenLinesNote(hidden: number): string {
   return `… ${hidden} more ${hidden === 1 ? 'line' : 'lines'}`;
 }

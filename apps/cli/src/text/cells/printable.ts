@@ -1,22 +1,24 @@
 // What a terminal would obey instead of show: C0 and C1 but newline and tab, and delete; what
 // changes the order in which a line is read; and what breaks a line only sometimes.
-const hostile =
+const controlCharacter =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to replace
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/;
-const each = new RegExp(hostile, 'g');
+const controlCharacters = new RegExp(controlCharacter, 'g');
 const lineEnds = /\r\n?/g;
 
 /** Text as a terminal may have it: what would control it is shown. Any line end is a newline. */
 export function printable(text: string): string {
-  return hostile.test(text) ? printableLine(text.replace(lineEnds, '\n')) : text.toWellFormed();
+  return controlCharacter.test(text)
+    ? printableLine(text.replace(lineEnds, '\n'))
+    : text.toWellFormed();
 }
 
 /** The same for one line: a carriage return is shown too. */
 export function printableLine(line: string): string {
-  return line.toWellFormed().replace(each, picture);
+  return line.toWellFormed().replace(controlCharacters, visibleForm);
 }
 
-function picture(char: string): string {
+function visibleForm(char: string): string {
   const code = char.charCodeAt(0);
   if (code < 0x20) return String.fromCharCode(0x2400 + code);
   return code === 0x7f ? '\u2421' : '\ufffd';

@@ -1,27 +1,27 @@
-import { cellWidth, graphemes, isSingle } from './cell-width.ts';
+import { cellWidth, graphemes, isSingleCells } from './cell-width.ts';
 import type { Line, Span } from './span.ts';
 
 /** What may not be parted, or the space between. */
-const runs = /\n| +|[^ \n]+/g;
+const textRun = /\n| +|[^ \n]+/g;
 
 /**
  * Text as lines of at most so many cells. Lines break at spaces, which are then left out, and
  * around wide characters; a word that is too long for a line is cut.
  */
 export function wrapSpans(spans: Iterable<Span>, cells: number): readonly Line[] {
-  const wrap = new Wrap(Math.max(1, cells));
+  const wrap = new LineWrapper(Math.max(1, cells));
   for (const span of spans) {
-    for (const [run] of span.text.matchAll(runs)) {
+    for (const [run] of span.text.matchAll(textRun)) {
       if (run === '\n') wrap.newline();
-      else if (run.startsWith(' ')) wrap.space({ ...span, text: run });
+      else if (run.startsWith(' ')) wrap.addSpace({ ...span, text: run });
       else addWord(wrap, span, run);
     }
   }
   return wrap.end();
 }
 
-function addWord(wrap: Wrap, span: Span, run: string): void {
-  if (isSingle(run)) return wrap.letters({ ...span, text: run }, run.length);
+function addWord(wrap: LineWrapper, span: Span, run: string): void {
+  if (isSingleCells(run)) return wrap.addLetters({ ...span, text: run }, run.length);
   let [narrow, narrowWidth] = ['', 0];
   for (const { text, width } of graphemes(run)) {
     if (width <= 1) {
@@ -30,16 +30,16 @@ function addWord(wrap: Wrap, span: Span, run: string): void {
       continue;
     }
     // Before and after a wide character, a line may break.
-    wrap.letters({ ...span, text: narrow }, narrowWidth);
+    wrap.addLetters({ ...span, text: narrow }, narrowWidth);
     wrap.endWord();
-    wrap.letters({ ...span, text }, width);
+    wrap.addLetters({ ...span, text }, width);
     wrap.endWord();
     [narrow, narrowWidth] = ['', 0];
   }
-  wrap.letters({ ...span, text: narrow }, narrowWidth);
+  wrap.addLetters({ ...span, text: narrow }, narrowWidth);
 }
 
-class Wrap {
+class LineWrapper {
   readonly #cells: number;
   readonly #lines: Line[] = [];
   #line: Span[] = [];
@@ -52,13 +52,13 @@ class Wrap {
     this.#cells = cells;
   }
 
-  letters(span: Span, width: number): void {
+  addLetters(span: Span, width: number): void {
     if (span.text === '') return;
     this.#word.push(span);
     this.#wordWidth += width;
   }
 
-  space(span: Span): void {
+  addSpace(span: Span): void {
     this.endWord();
     const before = this.#space;
     this.#space = before === undefined ? span : { ...span, text: before.text + span.text };
@@ -141,7 +141,7 @@ interface Slice {
 
 /** Characters of one cell in slices as large as the room there is, others one by one. */
 function* slices(text: string, width: number, room: () => number): Generator<Slice> {
-  if (!isSingle(text)) {
+  if (!isSingleCells(text)) {
     yield* graphemes(text);
     return;
   }

@@ -21,7 +21,7 @@ const maxCode = 500_000;
 /** Longer than this, what came before is forgotten. */
 const maxContext = 4_000;
 
-interface Step {
+interface ContextLine {
   readonly line: string;
   /** Where the grammar is after it. */
   readonly modes: Modes;
@@ -35,7 +35,7 @@ export class LineHighlighter {
   #language: string | undefined;
   readonly #onWork: OnWork | undefined;
   #size = 0;
-  #context: readonly Step[] = [];
+  #context: readonly ContextLine[] = [];
 
   constructor(info: string, onWork?: OnWork) {
     this.#language = languageOf(info);
@@ -66,16 +66,16 @@ export class LineHighlighter {
 }
 
 /** A way that leads back to where it has been is forgotten. */
-function contextAfter(context: readonly Step[], step: Step): readonly Step[] {
+function contextAfter(context: readonly ContextLine[], step: ContextLine): readonly ContextLine[] {
   if (step.modes.length === 0) return [];
-  const same = context.findIndex(({ modes }) => areSame(modes, step.modes));
+  const same = context.findIndex(({ modes }) => areSameModes(modes, step.modes));
   if (same !== -1) return context.slice(0, same + 1);
   const longer = [...context, step];
   const size = longer.reduce((sum, { line }) => sum + line.length, 0);
   return size > maxContext ? [] : longer;
 }
 
-function areSame(a: Modes, b: Modes): boolean {
+function areSameModes(a: Modes, b: Modes): boolean {
   return a.length === b.length && a.every((mode, index) => mode === b[index]);
 }
 

@@ -35,7 +35,7 @@ const aliases: Readonly<Record<string, string>> = {
 };
 
 /** Languages that stand inside of others. */
-const inside: Readonly<Record<string, readonly string[]>> = {
+const embeddedLanguages: Readonly<Record<string, readonly string[]>> = {
   xml: ['css', 'javascript'],
   shell: ['bash'],
 };
@@ -50,15 +50,15 @@ const byName: ReadonlyMap<string, string> = new Map(
 );
 
 /** `shell` is the name of a grammar for sessions; people mean scripts. */
-const meant: ReadonlyMap<string, string> = new Map([['shell', 'bash']]);
+const preferredGrammar: ReadonlyMap<string, string> = new Map([['shell', 'bash']]);
 
 /** The language that an info string like `ts title=x` names, if it is one of those known. */
 export function languageOf(info: string): string | undefined {
   const [name = ''] = /^[\w#+.-]+/.exec(info.toLowerCase().replace(/^\{?\.?/, '')) ?? [];
-  return meant.get(name) ?? byName.get(name);
+  return preferredGrammar.get(name) ?? byName.get(name);
 }
 
 /** What has to be loaded for a language. */
 export function grammarsOf(language: string): readonly string[] {
-  return [...(inside[language] ?? []), language];
+  return [...(embeddedLanguages[language] ?? []), language];
 }

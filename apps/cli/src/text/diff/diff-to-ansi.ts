@@ -21,41 +21,41 @@ interface DiffOptions {
 /** A unified diff in colours, with the numbers of its lines and what changed in single ones. */
 export function diffToAnsi(diff: string, options: DiffOptions): string {
   const { maxLines = Number.POSITIVE_INFINITY } = options;
-  const rows = parseDiff(diff).map(shown);
+  const rows = parseDiff(diff).map(printableRow);
   const lines: string[] = [];
-  const digits = digitsOf(rows, options.width);
+  const digits = numberWidth(rows, options.width);
   for (const [index, row] of rows.entries()) {
-    const next = rowLines(row, changeAt(rows, index), digits, options).map(paintLine);
+    const next = rowLines(row, changedRange(rows, index), digits, options).map(paintLine);
     const room = maxLines - lines.length - (index < rows.length - 1 ? 1 : 0);
     if (next.length > room) {
       const kept = [...lines, ...next].slice(0, Math.max(0, maxLines - 1));
       const whole = kept.length - lines.length >= next.length ? index + 1 : index;
-      return maxLines < 1 ? '' : [...kept, leftOut(rows.length - whole, options)].join('\n');
+      return maxLines < 1 ? '' : [...kept, moreLinesNote(rows.length - whole, options)].join('\n');
     }
     for (const line of next) lines.push(line);
   }
   return lines.join('\n');
 }
 
-function shown(row: DiffRow): DiffRow {
+function printableRow(row: DiffRow): DiffRow {
   return { ...row, text: expandTabs(printableLine(row.text)) };
 }
 
-function leftOut(count: number, { theme, width }: DiffOptions): string {
+function moreLinesNote(count: number, { theme, width }: DiffOptions): string {
   const text = `${theme.symbols.cut} ${count} more ${count === 1 ? 'line' : 'lines'} of diff`;
   const muted = theme.styles.muted;
   return paintLine(clipSpans([{ text, style: muted }], width, { text: '', style: plain }));
 }
 
 /** Numbers are left out where they would take the room of the text. */
-function digitsOf(rows: readonly DiffRow[], width: number): number {
+function numberWidth(rows: readonly DiffRow[], width: number): number {
   const highest = rows.reduce((most, { number = 0 }) => Math.max(most, number), 0);
   const digits = String(highest).length;
   return highest === 0 || width < digits + minRoom ? 0 : digits;
 }
 
 /** One line that was replaced by one other: the part that differs. */
-function changeAt(rows: readonly DiffRow[], index: number): Part | undefined {
+function changedRange(rows: readonly DiffRow[], index: number): TextRange | undefined {
   const row = rows[index];
   if (row?.kind !== 'added' && row?.kind !== 'removed') return undefined;
   const first = row.kind === 'removed' ? index : index - 1;
@@ -67,13 +67,13 @@ function changeAt(rows: readonly DiffRow[], index: number): Part | undefined {
     above?.kind !== 'removed' &&
     below?.kind !== 'added';
   if (!isSingle) return undefined;
-  const change = changedPart(before.text, after.text);
+  const change = findLineChange(before.text, after.text);
   return row.kind === 'removed' ? change?.before : change?.after;
 }
 
 function rowLines(
   row: DiffRow,
-  part: Part | undefined,
+  part: TextRange | undefined,
   digits: number,
   { width, theme, longLines = 'wrap' }: DiffOptions,
 ): readonly Line[] {
@@ -100,7 +100,7 @@ function gutterOf({ kind, number }: DiffRow, digits: number, theme: Theme): Line
   ];
 }
 
-function textOf({ kind, text }: DiffRow, part: Part | undefined, theme: Theme): Line {
+function textOf({ kind, text }: DiffRow, part: TextRange | undefined, theme: Theme): Line {
   const style = styleOf(kind, theme);
   if (part === undefined) return [{ text, style }];
   const marked = kind === 'added' ? theme.styles.addedPart : theme.styles.removedPart;
@@ -130,14 +130,14 @@ function styleOf(kind: DiffRow['kind'], { styles }: Theme): Style {
 }
 
 /** From where to where a line differs from another. */
-interface Part {
+interface TextRange {
   readonly from: number;
   readonly to: number;
 }
 
-interface Change {
-  readonly before: Part;
-  readonly after: Part;
+interface LineChange {
+  readonly before: TextRange;
+  readonly after: TextRange;
 }
 
 /** What is longer is not compared word by word. */
@@ -145,7 +145,7 @@ const maxLine = 2_000;
 const words = /[\p{L}\p{N}\p{M}_]+|\s+|[^\p{L}\p{N}\p{M}_\s]/gu;
 
 /** What changed within a line, in whole words; nothing if hardly anything stayed the same. */
-export function changedPart(before: string, after: string): Change | undefined {
+export function findLineChange(before: string, after: string): LineChange | undefined {
   if (before.length > maxLine || after.length > maxLine) return undefined;
   const [old, now] = [before.match(words) ?? [], after.match(words) ?? []];
   const most = Math.min(old.length, now.length);

@@ -56,37 +56,37 @@ export interface Theme {
   readonly marks: boolean;
 }
 
-interface Surroundings {
+interface TerminalInfo {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly isTTY: boolean;
 }
 
 /** How text may look there: FORCE_COLOR says it all, then NO_COLOR, then what the terminal is. */
-export function themeFor({ env, isTTY }: Surroundings): Theme {
+export function themeFor({ env, isTTY }: TerminalInfo): Theme {
   const isDumb = env['TERM'] === 'dumb';
   if (!hasColor(env, isTTY && !isDumb)) return isDumb ? dumbTheme : plainTheme;
   return isTTY && hasHyperlinks(env) ? withHyperlinks(colorTheme) : colorTheme;
 }
 
-function hasColor(env: Surroundings['env'], isAble: boolean): boolean {
+function hasColor(env: TerminalInfo['env'], isAble: boolean): boolean {
   const forced = env['FORCE_COLOR'];
   if (forced !== undefined) return !['0', 'false'].includes(forced);
   return isAble && (env['NO_COLOR'] ?? '') === '';
 }
 
-const linking = ['iTerm.app', 'WezTerm', 'vscode', 'ghostty', 'Hyper'];
+const hyperlinkTerminals = ['iTerm.app', 'WezTerm', 'vscode', 'ghostty', 'Hyper'];
 /** From this version of VTE on, links are right. */
-const linkingVte = 5000;
+const minHyperlinkVte = 5000;
 
 /** Only where they are known to work: elsewhere the address would be lost. */
-function hasHyperlinks(env: Surroundings['env']): boolean {
+function hasHyperlinks(env: TerminalInfo['env']): boolean {
   const forced = env['FORCE_HYPERLINK'];
   if (forced !== undefined) return forced !== '0';
   // What multiplexers pass on depends on their version, which they do not tell.
   if (env['TMUX'] !== undefined || /^(screen|tmux|dumb)/.test(env['TERM'] ?? '')) return false;
   return (
-    linking.includes(env['TERM_PROGRAM'] ?? '') ||
-    Number(env['VTE_VERSION'] ?? 0) >= linkingVte ||
+    hyperlinkTerminals.includes(env['TERM_PROGRAM'] ?? '') ||
+    Number(env['VTE_VERSION'] ?? 0) >= minHyperlinkVte ||
     env['TERM'] === 'xterm-kitty' ||
     env['WT_SESSION'] !== undefined
   );
@@ -144,7 +144,7 @@ const colors: Theme['styles'] = {
   file: ['1'],
 };
 
-const none = mapStyles(colors, () => plain);
+const plainStyles = mapStyles(colors, () => plain);
 
 export const colorTheme: Theme = {
   styles: colors,
@@ -155,7 +155,7 @@ export const colorTheme: Theme = {
 
 /** No escape sequence at all. */
 export const plainTheme: Theme = {
-  styles: none,
+  styles: plainStyles,
   symbols: unicode,
   hyperlinks: false,
   marks: true,

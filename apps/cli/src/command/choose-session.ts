@@ -3,19 +3,19 @@ import type { Log } from '@millrace/log';
 import type { SessionChoice } from '../contract/args.ts';
 import type { Host } from '../contract/host.ts';
 import { oneLine } from '../print/printable.ts';
-import { findSession, type SessionSummary, sessionsOf } from '../store/session-summaries.ts';
-import { askPerson } from './ask-user.ts';
+import { findSession, listSummaries, type SessionSummary } from '../store/session-summaries.ts';
+import { askUser } from './ask-user.ts';
 
-interface OpeningOptions {
+interface ChooseSessionOptions {
   readonly log: Log;
   readonly cwd: string;
   readonly host: Pick<Host, 'stdin' | 'stdout' | 'signal'>;
 }
 
 /** The session of a chat; undefined where a person was to choose one and chose none. */
-export async function sessionToOpen(
+export async function chooseSession(
   choice: SessionChoice,
-  { log, cwd, host }: OpeningOptions,
+  { log, cwd, host }: ChooseSessionOptions,
 ): Promise<SessionId | undefined> {
   if (choice === 'new') return randomIds((bytes) => crypto.getRandomValues(bytes)).session();
   if (choice === 'pick') return pickSession(log, cwd, host);
@@ -23,8 +23,8 @@ export async function sessionToOpen(
   return id;
 }
 
-const mostShown = 20;
-const tries = 3;
+const maxListed = 20;
+const maxTries = 3;
 
 /** Has a person choose one of the folder's sessions; undefined where they leave instead. */
 async function pickSession(
@@ -32,22 +32,19 @@ async function pickSession(
   cwd: string,
   host: Pick<Host, 'stdin' | 'stdout' | 'signal'>,
 ): Promise<SessionId | undefined> {
-  const shown = (await sessionsOf(log, { cwd })).slice(0, mostShown);
+  const shown = (await listSummaries(log, { cwd })).slice(0, maxListed);
   // Says what to do where there is none.
   if (shown.length === 0) return (await findSession(log, 'last', cwd)).id;
-  host.stdout.write(`${shown.map(lineOf).join('\n')}\n`);
-  for (let left = tries; left > 0; left--) {
-    const answer = await askPerson(
-      host,
-      `Which one? 1 to ${shown.length}, or Enter for the first: `,
-    );
+  host.stdout.write(`${shown.map(listLine).join('\n')}\n`);
+  for (let left = maxTries; left > 0; left--) {
+    const answer = await askUser(host, `Which one? 1 to ${shown.length}, or Enter for the first: `);
     const chosen = shown[answer?.trim() === '' ? 0 : Number(answer) - 1];
     if (answer === undefined || chosen !== undefined) return chosen?.id;
   }
   return undefined;
 }
 
-function lineOf({ title, changedAt, hasWork }: SessionSummary, index: number): string {
+function listLine({ title, changedAt, hasWork }: SessionSummary, index: number): string {
   const when = new Date(changedAt).toLocaleString('sv-SE').slice(0, 16);
   return `${String(index + 1).padStart(3)}  ${when}  ${oneLine(title, 50)}${hasWork ? '  (not finished)' : ''}`;
 }
