@@ -83,7 +83,7 @@ describe('a call that has to be asked about', () => {
     const stage = await asked({ script: [one, 'Done.'] });
     stage.type('c');
     await stage.waitForText('as JSON');
-    // Back over the brace, the line end and the closing quote.
+    // Moves back over the brace, the line end and the closing quote.
     stage.type(`x${keys.enter}`);
     await stage.waitForText('That is not JSON');
     stage.type('\u007f');

@@ -15,7 +15,7 @@ const session = sessionId('long');
 const few = 2;
 const many = 2000;
 
-/** Lets time pass until something is done. */
+/** Advances the clock until a promise settles. */
 async function whileTimePasses(clock: VirtualClock, work: Promise<unknown>): Promise<void> {
   let isOver = false;
   const end = work.finally(() => {
@@ -28,7 +28,7 @@ async function whileTimePasses(clock: VirtualClock, work: Promise<unknown>): Pro
   await end;
 }
 
-/** A chat whose transcript has so many items: opened with them, or open while they came. */
+/** A chat with a transcript of `count` items: opened with them, or open while they arrived. */
 const ways = {
   'that was resumed': async (count: number, options: TestChatOptions) => {
     const clock = new VirtualClock();
@@ -43,7 +43,7 @@ const ways = {
     const log = memoryLog({ clock });
     const script = ['Good day.', ...(options.script ?? [])];
     const stage = new TestChat({ ...options, script, log, clock, session });
-    // A session is there, and followed, from its first run on.
+    // A session exists, and is followed, from its first run on.
     await stage.send('Hello');
     await stage.waitForText('Good day.');
     await stage.idle();
@@ -56,7 +56,7 @@ const ways = {
 
 const bytesIn = (stage: TestChat) => Buffer.byteLength(stage.terminal.written);
 
-/** What each step writes to the terminal, in bytes. */
+/** Returns the number of bytes that each step writes to the terminal. */
 async function bytesOf(stage: TestChat, steps: readonly (() => Promise<void>)[]) {
   const each: number[] = [];
   for (const step of steps) {
@@ -67,7 +67,7 @@ async function bytesOf(stage: TestChat, steps: readonly (() => Promise<void>)[])
   return each;
 }
 
-/** Typing, a menu that opens, a line that is added, what was typed before, and taking it all away. */
+/** Typing, opening a menu, adding a line, showing the history, and deleting everything. */
 const typed = ['h', 'é', '漢', ' ', '/', '\u007f', keys.altEnter, 'x', keys.up, '\u0015', '/', 'm'];
 
 const press = (stage: TestChat, key: string) => async () => {
@@ -141,7 +141,7 @@ describe.each(Object.entries(ways))('in a session of 2,000 items %s', (_, open) 
   });
 });
 
-/** How many functions are called meanwhile, of ours and of those that draw: unlike time, a fact. */
+/** Counts the function calls of our code and of the renderer. Unlike time, the count is exact. */
 async function callsDuring(step: () => Promise<void>): Promise<number> {
   const inspector = new Session();
   inspector.connect();
@@ -174,7 +174,7 @@ const paragraphs = fc
   })
   .map((texts) => `${texts.join('\n\n')}\n\nEnd.`);
 
-/** What a model does: thinks, calls tools that print much, and says things. */
+/** A random model: it thinks, calls tools with long output, and answers. */
 const scripts = fc.record({
   thought: fc.constantFrom('', words, words.replaceAll(' ', '\n')),
   lines: fc.array(fc.integer({ min: 0, max: 30 }), { maxLength: 5 }),
@@ -192,13 +192,13 @@ function scriptOf({ thought, lines, text }: Told) {
   ];
 }
 
-/** Notes of each write how far it went above where the cursor was left, and what it erased. */
+/** Records for each write how far above the cursor it went and what it erased. */
 function watch({ terminal }: TestChat) {
   const write = terminal.write.bind(terminal);
   const seen = { highest: 0, erased: 0 };
   terminal.write = (data, ...rest) => {
     const text = String(data);
-    // From the cursor's row on down is what was drawn below it.
+    // The drawn lines start at the cursor's row and go down.
     let row = 0;
     let top = 0;
     let erased = 0;
@@ -217,7 +217,7 @@ function watch({ terminal }: TestChat) {
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what moves a cursor
 const moves = /(\u001b\[(\d*)([A-Za-z]))|\n/g;
 
-/** The whole screen, what scrolled out of it, everything, and another screen. */
+/** Clears the screen, the scrollback or everything, or switches to the alternate screen. */
 const clearing = ['\u001b[2J', '\u001b[3J', '\u001bc', '\u001b[?1049h'];
 // biome-ignore lint/suspicious/noControlCharactersInRegex: goes to the first row of the screen
 const home = /\u001b\[[\d;]*H/;
@@ -236,7 +236,10 @@ interface Size {
   readonly rows: number;
 }
 
-/** A run from its first word to the end of the chat, in a terminal that has these sizes one after the other. */
+/**
+ * Runs a chat from its first message to its end, in a terminal with these sizes one after the
+ * other.
+ */
 async function chatIn([first, ...others]: readonly Size[], told: Told, reflows = false) {
   const options = { script: scriptOf(told), tools: [print], pauseMs: 1, prompt: 'Go', reflows };
   const stage = new TestChat({ ...options, ...first });
@@ -252,7 +255,7 @@ async function chatIn([first, ...others]: readonly Size[], told: Told, reflows =
   return { ...seen, written, text };
 }
 
-/** So high that everything open has room in it. */
+/** High enough for all live content. */
 const tall = 150;
 
 describe('in a terminal of any size', () => {
@@ -297,7 +300,7 @@ describe('in a terminal of any size', () => {
   });
 });
 
-/** Of lines, those that are not among others, in the same order. */
+/** Returns the lines that are not among the others, in order. */
 function missing(lines: readonly string[], others: readonly string[]): readonly string[] {
   let from = 0;
   return lines.filter((line) => {

@@ -169,7 +169,7 @@ describe('a terminal that changes its size', () => {
   });
 
   const size = fc.tuple(fc.integer({ min: 24, max: 110 }), fc.integer({ min: 8, max: 40 }));
-  // Some changes are told late, when words were drawn for a size that is none any more.
+  // Some resizes are reported late, after content was drawn for the old size.
   const change = fc.record({ size, drawnMs: fc.nat(60), pauseMs: fc.nat(400) });
 
   test.each([true, false])(
@@ -198,7 +198,7 @@ describe('a terminal that changes its size', () => {
           await stage.waitForText('mark19b');
           await stage.idle();
           const { text, screen } = stage.terminal;
-          // Across the rows that the terminal broke.
+          // Joins the rows that the terminal wrapped.
           const whole = text.replaceAll('\n', '');
           for (const mark of marks) expect(whole, text).toContain(mark);
           expect(whole).toContain('› Go');

@@ -20,7 +20,7 @@ const note = defineTool({
   execute: async ({ text }) => `noted ${text}`,
 });
 
-/** Chats on one log. */
+/** Several chats that share one log. */
 function together() {
   const clock = new VirtualClock();
   const log = memoryLog({ clock });

@@ -19,7 +19,9 @@ const sizes = [
   { columns: 200, rows: 50 },
 ];
 
-/** What would take the history away: clearing the screen, the scrollback, or all of the terminal. */
+/**
+ * Sequences that would destroy the history: they clear the screen, the scrollback or the terminal.
+ */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what clears
 const clears = /\u001b\[[23]J|\u001bc/;
 
@@ -56,7 +58,7 @@ describeInTmux().concurrent('a session with keys in a real terminal', () => {
       await terminal.waitForPrinted('› hello there');
       await keep('2-thinking');
       await terminal.waitForPrinted('∴ thought for');
-      // Calls that do not need each other stand together, each with its result.
+      // Parallel calls are shown together, each with its result.
       await terminal.waitForPrinted('✓ Read README.md 3 lines ✓ Read package.json 1 line');
       await keep('3-parallel-tools');
 
@@ -77,7 +79,7 @@ describeInTmux().concurrent('a session with keys in a real terminal', () => {
       await terminal.waitForPrinted('A model does not send an answer.');
       await keep('6-streaming');
       await terminal.waitForPrinted('So the first rule is');
-      // The beginning is read while the end is not said yet.
+      // The start of the answer is visible before its end is written.
       expect(await terminal.scrollback()).not.toContain(essaySections.at(-1)?.slice(-40));
       await terminal.press('Escape');
       await terminal.waitFor('■ stopped');
@@ -141,7 +143,7 @@ describeInTmux().concurrent('a session with keys in a real terminal', () => {
     await second.saveScreen('two-terminals-stopped');
     expect(end).not.toMatch(/followed/);
 
-    // Nobody drives any more, so the second one does, and the first one follows.
+    // There is no driver any more, so the second terminal drives and the first one follows.
     await second.send('what are you?');
     await first.waitForPrinted('› what are you?');
     await first.waitForPrinted('I am the demo model of Millrace');
@@ -175,13 +177,13 @@ describeInTmux().concurrent('a session with keys in a real terminal', () => {
   );
 });
 
-/** The end of the answer that was stopped, as far as it is on the screen. */
+/** The visible end of the stopped answer. */
 function answerIn(screen: string): string {
   const words = withoutLayout(screen.slice(0, screen.indexOf('■ stopped')));
   return words.slice(words.indexOf('The bytes come in reads'));
 }
 
-/** What is on the screen of the long answer, to the last word that has come. */
+/** The visible part of the long answer, up to the last received word. */
 function tailOf(screen: string): string {
   const from = Math.max(0, screen.indexOf('How a word gets'));
   const [answer = ''] = screen.slice(from).split(/\n. answering · /);

@@ -60,7 +60,7 @@ describeInTmux().concurrent('keys in a real terminal', () => {
     await terminal.waitFor(/\n. \$ cat east {2}[\d.]+ s\n. \$ cat west {2}[\d.]+ s\n/);
     await terminal.waitFor('running 2 tools: bash');
     await terminal.saveScreen('running-tools');
-    // They end in another order than they began.
+    // The commands end in the reverse order of their start.
     for (const pipe of pipes.toReversed()) await writeFile(pipe, `words of ${pipe}\n`);
     await terminal.waitFor('Both have spoken.');
     const screen = await terminal.waitFor(idleHint);

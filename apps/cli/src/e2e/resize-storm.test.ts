@@ -30,7 +30,7 @@ describeInTmux().concurrent('a corner of the window that is dragged about', () =
     await startChat(terminal);
     await terminal.send('Tell me');
     await terminal.waitFor('end-0');
-    // Nobody waits until the program has heard of a size before there is another one.
+    // The next resize does not wait until the program has received the last one.
     for (const [nth, [columns, rows]] of sizesOf().entries()) {
       await terminal.tmux('resize-window', '-x', String(columns), '-y', String(rows));
       gates[nth]?.open();

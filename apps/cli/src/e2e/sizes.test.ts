@@ -12,7 +12,7 @@ import {
 
 const mark = (place: number) => `mark-${String(place).padStart(3, '0')}`;
 
-/** Paragraphs, each with a word of its own at its beginning and at its end. */
+/** Paragraphs with a unique word at the start and at the end of each. */
 const paragraphs = (from: number, count: number) =>
   Array.from({ length: count }, (_, index) => {
     const place = 2 * (from + index);
@@ -23,7 +23,7 @@ const paragraphs = (from: number, count: number) =>
 const marksIn = (text: string) => text.match(/mark-\d{3}/g) ?? [];
 const allMarks = (count: number) => Array.from({ length: 2 * count }, (_, place) => mark(place));
 
-/** What would take the history away. */
+/** Sequences that would destroy the history. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what clears
 const clears = /\u001b\[[23]J|\u001bc/;
 
@@ -39,7 +39,7 @@ describeInTmux().concurrent('terminals of any size and kind', () => {
       [80, 24],
     ];
     const passages = [...sizes, []].map((_, nth) => {
-      // It is cut in the middle of a paragraph, so that something is open.
+      // Each passage ends inside a paragraph, so that the live region is not empty.
       const text = paragraphs(4 * nth, 4);
       return `${nth === 0 ? '' : 'and then.\n\n'}${text}${nth < sizes.length ? 'Some words ' : ''}`;
     });

@@ -1,6 +1,6 @@
 import { type Driver, type Log, LogError } from '@millrace/log';
 
-/** A log that cannot be written to while `isFull`, as on a disk without room. */
+/** A log that rejects all writes while `isFull` is true, as on a full disk. */
 interface FailingLog {
   readonly log: Log;
   isFull: boolean;

@@ -4,11 +4,11 @@ import type { Block } from '../chat/contract/block.ts';
 import type { ChatState } from '../chat/contract/chat-state.ts';
 import { emptyChat, foldChat } from '../chat/state/fold-chat.ts';
 
-/** A session as a chat folds it: what was printed, and what is open. */
+/** A session as the chat folds it: the printed blocks and the open content. */
 export class FoldedChat {
   state: ChatState;
   readonly blocks: Block[] = [];
-  /** The states in between, by the events that led to them. */
+  /** Each event with the state after it. */
   readonly steps: { readonly event: AgentEvent; readonly state: ChatState }[] = [];
 
   constructor(session: SessionId) {
@@ -22,13 +22,13 @@ export class FoldedChat {
     this.steps.push({ event, state });
   }
 
-  /** All that a session's log has now, a record at a time. */
+  /** Folds all records of a session, one at a time. */
   async readAll(log: Log, session: SessionId): Promise<this> {
     for (const event of await eventsOfSession(log, session)) this.add(event);
     return this;
   }
 
-  /** What was printed, a line for each thing. */
+  /** The printed blocks, one line each. */
   get printed(): readonly string[] {
     return this.blocks.flatMap(linesOf);
   }

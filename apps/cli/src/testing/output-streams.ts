@@ -1,7 +1,7 @@
 import { Writable } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 
-/** A stream that keeps what is written to it. */
+/** A stream that stores its output. */
 export class CapturedOutput extends Writable {
   readonly isTTY: boolean;
   readonly columns: number = 80;
@@ -22,7 +22,7 @@ export class CapturedOutput extends Writable {
   }
 }
 
-/** A stream that fails, as a device or a pipe does, after so many writes. */
+/** A stream that fails after a number of writes, as a device or a pipe does. */
 export class FailingOutput extends CapturedOutput {
   readonly #code: string;
   readonly #after: number;
@@ -39,7 +39,7 @@ export class FailingOutput extends CapturedOutput {
   }
 }
 
-/** A terminal for Ink with `debug`, where each frame is one write, and whole. */
+/** A terminal for Ink's `debug` mode, in which each write is a complete frame. */
 export class FrameOutput extends Writable {
   readonly isTTY = true;
   readonly columns: number;
@@ -56,7 +56,7 @@ export class FrameOutput extends Writable {
     return this.writes.findLast((text) => stripVTControlCharacters(text).trim() !== '') ?? '';
   }
 
-  /** The rows of the last frame, without colours and spaces at their ends. */
+  /** The rows of the last frame, without colours and trailing spaces. */
   get screen(): readonly string[] {
     const rows = stripVTControlCharacters(this.frame).split('\n');
     return rows.map((row) => row.trimEnd());

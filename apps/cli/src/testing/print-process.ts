@@ -7,8 +7,8 @@ import { printRun } from '../print/print-run.ts';
 import { openStore } from '../store/open-store.ts';
 import { builtAgentWith, defaultPrintArgs, toolCall } from './run-print.ts';
 
-// Prints one answer of a script as the command does, in a process of its own:
-// print-program.ts <store> <play> <args of the print as JSON> <event at which it interrupts itself, or 0>.
+// Runs a scripted print in its own process, as the command does. Arguments: <store> <script name>
+// <print arguments as JSON> <number of the event at which it sends itself SIGINT, or 0>.
 const [path = '', play = '', args = '{}', at = '0'] = process.argv.slice(2);
 
 const none = z.object({});
@@ -29,7 +29,7 @@ const tools = [
 const lines = Array.from({ length: 500 }, (_, line) => `Line ${line + 1} of the answer.`);
 const plays: Readonly<Record<string, readonly Scripted[]>> = {
   tool: [{ content: { parts: ['I look.', toolCall('c1', 'look', {})] } }, 'It turns.'],
-  /** Says much, and never ends. */
+  /** Streams a long answer and never ends. */
   long: [
     {
       content: { parts: [lines.join('\n')] },

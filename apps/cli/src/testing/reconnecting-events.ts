@@ -8,8 +8,8 @@ interface Frame {
 const retryMs = 50;
 
 /**
- * Reads server-sent events as an EventSource does: whatever happens to the connection, it comes back
- * with the last id that it had. Ends with the signal.
+ * Reads server-sent events like an EventSource: after each disconnect it reconnects with the last
+ * event id. Ends when the signal aborts.
  */
 export async function* reconnectingEvents(url: string, signal: AbortSignal): AsyncGenerator<Frame> {
   let last = '0';
@@ -21,7 +21,7 @@ export async function* reconnectingEvents(url: string, signal: AbortSignal): Asy
         yield frame;
       }
     } catch {
-      // It is down, or was cut off.
+      // The server is down, or the connection was closed.
     }
     await setTimeout(retryMs);
   }

@@ -19,13 +19,13 @@ export const defaultPrintArgs: PrintArgs = {
 
 export const cwd = '/folder';
 
-/** A call as a model makes it. */
+/** A tool call part, as a model writes it. */
 export function toolCall(id: string, name: string, input: object) {
   const given = JSON.stringify(input);
   return { kind: 'tool_call', toolCallId: toolCallId(id), name, arguments: given } as const;
 }
 
-/** An agent as `buildAgent` would give it, as far as a print needs it. */
+/** Builds the part of an agent that a print needs. */
 export function builtAgentWith(
   options: AgentOptions,
 ): Pick<BuiltAgent, 'agent' | 'with' | 'problems'> {
@@ -48,12 +48,12 @@ export interface PrintResult {
 export interface RunPrintOptions extends Partial<Omit<PrintRunOptions, 'args'>> {
   readonly script: readonly Scripted[];
   readonly args?: Partial<PrintRunOptions['args']>;
-  /** What is piped in; nobody is at a terminal. */
+  /** Piped input. Without it, stdin is empty. There is no terminal. */
   readonly piped?: string | Uint8Array;
   readonly agent?: Partial<AgentOptions>;
 }
 
-/** One print on streams of a test. */
+/** Runs one print with captured streams. */
 export async function runPrint(stage: RunPrintOptions): Promise<PrintResult> {
   const { script, args, piped = '', agent, log = memoryLog(), ...rest } = stage;
   const provider = scriptedProvider(script);

@@ -8,13 +8,13 @@ const main = fileURLToPath(new URL('../main.ts', import.meta.url));
 interface ServeProcess {
   readonly url: string;
   readonly child: ChildProcess;
-  /** What it wrote so far. */
+  /** The output so far. */
   readonly output: { stdout: string; stderr: string };
-  /** Sends a signal, and waits until the process is gone. */
+  /** Sends a signal and waits until the process has ended. */
   end(signal: NodeJS.Signals): Promise<{ readonly code: number | null }>;
 }
 
-/** `millrace serve` as a process, when it listens. It is gone with the test. */
+/** Starts `millrace serve` as a process and waits until it listens. It is killed after the test. */
 export async function serveProcess(
   flags: readonly string[],
   folder: string,
@@ -36,7 +36,7 @@ export async function serveProcess(
   };
 }
 
-/** The same, from its start to its end. */
+/** Starts the process without waiting. */
 function startServe(
   flags: readonly string[],
   folder: string,

@@ -18,7 +18,7 @@ interface FinishedSessionOptions {
   readonly answer?: string;
 }
 
-/** A session in which something was said and answered. */
+/** Creates a session with one message and its answer. */
 export async function finishedSession(
   log: Log,
   name: string,
@@ -31,7 +31,7 @@ export async function finishedSession(
   return session;
 }
 
-/** A session whose work a sub-agent did, and the sub-agent's. */
+/** Creates a session in which a sub-agent did the work. Returns both session ids. */
 export async function withSubAgent(
   log: Log,
   name: string,
@@ -51,7 +51,7 @@ export async function withSubAgent(
   return { session, child };
 }
 
-/** A session in which so many things were said, in turns of a person and an assistant. */
+/** Appends `count` items to a session, alternating between user and assistant. */
 export async function fillSession(log: Log, session: SessionId, count: number): Promise<void> {
   const ids = randomIds((bytes) => crypto.getRandomValues(bytes));
   const driver = await log.open(session);
@@ -73,7 +73,7 @@ function itemDrafts(index: number, ids: Ids): readonly DraftRecord[] {
   ];
 }
 
-/** All that there is, in order. */
+/** Returns all values of an async iterable. */
 export async function collect<T>(source: AsyncIterable<T>): Promise<readonly T[]> {
   const all: T[] = [];
   for await (const one of source) all.push(one);

@@ -7,7 +7,7 @@ import { buildAgent } from '../agent/build-agent.ts';
 import type { BuildOptions, BuiltAgent, ChosenModel } from '../contract/agent.ts';
 import type { Config } from '../contract/config.ts';
 
-/** A folder with these files, gone with the test. */
+/** Creates a temporary folder with these files. It is removed after the test. */
 export function folderWith(files: Readonly<Record<string, string>> = {}): string {
   const folder = temporaryFolder();
   writeTree(folder, files);
@@ -36,7 +36,7 @@ type TestAgentOptions = Omit<Partial<BuildOptions>, 'config'> & {
   readonly config?: Partial<Config>;
 };
 
-/** An agent in a folder, closed when the test is over. */
+/** Builds an agent in a folder. It is closed after the test. */
 export async function testAgent(given: TestAgentOptions): Promise<TestAgent> {
   const { provider, config, ...options } = given;
   const { log = memoryLog(), cwd = folderWith() } = options;

@@ -14,11 +14,11 @@ import { FakeKeyboard, FakeTerminal } from './fake-terminal.ts';
 
 export interface TestChatOptions {
   readonly script?: readonly Scripted[] | undefined;
-  /** Between two pieces of an answer. */
+  /** Pause between two pieces of an answer. */
   readonly pauseMs?: number | undefined;
   readonly tools?: readonly Tool[] | undefined;
   readonly approve?: AgentOptions['approve'] | undefined;
-  /** Where sessions are; one of its own unless told. */
+  /** Stores the sessions. Default: a new memory log. */
   readonly log?: Log | undefined;
   readonly clock?: VirtualClock | undefined;
   readonly session?: SessionId | undefined;
@@ -27,29 +27,29 @@ export interface TestChatOptions {
   readonly rows?: number | undefined;
   readonly env?: Readonly<Record<string, string | undefined>> | undefined;
   readonly cwd?: string | undefined;
-  /** Before a request that failed is tried again. */
+  /** Delay before a failed request is retried. Default: 0. */
   readonly retryMs?: number | undefined;
-  /** Who drives. */
+  /** Name of the driver. Default: `millrace`. */
   readonly name?: string | undefined;
   readonly reflows?: boolean | undefined;
-  /** What a change of a file would do. */
+  /** Computes the preview of a file change. Default: none. */
   readonly preview?: BuiltAgent['preview'] | undefined;
-  /** Of the model, asked for each time it is drawn. */
+  /** Name of the model, read on each draw. Default: `script`. */
   readonly label?: (() => string) | undefined;
 }
 
 type AskUser = NonNullable<Parameters<BuiltAgent['setQuestionHandler']>[0]>;
 
-/** A chat in a terminal that a test looks at, with a keyboard that it types on and time that it lets pass. */
+/** A chat in a fake terminal with a fake keyboard and a virtual clock. */
 export class TestChat {
   readonly terminal: FakeTerminal;
   readonly keyboard = new FakeKeyboard();
   readonly clock: VirtualClock;
   readonly log: Log;
   readonly session: SessionId;
-  /** The rules that are to be kept. */
+  /** The rules that the user granted permanently. */
   readonly remembered: PermissionRule[] = [];
-  /** The exit code, when it was left. */
+  /** Resolves with the exit code when the user leaves the chat. */
   readonly exitCode: Promise<number>;
   readonly #abort = new AbortController();
   #ask: AskUser | undefined;
@@ -76,33 +76,33 @@ export class TestChat {
     onTestFinished(() => this.abort());
   }
 
-  /** Presses keys, as a terminal tells them. */
+  /** Types keys in the encoding of a terminal. */
   type(keys: string): void {
     this.keyboard.write(keys);
   }
 
-  /** Lets time pass until something is so. */
+  /** Advances the clock until a condition is true. */
   async until(isSo: () => boolean): Promise<void> {
     while (!isSo()) await this.advance(10);
   }
 
-  /** Lets some time pass, and what that leads to happen. */
+  /** Advances the clock and lets pending work run. */
   async advance(ms: number): Promise<void> {
     this.clock.advance(ms);
     await new Promise((resolve) => setImmediate(resolve));
   }
 
-  /** Until a text is there, on the screen or above. */
+  /** Waits until a text is on the screen or in the scrollback. */
   waitForText(text: string): Promise<void> {
     return this.until(() => this.terminal.text.includes(text));
   }
 
-  /** Until a text is on the screen no more. */
+  /** Waits until a text is no longer on the screen. */
   waitUntilGone(text: string): Promise<void> {
     return this.until(() => !this.terminal.screen.includes(text));
   }
 
-  /** Until it can be typed, and nothing goes on. */
+  /** Waits until the prompt accepts input and no run is in progress. */
   async idle(): Promise<void> {
     await this.until(() => this.terminal.screen.includes('Enter sends'));
     await this.advance(100);
@@ -113,20 +113,20 @@ export class TestChat {
     this.type(`${text}\r`);
   }
 
-  /** Ctrl-D. */
+  /** Presses Ctrl-D and waits for the exit code. */
   async quit(): Promise<number> {
     this.type('\u0004');
     await this.until(() => this.#isOver);
     return this.exitCode;
   }
 
-  /** As a signal does. */
+  /** Ends the chat as a signal does. */
   async abort(): Promise<void> {
     this.#abort.abort();
     await this.until(() => this.#isOver);
   }
 
-  /** As the tool `ask_user` does. */
+  /** Asks a question as the tool `ask_user` does. */
   get ask(): AskUser {
     if (this.#ask === undefined) throw new Error('Nobody answers questions');
     return this.#ask;
@@ -181,7 +181,7 @@ const config: Config = {
   permissions: { mode: 'ask', rules: [] },
 };
 
-/** A response that calls a tool, or several. */
+/** A scripted response with one or more tool calls. */
 export function toolCalls(...wanted: readonly (readonly [string, string, JsonObject])[]): Scripted {
   return {
     content: {

@@ -1,7 +1,7 @@
 import {
   findSession,
-  type SessionSummary,
   listSummaries,
+  type SessionSummary,
   shortIdLength,
 } from '../../store/session-summaries.ts';
 import { note } from '../contract/block.ts';

@@ -1,7 +1,7 @@
 import { cellWidth } from '../../text/cells/cell-width.ts';
 import { clipCells, wrapCells } from '../../text/cells/clip-text.ts';
 import { expandTabs, printable, printableLine } from '../../text/cells/printable.ts';
-import { type Style, escapeCodes } from '../../text/theme/style.ts';
+import { escapeCodes, type Style } from '../../text/theme/style.ts';
 import type { Role, Theme } from '../../text/theme/theme.ts';
 import type { Tone } from '../contract/block.ts';
 

@@ -52,9 +52,9 @@ test('where there are no colours none gets through, whoever writes it', async ()
   expect(terminal.written).toBe('a b \u001b[7mc\u001b[27m\u001b[2K');
 });
 
-/** What was printed, and below it four rows that are drawn again and again; the cursor is in the second. */
+/** A printed line, and below it four rows that are redrawn. The cursor is in the second one. */
 const drawn = 'printed\nactivity 1\n> prompt\nhint\nstatus\n\u001b[3A\u001b[3G';
-/** Only the first of them has changed. */
+/** Only the first row has changed. */
 const frame =
   '\u001b[3B\u001b[1G\u001b[4A\u001b[1G\u001b[Kactivity 2\n\u001b[E\u001b[E\u001b[E\u001b[3A\u001b[3G';
 

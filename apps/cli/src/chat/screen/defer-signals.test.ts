@@ -2,7 +2,7 @@ import { EventEmitter } from 'node:events';
 import { expect, test } from 'vitest';
 import { deferSignals, type SignalProcess } from './defer-signals.ts';
 
-/** A process that only notes what it is sent. */
+/** A process that only records the signals it is sent. */
 class FakeProcess extends EventEmitter implements SignalProcess {
   readonly pid = 42;
   readonly sent: string[] = [];

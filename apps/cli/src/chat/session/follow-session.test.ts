@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 afterEach(() => log.close());
 
-/** What is told until something is, and the following is left. */
+/** Returns the events up to the matching one, and stops following. */
 async function toldUntil(isLast: (event: AgentEvent) => boolean): Promise<readonly AgentEvent[]> {
   const leave = new AbortController();
   const told: AgentEvent[] = [];

@@ -12,7 +12,7 @@ import { FoldedChat } from '../../testing/folded-chat.ts';
 import type { Block } from '../contract/block.ts';
 import { sessionUsage } from './usage-stats.ts';
 
-/** What a person has to have seen of a transcript, however it came about. */
+/** The content of a transcript that the user must have seen, whichever way it was recorded. */
 function seenIn(items: readonly Item[]) {
   const parts = (kind: Item['kind']) =>
     items.filter((item) => item.kind === kind).flatMap((item) => item.parts);
@@ -32,7 +32,7 @@ async function checkTold(log: Log, which: SessionId): Promise<readonly Block[]> 
     seen.said,
   );
   const printed = blocks.flatMap((block) => (block.type === 'call' ? [block.card] : []));
-  // Many that were not run are told in one line.
+  // Several calls that did not run are joined into one line.
   const joined = blocks.flatMap((block) =>
     block.type === 'note' ? Number(/(\d+) calls were not run/.exec(block.text)?.[1] ?? 0) : 0,
   );

@@ -10,12 +10,12 @@ import {
 } from '@millrace/providers/scripted-server';
 import type { TestContext } from 'vitest';
 
-/** A model that says what the test wants, when it wants it. */
+/** A model whose answers and timing the test controls. */
 interface ScriptedModel {
   readonly server: ScriptedServer;
-  /** For the work place. */
+  /** Files for the test workspace. */
   readonly files: Readonly<Record<string, string>>;
-  /** For the terminal. */
+  /** Environment variables for the terminal. */
   readonly env: Readonly<Record<string, string>>;
 }
 
@@ -35,11 +35,11 @@ export async function scriptedModel({
 
 interface GatedAnswer {
   readonly reply: ScriptedReply;
-  /** After each passage but the last. */
+  /** One gate after each passage except the last. */
   readonly gates: readonly ScriptGate[];
 }
 
-/** An answer in passages, each of which waits until the test has seen the one before. */
+/** An answer in passages. Each passage waits until the test opens the gate before it. */
 export function gatedAnswer(
   passages: readonly string[],
   toolCalls: readonly WireToolCall[] = [],

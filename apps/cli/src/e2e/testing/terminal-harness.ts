@@ -9,7 +9,7 @@ interface TerminalHarness {
   readonly open: (options?: TerminalOptions) => Promise<TestTerminal>;
 }
 
-/** A place to work at, and terminals there; all of it is gone after the test. */
+/** Creates a workspace and opens terminals in it. Everything is removed after the test. */
 export function terminalHarness(
   { onTestFinished }: Pick<TestContext, 'onTestFinished'>,
   files: Readonly<Record<string, string>> = {},
@@ -28,22 +28,25 @@ export function terminalHarness(
   return { workspace: place, open };
 }
 
-/** What the prompt shows while nothing is typed. */
+/** Shown in an empty prompt. */
 export const promptText = 'Say what to do.';
 
-/** While nothing goes on. */
+/** Shown while no run is in progress. */
 export const idleHint = 'Enter sends';
 
-/** Starts the chat in it, up to the prompt. */
+/** Starts the chat and waits for the prompt. */
 export async function startChat(terminal: TestTerminal, args = ''): Promise<string> {
   await terminal.send(`millrace ${args}`);
   return terminal.waitFor(promptText);
 }
 
-/** An ask that takes keys: whoever was typing when it came up is not taken for having answered. */
+/**
+ * Waits until a dialog accepts keys. A new dialog ignores keys for a moment, because the user may
+ * still be typing.
+ */
 export async function waitForDialog(terminal: TestTerminal): Promise<string> {
   const first = secondsOf(await terminal.waitFor('waits for your answer'));
-  // It is told in tenths at first, and then in whole seconds, both rounded.
+  // The time is shown in tenths at first, and later in whole seconds. Both are rounded.
   const settled = first < 9 ? first + 0.4 : first + 2;
   return terminal.waitUntil((screen) => secondsOf(screen) >= settled, `an ask until ${settled} s`);
 }
@@ -54,7 +57,7 @@ function secondsOf(screen: string): number {
   return 60 * Number(minutes) + Number(seconds);
 }
 
-/** Without what depends on the width: where lines break, and the margins. */
+/** Removes everything that depends on the width: line breaks and margins. */
 export function withoutLayout(text: string): string {
   return text.replaceAll(/[\s│]+/g, ' ').trim();
 }
@@ -66,7 +69,9 @@ export function countOf(text: string, wanted: string): number {
 const { status } = spawnSync('tmux', ['-V']);
 const missing = 'tmux is not there, and these tests need a real terminal: npm run test:setup';
 
-/** For tests with keys in a real terminal. Where there is no tmux they are skipped, and that is said. */
+/**
+ * Groups tests that press keys in a real terminal. Without tmux they are skipped with a message.
+ */
 export function describeInTmux(): Pick<SuiteAPI, 'concurrent'> {
   if (!isMissing(status === 0, missing)) return describe;
   return { concurrent: describe.concurrent.skip as SuiteAPI['concurrent'] };

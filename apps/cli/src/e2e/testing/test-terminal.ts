@@ -15,7 +15,7 @@ export interface TerminalOptions {
 
 let opened = 0;
 
-/** A real terminal with a shell in it: a tmux server of its own, on a socket of its own. */
+/** A real terminal with a shell: a separate tmux server with its own socket. */
 export class TestTerminal {
   readonly #place: TestWorkspace;
   readonly #name: string;
@@ -25,22 +25,22 @@ export class TestTerminal {
     this.#name = name;
   }
 
-  /** What is on the screen, without colours. */
+  /** The visible screen, without colours. */
   screen(): Promise<string> {
     return this.tmux('capture-pane', '-p');
   }
 
-  /** With all that was scrolled away; what the terminal wrapped is one line. */
+  /** The screen and the scrollback. A line that the terminal wrapped counts as one. */
   scrollback(): Promise<string> {
     return this.tmux('capture-pane', '-p', '-J', '-S', '-');
   }
 
-  /** All that was written to it, with what only the terminal understands. */
+  /** All bytes that were written to the terminal, with control sequences. */
   get written(): string {
     return readFileSync(this.#path('written'), 'utf8');
   }
 
-  /** Waits until this is on the screen; gives the screen. */
+  /** Waits until the text is on the screen, and returns the screen. */
   waitFor(wanted: string | RegExp): Promise<string> {
     const isThere = (screen: string) =>
       typeof wanted === 'string' ? screen.includes(wanted) : wanted.test(screen);
@@ -51,18 +51,18 @@ export class TestTerminal {
     return this.#until(() => this.screen(), isReached, what);
   }
 
-  /** Waits until this was printed, on the screen or above it. */
+  /** Waits until the text was printed, on the screen or in the scrollback. */
   waitForPrinted(wanted: string): Promise<string> {
     const isThere = (text: string) => text.replaceAll(/\s+/g, ' ').includes(wanted);
     return this.#until(() => this.scrollback(), isThere, wanted);
   }
 
-  /** Letters, as they are typed. */
+  /** Types characters. */
   async type(text: string): Promise<void> {
     await this.tmux('send-keys', '-l', '--', text);
   }
 
-  /** Keys by their names: Enter, Escape, C-c, M-Enter. */
+  /** Presses keys by name: Enter, Escape, C-c, M-Enter. */
   async press(...keys: readonly string[]): Promise<void> {
     await this.tmux('send-keys', ...keys);
   }
@@ -77,7 +77,10 @@ export class TestTerminal {
     await this.tmux('paste-buffer', '-p', '-r');
   }
 
-  /** Resolves when the program can know of it: tmux tells of changes only four times a second. */
+  /**
+   * Resizes the terminal and waits until the program can read the new size. tmux reports changes
+   * only four times a second.
+   */
   async resize(columns: number, rows: number): Promise<void> {
     await this.tmux('resize-window', '-x', String(columns), '-y', String(rows));
     const tty = (await this.tmux('display-message', '-p', '#{pane_tty}')).trim();
@@ -86,14 +89,14 @@ export class TestTerminal {
     await this.#until(told, (now) => now === size, `the size ${size}`);
   }
 
-  /** Nothing is left of what was there before. */
+  /** Clears the screen and the scrollback. */
   async clear(): Promise<void> {
     await this.send('clear; printf "\\033[3J"');
     await this.waitUntil((screen) => screen.trim() === '$', 'nothing but the shell');
     await this.tmux('clear-history');
   }
 
-  /** For people, where MILLRACE_SCREENS names a folder for it. */
+  /** Saves the screen for a person to look at, if MILLRACE_SCREENS names a folder. */
   async saveScreen(name: string): Promise<void> {
     const folder = process.env['MILLRACE_SCREENS'];
     if (folder === undefined) return;
@@ -101,7 +104,7 @@ export class TestTerminal {
     writeFileSync(join(folder, `${name}.ansi`), await this.tmux('capture-pane', '-e', '-p'));
   }
 
-  /** As when its window is closed: what runs in it hears SIGHUP. */
+  /** Closes the window. The programs in it receive SIGHUP. */
   async close(): Promise<void> {
     await this.tmux('kill-server').catch(() => {});
   }
@@ -131,7 +134,7 @@ export class TestTerminal {
   }
 }
 
-/** A shell in the project's folder. */
+/** Opens a shell in the project folder. */
 export async function openTerminal(
   place: TestWorkspace,
   { columns = 80, rows = 24, env = {} }: TerminalOptions = {},

@@ -14,13 +14,13 @@ import { fileURLToPath } from 'node:url';
 import { vi } from 'vitest';
 import { processFolder } from '../../../../../scripts/process-folder.ts';
 
-/** A person's account on a machine, with a small project: everything that the program may touch. */
+/** A user account with a small project: everything that the program can access. */
 export interface TestWorkspace {
   readonly folder: string;
-  /** The project. */
+  /** Folder of the project. */
   readonly project: string;
   readonly env: Readonly<Record<string, string>>;
-  /** Of the programs that were started here, in this order. */
+  /** Process ids of the programs that were started here, in order. */
   readonly pids: () => readonly number[];
   readonly close: () => Promise<void>;
 }
@@ -31,11 +31,11 @@ const files: Readonly<Record<string, string>> = {
   'project/src/wheel.ts': '// TODO: turn faster\nexport const turns = 3;\n',
   'project/src/index.ts': "export { turns } from './wheel.ts';\n",
   'project/millrace-demo.md': '# Millrace was here\n\nVisit 1.\n\nYou can delete it.\n',
-  // What was scrolled away is not to be lost, and each row is one of the terminal.
+  // Keeps enough scrollback, and uses every row for the terminal.
   'tmux.conf': 'set -g history-limit 5000\nset -g status off\nset -s escape-time 0\n',
 };
 
-/** With an empty home, and the command on the path. */
+/** Creates a workspace with an empty home folder and the command in PATH. */
 export function openTestWorkspace(more: Readonly<Record<string, string>> = {}): TestWorkspace {
   const program = builtProgram();
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'millrace-e2e-')));
@@ -64,7 +64,7 @@ function envOf(folder: string): Readonly<Record<string, string>> {
     SHELL: '/bin/sh',
     PS1: '$ ',
     LC_ALL: 'C.UTF-8',
-    // Whatever answers on this machine.
+    // Independent of the models that are available on this machine.
     MILLRACE_MODEL: 'demo',
   };
 }
@@ -83,7 +83,7 @@ export async function waitForExit(pid: number): Promise<void> {
   }, waitOptions);
 }
 
-/** As long as a test may take, less the time to say what was seen instead. */
+/** Slightly shorter than the test timeout, so that the error message with the screen is shown. */
 export const waitOptions: { readonly timeout: number; readonly interval: number } = {
   timeout: 60_000,
   interval: 40,
@@ -94,8 +94,8 @@ const root = fileURLToPath(new URL('../../../../../', import.meta.url));
 let built: string | undefined;
 
 /**
- * The command as it is shipped. Each process that tests builds its own, because a fresh clone has none,
- * and one that is rebuilt while somebody else runs it breaks under them.
+ * Builds the command as it is published. Each test process builds its own copy: a fresh clone has
+ * none, and a rebuild would break a running one.
  */
 function builtProgram(): string {
   built ??= build();
@@ -104,7 +104,7 @@ function builtProgram(): string {
 
 function build(): string {
   const folder = processFolder('millrace-program');
-  // The program reads its version from the folder above.
+  // The program reads its version from the folder above the bundle.
   cpSync(join(root, 'apps/cli/package.json'), join(folder, 'package.json'));
   const script = join(root, 'scripts/bundle-cli.ts');
   const { status, stderr } = spawnSync(process.execPath, [script, join(folder, 'bundle')], {

@@ -40,7 +40,7 @@ function offered(text: string, sources: CompletionSources = { commands, files })
   return completions(typed(text), sources)?.items.map(({ label }) => label);
 }
 
-/** What the text is once the first is taken. */
+/** Returns the text after the first completion is accepted. */
 function taken(text: string): string | undefined {
   const state = typed(text);
   const found = completions(state, { commands, files });

@@ -9,7 +9,7 @@ import { FileList, workspaceFiles } from './workspace-files.ts';
 const folder = temporaryFolder('files');
 let count = 0;
 
-/** A folder with these files. */
+/** Creates a folder with these files. */
 function workspace(...paths: readonly string[]): string {
   const root = join(folder(), `${++count}`);
   for (const path of paths) {
@@ -19,7 +19,7 @@ function workspace(...paths: readonly string[]): string {
   return root;
 }
 
-// Nothing of the machine's own settings, and no repository above the folder.
+// Ignores the git settings of the machine, and repositories above the folder.
 const env = () => ({
   PATH: process.env['PATH'],
   HOME: folder(),

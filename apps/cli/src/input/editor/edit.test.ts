@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { edit } from './edit.ts';
 import { createEditor, type EditAction, type EditorState, type Target } from './editor-state.ts';
 
-/** The reference: an array of what the cursor passes in one step, and how many of them it has passed. */
+/** The reference model: an array of cursor steps, and the number of steps before the cursor. */
 interface Step {
   readonly text: string;
   readonly isFold: boolean;
@@ -16,7 +16,10 @@ interface Model {
 
 const segmenter = new Intl.Segmenter();
 
-/** Puts both sides of the cursor together again: what meets there may be one grapheme now, and the cursor is behind it. */
+/**
+ * Joins both sides of the cursor again. The characters that meet may form one grapheme, and the
+ * cursor is then behind it.
+ */
 function model(left: readonly Step[], right: readonly Step[]): Model {
   const runs: Step[] = [];
   for (const step of [...left, ...right]) {
@@ -108,10 +111,10 @@ const targets: readonly Target[] = [
 ];
 
 const long = 'pasted '.repeat(200);
-/** Its ends would join with what is beside it, if it were not folded. */
+/** Without the fold, its ends would join with the text beside it. */
 const joining = `\u0301${long}👩\u200d`;
 const tame = ['a', 'Zß', '9', '_', ' ', '.', '\n', 'é', '漢字', '👩‍👩‍👧', '🇨🇭', 'नि', '@', '\t'];
-/** Joins with what is beside it: marks, joiners, halves of flags, jamo. */
+/** Characters that join with their neighbours: marks, joiners, halves of flags, jamo. */
 const nasty = [...tame, '\u0301', '\u200d', '🇩', '\ufe0f', 'ᄀ', 'ᅡ', '👩', '\u200b'];
 
 function actions(letters: readonly string[], to: readonly Target[]): fc.Arbitrary<EditAction> {
@@ -292,7 +295,7 @@ describe('history', () => {
       state = edit(state, action);
       return `${state.text}|${state.cursor}`;
     });
-    // The second has two lines, and the cursor goes through them.
+    // The second entry has two lines, and the cursor moves through both.
     expect(texts).toEqual(['third|5', 'second\nline|11', 'second\nline|4', 'first|5', 'first|5']);
     state = run(state, down, down, down, down);
     expect(state).toMatchObject({ text: 'my draft', cursor: 3 });

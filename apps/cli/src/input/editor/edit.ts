@@ -37,12 +37,7 @@ export function edit(state: EditorState, action: EditAction): EditorState {
     case 'move':
       return { ...now, cursor: offsetOf(state, action.to) };
     case 'erase':
-      return replaceRange(
-        { ...now, editGroup },
-        rangeTo(state, action.to),
-        emptyText,
-        'erasing',
-      );
+      return replaceRange({ ...now, editGroup }, rangeTo(state, action.to), emptyText, 'erasing');
     case 'kill':
       return kill({ ...now, editGroup }, action.to);
     case 'yank':

@@ -29,7 +29,11 @@ export function replaceRange(
     before: positionOf(state),
     after: { cursor, folds: next.folds },
   };
-  const undo = pushChange(state.undo, change, editGroup !== undefined && editGroup === state.editGroup);
+  const undo = pushChange(
+    state.undo,
+    change,
+    editGroup !== undefined && editGroup === state.editGroup,
+  );
   return { ...state, ...next, cursor, undo, redo: [], editGroup };
 }
 

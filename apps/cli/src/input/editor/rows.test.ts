@@ -31,7 +31,7 @@ const states = fc
     texts.reduce((state, text) => edit(state, { type: 'paste', text }), createEditor()),
   );
 
-/** By all of its lines, one after the other. */
+/** The rows of all lines, in order. */
 function allRows(state: EditorState, width: number): readonly Row[] {
   const { folds } = state;
   const isFolded = (at: number) => folds.some(({ start, end }) => start <= at && at < end);

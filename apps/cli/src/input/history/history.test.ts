@@ -101,7 +101,7 @@ describe('history', () => {
     expect(await reopened(path)).toHaveLength(1000);
     expect(statSync(path).size).toBe(size);
     utimesSync(lock, new Date(0), new Date(0));
-    // The first sees that the lock was left behind, the second has it.
+    // The first call removes the stale lock, the second one takes it.
     await reopened(path);
     await reopened(path);
     expect(statSync(path).size).toBeLessThan(size);

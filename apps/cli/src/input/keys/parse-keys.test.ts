@@ -11,7 +11,7 @@ const text = (typed: string): Key => ({ type: 'text', text: typed });
 const paste = (pasted: string): Key => ({ type: 'paste', text: pasted });
 const named = (name: KeyName, held = noModifiers): Key => namedKey(name, held);
 
-/** What terminals send, and what it is. */
+/** The input of real terminals and the expected keys. */
 const known: readonly (readonly [string, string, readonly Key[]])[] = [
   ['text', 'héllo 漢字 👩‍👩‍👧', [text('héllo 漢字 👩‍👩‍👧')]],
   ['Enter', '\r', [named('enter')]],
@@ -95,7 +95,7 @@ const ignored: readonly (readonly [string, string])[] = [
   ['C1 controls', '\u009b\u0085'],
 ];
 
-/** One after the other, texts that follow each other as one. */
+/** Parses all chunks and joins adjacent texts. */
 function parse(chunks: readonly string[]): readonly Key[] {
   let state = emptyKeyState;
   const keys: Key[] = [];
@@ -120,7 +120,7 @@ function joined(keys: readonly Key[]): readonly Key[] {
   return all;
 }
 
-/** The same in chunks; characters of two halves may be cut too. */
+/** Splits the input into chunks, also inside surrogate pairs. */
 function cut(input: string, places: readonly number[]): readonly string[] {
   const characters = input.split('');
   const at = [...new Set(places.map((place) => place % (characters.length + 1)))].sort(

@@ -14,7 +14,7 @@ function type(...texts: readonly string[]): EditorState {
   return texts.reduce((state, text) => edit(state, { type: 'insert', text }), createEditor());
 }
 
-/** The rows of the screen; `▮` stands before the cell that the cursor is on. */
+/** The rows of the screen. `▮` marks the cell of the cursor. */
 function draw(props: Omit<PromptProps, 'width'> & { readonly width?: number }): readonly string[] {
   const width = props.width ?? 40;
   const stdout = new FrameOutput(width);

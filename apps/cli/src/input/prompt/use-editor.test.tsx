@@ -14,7 +14,7 @@ import { type UseEditorOptions, useEditor } from './use-editor.ts';
 const history: readonly HistoryEntry[] = [{ text: 'earlier' }];
 const sources: CompletionSources = { commands: [{ name: '/help', description: 'What there is' }] };
 
-/** Whoever does not give the keys to the editor has them itself. */
+/** Receives the keys itself while the editor is not active. */
 function Chat(options: UseEditorOptions & { readonly onOther: (key: Key) => void }): ReactElement {
   const { state, menu } = useEditor(options);
   useKeys(options.onOther, { isActive: options.isActive === false });
@@ -25,7 +25,7 @@ function Chat(options: UseEditorOptions & { readonly onOther: (key: Key) => void
   );
 }
 
-/** A chat in a terminal of its own. */
+/** Opens a chat in its own terminal. */
 function open(given: Partial<UseEditorOptions> = {}) {
   const stdin = new FakeKeyboard();
   const stdout = new FrameOutput();
