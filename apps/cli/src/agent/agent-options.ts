@@ -3,7 +3,7 @@ import type { Item } from '@millrace/core';
 import { type ModelRequest, type Provider, wrapProvider } from '@millrace/providers';
 import type { BuildOptions, ChosenModel } from '../contract/agent.ts';
 
-/** What an agent and its sub-agents go by alike. */
+/** Returns the options that the main agent and its sub-agents share. */
 export function commonOptions(options: BuildOptions): Omit<AgentOptions, 'tools' | 'instructions'> {
   const { config, chosen, log, observers, clock, ids, onProblem } = options;
   return {
@@ -30,10 +30,12 @@ function limitsOf({ limits }: BuildOptions['config']): AgentOptions['limits'] {
 }
 
 const defaultCompactionTokens = 150_000;
-/** Each request costs what it has in it, however much a model could take. */
+/**
+ * Every request pays for its whole context, so even models with a huge window are compacted here.
+ */
 const maxCompactionTokens = 250_000;
 
-/** With room left for an answer and for what tools say meanwhile. */
+/** Leaves 20 % of the context window free for the answer and for tool results. */
 function compactionThreshold({ contextTokens }: ChosenModel): number {
   if (contextTokens === undefined) return defaultCompactionTokens;
   return Math.min(maxCompactionTokens, Math.floor(contextTokens * 0.8));
@@ -41,20 +43,25 @@ function compactionThreshold({ contextTokens }: ChosenModel): number {
 
 const defaultMaxAttempts = 4;
 
-/** What passes by itself, given time: a network that is away, a provider that has too much to do. */
+/**
+ * These failures are temporary: no network, an overloaded provider, a rate limit. More attempts
+ * help.
+ */
 const attemptsByErrorKind: Readonly<Record<string, number>> = {
   network: 8,
   overloaded: 8,
   rate_limit: 8,
 };
 
-/** About two minutes for what passes by itself; up to five where the provider says how long. */
+/**
+ * Retries temporary failures for about two minutes, or up to five if the provider sends a delay.
+ */
 export const retryOptions: NonNullable<AgentOptions['retry']> = {
   ...{ maxAttempts: defaultMaxAttempts, attemptsFor: attemptsByErrorKind },
   ...{ baseDelayMs: 1000, maxDelayMs: 300_000 },
 };
 
-/** How often a request is tried that fails so. */
+/** Returns the maximum number of attempts for a request that fails with this kind of error. */
 export function maxAttemptsFor(kind: string): number {
   return Object.hasOwn(attemptsByErrorKind, kind)
     ? (attemptsByErrorKind[kind] ?? defaultMaxAttempts)
@@ -62,8 +69,9 @@ export function maxAttemptsFor(kind: string): number {
 }
 
 /**
- * The same model, told which parts of a request it will see again: the instructions, and all that was
- * said so far. Providers that take such hints read it from their cache then, for a tenth of the price.
+ * Wraps a provider so that each request marks the parts that the next request repeats: the
+ * instructions and the latest messages. Providers with a prompt cache then charge about a tenth of
+ * the price for them.
  */
 function withCacheHints(provider: Provider): Provider {
   return wrapProvider(provider, (request, context, next) => next(addHints(request), context));

@@ -9,7 +9,7 @@ import { createSessionPolicy, denyInsteadOfAsking, type SessionPolicy } from './
 import { readGitBranch, readProjectInstructions, systemPrompt } from './system-prompt.ts';
 import { changingTools, createQuestions, type Questions, readingTools } from './workspace-tools.ts';
 
-/** An agent with the tools of a folder, as it is configured. */
+/** Builds the agent for a folder, with its tools, permissions, MCP servers and sub-agents. */
 export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
   const { config, cwd, clock = systemClock } = options;
   const workspace = createWorkspace({ root: cwd });
@@ -39,7 +39,7 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
   });
 }
 
-/** What all agents share that are made from one another. */
+/** Everything that an agent and its variants (see `BuiltAgent.with`) share. */
 interface AgentParts {
   readonly options: BuildOptions;
   readonly workspace: Workspace;
@@ -87,7 +87,9 @@ function assemble(parts: AgentParts): BuiltAgent {
   };
 }
 
-/** One whose input cannot be read is let be: the agent says itself what is wrong with it. */
+/**
+ * Returns false for a call with unreadable input. The agent itself reports that error to the model.
+ */
 async function isAllowed(
   { approve }: SessionPolicy,
   call: ToolCallPart,
@@ -100,24 +102,27 @@ async function isAllowed(
   return (typeof ruling === 'string' ? ruling : ruling.decision) === 'allow';
 }
 
-/** What is not said stays as it is. */
+/** Applies changes to the options. Fields that are not given keep their value. */
 function withChanges(options: BuildOptions, changes: AgentChanges): BuildOptions {
   const { chosen = options.chosen, output = options.output } = changes;
   return { ...options, chosen, output, observers: changes.observers ?? options.observers };
 }
 
 export interface SubAgentsOptions {
-  /** All that they have in common with who calls them. */
+  /** The options that the sub-agents share with the main agent. */
   readonly common: Omit<AgentOptions, 'tools' | 'instructions' | 'name'>;
   readonly instructions: string;
   readonly reading: readonly Tool[];
-  /** None where nothing may be changed. */
+  /** Empty in read-only mode. */
   readonly changing: readonly Tool[];
 }
 
 const reportInstructions = `You were given one task by another agent. It knows nothing of what you do but your last words, and nobody answers questions: end with a report that says what was asked for, with places as path:line, and what you could not find out or do.`;
 
-/** A tool that has other agents do work: one that looks, and one that has all tools. */
+/**
+ * Creates the `task` tool. It offers an agent that only reads and, if changes are allowed, one with
+ * all tools.
+ */
 export function subAgentsTool(options: SubAgentsOptions): Tool {
   const { common, reading, changing } = options;
   const instructions = `${options.instructions}\n\n${reportInstructions}`;

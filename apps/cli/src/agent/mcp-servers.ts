@@ -2,38 +2,38 @@ import type { Tool } from '@millrace/agent';
 import type { McpServer, McpTools } from '@millrace/tools/mcp';
 import { oneLine } from '../print/printable.ts';
 
-/** The tools of all servers that could be had, and a word on those that could not. */
+/** The tools of all connected servers, and one message for each server that failed. */
 export interface ServerTools {
   readonly tools: readonly Tool[];
   readonly problems: readonly string[];
   close(): Promise<void>;
 }
 
-/** People wait for the prompt meanwhile. */
+/** The user waits for the prompt until all servers are connected, so the timeout is short. */
 const connectTimeoutMs = 10_000;
-/** What a program said at its end may be many lines. */
+/** The last output of a failed server may have many lines. */
 const maxProblemLength = 500;
 
 interface ConnectOptions {
   readonly onProblem?: ((problem: string) => void) | undefined;
-  /** Ends the waiting for them. */
+  /** Aborts the connection attempts. */
   readonly signal?: AbortSignal | undefined;
 }
 
 const noServers: ServerTools = { tools: [], problems: [], close: async () => {} };
 
-/** Connects with all servers at the same time. One that fails is left out. */
+/** Connects to all MCP servers in parallel. A server that fails is skipped and reported. */
 export async function connectMcpServers(
   servers: readonly McpServer[],
   { onProblem, signal }: ConnectOptions = {},
 ): Promise<ServerTools> {
   if (servers.length === 0 || signal?.aborted) return noServers;
-  // Loaded where it is needed: it is large, and most have no server.
+  // Loaded on demand: the module is large and most users have no MCP server.
   const { connectMcp } = await import('@millrace/tools/mcp');
   const connecting = servers.map((server) => connectMcp(server, { connectTimeoutMs, onProblem }));
   const results = await Promise.race([Promise.allSettled(connecting), whenAborted(signal)]);
   if (results === undefined) {
-    // Those that are slow to answer are slow to end; the process takes them with it.
+    // Slow servers also close slowly. They end with the process, so nothing waits for them.
     for (const one of connecting) one.then((server) => server.close()).catch(() => {});
     return noServers;
   }
@@ -60,7 +60,7 @@ function skippedMessage(reason: unknown): string {
   return `${oneLine(why, maxProblemLength).replace(/\.+$/, '')}. It is left out.`;
 }
 
-/** No two tools may have one name. */
+/** Tool names must be unique. The first tool of a name is used. */
 function dropDuplicateTools(servers: readonly McpTools[]): Omit<ServerTools, 'close'> {
   const tools = new Map<string, Tool>();
   const problems: string[] = [];

@@ -8,22 +8,22 @@ import {
 } from '@millrace/tools';
 import { ruleToText } from '../config/rule-text.ts';
 
-/** A policy that grows while it is used. */
+/** A permission policy to which rules can be added while the agent runs. */
 export interface SessionPolicy {
   current(): PermissionPolicy;
   remember(rule: PermissionRule, forHowLong: 'session' | 'always'): Promise<void>;
-  /** Such calls are asked about again, here and in later sessions. */
+  /** Removes the rule. Matching calls need approval again, in this and in later sessions. */
   forget(rule: PermissionRule): Promise<void>;
-  /** May a call run, by the rules as they are now? */
+  /** Decides on a call with the current rules. */
   approve(call: PendingCall): Promise<ApprovalDecision>;
 }
 
 interface SessionPolicyOptions {
   readonly workspace: Workspace;
   readonly rules: readonly PermissionRule[];
-  /** Keeps a rule for later sessions. */
+  /** Stores a rule for later sessions. */
   readonly saveRule: (rule: PermissionRule) => Promise<void>;
-  /** Keeps it no more. */
+  /** Deletes a stored rule. */
   readonly deleteRule: (rule: PermissionRule) => Promise<void>;
 }
 
@@ -32,7 +32,8 @@ export function createSessionPolicy(options: SessionPolicyOptions): SessionPolic
   let policy = permissionPolicy({
     root: workspace.root,
     rules,
-    // What they do is decided on call by call, or is to read what is there already.
+    // The calls of a sub-agent are checked one by one, and `read_output` only reads existing
+    // output.
     kinds: { task: 'free', read_output: 'free' },
     searchesSkipDenied: true,
     freeReading: true,
@@ -43,7 +44,8 @@ export function createSessionPolicy(options: SessionPolicyOptions): SessionPolic
     remember: async (rule, forHowLong) => {
       policy = policy.remember(rule);
       if (forHowLong === 'session') return;
-      // One after the other: each reads the file that the one before has written.
+      // Writes run one after the other, because each one reads the file that the previous one
+      // wrote.
       const keeping = lastWrite.then(() => saveRule(rule));
       lastWrite = keeping.catch(() => {});
       await keeping;
@@ -69,7 +71,7 @@ function isSameRule(one: PermissionRule, other: PermissionRule): boolean {
   return one.decision === other.decision && ruleToText(one) === ruleToText(other);
 }
 
-/** Where nobody can be asked, what would be asked about is denied, and the model is told why. */
+/** Wraps a policy for runs without a user. Calls that need approval are denied with a reason. */
 export function denyInsteadOfAsking(
   approve: SessionPolicy['approve'],
 ): (call: PendingCall) => Promise<ApprovalDecision> {

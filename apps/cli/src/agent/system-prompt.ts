@@ -2,17 +2,17 @@ import { open, readFile, realpath, stat } from 'node:fs/promises';
 import { dirname, join, relative, resolve, sep } from 'node:path';
 import { foldersUpToRoot } from '../config/config-paths.ts';
 
-/** What a model is told of the place it works in. */
+/** The facts about the environment that the system prompt contains. */
 interface PromptContext {
   readonly cwd: string;
-  /** As Node names it: `linux`, `darwin`, `win32`. */
+  /** A platform name of Node: `linux`, `darwin`, `win32`. */
   readonly platform: string;
-  /** Milliseconds since 1970. */
+  /** The current time in milliseconds since 1970. */
   readonly now: number;
   readonly branch?: string | undefined;
-  /** Nearest last. */
+  /** Ordered from the repository root to the folder. */
   readonly project: readonly ProjectInstructions[];
-  /** What the person wants to have said as well. */
+  /** Further instructions of the user. */
   readonly system?: string | undefined;
 }
 
@@ -59,11 +59,11 @@ function projectText({ path, text, isClipped }: ProjectInstructions): string {
   return `Instructions of the project, from ${path}:\n\n${text}${note}`;
 }
 
-/** What a project wants a model to know. */
+/** The content of one AGENTS.md file. */
 interface ProjectInstructions {
   readonly path: string;
   readonly text: string;
-  /** The file is longer than what is taken of it. */
+  /** True if the file is longer than the text that was read. */
   readonly isClipped: boolean;
 }
 
@@ -71,8 +71,9 @@ const fileName = 'AGENTS.md';
 const maxBytes = 64 * 1024;
 
 /**
- * The AGENTS.md files from the repository's root down to a folder: what is nearest comes last, and so
- * counts most. One that leads out of the repository is not read: it could be a link to anything.
+ * Reads the AGENTS.md files from the repository root down to a folder. The nearest file comes last,
+ * because later instructions have more weight. A symbolic link that leads out of the repository is
+ * not followed, since it could point to any file.
  */
 export async function readProjectInstructions(
   cwd: string,
@@ -92,7 +93,7 @@ async function readInstructions(
   const path = join(folder, fileName);
   const real = await realpath(path).catch(() => undefined);
   if (real === undefined || !isBelow(real, await realpath(root))) return undefined;
-  // To open what is no file, a pipe for instance, could take for ever.
+  // Opening something that is not a file, such as a pipe, could block forever.
   const isFile = await stat(real).then((found) => found.isFile());
   const file = isFile ? await open(real).catch(() => undefined) : undefined;
   if (file === undefined) return undefined;
@@ -111,7 +112,10 @@ function isBelow(path: string, root: string): boolean {
   return inside !== '..' && !inside.startsWith(`..${sep}`);
 }
 
-/** The branch that a folder is on; undefined where there is no repository, or no branch is checked out. */
+/**
+ * Returns the current git branch of a folder. Undefined without a repository or with a detached
+ * HEAD.
+ */
 export async function readGitBranch(cwd: string): Promise<string | undefined> {
   const root = (await foldersUpToRoot(cwd)).at(-1) ?? cwd;
   const folder = await gitFolder(root);
@@ -119,7 +123,7 @@ export async function readGitBranch(cwd: string): Promise<string | undefined> {
   return /^ref: refs\/heads\/(\S{1,200})\s*$/.exec(head)?.[1];
 }
 
-/** In a work tree `.git` is a file that says where the folder is. */
+/** In a git worktree `.git` is a file that contains the path of the git folder. */
 async function gitFolder(root: string): Promise<string> {
   const path = join(root, '.git');
   const link = await readFile(path, 'utf8').catch(() => '');

@@ -16,7 +16,7 @@ import {
   writeTool,
 } from '@millrace/tools';
 
-/** Tools that look and change nothing. */
+/** Returns the tools that only read. */
 export function readingTools(
   workspace: Workspace,
   policy: () => PermissionPolicy,
@@ -30,7 +30,7 @@ export function readingTools(
   ];
 }
 
-/** Tools that change files and run programs. */
+/** Returns the tools that change files and run programs. */
 export function changingTools(workspace: Workspace): readonly Tool[] {
   return [
     withOutsidePaths(workspace, editTool, 'file'),
@@ -39,7 +39,10 @@ export function changingTools(workspace: Workspace): readonly Tool[] {
   ];
 }
 
-/** What is denied does not exist for a search, also where it was denied after the tool was made. */
+/**
+ * Creates a search tool that hides denied paths. It reads the policy on every call, so rules that
+ * are added later apply as well.
+ */
 function searchTool(
   make: (options: SearchToolOptions) => Tool,
   workspace: Workspace,
@@ -56,7 +59,7 @@ function searchTool(
   return withOutsidePaths(workspace, makeIn, 'folder');
 }
 
-/** Questions of the model to the person, as long as somebody is there to answer them. */
+/** The `ask_user` tool, whose handler can be replaced while the agent runs. */
 export interface Questions {
   readonly tool: Tool;
   setHandler(ask: AskUserOptions['ask'] | undefined): void;
@@ -73,8 +76,9 @@ export function createQuestions(initial: AskUserOptions['ask'] | undefined): Que
 }
 
 /**
- * A tool that takes a path outside of its workspace for what it is: such a call is run only where a person,
- * or a rule that names the path, has allowed it. A link there leads nowhere else all the same.
+ * Lets a file tool work on paths outside of its workspace. Such a call runs only after the user or
+ * a rule that names the path has allowed it. Symbolic links inside the outside folder must not lead
+ * out of it.
  */
 function withOutsidePaths(
   workspace: Workspace,
@@ -93,7 +97,10 @@ function withOutsidePaths(
   return { ...tool, execute };
 }
 
-/** The path that was given, where it is outside by its words alone. */
+/**
+ * Returns the absolute path if the input names a path outside of the workspace. Links are not
+ * resolved here.
+ */
 function outsidePath({ root }: Workspace, input: unknown): string | undefined {
   const { path } = (input ?? {}) as { readonly path?: unknown };
   if (typeof path !== 'string') return undefined;

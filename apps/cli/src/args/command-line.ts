@@ -5,31 +5,37 @@ import { UsageError } from '../contract/errors.ts';
 import { type FlagName, flagNames, getFlag } from './flags.ts';
 import { nearestName } from './nearest-name.ts';
 
-/** A flag as it was given: `''` where it has a value that was left out. */
+/**
+ * A flag with its value. The value is `''` if the flag takes none or an optional value is missing.
+ */
 interface ParsedFlag {
   readonly name: FlagName;
   readonly value: string;
 }
 
-/** The command line, taken apart. */
+/** The command line, split into flags and operands. */
 export interface CommandLine {
   readonly flags: readonly ParsedFlag[];
-  /** What is neither a flag nor the value of one. */
+  /** The words that are neither a flag nor the value of a flag. */
   readonly operands: readonly string[];
-  /** The first word stands before `--`, and so may be a command. */
+  /** True if the first operand comes before `--`, so that it can be a command. */
   readonly startsWithOperand: boolean;
 }
 
 const parserOptions = Object.fromEntries(
   flagNames.map((name) => {
     const { short, value } = getFlag(name);
-    // A value that may be left out is a word of its own to parseArgs, and is put together below.
+    // `parseArgs` of Node has no optional values. It reports such a value as an operand, which is
+    // joined with its flag below.
     const type = value?.startsWith('<') ? ('string' as const) : ('boolean' as const);
     return [name, { type, ...(short === undefined ? {} : { short }) }];
   }),
 );
 
-/** Node splits the words; what is wrong with them is said here, where the way out is known. */
+/**
+ * Splits the command line with Node's parser and checks the flags. Throws a `UsageError` that says
+ * what to type instead.
+ */
 export function readCommandLine(argv: readonly string[]): CommandLine {
   const args = argv.map(markDash);
   const config = {
@@ -52,7 +58,8 @@ export function readCommandLine(argv: readonly string[]): CommandLine {
     const next = tokens.find(
       ({ kind, index }) => kind === 'positional' && index === token.index + 1,
     );
-    // After -p all words are the prompt in any case; the id of --resume is only the next one.
+    // After -p all operands are part of the prompt anyway. The id of --resume is only the next
+    // word.
     const id =
       name === 'resume' && token.value === undefined && token.index + 1 < end ? next : undefined;
     if (id?.kind === 'positional') usedIndexes.add(id.index);
@@ -70,7 +77,10 @@ export function readCommandLine(argv: readonly string[]): CommandLine {
   };
 }
 
-/** What begins as a list does, with a dash and a space, is text. No word can have a NUL by itself. */
+/**
+ * Words that start like a list item (a dash and a space) are text, not flags. They are marked with
+ * NUL, which no argument can contain.
+ */
 const dashMark = '\0';
 
 function markDash(word: string): string {
@@ -102,12 +112,15 @@ function checkValue(name: FlagName, value: string | undefined, isSure: boolean):
   throw new UsageError(`--${name} needs a value: --${name} ${shown}${found}`, { flag: name });
 }
 
-/** What somebody typed may be long, and is not to fill the screen. */
+/** Shortens long input so that a message stays readable. */
 function clip(text: string): string {
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
 
-/** The value of a flag; of one that was given twice the last, so that an alias can be overruled. */
+/**
+ * Returns the value of a flag. If the flag is given twice, the last one counts, so that a shell
+ * alias can be overridden.
+ */
 export function flagText({ flags }: CommandLine, name: FlagName): string | undefined {
   return flags.findLast((flag) => flag.name === name)?.value;
 }
@@ -125,7 +138,7 @@ export function sharedArgs(given: CommandLine): SharedArgs {
   };
 }
 
-/** A count of at least one. */
+/** Parses a whole number of at least 1. */
 export function flagCount(given: CommandLine, name: FlagName): number | undefined {
   const value = flagText(given, name);
   if (value === undefined) return undefined;
@@ -134,7 +147,7 @@ export function flagCount(given: CommandLine, name: FlagName): number | undefine
   throw new UsageError(`--${name} takes a whole number from 1 on, such as --${name} 20`);
 }
 
-/** Money, as the exact decimal that it was written as. */
+/** Parses an amount of money and keeps it as an exact decimal. */
 export function flagAmount(given: CommandLine, name: FlagName): string | undefined {
   const value = flagText(given, name);
   if (value === undefined) return undefined;

@@ -1,16 +1,19 @@
 import type { HelpTopic } from '../contract/args.ts';
 
-/** What a flag belongs to; `run` is the chat and the print. */
+/** The command that a flag belongs to. `run` is the chat; `print` is the chat command with `-p`. */
 export type FlagOwner = 'run' | 'print' | HelpTopic;
 
 export interface Flag {
   readonly short?: string;
-  /** Shown for its value. `[…]`: it may be left out. None: it takes none. */
+  /**
+   * The placeholder for the value in the help. `<…>` is required, `[…]` is optional; undefined
+   * means no value.
+   */
   readonly value?: string;
   readonly owners: readonly FlagOwner[];
-  /** For the help. */
+  /** The text for the help. */
   readonly help: string;
-  /** For the help of one command, where it is another matter. */
+  /** A different help text for single commands. */
   readonly helpByOwner?: Partial<Record<FlagOwner, string>>;
 }
 
@@ -60,7 +63,7 @@ const sessionCommands: readonly FlagOwner[] = [
 const allCommands: readonly FlagOwner[] = [...sessionCommands, 'serve'];
 const agentRuns: readonly FlagOwner[] = ['run', 'print'];
 
-/** Every flag that there is, in the order of the help. One name means one thing in all commands. */
+/** All flags, in the order of the help. A flag has the same meaning in all commands. */
 const flags: Readonly<Record<FlagName, Flag>> = {
   print: {
     short: 'p',

@@ -1,7 +1,7 @@
 import type { HelpTopic } from '../contract/args.ts';
 import { type FlagName, type FlagOwner, flagNames, getFlag } from './flags.ts';
 
-/** How it is used, with examples. */
+/** Returns the help page of a command, or the main page. */
 export function helpText(topic?: HelpTopic): string {
   const { usage, about, flagOwners, examples, footer } = helpPage(topic);
   const own = flagNames.filter((name) =>
@@ -17,14 +17,14 @@ export function helpText(topic?: HelpTopic): string {
   return `${blocks.join('\n\n')}\n`;
 }
 
-/** A flag as it is typed: `-m, --model <name>`. */
+/** Returns a flag as the user types it: `-m, --model <name>`. */
 export function flagSyntax(name: FlagName): string {
   const { short, value } = getFlag(name);
   const head = `--${name}${value === undefined ? '' : ` ${value}`}`;
   return short === undefined ? head : `-${short}, ${head}`;
 }
 
-/** What it does, where it belongs to these. */
+/** Returns the description of a flag for the given commands. */
 export function flagHelp(name: FlagName, owners: readonly FlagOwner[]): string {
   const { help, helpByOwner = {} } = getFlag(name);
   return owners.map((owner) => helpByOwner[owner]).find((text) => text !== undefined) ?? help;
@@ -51,7 +51,7 @@ function wrap(text: string, width: number): readonly string[] {
   return [...lines, line];
 }
 
-/** What there is to say of a command. */
+/** The content of one help page. */
 export interface HelpPage {
   readonly usage: readonly string[];
   readonly about: string;

@@ -1,4 +1,4 @@
-/** The name that is most like a misspelt one, if any is like it at all. */
+/** Returns the name that is most similar to a misspelled one, or undefined if none is similar. */
 export function nearestName(name: string, names: readonly string[]): string | undefined {
   const wanted = name.slice(0, maxLength).toLowerCase();
   const [best] = names
@@ -8,12 +8,12 @@ export function nearestName(name: string, names: readonly string[]): string | un
   return best?.other;
 }
 
-// No name of ours is longer, and what is compared costs the product of both lengths.
+// All known names are shorter. The limit bounds the cost, which is the product of both lengths.
 const maxLength = 64;
 
-/** The names that are most like another, best first: for whoever misspelt one, or remembers a part of it. */
+/** Returns the most similar names, best first. It also finds names by a part of them. */
 export function nearestNames(name: string, names: readonly string[], most = 3): readonly string[] {
-  // What is compared costs the product of both lengths.
+  // Comparing costs the product of both lengths.
   const wanted = name.slice(0, 100).toLowerCase();
   return [...new Set(names)]
     .map((other) => ({ other, distance: nameDistance(wanted, other.toLowerCase()) }))
@@ -23,7 +23,10 @@ export function nearestNames(name: string, names: readonly string[], most = 3): 
     .map(({ other }) => other);
 }
 
-/** A part of the name is as good as one wrong letter. What is before the slash and the version are often left out. */
+/**
+ * A part of a name counts as one wrong letter. The vendor before the slash and the version may be
+ * missing.
+ */
 function nameDistance(wanted: string, other: string): number {
   if (other === wanted) return 0;
   if (wanted !== '' && other.includes(wanted)) return 1;
@@ -35,9 +38,11 @@ function nameDistance(wanted: string, other: string): number {
 }
 
 /**
- * How many letters have to be changed, added, taken distance or swapped with their neighbour. It costs the
- * product of both lengths. The agent has its own for the names of tools: to load it takes longer than
- * everything else that a mistyped flag needs.
+ * Returns the number of letters to change, add, remove or swap with their neighbour. The cost is
+ * the product of both lengths.
+ *
+ * The agent package has its own version. Loading that package takes longer than everything else
+ * that a mistyped flag needs.
  */
 export function editDistance(a: string, b: string): number {
   let before: readonly number[] = [];

@@ -30,11 +30,11 @@ import {
 const topics: readonly HelpTopic[] = ['sessions', 'replay', 'inspect', 'doctor', 'serve'];
 
 /**
- * What is asked for by the words after `millrace`. A word that is a command is one when it comes first
- * and there is no `-p`; all other words are what is said to the model.
+ * Parses the words after `millrace`. The first operand may be a command if there is no `-p`. All
+ * other operands are the prompt.
  *
- * @example
- * parseArgs(['-p', 'Say hello', '--json']); // { command: 'print', prompt: 'Say hello', json: true, … }
+ * @example parseArgs(['-p', 'Say hello', '--json']); // { command: 'print', prompt: 'Say hello',
+ * json: true, … }
  */
 export function parseArgs(argv: readonly string[]): Args {
   const line = readCommandLine(argv);
@@ -78,7 +78,7 @@ function findTopic(word: string | undefined): HelpTopic | undefined {
   throw new UsageError(`There is no help on that. There is on: ${topics.join(', ')}`);
 }
 
-/** A flag that would do nothing is a mistake, and somebody relies on it. */
+/** Rejects flags that the command would ignore, because the user relies on them. */
 function checkFlagOwners({ flags }: CommandLine, owner: FlagOwner): void {
   const misplaced = flags.find(({ name }) => !getFlag(name).owners.includes(owner));
   if (misplaced === undefined) return;
@@ -94,7 +94,7 @@ function checkFlagOwners({ flags }: CommandLine, owner: FlagOwner): void {
   throw new UsageError(`--${misplaced.name} is not for ${what}. ${way}`, { flag: misplaced.name });
 }
 
-/** A chat, or with `-p` a print. */
+/** Parses a chat, or a single answer with `-p`. */
 export function runArgs(line: CommandLine): ChatArgs | PrintArgs {
   const text = [flagText(line, 'print') ?? '', ...line.operands].join(' ').trim();
   const prompt = text === '' ? undefined : text;

@@ -37,7 +37,7 @@ function unknownAction(word: string): never {
   throw new UsageError(`millrace sessions cannot do that.${hint} It can: ${actions.join(', ')}`);
 }
 
-/** What some actions alone take; `flags` knows of the command as a whole. */
+/** Flags that only some actions of `millrace sessions` take. */
 const flagActions: Readonly<Partial<Record<FlagName, readonly SessionsAction[]>>> = {
   all: ['list'],
   json: ['list', 'show'],

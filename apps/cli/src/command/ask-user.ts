@@ -2,7 +2,9 @@ import { createInterface } from 'node:readline/promises';
 import type { Config, UntrustedFile } from '../contract/config.ts';
 import type { Host } from '../contract/host.ts';
 
-/** Asks a person at the terminal, before there is a chat; undefined when they leave instead. */
+/**
+ * Asks the user a question at the terminal before the chat starts. Undefined if the user cancels.
+ */
 export async function askUser(
   { stdin, stdout, signal }: Pick<Host, 'stdin' | 'stdout' | 'signal'>,
   question: string,
@@ -14,7 +16,7 @@ export async function askUser(
     signal.addEventListener('abort', () => resolve(undefined), { once: true });
   });
   try {
-    // It never settles when the input ends, which is why `left` is raced with it.
+    // `question` never settles when the input ends, so `cancelled` is raced with it.
     return await Promise.race([lines.question(question), cancelled]);
   } finally {
     lines.close();
@@ -30,7 +32,7 @@ const riskDescriptions: Readonly<Record<string, string>> = {
   limits: 'go beyond your own limits',
 };
 
-/** Whether all of a project's file is to be taken, as a person decides; undefined where they leave instead. */
+/** Asks the user whether to use all settings of a project's file. Undefined if the user cancels. */
 export async function askForTrust(
   { untrusted }: Pick<Config, 'untrusted'>,
   host: Pick<Host, 'stdin' | 'stdout' | 'signal'>,

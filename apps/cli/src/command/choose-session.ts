@@ -12,7 +12,7 @@ interface ChooseSessionOptions {
   readonly host: Pick<Host, 'stdin' | 'stdout' | 'signal'>;
 }
 
-/** The session of a chat; undefined where a person was to choose one and chose none. */
+/** Returns the session for a chat. Undefined if the user was asked to pick one and cancelled. */
 export async function chooseSession(
   choice: SessionChoice,
   { log, cwd, host }: ChooseSessionOptions,
@@ -26,14 +26,16 @@ export async function chooseSession(
 const maxListed = 20;
 const maxTries = 3;
 
-/** Has a person choose one of the folder's sessions; undefined where they leave instead. */
+/**
+ * Lists the sessions of the folder and asks the user to pick one. Undefined if the user cancels.
+ */
 async function pickSession(
   log: Log,
   cwd: string,
   host: Pick<Host, 'stdin' | 'stdout' | 'signal'>,
 ): Promise<SessionId | undefined> {
   const shown = (await listSummaries(log, { cwd })).slice(0, maxListed);
-  // Says what to do where there is none.
+  // Throws an error that says how to start a session.
   if (shown.length === 0) return (await findSession(log, 'last', cwd)).id;
   host.stdout.write(`${shown.map(listLine).join('\n')}\n`);
   for (let left = maxTries; left > 0; left--) {

@@ -4,7 +4,10 @@ import type { Args, SessionsArgs, SharedArgs } from '../contract/args.ts';
 import { UsageError } from '../contract/errors.ts';
 import type { Env } from '../contract/host.ts';
 
-/** Paths of the command line are from where it was typed, not from where `--cwd` leads. */
+/**
+ * Resolves the paths in the arguments against the folder in which the user typed them, not against
+ * `--cwd`.
+ */
 export function resolveArgPaths<Given extends Args>(args: Given, from: string): Given {
   const given: Readonly<Record<string, unknown>> = { ...args };
   const paths = pathArgs.flatMap((name) => {
@@ -15,18 +18,21 @@ export function resolveArgPaths<Given extends Args>(args: Given, from: string): 
   return { ...args, ...Object.fromEntries(paths), ...resolveImportFiles(args, from) };
 }
 
-/** A server keeps things elsewhere too. Two letters at least: one is a drive. */
+/**
+ * A server also accepts database URLs. A scheme has at least two letters; one letter is a Windows
+ * drive.
+ */
 function isUrl(text: string): boolean {
   return /^[a-z][a-z0-9+]+:/i.test(text);
 }
 
-/** Of `import`, what is named are files. */
+/** The operands of `sessions import` are files. */
 function resolveImportFiles(args: Args, from: string): Pick<SessionsArgs, 'operands'> | undefined {
   if (args.command !== 'sessions' || args.action !== 'import') return undefined;
   return { operands: args.operands.map((path) => resolve(from, path)) };
 }
 
-/** Those of the environment as well: whoever set them stood there. */
+/** Resolves the paths in environment variables in the same way. */
 export function resolveEnvPaths(env: Env, from: string): Env {
   const paths = ['MILLRACE_STORE', 'MILLRACE_CONFIG'].flatMap((name) => {
     const path = env[name];
@@ -37,7 +43,10 @@ export function resolveEnvPaths(env: Env, from: string): Env {
 
 const pathArgs = ['config', 'store', 'outputSchema', 'output', 'agents', 'data'] as const;
 
-/** The folder to work in, by its real path: sessions are found again by it, whichever link led there. */
+/**
+ * Returns the real path of the folder to work in. Sessions are found by this path, whichever link
+ * leads to it.
+ */
 export async function resolveWorkFolder(
   { cwd }: Pick<SharedArgs, 'cwd'>,
   from: string,

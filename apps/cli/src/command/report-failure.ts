@@ -4,7 +4,7 @@ import type { Env } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
 import { oneLine } from '../print/printable.ts';
 
-/** What to print of an error, and how to end. */
+/** The text to print for an error, and the exit code. */
 interface Failure {
   readonly text: string;
   readonly exitCode: number;
@@ -12,7 +12,10 @@ interface Failure {
 
 const maxLength = 1000;
 
-/** An error of ours is one line with the next step. Anything else is a bug, and says so. */
+/**
+ * Formats an error. A `MillraceError` becomes one line with the next step; any other error is
+ * reported as a bug.
+ */
 export function describeFailure(error: unknown, env: Env): Failure {
   const isKnown = isMillraceError(error);
   const line = `millrace: ${isKnown ? oneLine(error.message, maxLength) : bugLine(error)}`;
@@ -21,7 +24,7 @@ export function describeFailure(error: unknown, env: Env): Failure {
   return { text: `${line}${details}\n`, exitCode: isUsage ? exitCodes.usage : exitCodes.error };
 }
 
-/** What the caller can mend by calling differently. */
+/** The user can fix these errors by calling the command differently. */
 const usageCodes: ReadonlySet<string> = new Set(['usage', 'bad_config']);
 
 function bugLine(error: unknown): string {

@@ -11,7 +11,7 @@ import { chooseSession } from './choose-session.ts';
 import { resolveWorkFolder } from './paths.ts';
 import { hasTerminal, printInsteadOfChat } from './without-terminal.ts';
 
-/** A chat, or one answer that is printed. */
+/** Runs a chat, or prints one answer. */
 export async function runAgent(args: ChatArgs | PrintArgs, host: Host): Promise<number> {
   if (args.command === 'chat' && hasTerminal(host)) return openChat(args, host);
   if (args.command === 'print') return printAnswer(args, host, false);
@@ -34,7 +34,8 @@ async function printAnswer(args: PrintArgs, host: Host, isDemo: boolean): Promis
 
 async function openChat(args: ChatArgs, host: Host): Promise<number> {
   const { env } = host;
-  // React takes as long to load as all that is done meanwhile; that it fails is said when it is needed.
+  // Loading React takes as long as all the work below, so it starts first. A failure is reported
+  // when the module is used.
   const chatting = import('../chat/run-chat.ts');
   chatting.catch(() => {});
   const cwd = await resolveWorkFolder(args, host.cwd);
@@ -49,7 +50,10 @@ async function openChat(args: ChatArgs, host: Host): Promise<number> {
   });
 }
 
-/** A project's file may want things that only a person can allow; undefined where they leave instead. */
+/**
+ * Loads the configuration. The user decides whether to trust the project's file. Undefined if the
+ * user cancels.
+ */
 async function trustedConfig(args: RunArgs, host: Host, cwd: string): Promise<Config | undefined> {
   const { env } = host;
   const config = await loadConfig({ args, env, cwd });
@@ -68,7 +72,7 @@ interface AgentSetup {
   readonly host: Host;
   readonly cwd: string;
   readonly approve: 'wait' | 'park';
-  /** One turn of the demo, of which nothing is kept. */
+  /** True for one turn of the demo whose session is not stored. */
   readonly isDemo: boolean;
 }
 
@@ -77,7 +81,7 @@ interface ReadyAgent extends Pick<Store, 'log'> {
   readonly chosen: ChosenModel;
 }
 
-/** Opens all that a run needs, and closes it again, whatever happens. */
+/** Opens everything that a run needs and always closes it again. */
 async function withAgent(
   { args, config, host, cwd, approve, isDemo }: AgentSetup,
   use: (ready: ReadyAgent) => Promise<number>,
@@ -90,7 +94,7 @@ async function withAgent(
   ]);
   const { env } = host;
   const choosing = isDemo ? openDemoModel(cwd, host) : chooseModel({ config, env, cwd });
-  // Heard below, after the store was opened meanwhile.
+  // The error is handled below, after the store is open.
   choosing.catch(() => {});
   await using opened = new AsyncDisposableStack();
   const { observers, close } = startTracing(args.otlp, host);
@@ -105,7 +109,7 @@ async function withAgent(
   return await use({ log, built, chosen });
 }
 
-/** Where nobody watches, it need not speak as slowly as one reads. */
+/** Without a terminal the demo does not pause between tokens. */
 async function openDemoModel(cwd: string, { stdout }: Host): Promise<ChosenModel> {
   const { demoProvider } = await import('../demo/demo-provider.ts');
   const provider = demoProvider({ cwd, ...(stdout.isTTY ? {} : { pauseMs: 0 }) });

@@ -7,7 +7,7 @@ import { Output } from '../print/output.ts';
 import { resolveArgPaths, resolveEnvPaths } from './paths.ts';
 import { describeFailure } from './report-failure.ts';
 
-/** Does what the command line asks for, and says how it ended. It does not throw. */
+/** Runs the command line and returns the exit code. It never throws. */
 export async function runCommand(host: Host): Promise<number> {
   try {
     const args = resolveArgPaths(parseArgs(host.argv), host.cwd);
@@ -20,13 +20,13 @@ export async function runCommand(host: Host): Promise<number> {
   }
 }
 
-/** `--no-color` holds for everything that looks at the environment for it. */
+/** Passes `--no-color` on to code that reads only the environment. */
 function envFor(args: Args, env: Host['env']): Host['env'] {
   if (!('color' in args) || args.color) return env;
   return { ...env, NO_COLOR: '1', FORCE_COLOR: undefined };
 }
 
-/** Each is loaded when it is asked for: nothing waits for what it does not need. */
+/** Each command is loaded on demand, so that none waits for code that it does not need. */
 async function dispatch(args: Args, host: Host): Promise<number> {
   switch (args.command) {
     case 'version':
@@ -54,7 +54,7 @@ async function dispatch(args: Args, host: Host): Promise<number> {
   }
 }
 
-/** Prints and is done. That nobody reads it is no mistake; that it cannot be written is. */
+/** Prints a text. A closed pipe is not an error; a failed write is. */
 async function printText(stdout: Host['stdout'], text: string): Promise<number> {
   const output = new Output(stdout);
   await output.write(text);

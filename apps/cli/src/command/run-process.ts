@@ -3,16 +3,19 @@ import { exitCodes } from '../exit-code.ts';
 import { describeFailure } from './report-failure.ts';
 import { runCommand } from './run-command.ts';
 
-// What is left open by then, a connection that nobody waits for, is no reason to stay.
+// The process ends after this time even if a connection is still open.
 const exitGraceMs = 2000;
 
-/** The command as a process: the only place that looks at the real one. */
+/**
+ * Runs the command in the real process. No other module reads the process's arguments, streams and
+ * signals.
+ */
 export async function runProcess(
   process: NodeJS.Process,
   argv: readonly string[],
 ): Promise<number> {
   const { env, stdin, stdout, stderr } = process;
-  // A write that fails is told to whoever wrote; without a listener it would end the process.
+  // The writer handles a failed write. Without a listener the error would end the process.
   for (const stream of [stdout, stderr]) stream.on('error', () => {});
   process.once('uncaughtException', (error) => {
     stderr.write(describeFailure(error, env).text);
@@ -25,7 +28,7 @@ export async function runProcess(
   return exitCode;
 }
 
-/** One that was deleted meanwhile has no name any more; what to do then is said where it is used. */
+/** A deleted working folder has no path. The error is reported when the folder is used. */
 function currentFolder(process: NodeJS.Process): string {
   try {
     return process.cwd();
@@ -34,7 +37,7 @@ function currentFolder(process: NodeJS.Process): string {
   }
 }
 
-/** Where a process hears that it is to stop. */
+/** The part of a process that receives signals. */
 export interface SignalSource {
   once(signal: NodeJS.Signals, listener: () => void): unknown;
   removeListener(signal: NodeJS.Signals, listener: () => void): unknown;
@@ -43,8 +46,8 @@ export interface SignalSource {
 const signals: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 /**
- * The first one stops what runs, which keeps what was said. Whoever sends another does not want to wait
- * for that: nobody listens any more, and the process ends as any other would.
+ * Aborts on the first signal, so that the run stops and stores its state. The listeners are then
+ * removed, so a second signal ends the process at once.
  */
 export function abortOnSignals(process: SignalSource): AbortSignal {
   const stop = new AbortController();

@@ -5,7 +5,7 @@ import { resolveWorkFolder } from './paths.ts';
 
 type SubArgs = SessionsArgs | ReplayArgs | InspectArgs | DoctorArgs;
 
-/** The commands that ask no model. */
+/** Runs the commands that call no model. */
 export async function runSubCommand(args: SubArgs, host: Host): Promise<number> {
   const { env, stdin, stdout, stderr, signal } = host;
   const cwd = await resolveWorkFolder(args, host.cwd);

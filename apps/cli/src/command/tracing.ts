@@ -9,13 +9,16 @@ import { UsageError } from '../contract/errors.ts';
 import type { Host } from '../contract/host.ts';
 
 export interface RunTracing {
-  /** What tells the collector of a run; none without `--otlp`. */
+  /** The observers that send spans. Empty without `--otlp`. */
   readonly observers: readonly Observer[];
-  /** Resolves when all spans are sent or given up. Only then it is said what went wrong: a chat has the screen. */
+  /**
+   * Resolves when all spans are sent or dropped. Problems are printed only then, because the chat
+   * uses the screen until the end.
+   */
   readonly close: () => Promise<void>;
 }
 
-/** Spans of what is run here, for the collector of `--otlp`. */
+/** Starts tracing for the collector of `--otlp`. */
 export function startTracing(otlp: string | undefined, { env, stderr }: Host): RunTracing {
   const problems = new Set<string>();
   const exporter = createSpanExporter(otlp, env, (problem) => problems.add(problem));
@@ -29,7 +32,10 @@ export function startTracing(otlp: string | undefined, { env, stderr }: Host): R
   return { observers: [observe], close };
 }
 
-/** Where `--otlp` says; none without it. A collector's key comes by the environment, unseen by others. */
+/**
+ * Creates the exporter for the `--otlp` URL; undefined without one. The collector's key comes from
+ * the environment, so that it does not appear in the process list.
+ */
 export function createSpanExporter(
   url: string | undefined,
   env: Host['env'],
@@ -49,7 +55,7 @@ function asUsageError(cause: Error): UsageError {
   return new UsageError(`--otlp: ${cause.message}`, {}, { cause });
 }
 
-/** `key=value,key=value`, the values percent-encoded, as OpenTelemetry has it. */
+/** Parses `key=value,key=value` with percent-encoded values, the format of OpenTelemetry. */
 function parseHeaders(text: string): Readonly<Record<string, string>> {
   const pairs = text.split(',').flatMap((pair) => {
     const at = pair.indexOf('=');

@@ -4,12 +4,12 @@ import { UsageError } from '../contract/errors.ts';
 import type { Host } from '../contract/host.ts';
 import { type PipedInputOptions, readPipedInput, waitingMessage } from '../print/piped-input.ts';
 
-/** A run that prints, instead of the chat that nobody could see. */
+/** A print run that replaces the chat when there is no terminal. */
 interface PrintFallback {
   readonly args: PrintArgs;
-  /** What was piped in has been read; this gives it again. */
+  /** Replays the piped input, which is already consumed. */
   readonly stdin: Host['stdin'];
-  /** Nothing was said: one turn of the demo, of which nothing is kept. */
+  /** True if there was no input. One turn of the demo runs and its session is not stored. */
   readonly isDemo: boolean;
 }
 
@@ -18,8 +18,8 @@ export function hasTerminal({ stdin, stdout }: Pick<Host, 'stdin' | 'stdout'>): 
 }
 
 /**
- * What a chat becomes without a terminal: what was piped in is said, and where there is nothing to say
- * the demo shows what it can do, so that `npm start` in a script does something.
+ * Turns a chat into a print run when there is no terminal. Piped input becomes the prompt. Without
+ * input the demo runs, so that `npm start` in a script shows something.
  */
 export async function printInsteadOfChat(
   chat: ChatArgs,
@@ -42,7 +42,7 @@ export async function printInsteadOfChat(
   return { args: { ...args, ...demoArgs }, stdin: bufferedStdin, isDemo: true };
 }
 
-/** It only looks: nobody is there to approve of more. */
+/** The demo runs read-only, because there is no user to approve changes. */
 const demoArgs = {
   model: 'demo',
   permissions: 'read-only',

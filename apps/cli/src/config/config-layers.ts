@@ -14,17 +14,17 @@ interface LayersOptions {
   readonly args: ConfigArgs;
   readonly env: Env;
   readonly cwd: string;
-  /** A file that is to be used alone. */
+  /** If set, only this file is read. */
   readonly onlyFile: string | undefined;
 }
 
 export interface Layers {
-  /** Weakest first. */
+  /** Ordered from the lowest to the highest priority. */
   readonly layers: readonly Layer[];
-  /** What was decided about the folder. */
+  /** The stored decisions about the folder. */
   readonly decisions: FolderDecisions;
   readonly foldersFile: string | undefined;
-  /** What was left out, because nobody said that it is trusted. */
+  /** The parts of the project's file that were skipped because the user has not trusted them. */
   readonly untrusted?: UntrustedFile | undefined;
 }
 
@@ -67,11 +67,13 @@ async function readRequiredLayer(path: string): Promise<Layer> {
 interface TrustOptions extends Pick<LayersOptions, 'args'> {
   readonly foldersFile: string | undefined;
   readonly root: string;
-  /** The user's own file. */
+  /** The settings of the user's own file. */
   readonly userSettings: ConfigFile | undefined;
 }
 
-/** `--trust` is remembered, for the file as it is now. */
+/**
+ * Checks whether the user trusts the project's file. `--trust` is stored for the current content.
+ */
 async function isTrusted(
   { settings }: Layer,
   decisions: FolderDecisions | undefined,
@@ -86,7 +88,7 @@ async function isTrusted(
   return true;
 }
 
-/** One of the files that a configuration is made of. */
+/** One of the files that make up the configuration. */
 export interface Layer {
   readonly file: JsonFile;
   readonly settings: ConfigFile;

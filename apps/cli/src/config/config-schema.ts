@@ -74,7 +74,7 @@ const limits = z
   })
   .describe('Where a run stops by itself.');
 
-/** What may be in millrace.json and in the user's config.json. */
+/** The schema of millrace.json and of the user's config.json. */
 export const configSchema: z.ZodType<ConfigFile> = z
   .strictObject({
     $schema: z.string().describe('Where editors find the description of this file.').optional(),
@@ -100,7 +100,7 @@ export const configSchema: z.ZodType<ConfigFile> = z
   })
   .describe('The configuration of millrace, the coding agent for the terminal.');
 
-/** The JSON schema of the configuration, as millrace.schema.json has it, for editors. */
+/** Returns the JSON schema for editors. `millrace.schema.json` contains the same text. */
 export function configJsonSchema(): object {
   const schema = z.toJSONSchema(configSchema, { target: 'draft-7', io: 'input' });
   return { ...schema, title: 'millrace.json' };

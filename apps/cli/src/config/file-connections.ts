@@ -5,7 +5,10 @@ import type { Env } from '../contract/host.ts';
 import type { Layer } from './config-layers.ts';
 import { errorAt } from './json-file.ts';
 
-/** The models of a file with their variables in place. One whose variables are not set is left out. */
+/**
+ * Returns the models of a file with environment variables expanded. A model with a missing variable
+ * is skipped with a warning.
+ */
 export function fileModels(
   { file, settings }: Layer,
   env: Env,
@@ -37,13 +40,13 @@ function isHttpUrl(url: string): boolean {
   return /^https?:$/.test(URL.parse(url)?.protocol ?? '');
 }
 
-/** No request can be made to such an address, and it would be in messages. */
+/** `fetch` rejects URLs with a password, and the password would appear in messages. */
 export function hasPassword(url: string): boolean {
   const { username = '', password = '' } = URL.parse(url) ?? {};
   return username !== '' || password !== '';
 }
 
-/** The MCP servers of a file as they are connected to, by name; nothing for one that is switched off. */
+/** Returns the MCP servers of a file by name. A disabled server maps to undefined. */
 export function fileMcpServers(
   layer: Layer,
   { env, cwd }: { readonly env: Env; readonly cwd: string },
@@ -86,15 +89,15 @@ function toMcpServer(layer: Layer, name: string, server: FileMcpServer, cwd: str
 
 interface Expanded<Value> {
   readonly value: Value;
-  /** Variables that are named and not set. */
+  /** Variables that are used but not set. */
   readonly missing: readonly string[];
 }
 
 const variablePattern = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
 
 /**
- * Puts variables of the environment in their places in all texts of a value: `${NAME}`, or
- * `${NAME:-default}`. So no key has to be in a file.
+ * Expands environment variables in all strings of a value: `${NAME}` or `${NAME:-default}`. This
+ * keeps keys out of the file.
  */
 function expandEnv<Value>(value: Value, env: Env): Expanded<Value> {
   const missing: string[] = [];

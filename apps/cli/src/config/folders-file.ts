@@ -9,9 +9,12 @@ import { ConfigError } from '../contract/errors.ts';
 import { checkJsonFile, readJsonFile } from './json-file.ts';
 import { ruleFromText, ruleToText } from './rule-text.ts';
 
-/** What was decided about a folder once and for all. It is in the user's files, out of a project's reach. */
+/**
+ * The stored decisions about one folder. They are in the user's own file, which a project cannot
+ * change.
+ */
 export interface FolderDecisions {
-  /** The fingerprint of what its millrace.json may do. */
+  /** The fingerprint of the trusted parts of the folder's millrace.json. */
   readonly trusted?: string | undefined;
   readonly allow?: readonly string[] | undefined;
   readonly deny?: readonly string[] | undefined;
@@ -33,7 +36,10 @@ export async function readFoldersFile(path: string | undefined): Promise<Folders
   return file === undefined ? {} : checkJsonFile(file, schema);
 }
 
-/** A rule for a folder that holds in later sessions too. `cwd` is the one that the rule's paths start at. */
+/**
+ * Stores a rule for a folder, for later sessions as well. `cwd` is the folder to which the rule's
+ * paths are relative.
+ */
 export async function rememberRule(
   { foldersFile }: Pick<Config, 'foldersFile'>,
   cwd: string,
@@ -48,7 +54,7 @@ export async function rememberRule(
   }));
 }
 
-/** The rule holds in later sessions no more. */
+/** Deletes a stored rule. */
 export async function forgetRule(
   { foldersFile }: Pick<Config, 'foldersFile'>,
   cwd: string,
@@ -65,7 +71,7 @@ export async function forgetRule(
   }));
 }
 
-/** What was remembered for a folder, as it is on the disk. */
+/** Reads the rules that are stored for a folder. */
 export async function readRememberedRules(
   { foldersFile }: Pick<Config, 'foldersFile'>,
   cwd: string,
@@ -78,7 +84,7 @@ export async function readRememberedRules(
   ];
 }
 
-/** Changes what is known of one folder, and nothing else in the file. */
+/** Updates the decisions of one folder and leaves the rest of the file unchanged. */
 export async function updateFolder(
   path: string | undefined,
   folder: string,
@@ -100,7 +106,7 @@ export async function updateFolder(
   });
 }
 
-/** Whole or not at all, and for its owner alone. */
+/** Writes the whole file or nothing. Only the owner can read it. */
 async function writeAtomically(path: string, text: string): Promise<void> {
   const draft = `${path}.${process.pid}.tmp`;
   try {
@@ -120,10 +126,12 @@ function cannotWrite(path: string, cause: unknown): ConfigError {
 
 const pauseMs = 20;
 const maxTries = 250;
-/** What is done meanwhile takes milliseconds: whoever holds it longer is dead. */
+/** The work under the lock takes milliseconds. A lock that is older belongs to a dead process. */
 const staleMs = 3000;
 
-/** Does something while no other process does it with the same file. Its folder has to be there. */
+/**
+ * Runs `work` while no other process does so for the same file. The folder of the file must exist.
+ */
 async function withFileLock<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
   const lock = `${path}.lock`;
   await acquireLock(lock);
@@ -146,7 +154,7 @@ async function acquireLock(lock: string): Promise<void> {
   throw new ConfigError(`Cannot write: another process holds ${lock}. ${way}`, { path: lock });
 }
 
-/** Made by one of all who try at the same time. */
+/** Returns true if this process created the lock file. Only one of several processes succeeds. */
 async function createLock(lock: string): Promise<boolean> {
   try {
     await (await open(lock, 'wx', 0o600)).close();

@@ -4,7 +4,7 @@ import { z } from 'zod';
 import { nearestName } from '../args/nearest-name.ts';
 import { ConfigError } from '../contract/errors.ts';
 
-/** A file of JSON, with its text to find places in. */
+/** A parsed JSON file. The text is kept to compute line numbers for errors. */
 export interface JsonFile {
   readonly path: string;
   readonly text: string;
@@ -13,7 +13,7 @@ export interface JsonFile {
 
 const parseLimits = { maxTextLength: 1_000_000, maxDepth: 64 };
 
-/** Nothing where there is no such file. */
+/** Reads and parses a file. Undefined if the file does not exist. */
 export async function readJsonFile(path: string): Promise<JsonFile | undefined> {
   const text = await readIfPresent(path);
   if (text === undefined) return undefined;
@@ -28,7 +28,7 @@ export async function readJsonFile(path: string): Promise<JsonFile | undefined> 
   });
 }
 
-/** What people write into JSON that other formats take. */
+/** Explains the usual mistakes: comments and trailing commas. */
 function syntaxHint(text: string, position: number): string {
   const [before, after] = [text.slice(0, position), text.slice(position)];
   if (/^\s*\/[/*]/.test(after)) return 'JSON has no comments: take it out';
@@ -57,12 +57,12 @@ const reasonByErrno: Readonly<Record<string, string>> = {
   EISDIR: 'it is a folder. Name a file',
 };
 
-/** More than any file that people write settings in. */
+/** More than any settings file needs. */
 const maxFileBytes = 8 * 2 ** 20;
 
 /**
- * The text of a file without the mark that some editors put before it. Also of a pipe, as `<(…)` makes
- * one of a command; something without an end is not read to its end, and throws `too_large`.
+ * Reads a text file and removes a byte order mark. It also reads pipes, such as `<(…)` of a shell.
+ * Throws `too_large` for endless input.
  */
 export async function readText(path: string): Promise<string> {
   const file = await open(path);
@@ -85,7 +85,10 @@ function tooLarge(path: string): MillraceError<'too_large'> {
   return new MillraceError('too_large', why, { path });
 }
 
-/** What a file says, if it says it as the schema wants. The first thing that is wrong is told. */
+/**
+ * Validates a file against a schema and returns its value. Throws a `ConfigError` for the first
+ * problem.
+ */
 export function checkJsonFile<Value>(file: JsonFile, schema: z.ZodType<Value>): Value {
   const { data, error } = schema.safeParse(file.value);
   const [issue] = error?.issues ?? [];
@@ -95,7 +98,10 @@ export function checkJsonFile<Value>(file: JsonFile, schema: z.ZodType<Value>): 
   throw errorAt(file, [...issue.path, key], unknownNameText(key, knownNames(schema, issue.path)));
 }
 
-/** An error at a place of a file. It says what is wrong there, never what stands there. */
+/**
+ * Creates an error that names the position in the file. It never contains the value, which may be a
+ * key.
+ */
 export function errorAt(
   { path: file, text }: JsonFile,
   path: Path,
@@ -153,7 +159,7 @@ interface SchemaNode {
   readonly additionalProperties?: SchemaNode;
 }
 
-/** The names that may stand at a place. */
+/** Returns the property names that the schema allows at a path. */
 function knownNames(schema: z.ZodType, path: Path): readonly string[] {
   const root = z.toJSONSchema(schema) as SchemaNode;
   const step = (node: SchemaNode | undefined, name: PropertyKey) =>
@@ -162,10 +168,10 @@ function knownNames(schema: z.ZodType, path: Path): readonly string[] {
   return Object.keys(node?.properties ?? {});
 }
 
-/** A value in JSON: the names and indexes that lead to it. */
+/** The property names and list indexes that lead to a value. */
 type Path = readonly PropertyKey[];
 
-/** A path as people write it: `models.fast.baseUrl`, `permissions.allow[2]`. */
+/** Formats a path: `models.fast.baseUrl`, `permissions.allow[2]`. */
 function pathText(path: Path): string {
   return path
     .map((step) => (typeof step === 'number' ? `[${step}]` : `.${quoteName(String(step))}`))
@@ -173,19 +179,22 @@ function pathText(path: Path): string {
     .replace(/^\./, '');
 }
 
-/** A name of a file, as a message can have it. */
+/** Formats a property name for a message. */
 function quoteName(name: string): string {
   const shown = name.length > 60 ? `${name.slice(0, 60)}…` : name;
   return /^[\w$-]+$/.test(name) ? shown : JSON.stringify(shown);
 }
 
-/** The line and the column of a position, both counted from 1, as editors take them. */
+/** Returns the line and column of a position, both counted from 1 as in editors. */
 function lineAndColumn(text: string, position: number): string {
   const lines = text.slice(0, position).split('\n');
   return `${lines.length}:${(lines.at(-1)?.length ?? 0) + 1}`;
 }
 
-/** Where a path leads to in a text that is valid JSON: to a property's name, to an entry of a list. */
+/**
+ * Returns the position of a path in valid JSON text: the position of a property name or of a list
+ * entry.
+ */
 function positionOf(text: string, path: Path): number {
   const found = positionsByPath(text);
   for (let length = path.length; length > 0; length--) {
@@ -195,7 +204,7 @@ function positionOf(text: string, path: Path): number {
   return 0;
 }
 
-/** Everything in it by its path. Of a name that stands twice the last, as JSON.parse takes it. */
+/** Maps each path to its position. Of a duplicate name the last one counts, as in `JSON.parse`. */
 function positionsByPath(text: string): ReadonlyMap<string, number> {
   const tokens = [...text.matchAll(/"(?:[^"\\]|\\.)*"|[[\]{}:,]|[^\s[\]{}:,"]+/g)];
   const positions = new Map<string, number>();

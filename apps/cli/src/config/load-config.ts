@@ -12,13 +12,13 @@ import { mergePermissions } from './permissions.ts';
 interface LoadConfigOptions {
   readonly args: ConfigArgs;
   readonly env: Env;
-  /** The folder that is worked in. */
+  /** The working folder. */
   readonly cwd: string;
 }
 
 /**
- * All that a run goes by: flags over environment over ./millrace.json over the user's own file. Throws a
- * `ConfigError` that names the file and the place in it.
+ * Loads the configuration. Priority: flags, environment, project's millrace.json, user's
+ * config.json. Throws a `ConfigError` that names the file and the position in it.
  */
 export async function loadConfig({ args, env, cwd }: LoadConfigOptions): Promise<Config> {
   const fromEnv = readEnvSettings(env);
@@ -64,12 +64,14 @@ function mergeLimits(
   };
 }
 
-/** Money is no float from here on. */
+/** Amounts of money are exact decimals from here on, not floats. */
 function toDecimal(amount: number | undefined): string | undefined {
   return amount?.toFixed(9).replace(/\.?0+$/, '');
 }
 
-/** A server of a stronger file takes the place of one of the same name, and may switch it off. */
+/**
+ * A server of a file with higher priority replaces a server of the same name, and can disable it.
+ */
 function mergeMcpServers(
   layers: readonly Layer[],
   at: { readonly env: Env; readonly cwd: string },
@@ -79,7 +81,10 @@ function mergeMcpServers(
   return [...byName.values()].filter((server) => server !== undefined);
 }
 
-/** What a file says is from that file's folder on, what was typed from this one on. */
+/**
+ * A path in a file is relative to that file's folder. A typed path is relative to the working
+ * folder.
+ */
 function resolveStore(
   typed: string | undefined,
   layers: readonly Layer[],
@@ -95,7 +100,7 @@ function untrustedWarning({ path, parts }: UntrustedFile): string {
   return `${what}: anybody's project can have such a file. Look at it, and take all of it with --trust`;
 }
 
-/** What the environment says; empty variables say nothing. */
+/** The settings from the environment. Empty variables count as not set. */
 interface EnvSettings {
   readonly model: string | undefined;
   readonly system: string | undefined;

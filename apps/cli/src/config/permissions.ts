@@ -14,7 +14,10 @@ const readOnlyRules: readonly PermissionRule[] = ['write', 'edit', 'bash'].map((
   reason: 'this session is read-only',
 }));
 
-/** Rules of the files, then what was decided about the folder, then those of the flags. */
+/**
+ * Merges the rules of the files, the stored decisions about the folder and the flags, in this
+ * order.
+ */
 export async function mergePermissions(
   { layers, decisions, foldersFile }: Pick<Layers, 'layers' | 'decisions' | 'foldersFile'>,
   { permissions, rules: flagRules = [] }: ConfigArgs,
@@ -49,7 +52,7 @@ function rememberedRules(
   }
 }
 
-/** What was allowed in passing is not stronger than a rule that somebody wrote down. */
+/** A rule that the user allowed in the chat must not override a rule that is written in a file. */
 function asWeakRule(rule: PermissionRule): PermissionRule {
   const { path, command, exact = false } = rule;
   return exact || (path === undefined && command === undefined) ? rule : { ...rule, yields: true };
@@ -64,10 +67,10 @@ function rethrowAsUsage(error: unknown): never {
   throw new UsageError(`${error.message}. Change --allow or --deny`, {}, { cause: error });
 }
 
-// What asks comes after what allows: of the rules that fit, the last decides.
+// Of the matching rules the last one decides, so `ask` comes after `allow`.
 const decisionOrder: readonly Decision[] = ['allow', 'ask', 'deny'];
 
-/** The permission rules of a file, each one of which can be used. */
+/** Reads and validates the permission rules of a file. */
 async function readFileRules({ file, settings }: Layer): Promise<readonly PermissionRule[]> {
   const { permissions = {} } = settings;
   const texts = decisionOrder.flatMap((decision) =>
@@ -87,7 +90,7 @@ async function readFileRules({ file, settings }: Layer): Promise<readonly Permis
   return rules;
 }
 
-/** A policy says by itself what is wrong with a rule. It is loaded only where there is one. */
+/** Validates a rule by creating a policy. The module is loaded only if there is a rule. */
 async function checkRule(rule: PermissionRule): Promise<void> {
   const { permissionPolicy } = await import('@millrace/tools');
   permissionPolicy({ root: '/', rules: [rule] });

@@ -5,13 +5,12 @@ const pathTools: readonly string[] = ['read', 'ls', 'grep', 'glob', 'write', 'ed
 const commandTools: readonly string[] = ['bash'];
 
 /**
- * A permission rule in a line: a tool, or `tool:what` for what begins so or fits the glob, or
- * `tool=what` for exactly that.
+ * Parses a permission rule: a tool, `tool:pattern` for a command prefix or a path glob, or
+ * `tool=text` for an exact match.
  *
- * @example
- * ruleFromText('bash:git status', 'allow'); // { tool: 'bash', command: 'git status', decision: 'allow' }
- * ruleFromText('write:src/**', 'allow'); // { tool: 'write', path: 'src/**', decision: 'allow' }
- * ruleFromText('*:.env', 'deny'); // { path: '.env', decision: 'deny' }
+ * @example ruleFromText('bash:git status', 'allow'); // { tool: 'bash', command: 'git status',
+ * decision: 'allow' } ruleFromText('write:src/**', 'allow'); // { tool: 'write', path: 'src/**',
+ * decision: 'allow' } ruleFromText('*:.env', 'deny'); // { path: '.env', decision: 'deny' }
  */
 export function ruleFromText(text: string, decision: Decision): PermissionRule {
   const [, name = '', sign, what = ''] = /^([^:=]*)(?:([:=])(.*))?$/s.exec(text.trim()) ?? [];
@@ -28,7 +27,7 @@ export function ruleFromText(text: string, decision: Decision): PermissionRule {
   throw invalidRule(text, `${tool} takes neither a path nor a command that is known here`);
 }
 
-/** The other way round: what `ruleFromText` makes the same rule of, its reason apart. */
+/** Formats a rule so that `ruleFromText` parses it again. The reason is not included. */
 export function ruleToText({ tool, path, command, exact }: PermissionRule): string {
   const sign = exact ? '=' : ':';
   if (command !== undefined) return `${tool ?? commandTools[0]}${sign}${command}`;

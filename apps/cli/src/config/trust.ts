@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto';
 import type { ConfigFile } from '../contract/config.ts';
 
 /**
- * What a project's file may not say by itself, since anybody's repository can have one: which programs
- * are started, where keys and texts are sent, what needs no asking, where sessions are written, and
- * anything that is looser than the user's own file has it.
+ * Returns the parts of a project's file that need the user's trust, because any repository can
+ * contain such a file. These are the parts that start programs, receive keys and texts, skip
+ * approval, set the session store, or are less strict than the user's own file.
  */
 export function riskyParts(settings: ConfigFile, userSettings: ConfigFile = {}): readonly string[] {
   return Object.keys(collectRiskyParts(settings, userSettings));
 }
 
-/** The same file without them. */
+/** Returns the settings without the risky parts. */
 export function withoutRiskyParts(settings: ConfigFile, userSettings: ConfigFile = {}): ConfigFile {
   const { models, mcpServers, store, permissions, limits, ...rest } = settings;
   const harmless = { ...rest, ...(limits && { limits: strictLimits(limits, userSettings) }) };
@@ -20,7 +20,7 @@ export function withoutRiskyParts(settings: ConfigFile, userSettings: ConfigFile
   return { ...harmless, permissions: isKept ? { ...others, mode } : others };
 }
 
-/** Of what is trusted, so that what is changed later is asked about again. */
+/** Returns a fingerprint of the risky parts, so that a later change needs trust again. */
 export function fingerprintRiskyParts(settings: ConfigFile, userSettings: ConfigFile = {}): string {
   return createHash('sha256')
     .update(JSON.stringify(collectRiskyParts(settings, userSettings)))
@@ -53,7 +53,7 @@ function isLooser(mode: Mode, { permissions }: ConfigFile): boolean {
   return strictness[mode] < strictness[permissions?.mode ?? 'ask'];
 }
 
-/** Those that are no higher than the user's own. */
+/** Keeps the limits that are not higher than the user's own. */
 function strictLimits(limits: Limits, { limits: own = {} }: ConfigFile): Limits {
   const names = ['maxTurns', 'maxTokens', 'maxCostUsd'] as const;
   const kept = names.flatMap((name) => {

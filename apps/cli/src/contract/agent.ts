@@ -11,37 +11,43 @@ import type {
 } from '@millrace/tools';
 import type { Config } from './config.ts';
 
-/** An agent for a folder, and what can be done to it while it is used. */
+/** An agent for a folder, with the operations that the chat needs while it runs. */
 export interface BuiltAgent {
   readonly agent: Agent;
   readonly chosen: ChosenModel;
   readonly tools: readonly Tool[];
-  /** What could not be had, an MCP server for instance, in sentences for people. To be shown once. */
+  /** Messages about things that failed at start, such as an MCP server. Show them once. */
   readonly problems: readonly string[];
-  /** Whether a call needs no asking, by the rules as they are now. */
+  /** Returns whether the current rules allow a call without approval. */
   allows(call: ToolCallPart): Promise<boolean>;
-  /** As it is now: rules may be added while the agent runs. */
+  /** Returns the current policy. Rules can be added while the agent runs. */
   policy(): PermissionPolicy;
-  /** Decides on calls from now on, here or, with `always`, in each later session in this project too. */
+  /** Adds a rule for this session or, with `always`, for all later sessions in this project too. */
   remember(rule: PermissionRule, forHowLong: 'session' | 'always'): Promise<void>;
-  /** Such calls are asked about again, here and in later sessions. */
+  /** Removes a rule. Matching calls need approval again, in this and in later sessions. */
   forget(rule: PermissionRule): Promise<void>;
-  /** What was decided on once and for all in this project. */
+  /** Returns the rules that are stored for this project. */
   rememberedRules(): Promise<readonly PermissionRule[]>;
-  /** What a change of a file would do, for whoever decides on it; undefined where that cannot be said. */
+  /**
+   * Returns the effect of a file change for the user who decides on it. Undefined if there is no
+   * preview.
+   */
   preview(call: PolicyCall): Promise<ChangePreview | undefined>;
-  /** Who answers the questions of the model (`ask_user`). Until somebody does, they count as dismissed. */
+  /**
+   * Sets the handler for the model's questions (`ask_user`). Without one, questions count as
+   * dismissed.
+   */
   setQuestionHandler(ask: AskUserOptions['ask'] | undefined): void;
-  /** The same agent with something else about it. It shares tools, rules and servers with this one. */
+  /** Returns a variant of the agent. It shares tools, rules and servers with this one. */
   with(changes: AgentChanges): BuiltAgent;
-  /** Ends its MCP servers, for all that were made from it. */
+  /** Closes the MCP servers of this agent and of all its variants. */
   close(): Promise<void>;
 }
 
 export interface AgentChanges {
   /** Another model, for `/model`. */
   readonly chosen?: ChosenModel | undefined;
-  /** What answers have to be like, for `--output-schema`. */
+  /** The schema of the answers, for `--output-schema`. */
   readonly output?: AgentOptions['output'];
   readonly observers?: readonly Observer[] | undefined;
 }
@@ -55,34 +61,34 @@ export interface BuildOptions {
   readonly log: Log;
   readonly cwd: string;
   /**
-   * What becomes of a call that is to be asked about: the run waits for an answer (`wait`), or ends as
-   * parked until somebody resumes it (`park`, for scripts). With `wait` the model can ask questions, too.
+   * How a call that needs approval is handled. `wait`: the run waits for an answer, and the model
+   * can ask questions. `park`: the run ends as parked until it is resumed, for scripts.
    */
   readonly approve: 'wait' | 'park';
-  /** Who answers the model's questions; see `BuiltAgent.answerBy`. */
+  /** The first handler for the model's questions; see `BuiltAgent.setQuestionHandler`. */
   readonly ask?: AskUserOptions['ask'] | undefined;
   readonly output?: AgentChanges['output'];
   readonly observers?: AgentChanges['observers'];
-  /** Who drives, for whoever finds the session held. */
+  /** The name of the driver. Other processes show it when they find the session locked. */
   readonly name?: string | undefined;
   readonly clock?: Clock | undefined;
   readonly ids?: Ids | undefined;
-  /** Ends the waiting for MCP servers. */
+  /** Aborts connecting to MCP servers. */
   readonly signal?: AbortSignal | undefined;
-  /** Hears what goes wrong later, and changes nothing. */
+  /** Called with problems that occur later. It does not affect the run. */
   readonly onProblem?: ((problem: string) => void) | undefined;
 }
 
-/** The model that answers, and why it is this one. */
+/** The model that answers, and the reason for this choice. */
 export interface ChosenModel {
   readonly provider: Provider;
-  /** For the status line: `anthropic/claude-sonnet-5-5`. */
+  /** The name for the status line: `anthropic/claude-sonnet-5-5`. */
   readonly label: string;
-  /** One sentence for people. No key is in it. */
+  /** The reason for the choice, as one sentence for the user. It contains no key. */
   readonly why: string;
   readonly isDemo: boolean;
-  /** How much it can be sent at once, where that is known. */
+  /** The size of the context window, if known. */
   readonly contextTokens?: number | undefined;
-  /** What its configuration asks for in each request. */
+  /** Options from the configuration for each request. */
   readonly request?: Pick<RequestOptions, 'reasoning' | 'maxOutputTokens'> | undefined;
 }

@@ -1,6 +1,6 @@
 import type { PermissionRule } from '@millrace/tools';
 
-/** What was asked for on the command line, checked, with nothing of its spelling left. */
+/** The validated command line. */
 export type Args =
   | ChatArgs
   | PrintArgs
@@ -12,21 +12,24 @@ export type Args =
   | HelpArgs
   | VersionArgs;
 
-/** What every command takes. What was not given is not there: the environment and files come next. */
+/**
+ * Arguments of every command. A missing value is undefined; the environment and the files come
+ * next.
+ */
 export interface SharedArgs {
   readonly cwd?: string | undefined;
-  /** This file alone, instead of ./millrace.json and the user's own. */
+  /** Use only this file instead of ./millrace.json and the user's own. */
   readonly config?: string | undefined;
-  /** The file of the sessions. */
+  /** The path of the session store. */
   readonly store?: string | undefined;
   /** False after `--no-color`. */
   readonly color: boolean;
 }
 
-/** Which session a run is in. `pick`: the person chooses one of the list. */
+/** The session of a run. `pick`: the user picks one from a list. */
 export type SessionChoice = 'new' | 'last' | 'pick' | { readonly id: string };
 
-/** What a chat and a print have in common: a run of the agent. */
+/** Arguments of a run of the agent, shared by chat and print. */
 export interface RunArgs extends SharedArgs {
   readonly session: SessionChoice;
   readonly model?: string | undefined;
@@ -35,48 +38,48 @@ export interface RunArgs extends SharedArgs {
   readonly maxTokens?: number | undefined;
   /** In US dollars, an exact decimal. */
   readonly maxCost?: string | undefined;
-  /** `--yes` is `allow`, `--read-only` is `read-only`. */
+  /** `--yes` sets `allow`, `--read-only` sets `read-only`. */
   readonly permissions?: 'allow' | 'read-only' | undefined;
-  /** Of `--allow` and `--deny`, in their order. */
+  /** The rules of `--allow` and `--deny`, in their order. */
   readonly rules: readonly PermissionRule[];
-  /** Take all of the folder's millrace.json, from now on. */
+  /** Trust all settings of the folder's millrace.json from now on. */
   readonly trust: boolean;
-  /** Where spans go. */
+  /** The URL of the trace collector. */
   readonly otlp?: string | undefined;
 }
 
-/** What a configuration is made of, of any command: those that are no run have fewer. */
+/** The arguments that affect the configuration, for any command. */
 export type ConfigArgs = Partial<Omit<RunArgs, 'session'>>;
 
 export interface ChatArgs extends RunArgs {
   readonly command: 'chat';
-  /** The first thing to say. */
+  /** The first message to the model. */
   readonly prompt?: string | undefined;
 }
 
 export interface PrintArgs extends RunArgs {
   readonly command: 'print';
-  /** Without one, what is piped in is the prompt. */
+  /** If missing, piped input is the prompt. */
   readonly prompt?: string | undefined;
-  /** AgentEvents as JSONL instead of the answer as text. */
+  /** Print AgentEvents as JSONL instead of the answer as text. */
   readonly json: boolean;
-  /** The file of a JSON schema that the answer has to fit. */
+  /** The path of a JSON schema for the answer. */
   readonly outputSchema?: string | undefined;
-  /** Say on standard error what happens, though nobody watches. */
+  /** Print progress to standard error even without a terminal. */
   readonly verbose?: boolean | undefined;
 }
 
 export interface SessionsArgs extends SharedArgs {
   readonly command: 'sessions';
   readonly action: SessionsAction;
-  /** Ids, beginnings of ids, or `last`; of `import` the files, or none for what is piped in. */
+  /** Ids, id prefixes or `last`. For `import` the files; none means standard input. */
   readonly operands: readonly string[];
-  /** Those of every folder, not only of this one. */
+  /** Include the sessions of all folders. */
   readonly all: boolean;
   readonly json: boolean;
-  /** Where `export` writes, instead of to the standard output. */
+  /** The file that `export` writes. Default: standard output. */
   readonly output?: string | undefined;
-  /** `delete` does not ask. */
+  /** Delete without asking. */
   readonly yes: boolean;
 }
 
@@ -84,9 +87,9 @@ export type SessionsAction = 'list' | 'show' | 'delete' | 'export' | 'import';
 
 export interface ReplayArgs extends SharedArgs {
   readonly command: 'replay';
-  /** An id, the beginning of one, or `last`. */
+  /** An id, an id prefix or `last`. */
   readonly session: string;
-  /** Times faster than it was; `Infinity` is at once. */
+  /** The speed factor. `Infinity` shows everything at once. */
   readonly speed: number;
   readonly json: boolean;
 }
@@ -104,29 +107,29 @@ export interface DoctorArgs extends SharedArgs {
 
 export interface ServeArgs {
   readonly command: 'serve';
-  /** The folder that the demo looks around in. */
+  /** The folder for the demo agent. */
   readonly cwd?: string | undefined;
   readonly port?: number | undefined;
   readonly host?: string | undefined;
-  /** A module whose exports are the agents. */
+  /** The path of a module that exports the agents. */
   readonly agents?: string | undefined;
-  /** The folder of sessions, tasks and keys. */
+  /** The folder for sessions, tasks and keys. */
   readonly data?: string | undefined;
-  /** The same, or a database that several servers share. */
+  /** The same folder, or the URL of a database that several servers share. */
   readonly store?: string | undefined;
-  /** What tells other servers of what was said. */
+  /** The URL of the bus that informs other servers about new records. */
   readonly bus?: string | undefined;
   readonly log: 'text' | 'json';
   readonly token?: string | undefined;
-  /** Where spans go. */
+  /** The URL of the trace collector. */
   readonly otlp?: string | undefined;
-  /** The demo may change files and run programs. */
+  /** Allow the demo agent to change files and run programs. */
   readonly yes: boolean;
 }
 
 interface HelpArgs {
   readonly command: 'help';
-  /** The sub-command that is asked about; all of it without one. */
+  /** The command to explain. Undefined for the main page. */
   readonly topic?: HelpTopic | undefined;
 }
 

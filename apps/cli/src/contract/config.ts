@@ -3,45 +3,47 @@ import type { ReasoningEffort } from '@millrace/providers';
 import type { PermissionRule } from '@millrace/tools';
 import type { McpServer } from '@millrace/tools/mcp';
 
-/** All that a run goes by: flags over environment over ./millrace.json over the user's own file. */
+/**
+ * The merged configuration. Priority: flags, environment, ./millrace.json, the user's config.json.
+ */
 export interface Config {
-  /** As it was asked for: a name of `models`, `provider/model`, `demo`, or a model's own name. */
+  /** The requested model: a name of `models`, `provider/model`, `demo`, or the model's own name. */
   readonly model?: string | undefined;
   readonly models: Readonly<Record<string, ModelConfig>>;
   readonly reasoning?: ReasoningEffort | undefined;
-  /** Said to the model in addition to our own instructions and AGENTS.md. */
+  /** Further instructions for the model, besides the built-in ones and AGENTS.md. */
   readonly system?: string | undefined;
   readonly limits: LimitsConfig;
   readonly permissions: PermissionsConfig;
-  /** As `connectMcp` takes them. Those that are switched off are not in it. */
+  /** The enabled MCP servers, in the form that `connectMcp` takes. */
   readonly mcpServers: readonly McpServer[];
-  /** An absolute path; the usual place if it is not said. */
+  /** The absolute path of the session store. Default: see `storePath`. */
   readonly store?: string | undefined;
-  /** Context tokens at which older turns are summarised; by the model's size if it is not said. */
+  /** Context size in tokens at which older turns are summarized. Default: depends on the model. */
   readonly compactAtTokens?: number | undefined;
-  /** Where it comes from, for `doctor`: the files that were read, strongest first. */
+  /** The files that were read, highest priority first, for `doctor`. */
   readonly files: readonly string[];
-  /** What was left out, and what to do about it. To be shown once. */
+  /** Skipped settings and how to fix them. Show them once. */
   readonly warnings: readonly string[];
-  /** The project's file, where parts of it are left out until somebody says that it is trusted. */
+  /** Set if parts of the project's file were skipped because the user has not trusted them. */
   readonly untrusted?: UntrustedFile | undefined;
-  /** Where decisions about folders are kept that outlive a session; see `rememberRule`. */
+  /** The file that stores decisions about folders; see `rememberRule`. */
   readonly foldersFile?: string | undefined;
 }
 
-/** A project's file, and what of it was not taken. */
+/** A project's file and the parts that were skipped. */
 export interface UntrustedFile {
   readonly path: string;
   readonly parts: readonly string[];
 }
 
-/** A model under a name of its own, and the way to it. */
+/** A named model of the configuration. */
 export interface ModelConfig {
   readonly provider: ProviderName;
   readonly model: string;
   readonly api?: 'chat' | 'responses' | undefined;
   readonly baseUrl?: string | undefined;
-  /** With `${NAME}` replaced. The provider's usual variable if it is not said. */
+  /** Environment variables are already expanded. Default: the provider's usual variable. */
   readonly apiKey?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly contextTokens?: number | undefined;
@@ -57,15 +59,16 @@ export interface LimitsConfig {
 
 export interface PermissionsConfig {
   /**
-   * `ask`: as the rules say. `allow`: `rules` ends with one that allows everything that no rule is against.
-   * `read-only`: `rules` denies the tools that change or run things, and no other such tool is to be offered.
+   * `ask`: the rules decide. `allow`: `rules` ends with a rule that allows everything else.
+   * `read-only`: `rules` denies the tools that change or run things, and no other such tool may be
+   * offered.
    */
   readonly mode: 'ask' | 'allow' | 'read-only';
-  /** Weakest first, as `permissionPolicy` takes them. */
+  /** Ordered from the lowest to the highest priority, as `permissionPolicy` takes them. */
   readonly rules: readonly PermissionRule[];
 }
 
-/** Whose server it is. `compatible`: one that speaks OpenAI's API, at `baseUrl`. */
+/** The provider of a model. `compatible` is any server with OpenAI's API at `baseUrl`. */
 export type ProviderName = (typeof providerNames)[number];
 
 export const providerNames = [
@@ -87,7 +90,7 @@ export const providerNames = [
   'compatible',
 ] as const;
 
-/** What a configuration file may say. `configSchema` is the same for programs, with what each field means. */
+/** The content of a configuration file. `configSchema` validates it and describes each field. */
 export interface ConfigFile {
   readonly $schema?: string | undefined;
   readonly model?: string | undefined;

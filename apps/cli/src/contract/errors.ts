@@ -1,13 +1,16 @@
 import { type ErrorPlace, MillraceError } from '@millrace/core';
 
-/** The command was called in a way it does not know. The message says what to type instead. */
+/** The command was called in a wrong way. The message says what to type instead. */
 export class UsageError extends MillraceError<'usage'> {
   constructor(message: string, place: ErrorPlace = {}, options?: ErrorOptions) {
     super('usage', message, place, options);
   }
 }
 
-/** A configuration that cannot be used. It says where, and never what stands there: it may be a key. */
+/**
+ * The configuration is invalid. The message names the position but never the value, which may be a
+ * key.
+ */
 export class ConfigError extends MillraceError<'bad_config'> {
   constructor(message: string, place: ErrorPlace = {}, options?: ErrorOptions) {
     super('bad_config', message, place, options);
@@ -15,20 +18,20 @@ export class ConfigError extends MillraceError<'bad_config'> {
 }
 
 type ModelErrorCode =
-  /** There is none of that name, as far as is known. */
+  /** No known model has this name. */
   | 'unknown_model'
   | 'no_key'
-  /** A server that is run on one's own machine does not answer. */
+  /** A local model server does not answer. */
   | 'no_server'
-  /** Its address has to be configured. */
+  /** The server's address must be configured. */
   | 'no_address';
 
-/** Why a model cannot be used, and what to do about it. No key is in it. */
+/** A model cannot be used. The message says what to do and contains no key. */
 export class ModelError extends MillraceError<ModelErrorCode> {
   constructor(code: ModelErrorCode, model: string, message: string) {
     super(code, message, { model });
   }
 }
 
-/** What was asked for is no session, or could be several. */
+/** No session matches, or several do. */
 export class SessionLookupError extends MillraceError<'no_such_session' | 'ambiguous_session'> {}

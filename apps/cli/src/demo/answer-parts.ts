@@ -1,12 +1,12 @@
 import { type Ids, type JsonObject, type Part, toolCallPart } from '@millrace/core';
 import type { ToolDefinition } from '@millrace/providers';
 
-/** What the demo speaks with. */
+/** What the demo needs to build an answer. */
 export interface DemoContext {
   readonly ids: Pick<Ids, 'toolCall'>;
-  /** The folder, for people. */
+  /** The name of the folder, for texts. */
   readonly folder: string;
-  /** What may be called. */
+  /** The names of the available tools. */
   readonly tools: ReadonlySet<string>;
 }
 
@@ -18,7 +18,7 @@ export function reasoningPart(text: string): Part {
   return { kind: 'reasoning', form: 'full', text };
 }
 
-/** A call, where that tool is there. */
+/** Returns a tool call, or nothing if the tool is not available. */
 export function callPart(
   { ids, tools }: DemoContext,
   name: string,
@@ -27,13 +27,13 @@ export function callPart(
   return tools.has(name) ? [toolCallPart(ids.toolCall(), name, input)] : [];
 }
 
-/** The words of a person in one short line. */
+/** Quotes the user's text in one short line. */
 export function quoted(text: string): string {
   const line = text.trim().replaceAll(/\s+/g, ' ');
   return `“${line.length > 60 ? `${line.slice(0, 59).toWellFormed()}…` : line}”`;
 }
 
-/** `no files`, `1 file`, `2 files`. */
+/** Returns `no files`, `1 file` or `2 files`. */
 export function countText(number: number, thing: string): string {
   return `${number === 0 ? 'no' : number} ${thing}${number === 1 ? '' : 's'}`;
 }

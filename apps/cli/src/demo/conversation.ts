@@ -1,29 +1,29 @@
 import type { Item, JsonValue, Part, ToolCallPart, ToolResultPart } from '@millrace/core';
 
-/** What was done for the person, and what came of it. */
+/** A tool call and its result. */
 export interface Step {
   readonly name: string;
   readonly input: JsonValue | undefined;
   readonly result: ToolResultPart;
 }
 
-/** Where a conversation stands, read from what the model is sent: a script has no other memory. */
+/** The state of the conversation, derived from the request. The demo has no other memory. */
 export interface Conversation {
-  /** What was said last. */
+  /** The latest message of the user. */
   readonly latest: string;
-  /** Nothing was answered since. */
+  /** True if the assistant has not answered the latest message yet. */
   readonly isNew: boolean;
-  /** What was done since the person's request; words in between belong to the same request. */
+  /** The tool calls since the user's request. Messages in between belong to the same request. */
   readonly steps: readonly Step[];
-  /** What was said before the latest words, if it was cut off by the person. */
+  /** The answer that the user interrupted before the latest message. */
   readonly interrupted: string | undefined;
-  /** Whole answers, each in one text, and summaries of older ones. */
+  /** All complete answers, and summaries of older ones. */
   readonly answers: readonly string[];
-  /** How many requests there were. */
+  /** The number of requests so far. */
   readonly requests: number;
 }
 
-/** What the loop answers in the place of a call that was stopped. */
+/** The result that the loop records for a stopped call. */
 const stoppedResult = 'It was stopped before it was done.';
 
 export function readConversation(items: readonly Item[]): Conversation {
@@ -43,7 +43,10 @@ export function readConversation(items: readonly Item[]): Conversation {
   };
 }
 
-/** Where the request begins that a user item belongs to: what is said after results is about the same work. */
+/**
+ * Returns the index at which the request of a user item starts. A message after tool results
+ * continues the same request.
+ */
 function requestStart(items: readonly Item[], at: number): number {
   let start = at;
   for (let index = at - 1; index >= 0; index--) {

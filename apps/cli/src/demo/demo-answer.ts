@@ -9,7 +9,10 @@ import { tourEnd, tourStep } from './tour.ts';
 
 type Parts = readonly (Part | string)[];
 
-/** What the demo says next. It knows nothing but the request, so it goes on wherever a session is taken up. */
+/**
+ * Returns the next answer of the demo. It depends only on the request, so a resumed session
+ * continues correctly.
+ */
 export function demoAnswer(request: ModelRequest, base: Omit<DemoContext, 'tools'>): Parts {
   if (request.output !== undefined) {
     return [{ kind: 'structured', value: sampleValue(request.output.schema) }];
@@ -44,7 +47,7 @@ const finalText = `That is all that I have: I am a script, and it is over.
 - Say **sub-agent** and I have another agent look around for me.
 `;
 
-/** What has to be said about the latest words before all else. */
+/** Returns a note about an interruption or a message that arrived during the work. */
 function interruptionNote({ interrupted, latest, steps }: Conversation): string | undefined {
   if (asksAboutDemo(latest)) return undefined;
   if (interrupted !== undefined) {
@@ -53,7 +56,7 @@ function interruptionNote({ interrupted, latest, steps }: Conversation): string 
   return steps.length > 0 ? `I heard ${quoted(latest)} while I was at work. I go on.` : undefined;
 }
 
-/** Before the first words; what is thought comes before any. */
+/** Puts the note before the first text. Reasoning stays in front of it. */
 function withNote(parts: Parts, note: string | undefined): Parts {
   if (note === undefined) return parts;
   const at = parts.findIndex((part) => typeof part === 'string');
@@ -86,14 +89,14 @@ function startSubAgent(latest: string, context: DemoContext): Parts {
   ];
 }
 
-/** Without what another demo says to a person at its end. */
+/** Quotes the report without the closing text, which is meant for the user. */
 function subAgentReport(text: string): string {
   const [report = ''] = text.split(tourEnd, 1);
   const lines = report.trim().split('\n');
   return `The other agent is done. This is its report:\n\n${lines.map((line) => `> ${line}`).join('\n')}\n`;
 }
 
-/** How the loop asks for a summary, when what was said has become long. */
+/** Recognizes the request with which the loop asks for a summary of a long conversation. */
 function isSummaryRequest(text: string): boolean {
   return text.startsWith('Summarise the conversation so far');
 }
@@ -109,12 +112,12 @@ function summaryText(conversation: Conversation): string {
 const aboutPattern =
   /\b(?:who|what) (?:exactly )?are you\b|\bwhat is (?:this|millrace|the demo)\s*\?|\b(?:which|what) (?:llm|model)\b|\bare you (?:a |an )?(?:real|bot|script|human|ai|llm|model|claude|gpt|gemini)\b|\breal model\b|\bapi keys?\b/i;
 
-/** Does somebody want to know what they are talking with? */
+/** Recognizes questions about what the demo is. */
 function asksAboutDemo(text: string): boolean {
   return aboutPattern.test(text);
 }
 
-/** What it is and how to get more, honestly. */
+/** Explains what the demo is and how to use a real model. */
 function aboutDemo(): string {
   const variables = vendors.flatMap(({ models, keyVariables: [variable] }) =>
     models.length > 0 && variable !== undefined ? [`- \`${variable}\``] : [],

@@ -1,7 +1,7 @@
 import type { Part } from '@millrace/core';
 import { reasoningPart } from './answer-parts.ts';
 
-/** The long answer, in sections that each begin with a heading of their own. */
+/** The long answer. Each section starts with its own heading. */
 const essayTitle = '# How a word gets from a model to your screen';
 
 export const essaySections: readonly string[] = [
@@ -136,7 +136,9 @@ export function asksForEssay(text: string): boolean {
   return /\b(?:long|longer|story|stories|essay)\b/i.test(text);
 }
 
-/** The section in which it was cut off; undefined where it was not the essay that was. */
+/**
+ * Returns the section in which the essay was interrupted. Undefined if the text is not the essay.
+ */
 export function interruptedSection(cut: string): number | undefined {
   const last = headings.findLastIndex((heading) => cut.includes(heading));
   return last === -1 && !cut.includes(essayTitle) ? undefined : Math.max(last, 0);
@@ -146,7 +148,7 @@ export function isEssayFinished(answers: readonly string[]): boolean {
   return answers.some((text) => text.includes(headings.at(-1) ?? essayTitle));
 }
 
-/** From a section on: the one that was cut off is told again from its start. */
+/** Returns the essay from a section on. An interrupted section starts again. */
 export function essayParts(section: number): readonly (Part | string)[] {
   const title = section === 0 ? [essayTitle] : [];
   const thinking =

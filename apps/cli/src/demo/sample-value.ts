@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '@millrace/core';
 
 const maxDepth = 8;
 
-/** A small value that fits a JSON schema, where the schema is a plain one: for answers that are to have a form. */
+/** Returns a small value that fits a simple JSON schema, for structured answers. */
 export function sampleValue(schema: JsonValue | undefined, depth = 0): JsonValue {
   if (typeof schema !== 'object' || schema === null || isList(schema)) return null;
   const { const: only, enum: choices, default: usual, anyOf, oneOf, type } = schema;
@@ -41,7 +41,7 @@ function sampleObject({ properties, required }: JsonObject, depth: number): Json
   return Object.fromEntries(entries);
 }
 
-/** As near to 1 as its bounds let it be. */
+/** Returns the number closest to 1 within the bounds. */
 function sampleNumber(schema: JsonObject): number {
   const { minimum, exclusiveMinimum, maximum } = schema;
   const least = typeof exclusiveMinimum === 'number' ? exclusiveMinimum + 1 : minimum;

@@ -1,14 +1,14 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
 import type { Step } from './conversation.ts';
 
-/** What the tour has found out so far, all of it from real results. */
+/** What the tour has found so far, taken from real tool results. */
 export interface Findings {
   readonly listing: FolderListing;
-  /** Files that were read: name, lines, and its heading or first line. */
+  /** The files that were read. */
   readonly read: readonly ReadFile[];
-  /** Where something is left to do, if that was looked for. */
+  /** The number of TODO and FIXME notes, if the tour searched for them. */
   readonly reminders?: number | undefined;
-  /** The folder that was looked into as well, and how much is in it. */
+  /** A subfolder that was listed, and the number of its entries. */
   readonly inner?: { readonly name: string; readonly count: number } | undefined;
 }
 
@@ -39,7 +39,7 @@ export function collectFindings(steps: readonly Step[]): Findings {
 function parseReadResult(step: Step): readonly ReadFile[] {
   const { text, isError } = step.result;
   if (isError) return [];
-  // Lines come as the number, a tab and the line; what has none is a note.
+  // The read tool prints each line as number, tab and text. Other lines are notes.
   const lines = text.split('\n').flatMap((line) => /^\d+\t(.*)$/.exec(line)?.[1] ?? []);
   const heading = lines.find((line) => /^#{1,3} \S/.test(line))?.replace(/^#+ /, '');
   const first = heading ?? lines.find((line) => /\p{L}/u.test(line))?.trim() ?? '';
@@ -60,7 +60,7 @@ function fieldOf(value: JsonValue | undefined, name: string): JsonValue | undefi
   return isObject ? (value as JsonObject)[name] : undefined;
 }
 
-/** What is in a folder, as `ls` tells it. */
+/** The content of a folder, parsed from the output of `ls`. */
 interface FolderListing {
   readonly folders: readonly string[];
   readonly files: readonly string[];
@@ -76,7 +76,7 @@ function parseListing(text: string): FolderListing {
   };
 }
 
-/** What says most about a folder comes first. */
+/** Files that describe a folder best come first. */
 const filePriority: readonly RegExp[] = [
   /^readme(?:\.|$)/i,
   /^(?:package\.json|cargo\.toml|pyproject\.toml|go\.mod|makefile|gemfile|pom\.xml)$/i,
@@ -84,10 +84,10 @@ const filePriority: readonly RegExp[] = [
   /\.(?:[cm]?[jt]sx?|py|rs|go|rb|java|kt|swift|c|h|cc|cpp|cs|php|sh|html|css|json|ya?ml|toml)$/i,
 ];
 
-/** Nobody wants to see these on a screen. */
+/** Files that may contain secrets must not appear on the screen. */
 const excludedFiles = /^\.|lock|secret|credential|password|token|\.(?:pem|key|env)$/i;
 
-/** The files to read of those that are there, the most telling ones first. */
+/** Selects the most informative files. */
 export function filesToRead(files: readonly string[], most: number): readonly string[] {
   const rank = (name: string) => filePriority.findIndex((form) => form.test(name));
   return files
@@ -96,7 +96,7 @@ export function filesToRead(files: readonly string[], most: number): readonly st
     .slice(0, most);
 }
 
-/** The folder to look into, if there is one of interest. */
+/** Selects a subfolder to list, if there is a suitable one. */
 export function folderToList(folders: readonly string[]): string | undefined {
   const usual = ['src', 'lib', 'packages', 'app', 'docs'];
   const named = usual.find((name) => folders.includes(name));

@@ -5,13 +5,16 @@ import { collectFindings, type Findings, filesToRead, folderToList } from './tou
 
 type Parts = readonly (Part | string)[];
 
-/** What the end of a tour is known by, in a conversation that is taken up again. */
+/** Marks the end of a tour, so that a resumed conversation recognizes it. */
 export const tourEnd = 'That was the tour.';
 
 const whatNext =
   'In the chat, say anything for a long answer, and stop it with Esc. Ask *what are you?* for how to get a real model.';
 
-/** The next step of a look around the folder: look, read, ask to write, say how it was. */
+/**
+ * Returns the next step of the tour: list the folder, read files, propose a change, report the
+ * result.
+ */
 export function tourStep({ latest, steps }: Conversation, context: DemoContext): Parts {
   const done = (...names: readonly string[]) => steps.filter(({ name }) => names.includes(name));
   if (context.tools.has('ls') && done('ls').length === 0) return listFolder(latest, context);
@@ -34,7 +37,7 @@ function listFolder(latest: string, context: DemoContext): Parts {
   return [reasoningPart(thinking), words, ...callPart(context, 'ls', { path: '.' })];
 }
 
-/** Several things at once: none of them needs the others. */
+/** Makes several calls at once, because they do not depend on each other. */
 function readFiles({ listing }: Findings, context: DemoContext): Parts {
   const { files, folders } = listing;
   const known = files.includes(demoFileName) ? [demoFileName] : [];
@@ -78,7 +81,7 @@ function findingsReport(
   return `This is what I found, and none of it is made up:\n\n${rows.length > 0 ? table : 'Nothing to read.'}\n\nIn all I count ${countText(folders.length, 'folder')} and ${countText(files.length, 'file')} in **${folder}**.${open}`;
 }
 
-/** A bar would end the cell. */
+/** A bar would end the table cell. */
 function escapeCell(text: string): string {
   return text.replaceAll('|', '\\|');
 }
@@ -104,7 +107,7 @@ function closingText({ name, result }: Step): string {
   return `Fine, nothing was changed.${reason} A model is told that it may not, and has to find another way; a script just goes on.`;
 }
 
-/** The change that the tour asks leave for. */
+/** The file change that the tour proposes. */
 type DemoChange =
   | { readonly name: 'write'; readonly input: { readonly path: string; readonly content: string } }
   | {
@@ -117,7 +120,10 @@ type DemoChange =
 
 const demoFileName = 'millrace-demo.md';
 
-/** A new file the first time, and a small edit each time after. What somebody else wrote is left alone. */
+/**
+ * Creates a new file on the first tour and edits it on later ones. Existing files of the user are
+ * not touched.
+ */
 function demoChange(findings: Findings): DemoChange {
   const known = findings.read.find(({ name }) => name === demoFileName);
   const visits = /^Visit (\d{1,6})\.$/m.exec(known?.text ?? '')?.[1];

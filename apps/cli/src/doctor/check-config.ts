@@ -6,7 +6,7 @@ import type { Check, Finding } from './check.ts';
 
 const configTopic = 'config';
 
-/** What was loaded, and what was left out. */
+/** Reports which files were loaded and which settings were skipped. */
 export function configFindings(config: Config): readonly Finding[] {
   const { files, warnings, models, mcpServers, permissions } = config;
   const from = files.length === 0 ? 'No configuration file: all is as usual' : files.join(', ');
@@ -22,7 +22,7 @@ export function configFindings(config: Config): readonly Finding[] {
   ];
 }
 
-/** It could not be loaded, and everything else is looked at without it. */
+/** Reports an invalid configuration. The other checks run without it. */
 export function invalidConfigFinding(error: unknown): Finding {
   const text = error instanceof Error ? error.message : String(error);
   const advice = 'Mend it, or use another with --config <file>';
@@ -31,7 +31,7 @@ export function invalidConfigFinding(error: unknown): Finding {
 
 const modelTopic = 'model';
 
-/** Which model a run would use now, and why. */
+/** Reports which model a run would use, and why. */
 export const checkModel: Check = async ({ config, ...rest }) => {
   try {
     const { why, isDemo } = await chooseModel({ ...rest, config: config ?? { models: {} } });

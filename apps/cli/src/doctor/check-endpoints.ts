@@ -9,7 +9,7 @@ import type { Check, CheckContext, Finding } from './check.ts';
 
 const about = 'endpoints';
 
-/** Whether the servers answer that there are keys for, those that are configured, and local ones. */
+/** Checks the servers of all set keys, the configured models and the local model servers. */
 export const checkEndpoints: Check = async (context) => {
   const { config } = context;
   const asked = [
@@ -41,7 +41,7 @@ async function checkVendor(vendor: Vendor, context: CheckContext): Promise<Findi
   });
 }
 
-/** A model of the configuration that has an address or a key of its own. */
+/** Checks a configured model that has its own address or key. */
 async function checkConfiguredModel(
   name: string,
   model: ModelConfig,
@@ -107,15 +107,15 @@ async function localFindings(context: CheckContext): Promise<readonly Finding[]>
   }));
 }
 
-/** An address may have a key in it. */
+/** Only the host is shown, because an address may contain a key. */
 function hostText(url: string): string {
   return URL.parse(url)?.host ?? 'an address that is none';
 }
 
-/** What came of asking a server. */
+/** The outcome of one request to a server. */
 type ProbeResult =
   | { readonly outcome: 'answered' }
-  /** It is there, and does not take the key. */
+  /** The server answers but rejects the key. */
   | { readonly outcome: 'refused'; readonly status: number }
   | { readonly outcome: 'other'; readonly status: number }
   | { readonly outcome: 'unreachable'; readonly why: string; readonly advice?: string };
@@ -135,7 +135,10 @@ const passwordInUrl: ProbeResult = {
   advice: 'Put it into the headers of a model in the configuration: { "authorization": "Basic …" }',
 };
 
-/** One GET. Redirects are not followed: they would carry the key elsewhere. */
+/**
+ * Sends one GET request. Redirects are not followed, because they would send the key to another
+ * host.
+ */
 async function probeEndpoint(url: string, options: ProbeOptions = {}): Promise<ProbeResult> {
   const { headers = {}, timeoutMs = defaultTimeoutMs, clock = systemClock } = options;
   const { fetch = globalThis.fetch } = options;
@@ -146,7 +149,7 @@ async function probeEndpoint(url: string, options: ProbeOptions = {}): Promise<P
     const { status, body } = await fetch(url, { headers, redirect: 'manual', signal: late.signal });
     await body?.cancel();
     if (status === 200) return { outcome: 'answered' };
-    // Some tell of a wrong key by 400.
+    // Some servers answer 400 to a wrong key.
     const isRefused = [400, 401, 403].includes(status);
     return { outcome: isRefused ? 'refused' : 'other', status };
   } catch (error) {
@@ -157,16 +160,16 @@ async function probeEndpoint(url: string, options: ProbeOptions = {}): Promise<P
   }
 }
 
-/** The code alone: messages of the network name what was sent. */
+/** Returns only the error code, because network error messages may contain what was sent. */
 function networkErrorCode(error: unknown): string {
   const { cause } = error as { readonly cause?: { readonly code?: unknown } };
   return typeof cause?.code === 'string' ? cause.code : 'the connection failed';
 }
 
-/** A question to a provider that costs nothing, and that only a right key gets answered. */
+/** A free request that succeeds only with a valid key. */
 interface VendorProbe {
   readonly url: string;
-  /** Where the address is not the usual one, this is appended to it. */
+  /** Appended to a custom address. */
   readonly path: string;
   readonly headers: (key: string) => Readonly<Record<string, string>>;
 }
@@ -177,10 +180,10 @@ function openAiLike(base: string, path = '/models'): VendorProbe {
   return { url: `${base}${path}`, path, headers: bearer };
 }
 
-/** Whoever else speaks OpenAI's API, at an address that has to be known. */
+/** For any other server with OpenAI's API. Its address must be configured. */
 const compatibleProbe: VendorProbe = { url: '', path: '/models', headers: bearer };
 
-/** Azure has no address of its own to ask. */
+/** Azure is missing, because each customer has a different address. */
 const vendorProbes: Readonly<Partial<Record<ProviderName, VendorProbe>>> = {
   anthropic: {
     url: 'https://api.anthropic.com/v1/models',
@@ -193,7 +196,7 @@ const vendorProbes: Readonly<Partial<Record<ProviderName, VendorProbe>>> = {
     path: '/models',
     headers: (key) => ({ 'x-goog-api-key': key }),
   },
-  // Its list of models is open to everybody.
+  // The list of models needs no key, so `/key` is requested instead.
   openrouter: openAiLike('https://openrouter.ai/api/v1', '/key'),
   groq: openAiLike('https://api.groq.com/openai/v1'),
   mistral: openAiLike('https://api.mistral.ai/v1'),

@@ -4,7 +4,7 @@ import { vendors } from '../models/vendors.ts';
 import { hasColor } from '../print/output.ts';
 import type { Check, CheckContext, Finding } from './check.ts';
 
-/** What package.json asks for. */
+/** The minimum version in package.json. */
 const minNodeVersion = [22, 18] as const;
 
 export const checkNode: Check = async ({ nodeVersion }) => {
@@ -21,7 +21,7 @@ export const checkNode: Check = async ({ nodeVersion }) => {
 
 const keysTopic = 'keys';
 
-/** Which keys are set, and whether one cannot be right by its form. What they are is never told. */
+/** Reports which keys are set and whether their format is plausible. It never prints a key. */
 export const checkKeys: Check = async ({ env }) => {
   const names = [
     ...vendors.flatMap(({ keyVariables }) => keyVariables),
@@ -52,10 +52,10 @@ function keyProblem(value: string): string | undefined {
 }
 
 const terminalTopic = 'terminal';
-/** Below this the chat works, and is no pleasure. */
+/** The chat works in smaller terminals but is hard to use. */
 const minTerminalSize = { columns: 60, rows: 15 };
 
-/** Whether the chat can be shown, and how. */
+/** Reports whether the chat can run in this terminal. */
 export const checkTerminal: Check = async (context) => {
   const { stdin, stdout } = context;
   if (!stdin.isTTY || !stdout.isTTY) {
@@ -79,7 +79,7 @@ function sizeFinding({ stdout, env }: CheckContext): Finding {
 
 function localeFindings({ env, platform }: CheckContext): readonly Finding[] {
   const locale = env['LC_ALL'] || env['LC_CTYPE'] || env['LANG'] || '';
-  // Elsewhere it does not say anything.
+  // Other platforms do not use these variables.
   if (platform !== 'linux' || /utf-?8/i.test(locale)) return [];
   const text = `The locale (${locale || 'none'}) is not UTF-8: some characters may not be shown`;
   return [{ about: terminalTopic, state: 'warn', text, advice: 'Set LANG=C.UTF-8' }];

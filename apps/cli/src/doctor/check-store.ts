@@ -9,7 +9,7 @@ import type { Check, CheckContext, Finding } from './check.ts';
 const about = 'store';
 const minFreeBytes = 200 * 2 ** 20;
 
-/** Whether sessions can be kept, and whether those that are can be read. */
+/** Checks whether sessions can be stored and read. */
 export const checkStore: Check = async (context) => {
   try {
     const path = storePath(context.config ?? {}, context.env);
@@ -80,7 +80,7 @@ async function diskFindings(path: string): Promise<readonly Finding[]> {
   return [{ about, state: 'warn', text, advice: 'Make room: without any, a run stops' }];
 }
 
-/** The folder that is there; those below it will be made. */
+/** Returns the nearest existing parent folder. Folders below it will be created. */
 async function nearestFolder(path: string): Promise<string> {
   const folder = dirname(path);
   const found = await stat(folder).catch(() => undefined);

@@ -3,27 +3,27 @@ import type { LocalServerOptions } from '../models/local-servers.ts';
 import type { OutputStream } from '../print/output.ts';
 import type { InputStream } from '../print/piped-input.ts';
 
-/** What a check found. No key is ever in it. */
+/** The result of a check. It never contains a key. */
 export interface Finding {
   readonly state: 'ok' | 'warn' | 'fail';
-  /** What was looked at: `node`, `store` … */
+  /** The topic: `node`, `store` … */
   readonly about: string;
   readonly text: string;
-  /** What to do about it. */
+  /** How to fix it. */
   readonly advice?: string | undefined;
 }
 
-/** What there is to look at. All of it is handed over, so that a test can be the machine. */
+/** Everything that checks inspect. It is passed in, so that tests can simulate a machine. */
 export interface CheckContext extends LocalServerOptions {
-  /** As it could be loaded; without one, what comes without any configuration. */
+  /** Undefined if the configuration is invalid. */
   readonly config: Config | undefined;
   readonly cwd: string;
-  /** Without the `v`. */
+  /** Without the leading `v`. */
   readonly nodeVersion: string;
   readonly platform: NodeJS.Platform;
   readonly stdin: InputStream;
   readonly stdout: OutputStream & { readonly rows?: number | undefined };
 }
 
-/** One thing to look at. */
+/** A function that inspects one topic. */
 export type Check = (context: CheckContext) => Promise<readonly Finding[]>;

@@ -34,7 +34,10 @@ const allChecks: readonly Check[] = [
   checkTerminal,
 ];
 
-/** `millrace doctor`: looks at what a run needs and says what to do. Something that fails is exit code 1. */
+/**
+ * Runs `millrace doctor`: checks what a run needs and prints advice. A failed check returns exit
+ * code 1.
+ */
 export async function doctorCommand(options: DoctorCommandOptions): Promise<number> {
   const { args, stdout, env, cwd, checks = allChecks } = options;
   const { nodeVersion = process.versions.node, platform = process.platform } = options;
@@ -47,7 +50,7 @@ export async function doctorCommand(options: DoctorCommandOptions): Promise<numb
   const checkConfig = async () => (isLoaded ? configFindings(loaded) : [loaded]);
   const output = new Output(stdout);
   const found: Finding[] = [];
-  // All begin at once, and are told in their order.
+  // All checks start at once. Their results are printed in order.
   const running = [checkConfig, ...checks].map((check) => runCheck(check, context));
   for (const findings of running) {
     for (const finding of await findings) {
@@ -60,7 +63,7 @@ export async function doctorCommand(options: DoctorCommandOptions): Promise<numb
   return found.some(({ state }) => state === 'fail') ? exitCodes.error : exitCodes.done;
 }
 
-/** A check that fails itself is something that was found. */
+/** Turns an exception in a check into a finding. */
 async function runCheck(check: Check, context: CheckContext): Promise<readonly Finding[]> {
   try {
     return await check(context);

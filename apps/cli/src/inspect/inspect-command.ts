@@ -23,7 +23,7 @@ export interface InspectCommandOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** `millrace inspect`: the records of a session, and where its time and its tokens went. */
+/** Runs `millrace inspect`: prints the records of a session and a report of its time and tokens. */
 export async function inspectCommand(options: InspectCommandOptions): Promise<number> {
   const { args, stdout, cwd } = options;
   const output = new Output(stdout);
@@ -49,7 +49,7 @@ async function writeText(log: Log, { id }: SessionSummary, output: Output): Prom
 
 const head = ['offset', 'seconds', 'turn', 'type', 'content'];
 
-/** One document. The records come last and one by one, because there may be many. */
+/** Writes one JSON document. The records come last and are streamed, because there may be many. */
 async function writeJson(log: Log, session: SessionSummary, output: Output): Promise<void> {
   const turns = await turnReports(readRecords(log, session.id));
   const about = JSON.stringify({ session, totals: sessionTotals(turns), turns }, undefined, 2);

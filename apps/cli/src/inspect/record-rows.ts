@@ -1,7 +1,7 @@
 import type { Delta, Fact, LogRecord, Part, Stop, Usage } from '@millrace/core';
 import { countOf, oneLine } from '../print/printable.ts';
 
-/** Offset, time since the session's start, turn and attempt, type, and what it is about. */
+/** Offset, time since the start of the session, turn and attempt, type, content. */
 type RecordRow = readonly [string, string, string, string, string];
 
 interface RowGroup {
@@ -13,7 +13,10 @@ interface RowGroup {
 
 const maxTextLength = 300;
 
-/** The records as rows. Neighbouring appends of one part are one row: there may be thousands. */
+/**
+ * Formats records as table rows. Consecutive appends to one part become one row, because there may
+ * be thousands.
+ */
 export async function* recordRows(records: AsyncIterable<LogRecord>): AsyncGenerator<RecordRow> {
   let run: RowGroup | undefined;
   let startMs: number | undefined;
@@ -55,7 +58,7 @@ function rowOf({ first, last, count, text }: RowGroup, startMs: number): RecordR
   ];
 }
 
-/** What a record is about, in short: the last column of the table. It may be anything, and needs cleaning. */
+/** Returns a short text about a record for the last column. The caller must make it printable. */
 function recordText({ fact, delta }: LogRecord): string {
   return fact === undefined ? deltaText(delta) : factText(fact);
 }
@@ -129,7 +132,7 @@ function factText(fact: Fact): string {
   }
 }
 
-/** All that it has but its type and its ids. */
+/** Lists all fields except the type and the ids. */
 function otherFactText({ type: _, ...fields }: Fact): string {
   const fieldTexts = Object.entries(fields).flatMap(([name, value]) => {
     if (value === undefined || /id$|^key$/i.test(name)) return [];

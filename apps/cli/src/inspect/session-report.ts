@@ -6,7 +6,7 @@ import type { AttemptReport, ToolReport, TurnReport } from './turn-reports.ts';
 
 const noValue = '–';
 
-/** Where the time and the tokens went, for people: a table of the requests, one of the tools, the sum. */
+/** Formats the report: a table of the requests, a table of the tools, and the totals. */
 export function reportLines(
   turns: readonly TurnReport[],
   totals: SessionTotals,
@@ -84,17 +84,17 @@ function duration(ms: number | undefined): string {
   return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(1)} s`;
 }
 
-/** What a session came to, all its turns together. */
+/** The totals over all turns of a session. */
 interface SessionTotals {
   readonly turns: number;
   readonly attempts: number;
-  /** Attempts that do not count. */
+  /** The number of superseded attempts. */
   readonly retries: number;
   readonly executions: number;
   readonly failedExecutions: number;
-  /** Of all attempts, those that do not count included. */
+  /** Includes superseded attempts. */
   readonly usage: Usage;
-  /** How long models were waited for, tools worked (several at once count each), and people were asked. */
+  /** Time spent on model requests, on tools (parallel tools are added up) and on approvals. */
   readonly modelMs: number;
   readonly toolMs: number;
   readonly approvalMs: number;

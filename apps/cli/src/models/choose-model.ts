@@ -22,13 +22,13 @@ import { contextTokensOf, firstSetVariable, vendors } from './vendors.ts';
 
 export interface ChooseOptions extends LocalServerOptions {
   readonly config: Pick<Config, 'model' | 'models' | 'reasoning'>;
-  /** Where the demo is played. */
+  /** The folder for the demo model. */
   readonly cwd?: string | undefined;
 }
 
 /**
- * The model to use: the one that is configured, else one whose key is set, else one of a server of this
- * machine that answers, else the demo. Throws a `ModelError` where the one that is asked for cannot be used.
+ * Chooses the model: the configured one, else one whose key is set, else one of a local server,
+ * else the demo. Throws a `ModelError` if the requested model cannot be used.
  */
 export async function chooseModel(options: ChooseOptions): Promise<ChosenModel> {
   const name = options.config.model?.trim();
@@ -86,7 +86,7 @@ async function byName(name: string, options: ChooseOptions): Promise<ChosenModel
   }
 }
 
-/** Somebody asked for it, so there is a little more time. */
+/** The user asked for this server, so it gets more time to answer. */
 const requestedTimeoutMs = 2000;
 
 async function requestFromServer(
@@ -101,7 +101,7 @@ async function requestFromServer(
   return openServerModel(found, model, 'as was asked for', options);
 }
 
-/** Ollama leaves out what is usual: `qwen3` is `qwen3:latest`. */
+/** Ollama allows the tag to be omitted: `qwen3` means `qwen3:latest`. */
 function findModel(name: string, models: readonly ListedModel[]): ListedModel | undefined {
   const wanted = name.toLowerCase();
   return models.find(({ id }) => [wanted, `${wanted}:latest`].includes(id.toLowerCase()));
@@ -142,16 +142,16 @@ function answerText({ server, baseUrl }: FoundServer): string {
   return `${server.title} answers at ${baseUrl.replace(/\/v1$/, '')}`;
 }
 
-/** What a name stands for, as far as it can be told without asking a server. */
+/** The meaning of a model name, as far as it is known without a request. */
 export type NamedModel =
   | { readonly kind: 'demo' }
-  /** Configured in full. */
+  /** A model of the configuration. */
   | { readonly kind: 'configured'; readonly config: ModelConfig }
-  /** Of a vendor or a server, whose first one is meant where there is no name. */
+  /** A model of a vendor or a local server. Without a name, its first model. */
   | { readonly kind: 'of'; readonly provider: ProviderName; readonly model?: string | undefined }
   | { readonly kind: 'bare' };
 
-/** What people also call them. */
+/** Alternative names of providers. */
 const providerAliases: Readonly<Record<string, ProviderName>> = {
   google: 'gemini',
   lmstudio: 'lm-studio',
@@ -181,7 +181,7 @@ function providerOf(text: string): ProviderName | undefined {
   return known ?? providerNames.find((one) => one === name);
 }
 
-/** Whose model has that name; of several, one whose key is there. */
+/** Returns the vendor of a model name. If there are several, one with a key is preferred. */
 function vendorOf(name: string, env: Env): ProviderName | undefined {
   const owners = vendors.filter(
     ({ models, namePattern }) => models.includes(name) || namePattern?.test(name),

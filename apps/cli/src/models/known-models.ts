@@ -11,15 +11,18 @@ import {
 } from './local-servers.ts';
 import { firstSetVariable, type Vendor, vendors } from './vendors.ts';
 
-/** A model that could be used now, by the name that `--model` takes. */
+/** A model that can be used now, with the name for `--model`. */
 export interface KnownModel {
   readonly name: string;
-  /** Where it is known from: `configured`, a variable's name, a server's title, or `built in`. */
+  /** The source: `configured`, the name of a variable, the title of a server, or `built in`. */
   readonly from: string;
   readonly contextTokens?: number | undefined;
 }
 
-/** What could be used now, for `/model` and `doctor`. Vendors have more models than are named here. */
+/**
+ * Lists the models that can be used now, for `/model` and `doctor`. Vendors have more models than
+ * these.
+ */
 export async function knownModels(
   env: Env,
   config: Pick<Config, 'models'>,
@@ -44,7 +47,7 @@ function vendorModels(env: Env): readonly KnownModel[] {
   });
 }
 
-/** Nobody is known to have it: says what is like it, and how to get at real ones. */
+/** Creates the error for an unknown model, with similar names and how to get a key. */
 export async function unknownModelError(
   name: string,
   options: LocalServerOptions & { readonly config: Pick<Config, 'models'> },
@@ -59,7 +62,7 @@ export async function unknownModelError(
   return new ModelError('unknown_model', name, message);
 }
 
-/** How the first of these can be used, where its key is missing. */
+/** Explains how to use the first of these models if its key is missing. */
 function keyAdvice(names: readonly string[], env: Env): string {
   const vendor = vendors.find((one) => names[0]?.startsWith(`${one.name}/`)) ?? vendors[0];
   const isReady = vendor === undefined || firstSetVariable(env, vendor.keyVariables) !== undefined;

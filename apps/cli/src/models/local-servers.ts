@@ -5,7 +5,7 @@ import type { ProviderName } from '../contract/config.ts';
 import type { Env } from '../contract/host.ts';
 import { firstSetVariable } from './vendors.ts';
 
-/** How servers of this machine are looked for. */
+/** How to look for local model servers. */
 export interface LocalServerOptions {
   readonly env: Env;
   readonly ports?: Ports | undefined;
@@ -14,14 +14,14 @@ export interface LocalServerOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-/** A server that answers, and the models that can be talked with. */
+/** A server that answered, with its chat models. */
 export interface FoundServer {
   readonly server: LocalServer;
   readonly baseUrl: string;
   readonly models: readonly ListedModel[];
 }
 
-/** All that answer, asked at the same time, in the order of preference. */
+/** Queries all known servers at once and returns those that answer, in order of preference. */
 export async function findLocalServers(
   options: LocalServerOptions,
 ): Promise<readonly FoundServer[]> {
@@ -43,20 +43,20 @@ export async function queryServer(
   return models && { server, baseUrl, models: models.filter(({ id }) => isChatModel(id)) };
 }
 
-/** Servers list what they have, and some of it only makes vectors or sounds. */
+/** Servers also list models for embeddings and audio. */
 function isChatModel(id: string): boolean {
   return !/embed|rerank|whisper|(?:^|[-_/])(?:bge|tts)(?:[-_]|$)/i.test(id);
 }
 
-/** A server of models that people run on their own machine. */
+/** A model server that runs on the user's machine. */
 export interface LocalServer {
   readonly name: LocalName;
-  /** For people. */
+  /** The name for messages. */
   readonly title: string;
   readonly port: number;
-  /** Its key, if it wants one. */
+  /** The variable with its key, if it needs one. */
   readonly keyVariable?: string | undefined;
-  /** How it is started. */
+  /** The command that starts it. */
   readonly start: string;
 }
 
@@ -65,7 +65,7 @@ export type LocalName = Extract<
   'ollama' | 'lm-studio' | 'llama.cpp' | 'vllm' | 'litellm'
 >;
 
-/** In the order in which they are preferred. */
+/** In order of preference. */
 export const localServers: readonly LocalServer[] = [
   { name: 'ollama', title: 'Ollama', port: 11434, start: 'ollama serve' },
   { name: 'lm-studio', title: 'LM Studio', port: 1234, start: 'lms server start' },
@@ -86,17 +86,20 @@ export const localServers: readonly LocalServer[] = [
   },
 ];
 
-/** Other ports than the usual ones, for tests. */
+/** Other ports, for tests. */
 export type Ports = Readonly<Partial<Record<LocalName, number>>>;
 
-/** Where a server would be. Ollama's own variable says where Ollama is. */
+/** Returns the address of a server. For Ollama, OLLAMA_HOST counts. */
 export function serverAddress({ name, port }: LocalServer, env: Env, ports: Ports = {}): string {
   const host = env['OLLAMA_HOST'];
   if (name === 'ollama' && ports.ollama === undefined && host) return ollamaAddress(host, port);
   return `http://127.0.0.1:${ports[name] ?? port}/v1`;
 }
 
-/** It may be a name, a port, both or a URL; an address to listen on at all places is none to ask. */
+/**
+ * OLLAMA_HOST may be a host, a port, both or a URL. 0.0.0.0 is an address to listen on, not to
+ * connect to.
+ */
 function ollamaAddress(host: string, port: number): string {
   const url = URL.parse(
     /^https?:\/\//.test(host) ? host : `http://${host.replace(/^:/, '127.0.0.1:')}`,
@@ -115,7 +118,7 @@ export interface ListedModel {
 
 export interface ListOptions {
   readonly apiKey?: string | undefined;
-  /** How long it may take. Short, because people wait for the prompt. */
+  /** Default: 400 ms. It is short, because the user waits for the prompt. */
   readonly timeoutMs?: number | undefined;
   readonly clock?: Clock | undefined;
   readonly fetch?: typeof fetch | undefined;
@@ -125,15 +128,15 @@ const maxListLength = 4_000_000;
 const maxModels = 1000;
 
 /**
- * The models of a server that speaks OpenAI's API. Undefined where there is none, where it is another
- * program that has the port, and where it takes too long.
+ * Lists the models of a server with OpenAI's API. Undefined if nothing listens, if another program
+ * uses the port, or after the timeout.
  */
 export async function listModels(
   baseUrl: string,
   options: ListOptions = {},
 ): Promise<readonly ListedModel[] | undefined> {
   const { apiKey, timeoutMs = 400, clock = systemClock } = options;
-  // A fetch that was given knows better than we do what is there.
+  // A custom fetch, as in tests, needs no open port.
   const isAsked = options.fetch !== undefined || (await isListening(baseUrl, { clock, timeoutMs }));
   if (!isAsked) return undefined;
   const { fetch = globalThis.fetch } = options;
@@ -154,7 +157,7 @@ export async function listModels(
   }
 }
 
-/** Whatever has the port may send without end. */
+/** The program on this port may send endless data. */
 async function readBody({ body }: Response): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
@@ -177,7 +180,7 @@ function parseModels(text: string): readonly ListedModel[] | undefined {
   });
 }
 
-/** vLLM, OpenRouter, LM Studio and llama.cpp each say it in another place. */
+/** vLLM, OpenRouter, LM Studio and llama.cpp use different field names. */
 function contextLength(entry: JsonValue): number | undefined {
   const named = ['max_model_len', 'context_length', 'max_context_length'].map((name) =>
     fieldOf(entry, name),
@@ -187,8 +190,8 @@ function contextLength(entry: JsonValue): number | undefined {
 }
 
 /**
- * Whether somebody has the port of an address. Most machines have no model server, and to learn that from
- * `fetch` costs a tenth of the time to the prompt: Node loads its HTTP client for it.
+ * Checks whether a program listens on a port. Most machines have no model server. Finding that out
+ * with `fetch` would load Node's HTTP client and take a tenth of the start time.
  */
 export function isListening(
   address: string,
@@ -202,7 +205,7 @@ export function isListening(
       socket.destroy();
       resolve(isThere);
     };
-    // An IPv6 address is in brackets only where it is part of another.
+    // A URL writes an IPv6 address in brackets; `connect` takes it without.
     const host = hostname.replace(/^\[(.*)\]$/, '$1');
     const socket = connect({ host, port: port === '' ? usual : Number(port) });
     const cancel = clock.after(timeoutMs, () => end(false));
@@ -211,7 +214,7 @@ export function isListening(
   });
 }
 
-/** A field of an object; undefined of anything else. */
+/** Returns a field of an object; undefined for any other value. */
 function fieldOf(value: JsonValue | undefined, name: string): JsonValue | undefined {
   return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }

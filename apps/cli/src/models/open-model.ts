@@ -19,7 +19,9 @@ interface OpenOptions {
   readonly transport?: Pick<TransportOptions, 'fetch' | 'clock'> | undefined;
 }
 
-/** The way to a model. Nothing is asked of its server yet. Throws where a key or an address is missing. */
+/**
+ * Creates the provider for a model. It sends no request. Throws if a key or an address is missing.
+ */
 export function openModel(config: ModelConfig, { env, transport = {} }: OpenOptions): Provider {
   const { provider, model, headers } = config;
   const baseUrl = config.baseUrl ?? addressFromEnv(provider, env);
@@ -36,7 +38,10 @@ export function openModel(config: ModelConfig, { env, transport = {} }: OpenOpti
   }
 }
 
-/** OpenAI's own API is the newer one; whoever else has its address mostly speaks the older. */
+/**
+ * OpenAI itself offers the Responses API. Other servers at a custom address mostly offer the older
+ * Chat API.
+ */
 function usesResponsesApi({ provider, api }: ModelConfig, baseUrl: string | undefined): boolean {
   return api === undefined ? provider === 'openai' && baseUrl === undefined : api === 'responses';
 }
@@ -70,7 +75,7 @@ function addressFromEnv(provider: ProviderName, env: Env): string | undefined {
   return variable === undefined ? undefined : firstSetVariable(env, [variable])?.value;
 }
 
-/** The key that is configured, or that of the provider's usual variable. */
+/** Returns the configured key, or the key in the provider's usual variable. */
 export function findKey({ provider, apiKey }: ModelConfig, env: Env): string | undefined {
   if (apiKey) return apiKey;
   const vendor = vendors.find(({ name }) => name === provider);
@@ -79,7 +84,7 @@ export function findKey({ provider, apiKey }: ModelConfig, env: Env): string | u
   return firstSetVariable(env, variables)?.value;
 }
 
-/** Whoever gives headers may have put the key there. */
+/** With custom headers the key is optional, because a header may contain it. */
 function requireKey(config: ModelConfig, env: Env): string | undefined {
   const { provider, headers } = config;
   const vendor = vendors.find(({ name }) => name === provider);

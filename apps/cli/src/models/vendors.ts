@@ -1,22 +1,22 @@
 import type { ProviderName } from '../contract/config.ts';
 import type { Env } from '../contract/host.ts';
 
-/** Somebody who has models for whoever has a key. */
+/** A company that offers models for an API key. */
 export interface Vendor {
   readonly name: ProviderName;
-  /** The variables that may hold a key; the first that is set counts. */
+  /** The variables that may contain a key. The first one that is set counts. */
   readonly keyVariables: readonly string[];
-  /** The variable that may say where its server is. */
+  /** The variable that may contain the server's address. */
   readonly addressVariable?: string | undefined;
-  /** Where people get a key. */
+  /** The page on which users create a key. */
   readonly keyPage: string;
-  /** Some of its models, the one to take where nobody says another first. Any other name is passed on. */
+  /** Some of its models, the default first. Other names are passed on unchanged. */
   readonly models: readonly string[];
-  /** Names that only its models have. */
+  /** Matches names that only this vendor's models have. */
   readonly namePattern?: RegExp | undefined;
 }
 
-/** In the order in which their keys are looked for. */
+/** In the order in which their keys are looked up. */
 export const vendors: readonly Vendor[] = [
   {
     name: 'anthropic',
@@ -85,12 +85,12 @@ export const vendors: readonly Vendor[] = [
     keyVariables: ['AZURE_OPENAI_API_KEY', 'AZURE_API_KEY'],
     addressVariable: 'AZURE_OPENAI_ENDPOINT',
     keyPage: 'https://portal.azure.com',
-    // Their names are each customer's own.
+    // Each customer chooses the names.
     models: [],
   },
 ];
 
-/** The first of these variables that is set, an empty one counting as none. */
+/** Returns the first variable that is set. Empty variables do not count. */
 export function firstSetVariable(env: Env, names: readonly string[]): SetVariable | undefined {
   for (const name of names) {
     const value = env[name]?.trim();
@@ -104,7 +104,7 @@ interface SetVariable {
   readonly value: string;
 }
 
-/** By the beginning of the name; the first that fits counts. */
+/** Context sizes by model name. The first match counts. */
 const contextTokensByName: readonly (readonly [form: RegExp, tokens: number])[] = [
   [/^claude-(?:opus|sonnet)-4-[6-9]/, 1_000_000],
   [/^claude-[a-z]+-[5-9]/, 1_000_000],
@@ -124,7 +124,7 @@ const contextTokensByName: readonly (readonly [form: RegExp, tokens: number])[] 
   [/^mistral-/, 128_000],
 ];
 
-/** How much a model can be sent at once, by its name; undefined where the name tells nothing. */
+/** Returns the context size of a model by its name, if known. */
 export function contextTokensOf(model: string): number | undefined {
   const name = model.slice(model.lastIndexOf('/') + 1).toLowerCase();
   // Gateways write 4.5 where Anthropic writes 4-5.

@@ -1,17 +1,17 @@
 import type { AgentEvent, ItemId, PartId } from '@millrace/core';
 
-/** What there is to write now. */
+/** The text to write after an event. */
 export interface AnswerOutput {
   readonly text: string;
-  /** What was written of this turn until here does not count: this says it anew, from its start. */
+  /** Set if the output so far is wrong: the whole answer of this turn, to be written again. */
   readonly restart?: string;
 }
 
 interface TextPart {
   readonly attempt: number;
-  /** Only ever appended to: to look into a growing text costs its length. */
+  /** Only appended to. Reading a growing string would copy it. */
   text: string;
-  /** What of it is not accounted for yet. */
+  /** The end of the text that is not compared or written yet. */
   unwritten: string;
   isOver: boolean;
 }
@@ -19,30 +19,30 @@ interface TextPart {
 type EventOf<Type extends AgentEvent['type']> = Extract<AgentEvent, { readonly type: Type }>;
 
 /**
- * What the assistant says, from events, for an output that only goes forward. Each turn's text ends
- * its line, and a blank line stands between two of them. A try that is superseded may already be
- * written: as long as the next one says the same, nothing is written twice; where it does not, its
- * text begins anew on a line of its own.
+ * Turns events into answer text for an output that cannot go back. Each turn ends with a line
+ * break, and a blank line separates two turns. The text of a superseded attempt may already be
+ * written. While the next attempt produces the same text, nothing is written twice. When it
+ * differs, the answer starts again on a new line.
  */
 export class AnswerStream {
   readonly #assistants = new Set<ItemId>();
-  /** The text parts of the turn, in the order in which they began. */
+  /** The text parts of the turn, in the order in which they started. */
   readonly #parts = new Map<PartId, TextPart>();
   #turn = 0;
-  /** What is on the output of this turn. */
+  /** The text of this turn that is already written. */
   #shown = '';
-  /** How much of what is to be on the output agrees with what is. */
+  /** How many characters of the written text match the current parts. */
   #agreed = 0;
-  /** Parts before this one are whole and accounted for. */
+  /** Index of the first part that is not complete yet. */
   #head = 0;
   #isLineStart = true;
   #hasSpoken = false;
-  /** The turn's line was ended: what else it has to say would stand in the next one. */
+  /** True if the turn's last line is ended. More text would appear on the next line. */
   #isEnded = false;
   #out = '';
   #anew: string | undefined;
 
-  /** Whether what is written so far ends its line. */
+  /** Whether the written text ends with a line break. */
   get isLineStart(): boolean {
     return this.#isLineStart;
   }
@@ -131,14 +131,14 @@ export class AnswerStream {
     this.#recount();
   }
 
-  /** Something was taken away or changed: what is on the output is looked at again from its start. */
+  /** Compares the written text from its start, after a part was removed or replaced. */
   #recount(): void {
     this.#agreed = this.#head = 0;
     for (const part of this.#parts.values()) part.unwritten = part.text;
     this.#goOn();
   }
 
-  /** Writes what is new, part by part: the next one waits until the one before it is whole. */
+  /** Writes new text part by part. A part waits until the previous one is complete. */
   #goOn(): void {
     const parts = [...this.#parts.values()];
     for (let part = parts[this.#head]; part !== undefined; part = parts[this.#head]) {
@@ -167,7 +167,7 @@ export class AnswerStream {
     this.#write(news);
   }
 
-  /** All that agreed is said again, so that what follows the mark is the whole. */
+  /** Writes the matching text again, so that the restarted answer is complete. */
   #sayAnew(news: string): void {
     const text = this.#shown.slice(0, this.#agreed) + news;
     this.#isEnded = false;

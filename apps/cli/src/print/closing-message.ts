@@ -6,11 +6,11 @@ import { oneLine } from './printable.ts';
 
 interface ClosingOptions {
   readonly pending?: readonly PendingApproval[] | undefined;
-  /** What to type to go on; none where the session is not kept. */
+  /** The command to resume the session. Undefined if the session is not stored. */
   readonly resume?: string | undefined;
 }
 
-/** How a run ended, in words, and what to do next; none where it ended as it should. */
+/** Returns messages about how a run ended and what to do next. Empty after a normal end. */
 export function closingMessages(
   result: RunResult,
   { pending = [], resume }: ClosingOptions,
@@ -47,7 +47,7 @@ export function closingMessages(
   }
 }
 
-/** The log itself speaks to programmers. */
+/** The message of the log is written for programmers. */
 function heldMessage({ session, cause }: RunResult, resume: string | undefined): string {
   const holder = isMillraceError(cause) ? cause.place['holder'] : undefined;
   const who = holder ?? 'somebody else';
@@ -66,7 +66,7 @@ function parkedMessage({ session }: RunResult, resume: string | undefined): stri
   return `Nobody is here to approve, so session ${session} waits.${way} ${rules}`;
 }
 
-/** What to type to go on with a session. What said where it is kept is needed again. */
+/** Returns the command to resume a session. It repeats the flags that locate the session. */
 export function resumeCommand(
   { cwd, config, store }: Pick<SharedArgs, 'cwd' | 'config' | 'store'>,
   session: SessionId,
@@ -77,7 +77,7 @@ export function resumeCommand(
   return ['millrace', ...places, `--resume ${session}`].join(' ');
 }
 
-/** As a shell takes it for one word. */
+/** Quotes a word for the shell. */
 function shellQuote(text: string): string {
   return /^[\w./:@%+,~-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -5,10 +5,10 @@ import { isMillraceError, type JsonObject, type JsonValue, parseJson } from '@mi
 import { readText } from '../config/json-file.ts';
 import { UsageError } from '../contract/errors.ts';
 
-/** Any Standard Schema, as agents take it. */
+/** A Standard Schema, as agents take it. */
 type OutputSchema = NonNullable<AgentOptions['output']>;
 
-/** The JSON schema of a file, as one that answers can be held against. Throws a `UsageError`. */
+/** Reads a JSON schema from a file for validating answers. Throws a `UsageError`. */
 export async function readOutputSchema(file: string, cwd: string): Promise<OutputSchema> {
   const path = resolve(cwd, file);
   const text = await readText(path).catch((cause: NodeJS.ErrnoException) => {
@@ -26,9 +26,9 @@ export async function readOutputSchema(file: string, cwd: string): Promise<Outpu
 }
 
 async function standardSchema(schema: JsonObject, file: string): Promise<OutputSchema> {
-  // Loaded here, because few runs need it.
+  // Loaded on demand, because few runs need it.
   const { Validator } = await import('@cfworker/json-schema');
-  // It writes into what it is given, and the model is told of the schema as it stands in the file.
+  // The validator changes its schema, and the model must receive the schema of the file.
   const validator = new Validator(structuredClone(schema), schemaDraft(schema), false);
   const check = (value: unknown) => {
     try {
@@ -37,7 +37,7 @@ async function standardSchema(schema: JsonObject, file: string): Promise<OutputS
       throw unusableSchema(file, errorText(cause), cause);
     }
   };
-  // What nothing can be held against is better known now than after the answer.
+  // Finds an unusable schema before the request is sent.
   check(null);
   const validate = (value: unknown) => {
     const { valid, errors } = check(value);
@@ -54,7 +54,7 @@ function schemaDraft({ $schema }: JsonObject): SchemaDraft {
   return draft === '4' ? '4' : '7';
 }
 
-/** Those that say what is wrong, and not only that something within is. */
+/** Keeps the errors that name a cause, and drops the errors of their containers. */
 function collectIssues(errors: readonly OutputUnit[]): readonly Issue[] {
   const leaves = errors.filter(({ keyword }) => !containerKeywords.has(keyword));
   return (leaves.length > 0 ? leaves : errors).map(({ error, instanceLocation }) => ({
@@ -75,14 +75,14 @@ const containerKeywords: ReadonlySet<string> = new Set([
   '$ref',
 ]);
 
-/** Of a JSON pointer in a fragment. */
+/** Parses a JSON pointer in a URL fragment. */
 function parsePointer(location: string): readonly string[] {
   const keys = decodeURI(location).split('/').slice(1);
   return keys.map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
 
 function errorText(error: unknown): string {
-  // A stack that is full.
+  // A stack overflow.
   if (error instanceof RangeError) return 'it refers to itself without end';
   const said = error instanceof Error ? error.message : String(error);
   return (said.split('\n', 1)[0] ?? '').replace(/\.+$/, '');
@@ -94,8 +94,8 @@ function unusableSchema(file: string, why: string, cause?: unknown): UsageError 
 }
 
 /**
- * What is wrong with a JSON schema, and where; undefined where nothing is. A validator takes no notice of
- * what it does not understand, and the answer would be asked for again and again, or not be checked at all.
+ * Returns the first mistake in a JSON schema with its location. The validator ignores keywords that
+ * it does not understand. The answer would then be requested again and again, or not be checked.
  */
 function findSchemaMistake(schema: JsonValue, place = '#'): string | undefined {
   if (typeof schema === 'boolean') return undefined;
@@ -150,7 +150,7 @@ const pattern: Check = (value, place) => {
   try {
     if (typeof value === 'string') return void new RegExp(value, 'u');
   } catch {
-    // It is said below.
+    // Reported below.
   }
   return `${place} has to be a regular expression`;
 };
@@ -189,7 +189,7 @@ function isObject(value: JsonValue): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A name in a JSON pointer. */
+/** Escapes a name for a JSON pointer. */
 function escapePointer(name: string): string {
   return name.replaceAll('~', '~0').replaceAll('/', '~1');
 }

@@ -2,18 +2,18 @@ import { styleText } from 'node:util';
 import { MillraceError } from '@millrace/core';
 import type { Env } from '../contract/host.ts';
 
-/** A stream to write to: standard output, or a test's. */
+/** A stream to write to, such as standard output. */
 export type OutputStream = NodeJS.WritableStream & {
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;
 };
 
-/** What was to be written could not be. `reader_gone`: nobody wants it any more, which is no mistake. */
+/** A write failed. `reader_gone`: the reader closed the pipe, which is not an error. */
 export class OutputError extends MillraceError<'reader_gone' | 'cannot_write'> {}
 
 /**
- * Writes in order and waits for each piece to be taken, so that a slow reader slows only this. After
- * one failure it writes nothing more and says so once; it never throws.
+ * Writes in order and waits until each piece is accepted. After a failure it writes nothing more
+ * and reports the failure once. It never throws.
  */
 export class Output {
   readonly stream: OutputStream;
@@ -28,7 +28,7 @@ export class Output {
     this.stream = stream;
     this.#name = name;
     this.#onFailure = onFailure;
-    // It stays for good: an error may come after the last write was taken.
+    // The listener stays, because an error may occur after the last write.
     stream.on('error', (error) => this.#fail(error));
   }
 
@@ -54,7 +54,7 @@ export class Output {
 }
 
 interface OutputOptions {
-  /** As a message calls it. */
+  /** The name for error messages. */
   readonly name?: string | undefined;
   readonly onFailure?: ((error: OutputError) => void) | undefined;
 }
@@ -85,13 +85,13 @@ function asOutputError(cause: Error, name: string): OutputError {
 
 interface NotesOptions {
   readonly hasColor: boolean;
-  /** Somebody watches, or wants to hear of everything. */
+  /** True on a terminal or with `--verbose`. */
   readonly showDetails: boolean;
-  /** The answer shares the terminal with the notes, and is in the middle of a line. */
+  /** Returns true if the answer is on the same terminal and its last line is not ended. */
   readonly isMidLine: () => boolean;
 }
 
-/** What there is to say besides the answer, on standard error. That it cannot be written harms nobody. */
+/** Writes messages besides the answer to standard error. Failed writes are ignored. */
 export class Notes {
   readonly #output: Output;
   readonly #options: NotesOptions;
@@ -101,12 +101,12 @@ export class Notes {
     this.#options = options;
   }
 
-  /** For whoever watches. */
+  /** Writes a progress message, if details are shown. */
   async writeDetail(text: string): Promise<void> {
     if (this.#options.showDetails) await this.#write(text, 'dim');
   }
 
-  /** For everybody: what went wrong, or has to be known. */
+  /** Writes a message that every user needs, such as an error. */
   async write(text: string): Promise<void> {
     await this.#write(text, undefined);
   }
@@ -125,7 +125,7 @@ interface ColorOptions {
   readonly color?: boolean | undefined;
 }
 
-/** Whether what is written there may have colours. The person's word counts more than the terminal's. */
+/** Returns whether a stream may contain colours. Flags and variables override the terminal. */
 export function hasColor(stream: OutputStream, { env, color = true }: ColorOptions): boolean {
   if (!color || env['NO_COLOR']) return false;
   const forced = env['FORCE_COLOR'];

@@ -8,7 +8,7 @@ export interface PendingApproval {
   readonly reason?: string | undefined;
 }
 
-/** The calls of a session that somebody has to decide on, whichever run asked. */
+/** Returns the calls of a session that wait for approval, from any run. */
 export async function pendingApprovals(
   log: Log,
   session: SessionId,
@@ -31,8 +31,8 @@ export async function pendingApprovals(
 }
 
 /**
- * Approves of the calls that a session waits for and that are allowed by now: who goes on with `--yes`
- * or a new rule means those as well.
+ * Approves the waiting calls that the rules allow now. A user who resumes with `--yes` or a new
+ * rule means these calls too.
  */
 export async function approvePending(
   log: Log,

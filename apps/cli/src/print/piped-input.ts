@@ -10,21 +10,21 @@ export type InputStream = NodeJS.ReadableStream & { readonly isTTY?: boolean | u
 export interface PipedInputOptions {
   readonly signal?: AbortSignal | undefined;
   readonly clock?: Clock | undefined;
-  /** Nothing came for a while, and the end did not come either. */
+  /** Called if no data and no end arrives for a while. */
   readonly onSilence?: (() => void) | undefined;
 }
 
-/** About a million tokens: more than a model takes. */
+/** About a million tokens: more than models accept. */
 const maxBytes = 4 * 2 ** 20;
 const silenceMs = 3000;
 
-/** For whoever wonders why nothing happens. */
+/** Explains why the command seems to hang. */
 export const waitingMessage =
   'Waiting for the end of what is piped in. Where nothing is: millrace -p "…" < /dev/null';
 
 /**
- * All that is piped in, to its end; undefined where that is a person at a terminal, and where it is
- * given up by the signal. Throws a `UsageError` for what is no text or too much.
+ * Reads standard input to its end. Undefined if it is a terminal or if the signal aborts. Throws a
+ * `UsageError` if the input is not text or is too large.
  */
 export async function readPipedInput(
   stdin: InputStream,
@@ -38,7 +38,7 @@ export async function readPipedInput(
   return bytes && decodeText(bytes);
 }
 
-/** By events, because what waits in an iterator cannot be left. */
+/** Uses events, because a pending iterator step cannot be cancelled. */
 async function collect(
   stdin: InputStream,
   signal: AbortSignal | undefined,
@@ -67,7 +67,7 @@ async function collect(
     first.resolve();
     stdin.off('data', onData).off('end', onEnd).off('error', onError);
     signal?.removeEventListener('abort', onAbort);
-    // So that the process does not stay for it.
+    // An open stdin would keep the process alive.
     stdin.pause();
   }
 }
@@ -77,7 +77,7 @@ function decodeText(bytes: Buffer): string {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     if (!text.includes('\0')) return text;
   } catch {
-    // It is said below.
+    // Reported below.
   }
   throw new UsageError(
     'Cannot use what was piped in: it is not text in UTF-8. Name the file in the prompt instead, so that the agent can look at it',
@@ -98,14 +98,14 @@ function unreadableInput(cause: Error): UsageError {
 
 interface CreateRunInputOptions {
   readonly args: Pick<PrintArgs, 'prompt' | 'session'>;
-  /** What was piped in. */
+  /** The piped input. */
   readonly piped: string | undefined;
   readonly cwd: string;
 }
 
 /**
- * What is said to the model: the prompt, with what was piped in as its context, or as the prompt where
- * there is no other. Undefined where nothing is said and a session is to go on with what it has.
+ * Creates the message to the model: the prompt with the piped input as context, or the piped input
+ * alone. Undefined if there is neither and a session is to be resumed.
  */
 export function createRunInput({ args, piped = '', cwd }: CreateRunInputOptions): Item | undefined {
   const { prompt = '', session } = args;

@@ -24,7 +24,7 @@ import {
 
 export interface PrintRunOptions {
   readonly args: PrintArgs & { readonly verbose?: boolean | undefined };
-  /** Its calls that are asked about park the run: nobody is there to answer. */
+  /** Calls that need approval must park the run, because there is no user to answer. */
   readonly built: Pick<BuiltAgent, 'agent' | 'with' | 'problems'> &
     Partial<Pick<BuiltAgent, 'allows'>>;
   readonly log: Log;
@@ -34,17 +34,20 @@ export interface PrintRunOptions {
   readonly stderr: OutputStream;
   readonly env: Env;
   readonly cwd: string;
-  /** Stops the run, which keeps what was said. */
+  /** Stops the run. The text so far is stored. */
   readonly signal?: AbortSignal | undefined;
   readonly clock?: Clock | undefined;
-  /** False where the session is gone when this is over: then nobody is told to go on with it. */
+  /**
+   * False if the session is deleted after the run. Then no resume command is printed. Default:
+   * true.
+   */
   readonly isKept?: boolean | undefined;
 }
 
 /**
- * Answers once, for scripts: nothing but the answer is on standard output, and the exit code says how
- * it ended. Resolves when the run is over, also after an abort and when nobody reads any more. Throws
- * a `UsageError` where there is nothing to answer.
+ * Answers once, for scripts. Standard output contains only the answer, and the exit code tells how
+ * the run ended. Resolves when the run is over, also after an abort or a closed pipe. Throws a
+ * `UsageError` if there is nothing to answer.
  */
 export async function printRun(options: PrintRunOptions): Promise<number> {
   const { args, stdout, log, signal, isKept = true } = options;
@@ -76,7 +79,7 @@ function createNotes({ stdout, stderr, args, env }: PrintRunOptions, answer: Ans
   });
 }
 
-/** Undefined where it was stopped before it began. */
+/** Returns undefined if the signal aborts before the run starts. */
 async function startRun(
   options: PrintRunOptions,
   notes: Notes,
@@ -97,14 +100,14 @@ async function startRun(
   if (input === undefined && found?.hasWork === false) throw nothingToDo(found);
   await printIntroduction(options, notes);
   const { allows } = options.built;
-  // What another process waits for is decided on there.
+  // If another process drives the session, approvals are decided there.
   if (found !== undefined && found.holder === undefined && allows !== undefined)
     await approvePending(log, found.id, allows);
   if (input === undefined && session !== undefined) return built.agent.resume(session, { signal });
   return built.agent.run(input ?? [], { session, signal });
 }
 
-/** A script that has lost its prompt is not to take nothing for an answer. */
+/** A script whose prompt is empty must get an error, not an empty answer. */
 function nothingToDo({ id }: SessionSummary): UsageError {
   const way = 'Say something: millrace -p --continue "And now?"';
   return new UsageError(`Cannot go on with session ${id}: it has nothing left to do. ${way}`);
@@ -123,7 +126,7 @@ async function sessionFor(
 async function printIntroduction({ chosen, built }: PrintRunOptions, notes: Notes): Promise<void> {
   const { why, isDemo } = chosen;
 
-  // A script that takes the demo for a model would not know otherwise.
+  // A script must know that the demo answered, not a model.
   await (isDemo ? notes.write(why) : notes.writeDetail(why));
   for (const problem of built.problems) await notes.write(problem);
 }
@@ -151,7 +154,7 @@ async function printEvents(run: Run, { printer, notes, output }: EventSinks): Pr
 
 interface CloseOptions extends Omit<EventSinks, 'printer'> {
   readonly log: Log;
-  /** What to type to go on; none where the session is not kept. */
+  /** The command to resume the session. Undefined if the session is not stored. */
   readonly resume: string | undefined;
 }
 
@@ -160,7 +163,7 @@ async function printClosing(
   { log, notes, output, resume }: CloseOptions,
 ): Promise<void> {
   const { failure } = output;
-  // Who left on purpose, as `head` does, needs no explanation.
+  // The reader closed the pipe on purpose, as `head` does.
   if (failure?.code === 'reader_gone') return;
   const { session, stop } = result;
   const kept = resume === undefined ? '' : `. The session is kept: ${resume}`;

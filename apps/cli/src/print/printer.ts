@@ -4,7 +4,7 @@ import type { AnswerStream } from './answer-stream.ts';
 import type { Notes, Output } from './output.ts';
 import { countOf, oneLine, printable } from './printable.ts';
 
-/** One form of what a run has to say, on standard output. */
+/** Writes a run to standard output in one format. */
 export interface Printer {
   show(event: AgentEvent): Promise<void>;
   end(result: RunResult): Promise<void>;
@@ -15,7 +15,7 @@ export interface PrinterOptions {
   readonly notes: Notes;
 }
 
-/** The answer as text, as it comes. */
+/** Streams the answer as text. */
 export function textPrinter(answer: AnswerStream, { output, notes }: PrinterOptions): Printer {
   const shown = output.stream.isTTY ? printable : (text: string) => text;
   return {
@@ -33,7 +33,7 @@ export function textPrinter(answer: AnswerStream, { output, notes }: PrinterOpti
 const restartMessage =
   'The answer was begun anew after an error: what stands before does not count, and it follows from its start';
 
-/** What happened, one event a line. */
+/** Prints one event per line as JSON. */
 export function jsonPrinter({ output }: PrinterOptions): Printer {
   return {
     show: (event) => output.write(`${encodeEvent(event)}\n`),
@@ -41,7 +41,7 @@ export function jsonPrinter({ output }: PrinterOptions): Printer {
   };
 }
 
-/** The object that was asked for, when it was checked; nothing where there is none. */
+/** Prints the validated object; nothing if there is none. */
 export function valuePrinter({ output }: PrinterOptions): Printer {
   return {
     show: async () => {},
@@ -56,8 +56,8 @@ export function valuePrinter({ output }: PrinterOptions): Printer {
 const maxLineLength = 100;
 
 /**
- * What somebody who waits for an answer is told of a run, a line each: tools, and what goes wrong. It
- * remembers which tools run, so that it can say how long.
+ * Turns events into progress lines about tools and problems. It stores the running tools to compute
+ * their duration.
  */
 export class Progress {
   readonly #started = new Map<string, { readonly summary: string; readonly time: number }>();

@@ -2,17 +2,17 @@ import { cellWidth } from '../text/cells/cell-width.ts';
 import { clipCells, fitCells } from '../text/cells/clip-text.ts';
 
 export interface TableOptions {
-  /** How wide the terminal is; a table for a program or a file is as wide as it is. */
+  /** The width of the terminal. Default: unlimited, for programs and files. */
   readonly columns?: number | undefined;
-  /** Those whose cells stand to the right, by their number. */
+  /** The indexes of right-aligned columns. */
   readonly rightAligned?: readonly number[] | undefined;
 }
 
 const gap = '  ';
-/** However wide the others are, the last column is worth showing. */
+/** The last column always gets this width, however wide the others are. */
 const minLastWidth = 20;
 
-/** Lines whose columns stand below each other. The last column is cut off where the terminal ends. */
+/** Formats rows as aligned columns. The last column is clipped at the terminal's edge. */
 export function textTable(
   rows: readonly (readonly string[])[],
   { columns = Number.POSITIVE_INFINITY, rightAligned = [] }: TableOptions = {},

@@ -24,7 +24,10 @@ export interface ReplayCommandOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** `millrace replay`: a past session streams again, with its timing. Nothing is run and nothing is sent. */
+/**
+ * Runs `millrace replay`: streams a past session with its original timing. It runs no tool and
+ * sends no request.
+ */
 export async function replayCommand(options: ReplayCommandOptions): Promise<number> {
   return withStore(options, ({ log }) => replay(log, options));
 }
@@ -54,7 +57,7 @@ async function replay(log: Log, options: ReplayCommandOptions): Promise<number> 
     await output.write(text);
     if (output.failure !== undefined) break;
   }
-  // What was cut off, or goes on still, has no end of its line.
+  // An interrupted or unfinished answer does not end its line.
   if (!isLineStart) await output.write('\n');
   if (output.failure?.code === 'cannot_write') throw output.failure;
   return signal?.aborted ? exitCodes.aborted : exitCodes.done;
@@ -71,7 +74,9 @@ function createTextShow({ stdout, env, args }: ReplayCommandOptions): ShowRecord
   return (record, events) => screen.show(record, events);
 }
 
-/** A record of a settled log may come after a hole; it says itself what it stands for. */
+/**
+ * In a settled log offsets may be missing before a record. A snapshot contains what it replaces.
+ */
 function foldRecord(folder: Folder, record: LogRecord): readonly AgentEvent[] {
   const events: AgentEvent[] = [];
   const batch = { after: folder.state.through, through: record.offset, records: [record] };
@@ -80,27 +85,27 @@ function foldRecord(folder: Folder, record: LogRecord): readonly AgentEvent[] {
 }
 
 export interface PaceOptions {
-  /** Times as fast as it was; `Infinity` is at once. */
+  /** The speed factor. `Infinity` shows everything at once. */
   readonly speed: number;
   readonly clock: Clock;
   readonly signal?: AbortSignal | undefined;
-  /** A pause was longer than anybody wants to wait. */
+  /** Called if a pause is too long to be shown in full. */
   readonly onShortened?: ((pauseMs: number) => void | Promise<void>) | undefined;
 }
 
-/** So long a pause is shown as it was. A person who came back the next day is not waited for. */
+/** Longer pauses are shortened to this. A user may have returned a day later. */
 export const maxPauseMs = 2000;
 
-/** Records in their own time, one after the other; fewer where the signal ends it. */
+/** Yields the records with their original pauses. Ends early if the signal aborts. */
 export async function* paceRecords(
   records: AsyncIterable<LogRecord>,
   { speed, clock, signal, onShortened }: PaceOptions,
 ): AsyncGenerator<LogRecord> {
   let lastTime: number | undefined;
-  // When the next is due, so that what is shown late does not make all that follows late.
+  // The time at which the next record is due. A late record does not delay the following ones.
   let dueMs = clock.now();
   for await (const record of records) {
-    // Clocks may be set back: then it came at once.
+    // If the clock was set back, there is no pause.
     const pauseMs = Math.max(0, record.time - (lastTime ?? record.time));
     lastTime = record.time;
     if (pauseMs > maxPauseMs && Number.isFinite(speed)) await onShortened?.(pauseMs);

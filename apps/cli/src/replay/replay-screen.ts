@@ -3,8 +3,8 @@ import type { AgentEvent, ItemId, ItemKind, LogRecord, Part } from '@millrace/co
 import { printable } from '../print/printable.ts';
 
 /**
- * Shows a session again on a terminal that only scrolls: what people said as well, which a terminal
- * that they type into has already, and what is left of turns whose deltas were settled.
+ * Prints a session to a scrolling terminal. It also prints the user's messages and the text of
+ * turns whose deltas were settled.
  */
 export class ReplayScreen {
   readonly #observe: Observer;
@@ -16,7 +16,7 @@ export class ReplayScreen {
     this.#observe = terminalObserver({ ...options, write: (text) => this.#write(text) });
   }
 
-  /** What the record adds to the screen. */
+  /** Returns the text that a record adds to the screen. */
   show(record: LogRecord, events: readonly AgentEvent[]): string {
     for (const event of events) this.#note(event);
     this.#observe(record, events);

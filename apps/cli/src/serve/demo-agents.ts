@@ -8,14 +8,17 @@ import { demoProvider } from '../demo/demo-provider.ts';
 
 interface DemoAgentsOptions {
   readonly log: Log;
-  /** The folder that the demo looks around in. */
+  /** The folder that the demo describes. */
   readonly cwd: string;
   readonly env: Env;
-  /** It may change files and run programs without asking. */
+  /** Allow the demo to change files and run programs without approval. */
   readonly mayChange: boolean;
 }
 
-/** Agents for whoever has none: a loop with real tools whose model is a script, and one that says it again. */
+/**
+ * Creates the agents for a server without `--agents`: a scripted model with real tools, and an
+ * echo.
+ */
 export async function demoAgents(options: DemoAgentsOptions): Promise<readonly ServedAgent[]> {
   const { log, cwd, env, mayChange } = options;
   const args = mayChange ? ({ permissions: 'allow' } as const) : {};

@@ -8,12 +8,12 @@ import type { ServeArgs } from '../contract/args.ts';
 import type { Env } from '../contract/host.ts';
 import { ensurePrivateFile, storePath } from '../store/open-store.ts';
 
-/** Shortest text that keys may follow from. */
+/** Minimum length of the secret from which keys are derived. */
 const minSecretLength = 32;
 
 /**
- * Opens what a server keeps, and what tells other servers of it: in Postgres where `--store` says so,
- * else in a folder of this machine.
+ * Opens the store and the bus of a server. The store is Postgres if `--store` says so, else a
+ * folder.
  */
 export async function openServerStore(
   args: Pick<ServeArgs, 'store' | 'data' | 'bus'>,
@@ -24,7 +24,7 @@ export async function openServerStore(
   const busUrl = args.bus ?? env['MILLRACE_SERVER_BUS'];
   if (store !== undefined && args.data !== undefined) throw twoStoresError();
   const isPostgres = /^postgres(?:ql)?:\/\//i.test(store ?? '');
-  // A folder that is named like a URL with something amiss would show its password to everybody.
+  // A mistyped URL must not become a folder name, because messages would show its password.
   if (!isPostgres && looksLikeUrl(store ?? args.data ?? '')) throw unknownStoreError();
   await using opened = new AsyncDisposableStack();
   const bus = busUrl === undefined ? undefined : await openBus(busUrl, note);
@@ -34,7 +34,7 @@ export async function openServerStore(
     : await openDataFolder(store ?? args.data, env, bus?.bus);
   opened.defer(() => data.close());
   const all = opened.move();
-  // What was opened last is closed first: the log before its bus.
+  // Closes in reverse order: the log before its bus.
   return { ...data, path: `${data.path}${bus?.words ?? ''}`, close: () => all.disposeAsync() };
 }
 
@@ -46,7 +46,7 @@ async function openBus(
   let isStarted = false;
   const onDiagnostic = ({ message }: { readonly message: string }) => isStarted && note(message);
   const bus = redisBus({ url, onDiagnostic });
-  // One that takes no writes would else be found out by the first.
+  // Finds a bus without write access at the start instead of at the first write.
   const problem = await bus.usable().then(
     () => undefined,
     (error: unknown) => (isCommandRefused(error) ? error : busUnavailable(bus.name)),
@@ -68,7 +68,7 @@ async function openPostgres(url: string, env: Env, bus: Bus | undefined): Promis
   await using opened = new AsyncDisposableStack();
   const log = postgresLog({ url, bus });
   opened.defer(() => log.close());
-  // Their errors name host and database, and what to do.
+  // These errors name the host, the database and what to do.
   await log.ready();
   const rows = await postgresRows({ url });
   opened.defer(() => rows.close());
@@ -77,7 +77,7 @@ async function openPostgres(url: string, env: Env, bus: Bus | undefined): Promis
   return { path, log, rows, secret, close: () => all.disposeAsync() };
 }
 
-/** It answers, and says which command it does not do. */
+/** Redis answers but rejects a command. */
 function isCommandRefused(error: unknown): error is MillraceError {
   return isMillraceError(error) && error.place['command'] !== undefined;
 }
@@ -87,12 +87,12 @@ function busUnavailable(name: string): MillraceError {
   return new MillraceError('no_bus', message, { bus: name });
 }
 
-/** Two letters at least: one is a drive. */
+/** A scheme has at least two letters; one letter is a Windows drive. */
 function looksLikeUrl(text: string): boolean {
   return /^[a-z][a-z0-9+]+:/i.test(text);
 }
 
-/** The same for all servers; without it keys follow from the token. */
+/** Must be the same for all servers. Without it, keys are derived from the token. */
 function secretFromEnv(env: Env): string | undefined {
   const secret = env['MILLRACE_SECRET'];
   if (secret === undefined || secret.length >= minSecretLength) return secret;
@@ -100,7 +100,7 @@ function secretFromEnv(env: Env): string | undefined {
   throw new MillraceError('bad_secret', message);
 }
 
-/** Without user and password. */
+/** Returns host and database without user and password. */
 function databaseName(url: string): string {
   const { host, pathname } = new URL(url);
   return `${host || 'localhost'}${pathname}`;
@@ -117,18 +117,18 @@ function unknownStoreError(): MillraceError {
   return new MillraceError('bad_store', message);
 }
 
-/** All that a server keeps. */
+/** Everything that a server stores. */
 export interface ServerStore {
-  /** Where that is, for people. */
+  /** The location, for messages. */
   readonly path: string;
   readonly log: Log;
   readonly rows: Rows;
-  /** What keys of remote agents follow from; from the token, where there is none. */
+  /** The secret from which the keys of remote agents are derived. Without it, the token is used. */
   readonly secret: string | undefined;
   close(): Promise<void>;
 }
 
-/** Opens the folder of a server, which is made if there is none, for its owner alone. */
+/** Opens the data folder of a server. It is created if missing, readable only by its owner. */
 async function openDataFolder(
   given: string | undefined,
   env: Env,
@@ -178,7 +178,10 @@ function noHomeError(cause: unknown): MillraceError {
 
 const shortest = 32;
 
-/** What the keys of remote agents follow from: the same from start to start. */
+/**
+ * Reads or creates the secret from which keys of remote agents are derived. It stays the same
+ * across restarts.
+ */
 async function readSecret(path: string): Promise<string> {
   const made = randomBytes(32).toString('base64url');
   try {

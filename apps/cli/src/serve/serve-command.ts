@@ -10,7 +10,7 @@ import { demoAgents } from './demo-agents.ts';
 import { openServerStore, type ServerStore } from './open-server-store.ts';
 import { loadAgents } from './served-agents.ts';
 
-/** `millrace serve`: agents over HTTP until a signal comes. */
+/** Runs `millrace serve`: serves agents over HTTP until a signal arrives. */
 export async function serveCommand(args: ServeArgs, host: Host): Promise<number> {
   const cwd = await resolveWorkFolder(args, host.cwd);
   const data = await openServerStore(args, host.env, diagnosticWriter(args, host));
@@ -65,7 +65,7 @@ function openServer(
   });
 }
 
-/** A line for each thing that is odd. */
+/** Writes one line for each problem. */
 function diagnosticWriter({ log: format }: ServeArgs, { stderr }: Host): (problem: string) => void {
   const note = (problem: string) => ({ time: new Date().toISOString(), kind: 'note', problem });
   return (problem) =>
@@ -124,11 +124,11 @@ export interface StartedServer {
   readonly agents: readonly ServedAgent[];
   readonly data: string;
   readonly needsToken: boolean;
-  /** The page that people have there; it comes with the package, and in a clone it has to be built. */
+  /** Whether the web page is built. The published package contains it; a clone must build it. */
   readonly hasPage: boolean;
 }
 
-/** Where it is, what there is, and what to try. */
+/** Returns the text that is printed at the start: the address, the agents and example commands. */
 export function startMessage({ url, agents, data, needsToken, hasPage }: StartedServer): string {
   const width = Math.max(...agents.map(({ name }) => name.length));
   const rows = agents.map(({ name, type, description = '' }) =>
@@ -146,7 +146,7 @@ ${exampleCommands(url, agents, needsToken).join('\n')}
 `;
 }
 
-/** One that answers, and one that shows what it says to whoever wants to know. */
+/** One command sends a message, the other one streams the task's events. */
 function exampleCommands(
   url: string,
   agents: readonly ServedAgent[],

@@ -6,7 +6,7 @@ import { isMillraceError, MillraceError } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { ServedAgent } from '@millrace/server';
 
-/** The agents of a module. Node takes the types off a .ts file by itself. */
+/** Loads the agents that a module exports. Node strips the types of a .ts file. */
 export async function loadAgents(path: string, log: Log): Promise<readonly ServedAgent[]> {
   const fileName = basename(path);
   if (!existsSync(path)) {
@@ -22,7 +22,7 @@ export async function loadAgents(path: string, log: Log): Promise<readonly Serve
   }
 }
 
-/** It is the user's own module: what it says is what they need. */
+/** It is the user's own module, so its error message is shown. */
 function loadError(path: string, cause: unknown): MillraceError {
   const why = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause);
   return new MillraceError('bad_agents', `Cannot load ${path}: ${why}`, { path }, { cause });
@@ -30,11 +30,14 @@ function loadError(path: string, cause: unknown): MillraceError {
 
 interface ExportOptions {
   readonly log: Log;
-  /** For the name of what is exported as default. */
+  /** Gives the default export its name. */
   readonly fileName: string;
 }
 
-/** What a module exports, as agents. Throws where there is something else among it, or nothing. */
+/**
+ * Converts the exports of a module to agents. Throws if an export is not an agent, or if there is
+ * none.
+ */
 export async function agentsFromExports(
   exports: Readonly<Record<string, unknown>>,
   options: ExportOptions,
@@ -53,7 +56,7 @@ export async function agentsFromExports(
 
 interface ExportContext extends ExportOptions {
   readonly key: string;
-  /** By a function that got the log. */
+  /** True if a function with the log as its argument created the agent. */
   readonly isFromFunction: boolean;
 }
 
@@ -84,7 +87,7 @@ function badExport({ key, fileName }: ExportContext, what: string): MillraceErro
   return new MillraceError('bad_agent', message, { export: key });
 }
 
-/** `reviewBot` is served as review-bot; what is exported as default has the file's name. */
+/** `reviewBot` becomes review-bot. The default export gets the file's name. */
 function agentName({ key, fileName }: ExportContext): string {
   const words = key === 'default' ? fileName.replace(/\.\w+$/, '') : key;
   const name = words.replaceAll(/([a-z0-9])([A-Z])/g, '$1-$2').toLowerCase();

@@ -8,10 +8,13 @@ import { findChildSessions } from '../store/session-records.ts';
 import { findSession, type SessionSummary } from '../store/session-summaries.ts';
 import type { SessionsContext } from './sessions-context.ts';
 
-/** Asks, unless told not to. One that somebody drives is let be: that is an error. */
+/**
+ * Deletes sessions. It asks first, unless `--yes` is given. A session with an active driver is an
+ * error.
+ */
 export async function deleteSessions(context: SessionsContext): Promise<number> {
   const { args, log, notes, cwd } = context;
-  // All are looked for first: a mistyped id is no reason to delete half of them.
+  // Finds all sessions first, so that a mistyped id deletes nothing.
   const found = new Map<SessionId, SessionSummary>();
   for (const which of args.operands) {
     const session = await findSession(log, which, cwd);
@@ -42,7 +45,10 @@ async function confirmDelete(
   return /^y(es)?$/i.test(answer?.trim() ?? '');
 }
 
-/** With the sessions of its sub-agents, unless a fork may speak of them too. Gives how many. */
+/**
+ * Deletes a session and those of its sub-agents. Sub-agents are kept if a fork may refer to them.
+ * Returns the number of deleted sessions.
+ */
 async function deleteWithChildren(log: Log, session: SessionId): Promise<number> {
   const isForked = (await log.list()).some(
     (info) => info.origin?.session === session || (info.session === session && info.origin),
@@ -53,7 +59,7 @@ async function deleteWithChildren(log: Log, session: SessionId): Promise<number>
   return children.length + 1;
 }
 
-/** Who holds the lease cannot be overtaken by somebody who begins to drive it just now. */
+/** Takes the lease first, so that no other process can start to drive the session. */
 async function deleteOne(log: Log, session: SessionId): Promise<void> {
   const info = await log.info(session);
   if (info?.isClosed !== false || info.isDamaged) {

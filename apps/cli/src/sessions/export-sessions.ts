@@ -9,8 +9,8 @@ import { findSession } from '../store/session-summaries.ts';
 import type { SessionsContext } from './sessions-context.ts';
 
 /**
- * Sessions as lines of JSON: of each its blobs, then its header and records, then the same of its
- * sub-agents. `millrace sessions import` takes them as they are.
+ * Exports sessions as JSON lines: the blobs, the header and the records of each, then those of its
+ * sub-agents. `millrace sessions import` reads this format.
  */
 export async function exportSessions(context: SessionsContext): Promise<void> {
   const { args, log, output, notes, cwd } = context;
@@ -36,12 +36,15 @@ async function writeAll(log: Log, sessions: Iterable<SessionId>, output: Output)
 
 type WriteContent = (file: Output) => Promise<void>;
 
-/** What is there and is no file, a pipe or a device, is written to: something else in its place would not be it. */
+/**
+ * Writes to a file. An existing pipe or device is written to directly, because it must not be
+ * replaced.
+ */
 async function writeToFile(path: string, write: WriteContent): Promise<void> {
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory()) throw folderError(path);
   if (found !== undefined && !found.isFile()) return writeToStream(path, { flags: 'w' }, write);
-  // A link stays one: what it leads to is replaced.
+  // A symbolic link stays; its target is replaced.
   const target = found === undefined ? path : await realpath(path);
   const part = `${target}.${process.pid}.part`;
   try {
@@ -53,7 +56,7 @@ async function writeToFile(path: string, write: WriteContent): Promise<void> {
   }
 }
 
-/** Only its owner may read it: so it was in the store. */
+/** Only the owner can read the file, as in the store. */
 async function writeToStream(
   path: string,
   { flags, name = path }: { readonly flags: string; readonly name?: string },

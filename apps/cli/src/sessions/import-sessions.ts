@@ -6,7 +6,7 @@ import { UsageError } from '../contract/errors.ts';
 import { exitCodes } from '../exit-code.ts';
 import type { SessionsContext } from './sessions-context.ts';
 
-/** From files, or from what is piped in. Standard output has the ids, one a line. */
+/** Imports sessions from files or from standard input. It prints the ids, one per line. */
 export async function importSessions(context: SessionsContext): Promise<number> {
   const { args, stdin } = context;
   if (args.operands.length === 0 && stdin.isTTY)
@@ -41,10 +41,10 @@ function readError(path: string | undefined, cause: unknown): unknown {
   return new UsageError(`Cannot read ${what} (${code}). Name a file that is there`, {}, { cause });
 }
 
-/** One session of a file. */
+/** One imported session. */
 interface ImportedSession {
   readonly session: SessionId;
-  /** It was there before, and is left as it was. */
+  /** True if the session already existed. It is left unchanged. */
   readonly existedBefore: boolean;
 }
 
@@ -53,9 +53,9 @@ const isHeader = (line: string) => line.startsWith('{"millrace":"session"');
 const isRecord = (line: string) => !isBlob(line) && !isHeader(line);
 
 /**
- * What `millrace sessions export` wrote, session by session. Each is taken whole or not at all; an
- * error names the line of the file. It is an error where the first is there already; those that follow
- * are mostly its sub-agents', and may be.
+ * Imports the sessions of an export one by one. Each is imported completely or not at all, and an
+ * error names the line of the file. If the first session exists, that is an error. The following
+ * ones are mostly sub-agents and may exist.
  */
 async function* importLines(
   log: Log,
@@ -80,13 +80,15 @@ async function importOne(
   } catch (error) {
     const isThere = error instanceof LogError && error.code === 'session_exists';
     if (!isThere || !mayBeThere) throw error;
-    // Its lines are read, though not taken: the next session comes after them.
+    // Skips the lines of this session, because the next one follows them.
     for await (const _ of cursor.takeWhile(isRecord));
     return { session: error.place['session'] as SessionId, existedBefore: true };
   }
 }
 
-/** Readers of a part of the file count from where it begins; people count from the file's start. */
+/**
+ * The importers count lines from the start of their part. Errors must name the line of the file.
+ */
 async function withFileLines<T>(cursor: LineCursor, read: () => Promise<T>): Promise<T> {
   const before = cursor.number;
   try {
@@ -104,10 +106,13 @@ function toFileLine(error: unknown, before: number): unknown {
   return new LogError(error.code, message, place, { cause: error });
 }
 
-/** More than any record may have; what is longer is no export. */
+/** Longer than any record. Such a file is not an export. */
 const maxLineLength = 2 ** 27;
 
-/** The lines of a stream of bytes in UTF-8. Throws what the stream throws, and `bad_records` for what is no text. */
+/**
+ * Yields the lines of a UTF-8 stream. Throws the stream's errors, and `bad_records` if the input is
+ * not text.
+ */
 export async function* readLines(
   input: AsyncIterable<string | Uint8Array>,
 ): AsyncGenerator<string> {
@@ -147,11 +152,11 @@ function notAnExportError(why: string, cause?: unknown): LogError {
   return new LogError('bad_records', message, {}, { cause });
 }
 
-/** Lines that are read one after the other, by several readers in turn. */
+/** Reads lines one by one for several consumers. */
 export class LineCursor {
   readonly #lines: AsyncIterator<string>;
   #next: Promise<IteratorResult<string>> | undefined;
-  /** How many were read. */
+  /** The number of lines read so far. */
   #number = 0;
 
   constructor(lines: AsyncIterable<string>) {
@@ -162,14 +167,14 @@ export class LineCursor {
     return this.#number;
   }
 
-  /** The one that comes next, and stays there; undefined at the end. */
+  /** Returns the next line without consuming it. Undefined at the end. */
   async peek(): Promise<string | undefined> {
     this.#next ??= this.#lines.next();
     const { done, value } = await this.#next;
     return done ? undefined : value;
   }
 
-  /** Those that come next, as long as they fit. */
+  /** Yields the next lines as long as they match. */
   async *takeWhile(fits: (line: string, index: number) => boolean): AsyncGenerator<string> {
     for (let index = 0; ; index++) {
       const line = await this.peek();

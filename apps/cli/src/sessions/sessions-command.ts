@@ -22,7 +22,7 @@ export interface SessionsCommandOptions {
   readonly signal: AbortSignal;
 }
 
-/** `millrace sessions`: what there is, and what is to become of it. */
+/** Runs `millrace sessions`: lists, shows, deletes, exports or imports sessions. */
 export async function sessionsCommand(options: SessionsCommandOptions): Promise<number> {
   const { args, stdin, stdout, stderr, cwd, signal } = options;
   const output = new Output(stdout);

@@ -10,7 +10,7 @@ import {
 } from '../store/session-summaries.ts';
 import type { SessionsContext } from './sessions-context.ts';
 
-/** The newest first; with `--all` those of this folder before the others. */
+/** Lists the sessions, newest first. With `--all`, those of this folder come before the others. */
 export async function listSessions(context: SessionsContext): Promise<void> {
   const { args, log, output, notes, cwd } = context;
   const all = await listSummaries(log);
@@ -46,7 +46,7 @@ function stateText({ holder, hasWork }: SessionSummary): string {
   return hasWork ? 'not finished' : '';
 }
 
-/** In the time of this machine, to the minute. */
+/** Local time, to the minute. */
 function formatDateTime(ms: number): string {
   return new Date(ms).toLocaleString('sv-SE').slice(0, 16);
 }
@@ -57,7 +57,7 @@ function emptyMessage(cwd: string, elsewhere: number): string {
   return `There is no session of ${cwd} yet. ${others}`;
 }
 
-/** What was said, as Markdown; with `--json` as the transcript's own JSON. */
+/** Prints a transcript as Markdown, or with `--json` as JSON. */
 export async function showSession({ args, log, output, cwd }: SessionsContext): Promise<void> {
   const [which = 'last'] = args.operands;
   const session = await findSession(log, which, cwd);
@@ -78,7 +78,7 @@ const headingByKind: { readonly [Kind in Item['kind']]: string } = {
   notification: 'Notice',
 };
 
-/** What was said, for people to read and for files: a heading for each who speaks. */
+/** Formats a transcript as Markdown, with a heading for each speaker. */
 export function transcriptMarkdown(items: readonly Item[]): string {
   return items.map(itemMarkdown).filter(Boolean).join('\n\n').concat('\n');
 }
@@ -91,7 +91,7 @@ function itemMarkdown({ kind, author, parts, stop, redacted }: Item): string {
   return [`## ${author?.name ?? headingByKind[kind]}`, ...whole].join('\n\n');
 }
 
-/** Those that are no surprise are not told. */
+/** Normal stop reasons are not mentioned. */
 const stopNotes: Readonly<Partial<Record<string, string>>> = {
   length: 'cut off: as long as the model may write',
   aborted: 'stopped',
@@ -128,7 +128,7 @@ function quoted(text: string): string {
   return text.replace(/^/gm, '> ');
 }
 
-/** With a fence that is longer than any in the text. */
+/** Uses a fence that is longer than any fence in the text. */
 function fenced(text: string, language = ''): string {
   const longest = [...text.matchAll(/`{3,}/g)].reduce(
     (most, [run]) => Math.max(most, run.length),

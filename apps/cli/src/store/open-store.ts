@@ -7,7 +7,7 @@ import type { Clock } from '@millrace/providers';
 import type { Config } from '../contract/config.ts';
 import type { Env } from '../contract/host.ts';
 
-/** Where all sessions are. */
+/** The open session store. */
 export interface Store {
   readonly log: Log;
   readonly path: string;
@@ -20,11 +20,11 @@ export interface OpenStoreOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** Opens the file of the sessions, which is made if there is none. Throws a `LogError` that says what to do. */
+/** Opens the session store and creates it if missing. Throws a `LogError` that says what to do. */
 export async function openStore(options: OpenStoreOptions): Promise<Store> {
   const { config, env, clock = systemClock } = options;
   const path = storePath(config, env);
-  // Loaded here, because help and `--version` need no database.
+  // Loaded on demand, because help and `--version` need no database.
   const { sqliteLog } = await import('@millrace/log/sqlite');
   try {
     await ensurePrivateFile(path);
@@ -35,7 +35,7 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
   }
 }
 
-/** Opens the store, and closes it again, whatever happens. */
+/** Opens the store, calls `use`, and always closes the store again. */
 export async function withStore<T>(
   options: { readonly config: Pick<Config, 'store'>; readonly env: Env },
   use: (store: Store) => Promise<T>,
@@ -50,12 +50,15 @@ export async function withStore<T>(
   }
 }
 
-/** Where the sessions are kept: as it is configured, else where the user's data belong. */
+/**
+ * Returns the path of the session store: the configured one, or the default in the user's data
+ * folder.
+ */
 export function storePath(config: Pick<Config, 'store'>, env: Env): string {
   return config.store ?? join(dataHome(env), 'millrace', 'sessions.db');
 }
 
-/** A relative path counts for nothing there, by the XDG specification. */
+/** The XDG specification requires relative paths to be ignored. */
 function dataHome(env: Env): string {
   const { XDG_DATA_HOME: data = '', LOCALAPPDATA: local = '', HOME: home = '' } = env;
   if (isAbsolute(data)) return data;
@@ -70,9 +73,9 @@ function dataHome(env: Env): string {
 const ownerOnlyMode = { folder: 0o700, file: 0o600 } as const;
 
 /**
- * Makes the file and its folders if there are none, for their owner alone. What SQLite puts beside the
- * file has the file's own mode, so this comes before SQLite. What is no file, a pipe or a device, is let
- * be: to open it could take for ever, and its mode is not for us to change.
+ * Creates the file and its folders if missing, readable only by their owner. SQLite gives its side
+ * files the same mode, so this must run before SQLite. A pipe or a device is rejected: opening it
+ * could block forever, and its mode must not change.
  */
 export async function ensurePrivateFile(path: string): Promise<void> {
   await mkdir(dirname(path), { recursive: true, mode: ownerOnlyMode.folder });
@@ -91,7 +94,7 @@ function notAFile(path: string): LogError {
   return new LogError('storage', `Cannot use the log at ${path}: it is no regular file`, { path });
 }
 
-/** Adds what can be done about it here; the log itself does not know of commands. */
+/** Adds advice with the command's flags to an error of the log. */
 export function addStoreAdvice(error: unknown, path: string): unknown {
   const known = error instanceof LogError ? error : fileError(error, path);
   const advice = known && adviceFor(known.code, path);
@@ -113,7 +116,7 @@ function adviceFor(code: LogErrorCode, path: string): string | undefined {
   }
 }
 
-/** The file or its folder could not be made. */
+/** Converts an error of creating the file or its folder. */
 function fileError(error: unknown, path: string): LogError | undefined {
   const { code, syscall } = error as NodeJS.ErrnoException;
   if (typeof code !== 'string' || syscall === undefined) return undefined;

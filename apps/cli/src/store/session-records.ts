@@ -1,7 +1,7 @@
 import type { LogRecord, SessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
 
-/** What a session has at the moment, record by record. */
+/** Yields the current records of a session. */
 export async function* readRecords(log: Log, session: SessionId): AsyncGenerator<LogRecord> {
   for (let from = 0; ; ) {
     const { records, through } = await log.read(session, { from });
@@ -11,13 +11,13 @@ export async function* readRecords(log: Log, session: SessionId): AsyncGenerator
   }
 }
 
-/** The sessions that sub-agents had for this one, and theirs, each once and as far as they are there. */
+/** Returns the sessions of all sub-agents below a session that still exist, each once. */
 export async function findChildSessions(
   log: Log,
   session: SessionId,
 ): Promise<readonly SessionId[]> {
   const found = new Set([session]);
-  // A set can grow while it is walked: what is found on the way is walked too.
+  // A set can grow during iteration, so children of children are visited too.
   for (const parent of found)
     for await (const { fact } of readRecords(log, parent)) {
       const child = fact?.type === 'tool_execution_started' ? fact.child : undefined;

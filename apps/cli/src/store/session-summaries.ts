@@ -10,10 +10,12 @@ import {
 import { type Log, LogError, type SessionInfo } from '@millrace/log';
 import { SessionLookupError } from '../contract/errors.ts';
 
-/** So many of an id as a list shows, and as a message names. */
+/** The length of ids in lists and messages. */
 export const shortIdLength = 8;
 
-/** `last` is the one of this folder that changed last; anything else an id, or the beginning of one. */
+/**
+ * Finds a session by id, by id prefix, or `last` for the most recently changed one of this folder.
+ */
 export async function findSession(log: Log, which: string, cwd: string): Promise<SessionSummary> {
   if (which === 'last') return findLast(log, cwd);
   const exact = isId(which) ? await log.info(which as SessionId) : undefined;
@@ -41,7 +43,7 @@ function notFoundError(id: string): SessionLookupError {
   return new SessionLookupError('no_such_session', message, { session: id });
 }
 
-/** Names some of them by as much as tells them apart. */
+/** Lists some of the matches with enough letters to tell them apart. */
 function ambiguousError(prefix: string, found: readonly SessionInfo[]): SessionLookupError {
   const named = found.slice(0, 5).map(({ session }) => session.slice(0, prefix.length + 4));
   const more = found.length > named.length ? ', …' : '';
@@ -50,11 +52,11 @@ function ambiguousError(prefix: string, found: readonly SessionInfo[]): SessionL
 }
 
 interface ListSummariesOptions {
-  /** Only those that are about this folder. */
+  /** Include only sessions of this folder. */
   readonly cwd?: string | undefined;
 }
 
-/** The sessions of a store, the one that changed last first. */
+/** Returns the sessions of a store, most recently changed first. */
 export async function listSummaries(
   log: Log,
   options: ListSummariesOptions = {},
@@ -64,7 +66,7 @@ export async function listSummaries(
   return summaries;
 }
 
-/** The same one by one, so that who needs the last alone does not wait for all. */
+/** Yields one summary at a time, so that finding the last session does not read all of them. */
 async function* newestSummaries(
   log: Log,
   { cwd }: ListSummariesOptions = {},
@@ -79,7 +81,10 @@ async function* newestSummaries(
   }
 }
 
-/** Who drives what. The lease of a process that died is no driver: such a session waits for one. */
+/**
+ * Returns the current driver of each session. The lease of a dead process does not count; such a
+ * session waits for a driver.
+ */
 export async function currentDrivers(
   log: Log,
   infos: readonly SessionInfo[],
@@ -95,20 +100,22 @@ export async function currentDrivers(
 /** A session as lists show it. */
 export interface SessionSummary {
   readonly id: SessionId;
-  /** The first words that somebody said in it, in one line. */
+  /** The user's first message, in one line. */
   readonly title: string;
-  /** The folder that it is about; unknown of sub-agents and of what other programs made. */
+  /** The session's folder. Undefined for sub-agents and for sessions of other programs. */
   readonly cwd: string | undefined;
   /** Milliseconds since 1970. */
   readonly changedAt: number;
   readonly through: number;
-  /** Something was cut short, waits for an answer, or is in its queue. */
+  /** True if work was interrupted, waits for an answer or is queued. */
   readonly hasWork: boolean;
-  /** Who drives it now. */
+  /** The current driver. */
   readonly holder: string | undefined;
 }
 
-/** What somebody said first stands at the beginning; a page has at least one record, however long. */
+/**
+ * The first message is at the start of a session. A page contains at least one record of any size.
+ */
 const pageBytes = 1024;
 const maxPages = 16;
 const titleLength = 200;
@@ -129,7 +136,7 @@ async function summarize(
   };
 }
 
-/** The first item of a user that says anything. */
+/** Returns the first user item with text. */
 async function firstUserItem(
   log: Log,
   { session, through }: SessionInfo,
@@ -147,7 +154,7 @@ async function firstUserItem(
   return transcript(folder.state).find(({ kind }) => kind === 'user');
 }
 
-/** One session that cannot be read is no reason to list none. */
+/** An unreadable session must not prevent the others from being listed. */
 function unreadable(error: unknown): undefined {
   if (error instanceof LogError) return undefined;
   throw error;
@@ -170,7 +177,7 @@ interface UserItemOptions {
 
 const systemIds = randomIds((bytes) => crypto.getRandomValues(bytes));
 
-/** What a person says, with the folder that it is about: lists of sessions find it there. */
+/** Creates a user message. The folder goes into its metadata, where `summarize` reads it. */
 export function userItem(texts: readonly string[], options: UserItemOptions): Item {
   const { cwd, ids = systemIds } = options;
   const parts = texts.map((text) => ({ kind: 'text', text }) as const);

@@ -3,18 +3,23 @@ import { cellWidth, isSingleCells } from './cell-width.ts';
 import { paintLine, parseAnsi, type Span } from './span.ts';
 import { clipSpans, wrapSpans } from './wrap-spans.ts';
 
-/** Text, painted or not, as lines of at most so many cells; each can stand alone. */
+/**
+ * Wraps a text, styled or not, into lines of a maximum width. Each line contains its own styles.
+ */
 export function wrapCells(text: string, cells: number): readonly string[] {
   return wrapSpans(parseAnsi(text), cells).map(paintLine);
 }
 
-/** One line of at most so many cells, with a mark where something was cut off. It may be painted. */
+/**
+ * Clips a text to one line of a maximum width, with a mark where it was cut. The text may be
+ * styled.
+ */
 export function clipCells(text: string, cells: number, mark = '…'): string {
   if (text.length <= cells && isSingleCells(text)) return text;
   return paintLine(clipSpans(asOneLine(text), cells, { text: mark, style: plain }));
 }
 
-/** The text and spaces after it, so that it takes exactly so many cells. */
+/** Clips or pads a text to an exact width. */
 export function fitCells(text: string, cells: number, mark = '…'): string {
   const clipped = clipCells(text, cells, mark);
   return clipped + ' '.repeat(Math.max(0, cells - cellWidth(clipped)));
@@ -25,13 +30,13 @@ function* asOneLine(text: string): Generator<Span> {
 }
 
 interface ClipLines {
-  /** Which lines are kept; the first ones if it is not said. */
+  /** Which lines to keep. Default: `start`. */
   readonly keep?: 'start' | 'end';
-  /** The line that stands for those that are not shown. */
+  /** Creates the line that replaces the hidden lines. */
   readonly note?: (hidden: number) => string;
 }
 
-/** At most so many lines; what is left out is told in one of them. */
+/** Returns at most `max` lines. One of them tells how many are hidden. */
 export function clipLines(
   lines: readonly string[],
   max: number,

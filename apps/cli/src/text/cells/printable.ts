@@ -1,19 +1,22 @@
-// What a terminal would obey instead of show: C0 and C1 but newline and tab, and delete; what
-// changes the order in which a line is read; and what breaks a line only sometimes.
+// Characters that a terminal would interpret instead of show: C0 and C1 except newline and tab,
+// delete, characters that change the text direction, and line separators.
 const controlCharacter =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to replace
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/;
 const controlCharacters = new RegExp(controlCharacter, 'g');
 const lineEnds = /\r\n?/g;
 
-/** Text as a terminal may have it: what would control it is shown. Any line end is a newline. */
+/**
+ * Makes text safe for a terminal by replacing control characters with visible ones. All line ends
+ * become newlines.
+ */
 export function printable(text: string): string {
   return controlCharacter.test(text)
     ? printableLine(text.replace(lineEnds, '\n'))
     : text.toWellFormed();
 }
 
-/** The same for one line: a carriage return is shown too. */
+/** Does the same for one line. A carriage return is replaced too. */
 export function printableLine(line: string): string {
   return line.toWellFormed().replace(controlCharacters, visibleForm);
 }
@@ -26,7 +29,7 @@ function visibleForm(char: string): string {
 
 const tabStop = 4;
 
-/** Tabs as spaces up to the next stop: what a tab takes cannot be counted otherwise. */
+/** Replaces tabs with spaces, because the width of a tab depends on its column. */
 export function expandTabs(text: string): string {
   return text.includes('\t') ? text.split('\n').map(expandLine).join('\n') : text;
 }

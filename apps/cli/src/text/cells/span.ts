@@ -1,11 +1,11 @@
 import { escapeCodes, joinStyles, offCode, plain, type Style, sameStyle } from '../theme/style.ts';
 import { expandTabs, printable } from './printable.ts';
 
-/** Text of one look. It is printable, and its line breaks are newlines. */
+/** Text with one style. It is printable, and its line breaks are newlines. */
 export interface Span {
   readonly text: string;
   readonly style: Style;
-  /** Where it leads to, if the terminal makes links. */
+  /** The target of a hyperlink. */
   readonly link?: string | undefined;
 }
 
@@ -15,7 +15,7 @@ function isSameAppearance(a: Span, b: Span): boolean {
   return a.link === b.link && sameStyle(a.style, b.style);
 }
 
-/** A line as it is written. It ends as it began, so lines can be cut out and put anywhere. */
+/** Returns a line with escape codes. It resets all its styles, so lines can be moved freely. */
 export function paintLine(line: Line): string {
   return mergeSpans(line).map(paint).join('');
 }
@@ -26,7 +26,7 @@ function paint({ text, style, link }: Span): string {
   return link === undefined ? painted : `\u001b]8;;${link}\u0007${painted}\u001b]8;;\u0007`;
 }
 
-/** Neighbours of one look as one span, so that no switch is written for nothing. */
+/** Merges adjacent spans of the same style, to write fewer escape codes. */
 function mergeSpans(line: Line): Line {
   const joined: Span[] = [];
   for (const span of line) {
@@ -38,7 +38,7 @@ function mergeSpans(line: Line): Line {
   return joined;
 }
 
-/** Without spaces at its end. */
+/** Removes spaces at the end. */
 export function trimLine(line: Line): Line {
   const last = line.findLastIndex(({ text }) => text.trimEnd() !== '');
   return line
@@ -46,14 +46,14 @@ export function trimLine(line: Line): Line {
     .map((span, at) => (at < last ? span : { ...span, text: span.text.trimEnd() }));
 }
 
-/** What our own text has of escape sequences: SGR, and links. All else is shown, not obeyed. */
+/** The supported escape sequences: SGR and hyperlinks. All others are shown as text. */
 const escapeSequence =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: sequences are made of these
   /\u001b\[([\d;:]*)m|\u001b\]8;[^;\u0000-\u001f\u007f-\u009f]*;([^\u0000-\u001f\u007f-\u009f]*)(?:\u0007|\u001b\\)/g;
-/** So that nobody who reads only the start pays for the end. */
+/** Limits the piece that is processed at once, for callers that read only the start. */
 const maxSpanLength = 1024;
 
-/** Painted text as spans, piece by piece. */
+/** Parses styled text into spans. */
 export function* parseAnsi(text: string): Generator<Span> {
   let style: Style = plain;
   let link: string | undefined;
@@ -75,7 +75,7 @@ function* pieces(text: string, from: number, to: number): Generator<string> {
   }
 }
 
-/** Cut before a letter or a space, where no character is cut in two, if there is one near. */
+/** Cuts before a letter or a space if one is near, so that no character is split. */
 function pieceEnd(text: string, from: number, to: number): number {
   if (to - from <= maxSpanLength) return to;
   const near = text.slice(from + maxSpanLength, from + maxSpanLength + 64).search(/[\w ]/);

@@ -1,12 +1,12 @@
 import { cellWidth, graphemes, isSingleCells } from './cell-width.ts';
 import type { Line, Span } from './span.ts';
 
-/** What may not be parted, or the space between. */
+/** A newline, spaces, or a word. */
 const textRun = /\n| +|[^ \n]+/g;
 
 /**
- * Text as lines of at most so many cells. Lines break at spaces, which are then left out, and
- * around wide characters; a word that is too long for a line is cut.
+ * Wraps text into lines of a maximum width. Lines break at spaces, which are dropped, and around
+ * wide characters. A word that is too long is cut.
  */
 export function wrapSpans(spans: Iterable<Span>, cells: number): readonly Line[] {
   const wrap = new LineWrapper(Math.max(1, cells));
@@ -29,7 +29,7 @@ function addWord(wrap: LineWrapper, span: Span, run: string): void {
       narrowWidth += width;
       continue;
     }
-    // Before and after a wide character, a line may break.
+    // A line may break before and after a wide character.
     wrap.addLetters({ ...span, text: narrow }, narrowWidth);
     wrap.endWord();
     wrap.addLetters({ ...span, text }, width);
@@ -94,7 +94,7 @@ class LineWrapper {
   }
 
   #cut(word: Line): void {
-    // The line may have begun with what takes no room, such as a zero-width space.
+    // The line may already contain zero-width characters.
     const rows = cutSpans([...this.#line, ...word], this.#cells);
     this.#line = [];
     const last = rows.at(-1) ?? [];
@@ -116,7 +116,7 @@ class LineWrapper {
   }
 }
 
-/** A line as rows of at most so many cells, cut between characters, nothing left out. */
+/** Cuts a line into rows of a maximum width, between characters and without loss. */
 export function cutSpans(line: Iterable<Span>, cells: number): readonly Line[] {
   const width = Math.max(1, cells);
   const rows: Span[][] = [[]];
@@ -139,7 +139,7 @@ interface Slice {
   readonly width: number;
 }
 
-/** Characters of one cell in slices as large as the room there is, others one by one. */
+/** Yields single-cell characters in slices as wide as the free space, others one by one. */
 function* slices(text: string, width: number, room: () => number): Generator<Slice> {
   if (!isSingleCells(text)) {
     yield* graphemes(text);
@@ -153,12 +153,12 @@ function* slices(text: string, width: number, room: () => number): Generator<Sli
   }
 }
 
-/** The start of a line, in at most so many cells; where something is cut off, the mark says so. */
+/** Returns the start of a line up to a maximum width. The mark shows that something was cut. */
 export function clipSpans(line: Iterable<Span>, cells: number, mark: Span): Line {
   const kept: Span[] = [];
   const room = Math.max(0, cells - cellWidth(mark.text));
   let used = 0;
-  /** Where the mark would still fit. */
+  /** The number of spans after which the mark still fits. */
   let roomFor = 0;
   for (const span of line) {
     for (const grapheme of graphemes(span.text)) {

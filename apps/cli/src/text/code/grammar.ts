@@ -3,11 +3,12 @@ import type { HLJSApi, LanguageFn } from 'highlight.js';
 import type { CodeRole } from '../theme/theme.ts';
 import { grammarsOf } from './languages.ts';
 
-// Loading is lazy and yet at once: what is rendered cannot wait, and most need few languages.
+// Grammars are loaded on demand with `require`, because rendering is synchronous and most sessions
+// use few languages.
 const load = createRequire(import.meta.url);
 let engine: HLJSApi | undefined;
 
-/** The modes a grammar is in at some place, the innermost first; none where anything may begin. */
+/** The open modes of a grammar, innermost first. Empty at the top level. */
 export type Modes = readonly object[];
 
 interface Highlighted {
@@ -15,7 +16,7 @@ interface Highlighted {
   readonly modes: Modes;
 }
 
-/** Code of a known language in pieces, which together are that code. */
+/** Splits code of a known language into pieces. Joined, they are the same code. */
 export function highlightWith(language: string, code: string): Highlighted {
   const { _emitter, _top } = engineWith(language).highlight(code, {
     language,
@@ -45,7 +46,7 @@ interface Mode {
   readonly parent?: Mode;
 }
 
-/** Each mode is made anew when it begins; what it was made from says which it is. */
+/** highlight.js creates a new object for each mode. Its prototype identifies the mode. */
 function modesOf(top: Mode | undefined): Modes {
   const modes: object[] = [];
   for (let mode = top; mode?.parent !== undefined; mode = mode.parent) {
@@ -54,13 +55,13 @@ function modesOf(top: Mode | undefined): Modes {
   return modes;
 }
 
-/** A piece of code and what it is. */
+/** A piece of code and its role. */
 export interface CodePiece {
   readonly text: string;
   readonly role?: CodeRole | undefined;
 }
 
-/** highlight.js has many names for what a piece of code is; the longest that is known counts. */
+/** Maps the scopes of highlight.js to roles. The longest known scope counts. */
 const roles: Readonly<Record<string, CodeRole | undefined>> = {
   keyword: 'keyword',
   literal: 'number',
@@ -94,11 +95,11 @@ const roles: Readonly<Record<string, CodeRole | undefined>> = {
   link: 'string',
   addition: 'added',
   deletion: 'removed',
-  // Code inside of a string is code again.
+  // Code inside a string is code again.
   subst: undefined,
 };
 
-/** Takes what highlight.js finds, instead of HTML that would have to be read again. */
+/** Collects the scopes of highlight.js directly, instead of parsing its HTML. */
 class ScopeEmitter {
   readonly pieces: CodePiece[] = [];
   readonly #roles: (CodeRole | undefined)[] = [];
@@ -115,7 +116,7 @@ class ScopeEmitter {
     this.#roles.pop();
   }
 
-  // Two names for each, and both are called.
+  // highlight.js calls both names of each method.
   openNode(scope: string): void {
     this.startScope(scope);
   }

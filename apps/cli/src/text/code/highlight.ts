@@ -6,7 +6,9 @@ import type { Theme } from '../theme/theme.ts';
 import { type CodePiece, highlightWith, type Modes } from './grammar.ts';
 import { languageOf } from './languages.ts';
 
-/** Code in colours, if its language is known and it is not too long for that; no line is wrapped. */
+/**
+ * Returns code in colours. Unknown languages and very long code have none. Lines are not wrapped.
+ */
 export function highlight(code: string, language: string, theme: Theme): string {
   const lines = new LineHighlighter(language);
   return printable(code)
@@ -15,21 +17,21 @@ export function highlight(code: string, language: string, theme: Theme): string 
     .join('\n');
 }
 
-/** Beyond these, code has no colours: they would take too long. */
+/** Longer code is not highlighted, because it would take too long. */
 const maxLine = 20_000;
 const maxCode = 500_000;
-/** Longer than this, what came before is forgotten. */
+/** If the context grows longer, it is dropped. */
 const maxContext = 4_000;
 
 interface ContextLine {
   readonly line: string;
-  /** Where the grammar is after it. */
+  /** The grammar's modes after the line. */
   readonly modes: Modes;
 }
 
 /**
- * Code line by line, each with what it has to know of those before: only the lines that lead into
- * what is still open there, a comment for instance. So a line costs the same wherever it stands.
+ * Highlights code line by line. It keeps only the lines that led to the open modes, such as a
+ * comment. So the cost of a line does not depend on its position.
  */
 export class LineHighlighter {
   #language: string | undefined;
@@ -42,7 +44,7 @@ export class LineHighlighter {
     this.#onWork = onWork;
   }
 
-  /** A second one that goes on from here. */
+  /** Returns an independent copy with the same state. */
   copy(): LineHighlighter {
     const copy = new LineHighlighter('', this.#onWork);
     copy.#language = this.#language;
@@ -51,7 +53,7 @@ export class LineHighlighter {
     return copy;
   }
 
-  /** The line that comes next. */
+  /** Highlights the next line. */
   line(text: string): readonly CodePiece[] {
     const language = this.#language;
     if (language === undefined || text.length > maxLine || this.#size > maxCode) return [{ text }];
@@ -65,7 +67,7 @@ export class LineHighlighter {
   }
 }
 
-/** A way that leads back to where it has been is forgotten. */
+/** If the modes are the same as at an earlier line, the lines after it are not needed. */
 function contextAfter(context: readonly ContextLine[], step: ContextLine): readonly ContextLine[] {
   if (step.modes.length === 0) return [];
   const same = context.findIndex(({ modes }) => areSameModes(modes, step.modes));
@@ -90,20 +92,20 @@ function slicePieces(pieces: readonly CodePiece[], from: number, to: number): re
   return cut;
 }
 
-/** What becomes of a line that is wider than there is room. */
+/** How a line that is too wide is shown. */
 export type LongLines = 'wrap' | 'clip';
 
 interface CodeRowOptions {
   readonly width: number;
   readonly theme: Theme;
   readonly longLines: LongLines;
-  /** The line goes on with the one before. */
+  /** True if the line continues the previous one. */
   readonly isCut: boolean;
 }
 
-/** Beside code, where the mark stands that a row goes on with the one above. */
+/** The width of the column that marks continued rows. */
 const gutter = 2;
-/** Where there is less room than this, there is no gutter. */
+/** Narrower blocks have no gutter. */
 const minWidth = 6;
 
 export function piecesToLine(pieces: readonly CodePiece[], theme: Theme): Line {
@@ -113,7 +115,7 @@ export function piecesToLine(pieces: readonly CodePiece[], theme: Theme): Line {
   }));
 }
 
-/** A line of code as the rows it is shown in. */
+/** Splits a line of code into the rows to show. */
 export function codeRows(line: Line, options: CodeRowOptions): readonly Line[] {
   const { width, theme, longLines, isCut } = options;
   const room = width < minWidth ? width : width - gutter;
@@ -128,5 +130,5 @@ export function codeRows(line: Line, options: CodeRowOptions): readonly Line[] {
   return rows.map((row, index) => [index > 0 || isCut ? mark : space, ...row]);
 }
 
-/** Told of the steps that were made, each of about the same cost: how tests see that work is linear. */
+/** Called with the number of steps done. Tests use it to check that the work is linear. */
 export type OnWork = (steps: number) => void;

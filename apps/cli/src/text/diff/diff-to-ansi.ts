@@ -6,19 +6,19 @@ import { plain, type Style } from '../theme/style.ts';
 import type { Theme } from '../theme/theme.ts';
 import { type DiffRow, parseDiff } from './parse-diff.ts';
 
-/** For a sign and some text. */
+/** Minimum width for a sign and some text. */
 const minRoom = 8;
 
 interface DiffOptions {
   readonly width: number;
   readonly theme: Theme;
-  /** At most so many lines, the last of which says how much is left out. */
+  /** Maximum number of lines. The last one tells how many are hidden. Default: no limit. */
   readonly maxLines?: number;
-  /** Lines that are too long are wrapped if it is not said, since nothing must be hidden. */
+  /** Default: `wrap`, so that nothing is hidden. */
   readonly longLines?: LongLines;
 }
 
-/** A unified diff in colours, with the numbers of its lines and what changed in single ones. */
+/** Formats a unified diff with colours and line numbers, and highlights changes within a line. */
 export function diffToAnsi(diff: string, options: DiffOptions): string {
   const { maxLines = Number.POSITIVE_INFINITY } = options;
   const rows = parseDiff(diff).map(printableRow);
@@ -47,14 +47,14 @@ function moreLinesNote(count: number, { theme, width }: DiffOptions): string {
   return paintLine(clipSpans([{ text, style: muted }], width, { text: '', style: plain }));
 }
 
-/** Numbers are left out where they would take the room of the text. */
+/** Returns the width of line numbers; 0 if the text would not have enough space. */
 function numberWidth(rows: readonly DiffRow[], width: number): number {
   const highest = rows.reduce((most, { number = 0 }) => Math.max(most, number), 0);
   const digits = String(highest).length;
   return highest === 0 || width < digits + minRoom ? 0 : digits;
 }
 
-/** One line that was replaced by one other: the part that differs. */
+/** Returns the changed range if one line was replaced by exactly one other. */
 function changedRange(rows: readonly DiffRow[], index: number): TextRange | undefined {
   const row = rows[index];
   if (row?.kind !== 'added' && row?.kind !== 'removed') return undefined;
@@ -129,7 +129,7 @@ function styleOf(kind: DiffRow['kind'], { styles }: Theme): Style {
   }
 }
 
-/** From where to where a line differs from another. */
+/** The range in which a line differs from another. */
 interface TextRange {
   readonly from: number;
   readonly to: number;
@@ -140,11 +140,11 @@ interface LineChange {
   readonly after: TextRange;
 }
 
-/** What is longer is not compared word by word. */
+/** Longer lines are not compared word by word. */
 const maxLine = 2_000;
 const words = /[\p{L}\p{N}\p{M}_]+|\s+|[^\p{L}\p{N}\p{M}_\s]/gu;
 
-/** What changed within a line, in whole words; nothing if hardly anything stayed the same. */
+/** Returns the changed words of a line. Undefined if the lines have little in common. */
 export function findLineChange(before: string, after: string): LineChange | undefined {
   if (before.length > maxLine || after.length > maxLine) return undefined;
   const [old, now] = [before.match(words) ?? [], after.match(words) ?? []];

@@ -1,6 +1,6 @@
 import { joinStyles, plain, type Style } from './style.ts';
 
-/** What a piece of text is; a theme says how that looks. */
+/** The role of a text. A theme assigns a style to each. */
 export type Role =
   | 'heading1'
   | 'heading'
@@ -33,26 +33,26 @@ export type CodeRole =
 
 type DiffRole = 'addedPart' | 'removedPart' | 'hunk' | 'file';
 
-/** The marks that text is drawn with, each one cell wide. */
+/** The symbols for drawing, each one cell wide. */
 interface Symbols {
-  /** By depth of the list, the last for all that are deeper. */
+  /** By list depth. The last one applies to all deeper levels. */
   readonly bullets: readonly string[];
   readonly quote: string;
   readonly rule: string;
   readonly column: string;
   readonly cross: string;
-  /** Before the rest of a line that was too long. */
+  /** Marks the continuation of a long line. */
   readonly wrapped: string;
-  /** Where something was cut off. */
+  /** Marks a cut. */
   readonly cut: string;
 }
 
 export interface Theme {
   readonly styles: { readonly [R in Role]: Style };
   readonly symbols: Symbols;
-  /** Links as OSC 8; otherwise the address is written out. */
+  /** Whether links are written as OSC 8. Otherwise the address is written out. */
   readonly hyperlinks: boolean;
-  /** Without styles, Markdown's own marks say what is a heading and what is code. */
+  /** Without styles, Markdown's own marks show headings and code. */
   readonly marks: boolean;
 }
 
@@ -61,7 +61,7 @@ interface TerminalInfo {
   readonly isTTY: boolean;
 }
 
-/** How text may look there: FORCE_COLOR says it all, then NO_COLOR, then what the terminal is. */
+/** Chooses the theme for a terminal. FORCE_COLOR counts first, then NO_COLOR, then the terminal. */
 export function themeFor({ env, isTTY }: TerminalInfo): Theme {
   const isDumb = env['TERM'] === 'dumb';
   if (!hasColor(env, isTTY && !isDumb)) return isDumb ? dumbTheme : plainTheme;
@@ -75,14 +75,14 @@ function hasColor(env: TerminalInfo['env'], isAble: boolean): boolean {
 }
 
 const hyperlinkTerminals = ['iTerm.app', 'WezTerm', 'vscode', 'ghostty', 'Hyper'];
-/** From this version of VTE on, links are right. */
+/** Hyperlinks work from this VTE version on. */
 const minHyperlinkVte = 5000;
 
-/** Only where they are known to work: elsewhere the address would be lost. */
+/** Hyperlinks are used only where they are known to work. Elsewhere the address would be lost. */
 function hasHyperlinks(env: TerminalInfo['env']): boolean {
   const forced = env['FORCE_HYPERLINK'];
   if (forced !== undefined) return forced !== '0';
-  // What multiplexers pass on depends on their version, which they do not tell.
+  // Whether a multiplexer supports links depends on its version, which is unknown.
   if (env['TMUX'] !== undefined || /^(screen|tmux|dumb)/.test(env['TERM'] ?? '')) return false;
   return (
     hyperlinkTerminals.includes(env['TERM_PROGRAM'] ?? '') ||
@@ -112,7 +112,7 @@ const ascii: Symbols = {
   cut: '~',
 };
 
-/** The colours that every terminal has, and of those the ones to be read on black and on white. */
+/** The basic colours that are readable on black and on white. */
 const colors: Theme['styles'] = {
   heading1: ['1', '4', '35'],
   heading: ['1', '35'],
@@ -153,7 +153,7 @@ export const colorTheme: Theme = {
   marks: false,
 };
 
-/** No escape sequence at all. */
+/** Uses no escape sequences. */
 export const plainTheme: Theme = {
   styles: plainStyles,
   symbols: unicode,
@@ -161,14 +161,14 @@ export const plainTheme: Theme = {
   marks: true,
 };
 
-/** Plain, and the marks are ASCII: for terminals that say they can do nothing. */
+/** Plain with ASCII symbols, for terminals without capabilities. */
 export const dumbTheme: Theme = { ...plainTheme, symbols: ascii };
 
 export function withHyperlinks(theme: Theme): Theme {
   return { ...theme, hyperlinks: true };
 }
 
-/** The same theme, fainter: for reasoning and other things said aside. */
+/** Returns a dimmer theme, for reasoning and side notes. */
 export function dimmed(theme: Theme): Theme {
   if (theme.styles.strong.length === 0) return theme;
   return { ...theme, styles: mapStyles(theme.styles, (style) => joinStyles(['2'], style)) };
