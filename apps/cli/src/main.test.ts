@@ -116,7 +116,7 @@ registerHooks({ load(url, context, next) {
 test('wrong usage ends with 2 and one line', async () => {
   const { code, stdout, stderr } = await start(['--modle']).ended;
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-  expect(stderr).toMatch(/^millrace: There is no flag --modle.*\n$/);
+  expect(stderr).toMatch(/^millrace: Unknown flag --modle.*\n$/);
 });
 
 describe('an answer that is cut short', () => {

@@ -117,7 +117,7 @@ export interface SubAgentsOptions {
   readonly changing: readonly Tool[];
 }
 
-const reportInstructions = `You were given one task by another agent. It knows nothing of what you do but your last words, and nobody answers questions: end with a report that says what was asked for, with places as path:line, and what you could not find out or do.`;
+const reportInstructions = `You were given one task by another agent. It sees only your last message, and nobody answers questions. End with a report that contains what was asked for, with locations as path:line, and what you could not find out or do.`;
 
 /**
  * Creates the `task` tool. It offers an agent that only reads and, if changes are allowed, one with
@@ -130,12 +130,12 @@ export function subAgentsTool(options: SubAgentsOptions): Tool {
   const agents = {
     explore: {
       agent: explore,
-      description: 'Finds things out by reading and searching files. Changes nothing.',
+      description: 'Answers questions by reading and searching files. Changes nothing.',
     },
   };
   if (changing.length === 0) return taskTool({ agents });
   const tools = [...reading, ...changing];
   const worker = createAgent({ ...common, name: 'worker', tools, instructions });
-  const description = 'Does a piece of work by itself: reads, changes files, runs commands.';
+  const description = 'Does a task on its own: reads and changes files, runs commands.';
   return taskTool({ agents: { ...agents, worker: { agent: worker, description } } });
 }

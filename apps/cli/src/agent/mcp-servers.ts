@@ -56,8 +56,8 @@ function whenAborted(signal: AbortSignal | undefined): Promise<undefined> {
 }
 
 function skippedMessage(reason: unknown): string {
-  const why = reason instanceof Error ? reason.message : 'It cannot be connected with';
-  return `${oneLine(why, maxProblemLength).replace(/\.+$/, '')}. It is left out.`;
+  const why = reason instanceof Error ? reason.message : 'The connection failed';
+  return `${oneLine(why, maxProblemLength).replace(/\.+$/, '')}. The server is skipped.`;
 }
 
 /** Tool names must be unique. The first tool of a name is used. */
@@ -65,7 +65,8 @@ function dropDuplicateTools(servers: readonly McpTools[]): Omit<ServerTools, 'cl
   const tools = new Map<string, Tool>();
   const problems: string[] = [];
   for (const tool of servers.flatMap((server) => server.tools)) {
-    if (tools.has(tool.name)) problems.push(`There are two tools ${tool.name}. One is left out.`);
+    if (tools.has(tool.name))
+      problems.push(`Two MCP tools have the name ${tool.name}. The second one is skipped.`);
     else tools.set(tool.name, tool);
   }
   return { tools: [...tools.values()], problems };

@@ -81,6 +81,6 @@ export function denyInsteadOfAsking(
       typeof ruling === 'string' ? { decision: ruling, reason: undefined } : ruling;
     if (decision !== 'ask') return ruling;
     const why = reason === undefined ? '' : `${reason}, and `;
-    return { decision: 'deny', reason: `${why}there is nobody who could be asked` };
+    return { decision: 'deny', reason: `${why}no user is present to approve it` };
   };
 }

@@ -97,13 +97,13 @@ function findFlag(name: string, rawName: string): FlagName {
   const near = rawName.startsWith('--') ? nearestName(name, flagNames) : undefined;
   const hint = near === undefined ? '' : `Did you mean --${near}? `;
   const way = 'See millrace --help, and put -- before text that begins with a dash';
-  throw new UsageError(`There is no flag ${clip(rawName)}. ${hint}${way}`, { flag: clip(rawName) });
+  throw new UsageError(`Unknown flag ${clip(rawName)}. ${hint}${way}`, { flag: clip(rawName) });
 }
 
 function checkValue(name: FlagName, value: string | undefined, isSure: boolean): string {
   const shown = getFlag(name).value;
   if (shown === undefined && value !== undefined) {
-    throw new UsageError(`--${name} takes no value. Leave out what is after the =`, { flag: name });
+    throw new UsageError(`--${name} takes no value. Remove the part after =`, { flag: name });
   }
   if (!shown?.startsWith('<')) return value ?? '';
   const isFlag = !isSure && value !== undefined && /^-./.test(value);
@@ -144,7 +144,7 @@ export function flagCount(given: CommandLine, name: FlagName): number | undefine
   if (value === undefined) return undefined;
   const count = /^\d{1,15}$/.test(value) ? Number(value) : 0;
   if (count > 0) return count;
-  throw new UsageError(`--${name} takes a whole number from 1 on, such as --${name} 20`);
+  throw new UsageError(`--${name} takes a whole number of at least 1, such as --${name} 20`);
 }
 
 /** Parses an amount of money and keeps it as an exact decimal. */

@@ -63,27 +63,27 @@ export interface HelpPage {
 const mainPage: HelpPage = {
   usage: ['millrace [flags] [prompt]', 'millrace <command> [flags]'],
   about:
-    'A coding agent for the terminal. Without -p it opens a chat in this folder; with -p it answers once.',
+    'A coding agent for the terminal. Without -p it opens a chat in this folder; with -p it prints one answer.',
   flagOwners: ['run', 'print'],
   examples: [
     ['millrace', 'open the chat'],
-    ['millrace "Why does the build fail?"', 'open it with something to say'],
-    ['millrace -p "Name three risks" < plan.md', 'answer once, with a file as context'],
+    ['millrace "Why does the build fail?"', 'open the chat with a first message'],
+    ['millrace -p "Name three risks" < plan.md', 'print one answer, with a file as context'],
     ['millrace -p --json "Fix the tests" --yes | jq .type', 'for scripts, without asking'],
-    ['millrace --continue', 'go on where you stopped'],
-    ['millrace --allow "bash:npm test" --deny "*:.env"', 'decide before it is asked'],
+    ['millrace --continue', 'continue the last session'],
+    ['millrace --allow "bash:npm test" --deny "*:.env"', 'set permission rules in advance'],
   ],
   footer: `Commands:
   sessions  List, show, delete, export and import sessions
-  replay    Show a session again as it happened
-  inspect   Show the records of a session, and where time and tokens went
-  serve     Serve agents over HTTP, with streams that can be left and rejoined
+  replay    Show a past session with its timing
+  inspect   Show the records of a session, its time and its tokens
+  serve     Serve agents over HTTP, with streams that clients can resume
   doctor    Check Node, keys, endpoints, store, terminal and configuration
-  help      Say how a command is used: millrace help sessions
+  help      Show the help of a command: millrace help sessions
 
-It ends with 0 done, 1 error, 2 wrong usage, 3 aborted, 4 an approval is
-needed, 5 a limit was reached. Settings come from flags, then MILLRACE_MODEL
-and the like, then ./millrace.json, then your own config.json in
+Exit codes: 0 done, 1 error, 2 wrong usage, 3 aborted, 4 approval needed,
+5 limit reached. Settings come from flags, then MILLRACE_MODEL and other
+variables, then ./millrace.json, then your own config.json in
 $XDG_CONFIG_HOME/millrace. AGENTS.md of the project is read as instructions.`,
 };
 
@@ -97,20 +97,20 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
       'millrace sessions import [file]…',
     ],
     about:
-      'What was said before. An id may be shortened to how it begins; "last" is the last of this folder.',
+      'Manages past sessions. The start of an id is enough; "last" is the last session of this folder.',
     flagOwners: ['sessions'],
     examples: [
-      ['millrace sessions', 'those of this folder, the newest first'],
+      ['millrace sessions', 'list the sessions of this folder, newest first'],
       ['millrace sessions show last', 'print the transcript'],
       [
         'millrace sessions export last -o talk.jsonl',
-        'a file that import takes, here or elsewhere',
+        'write a file for import, here or on another machine',
       ],
     ],
   },
   replay: {
     usage: ['millrace replay <id> [--speed <n>] [--json]'],
-    about: 'Shows a session again as it happened, in its own time or faster. Nothing is run.',
+    about: 'Shows a past session with its original timing, or faster. It runs no tool.',
     flagOwners: ['replay'],
     examples: [
       ['millrace replay last --speed 4', 'four times as fast'],
@@ -119,16 +119,15 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
   },
   inspect: {
     usage: ['millrace inspect <id> [--json]'],
-    about: 'Prints the records of a session, then where its time and tokens went.',
+    about: 'Prints the records of a session, then a report of its time and tokens.',
     flagOwners: ['inspect'],
     examples: [['millrace inspect last | less', 'page through the last one']],
   },
   doctor: {
     usage: ['millrace doctor [--json]'],
-    about:
-      'Checks what millrace needs and says what to do about what is missing. No key is printed.',
+    about: 'Checks what millrace needs and explains how to fix problems. It prints no keys.',
     flagOwners: ['doctor'],
-    examples: [['millrace doctor', 'run it when something does not work']],
+    examples: [['millrace doctor', 'find out why something does not work']],
   },
   serve: {
     usage: [
@@ -136,16 +135,13 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
       'millrace serve --store postgres://… [--bus redis://…]',
     ],
     about:
-      'Serves agents over HTTP: tasks, messages, events, and streams that anyone can leave and rejoin. Without --agents there are two to try, which need no key: "demo" and "echo". What is said is kept; Ctrl-C ends it.',
+      'Serves agents over HTTP: tasks, messages, events, and streams that clients can resume. Without --agents it serves two agents that need no key: "demo" and "echo". All sessions are stored. Ctrl-C stops the server.',
     flagOwners: ['serve'],
     examples: [
       ['millrace serve', 'the demo, on http://127.0.0.1:5003'],
-      ['millrace serve --agents agents.ts', 'your own: the file exports them'],
-      ['millrace serve --host 0.0.0.0 --log json', 'for others, with MILLRACE_TOKEN set'],
-      [
-        'millrace serve --store postgres://db/app --bus redis://r',
-        'one of several, on any machine',
-      ],
+      ['millrace serve --agents agents.ts', 'your own agents, exported by a file'],
+      ['millrace serve --host 0.0.0.0 --log json', 'reachable for others, with MILLRACE_TOKEN set'],
+      ['millrace serve --store postgres://db/app --bus redis://r', 'one of several servers'],
     ],
     footer: `The module exports agents: { type: 'sync', name, onMessage },
 { type: 'async', name, onEvent }, or ({ log }) => createAgent({ log, … }).`,

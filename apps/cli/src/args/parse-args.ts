@@ -68,14 +68,14 @@ function findCommand({ operands, startsWithOperand }: CommandLine): HelpTopic | 
   if (command !== undefined || operands.length > 1) return command;
   const near = nearestName(first, commands);
   if (near === undefined) return undefined;
-  const way = `Did you mean millrace ${near}? To say it to the model: millrace -- ${first}`;
-  throw new UsageError(`There is no command ${first}. ${way}`, { command: first });
+  const way = `Did you mean millrace ${near}? To send it to the model: millrace -- ${first}`;
+  throw new UsageError(`Unknown command ${first}. ${way}`, { command: first });
 }
 
 function findTopic(word: string | undefined): HelpTopic | undefined {
   const topic = topics.find((name) => name === word);
   if (word === undefined || topic !== undefined) return topic;
-  throw new UsageError(`There is no help on that. There is on: ${topics.join(', ')}`);
+  throw new UsageError(`There is no such help topic. Topics: ${topics.join(', ')}`);
 }
 
 /** Rejects flags that the command would ignore, because the user relies on them. */
@@ -88,9 +88,7 @@ function checkFlagOwners({ flags }: CommandLine, owner: FlagOwner): void {
   const ways = owners.map((each) =>
     each === 'run' || each === 'print' ? '-p' : `millrace ${each}`,
   );
-  const way = isOfPrint
-    ? 'It goes with -p: add that'
-    : `It goes with ${[...new Set(ways)].join(', ')}`;
+  const way = isOfPrint ? 'It requires -p' : `Use it with ${[...new Set(ways)].join(', ')}`;
   throw new UsageError(`--${misplaced.name} is not for ${what}. ${way}`, { flag: misplaced.name });
 }
 
@@ -101,12 +99,14 @@ export function runArgs(line: CommandLine): ChatArgs | PrintArgs {
   const shared = sharedRunArgs(line);
   if (!hasFlag(line, 'print')) return { ...shared, command: 'chat', prompt };
   if (shared.session === 'pick') {
-    throw new UsageError('--resume needs an id with -p: nobody is there to choose one');
+    throw new UsageError('--resume needs an id with -p, because there is no user to choose one');
   }
   const json = hasFlag(line, 'json');
   const outputSchema = flagText(line, 'output-schema');
   if (json && outputSchema !== undefined) {
-    throw new UsageError('--json prints events and --output-schema one object. Leave out one');
+    throw new UsageError(
+      '--json prints events and --output-schema prints one object. Use only one of them',
+    );
   }
   const verbose = hasFlag(line, 'verbose');
   return { ...shared, command: 'print', prompt, json, outputSchema, verbose };
@@ -134,7 +134,7 @@ function sessionChoice(line: CommandLine): SessionChoice {
   const id = flagText(line, 'resume');
   if (hasFlag(line, 'continue')) {
     if (id === undefined) return 'last';
-    throw new UsageError('--continue and --resume both choose a session. Leave out one');
+    throw new UsageError('--continue and --resume both choose a session. Use only one of them');
   }
   if (id === undefined) return 'new';
   return id === '' ? 'pick' : { id };
@@ -144,5 +144,7 @@ function permissionMode(line: CommandLine): RunArgs['permissions'] {
   const isReadOnly = hasFlag(line, 'read-only');
   if (!hasFlag(line, 'yes')) return isReadOnly ? 'read-only' : undefined;
   if (!isReadOnly) return 'allow';
-  throw new UsageError('--yes allows everything and --read-only next to nothing. Leave out one');
+  throw new UsageError(
+    '--yes allows everything and --read-only allows only reading. Use only one of them',
+  );
 }

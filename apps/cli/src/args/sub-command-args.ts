@@ -34,7 +34,9 @@ export function sessionsArgs(line: CommandLine): SessionsArgs {
 function unknownAction(word: string): never {
   const near = nearestName(word, actions);
   const hint = near === undefined ? '' : ` Did you mean ${near}?`;
-  throw new UsageError(`millrace sessions cannot do that.${hint} It can: ${actions.join(', ')}`);
+  throw new UsageError(
+    `Unknown action of millrace sessions.${hint} Actions: ${actions.join(', ')}`,
+  );
 }
 
 /** Flags that only some actions of `millrace sessions` take. */
@@ -49,7 +51,7 @@ function checkFlags(action: SessionsAction, { flags }: CommandLine): void {
   const misplaced = flags.find(({ name }) => flagActions[name]?.includes(action) === false);
   if (misplaced === undefined) return;
   const { name } = misplaced;
-  const way = `It goes with ${flagActions[name]?.join(', ')}`;
+  const way = `Use it with ${flagActions[name]?.join(', ')}`;
   throw new UsageError(`--${name} is not for millrace sessions ${action}. ${way}`, { flag: name });
 }
 
@@ -95,18 +97,18 @@ function sessionOperand({ operands }: CommandLine, command: HelpTopic): string {
 
 function missingId(command: string): UsageError {
   const way = `${command} <id>, or ${command} last. millrace sessions lists them`;
-  return new UsageError(`${command} needs to know which session: ${way}`);
+  return new UsageError(`${command} needs a session id: ${way}`);
 }
 
 function tooManyOperands(command: string): UsageError {
   const way = `See ${command.split(' ').slice(0, 2).join(' ')} --help`;
-  return new UsageError(`${command} was given more words than it takes. ${way}`);
+  return new UsageError(`${command} got too many arguments. ${way}`);
 }
 
 export function serveArgs(line: CommandLine): ServeArgs {
   if (line.operands.length > 0) {
-    const way = 'Agents are named with --agents <file>. See millrace serve --help';
-    throw new UsageError(`millrace serve was given more words than it takes. ${way}`);
+    const way = 'Choose agents with --agents <file>. See millrace serve --help';
+    throw new UsageError(`millrace serve got too many arguments. ${way}`);
   }
   return {
     command: 'serve',

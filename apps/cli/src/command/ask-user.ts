@@ -24,12 +24,12 @@ export async function askUser(
 }
 
 const riskDescriptions: Readonly<Record<string, string>> = {
-  models: 'say where requests and keys are sent',
+  models: 'set where requests and keys are sent',
   mcpServers: 'start programs',
-  store: 'say where sessions are kept',
-  'permissions.allow': 'let tools run without asking',
-  'permissions.mode': 'let tools do more than your own configuration does',
-  limits: 'go beyond your own limits',
+  store: 'set where sessions are stored',
+  'permissions.allow': 'let tools run without approval',
+  'permissions.mode': 'let tools do more than your own configuration allows',
+  limits: 'exceed your own limits',
 };
 
 /** Asks the user whether to use all settings of a project's file. Undefined if the user cancels. */
@@ -44,5 +44,5 @@ export async function askForTrust(
 
 function trustQuestion({ path, parts }: UntrustedFile): string {
   const wants = parts.map((part) => `  - ${riskDescriptions[part] ?? part} (${part})\n`).join('');
-  return `${path} wants to:\n${wants}Anybody's project can have such a file. Take all of it?\nIt is asked again when that changes. [y/N] `;
+  return `${path} wants to:\n${wants}Any project can contain such a file. Trust all of it?\nYou are asked again when it changes. [y/N] `;
 }

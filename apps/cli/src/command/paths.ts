@@ -54,7 +54,7 @@ export async function resolveWorkFolder(
   const path = resolve(from, cwd ?? '.');
   const found = await stat(path).catch(() => undefined);
   if (found?.isDirectory()) return realpath(path);
-  const why = found === undefined ? 'there is no such folder' : 'it is not a folder';
-  const way = cwd === undefined ? 'Go to another one' : 'Name another one with --cwd';
+  const why = found === undefined ? 'the folder does not exist' : 'it is not a folder';
+  const way = cwd === undefined ? 'Go to another folder' : 'Choose another folder with --cwd';
   throw new UsageError(`Cannot work in ${path}: ${why}. ${way}`, { path });
 }

@@ -5,8 +5,8 @@ import { describeFailure } from './report-failure.ts';
 
 describe('an error', () => {
   test('of ours is one line, and what can be mended by calling differently is wrong usage', () => {
-    const usage = { text: 'millrace: There is no flag -z\n', exitCode: 2 };
-    expect(describeFailure(new UsageError('There is no flag -z'), {})).toEqual(usage);
+    const usage = { text: 'millrace: Unknown flag -z\n', exitCode: 2 };
+    expect(describeFailure(new UsageError('Unknown flag -z'), {})).toEqual(usage);
     expect(describeFailure(new ConfigError('a:1:1: b is not known'), {})).toMatchObject({
       exitCode: 2,
     });
@@ -18,7 +18,7 @@ describe('an error', () => {
   test('of nobody is a bug of ours, which says where to look', () => {
     const { text, exitCode } = describeFailure(new TypeError('x is not a function'), {});
     expect(text).toMatch(
-      /^millrace: this is a bug of ours: TypeError: x is not a function\. .*\n$/,
+      /^millrace: this is a bug in millrace: TypeError: x is not a function\. .*\n$/,
     );
     expect(text).toContain('MILLRACE_DEBUG=1');
     expect(exitCode).toBe(1);

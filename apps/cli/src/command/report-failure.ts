@@ -30,6 +30,6 @@ const usageCodes: ReadonlySet<string> = new Set(['usage', 'bad_config']);
 function bugLine(error: unknown): string {
   const what = error instanceof Error ? `${error.name}: ${error.message}` : String(error);
   const way =
-    'Run it again with MILLRACE_DEBUG=1 to see where, and report that with what millrace doctor says';
-  return `this is a bug of ours: ${oneLine(what, maxLength)}. ${way}`;
+    'Run it again with MILLRACE_DEBUG=1 to see the stack, and report it with the output of millrace doctor';
+  return `this is a bug in millrace: ${oneLine(what, maxLength)}. ${way}`;
 }

@@ -113,7 +113,7 @@ async function withAgent(
 async function openDemoModel(cwd: string, { stdout }: Host): Promise<ChosenModel> {
   const { demoProvider } = await import('../demo/demo-provider.ts');
   const provider = demoProvider({ cwd, ...(stdout.isTTY ? {} : { pauseMs: 0 }) });
-  const why = 'Nothing was said and there is no terminal, so the demo shows what it can do.';
+  const why = 'There is no prompt and no terminal, so the demo runs.';
   return { provider, label: 'demo', why, isDemo: true };
 }
 

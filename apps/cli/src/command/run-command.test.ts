@@ -67,7 +67,7 @@ describe('what needs no model', () => {
   test('wrong usage is one line on standard error, and 2', async () => {
     const { code, stdout, stderr } = await run(['--modle', 'x']);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toMatch(/^millrace: There is no flag --modle\. Did you mean --model\? .*\n$/);
+    expect(stderr).toMatch(/^millrace: Unknown flag --modle\. Did you mean --model\? .*\n$/);
   });
 
   test('a reader that left is no error, a full disk is', async () => {

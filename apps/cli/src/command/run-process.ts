@@ -33,7 +33,7 @@ function currentFolder(process: NodeJS.Process): string {
   try {
     return process.cwd();
   } catch {
-    return resolve('/', process.env['PWD'] ?? 'a folder that is gone');
+    return resolve('/', process.env['PWD'] ?? 'deleted-folder');
   }
 }
 

@@ -31,7 +31,7 @@ export async function printInsteadOfChat(
   }: Pick<Host, 'stdin' | 'stderr' | 'signal'> & Pick<PipedInputOptions, 'clock'>,
 ): Promise<PrintFallback> {
   if (chat.session === 'pick') {
-    throw new UsageError('--resume needs an id here: there is no terminal to choose one in');
+    throw new UsageError('--resume needs an id here, because there is no terminal to choose one');
   }
   const onSilence = () => void stderr.write(`${waitingMessage}\n`);
   const piped = (await readPipedInput(stdin, { signal, clock, onSilence })) ?? '';
@@ -46,5 +46,5 @@ export async function printInsteadOfChat(
 const demoArgs = {
   model: 'demo',
   permissions: 'read-only',
-  prompt: 'Look around in this folder and say what you see.',
+  prompt: 'Look around in this folder and report what you see.',
 } as const;

@@ -60,7 +60,7 @@ async function readLayer(path: string): Promise<Layer | undefined> {
 async function readRequiredLayer(path: string): Promise<Layer> {
   const layer = await readLayer(path);
   if (layer !== undefined) return layer;
-  const message = `Cannot use the configuration ${path}: there is no such file. Leave out --config and MILLRACE_CONFIG, or name another`;
+  const message = `Cannot use the configuration ${path}: the file does not exist. Remove --config and MILLRACE_CONFIG, or choose another file`;
   throw new ConfigError(message, { path });
 }
 

@@ -31,8 +31,8 @@ export async function findProjectFile(cwd: string): Promise<string | undefined> 
 
 /** Reading a pipe from a project could block forever. */
 function notAFile(path: string): ConfigError {
-  const way = 'Take it away, or name another file with --config';
-  return new ConfigError(`Cannot read ${path}: it is no regular file. ${way}`, { path });
+  const way = 'Remove it, or choose another file with --config';
+  return new ConfigError(`Cannot read ${path}: it is not a regular file. ${way}`, { path });
 }
 
 // Deeper than any path that an operating system accepts.

@@ -4,7 +4,7 @@ import { configJsonSchema } from './config-schema.ts';
 
 const file = new URL('../../millrace.schema.json', import.meta.url);
 const write =
-  'WRITE_SCHEMA=1 npx vitest run apps/cli/src/config/json-schema.test.ts && npm run fix';
+  'WRITE_SCHEMA=1 npx vitest run apps/cli/src/config/config-schema.test.ts && npm run fix';
 
 interface SchemaNode {
   readonly description?: string;
@@ -12,7 +12,7 @@ interface SchemaNode {
   readonly additionalProperties?: SchemaNode | boolean;
 }
 
-test('millrace.schema.json is what the program takes', () => {
+test('millrace.schema.json matches the schema of the program', () => {
   const schema = JSON.stringify(configJsonSchema(), undefined, 2);
   if (process.env['WRITE_SCHEMA'] === '1') writeFileSync(file, schema);
   const written: unknown = JSON.parse(readFileSync(file, 'utf8'));
@@ -20,7 +20,7 @@ test('millrace.schema.json is what the program takes', () => {
   expect(written, stale).toEqual(JSON.parse(schema));
 });
 
-test('every field says what it is for', () => {
+test('every field has a description', () => {
   const bare: string[] = [];
   const walk = (node: SchemaNode, path: string) => {
     if (!node.description) bare.push(path);

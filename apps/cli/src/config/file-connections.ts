@@ -17,19 +17,19 @@ export function fileModels(
   const models = Object.entries(settings.models ?? {}).flatMap(([name, given]) => {
     const { value, missing } = expandEnv(given, env);
     if (missing.length > 0) {
-      warn(`The model ${name} of ${file.path} is left out: set ${missing.join(' and ')}`);
+      warn(`The model ${name} of ${file.path} is skipped: set ${missing.join(' and ')}`);
       return [];
     }
     const { baseUrl, provider } = value;
     if (baseUrl !== undefined && !isHttpUrl(baseUrl)) {
-      throw errorAt(file, ['models', name, 'baseUrl'], 'has to be an address of http or https');
+      throw errorAt(file, ['models', name, 'baseUrl'], 'must be an http or https URL');
     }
     if (baseUrl !== undefined && hasPassword(baseUrl)) {
-      const why = 'has a password in it. Put it into headers.authorization';
+      const why = 'contains a password. Put it into headers.authorization';
       throw errorAt(file, ['models', name, 'baseUrl'], why);
     }
     if (provider === 'compatible' && baseUrl === undefined) {
-      throw errorAt(file, ['models', name], 'needs a baseUrl: nothing is known of its server');
+      throw errorAt(file, ['models', name], 'needs a baseUrl, because its server is unknown');
     }
     return [[name, value] as const];
   });
@@ -57,7 +57,7 @@ export function fileMcpServers(
     checkFields(layer, name, given);
     const { value, missing } = expandEnv(given, env);
     if (missing.length === 0) return [name, toMcpServer(layer, name, value, cwd)] as const;
-    warn(`The MCP server ${name} of ${layer.file.path} is left out: set ${missing.join(' and ')}`);
+    warn(`The MCP server ${name} of ${layer.file.path} is skipped: set ${missing.join(' and ')}`);
     return [name, undefined] as const;
   });
   return new Map(servers);
@@ -74,7 +74,7 @@ function checkFields({ file }: Layer, name: string, server: FileMcpServer): void
     (field) => server[field] !== undefined,
   );
   if (misplaced === undefined) return;
-  const why = `goes with a ${isCommand ? 'url' : 'command'}, and this server has a ${isCommand ? 'command' : 'url'}`;
+  const why = `belongs to a ${isCommand ? 'url' : 'command'}, and this server has a ${isCommand ? 'command' : 'url'}`;
   throw errorAt(file, ['mcpServers', name, misplaced], why);
 }
 
@@ -84,7 +84,7 @@ function toMcpServer(layer: Layer, name: string, server: FileMcpServer, cwd: str
     return { name, stdio: { command, args, env, cwd: resolve(cwd, server.cwd ?? '.') } };
   }
   if (isHttpUrl(url)) return { name, http: { url, headers } };
-  throw errorAt(layer.file, ['mcpServers', name, 'url'], 'has to be an address of http or https');
+  throw errorAt(layer.file, ['mcpServers', name, 'url'], 'must be an http or https URL');
 }
 
 interface Expanded<Value> {

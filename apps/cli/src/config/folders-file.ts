@@ -91,7 +91,9 @@ export async function updateFolder(
   change: (known: FolderDecisions) => FolderDecisions,
 ): Promise<void> {
   if (path === undefined) {
-    throw new ConfigError('Cannot remember it: neither XDG_CONFIG_HOME nor HOME is set. Set one');
+    throw new ConfigError(
+      'Cannot store the decision: neither XDG_CONFIG_HOME nor HOME is set. Set one of them',
+    );
   }
   await mkdir(dirname(path), { recursive: true, mode: 0o700 }).catch((error: unknown) => {
     throw cannotWrite(path, error);
@@ -120,7 +122,7 @@ async function writeAtomically(path: string, text: string): Promise<void> {
 
 function cannotWrite(path: string, cause: unknown): ConfigError {
   const { code: errno = 'nothing' } = cause as NodeJS.ErrnoException;
-  const message = `Cannot write ${path}: the system says ${errno}. See whether its folder can be written to`;
+  const message = `Cannot write ${path}: the system reports ${errno}. Check the permissions of its folder`;
   return new ConfigError(message, { path, errno }, { cause });
 }
 
@@ -150,7 +152,7 @@ async function acquireLock(lock: string): Promise<void> {
     if (isStale) await rm(lock, { force: true });
     else await pause(pauseMs);
   }
-  const way = 'Try again; if nothing else runs, delete that file';
+  const way = 'Try again. If no other millrace process runs, delete that file';
   throw new ConfigError(`Cannot write: another process holds ${lock}. ${way}`, { path: lock });
 }
 

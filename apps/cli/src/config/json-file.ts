@@ -31,9 +31,9 @@ export async function readJsonFile(path: string): Promise<JsonFile | undefined> 
 /** Explains the usual mistakes: comments and trailing commas. */
 function syntaxHint(text: string, position: number): string {
   const [before, after] = [text.slice(0, position), text.slice(position)];
-  if (/^\s*\/[/*]/.test(after)) return 'JSON has no comments: take it out';
-  if (/,\s*$/.test(before) && /^\s*[}\]]/.test(after)) return 'Take out the comma before it';
-  return 'Mend it there';
+  if (/^\s*\/[/*]/.test(after)) return 'JSON has no comments. Remove it';
+  if (/,\s*$/.test(before) && /^\s*[}\]]/.test(after)) return 'Remove the comma before it';
+  return 'Fix it there';
 }
 
 async function readIfPresent(path: string): Promise<string | undefined> {
@@ -48,13 +48,13 @@ async function readIfPresent(path: string): Promise<string | undefined> {
 
 function cannotRead(path: string, errno: string, cause: unknown): ConfigError {
   const why = isMillraceError(cause) ? cause.message : reasonByErrno[errno];
-  const message = `Cannot read ${path}: ${why ?? `the system says ${errno}`}`;
+  const message = `Cannot read ${path}: ${why ?? `the system reports ${errno}`}`;
   return new ConfigError(message, { path, errno }, { cause });
 }
 
 const reasonByErrno: Readonly<Record<string, string>> = {
-  EACCES: 'this user may not. Change its permissions, or name another file with --config',
-  EISDIR: 'it is a folder. Name a file',
+  EACCES: 'permission denied. Change its permissions, or choose another file with --config',
+  EISDIR: 'it is a folder. Choose a file',
 };
 
 /** More than any settings file needs. */
@@ -121,22 +121,22 @@ export function errorAt(
 function unknownNameText(name: string, known: readonly string[]): string {
   const near = nearestName(name, known);
   const hint =
-    near === undefined ? `Known are ${known.join(', ')}` : `Did you mean ${quoteName(near)}?`;
-  return `is not known. ${hint}`;
+    near === undefined ? `Known names: ${known.join(', ')}` : `Did you mean ${quoteName(near)}?`;
+  return `is unknown. ${hint}`;
 }
 
 function issueText(issue: z.core.$ZodIssue): string {
   switch (issue.code) {
     case 'invalid_type':
-      return `has to be ${expectedText(issue.expected)}`;
+      return `must be ${expectedText(issue.expected)}`;
     case 'invalid_value':
-      return `has to be one of ${issue.values.map((value) => String(value)).join(', ')}`;
+      return `must be one of ${issue.values.map((value) => String(value)).join(', ')}`;
     case 'too_small':
-      return issue.origin === 'string' ? 'is empty' : `has to be at least ${issue.minimum}`;
+      return issue.origin === 'string' ? 'is empty' : `must be at least ${issue.minimum}`;
     case 'too_big':
-      return `has to be at most ${issue.maximum}`;
+      return `must be at most ${issue.maximum}`;
     case 'invalid_key':
-      return 'has a name that is empty';
+      return 'has an empty name';
     default:
       return `cannot be used: ${issue.message}`;
   }
@@ -144,7 +144,7 @@ function issueText(issue: z.core.$ZodIssue): string {
 
 function expectedText(expected: string): string {
   const names: Readonly<Record<string, string>> = {
-    string: 'a text',
+    string: 'a string',
     array: 'a list',
     object: 'an object',
     record: 'an object',

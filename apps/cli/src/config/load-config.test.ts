@@ -145,19 +145,19 @@ describe('a mistake names the file and the place, and what to do', () => {
       { models: { a: { provider: 'openai', model: 'b', baseURL: 'c' } } },
       'models.a.baseURL is not known. Did you mean baseUrl?',
     ],
-    ['a wrong type', { limits: { maxTurns: 'many' } }, 'limits.maxTurns has to be a number'],
+    ['a wrong type', { limits: { maxTurns: 'many' } }, 'limits.maxTurns must be a number'],
     ['no whole number', { limits: { maxTurns: 1.5 } }, 'limits.maxTurns has to be a whole number'],
-    ['too small', { limits: { maxTurns: 0 } }, 'limits.maxTurns has to be at least 1'],
+    ['too small', { limits: { maxTurns: 0 } }, 'limits.maxTurns must be at least 1'],
     [
       'one of several',
       { models: { a: { provider: 'opnai', model: 'b' } } },
-      'models.a.provider has to be one of anthropic, openai',
+      'models.a.provider must be one of anthropic, openai',
     ],
     ['missing', { models: { a: { provider: 'openai' } } }, 'models.a.model has to be a text'],
     ['empty', { model: '' }, 'model is empty'],
-    ['no object', [], 'has to be an object'],
+    ['no object', [], 'must be an object'],
     ['no JSON', '{\n  "model": a\n}', '2:12: expected'],
-    ['a comma too many', '{\n  "model": "a",\n}', 'Take out the comma before it'],
+    ['a comma too many', '{\n  "model": "a",\n}', 'Remove the comma before it'],
     ['a comment in a line', '{ "model": "a" /* mine */ }', 'JSON has no comments'],
     ['a comment', '{\n  // mine\n  "model": "a"\n}', 'JSON has no comments'],
     [
@@ -168,7 +168,7 @@ describe('a mistake names the file and the place, and what to do', () => {
     [
       'a rule without a tool',
       { permissions: { ask: [': x'] } },
-      'it does not begin with the name of a tool',
+      'it does not start with the name of a tool',
     ],
     [
       'a server that is nothing',
@@ -441,7 +441,7 @@ describe('the file of a project that nobody trusts yet', () => {
   test('has to be a file: a pipe in its place is told, and not waited for', async () => {
     execFileSync('mkfifo', [join(cwd, 'millrace.json')]);
     expect((await failure(load())).message).toMatch(
-      /millrace\.json: it is no regular file.*--config/,
+      /millrace\.json: it is not a regular file.*--config/,
     );
   });
 

@@ -96,8 +96,8 @@ function resolveStore(
 }
 
 function untrustedWarning({ path, parts }: UntrustedFile): string {
-  const what = `${parts.join(', ')} of ${path} ${parts.length === 1 ? 'is' : 'are'} left out`;
-  return `${what}: anybody's project can have such a file. Look at it, and take all of it with --trust`;
+  const what = `${parts.join(', ')} of ${path} ${parts.length === 1 ? 'is' : 'are'} skipped`;
+  return `${what}: any project can contain such a file. Check it, and trust it with --trust`;
 }
 
 /** The settings from the environment. Empty variables count as not set. */
@@ -128,12 +128,12 @@ function parseCount(name: string, value: string | undefined): number | undefined
   if (value === undefined) return undefined;
   const number = /^\d{1,15}$/.test(value) ? Number(value) : 0;
   if (number > 0) return number;
-  throw new ConfigError(`The variable ${name} has to be a whole number from 1 on`, { name });
+  throw new ConfigError(`The variable ${name} must be a whole number of at least 1`, { name });
 }
 
 function parseAmount(name: string, value: string | undefined): string | undefined {
   if (value === undefined || (isDecimal(value) && Number(value) > 0)) return value;
-  throw new ConfigError(`The variable ${name} has to be an amount in dollars, such as 0.50`, {
+  throw new ConfigError(`The variable ${name} must be an amount in dollars, such as 0.50`, {
     name,
   });
 }

@@ -84,7 +84,12 @@ async function readFileRules({ file, settings }: Layer): Promise<readonly Permis
       rules.push(rule);
     } catch (error) {
       if (!isMillraceError(error)) throw error;
-      throw errorAt(file, ['permissions', decision, index], `is no rule. ${error.message}`, error);
+      throw errorAt(
+        file,
+        ['permissions', decision, index],
+        `is not a valid rule. ${error.message}`,
+        error,
+      );
     }
   }
   return rules;

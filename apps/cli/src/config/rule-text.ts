@@ -16,7 +16,7 @@ export function ruleFromText(text: string, decision: Decision): PermissionRule {
   const [, name = '', sign, what = ''] = /^([^:=]*)(?:([:=])(.*))?$/s.exec(text.trim()) ?? [];
   const tool = name.trim();
   if (tool === '' || /\s/.test(tool))
-    throw invalidRule(text, 'it does not begin with the name of a tool');
+    throw invalidRule(text, 'it does not start with the name of a tool');
   const toolField = tool === '*' ? {} : { tool };
   if (sign === undefined) return { ...toolField, decision };
   if (what.trim() === '') throw invalidRule(text, `there is nothing after its ${sign}`);
@@ -24,7 +24,7 @@ export function ruleFromText(text: string, decision: Decision): PermissionRule {
   if (commandTools.includes(tool))
     return { ...toolField, command: what.trim(), ...exact, decision };
   if (pathTools.includes(tool)) return { ...toolField, path: what.trim(), ...exact, decision };
-  throw invalidRule(text, `${tool} takes neither a path nor a command that is known here`);
+  throw invalidRule(text, `${tool} supports neither a path nor a command in rules`);
 }
 
 /** Formats a rule so that `ruleFromText` parses it again. The reason is not included. */

@@ -39,21 +39,23 @@ function answer(conversation: Conversation, context: DemoContext): Parts {
   return isEssayFinished(conversation.answers) ? [finalText] : essayParts(0);
 }
 
-const finalText = `That is all that I have: I am a script, and it is over.
+const finalText = `That was everything: I am a script and have nothing more to show.
 
-- Say **tour** and I look around again, and count the visit.
-- Say **story** for the long answer, which is there to be stopped.
-- Ask me **what are you?** for how to get a real model.
-- Say **sub-agent** and I have another agent look around for me.
+- Type **tour** and I explore the folder again and count the visit.
+- Type **story** for a long answer that you can interrupt.
+- Ask **what are you?** to learn how to use a real model.
+- Type **sub-agent** and another agent explores the folder for me.
 `;
 
 /** Returns a note about an interruption or a message that arrived during the work. */
 function interruptionNote({ interrupted, latest, steps }: Conversation): string | undefined {
   if (asksAboutDemo(latest)) return undefined;
   if (interrupted !== undefined) {
-    return 'You stopped me. What I had said until then is kept, as you can see, and I go on.';
+    return 'You stopped me. My text so far is stored, as you can see. I continue.';
   }
-  return steps.length > 0 ? `I heard ${quoted(latest)} while I was at work. I go on.` : undefined;
+  return steps.length > 0
+    ? `I received ${quoted(latest)} while I was working. I continue.`
+    : undefined;
 }
 
 /** Puts the note before the first text. Reasoning stays in front of it. */
@@ -78,11 +80,11 @@ function asksForSubAgent(text: string): boolean {
 
 function startSubAgent(latest: string, context: DemoContext): Parts {
   const agent = /\bworker\b/i.test(latest) ? 'worker' : 'explore';
-  const task = 'Look around in this folder and say what it is about.';
-  const words = `I give this to another agent, **${agent}**. It works in a session of its own.\n`;
+  const task = 'Look around in this folder and report what it is about.';
+  const words = `I give this task to another agent, **${agent}**. It works in its own session.\n`;
   return [
     reasoningPart(
-      'Somebody else can do this for me. It knows nothing of our talk, so I have to say all.',
+      'Another agent can do this for me. It does not see our conversation, so the task must contain everything.',
     ),
     words,
     ...callPart(context, 'task', { agent, task }),
@@ -93,7 +95,7 @@ function startSubAgent(latest: string, context: DemoContext): Parts {
 function subAgentReport(text: string): string {
   const [report = ''] = text.split(tourEnd, 1);
   const lines = report.trim().split('\n');
-  return `The other agent is done. This is its report:\n\n${lines.map((line) => `> ${line}`).join('\n')}\n`;
+  return `The other agent has finished. This is its report:\n\n${lines.map((line) => `> ${line}`).join('\n')}\n`;
 }
 
 /** Recognizes the request with which the loop asks for a summary of a long conversation. */
@@ -103,9 +105,7 @@ function isSummaryRequest(text: string): boolean {
 
 function summaryText(conversation: Conversation): string {
   const toured = isTourDone(conversation) ? tourEnd : 'There was no tour yet.';
-  const essayNote = isEssayFinished(conversation.answers)
-    ? ' The long answer was told to its end.'
-    : '';
+  const essayNote = isEssayFinished(conversation.answers) ? ' The long answer was completed.' : '';
   return `A summary by the demo. Requests: ${conversation.requests - 1}. ${toured}${essayNote}`;
 }
 
@@ -122,12 +122,12 @@ function aboutDemo(): string {
   const variables = vendors.flatMap(({ models, keyVariables: [variable] }) =>
     models.length > 0 && variable !== undefined ? [`- \`${variable}\``] : [],
   );
-  return `I am the demo model of Millrace: a script, not a language model. I do not understand what you write. The loop, the tools, the approvals and the session that you see are real.
+  return `I am the demo model of Millrace: a script, not a language model. I do not understand your messages. The loop, the tools, the approvals and the session are real.
 
-For a real model, set one of these and start again:
+For a real model, set one of these variables and start again:
 
 ${variables.join('\n')}
 
-A local server will do as well: Ollama, LM Studio, llama.cpp, vLLM or LiteLLM. With \`/model\` you choose among what is there.
+A local model server works too: Ollama, LM Studio, llama.cpp, vLLM or LiteLLM. Use \`/model\` to choose a model.
 `;
 }

@@ -74,7 +74,7 @@ describe('the first thing that is said starts a tour, which', () => {
     const { items } = await say(demo, 'Good morning');
     expect(textOf(items)).toContain('| `README.md` | 3 | Tide tables |');
     expect(textOf(items)).toContain('| `src/` | 2 inside | a folder |');
-    expect(textOf(items)).toContain('I found 2 notes of things to do');
+    expect(textOf(items)).toContain('I found 2 TODO notes');
     const written = readFileSync(join(demo.cwd, 'millrace-demo.md'), 'utf8');
     expect(written).toContain('- Files here: 4\n- Read: README.md, package.json\n');
   });
@@ -83,7 +83,7 @@ describe('the first thing that is said starts a tour, which', () => {
     const demo = await demoIn();
     const { text, stop } = await say(demo, 'Good morning', deny);
     expect([stop.reason, existsSync(join(demo.cwd, 'millrace-demo.md'))]).toEqual(['stop', false]);
-    expect(text).toContain('nothing was changed. The reason that I was given: “not today”');
+    expect(text).toContain('nothing was changed. The reason given: “not today”');
   });
 
   test('reads nothing that looks secret or is hidden', async () => {

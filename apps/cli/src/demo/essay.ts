@@ -2,41 +2,41 @@ import type { Part } from '@millrace/core';
 import { reasoningPart } from './answer-parts.ts';
 
 /** The long answer. Each section starts with its own heading. */
-const essayTitle = '# How a word gets from a model to your screen';
+const essayTitle = '# How text gets from a model to your screen';
 
 export const essaySections: readonly string[] = [
   `## 1. Bytes
 
-A model does not send an answer. It sends a stream of bytes, and the answer is what is left when the stream is over. Between the two lie a few seconds in which most programs know less than they show.
+A model does not send a finished answer. It sends a stream of bytes, and the answer is complete when the stream ends. In the seconds between, a program must handle an unfinished answer.
 
-The bytes come in reads of whatever size the network likes:
+The bytes arrive in chunks of any size:
 
-- a read may end in the middle of a word,
+- a chunk may end in the middle of a word,
 - or in the middle of a character, because an umlaut is two bytes,
 - or in the middle of a line ending, because that can be two bytes as well,
-- and a proxy on the way may join three reads into one, or cut one into three.
+- and a proxy on the way may join three chunks into one, or split one into three.
 
-So the first rule is that it must not matter how the bytes are cut. In the tests of Millrace every recording is cut at hundreds of places, and the result has to be the same each time.`,
+So the result must not depend on where the bytes are split. The tests of Millrace split every recording at hundreds of positions, and the result must always be the same.`,
 
   `## 2. Deltas
 
-Each provider has its own words for what it sends. One says \`content_block_delta\`, another \`response.output_text.delta\`, a third sends JSON with a list of choices of which there is always one. An adapter makes the same few things of all:
+Each provider has its own format. One sends \`content_block_delta\`, another \`response.output_text.delta\`, a third sends a list of choices that always has one entry. An adapter converts all of them to the same few deltas:
 
-| delta | what it says |
+| delta | meaning |
 | --- | --- |
-| \`begin_part\` | a text, a thought or a call begins |
-| \`append_text\` | these characters go to this place in it |
-| \`append_bytes\` | the same for a picture or a sound |
-| \`replace_structured\` | the whole value is now this |
-| \`set_metadata\` | something about it is known now |
-| \`commit_part\` | it is complete, and so long |
-| \`retract_part\` | forget it |
+| \`begin_part\` | a text, a reasoning or a tool call starts |
+| \`append_text\` | these characters belong at this position |
+| \`append_bytes\` | the same for an image or audio |
+| \`replace_structured\` | this is the new value |
+| \`set_metadata\` | new metadata of the part |
+| \`commit_part\` | the part is complete, with this length |
+| \`retract_part\` | remove the part |
 
-The important word is *place*. An append knows where its characters go. If it comes twice, nothing happens the second time. If one is lost, the next one does not fit, and that is noticed at once.`,
+The important word is *position*. An append contains the position of its characters. A duplicate has no effect. If one is lost, the next one does not fit, and the error is detected at once.`,
 
   `## 3. The log
 
-Every delta becomes a record with a number. The record is written first, and told afterwards: to the loop, to the screen, to whoever else follows.
+Every delta becomes a numbered record. The record is stored first and published afterwards: to the loop, to the screen and to all other subscribers.
 
 \`\`\`ts
 import { createAgent } from '@millrace/agent';
@@ -57,77 +57,77 @@ const { stop, usage } = await run.result;
 console.log(stop.reason, usage.output);
 \`\`\`
 
-What is on your screen was on the disk before. If you pulled the plug now, you would find this sentence again, up to the last word that you saw.`,
+Everything on your screen is already on the disk. After a power failure you would find this sentence again, up to the last word that you saw.`,
 
   `## 4. The fold
 
-A transcript is not stored anywhere. It is what comes out when the records are folded, one after the other, by one small function:
+A transcript is not stored. It is computed from the records by one small function, the fold:
 
 1. take the state so far,
 2. take the next record,
-3. give the state after it, or say that a record is missing.
+3. return the next state, or report that a record is missing.
 
-There is no second way to get at a transcript, so there are no two transcripts that could differ. The screen folds, the server folds, a test folds, and all of them see the same.
+There is no other way to compute a transcript, so two transcripts cannot differ. The screen, the server and the tests use the same fold and see the same result.
 
 > One log, one fold, many views.
 
-A state is never changed. Whoever holds one has a picture of the session as it was at that moment, for nothing.`,
+A state is immutable. Each state is a snapshot of the session at one moment, at no extra cost.`,
 
   `## 5. The loop
 
-The loop looks at the folded session and decides what comes next. It is a pure function, too: ask the model, run a tool, ask a person, stop. Something else does what was decided.
+The loop reads the folded session and decides on the next step: call the model, run a tool, ask the user, or stop. It is a pure function, too. A driver executes the decision.
 
-- A call runs when it is complete and its input fits. It never runs on half a sentence of JSON.
-- Calls that change nothing may start while the model still speaks.
-- Several calls run side by side, and their results keep the order of the calls.
-- Each call gets exactly one result, whatever happens: an error, a denial, a time-out, or the death of the process.
+- A call runs when it is complete and its input is valid. It never runs on partial JSON.
+- Calls that change nothing may start while the model is still streaming.
+- Several calls run in parallel, and their results keep the order of the calls.
+- Each call gets exactly one result, whatever happens: an error, a denial, a timeout, or a crash of the process.
 
-You have seen that before, if you took the tour: four calls, one moment.`,
+The tour showed that: four calls at the same time.`,
 
   `## 6. Stopping
 
 This answer is long on purpose. Press **Esc** now, if you like.
 
-What happens then is worth a look:
+This is what happens then:
 
-1. *aborted* goes onto the log, before anything else.
-2. The request is cancelled, and so are the tools.
-3. What was said is kept, and marked as partial.
-4. Calls that have no result get one which says that they were stopped.
+1. *aborted* is recorded in the log first.
+2. The request and the tools are cancelled.
+3. The text so far is stored and marked as partial.
+4. Calls without a result get one that says that they were stopped.
 
-The next request is valid for every provider. Say anything, and I go on with the section in which you stopped me. I do not remember that. It is in the log, and I read it like everybody else.`,
+The next request is valid for every provider. Type anything, and I continue with the section in which you stopped me. I have no memory of it. I read it in the log.`,
 
-  `## 7. Coming back
+  `## 7. Resuming
 
-Leave this program, by its door or by \`kill -9\`. Then:
+Quit this program, or stop it with \`kill -9\`. Then:
 
 \`\`\`sh
-millrace --continue          # goes on in this folder
-millrace sessions            # lists what there is
-millrace replay last         # shows it again, with its timing
-millrace inspect last        # shows the records and where the time went
+millrace --continue          # continues the last session
+millrace sessions            # lists all sessions
+millrace replay last         # replays it with its timing
+millrace inspect last        # shows the records, time and tokens
 \`\`\`
 
-A second terminal may follow the same session while this one drives it. It sees the same words at the same time, it can stop them, and it can allow or deny what is asked.`,
+A second terminal can follow the same session while this one drives it. It shows the same text at the same time, can stop it, and can approve or deny calls.`,
 
   `## 8. What it costs
 
-Folding a record costs the same in a session of two items and in one of two thousand. So does drawing it: what is finished is printed once, into the scrollback of your terminal, and never touched again.
+Folding a record costs the same in a session of two items and in one of two thousand. So does drawing: finished text is printed once into the scrollback of your terminal and never drawn again.
 
-| what | grows with the transcript |
+| operation | cost grows with the transcript |
 | --- | --- |
 | folding a record | no |
 | drawing a keystroke | no |
-| taking a session up again | with its items, not its deltas |
-| what a model is sent | yes, until it is summarised |
+| resuming a session | with its items, not its deltas |
+| the context of a request | yes, until it is summarized |
 
-The last row is why there is \`/compact\`.`,
+The last row is the reason for \`/compact\`.`,
 
   `## 9. The end
 
-That is the whole road: bytes, deltas, records, a fold, a loop, a screen. There is no magic in it, and that was the idea.
+That is the whole path: bytes, deltas, records, a fold, a loop, a screen.
 
-I am a script, and have told you all I know. A real model knows more: ask me *what are you?* to hear how to get one.`,
+I am a script, and this is the end of my text. Ask *what are you?* to learn how to use a real model.`,
 ];
 
 const headings = essaySections.map((section) => section.split('\n', 1)[0] ?? '');
@@ -153,7 +153,7 @@ export function essayParts(section: number): readonly (Part | string)[] {
   const title = section === 0 ? [essayTitle] : [];
   const thinking =
     section === 0
-      ? 'A long answer it is. It should have what long answers have: headings, lists, a table and some code. And it should be worth stopping.'
-      : `I was stopped in ${headings[section] ?? 'the middle'}. I read that in the transcript, and go on with this section.`;
+      ? 'The user wants a long answer. It should contain headings, lists, a table and some code, and be long enough to interrupt.'
+      : `I was stopped in ${headings[section] ?? 'the middle'}. The transcript shows that, so I continue with this section.`;
   return [reasoningPart(thinking), `${[...title, ...essaySections.slice(section)].join('\n\n')}\n`];
 }

@@ -9,7 +9,7 @@ type Parts = readonly (Part | string)[];
 export const tourEnd = 'That was the tour.';
 
 const whatNext =
-  'In the chat, say anything for a long answer, and stop it with Esc. Ask *what are you?* for how to get a real model.';
+  'In the chat, type anything for a long answer, and stop it with Esc. Ask *what are you?* to learn how to use a real model.';
 
 /**
  * Returns the next step of the tour: list the folder, read files, propose a change, report the
@@ -32,8 +32,8 @@ export function tourStep({ latest, steps }: Conversation, context: DemoContext):
 }
 
 function listFolder(latest: string, context: DemoContext): Parts {
-  const thinking = `The person says ${quoted(latest)}. I am a script and cannot understand that, but I can show how an agent works here, with the real loop and the real tools. First I have to know what is in ${context.folder}. To list a folder changes nothing, so nobody has to be asked about it.`;
-  const words = `I look around in **${context.folder}** first.\n`;
+  const thinking = `The user wrote ${quoted(latest)}. I am a script and cannot understand that, but I can show how an agent works here, with the real loop and the real tools. First I need to know what is in ${context.folder}. Listing a folder changes nothing, so it needs no approval.`;
+  const words = `First I look around in **${context.folder}**.\n`;
   return [reasoningPart(thinking), words, ...callPart(context, 'ls', { path: '.' })];
 }
 
@@ -53,8 +53,8 @@ function readFiles({ listing }: Findings, context: DemoContext): Parts {
   ];
   if (calls.length === 0) return [];
   const seen = `${countText(folders.length, 'folder')} and ${countText(files.length, 'file')}`;
-  const thinking = `I see ${seen}. ${quoted(names[0] ?? folder ?? '')} says most about it. What I want to know next does not depend on one another, so I ask for all of it in one go.`;
-  const words = `I see ${seen}. I read what says most, and search for open ends, all at the same time.\n`;
+  const thinking = `I see ${seen}. ${quoted(names[0] ?? folder ?? '')} probably describes the folder best. The next calls do not depend on each other, so I make them all at once.`;
+  const words = `I see ${seen}. I read the most important files and search for TODO notes, all at the same time.\n`;
   return [reasoningPart(thinking), words, ...calls];
 }
 
@@ -65,7 +65,7 @@ function findingsReport(
   const { folder, tools } = context;
   const { folders, files } = listing;
   if (!tools.has('ls')) return 'I have no tools here to look around with.';
-  if (folders.length + files.length === 0) return `**${folder}** is empty: a fresh start.`;
+  if (folders.length + files.length === 0) return `**${folder}** is empty.`;
   const rows = [
     ...read.map(
       ({ name, lines, hasMore, first }) =>
@@ -73,12 +73,11 @@ function findingsReport(
     ),
     ...(inner ? [`| \`${inner.name}/\` | ${inner.count} inside | a folder |`] : []),
   ];
-  const table = ['| name | lines | what it says first |', '| --- | --- | --- |', ...rows].join(
+  const table = ['| name | lines | first heading or line |', '| --- | --- | --- |', ...rows].join(
     '\n',
   );
-  const open =
-    reminders === undefined ? '' : ` I found ${countText(reminders, 'note')} of things to do.`;
-  return `This is what I found, and none of it is made up:\n\n${rows.length > 0 ? table : 'Nothing to read.'}\n\nIn all I count ${countText(folders.length, 'folder')} and ${countText(files.length, 'file')} in **${folder}**.${open}`;
+  const open = reminders === undefined ? '' : ` I found ${countText(reminders, 'TODO note')}.`;
+  return `This is what I found. All of it comes from real tool results:\n\n${rows.length > 0 ? table : 'Nothing to read.'}\n\nIn total there are ${countText(folders.length, 'folder')} and ${countText(files.length, 'file')} in **${folder}**.${open}`;
 }
 
 /** A bar would end the table cell. */
@@ -89,7 +88,7 @@ function escapeCell(text: string): string {
 function changeIntroduction(report: string, { name, input: { path } }: DemoChange): Parts {
   const what = name === 'edit' ? `count this visit in \`${path}\`` : `leave a note in \`${path}\``;
   return [
-    `${report}\n\nNow I would like to ${what}. To change a file is up to you: look at what I want to do, then allow it or not.\n`,
+    `${report}\n\nNow I would like to ${what}. Changing a file needs your approval: check the change, then allow or deny it.\n`,
   ];
 }
 
@@ -97,14 +96,13 @@ function closingText({ name, result }: Step): string {
   const { text, isError } = result;
   if (!isError) {
     const [first = ''] = text.split('\n');
-    const how = name === 'edit' ? 'The change above is real' : 'The file is really there';
-    return `Thank you. ${first}. ${how}: ask your shell.`;
+    const how = name === 'edit' ? 'The change above is real' : 'The file now exists';
+    return `Thank you. ${first}. ${how}: check it in your shell.`;
   }
   const denied = /^It was not allowed(?:: (.*))?/s.exec(text);
   if (denied === null) return `I could not do it: ${text}`;
-  const reason =
-    denied[1] === undefined ? '' : ` The reason that I was given: ${quoted(denied[1])}.`;
-  return `Fine, nothing was changed.${reason} A model is told that it may not, and has to find another way; a script just goes on.`;
+  const reason = denied[1] === undefined ? '' : ` The reason given: ${quoted(denied[1])}.`;
+  return `Fine, nothing was changed.${reason} A model receives the denial and looks for another way. A script simply continues.`;
 }
 
 /** The file change that the tour proposes. */
@@ -149,17 +147,17 @@ function unusedFileName({ listing: { files, folders } }: Findings): string {
 
 function noteContent({ listing, read, reminders }: Findings): string {
   const names = read.map(({ name }) => name).join(', ');
-  return `# Millrace was here
+  return `# Millrace demo
 
-This file was written by the demo model of Millrace, after somebody allowed it.
+The demo model of Millrace wrote this file after you approved it.
 
 - Folders here: ${listing.folders.length}
 - Files here: ${listing.files.length}
 - Read: ${names || 'nothing'}
-- Notes of things to do: ${reminders ?? 'not looked for'}
+- TODO notes: ${reminders ?? 'not searched'}
 
 Visit 1.
 
-You can delete it whenever you like.
+You can delete it at any time.
 `;
 }

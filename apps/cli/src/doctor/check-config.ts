@@ -9,7 +9,7 @@ const configTopic = 'config';
 /** Reports which files were loaded and which settings were skipped. */
 export function configFindings(config: Config): readonly Finding[] {
   const { files, warnings, models, mcpServers, permissions } = config;
-  const from = files.length === 0 ? 'No configuration file: all is as usual' : files.join(', ');
+  const from = files.length === 0 ? 'No configuration file; the defaults apply' : files.join(', ');
   const more = [
     countOf(Object.keys(models).length, 'model'),
     countOf(mcpServers.length, 'MCP server'),
@@ -25,7 +25,7 @@ export function configFindings(config: Config): readonly Finding[] {
 /** Reports an invalid configuration. The other checks run without it. */
 export function invalidConfigFinding(error: unknown): Finding {
   const text = error instanceof Error ? error.message : String(error);
-  const advice = 'Mend it, or use another with --config <file>';
+  const advice = 'Fix it, or use another file with --config <file>';
   return { about: configTopic, state: 'fail', text, advice };
 }
 
@@ -36,8 +36,7 @@ export const checkModel: Check = async ({ config, ...rest }) => {
   try {
     const { why, isDemo } = await chooseModel({ ...rest, config: config ?? { models: {} } });
     if (!isDemo) return [{ about: modelTopic, state: 'ok', text: why }];
-    const advice =
-      'Set a key, ANTHROPIC_API_KEY for instance, or start a local server such as Ollama';
+    const advice = 'Set a key, such as ANTHROPIC_API_KEY, or start a local server, such as Ollama';
     return [{ about: modelTopic, state: 'warn', text: why, advice }];
   } catch (error) {
     if (!isMillraceError(error)) throw error;

@@ -36,7 +36,7 @@ async function checkVendor(vendor: Vendor, context: CheckContext): Promise<Findi
   const headers = probe.headers(key.value);
   const answer = await probeEndpoint(url, { headers, clock, fetch, timeoutMs });
   return endpointFinding(name, answer, {
-    refused: `Check ${key.name}: it may be mistyped or revoked. There are keys at ${keyPage}`,
+    refused: `Check ${key.name}: it may be mistyped or revoked. Create keys at ${keyPage}`,
     host: hostText(url),
   });
 }
@@ -76,15 +76,15 @@ function endpointFinding(
     case 'answered':
       return { about, state: 'ok', text: `${name} answers at ${host}` };
     case 'refused': {
-      const text = `${name} at ${host} does not take the key (status ${answer.status})`;
+      const text = `${name} at ${host} rejects the key (status ${answer.status})`;
       return { about, state: 'fail', text, advice: refused };
     }
     case 'other': {
       const text = `${name} at ${host} answers with status ${answer.status}`;
       const isElsewhere = [301, 302, 307, 308, 404, 405].includes(answer.status);
       const advice = isElsewhere
-        ? 'Nothing answers there: check the address, unless the model works'
-        : 'It may be busy. Try again later';
+        ? 'There is no API at this path. Check the address, unless the model works'
+        : 'The server may be overloaded. Try again later';
       return { about, state: 'warn', text, advice };
     }
     case 'unreachable': {
@@ -103,13 +103,13 @@ async function localFindings(context: CheckContext): Promise<readonly Finding[]>
     about,
     state: models.length === 0 ? 'warn' : 'ok',
     text: `${server.title} answers at ${hostText(baseUrl)} with ${countOf(models.length, 'model')}`,
-    advice: models.length === 0 ? 'It has no model yet: fetch one there' : undefined,
+    advice: models.length === 0 ? 'It has no model yet. Download one' : undefined,
   }));
 }
 
 /** Only the host is shown, because an address may contain a key. */
 function hostText(url: string): string {
-  return URL.parse(url)?.host ?? 'an address that is none';
+  return URL.parse(url)?.host ?? 'an invalid address';
 }
 
 /** The outcome of one request to a server. */
@@ -131,8 +131,8 @@ const defaultTimeoutMs = 5000;
 
 const passwordInUrl: ProbeResult = {
   outcome: 'unreachable',
-  why: 'its address has a password in it',
-  advice: 'Put it into the headers of a model in the configuration: { "authorization": "Basic …" }',
+  why: 'its address contains a password',
+  advice: 'Move it to the headers of a model in the configuration: { "authorization": "Basic …" }',
 };
 
 /**

@@ -29,7 +29,7 @@ export const checkKeys: Check = async ({ env }) => {
   ];
   const found = names.flatMap((name) => keyFinding(name, env) ?? []);
   if (found.length > 0) return found;
-  const text = 'No key of a provider is set';
+  const text = 'No provider key is set';
   const advice = `Set one of ${vendors.map(({ keyVariables }) => keyVariables[0]).join(', ')}`;
   return [{ about: keysTopic, state: 'warn', text, advice }];
 };
@@ -39,7 +39,7 @@ function keyFinding(name: string, env: Env): Finding | undefined {
   if (value === undefined) return undefined;
   const problem = keyProblem(value);
   if (problem === undefined) return { about: keysTopic, state: 'ok', text: `${name} is set` };
-  const advice = 'Set it anew, the key alone';
+  const advice = 'Set it again, with nothing but the key';
   return { about: keysTopic, state: 'warn', text: `${name} ${problem}`, advice };
 }
 
@@ -47,7 +47,7 @@ function keyProblem(value: string): string | undefined {
   if (value.trim() === '') return 'is set, but empty';
   if (value !== value.trim()) return 'has spaces or a line break around it';
   if (/^(["']).*\1$/s.test(value)) return 'has quotes around it';
-  if (/[^\u0021-\u007e]/.test(value)) return 'has characters that no key has';
+  if (/[^\u0021-\u007e]/.test(value)) return 'contains characters that no key has';
   return undefined;
 }
 
@@ -59,10 +59,8 @@ const minTerminalSize = { columns: 60, rows: 15 };
 export const checkTerminal: Check = async (context) => {
   const { stdin, stdout } = context;
   if (!stdin.isTTY || !stdout.isTTY) {
-    const text = 'No terminal: there is no chat here, only millrace -p';
-    return [
-      { about: terminalTopic, state: 'warn', text, advice: 'For the chat, start it in a terminal' },
-    ];
+    const text = 'No terminal: only millrace -p works here, not the chat';
+    return [{ about: terminalTopic, state: 'warn', text, advice: 'Start the chat in a terminal' }];
   }
   return [sizeFinding(context), ...localeFindings(context)];
 };

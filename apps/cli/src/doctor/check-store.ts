@@ -28,19 +28,19 @@ export const checkStore: Check = async (context) => {
 async function newStoreFindings(path: string): Promise<readonly Finding[]> {
   const folder = await nearestFolder(path);
   if (!(await stat(folder)).isDirectory())
-    return [unwritableFinding(path, `${folder} is no folder`)];
+    return [unwritableFinding(path, `${folder} is not a folder`)];
   const isWritable = await access(folder, constants.W_OK).then(
     () => true,
     () => false,
   );
   if (isWritable)
-    return [{ about, state: 'ok', text: `No sessions yet; they will be kept in ${path}` }];
-  return [unwritableFinding(path, `${folder} may not be written to`)];
+    return [{ about, state: 'ok', text: `No sessions yet; they will be stored in ${path}` }];
+  return [unwritableFinding(path, `${folder} is not writable`)];
 }
 
 function unwritableFinding(path: string, why: string): Finding {
-  const text = `Sessions cannot be kept in ${path}: ${why}`;
-  return { about, state: 'fail', text, advice: 'Mend that, or name another file with --store' };
+  const text = `Cannot store sessions in ${path}: ${why}`;
+  return { about, state: 'fail', text, advice: 'Fix that, or choose another file with --store' };
 }
 
 async function storeFindings(
@@ -62,7 +62,7 @@ async function storeFindings(
 }
 
 function readableByOthers(path: string): Finding {
-  const text = `${path} could be read by other users; from now on it cannot`;
+  const text = `${path} was readable by other users. Its permissions are fixed now`;
   return { about, state: 'warn', text };
 }
 
@@ -76,8 +76,8 @@ async function diskFindings(path: string): Promise<readonly Finding[]> {
   const disk = await statfs(await nearestFolder(path)).catch(() => undefined);
   const free = disk === undefined ? Number.POSITIVE_INFINITY : disk.bavail * disk.bsize;
   if (free >= minFreeBytes) return [];
-  const text = `Only ${megabytes(free)} are left on the disk of ${path}`;
-  return [{ about, state: 'warn', text, advice: 'Make room: without any, a run stops' }];
+  const text = `Only ${megabytes(free)} free on the disk of ${path}`;
+  return [{ about, state: 'warn', text, advice: 'Free some space. Runs stop on a full disk' }];
 }
 
 /** Returns the nearest existing parent folder. Folders below it will be created. */

@@ -141,7 +141,7 @@ describe('a key', () => {
         about: 'keys',
         state: 'warn',
         text,
-        advice: 'Set it anew, the key alone',
+        advice: 'Set it again, with nothing but the key',
       })),
     );
   });

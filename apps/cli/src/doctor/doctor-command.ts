@@ -69,7 +69,7 @@ async function runCheck(check: Check, context: CheckContext): Promise<readonly F
     return await check(context);
   } catch (error) {
     const name = error instanceof Error ? error.name : 'something';
-    const text = `A check could not be made: it threw ${name}`;
+    const text = `A check failed with ${name}`;
     return [{ about: 'doctor', state: 'fail', text, advice: 'Please report it' }];
   }
 }

@@ -175,7 +175,7 @@ describe('as text', () => {
       '',
       '2 turns, 3 requests (1 of them repeated), 1 tool call (1 failed)',
       expect.stringMatching(
-        /^Tokens: (about )?150 in, 25 out, 0\.0025 USD; 60 of those in from the cache, 0 of those out reasoning$/,
+        /^Tokens: (about )?150 in, 25 out, 0\.0025 USD; 60 input tokens from the cache, 0 output tokens for reasoning$/,
       ),
       'Time: model 600 ms, tools 1.5 s, approvals 3.0 s',
       '',

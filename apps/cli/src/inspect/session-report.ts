@@ -36,9 +36,9 @@ const requestHead = ['turn', 'first', 'whole', 'in', 'out', 'per s', 'cost', 'mo
 function requestRow(turn: number, one: AttemptReport): readonly string[] {
   const { usage, superseded, retryDelayMs } = one;
   const about = usage?.estimated ? '~' : '';
-  const retryText = retryDelayMs === undefined ? '' : `, once more after ${duration(retryDelayMs)}`;
+  const retryText = retryDelayMs === undefined ? '' : `, retried after ${duration(retryDelayMs)}`;
   const open = one.durationMs === undefined ? ' (no end)' : '';
-  const outcome = superseded === undefined ? open : ` (${superseded}: does not count${retryText})`;
+  const outcome = superseded === undefined ? open : ` (${superseded}: superseded${retryText})`;
   return [
     `${turn}.${one.attempt}`,
     duration(one.timeToFirstTokenMs),
@@ -74,7 +74,7 @@ function totalLines(totals: SessionTotals): readonly string[] {
   const asked = totals.approvalMs === 0 ? '' : `, approvals ${duration(totals.approvalMs)}`;
   return [
     `${countOf(turns, 'turn')}, ${countOf(attempts, 'request')}${again}, ${countOf(executions, 'tool call')}${failed}`,
-    `Tokens: ${usageText(usage)}; ${cacheRead} of those in from the cache, ${reasoning} of those out reasoning`,
+    `Tokens: ${usageText(usage)}; ${cacheRead} input tokens from the cache, ${reasoning} output tokens for reasoning`,
     `Time: model ${duration(totals.modelMs)}, tools ${duration(totals.toolMs)}${asked}`,
   ];
 }

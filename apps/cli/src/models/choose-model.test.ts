@@ -127,10 +127,7 @@ describe('a model that is asked for', () => {
 
   test('may be the demo, though there is a key', async () => {
     const chosen = await choose('demo', { env: { OPENAI_API_KEY: key } });
-    expect([chosen.isDemo, chosen.why]).toEqual([
-      true,
-      expect.stringContaining('as was asked for'),
-    ]);
+    expect([chosen.isDemo, chosen.why]).toEqual([true, expect.stringContaining('as requested')]);
   });
 
   test('may be one that is configured, with all that is said there', async () => {
@@ -207,7 +204,7 @@ describe('a model that cannot be used is an error that says what to do:', () => 
     const server = await listing('qwen3:8b');
     const error = await failure(choose('ollama/qwen4', servers({ ollama: portOf(server) })));
     expect(error.code).toBe('unknown_model');
-    expect(error.message).toContain('It has qwen3:8b. Fetch it: ollama pull qwen4');
+    expect(error.message).toContain('It has qwen3:8b. Download it: ollama pull qwen4');
   });
 
   test('without an address, where to say it', async () => {

@@ -37,7 +37,7 @@ export async function chooseModel(options: ChooseOptions): Promise<ChosenModel> 
 }
 
 const noModelReason =
-  'Using the demo model, a script without a network, because no API key is set and no local server answers.';
+  'Using the demo model, a script without a network, because no API key is set and no local model server answers.';
 
 function byKey(options: ChooseOptions): ChosenModel | undefined {
   for (const { name: provider, keyVariables, models } of vendors) {
@@ -57,14 +57,11 @@ async function byServer(options: ChooseOptions): Promise<ChosenModel | undefined
 }
 
 async function byName(name: string, options: ChooseOptions): Promise<ChosenModel> {
-  const asked = 'as was asked for';
+  const asked = 'as requested';
   const named = parseModelName(name, options.config.models, options.env);
   switch (named.kind) {
     case 'demo':
-      return openDemo(
-        options,
-        'Using the demo model, a script without a network, as was asked for.',
-      );
+      return openDemo(options, 'Using the demo model, a script without a network, as requested.');
     case 'configured':
       return openConfigured(named.config, `which is configured as ${name}`, options);
     case 'of': {
@@ -98,7 +95,7 @@ async function requestFromServer(
   if (found === undefined) throw noServerError(server, name, options);
   const model = name === undefined ? found.models[0] : findModel(name, found.models);
   if (model === undefined) throw notOnServerError(found, name);
-  return openServerModel(found, model, 'as was asked for', options);
+  return openServerModel(found, model, 'as requested', options);
 }
 
 /** Ollama allows the tag to be omitted: `qwen3` means `qwen3:latest`. */

@@ -58,7 +58,7 @@ export async function unknownModelError(
   const near = nearestNames(name, all);
   const routed = name.includes('/') ? [`openrouter/${name}`] : [];
   const hints = near.length > 0 || routed.length > 0 ? [...near, ...routed] : ['demo'];
-  const message = `Cannot find a model ${name}. Did you mean ${hints.join(' or ')}? ${keyAdvice(hints, env)}`;
+  const message = `Unknown model ${name}. Did you mean ${hints.join(' or ')}? ${keyAdvice(hints, env)}`;
   return new ModelError('unknown_model', name, message);
 }
 
@@ -67,7 +67,7 @@ function keyAdvice(names: readonly string[], env: Env): string {
   const vendor = vendors.find((one) => names[0]?.startsWith(`${one.name}/`)) ?? vendors[0];
   const isReady = vendor === undefined || firstSetVariable(env, vendor.keyVariables) !== undefined;
   if (isReady) return 'Models are named provider/model';
-  return `For models of ${vendor.name} set ${vendor.keyVariables[0]} (there are keys at ${vendor.keyPage})`;
+  return `For models of ${vendor.name} set ${vendor.keyVariables[0]} (create a key at ${vendor.keyPage})`;
 }
 
 function modelNames({ name, models }: Vendor): readonly string[] {
@@ -93,8 +93,8 @@ export function notOnServerError(
   const ids = models.map(({ id }) => id);
   const near = nearestNames(model ?? '', ids);
   const some = near.length > 0 ? near : ids.slice(0, 5);
-  const has = some.length > 0 ? `It has ${some.join(', ')}` : 'It has none';
-  const pull = server.name === 'ollama' ? `. Fetch it: ollama pull ${model ?? 'qwen3'}` : '';
+  const has = some.length > 0 ? `It has ${some.join(', ')}` : 'It has no models';
+  const pull = server.name === 'ollama' ? `. Download it: ollama pull ${model ?? 'qwen3'}` : '';
   const message = `Cannot use ${name}: ${server.title} does not have it. ${has}${pull}`;
   return new ModelError('unknown_model', name, message);
 }

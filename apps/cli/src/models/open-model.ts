@@ -97,12 +97,12 @@ function noKeyError({ provider, model }: ModelConfig): ModelError {
   const vendor = vendors.find(({ name }) => name === provider);
   const variables = vendor?.keyVariables.join(' or ');
   const name = `${provider}/${model}`;
-  const way = `Set ${variables} (there are keys at ${vendor?.keyPage}), or use --model demo`;
-  return new ModelError('no_key', name, `Cannot use ${name}: there is no key for it. ${way}`);
+  const way = `Set ${variables} (create a key at ${vendor?.keyPage}), or use --model demo`;
+  return new ModelError('no_key', name, `Cannot use ${name}: no API key is set. ${way}`);
 }
 
 function noAddressError({ provider, model }: ModelConfig): ModelError {
   const name = `${provider}/${model}`;
-  const way = 'Give it a name with a "baseUrl" under "models" in millrace.json, and use that name';
-  return new ModelError('no_address', name, `Cannot use ${name}: its address is not known. ${way}`);
+  const way = 'Add it with a "baseUrl" under "models" in millrace.json, and use its name';
+  return new ModelError('no_address', name, `Cannot use ${name}: its address is unknown. ${way}`);
 }

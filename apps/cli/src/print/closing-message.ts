@@ -16,7 +16,7 @@ export function closingMessages(
   { pending = [], resume }: ClosingOptions,
 ): readonly string[] {
   const { stop, error, items } = result;
-  const resumeHint = resume === undefined ? '' : ` To go on: ${resume}`;
+  const resumeHint = resume === undefined ? '' : ` To continue: ${resume}`;
   const cause = stop.cause === undefined ? '' : ` (${stop.cause})`;
   switch (stop.reason) {
     case 'stop':
@@ -26,23 +26,23 @@ export function closingMessages(
     case 'refusal':
       return ['The model refused to answer.'];
     case 'length':
-      return [`The answer is cut off: it is as long as the model may write.${resumeHint}`];
+      return [`The answer is cut off at the model's maximum length.${resumeHint}`];
     case 'limit':
       return [`Stopped at a limit${cause}.${resumeHint}`];
     case 'aborted':
-      return [resume === undefined ? 'Stopped' : `Stopped; what was said is kept.${resumeHint}`];
+      return [resume === undefined ? 'Stopped' : `Stopped. The session is stored.${resumeHint}`];
     case 'parked':
       return [...pending.map(approvalMessage), parkedMessage(result, resume)];
     case 'content_filter':
       return [`The provider's content filter cut the answer off.${resumeHint}`];
     case 'unknown':
-      return [`The model stopped for a reason that is not known${cause}.${resumeHint}`];
+      return [`The model stopped for an unknown reason${cause}.${resumeHint}`];
     case 'error': {
       if (error?.code === 'held') return [heldMessage(result, resume)];
       const message = error?.message ?? `The run failed${cause}`;
       return items.length === 0 || resume === undefined
         ? [message]
-        : [message, `What was said is kept.${resumeHint}`];
+        : [message, `The session is stored.${resumeHint}`];
     }
   }
 }
@@ -50,9 +50,9 @@ export function closingMessages(
 /** The message of the log is written for programmers. */
 function heldMessage({ session, cause }: RunResult, resume: string | undefined): string {
   const holder = isMillraceError(cause) ? cause.place['holder'] : undefined;
-  const who = holder ?? 'somebody else';
-  const way = resume === undefined ? '' : `, or follow it and stop it there: ${resume}`;
-  return `Cannot go on with session ${session}: ${who} drives it now. Wait until it is done${way}`;
+  const who = holder ?? 'another process';
+  const way = resume === undefined ? '' : `, or follow and stop it: ${resume}`;
+  return `Cannot continue session ${session}: ${who} runs it now. Wait until it is done${way}`;
 }
 
 function approvalMessage({ name, reason }: PendingApproval): string {
@@ -61,9 +61,9 @@ function approvalMessage({ name, reason }: PendingApproval): string {
 }
 
 function parkedMessage({ session }: RunResult, resume: string | undefined): string {
-  const way = resume === undefined ? '' : ` To decide and go on: ${resume}.`;
-  const rules = 'To allow such calls from the start: --allow <rule>, or --yes for all';
-  return `Nobody is here to approve, so session ${session} waits.${way} ${rules}`;
+  const way = resume === undefined ? '' : ` To decide and continue: ${resume}.`;
+  const rules = 'To allow such calls in advance: --allow <rule>, or --yes for all';
+  return `There is no user to approve, so session ${session} waits.${way} ${rules}`;
 }
 
 /** Returns the command to resume a session. It repeats the flags that locate the session. */

@@ -83,13 +83,13 @@ function parsePointer(location: string): readonly string[] {
 
 function errorText(error: unknown): string {
   // A stack overflow.
-  if (error instanceof RangeError) return 'it refers to itself without end';
+  if (error instanceof RangeError) return 'it refers to itself endlessly';
   const said = error instanceof Error ? error.message : String(error);
   return (said.split('\n', 1)[0] ?? '').replace(/\.+$/, '');
 }
 
 function unusableSchema(file: string, why: string, cause?: unknown): UsageError {
-  const message = `Cannot use ${file} as a schema for the answer: ${why}. It has to be a JSON schema in a file`;
+  const message = `Cannot use ${file} as a schema for the answer: ${why}. The file must contain a JSON schema`;
   return new UsageError(message, { path: file }, { cause });
 }
 
@@ -99,7 +99,7 @@ function unusableSchema(file: string, why: string, cause?: unknown): UsageError 
  */
 function findSchemaMistake(schema: JsonValue, place = '#'): string | undefined {
   if (typeof schema === 'boolean') return undefined;
-  if (!isObject(schema)) return `${place} has to be a schema: an object, true or false`;
+  if (!isObject(schema)) return `${place} must be a schema: an object, true or false`;
   for (const [name, value] of Object.entries(schema)) {
     const mistake = checkByKeyword.get(name)?.(value, `${place}/${escapePointer(name)}`);
     if (mistake !== undefined) return mistake;
@@ -114,7 +114,7 @@ const typeNames = ['null', 'boolean', 'object', 'array', 'number', 'integer', 's
 const typeName: Check = (value, place) =>
   typeNames.some((name) => name === value)
     ? undefined
-    : `${place} has to be one of ${typeNames.join(', ')}`;
+    : `${place} must be one of ${typeNames.join(', ')}`;
 
 const type: Check = (value, place) =>
   Array.isArray(value) ? each(typeName)(value, place) : typeName(value, place);
@@ -122,13 +122,13 @@ const type: Check = (value, place) =>
 const schemas: Check = (value, place) =>
   Array.isArray(value) && value.length > 0
     ? each(findSchemaMistake)(value, place)
-    : `${place} has to be a list of schemas`;
+    : `${place} must be a list of schemas`;
 
 const schemaOrList: Check = (value, place) =>
   Array.isArray(value) ? each(findSchemaMistake)(value, place) : findSchemaMistake(value, place);
 
 const named: Check = (value, place) => {
-  if (!isObject(value)) return `${place} has to be an object of schemas`;
+  if (!isObject(value)) return `${place} must be an object of schemas`;
   const found = Object.entries(value).map(([name, one]) =>
     findSchemaMistake(one, `${place}/${escapePointer(name)}`),
   );
@@ -138,13 +138,13 @@ const named: Check = (value, place) => {
 const names: Check = (value, place) =>
   Array.isArray(value) && value.every((name) => typeof name === 'string')
     ? undefined
-    : `${place} has to be a list of names`;
+    : `${place} must be a list of names`;
 
 const list: Check = (value, place) =>
-  Array.isArray(value) ? undefined : `${place} has to be a list`;
+  Array.isArray(value) ? undefined : `${place} must be a list`;
 
 const number: Check = (value, place) =>
-  typeof value === 'number' ? undefined : `${place} has to be a number`;
+  typeof value === 'number' ? undefined : `${place} must be a number`;
 
 const pattern: Check = (value, place) => {
   try {
@@ -152,7 +152,7 @@ const pattern: Check = (value, place) => {
   } catch {
     // Reported below.
   }
-  return `${place} has to be a regular expression`;
+  return `${place} must be a regular expression`;
 };
 
 function each(check: Check): (values: readonly JsonValue[], place: string) => string | undefined {

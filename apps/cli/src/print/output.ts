@@ -62,14 +62,14 @@ interface OutputOptions {
 const closedErrnos: ReadonlySet<string> = new Set(['EPIPE', 'ECONNRESET', 'ERR_STREAM_DESTROYED']);
 
 const reasonByErrno: ReadonlyMap<string, string> = new Map([
-  ['ENOSPC', 'there is no space left'],
+  ['ENOSPC', 'the disk is full'],
   ['EIO', 'the device reports an error'],
-  ['EBADF', 'it is closed'],
+  ['EBADF', 'the file is closed'],
   ['EFBIG', 'the file would become too large'],
   ['EDQUOT', 'the quota is used up'],
-  ['ENOENT', 'there is no such folder'],
-  ['ENOTDIR', 'a part of its path is a file and no folder'],
-  ['EACCES', 'this user may not write there'],
+  ['ENOENT', 'the folder does not exist'],
+  ['ENOTDIR', 'a part of its path is a file, not a folder'],
+  ['EACCES', 'permission denied'],
   ['EROFS', 'its disk is read-only'],
 ]);
 
@@ -77,7 +77,7 @@ function asOutputError(cause: Error, name: string): OutputError {
   const { code = 'unknown' } = cause as NodeJS.ErrnoException;
   const place = { errno: code };
   if (closedErrnos.has(code))
-    return new OutputError('reader_gone', `Nobody reads ${name} any more`, place, { cause });
+    return new OutputError('reader_gone', `The reader of ${name} is gone`, place, { cause });
   const why = reasonByErrno.get(code);
   const known = why === undefined ? cause.message : `${why} (${code})`;
   return new OutputError('cannot_write', `Cannot write to ${name}: ${known}`, place, { cause });

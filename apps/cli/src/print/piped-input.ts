@@ -20,7 +20,7 @@ const silenceMs = 3000;
 
 /** Explains why the command seems to hang. */
 export const waitingMessage =
-  'Waiting for the end of what is piped in. Where nothing is: millrace -p "…" < /dev/null';
+  'Waiting for the end of standard input. If there is none, use: millrace -p "…" < /dev/null';
 
 /**
  * Reads standard input to its end. Undefined if it is a terminal or if the signal aborts. Throws a
@@ -80,19 +80,19 @@ function decodeText(bytes: Buffer): string {
     // Reported below.
   }
   throw new UsageError(
-    'Cannot use what was piped in: it is not text in UTF-8. Name the file in the prompt instead, so that the agent can look at it',
+    'Cannot use the piped input: it is not UTF-8 text. Name the file in the prompt instead, so that the agent can read it',
   );
 }
 
 function tooLarge(): UsageError {
   return new UsageError(
-    `Cannot use what was piped in: it is more than ${maxBytes / 2 ** 20} MiB. Name the file in the prompt instead, so that the agent reads what it needs`,
+    `Cannot use the piped input: it is larger than ${maxBytes / 2 ** 20} MiB. Name the file in the prompt instead, so that the agent reads what it needs`,
   );
 }
 
 function unreadableInput(cause: Error): UsageError {
   const { code = 'unknown' } = cause as NodeJS.ErrnoException;
-  const message = `Cannot read the standard input (${code}). Where nothing is to be read: < /dev/null`;
+  const message = `Cannot read standard input (${code}). If there is none, use: < /dev/null`;
   return new UsageError(message, { errno: code }, { cause });
 }
 
@@ -114,6 +114,6 @@ export function createRunInput({ args, piped = '', cwd }: CreateRunInputOptions)
   if (context.length > 0) return userItem([piped.trim()], { cwd });
   if (session !== 'new') return undefined;
   throw new UsageError(
-    'Cannot begin: there is nothing to say. Give a prompt (millrace -p "Say hello"), or pipe one in',
+    'Cannot start: there is no prompt. Give one (millrace -p "Say hello"), or pipe one in',
   );
 }

@@ -135,7 +135,7 @@ describe.each(['SIGINT', 'SIGTERM'] as const)('%s', (signal) => {
     await until(started, /\(begun\)/);
     started.child.kill(signal);
     expect(await started.exit).toEqual({ code: exitCodes.aborted, signal: null });
-    expect(started.said.stderr).toContain('Stopped before anything was said');
+    expect(started.said.stderr).toContain('Stopped before the run started');
   });
 });
 
@@ -242,7 +242,7 @@ describe.skipIf(!existsSync('/dev/full'))('a device that is full', () => {
     expect(ended).toEqual({ code: exitCodes.error, signal: null });
     const { session, next } = await leftIn(started.store);
     expect(started.said.stderr).toBe(
-      `(aborted)\nCannot write to standard output: there is no space left (ENOSPC). The session is kept: millrace --resume ${session}\n`,
+      `(aborted)\nCannot write to standard output: there is no space left (ENOSPC). The session is stored: millrace --resume ${session}\n`,
     );
     expect(next.reason).toBe('stop');
   });

@@ -240,7 +240,9 @@ describe('the exit code', () => {
     stop.abort('SIGINT');
     const { code, stderr, log, session } = await printing;
     expect([code, stdout.text]).toEqual([exitCodes.aborted, 'It tu\n']);
-    expect(stderr).toBe(`Stopped; what was said is kept. To go on: millrace --resume ${session}\n`);
+    expect(stderr).toBe(
+      `Stopped. The session is stored. To continue: millrace --resume ${session}\n`,
+    );
     expect((await itemsOf({ log, session })).at(-1)).toMatchObject({
       parts: [{ text: 'It tu', partial: true }],
       stop: { reason: 'aborted' },
@@ -259,7 +261,7 @@ describe('the exit code', () => {
       args: places,
     });
     expect(elsewhere.stderr).toContain(
-      `To go on: millrace --cwd sub --store '/a b/it'\\''s.db' --resume ${elsewhere.session}\n`,
+      `To continue: millrace --cwd sub --store '/a b/it'\\''s.db' --resume ${elsewhere.session}\n`,
     );
     const cut = await runPrint({ script: [{ content: { parts: ['Yes'] }, stop: 'length' }] });
     expect(cut.code).toBe(exitCodes.limit);

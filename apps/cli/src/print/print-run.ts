@@ -58,7 +58,7 @@ export async function printRun(options: PrintRunOptions): Promise<number> {
   const stop = AbortSignal.any([outputClosed.signal, ...(signal === undefined ? [] : [signal])]);
   const run = await startRun(options, notes, stop);
   if (run === undefined) {
-    await notes.write('Stopped before anything was said');
+    await notes.write('Stopped before the run started');
     return exitCodes.aborted;
   }
   const printer = printerFor(args, answer, { output, notes });
@@ -109,8 +109,8 @@ async function startRun(
 
 /** A script whose prompt is empty must get an error, not an empty answer. */
 function nothingToDo({ id }: SessionSummary): UsageError {
-  const way = 'Say something: millrace -p --continue "And now?"';
-  return new UsageError(`Cannot go on with session ${id}: it has nothing left to do. ${way}`);
+  const way = 'Add a prompt: millrace -p --continue "And now?"';
+  return new UsageError(`Cannot continue session ${id}: it has no unfinished work. ${way}`);
 }
 
 async function sessionFor(
@@ -119,7 +119,8 @@ async function sessionFor(
   cwd: string,
 ): Promise<SessionSummary | undefined> {
   if (choice === 'new') return undefined;
-  if (choice === 'pick') throw new UsageError('--resume needs an id with -p: nobody chooses one');
+  if (choice === 'pick')
+    throw new UsageError('--resume needs an id with -p, because there is no user to choose one');
   return findSession(log, choice === 'last' ? choice : choice.id, cwd);
 }
 
@@ -166,7 +167,7 @@ async function printClosing(
   // The reader closed the pipe on purpose, as `head` does.
   if (failure?.code === 'reader_gone') return;
   const { session, stop } = result;
-  const kept = resume === undefined ? '' : `. The session is kept: ${resume}`;
+  const kept = resume === undefined ? '' : `. The session is stored: ${resume}`;
   if (failure !== undefined) return notes.write(`${failure.message}${kept}`);
   const pending = stop.reason === 'parked' ? await pendingApprovals(log, session) : [];
   for (const line of closingMessages(result, { pending, resume })) await notes.write(line);

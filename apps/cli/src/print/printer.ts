@@ -31,7 +31,7 @@ export function textPrinter(answer: AnswerStream, { output, notes }: PrinterOpti
 }
 
 const restartMessage =
-  'The answer was begun anew after an error: what stands before does not count, and it follows from its start';
+  'The answer restarted after an error. Ignore the text above; the complete answer follows';
 
 /** Prints one event per line as JSON. */
 export function jsonPrinter({ output }: PrinterOptions): Printer {
@@ -70,7 +70,7 @@ export class Progress {
       case 'tool_execution_finished':
         return this.#finished(event);
       case 'tool_call_rejected':
-        return clipLine(`✗ ${event.name} was not run (${event.code}): ${event.message}`);
+        return clipLine(`✗ ${event.name} did not run (${event.code}): ${event.message}`);
       case 'approval_asked':
         return clipLine(`? ${event.name} waits for approval${reasonText(event.reason)}`);
       case 'approval_answered': {
@@ -79,11 +79,11 @@ export class Progress {
       }
       case 'retry_scheduled': {
         const { error, delayMs } = event;
-        return clipLine(`↻ ${error.message} Once more in ${secondsText(delayMs)}`);
+        return clipLine(`↻ ${error.message} Retrying in ${secondsText(delayMs)}`);
       }
       case 'compacted':
         return clipLine(
-          `≡ what was said long ago is summarised (${countOf(event.itemIds.length, 'item')})`,
+          `≡ older messages are summarized (${countOf(event.itemIds.length, 'item')})`,
         );
       case 'handed_off':
         return clipLine(`→ handed off to ${event.to}${reasonText(event.reason)}`);
@@ -100,7 +100,7 @@ export class Progress {
     this.#started.delete(executionId);
     const took = time - from >= 1000 ? ` ${secondsText(time - from)}` : '';
     if (outcome === 'discarded') return undefined;
-    if (outcome === 'lost') return clipLine(`✗ ${summary}: nobody knows what became of it`);
+    if (outcome === 'lost') return clipLine(`✗ ${summary}: its outcome is unknown`);
     return clipLine(isError ? `✗ ${summary} failed${took}` : `✓ ${summary}${took}`);
   }
 }

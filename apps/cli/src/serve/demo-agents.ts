@@ -28,8 +28,8 @@ export async function demoAgents(options: DemoAgentsOptions): Promise<readonly S
     ...{ chosen, log, cwd, approve: 'park', name: 'millrace serve' },
     config: { ...config, mcpServers: [] },
   });
-  const asks = mayChange ? '' : ', and asks before it does';
-  const description = `A script instead of a model; the loop and the tools are real. It looks around in this folder, changes a file${asks}`;
+  const asks = mayChange ? '' : ' after approval';
+  const description = `A script instead of a model, with the real loop and real tools. It explores this folder and changes a file${asks}`;
   return [{ type: 'loop', name: 'demo', description, agent }, echo];
 }
 
@@ -38,7 +38,7 @@ const pauseMs = 40;
 const echo: ServedAgent = {
   type: 'sync',
   name: 'echo',
-  description: 'Says again what you say, word by word',
+  description: 'Repeats your message, word by word',
   async *onMessage(content, { signal }) {
     const said = content.type === 'text' ? content.content : JSON.stringify(content);
     for (const word of said.match(/\S+\s*|\s+/g) ?? []) {

@@ -56,7 +56,7 @@ async function openBus(
     throw problem;
   }
   isStarted = true;
-  return { bus, words: `, and told to other servers through Redis at ${bus.name}` };
+  return { bus, words: `, with a bus to other servers through Redis at ${bus.name}` };
 }
 
 async function openPostgres(url: string, env: Env, bus: Bus | undefined): Promise<ServerStore> {
@@ -83,7 +83,7 @@ function isCommandRefused(error: unknown): error is MillraceError {
 }
 
 function busUnavailable(name: string): MillraceError {
-  const message = `Cannot use the bus: Redis at ${name} does not answer, or not to this user. Start it, name another with --bus <url>, or leave it out`;
+  const message = `Cannot use the bus: Redis at ${name} does not answer, or rejects this user. Start it, choose another with --bus <url>, or remove --bus`;
   return new MillraceError('no_bus', message, { bus: name });
 }
 
@@ -96,7 +96,7 @@ function looksLikeUrl(text: string): boolean {
 function secretFromEnv(env: Env): string | undefined {
   const secret = env['MILLRACE_SECRET'];
   if (secret === undefined || secret.length >= minSecretLength) return secret;
-  const message = `Cannot use MILLRACE_SECRET: it has ${secret.length} characters. Take ${minSecretLength} random ones or more, the same for all servers`;
+  const message = `Cannot use MILLRACE_SECRET: it has ${secret.length} characters. Use at least ${minSecretLength} random characters, the same for all servers`;
   throw new MillraceError('bad_secret', message);
 }
 
@@ -107,13 +107,13 @@ function databaseName(url: string): string {
 }
 
 function twoStoresError(): MillraceError {
-  const message = 'Cannot keep things in two places: give --store or --data, not both';
+  const message = 'Cannot use two stores: use --store or --data, not both';
   return new MillraceError('bad_store', message);
 }
 
 function unknownStoreError(): MillraceError {
   const message =
-    'Cannot keep anything there: --store takes a folder, or postgres://user@host:5432/database';
+    'Cannot use this store: --store takes a folder or postgres://user@host:5432/database';
   return new MillraceError('bad_store', message);
 }
 
@@ -158,7 +158,7 @@ async function openDataFolder(
 
 function unusableFolder(path: string, cause: unknown): MillraceError {
   const why = cause instanceof Error ? cause.message : String(cause);
-  const message = `Cannot keep anything in ${path}: ${why}. Name another folder with --data <dir>`;
+  const message = `Cannot store data in ${path}: ${why}. Choose another folder with --data <dir>`;
   return new MillraceError('bad_data_folder', message, { path }, { cause });
 }
 
@@ -172,7 +172,7 @@ function defaultPath(env: Env): string {
 
 function noHomeError(cause: unknown): MillraceError {
   const message =
-    'Cannot find a place for sessions and tasks: neither XDG_DATA_HOME nor HOME is set. Say where with --data <dir>';
+    'Cannot find a folder for sessions and tasks: neither XDG_DATA_HOME nor HOME is set. Choose one with --data <dir>';
   return new MillraceError('no_home', message, {}, { cause });
 }
 
@@ -193,6 +193,6 @@ async function readSecret(path: string): Promise<string> {
   await chmod(path, 0o600);
   const secret = (await readFile(path, 'utf8')).trim();
   if (secret.length >= shortest) return secret;
-  const message = `its file ${path} is damaged. Delete it: remote agents get new keys when they register again`;
+  const message = `the secret file ${path} is damaged. Delete it; remote agents get new keys when they register again`;
   throw new MillraceError('bad_secret', message, { path });
 }

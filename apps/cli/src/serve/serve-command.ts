@@ -25,7 +25,7 @@ export async function serveCommand(args: ServeArgs, host: Host): Promise<number>
     host.stdout.write(startMessage({ ...words, hasPage: page !== undefined }));
     await waitForAbort(host.signal);
     host.stderr.write(
-      'Ending: what goes on is kept as it is, for the next server. Once more ends it at once.\n',
+      'Stopping. Running tasks are stored for the next server. Press Ctrl-C again to stop at once.\n',
     );
     await server.close();
     await otlp?.close();
@@ -96,16 +96,16 @@ function listenError(error: unknown, port = 5003, host = '127.0.0.1'): unknown {
   switch (code) {
     case 'EADDRINUSE':
       return fail(
-        'something else does already. Choose another with --port <n>; --port 0 takes any',
+        'another program uses it. Choose another port with --port <n>; --port 0 takes any free one',
       );
     case 'EACCES':
-      return fail('this user may not. Choose one from 1024 on with --port <n>');
+      return fail('permission denied. Choose a port of at least 1024 with --port <n>');
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
       return fail('this machine has no such address. Choose another with --host <name>');
     case 'unauthorized':
       return fail(
-        'everybody in the network could use the agents. Set MILLRACE_TOKEN to a long random text, or leave out --host',
+        'everyone in the network could use the agents. Set MILLRACE_TOKEN to a long random text, or remove --host',
       );
     default:
       return error;
@@ -134,11 +134,11 @@ export function startMessage({ url, agents, data, needsToken, hasPage }: Started
   const rows = agents.map(({ name, type, description = '' }) =>
     `  ${name.padEnd(width)}  ${type.padEnd('async'.length)}  ${description}`.trimEnd(),
   );
-  const page = hasPage ? 'open it in a browser' : 'without its page: npm run serve builds it';
+  const page = hasPage ? 'open it in a browser' : 'no web page; npm run serve builds it';
   return `Millrace listens on ${url} (${page}; ${url}/docs has the routes)
 Agents:
 ${rows.join('\n')}
-What is said is kept in ${data}
+Sessions are stored in ${data}
 
 Try it:
 ${exampleCommands(url, agents, needsToken).join('\n')}

@@ -46,15 +46,11 @@ describe('what a module exports', () => {
     ['an object that is none', { answer: {} }, 'its export "answer" is no agent'],
     ['one without its handler', { a: { ...sync, onMessage: 1 } }, 'its export "a" is no agent'],
     ['a name that cannot be in a path', { a: { ...sync, name: 'A b' } }, 'needs a `name` of lower'],
-    [
-      'a loop with another log',
-      { a: createAgent({ provider }) },
-      'has a log of its own. Export ({',
-    ],
+    ['a loop with another log', { a: createAgent({ provider }) }, 'has its own log. Export ({'],
     [
       'a served loop with another log',
       { a: { type: 'loop', name: 'a', agent: createAgent({ provider }) } },
-      'has a log of its own. Export ({ log }) =>',
+      'has its own log. Export ({ log }) =>',
     ],
   ])('cannot be %s', async (_, exports, message) => {
     await expect(agentsFromExports(exports, options)).rejects.toThrow(message);

@@ -10,7 +10,7 @@ import type { ServedAgent } from '@millrace/server';
 export async function loadAgents(path: string, log: Log): Promise<readonly ServedAgent[]> {
   const fileName = basename(path);
   if (!existsSync(path)) {
-    const message = `Cannot serve ${path}: there is no such file. Name another with --agents <file>`;
+    const message = `Cannot serve ${path}: the file does not exist. Choose another with --agents <file>`;
     throw new MillraceError('no_agents', message, { path });
   }
   try {
@@ -63,7 +63,7 @@ interface ExportContext extends ExportOptions {
 function toServedAgent(value: unknown, place: ExportContext): ServedAgent {
   if (isAgent(value)) {
     if (place.isFromFunction) return { type: 'loop', name: agentName(place), agent: value };
-    throw badExport(place, 'has a log of its own. Export ({ log }) => createAgent({ log, … })');
+    throw badExport(place, 'has its own log. Export ({ log }) => createAgent({ log, … })');
   }
   if (!isObject(value)) throw badExport(place, `is ${typeText(value)}. ${agentForms}`);
   const { type, name, onMessage, onEvent, agent } = value;
@@ -71,11 +71,11 @@ function toServedAgent(value: unknown, place: ExportContext): ServedAgent {
     (type === 'sync' && typeof onMessage === 'function') ||
     (type === 'async' && typeof onEvent === 'function') ||
     (type === 'loop' && isAgent(agent));
-  if (!isWhole) throw badExport(place, `is no agent. ${agentForms}`);
+  if (!isWhole) throw badExport(place, `is not an agent. ${agentForms}`);
   if (typeof name !== 'string' || !/^[a-z0-9-]+$/.test(name))
     throw badExport(place, 'needs a `name` of lower case letters, digits and hyphens');
   if (type === 'loop' && !place.isFromFunction)
-    throw badExport(place, "has a log of its own. Export ({ log }) => ({ type: 'loop', … })");
+    throw badExport(place, "has its own log. Export ({ log }) => ({ type: 'loop', … })");
   return value as unknown as ServedAgent;
 }
 

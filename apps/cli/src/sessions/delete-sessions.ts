@@ -23,11 +23,11 @@ export async function deleteSessions(context: SessionsContext): Promise<number> 
   for (const session of found.values()) {
     const isMeant = args.yes || (await confirmDelete(session, context));
     if (!isMeant) {
-      await notes.write('Nothing more was deleted\n');
+      await notes.write('No further session was deleted\n');
       return exitCodes.aborted;
     }
     const count = await deleteWithChildren(log, session.id);
-    const more = count > 1 ? `, with ${count - 1} of its sub-agents` : '';
+    const more = count > 1 ? ` and ${count - 1} of its sub-agents` : '';
     await notes.write(`Deleted session ${session.id}${more}\n`);
   }
   return exitCodes.done;
@@ -38,7 +38,7 @@ async function confirmDelete(
   { stdin, notes, signal }: SessionsContext,
 ): Promise<boolean> {
   if (!stdin.isTTY)
-    throw new UsageError('Cannot ask whether to delete: there is no terminal. Say --yes');
+    throw new UsageError('Cannot ask for confirmation: there is no terminal. Use --yes');
   const state = hasWork ? ', which is not finished' : '';
   const question = `Delete session ${id} (${oneLine(title, 60)})${state}? It cannot be undone. [y/N] `;
   const answer = await askUser({ stdin, stdout: notes.stream, signal }, question);
@@ -74,6 +74,6 @@ async function deleteOne(log: Log, session: SessionId): Promise<void> {
 function rethrowHeld(error: unknown): never {
   if (!(error instanceof LogError) || error.code !== 'held') throw error;
   const { session, holder } = error.place;
-  const message = `Cannot delete session ${session}: ${holder} drives it. Stop it there first, or wait until it is done`;
+  const message = `Cannot delete session ${session}: ${holder} runs it. Stop it there first, or wait until it is done`;
   throw new LogError('held', message, error.place, { cause: error });
 }

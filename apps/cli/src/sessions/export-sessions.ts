@@ -75,6 +75,6 @@ async function writeToStream(
 }
 
 function folderError(path: string): OutputError {
-  const message = `Cannot write to ${path}: it is a folder. Name a file in it with --output <file>`;
+  const message = `Cannot write to ${path}: it is a folder. Choose a file with --output <file>`;
   return new OutputError('cannot_write', message, { path });
 }

@@ -11,7 +11,7 @@ export async function importSessions(context: SessionsContext): Promise<number> 
   const { args, stdin } = context;
   if (args.operands.length === 0 && stdin.isTTY)
     throw new UsageError(
-      'Cannot import: there is nothing to read. Name a file (millrace sessions import file.jsonl), or pipe one in',
+      'Cannot import: there is no input. Name a file (millrace sessions import file.jsonl), or pipe one in',
     );
   const sources = args.operands.length === 0 ? [undefined] : args.operands;
   for (const source of sources) await importFrom(source, context);
@@ -25,8 +25,7 @@ async function importFrom(
   const input = path === undefined ? stdin : createReadStream(resolve(cwd, path));
   try {
     for await (const { session, existedBefore } of importLines(log, readLines(input))) {
-      if (existedBefore)
-        await notes.write(`Session ${session} is there already, and stays as it is\n`);
+      if (existedBefore) await notes.write(`Session ${session} already exists and is unchanged\n`);
       else await output.write(`${session}\n`);
     }
   } catch (error) {
@@ -37,8 +36,8 @@ async function importFrom(
 function readError(path: string | undefined, cause: unknown): unknown {
   const { code, syscall } = cause as NodeJS.ErrnoException;
   if (syscall === undefined) return cause;
-  const what = path ?? 'the standard input';
-  return new UsageError(`Cannot read ${what} (${code}). Name a file that is there`, {}, { cause });
+  const what = path ?? 'standard input';
+  return new UsageError(`Cannot read ${what} (${code}). Name an existing file`, {}, { cause });
 }
 
 /** One imported session. */
@@ -148,7 +147,7 @@ function dropCarriageReturn(line: string): string {
 }
 
 function notAnExportError(why: string, cause?: unknown): LogError {
-  const message = `Cannot import: ${why}. Take a file that millrace sessions export wrote`;
+  const message = `Cannot import: ${why}. Use a file that millrace sessions export wrote`;
   return new LogError('bad_records', message, {}, { cause });
 }
 

@@ -268,7 +268,7 @@ describe('export and import', () => {
     await inStore((log) => log.delete(session));
     const ran = await run({ action: 'import', operands: [file] });
     expect(ran.stdout).toBe(`${session}\n`);
-    expect(ran.stderr).toBe(`Session ${child} is there already, and stays as it is\n`);
+    expect(ran.stderr).toBe(`Session ${child} already exists and is unchanged\n`);
   });
 
   test('tell the line of the file that is wrong, and take nothing of its session', async () => {

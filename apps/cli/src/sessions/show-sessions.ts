@@ -25,12 +25,12 @@ export async function listSessions(context: SessionsContext): Promise<void> {
   for (const line of textTable(rows, { columns })) await output.write(`${line}\n`);
   const left = all.length - shown.length;
   if (shown.length === 0) await notes.write(`${emptyMessage(cwd, left)}\n`);
-  else if (left > 0) await notes.write(`${left} more of other folders: millrace sessions --all\n`);
+  else if (left > 0) await notes.write(`${left} more in other folders: millrace sessions --all\n`);
 }
 
 function rowOf(session: SessionSummary, isWithFolder: boolean): readonly string[] {
   const { id, title, cwd, changedAt } = session;
-  const words = oneLine(title, 200) || '(nothing was said)';
+  const words = oneLine(title, 200) || '(no message)';
   const folder = isWithFolder ? [oneLine(cwd ?? '–', 200)] : [];
   return [
     id.slice(0, shortIdLength),
@@ -42,7 +42,7 @@ function rowOf(session: SessionSummary, isWithFolder: boolean): readonly string[
 }
 
 function stateText({ holder, hasWork }: SessionSummary): string {
-  if (holder !== undefined) return `driven by ${oneLine(holder, 20)}`;
+  if (holder !== undefined) return `run by ${oneLine(holder, 20)}`;
   return hasWork ? 'not finished' : '';
 }
 
@@ -53,8 +53,8 @@ function formatDateTime(ms: number): string {
 
 function emptyMessage(cwd: string, elsewhere: number): string {
   const others =
-    elsewhere === 0 ? 'Begin one with millrace' : `There are ${elsewhere} of other folders: --all`;
-  return `There is no session of ${cwd} yet. ${others}`;
+    elsewhere === 0 ? 'Start one with millrace' : `There are ${elsewhere} in other folders: --all`;
+  return `There are no sessions of ${cwd} yet. ${others}`;
 }
 
 /** Prints a transcript as Markdown, or with `--json` as JSON. */
@@ -93,7 +93,7 @@ function itemMarkdown({ kind, author, parts, stop, redacted }: Item): string {
 
 /** Normal stop reasons are not mentioned. */
 const stopNotes: Readonly<Partial<Record<string, string>>> = {
-  length: 'cut off: as long as the model may write',
+  length: 'cut off at the maximum length',
   aborted: 'stopped',
   error: 'ended by an error',
   content_filter: 'cut off by the content filter',

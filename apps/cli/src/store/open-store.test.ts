@@ -99,7 +99,7 @@ describe('a store that cannot be used is a typed error that says what to do', ()
     execFileSync('mkfifo', ['-m', '644', path]);
     const { code, message } = await errorAt(path);
     expect(code).toBe('storage');
-    expect(message).toMatch(/it is no regular file.*--store/);
+    expect(message).toMatch(/it is not a regular file.*--store/);
     expect(modeOf(path)).toBe(0o644);
   });
 

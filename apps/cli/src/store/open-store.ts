@@ -66,7 +66,7 @@ function dataHome(env: Env): string {
   if (isAbsolute(home)) return join(home, '.local', 'share');
   throw new MillraceError(
     'no_home',
-    'Cannot find a place for the sessions: neither XDG_DATA_HOME nor HOME is set. Say where with --store <file>',
+    'Cannot find a folder for the sessions: neither XDG_DATA_HOME nor HOME is set. Choose a file with --store <file>',
   );
 }
 
@@ -91,7 +91,9 @@ export async function ensurePrivateFile(path: string): Promise<void> {
 }
 
 function notAFile(path: string): LogError {
-  return new LogError('storage', `Cannot use the log at ${path}: it is no regular file`, { path });
+  return new LogError('storage', `Cannot use the log at ${path}: it is not a regular file`, {
+    path,
+  });
 }
 
 /** Adds advice with the command's flags to an error of the log. */
@@ -106,9 +108,9 @@ export function addStoreAdvice(error: unknown, path: string): unknown {
 function adviceFor(code: LogErrorCode, path: string): string | undefined {
   switch (code) {
     case 'corrupt':
-      return `To begin anew, move the file away (and ${path}-wal with it), or use another with --store <file>`;
+      return `To start over, move the file away (with ${path}-wal), or use another one with --store <file>`;
     case 'too_new':
-      return 'Bring millrace up to date, or use another file with --store <file>';
+      return 'Update millrace, or use another file with --store <file>';
     case 'storage':
       return 'To use another file: --store <file>';
     default:
@@ -120,16 +122,16 @@ function adviceFor(code: LogErrorCode, path: string): string | undefined {
 function fileError(error: unknown, path: string): LogError | undefined {
   const { code, syscall } = error as NodeJS.ErrnoException;
   if (typeof code !== 'string' || syscall === undefined) return undefined;
-  const why = reasonByErrno.get(code) ?? `the system says ${code}`;
+  const why = reasonByErrno.get(code) ?? `the system reports ${code}`;
   return new LogError('storage', `Cannot use the log at ${path}: ${why}`, { path, errno: code });
 }
 
 const reasonByErrno: ReadonlyMap<string, string> = new Map([
-  ['EACCES', 'this user may not write there'],
-  ['EPERM', 'this user may not change it'],
+  ['EACCES', 'permission denied'],
+  ['EPERM', 'permission denied'],
   ['EROFS', 'its disk is read-only'],
-  ['ENOTDIR', 'a part of its path is a file and no folder'],
-  ['EEXIST', 'a part of its path is a file and no folder'],
+  ['ENOTDIR', 'a part of its path is a file, not a folder'],
+  ['EEXIST', 'a part of its path is a file, not a folder'],
   ['EISDIR', 'it is a folder'],
   ['ENOSPC', 'the disk is full'],
 ]);

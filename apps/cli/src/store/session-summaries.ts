@@ -26,7 +26,7 @@ export async function findSession(log: Log, which: string, cwd: string): Promise
 
 async function findLast(log: Log, cwd: string): Promise<SessionSummary> {
   for await (const last of newestSummaries(log, { cwd })) return last;
-  const message = `Cannot go on with the last session of ${cwd}: there is none. Begin one with millrace, or see those of other folders with millrace sessions --all`;
+  const message = `Cannot continue the last session of ${cwd}: there is none. Start one with millrace, or list all sessions with millrace sessions --all`;
   throw new SessionLookupError('no_such_session', message, { cwd });
 }
 
@@ -39,7 +39,7 @@ async function findByPrefix(log: Log, prefix: string): Promise<SessionInfo> {
 }
 
 function notFoundError(id: string): SessionLookupError {
-  const message = `Cannot find session ${id}: there is none whose id begins so. See them with millrace sessions --all`;
+  const message = `Cannot find session ${id}: no session id starts with it. List them with millrace sessions --all`;
   return new SessionLookupError('no_such_session', message, { session: id });
 }
 
@@ -47,7 +47,7 @@ function notFoundError(id: string): SessionLookupError {
 function ambiguousError(prefix: string, found: readonly SessionInfo[]): SessionLookupError {
   const named = found.slice(0, 5).map(({ session }) => session.slice(0, prefix.length + 4));
   const more = found.length > named.length ? ', …' : '';
-  const message = `Cannot tell which session ${prefix} is: ${found.length} begin so (${named.join(', ')}${more}). Give more of its id`;
+  const message = `The session id ${prefix} is ambiguous: ${found.length} sessions start with it (${named.join(', ')}${more}). Type more of the id`;
   return new SessionLookupError('ambiguous_session', message, { session: prefix });
 }
 
