@@ -158,10 +158,10 @@ export class ChatApp implements CommandContext {
     const onChange = () => display.requestDraw();
     const replay = new ReplaySession({ log, session, clock, speed, print, onChange });
     this.#replay = replay;
-    this.print(note('mark', `▶ once more, ${speed} times as fast. Esc stops it.`));
+    this.print(note('mark', `▶ Replay at ${speed}× speed. Esc stops it.`));
     replay
       .play()
-      .then((end) => this.print(note('mark', end === 'done' ? '■ that was all' : '■ stopped')))
+      .then((end) => this.print(note('mark', end === 'done' ? '■ replay finished' : '■ stopped')))
       .catch((error: unknown) => this.#printError(error))
       .finally(() => {
         this.#replay = undefined;
@@ -206,10 +206,8 @@ export class ChatApp implements CommandContext {
 
   /** A hint that replaces the default hint of the prompt. */
   get hint(): string | undefined {
-    if (this.#cancelSecondCtrlC !== undefined) return 'Ctrl-C again leaves';
-    return this.#conversation.canRetry
-      ? 'Enter sends; alone, it tries again what failed'
-      : undefined;
+    if (this.#cancelSecondCtrlC !== undefined) return 'Press Ctrl-C again to leave';
+    return this.#conversation.canRetry ? 'Enter sends; in an empty prompt it retries' : undefined;
   }
 
   /** Up in an empty prompt: withdraws the last queued message. */

@@ -92,7 +92,7 @@ export async function chatInTerminal(options: RunChatOptions): Promise<number> {
 }
 
 const dumbTerminalMessage =
-  'This terminal (TERM=dumb) cannot show the chat. For one answer: millrace -p "…"\n';
+  'This terminal (TERM=dumb) cannot show the chat. Use: millrace -p "your prompt"\n';
 
 interface ChatHistory {
   readonly entries: readonly HistoryEntry[];

@@ -17,19 +17,19 @@ interface WelcomeOptions {
 export function welcome({ version, chosen, cwd, home }: WelcomeOptions): readonly Block[] {
   return [
     note('plain', `millrace ${version} in ${shortPath(cwd, home)}`),
-    note('dim', `${chosen.why} /help says what can be done here.`),
+    note('dim', `${chosen.why} /help lists commands and keys.`),
   ];
 }
 
 /** Tells the user how to resume the session. */
 export function resumeNotice(session: string): Block {
   const id = session.slice(0, shortIdLength);
-  return note('dim', `To go on: millrace --continue, or later millrace --resume ${id}`);
+  return note('dim', `Continue with: millrace --continue, or later: millrace --resume ${id}`);
 }
 
 /** Tells the user that the session is lost. */
 export function storeDeletedNotice(): Block {
-  return note('bad', '✗ The file of the sessions was deleted: this one is not kept.');
+  return note('bad', '✗ The session file was deleted, so this session is not stored.');
 }
 
 function shortPath(path: string, home: string | undefined): string {
@@ -64,6 +64,6 @@ export function lastScreenful(
   const hidden = total - shown.length;
   if (hidden <= 0) return shown;
   const id = session.slice(0, shortIdLength);
-  const text = `… ${formatCount(hidden, 'earlier piece')} of this session: millrace sessions show ${id}`;
+  const text = `… ${formatCount(hidden, 'earlier block')}. Show all: millrace sessions show ${id}`;
   return [note('dim', text), ...shown];
 }

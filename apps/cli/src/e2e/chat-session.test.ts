@@ -25,22 +25,22 @@ const sizes = [
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what clears
 const clears = /\u001b\[[23]J|\u001bc/;
 
-type Killing = (place: TestWorkspace, terminal: TestTerminal) => Promise<void>;
+type Kill = (workspace: TestWorkspace, terminal: TestTerminal) => Promise<void>;
 
-const programKilled: Killing = async ({ pids }) => {
+const programKilled: Kill = async ({ pids }) => {
   for (const pid of pids()) process.kill(pid, 'SIGKILL');
 };
-const terminalClosed: Killing = (_place, terminal) => terminal.close();
+const terminalClosed: Kill = (_workspace, terminal) => terminal.close();
 
-const followed = 'You follow it here, and can stop it, answer it and say more.';
+const followNotice = 'You follow it here and can send messages, answer approvals and stop it.';
 
 describeInTmux().concurrent('a session with keys in a real terminal', () => {
-  test('opens without a key, in an empty home, and says with which model', async (context) => {
+  test('starts without an API key in an empty home, and shows the model', async (context) => {
     const { open } = terminalHarness(context);
     const terminal = await open({ columns: 200, env: { MILLRACE_MODEL: '' } });
-    expect(await startChat(terminal)).toMatch(/\nUsing .*\/help says what/);
+    expect(await startChat(terminal)).toMatch(/\nUsing .*\/help lists commands/);
     await terminal.press('C-d');
-    await terminal.waitFor(/\/help says[^\n]*\n+\$/);
+    await terminal.waitFor(/\/help lists[^\n]*\n+\$/);
   });
 
   test.for(sizes)(
@@ -93,7 +93,7 @@ describeInTmux().concurrent('a session with keys in a real terminal', () => {
       expect(countOf(history, '1. Bytes')).toBe(1);
 
       await terminal.press('C-d');
-      await terminal.waitFor(/To go on: millrace --continue.*\n+\$/);
+      await terminal.waitFor(/To continue: millrace --continue.*\n+\$/);
       await terminal.clear();
       await startChat(terminal, '--continue');
       const again = await terminal.waitFor('■ stopped');
@@ -104,11 +104,11 @@ describeInTmux().concurrent('a session with keys in a real terminal', () => {
       await terminal.waitFor(/With \/model you choose among what is there\.\n[\s\S]*Enter sends/);
       await keep('9-went-on');
       await terminal.press('C-d');
-      await terminal.waitFor(/To go on: [^\n]*\n+\$/);
+      await terminal.waitFor(/To continue: [^\n]*\n+\$/);
     },
   );
 
-  test('is followed live by a second terminal, which says who drives, approves and stops', async (context) => {
+  test('is followed live by a second terminal, which shows the driver, approves and stops', async (context) => {
     const { workspace, open } = terminalHarness(context);
     const first = await open();
     const second = await open({ columns: 100, rows: 30 });
@@ -120,8 +120,8 @@ describeInTmux().concurrent('a session with keys in a real terminal', () => {
     const [, id = ''] =
       /^(\w{8}) .*hello there/m.exec(await second.waitFor(/\w{8} .*hello there/)) ?? [];
     await second.send(`millrace --resume ${id}`);
-    await second.waitUntil((screen) => withoutLayout(screen).includes(followed), followed);
-    await second.waitFor(/followed: .* drives/);
+    await second.waitUntil((screen) => withoutLayout(screen).includes(followNotice), followNotice);
+    await second.waitFor(/driven by /);
     await waitForDialog(second);
     await second.saveScreen('two-terminals-second');
     await second.press('y');
@@ -133,7 +133,7 @@ describeInTmux().concurrent('a session with keys in a real terminal', () => {
     await first.send('a long story');
     await second.waitForPrinted('› a long story');
     await second.waitForPrinted('A model does not send an answer.');
-    await second.waitFor(/followed: .* drives/);
+    await second.waitFor(/driven by /);
     await second.saveScreen('two-terminals-live');
     await second.press('Escape');
     await first.waitFor('■ stopped');
@@ -141,7 +141,7 @@ describeInTmux().concurrent('a session with keys in a real terminal', () => {
     await first.waitFor(idleHint);
     const end = await second.waitFor(idleHint);
     await second.saveScreen('two-terminals-stopped');
-    expect(end).not.toMatch(/followed/);
+    expect(end).not.toMatch(/driven by/);
 
     // There is no driver any more, so the second terminal drives and the first one follows.
     await second.send('what are you?');
@@ -149,32 +149,29 @@ describeInTmux().concurrent('a session with keys in a real terminal', () => {
     await first.waitForPrinted('I am the demo model of Millrace');
   });
 
-  test.for<[string, Killing]>([
+  test.for<[string, Kill]>([
     ['kill -9 of the program', programKilled],
     ['its terminal was closed', terminalClosed],
-  ])(
-    'has what was on the screen again after %s in the middle of an answer',
-    async ([, kill], context) => {
-      const { workspace, open } = terminalHarness(context);
-      const terminal = await open({ rows: 40 });
-      await startChat(terminal);
-      await terminal.send('a long story');
-      await terminal.waitForPrinted('and a proxy on the way');
-      const seen = tailOf(await terminal.screen());
-      await kill(workspace, terminal);
-      const [pid = 0] = workspace.pids();
-      await waitForExit(pid);
+  ])('shows the same text again after %s during an answer', async ([, kill], context) => {
+    const { workspace, open } = terminalHarness(context);
+    const terminal = await open({ rows: 40 });
+    await startChat(terminal);
+    await terminal.send('a long story');
+    await terminal.waitForPrinted('and a proxy on the way');
+    const seen = tailOf(await terminal.screen());
+    await kill(workspace, terminal);
+    const [pid = 0] = workspace.pids();
+    await waitForExit(pid);
 
-      const other = await open({ rows: 40 });
-      await startChat(other, '--continue');
-      await other.waitFor(/■ (?:stopped|cut short)/);
-      await other.waitFor(idleHint);
-      await other.saveScreen(`after-${kill.name}`);
-      expect(withoutLayout(await other.scrollback())).toContain(seen);
-      await other.send('what are you?');
-      await other.waitFor(/With \/model you choose among what is there\.\n[\s\S]*Enter sends/);
-    },
-  );
+    const other = await open({ rows: 40 });
+    await startChat(other, '--continue');
+    await other.waitFor(/■ (?:stopped|interrupted)/);
+    await other.waitFor(idleHint);
+    await other.saveScreen(`after-${kill.name}`);
+    expect(withoutLayout(await other.scrollback())).toContain(seen);
+    await other.send('what are you?');
+    await other.waitFor(/With \/model you choose among what is there\.\n[\s\S]*Enter sends/);
+  });
 });
 
 /** The visible end of the stopped answer. */

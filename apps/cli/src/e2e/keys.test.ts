@@ -12,37 +12,37 @@ import {
 } from './testing/terminal-harness.ts';
 
 describeInTmux().concurrent('keys in a real terminal', () => {
-  test('while it runs, Enter steers and Alt-Enter queues a follow-up', async (context) => {
+  test('during a run, Enter steers and Alt-Enter queues a follow-up', async (context) => {
     const { server, files, env } = await scriptedModel(context);
     const { open } = terminalHarness(context, files);
     const terminal = await open({ env });
     const look = { name: 'ls', arguments: '{"path":"."}' };
     const { reply, gates } = gatedAnswer(['I look.', ' Now.'], [look]);
     server.reply(reply);
-    server.answer({ text: 'The wheel turns.' });
-    server.answer({ text: 'The river flows.' });
+    server.answer({ text: 'Tomorrow is sunny.' });
+    server.answer({ text: 'Next week is rainy.' });
     await startChat(terminal);
-    await terminal.send('How is the mill?');
+    await terminal.send('How is the weather?');
     await terminal.waitFor('I look.');
-    await terminal.send('and the wheel?');
-    await terminal.waitFor('↳ joins next: and the wheel?');
-    await terminal.type('then the river');
+    await terminal.send('and tomorrow?');
+    await terminal.waitFor('↳ next step: and tomorrow?');
+    await terminal.type('then next week');
     await terminal.press('M-Enter');
-    await terminal.waitFor('↳ then: then the river');
+    await terminal.waitFor('↳ queued: then next week');
     await terminal.saveScreen('steering');
     for (const gate of gates) gate.open();
-    await terminal.waitFor('The river flows.');
+    await terminal.waitFor('Next week is rainy.');
     const screen = await terminal.waitFor(idleHint);
     await terminal.saveScreen('steered');
     expect(screen).toMatch(
-      /› How is the mill\?[\s\S]*✓ List [\s\S]*› and the wheel\?[\s\S]*The wheel turns\.[\s\S]*› then the river[\s\S]*The river flows\./,
+      /› How is the weather\?[\s\S]*✓ List [\s\S]*› and tomorrow\?[\s\S]*Tomorrow is sunny\.[\s\S]*› then next week[\s\S]*Next week is rainy\./,
     );
     const bodies = server.requests.map(({ body }) => JSON.stringify(body));
-    expect(bodies.map((body) => body.includes('and the wheel?'))).toEqual([false, true, true]);
-    expect(bodies.map((body) => body.includes('then the river'))).toEqual([false, false, true]);
+    expect(bodies.map((body) => body.includes('and tomorrow?'))).toEqual([false, true, true]);
+    expect(bodies.map((body) => body.includes('then next week'))).toEqual([false, false, true]);
   });
 
-  test('two calls run at the same time, each in its card', async (context) => {
+  test('parallel calls have a card each', async (context) => {
     const { server, files, env } = await scriptedModel(context);
     const { open, workspace } = terminalHarness(context, files);
     const terminal = await open({ env });
@@ -67,7 +67,7 @@ describeInTmux().concurrent('keys in a real terminal', () => {
     expect(screen).toMatch(/✓ \$ cat east[\s\S]*words of [\s\S]*✓ \$ cat west[\s\S]*words of /);
   });
 
-  test('what is pasted lands in one piece', async (context) => {
+  test('a paste arrives as one piece', async (context) => {
     const { server, files, env } = await scriptedModel(context);
     const { open } = terminalHarness(context, files);
     const terminal = await open({ env });
@@ -86,15 +86,15 @@ describeInTmux().concurrent('keys in a real terminal', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('@ completes files, / commands, and /help says what there is', async (context) => {
+  test('@ completes files, / completes commands, and /help lists them', async (context) => {
     const { open } = terminalHarness(context);
     const terminal = await open();
     await startChat(terminal);
-    await terminal.type('@whe');
-    await terminal.waitFor('src/wheel.ts');
+    await terminal.type('@refu');
+    await terminal.waitFor('src/refunds.ts');
     await terminal.saveScreen('completion-of-files');
     await terminal.press('Tab');
-    await terminal.waitFor(/> @src\/wheel\.ts *\n/);
+    await terminal.waitFor(/> @src\/refunds\.ts *\n/);
     await terminal.press('C-u');
     await terminal.waitFor(promptText);
     await terminal.type('/');

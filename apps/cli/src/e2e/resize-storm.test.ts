@@ -10,18 +10,18 @@ import {
   terminalHarness,
 } from './testing/terminal-harness.ts';
 
-const words = 'and the water goes over the wheel and down to the river once more';
+const words = 'and the rain comes over the hills and down to the coast once more';
 const passages = Array.from({ length: 40 }, (_, at) => `begin-${at} ${words} end-${at}\n\n`);
 const marks = passages.flatMap((_, at) => [`begin-${at}`, `end-${at}`]);
 const size = fc.tuple(fc.integer({ min: 30, max: 120 }), fc.integer({ min: 12, max: 40 }));
 const sizes = fc.array(size, { minLength: passages.length, maxLength: passages.length });
 
-describeInTmux().concurrent('a corner of the window that is dragged about', () => {
+describeInTmux().concurrent('resizing the window again and again', () => {
   const corner = passages.map((_, at): [number, number] => [100 - at, Math.max(15, 30 - at)]);
   test.for([
     ['to and fro', () => fc.sample(sizes, 1)[0] ?? []],
     ['slowly in', () => corner],
-  ] as const)('%s: nothing of what was printed is lost', async ([, sizesOf], context) => {
+  ] as const)('%s: no printed line is lost', async ([, sizesOf], context) => {
     const { server, files, env } = await scriptedModel(context);
     const { open } = terminalHarness(context, files);
     const terminal = await open({ env, columns: 100, rows: 30 });

@@ -16,7 +16,7 @@ const mark = (place: number) => `mark-${String(place).padStart(3, '0')}`;
 const paragraphs = (from: number, count: number) =>
   Array.from({ length: count }, (_, index) => {
     const place = 2 * (from + index);
-    const words = 'and the water goes over the wheel and down to the river once more';
+    const words = 'and the rain comes over the hills and down to the coast once more';
     return `${mark(place)} ${words} ${mark(place + 1)}\n\n`;
   }).join('');
 
@@ -28,7 +28,7 @@ const allMarks = (count: number) => Array.from({ length: 2 * count }, (_, place)
 const clears = /\u001b\[[23]J|\u001bc/;
 
 describeInTmux().concurrent('terminals of any size and kind', () => {
-  test('resized in the middle of an answer: nothing is doubled and nothing lost', async (context) => {
+  test('a resize during an answer neither repeats nor loses a line', async (context) => {
     const { server, files, env } = await scriptedModel(context);
     const { open } = terminalHarness(context, files);
     const terminal = await open({ env });
@@ -109,14 +109,14 @@ describeInTmux().concurrent('terminals of any size and kind', () => {
       const { server, files, env } = await scriptedModel(context);
       const { open } = terminalHarness(context, files);
       const terminal = await open({ env: { ...env, ...kind } });
-      const code = '```ts\nconst turns = 3; // fast\n```\n';
+      const code = '```ts\nconst orders = 3; // new\n```\n';
       const { reply, gates } = gatedAnswer([paragraphs(0, 8), `**Bold** words.\n\n${code}`]);
       server.reply(reply);
       await startChat(terminal);
       await terminal.send('Tell me');
       await gates[0]?.reached;
       for (const gate of gates) gate.open();
-      await terminal.waitFor('const turns = 3; // fast');
+      await terminal.waitFor('const orders = 3; // new');
       await terminal.waitFor(idleHint);
       await terminal.saveScreen(`without-colour-${name}`);
       expect(marksIn(await terminal.scrollback())).toEqual(allMarks(8));

@@ -12,10 +12,10 @@ interface FakeTerminalOptions {
 /** A row of cells. A wrapped row continues in the next one. */
 interface Line {
   cells: string[];
-  isBroken: boolean;
+  isWrapped: boolean;
 }
 
-const newLine = (): Line => ({ cells: [], isBroken: false });
+const newLine = (): Line => ({ cells: [], isWrapped: false });
 
 const pieces =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what controls a terminal
@@ -33,7 +33,7 @@ export class FakeTerminal extends EventEmitter {
   writes = 0;
   isCursorShown = true;
   /** The largest upward cursor move. */
-  highest = 0;
+  maxUpwardMove = 0;
   /** The scrollback and the screen, without colours. */
   #lines: Line[] = [newLine()];
   #top = 0;
@@ -81,12 +81,12 @@ export class FakeTerminal extends EventEmitter {
    * back from the scrollback.
    */
   resize(columns: number, rows: number): void {
-    this.change(columns, rows);
-    this.tell();
+    this.changeSize(columns, rows);
+    this.reportSize();
   }
 
   /** Changes the size without reporting it. */
-  change(columns: number, rows: number): void {
+  changeSize(columns: number, rows: number): void {
     const fewer = this.#size.rows - rows;
     if (fewer > 0) {
       const below = this.#top + this.#size.rows - 1 - this.#row;
@@ -98,7 +98,7 @@ export class FakeTerminal extends EventEmitter {
     this.#size = { columns, rows };
   }
 
-  tell(): void {
+  reportSize(): void {
     this.columns = this.#size.columns;
     this.rows = this.#size.rows;
     this.emit('resize');
@@ -111,11 +111,11 @@ export class FakeTerminal extends EventEmitter {
     this.#lines = [];
     let whole: string[] = [];
     let cursor: number | undefined;
-    for (const [index, { cells, isBroken }] of before.entries()) {
+    for (const [index, { cells, isWrapped }] of before.entries()) {
       if (index === row) cursor = whole.length + column;
       whole.push(...cells);
       // The continuation may have been dropped.
-      if (isBroken && index < before.length - 1) continue;
+      if (isWrapped && index < before.length - 1) continue;
       if (cursor !== undefined) {
         this.#row = this.#lines.length + Math.floor(cursor / columns);
         this.#column = cursor % columns;
@@ -123,7 +123,7 @@ export class FakeTerminal extends EventEmitter {
       for (let at = 0; at === 0 || at < whole.length; ) {
         // A wide character is not split.
         const end = whole[at + columns] === '' ? at + columns - 1 : at + columns;
-        this.#lines.push({ cells: whole.slice(at, end), isBroken: end < whole.length });
+        this.#lines.push({ cells: whole.slice(at, end), isWrapped: end < whole.length });
         at = Math.max(end, at + 1);
       }
       whole = [];
@@ -150,7 +150,7 @@ export class FakeTerminal extends EventEmitter {
     const count = Number(parameters || 1) || 1;
     switch (name) {
       case 'A':
-        this.highest = Math.max(this.highest, count);
+        this.maxUpwardMove = Math.max(this.maxUpwardMove, count);
         this.#row = Math.max(this.#top, this.#row - count);
         return;
       case 'B':
@@ -193,7 +193,7 @@ export class FakeTerminal extends EventEmitter {
 
   #put(text: string, width: number): void {
     if (this.#column + width > this.#size.columns) {
-      this.#line().isBroken = true;
+      this.#line().isWrapped = true;
       this.#lineFeed();
     }
     const line = this.#line().cells;
@@ -212,7 +212,7 @@ export class FakeTerminal extends EventEmitter {
 
   #eraseLine(how: number): void {
     const line = this.#line();
-    line.isBroken = false;
+    line.isWrapped = false;
     line.cells.length = how === 2 ? 0 : Math.min(line.cells.length, this.#column);
   }
 }

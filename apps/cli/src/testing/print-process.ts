@@ -2,14 +2,14 @@ import process from 'node:process';
 import { defineTool, type Observer } from '@millrace/agent';
 import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
 import { z } from 'zod';
-import { abortOnSignals } from '../command/run-process.ts';
+import { abortOnSignals } from '../command/stop-signals.ts';
 import { printRun } from '../print/print-run.ts';
 import { openStore } from '../store/open-store.ts';
 import { builtAgentWith, defaultPrintArgs, toolCall } from './run-print.ts';
 
 // Runs a scripted print in its own process, as the command does. Arguments: <store> <script name>
 // <print arguments as JSON> <number of the event at which it sends itself SIGINT, or 0>.
-const [path = '', play = '', args = '{}', at = '0'] = process.argv.slice(2);
+const [path = '', scriptName = '', args = '{}', at = '0'] = process.argv.slice(2);
 
 const none = z.object({});
 const tools = [
@@ -27,7 +27,7 @@ const tools = [
 ];
 
 const lines = Array.from({ length: 500 }, (_, line) => `Line ${line + 1} of the answer.`);
-const plays: Readonly<Record<string, readonly Scripted[]>> = {
+const scripts: Readonly<Record<string, readonly Scripted[]>> = {
   tool: [{ content: { parts: ['I look.', toolCall('c1', 'look', {})] } }, 'It turns.'],
   /** Streams a long answer and never ends. */
   long: [
@@ -40,15 +40,15 @@ const plays: Readonly<Record<string, readonly Scripted[]>> = {
   stuck: [{ content: { parts: ['I stay.', toolCall('c1', 'stay', {})] } }],
 };
 
-let left = Number(at);
+let eventsLeft = Number(at);
 const observer: Observer = ({ fact }, events) => {
-  for (const _ of events) if (--left === 0) process.kill(process.pid, 'SIGINT');
+  for (const _ of events) if (--eventsLeft === 0) process.kill(process.pid, 'SIGINT');
   if (fact?.type === 'aborted') process.stderr.write('(aborted)\n');
 };
 
 const signal = abortOnSignals(process);
 const { log, close } = await openStore({ config: { store: path }, env: {} });
-const provider = scriptedProvider(plays[play] ?? [], { pieces: 'token', pauseMs: 1 });
+const provider = scriptedProvider(scripts[scriptName] ?? [], { pieces: 'token', pauseMs: 1 });
 const retry = { toolGraceMs: 1_000_000_000 };
 const { stdin, stdout, stderr } = process;
 const printing = printRun({
@@ -57,6 +57,6 @@ const printing = printRun({
   chosen: { why: 'A test says so.', isDemo: false },
   ...{ log, stdin, stdout, stderr, signal, env: {}, cwd: '/folder' },
 });
-if (play === 'piped') stderr.write('(begun)\n');
+if (scriptName === 'piped') stderr.write('(begun)\n');
 process.exitCode = await printing;
 await close();

@@ -83,6 +83,6 @@ export function wordsOf(text: string): readonly string[] {
 
 /** Splits a text at the given positions. */
 export function splitAt(text: string, cuts: readonly number[]): readonly string[] {
-  const places = [...cuts].map((cut) => cut % (text.length + 1)).sort((a, b) => a - b);
-  return [0, ...places].map((from, index) => text.slice(from, places[index] ?? text.length));
+  const positions = [...cuts].map((cut) => cut % (text.length + 1)).sort((a, b) => a - b);
+  return [0, ...positions].map((from, index) => text.slice(from, positions[index] ?? text.length));
 }

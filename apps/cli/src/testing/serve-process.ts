@@ -21,14 +21,14 @@ export async function serveProcess(
   env: Readonly<Record<string, string>> = {},
 ): Promise<ServeProcess> {
   const started = startServe(flags, folder, env);
-  const { child, said, exit } = started;
-  const words = /listens on (\S+)/;
-  while (!words.test(said.stdout)) {
+  const { child, output, exit } = started;
+  const listening = /listens on (\S+)/;
+  while (!listening.test(output.stdout)) {
     const ended = await Promise.race([exit, once(child.stdout, 'data').then(() => undefined)]);
-    if (ended !== undefined) throw new Error(`It did not start: ${said.stderr}`);
+    if (ended !== undefined) throw new Error(`The server did not start: ${output.stderr}`);
   }
   return {
-    ...{ child, output: said, url: words.exec(said.stdout)?.[1] ?? '' },
+    ...{ child, output, url: listening.exec(output.stdout)?.[1] ?? '' },
     async end(signal) {
       child.kill(signal);
       return exit;
@@ -48,15 +48,15 @@ function startServe(
     ['--conditions=@millrace/source', main, 'serve', ...flags],
     { cwd: folder, env: { PATH, HOME: folder, ...env }, stdio: ['ignore', 'pipe', 'pipe'] },
   );
-  const said = { stdout: '', stderr: '' };
+  const output = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const)
     child[name].setEncoding('utf8').on('data', (text: string) => {
-      said[name] += text;
+      output[name] += text;
     });
   const exit = once(child, 'close').then(([code]) => ({ code: code as number | null }));
   onTestFinished(async () => {
     child.kill('SIGKILL');
     await exit;
   });
-  return { child, said, exit };
+  return { child, output, exit };
 }

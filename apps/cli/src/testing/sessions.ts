@@ -22,11 +22,11 @@ interface FinishedSessionOptions {
 export async function finishedSession(
   log: Log,
   name: string,
-  words: string,
+  message: string,
   { cwd, answer = 'It turns.' }: FinishedSessionOptions = {},
 ): Promise<SessionId> {
   const agent = createAgent({ provider: scriptedProvider([answer]), log });
-  const input = cwd === undefined ? words : userItem([words], { cwd });
+  const input = cwd === undefined ? message : userItem([message], { cwd });
   const { session } = await agent.run(input, { session: sessionId(name) }).result;
   return session;
 }
@@ -64,7 +64,7 @@ function itemDrafts(index: number, ids: Ids): readonly DraftRecord[] {
   const at = { turn: 0, attempt: 0 };
   const id = itemId(`filled-${index}`);
   const writer = new DeltaWriter({ itemId: id, ...at, ids });
-  writer.whole({ kind: 'text', text: `What was said as number ${index}.` });
+  writer.whole({ kind: 'text', text: `Message number ${index}.` });
   const kind = index % 2 === 0 ? 'user' : 'assistant';
   return [
     { ...at, fact: { type: 'item_started', itemId: id, kind } },

@@ -16,12 +16,12 @@ import type { CommandContext, SlashCommand } from './slash-command.ts';
 
 const quit: SlashCommand = {
   name: '/quit',
-  description: 'Leave',
+  description: 'Leave the chat',
   run: ({ quit: leave }) => leave(),
 };
 
 /** The name that other programs use. */
-const exit: SlashCommand = { ...quit, name: '/exit', description: 'Leave, as /quit does' };
+const exit: SlashCommand = { ...quit, name: '/exit', description: 'Leave the chat, same as /quit' };
 
 export const commandTable: readonly SlashCommand[] = [
   helpCommand(() => commandTable),
@@ -67,7 +67,9 @@ export async function runSlashCommand(context: CommandContext, text: string): Pr
   context.print({ type: 'command', text: text.trim() });
   if (found === undefined) return context.print(note('bad', unknownCommandText(name)));
   if (found.onlyWhenIdle && context.conversation.isBusy)
-    return context.print(note('bad', `✗ ${name} has to wait: stop what goes on with Esc first.`));
+    return context.print(
+      note('bad', `✗ ${name} is not possible during a run. Stop the run with Esc first.`),
+    );
   try {
     await found.run(context, argument.trim());
   } catch (error) {
@@ -78,28 +80,28 @@ export async function runSlashCommand(context: CommandContext, text: string): Pr
 
 function unknownCommandText(name: string): string {
   const near = nearestCommand(name);
-  const way = near === undefined ? '/help lists them all' : `did you mean ${near}?`;
-  return `✗ There is no ${name}: ${way}`;
+  const way = near === undefined ? '/help lists all commands' : `did you mean ${near}?`;
+  return `✗ Unknown command ${name}: ${way}`;
 }
 
 const keyHelp = [
-  ['Enter', 'sends; while it works, joins its next step'],
-  ['Alt-Enter', 'a new line; while it works, is done when it would end'],
-  ['Esc, Ctrl-C', 'stop what goes on, and keep what was said'],
-  ['Ctrl-C', 'when nothing goes on: clears what is typed; twice, leaves'],
-  ['Ctrl-D', 'leaves, when nothing goes on and nothing is typed'],
-  ['Ctrl-R', 'show what the model thinks in full, or fold it again'],
-  ['Ctrl-Z', 'to the shell; fg comes back'],
-  ['Ctrl-L', 'draws the screen anew'],
-  ['Up, Down', 'what was said before; Up takes back what is not heard yet'],
-  ['@', 'names a file'],
+  ['Enter', 'sends a message; during a run, steers the next step'],
+  ['Alt-Enter', 'adds a line; during a run, queues the message'],
+  ['Esc, Ctrl-C', 'stop the run; the answer so far is kept'],
+  ['Ctrl-C', 'while idle: clears the prompt; twice: leaves'],
+  ['Ctrl-D', 'leaves, while idle with an empty prompt'],
+  ['Ctrl-R', 'shows or hides the full reasoning'],
+  ['Ctrl-Z', 'suspends to the shell; fg resumes'],
+  ['Ctrl-L', 'redraws the screen'],
+  ['Up, Down', 'show earlier messages; Up withdraws a queued message'],
+  ['@', 'mentions a file'],
 ] as const;
 
 /** Builds /help from the table that contains it. */
 function helpCommand(all: () => readonly SlashCommand[]): SlashCommand {
   return {
     name: '/help',
-    description: 'What can be said and pressed here',
+    description: 'Show commands and keys',
     run({ print }) {
       const commands = all().map(({ name, argument, description }) => {
         const typed = argument === undefined ? name : `${name} ${argument}`;

@@ -15,14 +15,14 @@ export const exportCommand: SlashCommand = {
   description: 'Write the session to a file: .md for reading, .jsonl with every record',
   async run({ conversation, log, cwd, print }, argument) {
     if ((await log.info(conversation.session)) === undefined)
-      return print(note('dim', 'Nothing was said yet.'));
+      return print(note('dim', 'This session is empty.'));
     const text = argument.endsWith('.jsonl')
       ? await sessionAsJsonl(log, conversation)
       : await sessionAsMarkdown(log, conversation);
     const path = await writeNewFile(resolve(cwd, argument || defaultFileName(conversation)), text, {
       isNamed: argument !== '',
     });
-    print(note('dim', `The session is in ${path}.`));
+    print(note('dim', `Session written to ${path}.`));
   },
 };
 
@@ -54,20 +54,20 @@ async function writeNewFile(
 function writeProblem(code: string | undefined, path: string): string {
   switch (code) {
     case 'EEXIST':
-      return `${path} is there already. Give another name.`;
+      return `${path} already exists. Use another name.`;
     case 'ENOENT':
     case 'ENOTDIR':
-      return `There is no folder ${dirname(path)}. Make it, or give another name.`;
+      return `The folder ${dirname(path)} does not exist. Create it, or use another name.`;
     case 'EISDIR':
-      return `${path} is a folder. Give a name in it.`;
+      return `${path} is a folder. Add a file name.`;
     case 'EACCES':
     case 'EPERM':
     case 'EROFS':
-      return `${path} may not be written. Give another name.`;
+      return `No permission to write ${path}. Use another name.`;
     case 'ENOSPC':
-      return `${path} cannot be written: the disk is full. Make room, or give another name.`;
+      return `Cannot write ${path}: the disk is full. Free some space, or use another name.`;
     default:
-      return `${path} cannot be written: ${code ?? 'nobody knows why'}.`;
+      return `Cannot write ${path}: ${code ?? 'unknown error'}.`;
   }
 }
 

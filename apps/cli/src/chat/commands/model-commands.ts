@@ -8,13 +8,13 @@ import type { CommandContext, SlashCommand } from './slash-command.ts';
 export const model: SlashCommand = {
   name: '/model',
   argument: '[name]',
-  description: 'Answer with another model from now on',
+  description: 'Switch to another model',
   async run(context, argument) {
     if (argument !== '') return switchToModel(context, argument);
     const { env, config, clock } = context;
     const known = await knownModels(env, config, { clock });
     context.pick({
-      title: `Which model? Now it is ${context.built.chosen.label}`,
+      title: `Which model? Current: ${context.built.chosen.label}`,
       items: known.map((one) => ({ label: one.name, detail: aboutModel(one) })),
       onPick: async (index) => {
         const name = known[index]?.name;
@@ -39,7 +39,7 @@ async function switchToModel(context: CommandContext, name: string): Promise<voi
 
 export const tools: SlashCommand = {
   name: '/tools',
-  description: 'What the model can do here',
+  description: 'List the tools of the model',
   run({ built, print }) {
     const rows = built.tools.map(({ name, description }) => {
       const [first = ''] = description.split('\n');
@@ -51,16 +51,18 @@ export const tools: SlashCommand = {
 
 export const cost: SlashCommand = {
   name: '/cost',
-  description: 'What this session has used',
+  description: 'Show the tokens and the cost of this session',
   run({ conversation, print }) {
     const { input, output, cacheRead, cacheWrite, reasoning, costs, estimated } = sessionUsage(
       conversation.state.stats,
     );
     const lines = [
-      `${formatCount(input, 'token')} in, of which ${formatCount(cacheRead, 'token')} from a cache and ${formatCount(cacheWrite, 'token')} into one`,
-      `${formatCount(output, 'token')} out, of which ${formatCount(reasoning, 'token')} of reasoning`,
-      costs.length === 0 ? 'The provider tells no price' : `${formatMoney(costs)} in all`,
+      `${formatCount(input, 'token')} in, ${formatCount(cacheRead, 'token')} read from the cache, ${formatCount(cacheWrite, 'token')} written to it`,
+      `${formatCount(output, 'token')} out, ${formatCount(reasoning, 'token')} of them for reasoning`,
+      costs.length === 0 ? 'The provider reports no price' : `${formatMoney(costs)} in total`,
     ];
-    print(note('plain', [...lines, ...(estimated ? ['Some of it is estimated'] : [])].join('\n')));
+    print(
+      note('plain', [...lines, ...(estimated ? ['Some values are estimated'] : [])].join('\n')),
+    );
   },
 };

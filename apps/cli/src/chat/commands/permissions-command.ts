@@ -5,26 +5,25 @@ import { parseRule } from '../dialog/approval-choices.ts';
 import type { CommandContext, SlashCommand } from './slash-command.ts';
 
 const modeTexts = {
-  ask: 'Reading in this folder is allowed, also by commands that only look; whatever else no rule is about is asked about.',
-  allow: 'Everything is allowed that no rule denies.',
-  'read-only': 'Nothing is changed and nothing is run.',
+  ask: 'Reading files in this folder and read-only commands are allowed. Anything else that no rule covers needs your approval.',
+  allow: 'Everything is allowed unless a rule denies it.',
+  'read-only': 'Nothing can be changed, and no command can run.',
 } as const;
 
 export const permissions: SlashCommand = {
   name: '/permissions',
   argument: '[revoke <n>]',
-  description: 'What may be done without asking; takes back what you allowed',
-  choices: () => [{ value: 'revoke', description: 'Takes back what you allowed' }],
+  description: 'Show the permission rules, or revoke one that you granted',
+  choices: () => [{ value: 'revoke', description: 'Revokes a rule that you granted' }],
   async run(context, argument) {
     const given = await grantedRules(context);
     if (argument === '') return context.print(note('plain', describeRules(context, given)));
     const [, number] = /^revoke\s+(\d+)$/.exec(argument) ?? [];
     if (number === undefined) throw new Error(usageProblem(argument, given.length));
     const taken = given[Number(number) - 1];
-    if (taken === undefined)
-      throw new Error(`There is no ${number} to revoke. ${numberRange(given)}`);
+    if (taken === undefined) throw new Error(`There is no rule ${number}. ${numberRange(given)}`);
     await revoke(context, taken);
-    const text = `Revoked: ${describeRule(taken.rule)}. It is asked about again.`;
+    const text = `Revoked: ${describeRule(taken.rule)}. You will be asked again.`;
     context.print(note('plain', text));
   },
 };
@@ -78,15 +77,15 @@ function describeRules({ built, config }: CommandContext, given: readonly Grante
   }));
   const of = (since: GrantedRule['since']) =>
     numbered.filter((one) => one.since === since).map(({ line }) => line);
-  const way = given.length === 0 ? [] : ['', '/permissions revoke <n> takes one back.'];
+  const way = given.length === 0 ? [] : ['', '/permissions revoke <n> revokes a rule.'];
   return [
     modeTexts[config.permissions.mode],
     ...section(
-      'Rules, a denial first and then the last that fits',
+      'Rules (a matching denial wins, otherwise the last match)',
       rules.map((rule) => `  ${describeRule(rule)}`),
     ),
-    ...section('Decided in this session', of('session')),
-    ...section('Remembered for this folder', of('always')),
+    ...section('Granted in this session', of('session')),
+    ...section('Granted for this folder', of('always')),
     ...way,
   ].join('\n');
 }
@@ -97,15 +96,15 @@ function section(title: string, lines: readonly string[]): readonly string[] {
 
 function describeRule(rule: PermissionRule): string {
   const isAllFiles = rule.yields && rule.path === '**';
-  const what = isAllFiles ? 'all changes of files in this folder' : ruleToText(rule);
+  const what = isAllFiles ? 'all file changes in this folder' : ruleToText(rule);
   return `${rule.decision.padEnd(5)}  ${what}`;
 }
 
 function numberRange(given: readonly GrantedRule[]): string {
-  return given.length === 0 ? 'Nothing was allowed here' : `They are 1 to ${given.length}`;
+  return given.length === 0 ? 'No rule was granted here' : `Choose 1 to ${given.length}`;
 }
 
 function usageProblem(argument: string, count: number): string {
-  const way = count === 0 ? 'There is nothing to revoke' : `Say "revoke <n>", 1 to ${count}`;
-  return `/permissions does not know "${argument}". ${way}, or nothing to see the rules`;
+  const way = count === 0 ? 'There is nothing to revoke' : `Use "revoke <n>" with 1 to ${count}`;
+  return `Unknown argument "${argument}" for /permissions. ${way}, or no argument to list the rules`;
 }

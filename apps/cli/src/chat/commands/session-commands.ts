@@ -12,18 +12,17 @@ const maxListed = 20;
 
 export const newSession: SlashCommand = {
   name: '/new',
-  description: 'Begin a new session',
+  description: 'Start a new session',
   onlyWhenIdle: true,
   run: (context) => context.open(undefined),
 };
 
 export const listSessions: SlashCommand = {
   name: '/sessions',
-  description: 'The sessions of this folder',
+  description: 'List the sessions of this folder',
   async run(context) {
     const found = await sessionsOfFolder(context);
-    if (found.length === 0)
-      return context.print(note('dim', 'There is no session of this folder yet.'));
+    if (found.length === 0) return context.print(note('dim', 'This folder has no sessions yet.'));
     const rows = found.slice(0, maxListed).map((one) => {
       const here = one.id === context.conversation.session ? '›' : ' ';
       const name = `${here} ${one.id.slice(0, shortIdLength)}  ${aboutSession(one)}`;
@@ -38,7 +37,7 @@ export const listSessions: SlashCommand = {
 export const resumeSession: SlashCommand = {
   name: '/resume',
   argument: '[id]',
-  description: 'Go on with another session',
+  description: 'Resume another session',
   onlyWhenIdle: true,
   async run(context, argument) {
     if (argument !== '')
@@ -46,12 +45,11 @@ export const resumeSession: SlashCommand = {
     const others = (await sessionsOfFolder(context)).filter(
       ({ id }) => id !== context.conversation.session,
     );
-    if (others.length === 0)
-      return context.print(note('dim', 'There is no other session of this folder.'));
+    if (others.length === 0) return context.print(note('dim', 'This folder has no other session.'));
     context.pick({
       title: 'Which session?',
       items: others.map((one) => ({
-        label: `${ageOf(one, context.clock.now())}  ${one.title || '(nothing was said)'}`,
+        label: `${ageOf(one, context.clock.now())}  ${one.title || '(empty)'}`,
         detail: `${one.id.slice(0, shortIdLength)}, ${aboutSession(one)}`,
       })),
       onPick: async (index) => {
@@ -64,7 +62,7 @@ export const resumeSession: SlashCommand = {
 
 export const forkSession: SlashCommand = {
   name: '/fork',
-  description: 'Go on in a copy; this session stays as it is',
+  description: 'Continue in a copy; this session stays unchanged',
   onlyWhenIdle: true,
   async run(context) {
     const { log, conversation } = context;
@@ -77,7 +75,7 @@ export const forkSession: SlashCommand = {
     context.print(
       note(
         'dim',
-        `This is a copy. /resume ${conversation.session.slice(0, shortIdLength)} goes back.`,
+        `This is a copy. /resume ${conversation.session.slice(0, shortIdLength)} returns to the original.`,
       ),
     );
   },
@@ -94,26 +92,27 @@ function sessionsOfFolder({ log, cwd }: CommandContext): Promise<readonly Sessio
 
 function aboutSession({ changedAt, hasWork, holder }: SessionSummary): string {
   const when = new Date(changedAt).toLocaleString('sv-SE').slice(0, 16);
-  if (holder !== undefined) return `${when}, ${holder} works on it`;
-  return hasWork ? `${when}, not finished` : when;
+  if (holder !== undefined) return `${when}, driven by ${holder}`;
+  return hasWork ? `${when}, unfinished` : when;
 }
 
 export const compact: SlashCommand = {
   name: '/compact',
-  description: 'Have what was said long ago summarised',
+  description: 'Summarise older messages',
   async run({ conversation, log, print }) {
     if ((await log.info(conversation.session)) === undefined)
-      return print(note('dim', 'Nothing was said yet.'));
+      return print(note('dim', 'This session is empty.'));
     await conversation.compact();
   },
 };
 
 export const retry: SlashCommand = {
   name: '/retry',
-  description: 'Try again what failed, without saying it again; Enter alone does the same',
+  description: 'Retry the failed request; Enter in an empty prompt does the same',
   onlyWhenIdle: true,
   run({ conversation }) {
-    if (!conversation.retry()) throw new Error('There is nothing that failed. Say what you want');
+    if (!conversation.retry())
+      throw new Error('There is no failed request. Send a message instead');
   },
 };
 
@@ -122,16 +121,14 @@ const defaultSpeed = 4;
 export const replay: SlashCommand = {
   name: '/replay',
   argument: '[speed]',
-  description: 'Stream this session once more, as it was, so many times as fast',
+  description: 'Replay this session, by default at 4× speed',
   onlyWhenIdle: true,
   async run(context, argument) {
     const speed = argument === '' ? defaultSpeed : Number(argument);
     if (!(speed > 0))
-      return context.print(
-        note('bad', `✗ /replay takes a number above 0, and ${argument} is none.`),
-      );
+      return context.print(note('bad', `✗ /replay needs a number above 0, not ${argument}.`));
     if ((await context.log.info(context.conversation.session)) === undefined)
-      return context.print(note('dim', 'Nothing was said yet.'));
+      return context.print(note('dim', 'This session is empty.'));
     context.replay(speed);
   },
 };

@@ -4,13 +4,6 @@ import type { Log } from '@millrace/log';
 import type { BuiltAgent, ChosenModel } from '../../contract/agent.ts';
 import type { Config } from '../../contract/config.ts';
 
-/** The output side of a terminal, as Node provides it. */
-export interface Terminal extends NodeJS.WritableStream {
-  readonly columns?: number;
-  readonly rows?: number;
-  readonly isTTY?: boolean;
-}
-
 export interface RunChatOptions {
   readonly config: Config;
   readonly built: BuiltAgent;
@@ -28,4 +21,11 @@ export interface RunChatOptions {
   readonly stdout?: Terminal | undefined;
   readonly clock?: Clock | undefined;
   readonly ids?: Ids | undefined;
+}
+
+/** The output side of a terminal, as Node provides it. */
+export interface Terminal extends NodeJS.WritableStream {
+  readonly columns?: number;
+  readonly rows?: number;
+  readonly isTTY?: boolean;
 }

@@ -12,43 +12,6 @@ import type { Block } from './block.ts';
 import type { PendingApproval } from './dialog.ts';
 import type { Entry } from './entry.ts';
 
-/** A message that waits in the queue of the session. */
-export interface QueuedMessage {
-  readonly key: string;
-  readonly when: 'steer' | 'follow_up';
-  readonly text: string;
-}
-
-/** The events of one or several types. */
-export type EventOf<Type extends AgentEvent['type']> = Extract<AgentEvent, { readonly type: Type }>;
-
-/**
- * The values of the status line. Times come from the records, so a replay computes the same values.
- */
-export interface UsageStats {
-  readonly model: string | undefined;
-  /** Usage of all attempts except the last one. */
-  readonly before: Usage;
-  readonly last: AttemptStats | undefined;
-  /** Tokens of the last request and its answer: roughly the size of the next request. */
-  readonly contextTokens: number | undefined;
-  readonly firstTokenMs: number | undefined;
-  readonly tokensPerSecond: number | undefined;
-}
-
-interface AttemptStats {
-  readonly turn: number;
-  readonly attempt: number;
-  readonly usage: Usage;
-  /** The attempt creates a summary, so its size tells nothing about the conversation. */
-  readonly isSummary: boolean;
-  readonly startedAt: number;
-  readonly firstAt: number | undefined;
-  readonly lastAt: number;
-  /** Number of streamed characters. Used until the provider reports tokens. */
-  readonly length: number;
-}
-
 /**
  * The part of a session that is not printed yet, plus counters. Printed content is not in it.
  *
@@ -86,6 +49,12 @@ export interface ChatState {
   readonly overflowError: string | undefined;
 }
 
+export interface ChatStep {
+  readonly state: ChatState;
+  /** The blocks to print, in order. */
+  readonly blocks: readonly Block[];
+}
+
 export interface NextRetry {
   readonly at: number;
   readonly problem: string;
@@ -94,8 +63,39 @@ export interface NextRetry {
   readonly maxAttempts: number;
 }
 
-export interface ChatStep {
-  readonly state: ChatState;
-  /** The blocks to print, in order. */
-  readonly blocks: readonly Block[];
+/** A message that waits in the queue of the session. */
+export interface QueuedMessage {
+  readonly key: string;
+  readonly when: 'steer' | 'follow_up';
+  readonly text: string;
 }
+
+/**
+ * The values of the status line. Times come from the records, so a replay computes the same values.
+ */
+export interface UsageStats {
+  readonly model: string | undefined;
+  /** Usage of all attempts except the last one. */
+  readonly before: Usage;
+  readonly last: AttemptStats | undefined;
+  /** Tokens of the last request and its answer: roughly the size of the next request. */
+  readonly contextTokens: number | undefined;
+  readonly firstTokenMs: number | undefined;
+  readonly tokensPerSecond: number | undefined;
+}
+
+interface AttemptStats {
+  readonly turn: number;
+  readonly attempt: number;
+  readonly usage: Usage;
+  /** The attempt creates a summary, so its size tells nothing about the conversation. */
+  readonly isSummary: boolean;
+  readonly startedAt: number;
+  readonly firstAt: number | undefined;
+  readonly lastAt: number;
+  /** Number of streamed characters. Used until the provider reports tokens. */
+  readonly length: number;
+}
+
+/** The events of one or several types. */
+export type EventOf<Type extends AgentEvent['type']> = Extract<AgentEvent, { readonly type: Type }>;

@@ -1,20 +1,5 @@
 import type { ExecutionId, JsonValue, SessionId, ToolCallId } from '@millrace/core';
 
-/** The end of a growing text. Older text is dropped, so the cost does not depend on the length. */
-export interface Tail {
-  readonly text: string;
-  /** Number of line breaks in the dropped text. */
-  readonly droppedLines: number;
-}
-
-/** The arguments of a call while the model writes them: the start and the latest end. */
-export interface ArgumentsDraft {
-  readonly head: string;
-  /** The text after the head, or the last part of it. */
-  readonly tail: string;
-  readonly length: number;
-}
-
 /** A tool call as the user sees it, from its first argument character to its result. */
 export interface ToolCard {
   readonly id: ToolCallId;
@@ -47,4 +32,19 @@ export interface CardResult {
   /** Length of the complete result. */
   readonly length: number;
   readonly value: JsonValue | undefined;
+}
+
+/** The arguments of a call while the model writes them: the start and the latest end. */
+export interface ArgumentsDraft {
+  readonly head: string;
+  /** The text after the head, or the last part of it. */
+  readonly tail: string;
+  readonly length: number;
+}
+
+/** The end of a growing text. Older text is dropped, so the cost does not depend on the length. */
+export interface Tail {
+  readonly text: string;
+  /** Number of line breaks in the dropped text. */
+  readonly droppedLines: number;
 }

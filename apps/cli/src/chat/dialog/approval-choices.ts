@@ -18,35 +18,33 @@ export function approvalChoices(approval: PendingApproval, others = 0): readonly
   const known = rule === undefined ? undefined : parseRule(rule);
   const always = known === undefined ? undefined : alwaysRule(known, approval);
   const choices: readonly (ApprovalChoice | undefined)[] = [
-    { action: 'once', label: 'Yes, this once', letter: 'y' },
+    { action: 'once', label: 'Yes, once', letter: 'y' },
     rule === undefined
       ? undefined
       : { action: 'session', label: `Yes, and ${ruleScope(known)} in this session`, letter: 's' },
     others === 0
       ? undefined
-      : { action: 'waiting', label: `Yes to all ${others + 1} that wait now`, letter: 'w' },
+      : { action: 'waiting', label: `Yes to all ${others + 1} waiting now`, letter: 'w' },
     always === undefined
       ? undefined
       : {
           ...{ action: 'always', label: 'Always, in this folder', letter: 'a' },
           detail: ruleToText(always),
         },
-    input === undefined
-      ? undefined
-      : { action: 'change', label: 'Change what it gets', letter: 'c' },
-    { action: 'deny', label: 'No, and say why', letter: 'n' },
+    input === undefined ? undefined : { action: 'change', label: 'Change the input', letter: 'c' },
+    { action: 'deny', label: 'No, with a reason', letter: 'n' },
   ];
   return choices.filter((choice) => choice !== undefined);
 }
 
 /** Describes the scope of an answer for the session. */
 function ruleScope(rule: PermissionRule | undefined): string {
-  if (rule === undefined) return 'the like';
+  if (rule === undefined) return 'similar requests';
   const { command, path, exact, tool } = rule;
-  if (command !== undefined) return exact ? 'this very command' : `all “${command} …”`;
-  if (isAllFiles(rule)) return 'all changes of files in this folder';
-  if (path !== undefined) return exact ? 'this very path' : path;
-  return tool === undefined ? 'the like' : `${tool}, whatever it gets,`;
+  if (command !== undefined) return exact ? 'exactly this command' : `all “${command} …”`;
+  if (isAllFiles(rule)) return 'all file changes in this folder';
+  if (path !== undefined) return exact ? 'exactly this path' : path;
+  return tool === undefined ? 'similar requests' : `${tool} with any input`;
 }
 
 function isAllFiles({ path, exact }: PermissionRule): boolean {

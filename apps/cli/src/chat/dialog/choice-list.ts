@@ -120,9 +120,9 @@ function filtered({ title, items, onPick }: PickList, typed: string): PickList {
     const text = `${item.label} ${item.detail ?? ''}`.toLowerCase();
     return words.every((word) => text.includes(word)) ? [{ item, index }] : [];
   });
-  const about = matches.length === 0 ? `nothing has “${typed}” in it` : `“${typed}”`;
+  const about = matches.length === 0 ? `no match for “${typed}”` : `“${typed}”`;
   return {
-    title: `${title}  ${typed === '' ? 'Enter takes it, Esc leaves, typing finds' : about}`,
+    title: `${title}  ${typed === '' ? 'Enter selects, Esc cancels, typing filters' : about}`,
     items: matches.map(({ item }) => item),
     onPick: async (index) => {
       const chosen = matches[index];

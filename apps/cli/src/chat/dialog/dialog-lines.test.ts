@@ -7,7 +7,7 @@ import { approvalChoices } from './approval-choices.ts';
 import { choiceListOf } from './choice-list.ts';
 import { dialogLines, fullDialogLines } from './dialog-lines.ts';
 
-interface About {
+interface DialogOptions {
   readonly name: string;
   readonly input: JsonValue;
   readonly preview?: ChangePreview;
@@ -16,17 +16,17 @@ interface About {
   readonly isChild?: boolean;
 }
 
-function askOf({ name, input, preview, rule, others = 0, isChild = false }: About) {
+function dialogOf({ name, input, preview, rule, others = 0, isChild = false }: DialogOptions) {
   const approval = {
     ...{ session: sessionId('s'), id: toolCallId('c'), name, input, isAnswered: false },
-    ...{ reason: 'nobody said it may', rule: rule && JSON.stringify(rule) },
+    ...{ reason: 'no rule allows it', rule: rule && JSON.stringify(rule) },
   };
   return { type: 'approval', approval, isChild, others, preview } as const satisfies Dialog;
 }
 
 const look = (width: number) => ({ width, theme: plainTheme, showsReasoning: false });
-const shown = (about: About, width = 80, room = 30) => {
-  const ask = askOf(about);
+const shown = (options: DialogOptions, width = 80, room = 30) => {
+  const ask = dialogOf(options);
   return dialogLines(look(width), ask, choiceListOf(ask), room);
 };
 
@@ -43,8 +43,8 @@ const preview: ChangePreview = {
   linesBefore: 500,
 };
 
-describe('the title names what is asked', () => {
-  test.each<[About, string]>([
+describe('the title describes the request', () => {
+  test.each<[DialogOptions, string]>([
     [{ name: 'bash', input: { command: 'npm test' } }, '? Run `npm test`?'],
     [{ name: 'write', input: { path: 'a.ts', content: '' } }, '? Write a.ts?'],
     [
@@ -63,11 +63,11 @@ describe('the title names what is asked', () => {
       { name: 'bash', input: { command: 'ls /' }, isChild: true },
       '? A sub-agent asks: run `ls /`?',
     ],
-  ])('%j', (about, title) => {
-    expect(shown(about)[0]).toBe(title);
+  ])('%j', (options, title) => {
+    expect(shown(options)[0]).toBe(title);
   });
 
-  test('and keeps the end of a path, and the start of a command, where there is little room', () => {
+  test('keeps the end of a path and the start of a command if there is little room', () => {
     const path = 'some/very/deep/folder/with/a/file.ts';
     expect(shown({ name: 'write', input: { path, content: 'x' } }, 24)[0]).toBe(
       '? Write …with/a/file.ts?',
@@ -86,18 +86,18 @@ describe('the title names what is asked', () => {
   ])('also in a window of %i columns, with room for %i lines', (width, room) => {
     const lines = shown({ name: 'bash', input: { command: 'make' }, others: 20 }, width, room);
     expect(lines[0]).toContain('Run `make`');
-    expect(lines.some((line) => line.includes('Yes, this once'))).toBe(true);
+    expect(lines.some((line) => line.includes('Yes, once'))).toBe(true);
     expect(lines.length).toBeLessThanOrEqual(room);
   });
 });
 
-describe('what would be done', () => {
-  test('is not said twice where the title says it', () => {
+describe('the content of a request', () => {
+  test('is not repeated if the title shows it', () => {
     const lines = shown({ name: 'bash', input: { command: 'npm test' } });
     expect(lines.filter((line) => line.includes('npm test'))).toHaveLength(1);
   });
 
-  test('is seen from both ends, with how much is not', () => {
+  test('shows its start and end, and the number of hidden lines', () => {
     const lines = shown(long, 80, 20);
     const text = lines.join('\n');
     expect(text).toContain('$ echo 0');
@@ -105,15 +105,15 @@ describe('what would be done', () => {
     const [, hidden] = /… (\d+) lines not shown: v shows all/.exec(text) ?? [];
     const seen = lines.filter((line) => /echo|rm -rf/.test(line)).length - 1;
     expect(Number(hidden)).toBe(61 - seen);
-    expect(text).toContain('nobody said it may');
+    expect(text).toContain('no rule allows it');
   });
 
-  test('is seen in full on demand', () => {
-    const lines = fullDialogLines(look(80), askOf(long));
+  test('is shown in full on demand', () => {
+    const lines = fullDialogLines(look(80), dialogOf(long));
     for (let n = 0; n < 60; n++) expect(lines.join('\n')).toContain(`echo ${n}`);
   });
 
-  test('to a file is seen against what is there, with stats and the lines around it', () => {
+  test('of a file change is a diff with line numbers and context', () => {
     for (const name of ['edit', 'write']) {
       const text = shown({ name, input: { path: 'a', content: 'x', edits: [] }, preview }).join(
         '\n',
@@ -124,52 +124,49 @@ describe('what would be done', () => {
     }
   });
 
-  test('to a file that is long is counted right, and the reason stays', () => {
+  test('of a long file change counts the hidden lines, and the reason stays visible', () => {
     const diff = `@@ -0,0 +1,300 @@\n${Array.from({ length: 300 }, (_, n) => `+line ${n}`).join('\n')}`;
-    const about = { name: 'write', input: { path: 'a', content: 'x' } };
-    const lines = shown({ ...about, preview: { ...preview, diff } }, 80, 20);
+    const options = { name: 'write', input: { path: 'a', content: 'x' } };
+    const lines = shown({ ...options, preview: { ...preview, diff } }, 80, 20);
     const seen = lines.filter((line) => /\+ line/.test(line)).length;
     expect(lines.join('\n')).toContain(`… ${300 - seen} lines not shown`);
     expect(lines.join('\n')).toContain('+ line 299');
-    expect(lines.join('\n')).toContain('nobody said it may');
+    expect(lines.join('\n')).toContain('no rule allows it');
   });
 
-  test('and could not be done is told', () => {
+  test('reports a change that cannot be applied', () => {
     const problem = 'old_text is not there';
     const none = { ...preview, diff: '', problem };
-    const about = { name: 'edit', input: { path: 'a', edits: [] }, preview: none };
-    expect(shown(about).join('\n')).toContain(problem);
+    const options = { name: 'edit', input: { path: 'a', edits: [] }, preview: none };
+    expect(shown(options).join('\n')).toContain(problem);
   });
 });
 
-describe('the answers', () => {
-  const labels = (about: About) =>
-    approvalChoices(askOf(about).approval, about.others).map(({ label, detail = '' }) =>
+describe('the choices', () => {
+  const labels = (options: DialogOptions) =>
+    approvalChoices(dialogOf(options).approval, options.others).map(({ label, detail = '' }) =>
       `${label} ${detail}`.trim(),
     );
   const bash = { name: 'bash', input: { command: 'npm test' } };
 
   test.each<[object, string]>([
     [{ tool: 'bash', command: 'npm test', decision: 'allow' }, 'all “npm test …”'],
-    [{ tool: 'bash', command: 'rm x', exact: true, decision: 'allow' }, 'this very command'],
-    [
-      { tool: '{edit,write}', path: '**', decision: 'allow' },
-      'all changes of files in this folder',
-    ],
-    [{ tool: 'read', path: '/etc/x', exact: true, decision: 'allow' }, 'this very path'],
-    [{ tool: 'issues_search', decision: 'allow' }, 'issues_search, whatever it gets,'],
+    [{ tool: 'bash', command: 'rm x', exact: true, decision: 'allow' }, 'exactly this command'],
+    [{ tool: '{edit,write}', path: '**', decision: 'allow' }, 'all file changes in this folder'],
+    [{ tool: 'read', path: '/etc/x', exact: true, decision: 'allow' }, 'exactly this path'],
+    [{ tool: 'issues_search', decision: 'allow' }, 'issues_search with any input'],
   ])('by the rule %j the session’s is about %s', (rule, what) => {
     expect(labels({ ...bash, rule })).toContain(`Yes, and ${what} in this session`);
   });
 
-  test('for ever is about less than for the session, of files', () => {
+  test('a permanent rule for files is narrower than a session rule', () => {
     const rule = { tool: '{edit,write}', path: '**', decision: 'allow', yields: true };
-    const about = { name: 'edit', input: { path: 'src/a.ts', edits: [] }, rule };
-    expect(labels(about)).toContain('Always, in this folder edit=src/a.ts');
+    const options = { name: 'edit', input: { path: 'src/a.ts', edits: [] }, rule };
+    expect(labels(options)).toContain('Always, in this folder edit=src/a.ts');
   });
 
-  test('are for all that wait where others do', () => {
-    expect(labels({ ...bash, others: 2 })).toContain('Yes to all 3 that wait now');
+  test('include all waiting requests if there are several', () => {
+    expect(labels({ ...bash, others: 2 })).toContain('Yes to all 3 waiting now');
     expect(labels(bash).join()).not.toContain('Yes to all');
   });
 });

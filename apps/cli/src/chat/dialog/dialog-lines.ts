@@ -63,7 +63,7 @@ function choiceLines(look: Look, list: ChoiceList, room: number): readonly strin
 /** Draws the full content of an approval for the scrollback. */
 export function fullDialogLines(look: Look, dialog: ApprovalDialog): readonly string[] {
   const lines = subjectLines(look, dialog);
-  const end = lines.length === 0 ? [] : [withTone(look, 'dim', '  that is all of it')];
+  const end = lines.length === 0 ? [] : [withTone(look, 'dim', '  (end)')];
   return [...dialogTitle(look, { ...dialog, others: 0 }), ...lines, ...end];
 }
 

@@ -75,7 +75,7 @@ function titleParts(
   };
   if (name === 'bash' && typeof command === 'string') return ['Run `', command, '', '`?'];
   const verb = verbs.get(name);
-  if (verb === undefined || typeof path !== 'string') return ['May ', name, '', ' run?'];
+  if (verb === undefined || typeof path !== 'string') return ['Allow ', name, '', '?'];
   const change = name === 'write' || name === 'edit' ? changeText(name, preview) : '';
   return [`${verb} `, path, change, '?'];
 }
@@ -84,7 +84,7 @@ function titleParts(
 function changeText(name: 'write' | 'edit', preview: ChangePreview | undefined): string {
   if (preview === undefined) return '';
   const { linesBefore, added, removed, problem } = preview;
-  if (problem !== undefined) return name === 'write' ? ' (replaces what is there)' : '';
+  if (problem !== undefined) return name === 'write' ? ' (replaces the file)' : '';
   if (name === 'edit') return ` (+${added} −${removed})`;
   return linesBefore === undefined ? ' (new)' : ` (replaces ${formatCount(linesBefore, 'line')})`;
 }
@@ -93,7 +93,7 @@ const verbs: ReadonlyMap<string, string> = new Map([
   ['read', 'Read'],
   ['ls', 'List'],
   ['grep', 'Search'],
-  ['glob', 'Look through'],
+  ['glob', 'Find files in'],
   ['edit', 'Edit'],
   ['write', 'Write'],
 ]);

@@ -18,7 +18,7 @@ export function denialReasonInput(
   deny: (reason: string | undefined) => void,
 ): SideInput {
   return {
-    title: `Why may ${name} not run? The model is told. Enter denies it, Esc goes back.`,
+    title: `Reason for denying ${name} (sent to the model). Enter denies, Esc goes back.`,
     text: '',
     mayBeEmpty: true,
     onSubmit: (text) => {
@@ -39,12 +39,12 @@ export function changedInputInput(
   if (key !== undefined && typeof text === 'string')
     return plainTextInput(key, text, (changed) => approve({ ...fields, [key]: changed }));
   return {
-    title: `What ${name} gets, as JSON. Enter runs it with this, Esc goes back.`,
+    title: `Input of ${name} as JSON. Enter runs it, Esc goes back.`,
     text: JSON.stringify(input ?? {}, null, 2),
     mayBeEmpty: false,
     onSubmit: (typed) => {
       const parsed = parseJson(typed);
-      if (!parsed.ok) return `That is not JSON: ${parsed.failure.message}`;
+      if (!parsed.ok) return `Not valid JSON: ${parsed.failure.message}`;
       approve(parsed.value);
       return undefined;
     },
@@ -66,8 +66,8 @@ function plainTextInput(
   const end = !isCommand && before.endsWith('\n') ? '\n' : '';
   return {
     title: isCommand
-      ? 'The command. Enter runs it so, Alt-Enter is a new line, Esc goes back.'
-      : 'What is written. Enter writes it so, Alt-Enter is a new line, Esc goes back.',
+      ? 'Command. Enter runs it, Alt-Enter adds a line, Esc goes back.'
+      : 'File content. Enter writes it, Alt-Enter adds a line, Esc goes back.',
     text: before.slice(0, before.length - end.length),
     mayBeEmpty: !isCommand,
     onSubmit: (text) => {
@@ -79,7 +79,7 @@ function plainTextInput(
 
 export function answerInput({ answer }: OpenQuestion): SideInput {
   return {
-    title: 'Your answer. Enter gives it, Esc goes back.',
+    title: 'Your answer. Enter sends it, Esc goes back.',
     text: '',
     mayBeEmpty: false,
     onSubmit: (text) => {

@@ -34,11 +34,11 @@ function activityText(waiting: Activity, now: number, label: string): string | u
     case 'idle':
       return undefined;
     case 'approval':
-      return 'waits for your answer';
+      return 'waiting for your answer';
     case 'stopping':
       return 'stopping';
     case 'summary':
-      return 'summarising what was said long ago';
+      return 'summarising older messages';
     case 'model':
       return `waiting for ${label}`;
     case 'thinking':
@@ -60,7 +60,7 @@ function activityText(waiting: Activity, now: number, label: string): string | u
 
 function retryText({ at, problem, attempt, maxAttempts }: NextRetry, now: number): string {
   const which = attempt <= maxAttempts ? ` (${attempt} of ${maxAttempts})` : '';
-  return `tries again in ${formatDuration(at - now)}${which}, Esc stops: ${problem}`;
+  return `retrying in ${formatDuration(at - now)}${which}, Esc stops: ${problem}`;
 }
 
 const maxQueued = 3;
@@ -68,8 +68,8 @@ const maxQueued = 3;
 /** Draws the messages that wait in the queue. */
 export function queuedLines(look: Look, { queued, run }: ChatState): readonly string[] {
   const shown = queued.slice(0, maxQueued).map(({ when, text }) => {
-    const busy = when === 'steer' ? '↳ joins next: ' : '↳ then: ';
-    const label = run === undefined ? '↳ goes with what you say next: ' : busy;
+    const busy = when === 'steer' ? '↳ next step: ' : '↳ queued: ';
+    const label = run === undefined ? '↳ sent with your next message: ' : busy;
     return withTone(look, 'dim', label + clipText(text, look.width - cellWidth(label)));
   });
   const more = queued.length - shown.length;

@@ -56,9 +56,9 @@ function phaseText(phase: CardPhase): string | undefined {
     case 'done':
       return undefined;
     case 'ready':
-      return 'waits';
+      return 'waiting';
     case 'asking':
-      return 'may it run?';
+      return 'needs approval';
     case 'failed':
       return 'failed';
     case 'stopped':
@@ -67,7 +67,7 @@ function phaseText(phase: CardPhase): string | undefined {
     case 'rejected':
       return 'not run';
     case 'lost':
-      return 'nobody knows what became of it';
+      return 'outcome unknown';
   }
 }
 

@@ -12,12 +12,12 @@ const entries = (...phases: readonly CardPhase[]): readonly Entry[] =>
   }));
 const many = (count: number, phase: CardPhase) => Array.from({ length: count }, () => phase);
 
-test('a few calls are all shown', () => {
+test('shows all calls if there are few', () => {
   const few = entries('running', 'asking', 'ready', 'done');
   expect(foldIdleCalls(few)).toEqual({ shown: few, folded: [] });
 });
 
-test('of many those that run are shown, and the others counted', () => {
+test('shows running calls and counts the others if there are many', () => {
   const all = entries(...many(22, 'asking'), 'running', ...many(5, 'done'), 'running');
   const { shown, folded } = foldIdleCalls(all);
   expect(shown.map((entry) => entry.kind === 'call' && entry.card.phase)).toEqual([

@@ -118,7 +118,7 @@ export function foldIdleCalls(entries: readonly Entry[]): FoldedCalls {
   const hidden = new Set([...waiting, ...over]);
   const counted = [
     ...(over.length > 0 ? [`${over.length} done`] : []),
-    ...(waiting.length > 0 ? [`${waiting.length} wait`] : []),
+    ...(waiting.length > 0 ? [`${waiting.length} waiting`] : []),
   ];
   const shown = entries.filter((one) => !hidden.has(one));
   return { shown, folded: [`+ ${counted.join(', ')}`] };

@@ -55,7 +55,7 @@ const block: fc.Arbitrary<Block> = fc.oneof(
   ),
 );
 
-test('whatever is printed fits into the width, and none of it controls the terminal', () => {
+test('every printed line fits the width and contains no control sequences', () => {
   fc.assert(
     fc.property(fc.array(block, { maxLength: 4 }), width, (blocks, columns) => {
       for (const line of new Printer().print(look(columns), blocks)) {
@@ -67,7 +67,7 @@ test('whatever is printed fits into the width, and none of it controls the termi
   );
 });
 
-test('what is asked fits into the room it has, and the choices come first', () => {
+test('a dialog fits its room, and the choices have priority', () => {
   const approval = {
     session: sessionId('s'),
     id: toolCallId('c'),
@@ -85,7 +85,7 @@ test('what is asked fits into the room it has, and the choices come first', () =
       const lines = dialogLines(look(columns), ask, choiceListOf(ask), room);
       expect(lines.length).toBeLessThanOrEqual(room);
       for (const line of lines) expect(cellWidth(line)).toBeLessThanOrEqual(columns);
-      if (room >= 8 && columns > 40) expect(lines.join('\n')).toContain('No, and say why');
+      if (room >= 8 && columns > 40) expect(lines.join('\n')).toContain('No, with a reason');
     }),
   );
   const lines = dialogLines(look(60), ask, choiceListOf(ask), 40);
@@ -96,11 +96,11 @@ test.each([
   ['edit', { path: 'a.ts', edits: [] }, 'Edit a.ts?'],
   ['read', { path: '/etc/x' }, 'Read /etc/x?'],
   ['bash', { command: 'make' }, 'Run `make`?'],
-  ['bash', {}, 'May bash run?'],
-  ['note', { path: 'a.ts' }, 'May note run?'],
-  ['toString', { path: 'a.ts' }, 'May toString run?'],
-  ['write', undefined, 'May write run?'],
-])('of %s with %o it is asked: %s%s', (name, input, title) => {
+  ['bash', {}, 'Allow bash?'],
+  ['note', { path: 'a.ts' }, 'Allow note?'],
+  ['toString', { path: 'a.ts' }, 'Allow toString?'],
+  ['write', undefined, 'Allow write?'],
+])('the title for %s with %o is: %s%s', (name, input, title) => {
   const about = {
     session: sessionId('s'),
     id: toolCallId('c'),
@@ -118,7 +118,7 @@ describe('a call', () => {
     { added: 1, removed: 1 },
   );
 
-  test('that edited a file shows the change, in colours', () => {
+  test('that edited a file shows the diff in colours', () => {
     const lines = finishedCall(
       look(60),
       card('edit', { summary: 'Edit a.ts (1 change)', result: edited }),
@@ -133,7 +133,7 @@ describe('a call', () => {
     expect(painted.join('\n')).toContain('\u001b[31m');
   });
 
-  test('that wrote a file shows what is new in it', () => {
+  test('that wrote a file shows its new lines', () => {
     const input = { path: 'a.ts', content: 'one\ntwo\n' };
     const lines = finishedCall(
       look(60),
@@ -142,7 +142,7 @@ describe('a call', () => {
     expect(lines.join('\n')).toMatch(/\+ one\n.*\+ two/);
   });
 
-  test('that printed much shows how much more there is; of a command the end', () => {
+  test('with long output shows the number of hidden lines; a command shows its end', () => {
     const much = Array.from({ length: 30 }, (_, line) => `line ${line}`).join('\n');
     const lines = finishedCall(look(60), card('bash', { summary: 'make', result: result(much) }));
     expect(lines[0]).toBe('✓ $ make');
@@ -153,7 +153,7 @@ describe('a call', () => {
     expect(other.at(-1)).toContain('… 24 more lines');
   });
 
-  test('that somebody stopped says so', () => {
+  test('that was stopped is marked as stopped', () => {
     const [line] = finishedCall(look(60), card('bash', { summary: 'make', phase: 'stopped' }));
     expect(line).toBe('■ $ make  stopped');
   });
@@ -167,7 +167,7 @@ describe('a call', () => {
     expect(finishedCall(look(60), failed)).toEqual(['✗ Read x  failed', '  │ There is no x']);
   });
 
-  test('that is being written shows what it is about as soon as that is known', () => {
+  test('that is being written shows its subject as soon as it is known', () => {
     const draft = { head: '{"path":"src/a.ts","content":"one', tail: '\\ntwo\\nthree', length: 45 };
     const lines = liveCall(look(60), card('write', { phase: 'writing', draft }), {
       now: 0,
@@ -193,7 +193,7 @@ describe('a call', () => {
     expect(liveCall(look(60), card(name, { phase: 'writing', draft }), moment)).toEqual(lines);
   });
 
-  test('that runs shows the last of what it prints, and for how long', () => {
+  test('that runs shows its last output lines and its duration', () => {
     const output = {
       text: Array.from({ length: 9 }, (_, line) => `line ${line}\n`).join(''),
       droppedLines: 0,
@@ -206,7 +206,7 @@ describe('a call', () => {
   });
 });
 
-test('the status line has as many stats as fit', () => {
+test('the status line shows as many values as fit', () => {
   const usage = {
     ...noUsage,
     input: 12_000,
@@ -232,5 +232,7 @@ test('the status line has as many stats as fit', () => {
   expect(statusLine(look(120), quick)).toContain('first token < 0.1 s');
   expect(statusLine(look(36), status)).toBe('big/model · context 25% of 200k');
   expect(statusLine(look(5), status)).toBe('big/…');
-  expect(statusLine(look(80), { ...status, holder: 'somebody' })).toContain('somebody drives');
+  expect(statusLine(look(80), { ...status, holder: 'another terminal' })).toContain(
+    'driven by another terminal',
+  );
 });

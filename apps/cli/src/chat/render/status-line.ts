@@ -38,7 +38,7 @@ function statusParts({ chosen, stats, holder }: StatusOptions): readonly string[
   const speed =
     tokensPerSecond === undefined ? undefined : `${Math.round(tokensPerSecond)} tokens/s`;
   const parts = [
-    holder === undefined ? chosen.label : `${chosen.label}, followed: ${holder} drives`,
+    holder === undefined ? chosen.label : `${chosen.label}, driven by ${holder}`,
     ...[contextPart(chosen.contextTokens, stats.contextTokens), used, cost, first, speed],
   ];
   return parts.filter((part) => part !== undefined);

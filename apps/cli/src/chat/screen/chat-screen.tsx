@@ -62,7 +62,9 @@ function warnTooManyFiles(app: ChatApp): void {
   if (warnedApps.has(app)) return;
   warnedApps.add(app);
   const limit = maxWorkspaceFiles.toLocaleString('en');
-  app.print(note('mark', `There are more than ${limit} files here: @ finds those alone.`));
+  app.print(
+    note('mark', `This folder has more than ${limit} files. @ finds only the first ${limit}.`),
+  );
 }
 
 function completableCommands(app: ChatApp) {

@@ -6,7 +6,7 @@ import { anchorMovesToCursor, coalescedOutput } from './coalesced-output.ts';
 const outputOf = (terminal: FakeTerminal, hasColor = true) =>
   coalescedOutput(terminal as unknown as Terminal, { hasColor });
 
-test('what is written in one go reaches the terminal in one write, and callbacks are called', async () => {
+test('joins the output of one tick into one write, and calls the callbacks', async () => {
   const terminal = new FakeTerminal();
   const { stream } = outputOf(terminal);
   const done = new Promise<void>((resolve) => {
@@ -19,7 +19,7 @@ test('what is written in one go reaches the terminal in one write, and callbacks
   expect([terminal.written, terminal.writes]).toEqual(['abc', 1]);
 });
 
-test('in the end nothing waits, not even for a moment', () => {
+test('writes at once after close', () => {
   const terminal = new FakeTerminal();
   const { stream, close } = outputOf(terminal);
   stream.write('a');
@@ -29,7 +29,7 @@ test('in the end nothing waits, not even for a moment', () => {
   expect(terminal.written).toBe('ab');
 });
 
-test('everything else is the terminal’s own', () => {
+test('passes all other properties through to the terminal', () => {
   const terminal = new FakeTerminal({ columns: 33, rows: 7 });
   const { stream } = outputOf(terminal);
   expect([stream.columns, stream.rows, stream.isTTY]).toEqual([33, 7, true]);
@@ -42,7 +42,7 @@ test('everything else is the terminal’s own', () => {
   expect([resized, stream.columns]).toEqual([1, 50]);
 });
 
-test('where there are no colours none gets through, whoever writes it', async () => {
+test('removes all colours if colours are off', async () => {
   const terminal = new FakeTerminal();
   const { stream, close } = outputOf(terminal, false);
   stream.write(
@@ -58,7 +58,7 @@ const drawn = 'printed\nactivity 1\n> prompt\nhint\nstatus\n\u001b[3A\u001b[3G';
 const frame =
   '\u001b[3B\u001b[1G\u001b[4A\u001b[1G\u001b[Kactivity 2\n\u001b[E\u001b[E\u001b[E\u001b[3A\u001b[3G';
 
-test('a frame is drawn where it was', () => {
+test('a frame is redrawn in place', () => {
   const [plain, anchored] = [new FakeTerminal(), new FakeTerminal()];
   plain.write(drawn + frame);
   anchored.write(drawn + anchorMovesToCursor(frame));
@@ -66,7 +66,7 @@ test('a frame is drawn where it was', () => {
   expect([anchored.screen, anchored.cursor]).toEqual([plain.screen, plain.cursor]);
 });
 
-test('where the terminal has dropped the rows below the cursor, nothing above the frame is drawn over', () => {
+test('does not overwrite printed lines if the terminal dropped rows below the cursor', () => {
   const dropped = 'first\nsecond\nprinted\nactivity 1\n> prompt\u001b[3G';
   const terminal = new FakeTerminal({ rows: 5 });
   terminal.write(dropped);

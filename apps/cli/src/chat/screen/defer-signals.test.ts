@@ -12,7 +12,7 @@ class FakeProcess extends EventEmitter implements SignalProcess {
   }
 }
 
-test('a first signal is left to whoever stops what runs, a second one ends the process', () => {
+test('ignores the first signal, and ends the process on the second', () => {
   const process = new FakeProcess();
   deferSignals(process);
   process.emit('SIGTERM', 'SIGTERM');
@@ -23,7 +23,7 @@ test('a first signal is left to whoever stops what runs, a second one ends the p
   expect(process.listenerCount('SIGINT') + process.listenerCount('SIGTERM')).toBe(0);
 });
 
-test('nothing is left of it afterwards', () => {
+test('removes its listeners on release', () => {
   const process = new FakeProcess();
   deferSignals(process)();
   expect(process.eventNames()).toEqual([]);

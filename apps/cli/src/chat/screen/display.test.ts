@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { VirtualClock } from '../../../../../packages/providers/src/testing/virtual-clock.ts';
 import { FrameLimiter } from './display.ts';
 
-test('the first change is drawn at once, those that follow at most thirty times a second, and none is forgotten', () => {
+test('draws the first change at once, later ones at most thirty times a second, and misses none', () => {
   const clock = new VirtualClock();
   const drawn: number[] = [];
   const start = clock.now();
@@ -21,7 +21,7 @@ test('the first change is drawn at once, those that follow at most thirty times 
   expect(drawn.length).toBe(last + 1);
 });
 
-test('what a key changed is drawn now, and what waited with it', () => {
+test('draws at once after a key, including pending changes', () => {
   const clock = new VirtualClock();
   let drawn = 0;
   const frames = new FrameLimiter(clock, () => drawn++);

@@ -17,7 +17,7 @@ test.each([3, 5, 7, 8, 10, 20])(
   },
 );
 
-test('a terminal that leaves lines as they are has no more of them', () => {
+test('a terminal that rewraps lines keeps the number of printed lines', () => {
   const terminal = new FakeTerminal({ columns: 10, rows: 20 });
   terminal.write([...printed, ...lines, '> typed', 'status\u001b[1A\u001b[8G'].join('\n'));
   terminal.resize(4, 20);
@@ -25,7 +25,7 @@ test('a terminal that leaves lines as they are has no more of them', () => {
   expect(terminal.text).toBe(printed.join('\n'));
 });
 
-test('terminals that are known to leave lines as they are', () => {
+test('detects terminals that rewrap lines', () => {
   expect(terminalReflows({ TERM: 'xterm-256color' })).toBe(true);
   expect(terminalReflows({ TERM: 'xterm-256color', XTERM_VERSION: 'XTerm(390)' })).toBe(false);
   expect(terminalReflows({ TERM: 'screen', XTERM_VERSION: 'XTerm(390)', TMUX: '/tmp/x' })).toBe(

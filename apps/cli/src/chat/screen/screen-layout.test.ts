@@ -15,7 +15,7 @@ const parts: fc.Arbitrary<ScreenParts> = fc.record({
   live: lines(100).map(clipTo),
 });
 
-test('everything together is lower than the terminal, as long as the prompt is', () => {
+test('the layout is lower than the terminal if the prompt is', () => {
   fc.assert(
     fc.property(parts, (given) => {
       const { above, below } = screenLayout(given);
@@ -26,15 +26,15 @@ test('everything together is lower than the terminal, as long as the prompt is',
   );
 });
 
-test('what is asked comes before what else there is', () => {
-  const ask = (room: number) => ['asked', 'choice'].slice(0, room);
+test('a dialog has priority over other content', () => {
+  const dialog = (room: number) => ['asked', 'choice'].slice(0, room);
   const live = (room: number) => Array.from({ length: 50 }, () => 'live').slice(0, room);
   const base = { promptRows: 0, status: 'status', activity: 'activity', queued: ['queued'] };
-  expect(screenLayout({ ...base, rows: 5, dialog: ask, live })).toEqual({
+  expect(screenLayout({ ...base, rows: 5, dialog, live })).toEqual({
     above: ['asked', 'choice'],
     below: ['status'],
   });
-  const { above } = screenLayout({ ...base, rows: 12, dialog: ask, live });
+  const { above } = screenLayout({ ...base, rows: 12, dialog, live });
   expect(above).toEqual([
     ...['live', 'live', 'live', 'live', ''],
     'activity',

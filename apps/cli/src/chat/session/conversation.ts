@@ -68,7 +68,7 @@ export class Conversation {
     const onEvent = (event: AgentEvent) => this.#handleEvent(event);
     this.#view = new SessionView({ session, log, clock, print, onChange, onEvent, onError });
     const onStatus = (status: DriverStatus) => this.#handleDriverStatus(status);
-    this.#driverWatcher = new DriverWatcher({ log, session, clock, onStatus: onStatus, onError });
+    this.#driverWatcher = new DriverWatcher({ log, session, clock, onStatus, onError });
   }
 
   get state(): ChatState {
@@ -102,7 +102,7 @@ export class Conversation {
     const { holder, hasWork } = await driverStatus(this.#options.log, this.session);
     this.#holder = holder;
     if (holder !== undefined) {
-      const text = `${holder} works on this session. You follow it here, and can stop it, answer it and say more.`;
+      const text = `${holder} drives this session. You follow it here and can send messages, answer approvals and stop it.`;
       this.#options.print([note('mark', text)]);
       this.#driverWatcher.start();
     } else if (hasWork && this.#isInterrupted) this.#resume();
@@ -298,7 +298,8 @@ export class Conversation {
     this.#failedRun = this.state.run?.id ?? run.id;
     this.#unrecordedText = undefined;
     this.#printError(cause);
-    const way = '■ stopped, and kept as it is. Say more to go on, when that is mended.';
+    const way =
+      '■ stopped. The session is kept. Send a message to continue when the problem is solved.';
     if (this.state.run !== undefined) this.#options.print([note('mark', way)]);
     if (text !== undefined) this.#options.putBack(text);
     this.#options.onChange();
@@ -342,7 +343,7 @@ export class Conversation {
     this.#options.onChange();
     if (holder !== undefined || !hasWork) return holder !== undefined;
     if (this.#hasOpenRun) {
-      const text = '↻ whoever worked on this session is gone: it goes on here';
+      const text = '↻ the process that drove this session has ended: it continues here';
       this.#options.print([note('mark', text)]);
       this.#resume();
       // A message arrived too late for the other driver, so this process answers it.

@@ -23,7 +23,7 @@ export function foldCalls(state: ChatState, event: AgentEvent): ChatState {
       return startCall(state, event);
     case 'tool_call_arguments_delta': {
       const stats = addLength(state.stats, event.time, event.delta.length);
-      return changeCard({ ...state, stats: stats }, event, (card) => ({
+      return changeCard({ ...state, stats }, event, (card) => ({
         ...card,
         draft: appendArguments(card.draft, event.delta),
       }));

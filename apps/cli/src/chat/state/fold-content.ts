@@ -149,7 +149,7 @@ function replacePart(
   // JSON that streamed as text equals the structured value.
   const isSame = part.kind === 'structured' || ('text' in entry && entry.text === textOfPart(part));
   if (isSame || entry.kind === 'call') return closePart(state, entry, event);
-  return addWholePart(retractEntry(state, entry, 'replaced by what follows'), event, part);
+  return addWholePart(retractEntry(state, entry, 'replaced by the text below'), event, part);
 }
 
 function retractPart(state: ChatState, event: EventOf<'part_retracted'>): ChatState {
@@ -157,14 +157,14 @@ function retractPart(state: ChatState, event: EventOf<'part_retracted'>): ChatSt
   if (entry !== undefined) return retractEntry(state, entry, event.reason);
   if (event.id !== undefined || !state.printed.has(event.partId)) return state;
   const at = { turn: event.turn, attempt: event.attempt };
-  return withNote(state, at, note('mark', `⌫ taken back: ${event.reason}`));
+  return withNote(state, at, note('mark', `⌫ retracted: ${event.reason}`));
 }
 
 function retractEntry(state: ChatState, entry: Entry, reason: string): ChatState {
   const left = mapEntries(state, (one) => (one === entry ? undefined : one));
   const isPrinted =
     'partId' in entry && entry.partId !== undefined && state.printed.has(entry.partId);
-  return isPrinted ? withNote(left, entry.at, note('mark', `⌫ taken back: ${reason}`)) : left;
+  return isPrinted ? withNote(left, entry.at, note('mark', `⌫ retracted: ${reason}`)) : left;
 }
 
 /** Returns the text of a part, or a name for it. */

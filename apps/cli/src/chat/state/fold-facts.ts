@@ -21,7 +21,7 @@ export function foldFacts(state: ChatState, event: AgentEvent): ChatState {
       return startAttempt(state, event);
     case 'response_finished': {
       const stats = finishResponse(state.stats, event);
-      return release({ ...state, stats: stats, isSummarising: false }, event.itemId);
+      return release({ ...state, stats, isSummarising: false }, event.itemId);
     }
     case 'usage_reported':
       return { ...state, stats: reportUsage(state.stats, event) };
@@ -66,7 +66,7 @@ export function foldFacts(state: ChatState, event: AgentEvent): ChatState {
         note('dim', `→ handed over to ${event.to}${reasonSuffix(event.reason)}`),
       );
     case 'item_redacted': {
-      const text = `⌫ something that was said before was taken out${reasonSuffix(event.reason)}`;
+      const text = `⌫ an earlier message was redacted${reasonSuffix(event.reason)}`;
       return withNote(state, at, note('mark', text));
     }
     default:
@@ -96,7 +96,7 @@ function finishItem(state: ChatState, { itemId, turn }: EventOf<'item_finished'>
 function startAttempt(state: ChatState, event: EventOf<'response_started'>): ChatState {
   const isSummarising = state.items.get(event.itemId) === 'context';
   const stats = startResponse(state.stats, event, isSummarising);
-  return { ...state, stats: stats, isSummarising: isSummarising, retry: undefined };
+  return { ...state, stats, isSummarising, retry: undefined };
 }
 
 /** Compaction may solve an overflow, so its error is held until the run ends. */
@@ -117,7 +117,7 @@ function supersedeAttempt(state: ChatState, event: EventOf<'attempt_superseded'>
   const prefix = `${turn}.${attempt}.`;
   const left = mapEntries(state, (entry) => (isOfAttempt(entry, event) ? undefined : entry));
   const isPrinted = [...state.printed].some((id) => id.startsWith(prefix));
-  const more = isPrinted ? '. What it had said above does not count' : '';
+  const more = isPrinted ? '. The text above does not count' : '';
   // One note is enough. The activity line shows further retries.
   if (attempt > 1 && !isPrinted) return { ...left, approvals: [] };
   const noteBlock = note('mark', `↻ ${problemText(reason)}${more}`);
@@ -179,11 +179,7 @@ function reportCompaction(
   const count = itemIds.length === 1 ? '1 item' : `${itemIds.length} items`;
   const noteBlock = note('dim', `≡ ${count} of the conversation are now sent as a summary`);
   const stats = { ...state.stats, contextTokens: undefined };
-  return withNote(
-    { ...state, stats: stats, overflowError: undefined },
-    { turn, attempt },
-    noteBlock,
-  );
+  return withNote({ ...state, stats, overflowError: undefined }, { turn, attempt }, noteBlock);
 }
 
 /** Joins the calls of a turn that did not run because of a stop into one note. */

@@ -13,23 +13,23 @@ import type { Block } from '../contract/block.ts';
 import { sessionUsage } from './usage-stats.ts';
 
 /** The content of a transcript that the user must have seen, whichever way it was recorded. */
-function seenIn(items: readonly Item[]) {
+function contentOf(items: readonly Item[]) {
   const parts = (kind: Item['kind']) =>
     items.filter((item) => item.kind === kind).flatMap((item) => item.parts);
   return {
-    said: parts('user').flatMap((part) => (part.kind === 'text' ? [part.text] : [])),
+    messages: parts('user').flatMap((part) => (part.kind === 'text' ? [part.text] : [])),
     calls: parts('assistant').flatMap((part) =>
       part.kind === 'tool_call' ? [part.toolCallId] : [],
     ),
   };
 }
 
-async function checkTold(log: Log, which: SessionId): Promise<readonly Block[]> {
+async function checkPrinted(log: Log, which: SessionId): Promise<readonly Block[]> {
   const { state, blocks } = await new FoldedChat(which).readAll(log, which);
   const folded = await snapshot(log, which);
-  const seen = seenIn(transcript(folded));
+  const seen = contentOf(transcript(folded));
   expect(blocks.flatMap((block) => (block.type === 'message' ? [block.text] : []))).toEqual(
-    seen.said,
+    seen.messages,
   );
   const printed = blocks.flatMap((block) => (block.type === 'call' ? [block.card] : []));
   // Several calls that did not run are joined into one line.
@@ -49,12 +49,12 @@ async function checkTold(log: Log, which: SessionId): Promise<readonly Block[]> 
   return blocks;
 }
 
-test('whatever happens in a run, all of it that counts is printed in the end, and nothing stays open', async () => {
+test('after any run, all content that counts is printed and nothing stays open', async () => {
   const notes = new Set<string>();
   await fc.assert(
     fc.asyncProperty(plans, async (plan) => {
       const { log } = await perform(plan);
-      for (const block of await checkTold(log, session))
+      for (const block of await checkPrinted(log, session))
         if (block.type === 'note') notes.add(block.text.slice(0, 3));
     }),
     { numRuns: 200 },
@@ -62,7 +62,7 @@ test('whatever happens in a run, all of it that counts is printed in the end, an
   expect([...notes].sort()).toEqual(expect.arrayContaining(['■ s', '↻ t', '✗ C']));
 });
 
-test('the same holds for a session that was cut at any record, and taken over', async () => {
+test('the same holds for a session that was cut at any record and resumed', async () => {
   await fc.assert(
     fc.asyncProperty(plans, fc.nat(), fc.constantFrom('keep', 'retry'), async (plan, at, how) => {
       const { log } = await perform(plan);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { errorText } from './outcome-text.ts';
 
-test('of a page of HTML the words are told, in one line, and of a long text the begin', () => {
+test('errorText reduces an HTML page to one line, and cuts a long text', () => {
   const page =
     '<!DOCTYPE html>\n<html><head><title>502 Bad Gateway</title><style>p { color: red }</style></head>\n<body><h1>Bad   Gateway</h1>\n</body></html>';
   expect(errorText(`The provider said: ${page}`)).toBe(

@@ -27,7 +27,7 @@ export function emptyAnswerNote(
   const isSomething = (entry: Entry) =>
     entry.at.turn === turn && !('text' in entry && entry.text.trim() === '');
   const isEmpty = stop.reason === 'stop' && printed.size === 0 && !entries.some(isSomething);
-  return isEmpty && !isSummarising ? note('dim', '(the model said nothing)') : undefined;
+  return isEmpty && !isSummarising ? note('dim', '(the model returned no answer)') : undefined;
 }
 
 /** Describes an unusual end of a turn or run. Returns undefined for a normal one. */
@@ -39,10 +39,10 @@ export function stopNote({ reason, cause }: Stop): NoteBlock | undefined {
       return undefined;
     case 'aborted':
       return cause === 'interrupted'
-        ? note('mark', '■ cut short: the program that ran this ended')
+        ? note('mark', '■ interrupted: the process that ran this ended')
         : note('mark', '■ stopped');
     case 'length':
-      return note('mark', '■ cut off: the answer is as long as the model allows');
+      return note('mark', '■ cut off: the answer reached the length limit');
     case 'content_filter':
       return note('mark', '■ cut off by the provider’s content filter');
     case 'refusal':
@@ -50,9 +50,9 @@ export function stopNote({ reason, cause }: Stop): NoteBlock | undefined {
     case 'limit':
       return note('mark', `■ stopped at a limit${reasonSuffix(cause)}`);
     case 'parked':
-      return note('mark', `■ waits${reasonSuffix(cause)}`);
+      return note('mark', `■ waiting${reasonSuffix(cause)}`);
     case 'error':
-      return note('bad', `✗ it ended with an error${reasonSuffix(cause)}`);
+      return note('bad', `✗ failed${reasonSuffix(cause)}`);
     case 'unknown':
       return note('mark', `■ ended${reasonSuffix(cause)}`);
   }
@@ -65,14 +65,14 @@ export function reasonSuffix(reason: string | undefined): string {
 /** Descriptions of request problems for users, by code. */
 const problemTexts: ReadonlyMap<string, string> = new Map([
   ['network', 'the provider could not be reached'],
-  ['overloaded', 'the provider has too much to do'],
-  ['rate_limit', 'the provider asks to slow down'],
+  ['overloaded', 'the provider is overloaded'],
+  ['rate_limit', 'the provider limits the request rate'],
   ['server', 'the provider had an error'],
   ['timeout', 'the provider took too long'],
-  ['truncated_stream', 'the answer broke off'],
+  ['truncated_stream', 'the answer was cut off'],
   ['protocol_error', 'the answer could not be read'],
-  ['history_rejected', 'the provider did not take what was thought before'],
-  ['interrupted', 'the program that ran this ended'],
+  ['history_rejected', 'the provider rejected the earlier reasoning'],
+  ['interrupted', 'the process that ran this ended'],
 ]);
 
 export function problemText(code: string): string {

@@ -51,8 +51,8 @@ export function gatedAnswer(
     const answer = { text, ...(toolCalls.length > 0 && { toolCalls }) };
     const { steps, ...rest } = answerReply(answer, request, { pieces });
     const waiting = steps.flatMap((step): readonly Step[] => {
-      const place = passages.findIndex((passage) => containsPassage(step, passage));
-      const gate = gates[place];
+      const index = passages.findIndex((passage) => containsPassage(step, passage));
+      const gate = gates[index];
       return gate === undefined ? [step] : [step, { type: 'wait', for: gate }];
     });
     return { ...rest, steps: waiting };

@@ -14,18 +14,18 @@ export function terminalHarness(
   { onTestFinished }: Pick<TestContext, 'onTestFinished'>,
   files: Readonly<Record<string, string>> = {},
 ): TerminalHarness {
-  const place = openTestWorkspace(files);
+  const workspace = openTestWorkspace(files);
   const terminals: TestTerminal[] = [];
   onTestFinished(async () => {
     for (const terminal of terminals) await terminal.close();
-    await place.close();
+    await workspace.close();
   });
   const open = async (options: TerminalOptions = {}) => {
-    const terminal = await openTerminal(place, options);
+    const terminal = await openTerminal(workspace, options);
     terminals.push(terminal);
     return terminal;
   };
-  return { workspace: place, open };
+  return { workspace, open };
 }
 
 /** Shown in an empty prompt. */
@@ -45,7 +45,7 @@ export async function startChat(terminal: TestTerminal, args = ''): Promise<stri
  * still be typing.
  */
 export async function waitForDialog(terminal: TestTerminal): Promise<string> {
-  const first = secondsOf(await terminal.waitFor('waits for your answer'));
+  const first = secondsOf(await terminal.waitFor('waiting for your answer'));
   // The time is shown in tenths at first, and later in whole seconds. Both are rounded.
   const settled = first < 9 ? first + 0.4 : first + 2;
   return terminal.waitUntil((screen) => secondsOf(screen) >= settled, `an ask until ${settled} s`);
@@ -53,7 +53,7 @@ export async function waitForDialog(terminal: TestTerminal): Promise<string> {
 
 function secondsOf(screen: string): number {
   const [, minutes = '0', seconds = '0'] =
-    /waits for your answer · (?:(\d+) min )?([\d.]+) s/.exec(screen) ?? [];
+    /waiting for your answer · (?:(\d+) min )?([\d.]+) s/.exec(screen) ?? [];
   return 60 * Number(minutes) + Number(seconds);
 }
 

@@ -17,11 +17,11 @@ let opened = 0;
 
 /** A real terminal with a shell: a separate tmux server with its own socket. */
 export class TestTerminal {
-  readonly #place: TestWorkspace;
+  readonly #workspace: TestWorkspace;
   readonly #name: string;
 
-  constructor(place: TestWorkspace, name: string) {
-    this.#place = place;
+  constructor(workspace: TestWorkspace, name: string) {
+    this.#workspace = workspace;
     this.#name = name;
   }
 
@@ -84,9 +84,10 @@ export class TestTerminal {
   async resize(columns: number, rows: number): Promise<void> {
     await this.tmux('resize-window', '-x', String(columns), '-y', String(rows));
     const tty = (await this.tmux('display-message', '-p', '#{pane_tty}')).trim();
-    const told = async () => (await execute('sh', ['-c', `stty size < ${tty}`])).stdout.trim();
+    const reportedSize = async () =>
+      (await execute('sh', ['-c', `stty size < ${tty}`])).stdout.trim();
     const size = `${rows} ${columns}`;
-    await this.#until(told, (now) => now === size, `the size ${size}`);
+    await this.#until(reportedSize, (now) => now === size, `the size ${size}`);
   }
 
   /** Clears the screen and the scrollback. */
@@ -110,7 +111,7 @@ export class TestTerminal {
   }
 
   async tmux(...args: readonly string[]): Promise<string> {
-    const { env, folder, project: cwd } = this.#place;
+    const { env, folder, project: cwd } = this.#workspace;
     const how = ['-u', '-S', this.#path('socket'), '-f', join(folder, 'tmux.conf')];
     const { stdout } = await execute('tmux', [...how, ...args], { env, cwd });
     return stdout;
@@ -130,24 +131,24 @@ export class TestTerminal {
   }
 
   #path(what: string): string {
-    return join(this.#place.folder, `${this.#name}.${what}`);
+    return join(this.#workspace.folder, `${this.#name}.${what}`);
   }
 }
 
 /** Opens a shell in the project folder. */
 export async function openTerminal(
-  place: TestWorkspace,
+  workspace: TestWorkspace,
   { columns = 80, rows = 24, env = {} }: TerminalOptions = {},
 ): Promise<TestTerminal> {
   const name = `terminal-${++opened}`;
-  const terminal = new TestTerminal(place, name);
-  writeFileSync(join(place.folder, `${name}.written`), '');
+  const terminal = new TestTerminal(workspace, name);
+  writeFileSync(join(workspace.folder, `${name}.written`), '');
   const size = ['-x', String(columns), '-y', String(rows)];
-  const told = Object.entries(env).flatMap(([key, value]) => ['-e', `${key}=${value}`]);
+  const reportedSize = Object.entries(env).flatMap(([key, value]) => ['-e', `${key}=${value}`]);
   const { TERM } = env;
   const shell = TERM === undefined ? 'sh' : `TERM=${TERM} sh`;
-  await terminal.tmux('new-session', '-d', ...size, ...told, shell);
-  await terminal.tmux('pipe-pane', `cat >> '${join(place.folder, `${name}.written`)}'`);
+  await terminal.tmux('new-session', '-d', ...size, ...reportedSize, shell);
+  await terminal.tmux('pipe-pane', `cat >> '${join(workspace.folder, `${name}.written`)}'`);
   await terminal.waitFor('$');
   return terminal;
 }

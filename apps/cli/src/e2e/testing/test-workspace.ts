@@ -26,10 +26,10 @@ export interface TestWorkspace {
 }
 
 const files: Readonly<Record<string, string>> = {
-  'project/README.md': '# Mill\n\nA small mill by the river.\n',
-  'project/package.json': '{ "name": "mill", "version": "1.0.0" }\n',
-  'project/src/wheel.ts': '// TODO: turn faster\nexport const turns = 3;\n',
-  'project/src/index.ts': "export { turns } from './wheel.ts';\n",
+  'project/README.md': '# Orders\n\nA small shop for orders.\n',
+  'project/package.json': '{ "name": "orders", "version": "1.0.0" }\n',
+  'project/src/refunds.ts': '// TODO: refund faster\nexport const refunds = 3;\n',
+  'project/src/index.ts': "export { refunds } from './refunds.ts';\n",
   'project/millrace-demo.md': '# Millrace was here\n\nVisit 1.\n\nYou can delete it.\n',
   // Keeps enough scrollback, and uses every row for the terminal.
   'tmux.conf': 'set -g history-limit 5000\nset -g status off\nset -s escape-time 0\n',

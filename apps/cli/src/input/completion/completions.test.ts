@@ -51,7 +51,7 @@ function taken(text: string): string | undefined {
 }
 
 describe('commands', () => {
-  test('are offered at the very beginning, those that begin alike first', () => {
+  test('are offered at the start of the prompt, prefix matches first', () => {
     expect(offered('/')).toEqual(['/help', '/model', '/new', '/compact']);
     expect(offered('/n')).toEqual(['/new']);
     expect(offered('/m')).toEqual(['/model', '/compact']);
@@ -61,7 +61,7 @@ describe('commands', () => {
     expect(offered('first\n/h')).toBeUndefined();
   });
 
-  test('come with their descriptions, and say whether there is more to say', () => {
+  test('have a description and tell whether an argument follows', () => {
     expect(completions(typed('/'), { commands })?.items.slice(0, 2)).toEqual([
       {
         kind: 'command',
@@ -81,7 +81,7 @@ describe('commands', () => {
     expect(completions(typed('/com'), { commands })?.items[0]?.isComplete).toBe(false);
   });
 
-  test('have their arguments offered: by value, and by description where no value fits', () => {
+  test('offer their arguments by value, or by description if no value matches', () => {
     expect(offered('/model ')).toEqual(['gpt-large', 'gpt-small', 'other']);
     expect(offered('/model small')).toEqual(['gpt-small']);
     expect(offered('/model the la')).toEqual(['gpt-large']);
@@ -91,13 +91,13 @@ describe('commands', () => {
     expect(taken('/model sma')).toBe('/model gpt-small');
   });
 
-  test('have nothing to offer once the only choice is there', () => {
+  test('offer nothing when the only choice is typed', () => {
     expect(offered('/model other')).toBeUndefined();
   });
 });
 
 describe('files', () => {
-  test('are offered behind an @ that begins a word', () => {
+  test('are offered after an @ at the start of a word', () => {
     expect(offered('see @READ')).toEqual(['README.md']);
     expect(offered('(@READ')).toEqual(['README.md']);
     expect(offered('first\n@READ')).toEqual(['README.md']);
@@ -106,7 +106,7 @@ describe('files', () => {
     expect(offered('@nothing-like-it')).toBeUndefined();
   });
 
-  test('are ranked: the name, its beginning, a word in it, the path, letters in order', () => {
+  test('are ranked by name, prefix, word, path and letters in order', () => {
     expect(offered('@main')).toEqual([
       'src/main.ts',
       'src/main.test.ts',
@@ -119,17 +119,17 @@ describe('files', () => {
     expect(offered('@sies')?.[0]).toBe('src/input/edit.ts');
   });
 
-  test('begin at the top where nothing is typed, folders too', () => {
+  test('start at the root if nothing is typed, including folders', () => {
     expect(offered('@')?.slice(0, 3)).toEqual(['README.md', 'docs/', 'src/']);
   });
 
-  test('with a space or a quote in their names are quoted', () => {
+  test('are quoted if their names contain a space or a quote', () => {
     expect(taken('see @notes')).toBe('see @"docs/my notes.md" ');
     expect(taken('see @"docs/my n')).toBe('see @"docs/my notes.md" ');
     expect(taken('@src/main.ts')).toBe('@src/main.ts ');
   });
 
-  test('in a folder are offered once the folder is taken', () => {
+  test('of a folder are offered after the folder is accepted', () => {
     expect(taken('@inpu')).toBe('@src/input/');
     expect(offered('@src/input/')).toEqual([
       'src/input/',
@@ -138,7 +138,7 @@ describe('files', () => {
     ]);
   });
 
-  test('that were all typed fit, whatever they are called', () => {
+  test('match when they are fully typed, whatever their names', () => {
     const path = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 30 });
     fc.assert(
       fc.property(path, fc.nat(), fc.nat(), (name, a, b) => {
@@ -160,14 +160,14 @@ describe('files', () => {
     expect(completions(typed('@src'), { files: many })?.items).toHaveLength(50);
   });
 
-  test('are not looked for inside of a folded paste', () => {
+  test('are not offered inside a folded paste', () => {
     const pasted = edit(typed('x '), { type: 'paste', text: `${'line\n'.repeat(20)}@READ` });
     expect(completions(pasted, { files })).toBeUndefined();
   });
 });
 
 describe('mentions', () => {
-  test('are the paths that a text names', () => {
+  test('are the paths in a text', () => {
     const text = 'Compare @src/a.ts, (@"my notes.md") and me@home.org with @b. Thanks!';
     expect(mentionsIn(text).map(({ path }) => path)).toEqual(['src/a.ts', 'my notes.md', 'b']);
     expect(mentionsIn(text).map(({ start, end }) => text.slice(start, end))).toEqual([
@@ -177,7 +177,7 @@ describe('mentions', () => {
     ]);
   });
 
-  test('are read as they are written', () => {
+  test('round-trip', () => {
     const path = fc
       .string({ unit: 'grapheme', minLength: 1 })
       .filter((name) => /^[^\n\r]+$/.test(name));

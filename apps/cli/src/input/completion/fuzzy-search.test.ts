@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { topScored } from './fuzzy-search.ts';
 
-test('the best are those that a stable sort puts first', () => {
+test('topScored returns the first items of a stable sort', () => {
   const scored = fc.array(fc.option(fc.integer({ min: 0, max: 20 }), { nil: undefined }));
   fc.assert(
     fc.property(scored, fc.integer({ min: 1, max: 10 }), (scores, count) => {

@@ -43,12 +43,12 @@ function git(cwd: string, ...args: readonly string[]): void {
 }
 
 describe('the files of a workspace', () => {
-  test('are what .gitignore leaves, in a folder that is no repository', async () => {
+  test('respect .gitignore in a folder that is not a repository', async () => {
     const files = await workspaceFiles({ cwd: workspace(...tree), env: env() });
     expect(files.toSorted()).toEqual(expected);
   });
 
-  test('are the same in a repository, with what was not added yet and without what was deleted', async () => {
+  test('are the same in a repository, with untracked and without deleted files', async () => {
     const cwd = workspace(...tree, 'gone.ts');
     git(cwd, 'init');
     git(cwd, 'add', 'src/main.ts', 'gone.ts');
@@ -57,14 +57,14 @@ describe('the files of a workspace', () => {
     expect(await workspaceFiles({ cwd: join(cwd, 'src'), env: env() })).toEqual(['main.ts']);
   });
 
-  test('are the same where there is no git', async () => {
+  test('are the same without git', async () => {
     const cwd = workspace(...tree);
     git(cwd, 'init');
     const without = { ...env(), PATH: folder() };
     expect((await workspaceFiles({ cwd, env: without })).toSorted()).toEqual(expected);
   });
 
-  test('are listed without running what a repository names', async () => {
+  test('are listed without running programs that the repository configures', async () => {
     const cwd = workspace('a.ts');
     git(cwd, 'init');
     const trap = join(cwd, 'trap.sh');
@@ -74,14 +74,14 @@ describe('the files of a workspace', () => {
     expect(await workspaceFiles({ cwd: folder(), env: env() })).not.toContain('sprung');
   });
 
-  test('are bounded, in a repository and outside of one', async () => {
+  test('are limited, inside and outside a repository', async () => {
     const cwd = workspace(...Array.from({ length: 30 }, (_, index) => `f${index}`));
     expect(await workspaceFiles({ cwd, env: env(), maxPaths: 10 })).toHaveLength(10);
     git(cwd, 'init');
     expect(await workspaceFiles({ cwd, env: env(), maxPaths: 10 })).toHaveLength(10);
   });
 
-  test('of an empty folder are none', async () => {
+  test('are none in an empty folder', async () => {
     const cwd = workspace('x');
     rmSync(join(cwd, 'x'));
     expect(await workspaceFiles({ cwd, env: env() })).toEqual([]);
@@ -91,38 +91,43 @@ describe('the files of a workspace', () => {
 describe('a list of files', () => {
   function listed(...answers: readonly (readonly string[] | Error)[]) {
     const clock = new TestClock();
-    const told: (readonly string[])[] = [];
-    let asked = 0;
+    const changes: (readonly string[])[] = [];
+    let listings = 0;
     const list = async () => {
-      const answer = answers[asked++] ?? [];
+      const answer = answers[listings++] ?? [];
       if (answer instanceof Error) throw answer;
       return answer;
     };
-    const files = new FileList({ list, clock, onChange: (now) => told.push(now), maxAgeMs: 1000 });
-    return { clock, told, files, asked: () => asked };
+    const files = new FileList({
+      list,
+      clock,
+      onChange: (now) => changes.push(now),
+      maxAgeMs: 1000,
+    });
+    return { clock, changes, files, listings: () => listings };
   }
 
-  test('is made when first wanted, once for all who want it, and again when it is old', async () => {
-    const { clock, told, files, asked } = listed(['a'], ['a', 'b']);
+  test('is read on first use, once for parallel calls, and again when it is old', async () => {
+    const { clock, changes, files, listings } = listed(['a'], ['a', 'b']);
     await Promise.all([files.refresh(), files.refresh()]);
     await files.refresh();
-    expect([files.files, asked()]).toEqual([['a'], 1]);
+    expect([files.files, listings()]).toEqual([['a'], 1]);
     clock.jump(1000);
     await files.refresh();
-    expect([files.files, asked(), told]).toEqual([['a', 'b'], 2, [['a'], ['a', 'b']]]);
+    expect([files.files, listings(), changes]).toEqual([['a', 'b'], 2, [['a'], ['a', 'b']]]);
   });
 
-  test('tells nobody when nothing changed, and stays what it was when it cannot be made', async () => {
-    const { clock, told, files } = listed(['a'], ['a'], new Error('no'));
+  test('does not notify without a change, and keeps the old list on failure', async () => {
+    const { clock, changes, files } = listed(['a'], ['a'], new Error('no'));
     for (let round = 0; round < 3; round++) {
       await files.refresh();
       clock.jump(1000);
     }
-    expect([files.files, told]).toEqual([['a'], [['a']]]);
+    expect([files.files, changes]).toEqual([['a'], [['a']]]);
   });
 
-  test('tells nothing once it is closed, and ends what is under way', async () => {
-    const told: unknown[] = [];
+  test('does not notify after close, and aborts a running listing', async () => {
+    const changes: unknown[] = [];
     let stopped = false;
     const files = new FileList({
       list: (signal) =>
@@ -132,12 +137,12 @@ describe('a list of files', () => {
             reject(signal.reason);
           });
         }),
-      onChange: (now) => told.push(now),
+      onChange: (now) => changes.push(now),
     });
     const done = files.refresh();
     files.close();
     await done;
     await files.refresh();
-    expect([stopped, told]).toEqual([true, []]);
+    expect([stopped, changes]).toEqual([true, []]);
   });
 });

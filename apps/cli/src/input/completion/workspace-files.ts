@@ -59,10 +59,6 @@ export class FileList {
   }
 }
 
-function sameFiles(a: readonly string[], b: readonly string[]): boolean {
-  return a.length === b.length && a.every((path, index) => path === b[index]);
-}
-
 /** Maximum number of files. Files after this limit are not offered. */
 export const maxWorkspaceFiles = 200_000;
 
@@ -82,6 +78,10 @@ export async function workspaceFiles(options: WorkspaceFilesOptions): Promise<re
   // Git is the fastest source inside a repository. Elsewhere the folder is walked with the same
   // rules as the tools.
   return (await gitFiles(list)) ?? (await walkFiles(list));
+}
+
+function sameFiles(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((path, index) => path === b[index]);
 }
 
 interface ListOptions {

@@ -175,7 +175,7 @@ describe('edit', () => {
     );
   });
 
-  test('goes back to the beginning by undo, and to the end again by redo', () => {
+  test('undo returns to the start, and redo to the end', () => {
     const any = fc.oneof(
       actions(nasty, targets),
       fc.constant<EditAction>({ type: 'yank' }),
@@ -193,7 +193,7 @@ describe('edit', () => {
     );
   });
 
-  test('takes a word a step of undo, a paste as one, and deletions in a row as one', () => {
+  test('makes one undo step of a word, of a paste and of consecutive deletions', () => {
     const undo = { type: 'undo' } as const;
     const erase = { type: 'erase', to: 'left' } as const;
     const typed = type('o', 'n', 'e', ' ', 't', 'w', 'o');
@@ -210,7 +210,7 @@ describe('edit', () => {
     });
   });
 
-  test('forgets what was undone once something else is typed', () => {
+  test('drops redo steps after new typing', () => {
     const state = run(
       type('one'),
       { type: 'undo' },
@@ -227,7 +227,7 @@ describe('edit', () => {
     expect(state.text).toBe(steps.slice(0, 100).join(''));
   });
 
-  test('yanks what was killed in a row as one, folds and all', () => {
+  test('yanks consecutive kills as one text with its folds', () => {
     const word = { type: 'kill', to: 'word_left' } as const;
     const state = run(type('one two three'), word, word, { type: 'move', to: 'text_start' });
     expect(run(state, { type: 'yank' })).toMatchObject({ text: 'two threeone ', cursor: 9 });
@@ -260,19 +260,19 @@ describe('edit', () => {
     expect(run(createEditor(), { type: 'paste', text: 'x'.repeat(1001) }).folds).toHaveLength(1);
   });
 
-  test('takes text as text: any line end is one, and nothing steers the terminal', () => {
+  test('normalises line ends and removes control sequences', () => {
     const text = 'a\r\nb\rc\u001b[31md\u0007\u0000e\ud800\u0085f';
     expect(run(createEditor(), { type: 'paste', text }).text).toBe('a\nb\ncde\ufffd\nf');
   });
 
-  test('refuses what is longer than a prompt may be, and says so until the next action', () => {
+  test('rejects a text that is too long, with a notice until the next action', () => {
     const state = run(type('x'), { type: 'paste', text: 'y'.repeat(2 ** 22) });
     expect(state.text).toBe('x');
     expect(state.notice).toMatch(/^Too long for the prompt: at most 4,194,304 characters/);
     expect(run(state, { type: 'move', to: 'left' }).notice).toBeUndefined();
   });
 
-  test('puts a completion in place of what was typed', () => {
+  test('replaces the typed text with a completion', () => {
     const state = run(type('see @sr and'), {
       type: 'replace',
       start: 4,
@@ -288,7 +288,7 @@ describe('history', () => {
   const up = { type: 'up' } as const;
   const down = { type: 'down' } as const;
 
-  test('is gone through at the first and the last line, and the draft is kept with its cursor', () => {
+  test('moves through the history at the first and last line, and keeps the draft with its cursor', () => {
     let state = run(createEditor(history), { type: 'insert', text: 'my draft' });
     state = run(state, { type: 'move', to: 'word_left' });
     const texts = [up, up, up, up, up].map((action) => {
@@ -303,7 +303,7 @@ describe('history', () => {
     expect(run(state, { type: 'undo' }).text).toBe('');
   });
 
-  test('keeps what was changed in an entry until something is sent', () => {
+  test('keeps an edited entry until the next send', () => {
     const changed = run(createEditor(history), up, { type: 'insert', text: '!' }, up);
     expect(run(changed, down).text).toBe('third!');
     const sent = run(changed, down, { type: 'sent' });
@@ -311,7 +311,7 @@ describe('history', () => {
     expect([run(sent, up).text, run(sent, up, up).text]).toEqual(['third!', 'third']);
   });
 
-  test('keeps an entry once, as the newest, and none that begins with a space', () => {
+  test('keeps equal entries once, as the newest, and none with a leading space', () => {
     const sent = run(createEditor(history), { type: 'insert', text: 'first' }, { type: 'sent' });
     expect(sent.history.map(({ text }) => text)).toEqual(['second\nline', 'third', 'first']);
     const secret = run(sent, { type: 'insert', text: ' hidden' }, { type: 'sent' });
@@ -329,7 +329,7 @@ describe('history', () => {
     expect(seen(run(sent, up))).toMatchObject({ text: long, folds: [[0, long.length]] });
   });
 
-  test('that is read late leaves the draft as it is', () => {
+  test('that is loaded late keeps the draft', () => {
     const typed = run(createEditor([{ text: 'old' }]), { type: 'insert', text: 'draft' }, up);
     const state = run(typed, { type: 'history', entries: history });
     expect(state).toMatchObject({ text: 'draft', historyIndex: 3 });

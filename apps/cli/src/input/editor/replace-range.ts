@@ -42,7 +42,7 @@ function positionOf({ cursor, folds }: Content): Change['before'] {
 }
 
 function tooLongNotice(): string {
-  return `Too long for the prompt: at most ${maxTextLength.toLocaleString('en')} characters. Put it into a file, and name that with @.`;
+  return `Too long for the prompt: at most ${maxTextLength.toLocaleString('en')} characters. Put the text into a file and mention it with @.`;
 }
 
 const maxSteps = 200;

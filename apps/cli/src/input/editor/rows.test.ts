@@ -47,7 +47,7 @@ const widthOf = ({ atoms }: Row) => atoms.reduce((sum, { width }) => sum + width
 const widths = fc.integer({ min: 5, max: 60 });
 
 describe('rows', () => {
-  test('have all of the text, in order, and a cell for the cursor at the end', () => {
+  test('contain the whole text in order, and a cell for the cursor at the end', () => {
     fc.assert(
       fc.property(states, widths, (state, width) => {
         let at = 0;
@@ -61,7 +61,7 @@ describe('rows', () => {
     );
   });
 
-  test('break between words, and inside of those that no row has room for', () => {
+  test('break between words, and inside words that are longer than a row', () => {
     const wrapped = (text: string, width: number) =>
       rowsOfLine({ text, folds: [] }, 0, text.length, width).map(({ start, end }) =>
         text.slice(start, end),
@@ -85,7 +85,7 @@ describe('rows', () => {
 });
 
 describe('up and down', () => {
-  test('go to the row above and below, as near as can be to the column they began at', () => {
+  test('move to the row above or below, near the column where they started', () => {
     const moves = fc.array(fc.constantFrom('up', 'down'), { minLength: 1, maxLength: 12 });
     fc.assert(
       fc.property(states, widths, fc.nat(200), moves, (typed, width, back, some) => {
@@ -109,7 +109,7 @@ describe('up and down', () => {
     );
   });
 
-  test('without a width go by lines', () => {
+  test('move by lines without a width', () => {
     const text = `${'x'.repeat(100)}\nshort`;
     const state = edit(createEditor(), { type: 'insert', text });
     expect(edit(state, { type: 'up' }).cursor).toBe(5);
@@ -118,7 +118,7 @@ describe('up and down', () => {
 });
 
 describe('visible rows', () => {
-  test('are a window of the rows with the cursor in it, as large as it may be', () => {
+  test('are the largest possible window of rows around the cursor', () => {
     fc.assert(
       fc.property(
         states,

@@ -35,7 +35,7 @@ function written(path: string, lines: readonly string[]): string {
 }
 
 describe('history', () => {
-  test('is there again when it is opened again, for its owner alone', async () => {
+  test('is stored, readable by its owner only', async () => {
     const path = newPath();
     const history = await openHistory({ path });
     expect(history.entries).toEqual([]);
@@ -46,14 +46,14 @@ describe('history', () => {
     expect(statSync(dirname(path)).mode & 0o777).toBe(0o700);
   });
 
-  test('is closed to others where it was not', async () => {
+  test('makes an existing file private', async () => {
     const path = written(newPath(), [historyLine({ text: 'old' })]);
     chmodSync(path, 0o644);
     await openHistory({ path });
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
-  test('does not keep what begins with a space, nor what is very long', async () => {
+  test('skips entries with a leading space and very long ones', async () => {
     const path = newPath();
     const history = await openHistory({ path });
     await history.add({ text: ' quiet' });
@@ -63,7 +63,7 @@ describe('history', () => {
     expect(readFileSync(path, 'utf8')).not.toContain('quiet');
   });
 
-  test('has an entry once, as its newest', async () => {
+  test('keeps equal entries once, as the newest', async () => {
     const path = newPath();
     const history = await openHistory({ path });
     for (const text of ['a', 'b', 'a']) await history.add({ text });
@@ -90,7 +90,7 @@ describe('history', () => {
     expect(readdirSync(dirname(path))).toEqual(['history.jsonl']);
   });
 
-  test('is made shorter by one process at a time, and by another when that is gone', async () => {
+  test('is shortened by one process at a time, and by another after a stale lock', async () => {
     const lines = Array.from({ length: 1600 }, (_, index) =>
       historyLine({ text: `entry ${index}` }),
     );
@@ -115,7 +115,7 @@ describe('history', () => {
     expect(await reopened(path)).toEqual(['a', 'b', 'c']);
   });
 
-  test('of several terminals has what each of them added', async () => {
+  test('contains the entries of all terminals', async () => {
     const path = newPath();
     const terminals = await Promise.all([1, 2, 3, 4].map(() => openHistory({ path })));
     const added = terminals.flatMap((history, terminal) =>
@@ -125,7 +125,7 @@ describe('history', () => {
     expect((await reopened(path)).toSorted()).toEqual(added.map(({ text }) => text).toSorted());
   });
 
-  test('loses no line that comes while the file is made shorter', async () => {
+  test('loses no line that is added while the file is shortened', async () => {
     const path = written(newPath(), ['{"text":"old"}', '{"text":"kept"}']);
     const shorten = (lines: readonly string[]) => {
       appendFileSync(path, '{"text":"late"}\n');
@@ -135,7 +135,7 @@ describe('history', () => {
     expect(await reopened(path)).toEqual(['kept', 'late']);
   });
 
-  test('loses no line that comes to a file that has just been replaced', async () => {
+  test('loses no line that is added to a file that was just replaced', async () => {
     const path = written(newPath(), ['{"text":"old"}', '{"text":"kept"}']);
     let opened = 0;
     const openFile = async () => {
@@ -147,7 +147,7 @@ describe('history', () => {
     expect(await reopened(path)).toEqual(['kept', 'late']);
   });
 
-  test('says what is wrong with a file that cannot be used', async () => {
+  test('explains why a file cannot be used', async () => {
     const path = newPath();
     mkdirSync(path, { recursive: true });
     const error = await openHistory({ path }).catch((thrown: unknown) => thrown);
@@ -157,7 +157,7 @@ describe('history', () => {
   });
 });
 
-test('a line of history is read as it was written, folds and all', () => {
+test('a history line round-trips with its folds', () => {
   const text = fc.string({ unit: 'grapheme', minLength: 1 });
   fc.assert(
     fc.property(text, text, text, (before, folded, after) => {

@@ -140,7 +140,7 @@ const pieces = fc.array(
 const places = fc.array(fc.nat(), { maxLength: 30 });
 
 describe('parseKeys', () => {
-  test.each(known)('knows %s', (_, sent, keys) => {
+  test.each(known)('parses %s', (_, sent, keys) => {
     expect(parse([sent])).toEqual(keys);
   });
 
@@ -148,7 +148,7 @@ describe('parseKeys', () => {
     expect(parse([`a${sent}b`])).toEqual([text('ab')]);
   });
 
-  test('does not care where the input is cut', () => {
+  test('returns the same keys for any split of the input', () => {
     fc.assert(
       fc.property(pieces, places, (sent, at) => {
         const input = sent.join('');
@@ -157,7 +157,7 @@ describe('parseKeys', () => {
     );
   });
 
-  test('does not care where anything at all is cut, and leaves no control character in a text', () => {
+  test('returns the same keys for any split of random input, without control characters in texts', () => {
     const bytes = fc.constantFrom(
       ...`${esc}${esc}${esc}[[[OP]012;:?<~~uAMmZ$ \r\n\t\u0003\u007f\u0007a漢👩\\`,
     );
@@ -171,7 +171,7 @@ describe('parseKeys', () => {
     );
   });
 
-  test('gives a random text and each key in it back', () => {
+  test('round-trips random text and keys', () => {
     const some = known.filter(([, , keys]) => keys.length === 1 && keys[0]?.type !== 'text');
     fc.assert(
       fc.property(fc.array(fc.constantFrom(...some), { maxLength: 20 }), (all) => {
@@ -182,12 +182,12 @@ describe('parseKeys', () => {
     );
   });
 
-  test('a control character cuts a sequence short, and counts', () => {
+  test('a control character ends a sequence and is read as a key', () => {
     expect(parse([`${esc}[1;\u0003`])).toEqual([chord('c', ctrl)]);
     expect(parse([`${esc}[1;${esc}[A`])).toEqual([named('up')]);
   });
 
-  test('gives up a sequence that does not end', () => {
+  test('drops a sequence that does not end', () => {
     const endless = parse([`${esc}[${'1;'.repeat(100)}A`, 'x\r']);
     expect(endless.at(-1)).toEqual(named('enter'));
     const answer = parse([`${esc}]11;${'x'.repeat(70_000)}`, '\r']);
@@ -199,7 +199,7 @@ describe('parseKeys', () => {
     expect(parse([`${esc}[200~`, ...chunks, `${esc}[201`, '~'])).toEqual([paste(chunks.join(''))]);
   });
 
-  test('a paste beyond all bounds is cut where the editor refuses it', () => {
+  test("a huge paste is cut just above the editor's limit", () => {
     const chunk = 'x'.repeat(2 ** 20);
     const [key] = parse([`${esc}[200~`, ...Array(6).fill(chunk), `${esc}[201~`]);
     expect(key?.type === 'paste' && key.text.length).toBe(2 ** 22 + 1);

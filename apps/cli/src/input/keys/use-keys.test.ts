@@ -9,7 +9,7 @@ function reading() {
   return { keys, clock, reader: new KeyReader({ clock, onKey: (key) => keys.push(key) }) };
 }
 
-test('an Esc is one when nothing follows it for 50 ms', async () => {
+test('Esc is a key if nothing follows it for 50 ms', async () => {
   const { keys, clock, reader } = reading();
   reader.push('\u001b');
   await clock.advance(49);
@@ -18,7 +18,7 @@ test('an Esc is one when nothing follows it for 50 ms', async () => {
   expect(keys).toEqual([namedKey('escape')]);
 });
 
-test('a sequence that comes in two is one key, and no timer is left behind', async () => {
+test('a sequence in two chunks is one key, and leaves no timer', async () => {
   const { keys, clock, reader } = reading();
   reader.push('\u001b');
   await clock.advance(40);
@@ -29,7 +29,7 @@ test('a sequence that comes in two is one key, and no timer is left behind', asy
   expect(keys).toEqual([namedKey('up')]);
 });
 
-test('what came of a paste that halts is taken after a second, and the rest is pasted too', async () => {
+test('a stalled paste is reported after a second, and so is its rest', async () => {
   const { keys, clock, reader } = reading();
   reader.push('\u001b[200~one\r');
   await clock.advance(999);
@@ -43,7 +43,7 @@ test('what came of a paste that halts is taken after a second, and the rest is p
   ]);
 });
 
-test('a key by itself leads out of a paste whose end was lost', async () => {
+test('a single key ends a paste whose end marker was lost', async () => {
   const { keys, clock, reader } = reading();
   reader.push('\u001b[200~one');
   await clock.advance(1000);
@@ -52,7 +52,7 @@ test('a key by itself leads out of a paste whose end was lost', async () => {
   expect(keys.slice(1)).toEqual([namedKey('enter'), { type: 'text', text: 'x' }]);
 });
 
-test('forgets what is not whole on reset', async () => {
+test('drops incomplete input on reset', async () => {
   const { keys, clock, reader } = reading();
   reader.push('\u001b');
   reader.reset();

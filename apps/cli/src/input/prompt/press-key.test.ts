@@ -48,7 +48,7 @@ function prompt({ isBusy = false, canQueue = true, canTakeBack = false } = {}) {
       const { menu } = store.snapshot();
       return menu?.items.map(({ label }, index) => (index === menu.selected ? `>${label}` : label));
     },
-    get told() {
+    get effectTexts() {
       return effects.map((effect) =>
         'sent' in effect ? `${effect.type} ${effect.sent.text}` : effect.type,
       );
@@ -57,17 +57,17 @@ function prompt({ isBusy = false, canQueue = true, canTakeBack = false } = {}) {
 }
 
 describe('Enter', () => {
-  test('sends, and the prompt is empty', () => {
+  test('sends and empties the prompt', () => {
     const done = prompt().press('hello', keys.enter);
-    expect([done.told, done.text]).toEqual([['submit hello'], '']);
+    expect([done.effectTexts, done.text]).toEqual([['submit hello'], '']);
   });
 
-  test('does not send what is blank', () => {
+  test('does not send a blank text', () => {
     const done = prompt().press(' ', keys.enter);
-    expect([done.told, done.text]).toEqual([[], ' ']);
+    expect([done.effectTexts, done.text]).toEqual([[], ' ']);
   });
 
-  test('adds a line behind a backslash, with Shift, with Alt, and as Ctrl-J', () => {
+  test('adds a line after a backslash, with Shift, with Alt, and as Ctrl-J', () => {
     const text = prompt().press(
       'a\\',
       keys.enter,
@@ -80,55 +80,57 @@ describe('Enter', () => {
     expect(text).toBe('a\nb\nc\nd\ne');
   });
 
-  test('with Alt queues during a run, where there is a queue', () => {
-    expect(prompt({ isBusy: true }).press('next', keys.altEnter).told).toEqual(['queue next']);
+  test('with Alt queues during a run if a queue exists', () => {
+    expect(prompt({ isBusy: true }).press('next', keys.altEnter).effectTexts).toEqual([
+      'queue next',
+    ]);
     expect(prompt({ isBusy: true, canQueue: false }).press('a', keys.altEnter).text).toBe('a\n');
   });
 });
 
 describe('Ctrl-C, Esc and Ctrl-D', () => {
-  test('stop a run and leave the text', () => {
+  test('stop a run and keep the text', () => {
     const busy = prompt({ isBusy: true }).press('text', keys.ctrlC, keys.escape);
-    expect([busy.told, busy.text]).toEqual([['stop', 'stop'], 'text']);
+    expect([busy.effectTexts, busy.text]).toEqual([['stop', 'stop'], 'text']);
   });
 
-  test('clear the text, which the history keeps, and then ask to leave', () => {
+  test('clear the text, record it in the history, and then ask to leave', () => {
     const idle = prompt().press('text', keys.ctrlC);
-    expect([idle.told, idle.text]).toEqual([['keep text'], '']);
+    expect([idle.effectTexts, idle.text]).toEqual([['keep text'], '']);
     expect(idle.press(keys.up).text).toBe('text');
-    expect(idle.press(keys.ctrlC, keys.ctrlC).told).toEqual([
+    expect(idle.press(keys.ctrlC, keys.ctrlC).effectTexts).toEqual([
       'keep text',
       'keep text',
       'interrupt',
     ]);
   });
 
-  test('Up in an empty prompt takes back what waits; in any other it is the history', () => {
+  test('Up in an empty prompt withdraws a queued message, otherwise it shows the history', () => {
     expect(prompt({ canTakeBack: true }).press(keys.up)).toMatchObject({
-      told: ['take_back'],
+      effectTexts: ['take_back'],
       text: '',
     });
     expect(prompt({ canTakeBack: true }).press('a', keys.up)).toMatchObject({
-      told: [],
+      effectTexts: [],
       text: 'older',
     });
-    expect(prompt().press(keys.up)).toMatchObject({ told: [], text: 'older' });
+    expect(prompt().press(keys.up)).toMatchObject({ effectTexts: [], text: 'older' });
   });
 
-  test('Ctrl-D deletes, and leaves only where there is nothing and no run', () => {
+  test('Ctrl-D deletes, and leaves only with an empty prompt and no run', () => {
     const idle = prompt().press('ab', keys.left, keys.ctrlD);
-    expect([idle.told, idle.text]).toEqual([[], 'a']);
-    expect(prompt().press(keys.ctrlD).told).toEqual(['leave']);
-    expect(prompt({ isBusy: true }).press(keys.ctrlD).told).toEqual([]);
+    expect([idle.effectTexts, idle.text]).toEqual([[], 'a']);
+    expect(prompt().press(keys.ctrlD).effectTexts).toEqual(['leave']);
+    expect(prompt({ isBusy: true }).press(keys.ctrlD).effectTexts).toEqual([]);
   });
 
   test('Esc while idle does nothing', () => {
-    expect(prompt().press('a', keys.escape)).toMatchObject({ text: 'a', told: [] });
+    expect(prompt().press('a', keys.escape)).toMatchObject({ text: 'a', effectTexts: [] });
   });
 });
 
 describe('the completion list', () => {
-  test('opens with what is typed, Up and Down go around in it, Tab takes', () => {
+  test('opens while typing, Up and Down cycle, Tab accepts', () => {
     const typed = prompt().press('/');
     expect(typed.list).toEqual(['>/help', '/model']);
     expect(typed.press(keys.down).list).toEqual(['/help', '>/model']);
@@ -139,48 +141,48 @@ describe('the completion list', () => {
     expect(typed.list).toBeUndefined();
   });
 
-  test('Enter sends what needs no more, and goes on with what does', () => {
-    expect(prompt().press('/he', keys.enter).told).toEqual(['submit /help']);
+  test('Enter sends a complete item, and otherwise only inserts it', () => {
+    expect(prompt().press('/he', keys.enter).effectTexts).toEqual(['submit /help']);
     const model = prompt().press('/mod', keys.enter);
-    expect([model.told, model.text]).toEqual([[], '/model ']);
-    expect(model.press('sm', keys.enter).told).toEqual(['submit /model small']);
+    expect([model.effectTexts, model.text]).toEqual([[], '/model ']);
+    expect(model.press('sm', keys.enter).effectTexts).toEqual(['submit /model small']);
     const file = prompt().press('see @main', keys.enter);
-    expect([file.told, file.text]).toEqual([[], 'see @src/main.ts ']);
-    expect(file.press(keys.enter).told).toEqual(['submit see @src/main.ts ']);
+    expect([file.effectTexts, file.text]).toEqual([[], 'see @src/main.ts ']);
+    expect(file.press(keys.enter).effectTexts).toEqual(['submit see @src/main.ts ']);
   });
 
-  test('Enter sends what was typed to its end', () => {
-    expect(prompt().press('/model', keys.enter).told).toEqual(['submit /model']);
-    expect(prompt().press('@src/main.ts', keys.enter).told).toEqual(['submit @src/main.ts']);
+  test('Enter sends a fully typed command', () => {
+    expect(prompt().press('/model', keys.enter).effectTexts).toEqual(['submit /model']);
+    expect(prompt().press('@src/main.ts', keys.enter).effectTexts).toEqual(['submit @src/main.ts']);
   });
 
-  test('is closed by Esc until something else is typed, and Esc does not stop the run then', () => {
+  test('is closed by Esc until another text is typed, and that Esc does not stop the run', () => {
     const busy = prompt({ isBusy: true }).press('@ma', keys.escape);
-    expect([busy.list, busy.told]).toEqual([undefined, []]);
+    expect([busy.list, busy.effectTexts]).toEqual([undefined, []]);
     expect(busy.press('i').list).toBeUndefined();
     expect(busy.press(' @o').list).toEqual(['>src/other.ts']);
-    expect(busy.press(keys.escape, keys.escape).told).toEqual(['stop']);
+    expect(busy.press(keys.escape, keys.escape).effectTexts).toEqual(['stop']);
   });
 
   test('is opened again by Tab', () => {
     expect(prompt().press('@ma', keys.escape, keys.tab).list).toEqual(['>src/main.ts']);
   });
 
-  test('does not open where the history is looked at or the cursor passes by', () => {
+  test('does not open on history or cursor moves', () => {
     const recalled = prompt().press(keys.up, keys.up);
     expect([recalled.text, recalled.list]).toEqual(['/old', undefined]);
     expect(recalled.press(keys.down).text).toBe('older');
     expect(prompt().press('@ma', keys.left).list).toBeUndefined();
   });
 
-  test('shows files that are found while it is wanted', () => {
+  test('shows files that are found while it is open', () => {
     const store = new EditorStore();
-    let told = 0;
-    store.subscribe(() => told++);
+    let effectTexts = 0;
+    store.subscribe(() => effectTexts++);
     store.press({ type: 'text', text: '@ma' }, { isBusy: false, canQueue: true, width: 40 });
-    expect([store.snapshot().menu, store.wantsFiles(), told]).toEqual([undefined, true, 1]);
+    expect([store.snapshot().menu, store.wantsFiles(), effectTexts]).toEqual([undefined, true, 1]);
     store.setSources(sources);
     expect(store.snapshot().menu?.items.map(({ label }) => label)).toEqual(['src/main.ts']);
-    expect(told).toBe(2);
+    expect(effectTexts).toBe(2);
   });
 });

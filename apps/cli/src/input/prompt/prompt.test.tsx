@@ -35,14 +35,14 @@ const commands: readonly CompletionItem[] = Array.from({ length: 12 }, (_, index
 }));
 
 describe('the text', () => {
-  test('is drawn with a mark before it and a cursor at its end', () => {
+  test('has a mark before it and a cursor at its end', () => {
     expect(draw({ state: type('hello') })).toEqual([
       '> hello▮',
       'Enter sends, Alt-Enter adds a line',
     ]);
   });
 
-  test('has its cursor on the character it is at, be it wide or a tab', () => {
+  test('has its cursor on the current character, also on a wide one or a tab', () => {
     const left: EditAction = { type: 'move', to: 'left' };
     const state = edit(type('a漢👩‍👩‍👧\tz'), left);
     const rows = [state, edit(state, left), edit(edit(state, left), left)].map(
@@ -51,7 +51,7 @@ describe('the text', () => {
     expect(rows).toEqual(['> a漢👩‍👩‍👧    ▮z', '> a漢👩‍👩‍👧▮    z', '> a漢▮👩‍👩‍👧    z']);
   });
 
-  test('is wrapped between words and scrolls in the rows it may have', () => {
+  test('is wrapped between words and scrolls in its rows', () => {
     const state = type(Array.from({ length: 30 }, (_, index) => `word${index}`).join(' '));
     expect(draw({ state, width: 20, maxRows: 4, hint: '' })).toEqual([
       '↑ word23 word24',
@@ -67,25 +67,25 @@ describe('the text', () => {
     ]);
   });
 
-  test('has its lines below each other, empty ones too', () => {
+  test('shows all lines, including empty ones', () => {
     expect(draw({ state: type('one\n\ntwo\n'), hint: '' })).toEqual(['> one', '', '  two', '  ▮']);
   });
 
-  test('shows a long paste as one label, and nothing of it', () => {
+  test('shows a long paste as one label only', () => {
     const text = `${'secret\n'.repeat(119)}end`;
     const state = edit(edit(type('see '), { type: 'paste', text }), { type: 'insert', text: ' !' });
     expect(draw({ state, hint: '' })).toEqual(['> see [pasted 120 lines] !▮']);
   });
 
-  test('shows what a terminal would not', () => {
+  test('shows invisible characters', () => {
     expect(draw({ state: type('a\u200bb\u202ec'), hint: '' })).toEqual(['> a\ufffdb\ufffdc▮']);
   });
 
-  test('has no cursor while somebody else has the keys', () => {
+  test('has no cursor while it is not active', () => {
     expect(draw({ state: type('hello'), isActive: false, hint: '' })).toEqual(['> hello']);
   });
 
-  test('gives way to a placeholder where there is none', () => {
+  test('is replaced by a placeholder if it is empty', () => {
     const placeholder = 'Ask anything';
     expect(draw({ state: createEditor(), placeholder, hint: '' })).toEqual(['> ▮Ask anything']);
     expect(draw({ state: createEditor(), placeholder, hint: '', isActive: false })).toEqual([
@@ -98,7 +98,7 @@ describe('the text', () => {
 describe('the hint', () => {
   const state = createEditor();
 
-  test('says what the keys do, as long as there is room for', () => {
+  test('describes the keys as far as there is room', () => {
     const hint = (width: number, isBusy: boolean) => draw({ state, width, isBusy }).at(-1);
     expect(hint(80, true)).toBe('Enter steers, Alt-Enter queues, Esc stops');
     expect(hint(30, true)).toBe('Enter steers, Esc stops');
@@ -106,7 +106,7 @@ describe('the hint', () => {
     expect(hint(20, false)).toBe('Enter sends');
   });
 
-  test('can be another, or none', () => {
+  test('can be replaced or removed', () => {
     expect(draw({ state, hint: 'Press Ctrl-C again to leave', width: 20 })).toEqual([
       '> ▮',
       'Press Ctrl-C again …',
@@ -114,14 +114,14 @@ describe('the hint', () => {
     expect(draw({ state, hint: '' })).toHaveLength(1);
   });
 
-  test('gives way to why something was not done', () => {
+  test('is replaced by a notice', () => {
     const refused = edit(state, { type: 'paste', text: 'x'.repeat(2 ** 22 + 1) });
     expect(draw({ state: refused, hint: '' }).at(-1)).toMatch(/^Too long for the prompt: .*…$/);
   });
 });
 
 describe('the completion list', () => {
-  test('has at most 8 rows, with what is selected among them', () => {
+  test('has at most 8 rows, including the selected one', () => {
     const rows = draw({ state: type('/'), menu: { items: commands, selected: 9 }, width: 60 });
     expect(rows).toHaveLength(10);
     expect(rows.slice(1, 3)).toEqual([
@@ -132,7 +132,7 @@ describe('the completion list', () => {
     expect(rows.at(-1)).toBe('Tab completes, Up and Down choose, Esc closes (10 of 12)');
   });
 
-  test('shows what is before and behind what is selected', () => {
+  test('shows items before and after the selected one', () => {
     const rows = draw({ state: type('/'), menu: { items: commands, selected: 5 }, maxMenuRows: 3 });
     expect(rows.slice(1, 4).map((row) => row.slice(0, 12))).toEqual([
       '  /command-4',
@@ -141,7 +141,7 @@ describe('the completion list', () => {
     ]);
   });
 
-  test('shows of a long path its end, and nothing that steers the terminal', () => {
+  test('shows the end of a long path, without control sequences', () => {
     const label = `a/${'very/'.repeat(10)}deep/file\u001b[2J\n.ts`;
     const item: CompletionItem = { kind: 'file', label, insert: '', isComplete: false };
     expect(draw({ state: type('@'), menu: { items: [item], selected: 0 }, width: 30 })[1]).toBe(
@@ -169,7 +169,7 @@ describe('at any width', () => {
   ];
   const texts = fc.array(fc.constantFrom(...letters, 'x\n'.repeat(30)), { maxLength: 40 });
 
-  test('nothing is wider, and the height is as told', () => {
+  test('no line is wider, and the height equals promptHeight', () => {
     const menu = { items: commands, selected: 3 };
     fc.assert(
       fc.property(
@@ -196,7 +196,7 @@ describe('at any width', () => {
     );
   });
 
-  test('all of the text is there, if there are rows for it', () => {
+  test('the whole text is visible if there are enough rows', () => {
     fc.assert(
       fc.property(texts, fc.integer({ min: 20, max: 300 }), (some, width) => {
         const state = type(...some.filter((text) => !text.includes('\u200b')));
@@ -212,7 +212,7 @@ describe('at any width', () => {
   });
 });
 
-test("the terminal's own cursor is put where input methods compose, where the place is known", async () => {
+test("the terminal's own cursor is moved to the prompt if its position is known", async () => {
   const stdout = new FakeTerminal({ columns: 40, rows: 10 });
   const { unmount, waitUntilRenderFlush } = render(
     <Box flexDirection="column">

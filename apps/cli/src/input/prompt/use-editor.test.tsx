@@ -30,19 +30,19 @@ function open(given: Partial<UseEditorOptions> = {}) {
   const stdin = new FakeKeyboard();
   const stdout = new FrameOutput();
   const clock = new TestClock();
-  const told: string[] = [];
+  const calls: string[] = [];
   const options = {
-    onOther: (key: Key) => told.push(`other ${key.type}`),
+    onOther: (key: Key) => calls.push(`other ${key.type}`),
     width: 40,
     isBusy: false,
     history,
     sources,
     clock,
-    onSubmit: (text: string) => told.push(`submit ${JSON.stringify(text)}`),
-    onQueue: (text: string) => told.push(`queue ${text}`),
-    onStop: () => told.push('stop'),
-    onLeave: () => told.push('leave'),
-    onSent: ({ text }: HistoryEntry) => told.push(`sent ${text}`),
+    onSubmit: (text: string) => calls.push(`submit ${JSON.stringify(text)}`),
+    onQueue: (text: string) => calls.push(`queue ${text}`),
+    onStop: () => calls.push('stop'),
+    onLeave: () => calls.push('leave'),
+    onSent: ({ text }: HistoryEntry) => calls.push(`sent ${text}`),
     ...given,
   };
   const chat = render(<Chat {...options} />, {
@@ -56,7 +56,7 @@ function open(given: Partial<UseEditorOptions> = {}) {
     stdin,
     stdout,
     clock,
-    told,
+    calls,
     chat,
     async change(more: Partial<UseEditorOptions>) {
       chat.rerender(<Chat {...options} {...more} />);
@@ -77,14 +77,14 @@ function open(given: Partial<UseEditorOptions> = {}) {
 }
 
 describe('useEditor', () => {
-  test('draws what is typed, and sends what Enter ends, in one chunk or in many', async () => {
+  test('draws typed text and sends it on Enter, in one chunk or in many', async () => {
     await using prompt = open();
     expect(await prompt.send('hel', 'lo')).toEqual(['> hello']);
     expect(await prompt.send(' you\rnext')).toEqual(['> next']);
-    expect(prompt.told).toEqual(['sent hello you', 'submit "hello you"']);
+    expect(prompt.calls).toEqual(['sent hello you', 'submit "hello you"']);
   });
 
-  test('takes a paste whole, over chunks, and sends it whole', async () => {
+  test('joins a paste from several chunks and sends it as one', async () => {
     await using prompt = open();
     const lines = Array.from({ length: 40 }, (_, index) => `line ${index}`);
     await prompt.send('\u001b[20', `0~${lines.slice(0, 20).join('\r')}\r`);
@@ -92,10 +92,10 @@ describe('useEditor', () => {
       '> [pasted 40 lines]',
     ]);
     await prompt.send('\r');
-    expect(prompt.told.at(-1)).toBe(`submit ${JSON.stringify(lines.join('\n'))}`);
+    expect(prompt.calls.at(-1)).toBe(`submit ${JSON.stringify(lines.join('\n'))}`);
   });
 
-  test('puts a character together that comes in halves', async () => {
+  test('joins a character that arrives in two chunks', async () => {
     await using prompt = open();
     const bytes = new TextEncoder().encode('漢字👩');
     expect(await prompt.send(bytes.slice(0, 4), bytes.slice(4, 8), bytes.slice(8))).toEqual([
@@ -103,23 +103,23 @@ describe('useEditor', () => {
     ]);
   });
 
-  test('an Esc stops a run once it is sure to be one', async () => {
+  test('Esc stops a run after the escape timeout', async () => {
     await using prompt = open({ isBusy: true });
     await prompt.send('\u001b');
-    expect(prompt.told).toEqual([]);
+    expect(prompt.calls).toEqual([]);
     await prompt.clock.advance(50);
-    expect(prompt.told).toEqual(['stop']);
+    expect(prompt.calls).toEqual(['stop']);
   });
 
-  test('steers, queues and leaves as the keys say', async () => {
+  test('steers, queues and leaves according to the keys', async () => {
     await using prompt = open({ isBusy: true });
     await prompt.send('a\rb\u001b\r\u0003');
     await prompt.change({ isBusy: false });
     await prompt.send('\u0003');
-    expect(prompt.told).toEqual(['sent a', 'submit "a"', 'sent b', 'queue b', 'stop', 'leave']);
+    expect(prompt.calls).toEqual(['sent a', 'submit "a"', 'sent b', 'queue b', 'stop', 'leave']);
   });
 
-  test('goes through the history, and what is sent joins it', async () => {
+  test('moves through the history, and adds sent texts to it', async () => {
     await using prompt = open();
     await prompt.send('newer\r');
     expect(await prompt.send('\u001b[A')).toEqual(['> newer']);
@@ -127,13 +127,13 @@ describe('useEditor', () => {
     expect(await prompt.send('\u001b[B', '\u001b[B')).toEqual(['>']);
   });
 
-  test('does not tell of what begins with a space', async () => {
+  test('does not record a text with a leading space', async () => {
     await using prompt = open();
     await prompt.send(' quiet\r');
-    expect(prompt.told).toEqual(['submit " quiet"']);
+    expect(prompt.calls).toEqual(['submit " quiet"']);
   });
 
-  test('offers completions, and asks for files when an @ is typed', async () => {
+  test('offers completions, and requests files when an @ is typed', async () => {
     let wanted = 0;
     await using prompt = open({ onFilesWanted: () => wanted++ });
     expect(await prompt.send('/h')).toEqual(['> /h', '> /help  What there is', expect.anything()]);
@@ -145,19 +145,19 @@ describe('useEditor', () => {
     expect(await prompt.send('\t')).toEqual(['> see @src/main.ts']);
   });
 
-  test('lets another see each key first', async () => {
+  test('calls onKey first for each key', async () => {
     await using prompt = open({ onKey: (key) => key.type === 'text' && key.text === 'x' });
     expect(await prompt.send('a', 'x', 'b')).toEqual(['> ab']);
   });
 
-  test('hears nothing while somebody else has the keys, and keeps its text', async () => {
+  test('ignores keys while it is not active, and keeps its text', async () => {
     await using prompt = open();
     await prompt.send('draft');
     await prompt.change({ isActive: false });
     await prompt.send('y\r');
     await prompt.change({ isActive: true });
     expect(await prompt.send('!')).toEqual(['> draft!']);
-    expect(prompt.told).toEqual(['other text', 'other key']);
+    expect(prompt.calls).toEqual(['other text', 'other key']);
   });
 
   test('turns raw mode and bracketed paste on, and off again', async () => {

@@ -16,7 +16,7 @@ const few = 2;
 const many = 2000;
 
 /** Advances the clock until a promise settles. */
-async function whileTimePasses(clock: VirtualClock, work: Promise<unknown>): Promise<void> {
+async function advanceUntilSettled(clock: VirtualClock, work: Promise<unknown>): Promise<void> {
   let isOver = false;
   const end = work.finally(() => {
     isOver = true;
@@ -29,40 +29,40 @@ async function whileTimePasses(clock: VirtualClock, work: Promise<unknown>): Pro
 }
 
 /** A chat with a transcript of `count` items: opened with them, or open while they arrived. */
-const ways = {
+const chatKinds = {
   'that was resumed': async (count: number, options: TestChatOptions) => {
     const clock = new VirtualClock();
     const log = memoryLog({ clock });
-    await whileTimePasses(clock, fillSession(log, session, count));
-    const stage = new TestChat({ ...options, log, clock, session });
-    await stage.idle();
-    return stage;
+    await advanceUntilSettled(clock, fillSession(log, session, count));
+    const chat = new TestChat({ ...options, log, clock, session });
+    await chat.idle();
+    return chat;
   },
   'that grew meanwhile': async (count: number, options: TestChatOptions) => {
     const clock = new VirtualClock();
     const log = memoryLog({ clock });
     const script = ['Good day.', ...(options.script ?? [])];
-    const stage = new TestChat({ ...options, script, log, clock, session });
+    const chat = new TestChat({ ...options, script, log, clock, session });
     // A session exists, and is followed, from its first run on.
-    await stage.send('Hello');
-    await stage.waitForText('Good day.');
-    await stage.idle();
-    await whileTimePasses(clock, fillSession(log, session, count));
-    await stage.waitForText(`What was said as number ${count - 1}.`);
-    await stage.idle();
-    return stage;
+    await chat.send('Hello');
+    await chat.waitForText('Good day.');
+    await chat.idle();
+    await advanceUntilSettled(clock, fillSession(log, session, count));
+    await chat.waitForText(`Message number ${count - 1}.`);
+    await chat.idle();
+    return chat;
   },
 } satisfies Record<string, (count: number, options: TestChatOptions) => Promise<TestChat>>;
 
-const bytesIn = (stage: TestChat) => Buffer.byteLength(stage.terminal.written);
+const bytesIn = (chat: TestChat) => Buffer.byteLength(chat.terminal.written);
 
 /** Returns the number of bytes that each step writes to the terminal. */
-async function bytesOf(stage: TestChat, steps: readonly (() => Promise<void>)[]) {
+async function bytesOf(chat: TestChat, steps: readonly (() => Promise<void>)[]) {
   const each: number[] = [];
   for (const step of steps) {
-    const before = bytesIn(stage);
+    const before = bytesIn(chat);
     await step();
-    each.push(bytesIn(stage) - before);
+    each.push(bytesIn(chat) - before);
   }
   return each;
 }
@@ -70,36 +70,36 @@ async function bytesOf(stage: TestChat, steps: readonly (() => Promise<void>)[])
 /** Typing, opening a menu, adding a line, showing the history, and deleting everything. */
 const typed = ['h', 'é', '漢', ' ', '/', '\u007f', keys.altEnter, 'x', keys.up, '\u0015', '/', 'm'];
 
-const press = (stage: TestChat, key: string) => async () => {
-  stage.type(key);
-  await stage.advance(100);
-  await stage.advance(0);
+const press = (chat: TestChat, key: string) => async () => {
+  chat.type(key);
+  await chat.advance(100);
+  await chat.advance(0);
 };
 
-const frame = (stage: TestChat) => async () => {
-  await stage.advance(50);
-  await stage.advance(0);
+const frame = (chat: TestChat) => async () => {
+  await chat.advance(50);
+  await chat.advance(0);
 };
 
-async function streaming(open: (typeof ways)['that was resumed'], count: number) {
+async function streaming(open: (typeof chatKinds)['that was resumed'], count: number) {
   let draws = 0;
   const label = () => {
     draws++;
     return 'script';
   };
-  const stage = await open(count, { script: [words], pauseMs: 50, label });
-  stage.type(`Go${keys.enter}`);
-  await stage.waitForText('word1');
-  return { stage, draws: () => draws };
+  const chat = await open(count, { script: [words], pauseMs: 50, label });
+  chat.type(`Go${keys.enter}`);
+  await chat.waitForText('word1');
+  return { chat, draws: () => draws };
 }
 
-describe.each(Object.entries(ways))('in a session of 2,000 items %s', (_, open) => {
-  test('a key writes the bytes that it writes in one of 2', async () => {
+describe.each(Object.entries(chatKinds))('in a session of 2,000 items %s', (_, open) => {
+  test('a key writes as many bytes as in a session of 2 items', async () => {
     const bytesWith = async (count: number) => {
-      const stage = await open(count, {});
+      const chat = await open(count, {});
       return bytesOf(
-        stage,
-        typed.map((key) => press(stage, key)),
+        chat,
+        typed.map((key) => press(chat, key)),
       );
     };
     const [small, large] = [await bytesWith(few), await bytesWith(many)];
@@ -108,14 +108,14 @@ describe.each(Object.entries(ways))('in a session of 2,000 items %s', (_, open) 
     expect(small.filter((bytes) => bytes > 0).length).toBeGreaterThan(9);
   });
 
-  test('a streamed frame writes no more bytes than in one of 2, and draws no more often', async () => {
+  test('a streamed frame writes no more bytes and draws no more often than in a session of 2 items', async () => {
     const frames = 40;
     const bytesWith = async (count: number) => {
-      const { stage, draws } = await streaming(open, count);
+      const { chat, draws } = await streaming(open, count);
       const before = draws();
       const bytes = await bytesOf(
-        stage,
-        Array.from({ length: frames }, () => frame(stage)),
+        chat,
+        Array.from({ length: frames }, () => frame(chat)),
       );
       return { bytes, draws: draws() - before };
     };
@@ -124,14 +124,14 @@ describe.each(Object.entries(ways))('in a session of 2,000 items %s', (_, open) 
     expect(small.bytes.filter((bytes) => bytes > 0).length).toBeGreaterThan(30);
   });
 
-  test('of a key and a streamed frame nothing is done once for each item', async () => {
+  test('a key and a streamed frame do no work per item', async () => {
     const callsWith = async (count: number) => {
-      const { stage } = await streaming(open, count);
+      const { chat } = await streaming(open, count);
       const calls = (step: () => Promise<void>) =>
-        callsDuring(async () => {
+        countCallsDuring(async () => {
           for (let turn = 0; turn < 10; turn++) await step();
         });
-      return { key: await calls(press(stage, 'k')), frame: await calls(frame(stage)) };
+      return { key: await calls(press(chat, 'k')), frame: await calls(frame(chat)) };
     };
     const [small, large] = [await callsWith(few), await callsWith(many)];
     for (const step of ['key', 'frame'] as const) {
@@ -142,7 +142,7 @@ describe.each(Object.entries(ways))('in a session of 2,000 items %s', (_, open) 
 });
 
 /** Counts the function calls of our code and of the renderer. Unlike time, the count is exact. */
-async function callsDuring(step: () => Promise<void>): Promise<number> {
+async function countCallsDuring(step: () => Promise<void>): Promise<number> {
   const inspector = new Session();
   inspector.connect();
   await inspector.post('Profiler.enable');
@@ -181,9 +181,9 @@ const scripts = fc.record({
   text: paragraphs,
 });
 
-type Told = typeof scripts extends fc.Arbitrary<infer One> ? One : never;
+type RandomScript = typeof scripts extends fc.Arbitrary<infer One> ? One : never;
 
-function scriptOf({ thought, lines, text }: Told) {
+function scriptOf({ thought, lines, text }: RandomScript) {
   const reasoning = { kind: 'reasoning', text: thought, form: 'full' } as const;
   const called = lines.map((count, index) => [`c${index}`, 'print', { lines: count }] as const);
   return [
@@ -222,13 +222,13 @@ const clearing = ['\u001b[2J', '\u001b[3J', '\u001bc', '\u001b[?1049h'];
 // biome-ignore lint/suspicious/noControlCharactersInRegex: goes to the first row of the screen
 const home = /\u001b\[[\d;]*H/;
 
-async function untilAnswered(stage: TestChat): Promise<void> {
+async function untilAnswered(chat: TestChat): Promise<void> {
   const isAnswered = async () => {
-    const info = await stage.log.info(stage.session);
+    const info = await chat.log.info(chat.session);
     return info !== undefined && !info.hasWork && info.lease === undefined;
   };
-  while (!(await isAnswered())) await stage.advance(20);
-  await stage.advance(200);
+  while (!(await isAnswered())) await chat.advance(20);
+  await chat.advance(200);
 }
 
 interface Size {
@@ -240,17 +240,17 @@ interface Size {
  * Runs a chat from its first message to its end, in a terminal with these sizes one after the
  * other.
  */
-async function chatIn([first, ...others]: readonly Size[], told: Told, reflows = false) {
-  const options = { script: scriptOf(told), tools: [print], pauseMs: 1, prompt: 'Go', reflows };
-  const stage = new TestChat({ ...options, ...first });
-  const seen = watch(stage);
+async function chatIn([first, ...others]: readonly Size[], random: RandomScript, reflows = false) {
+  const options = { script: scriptOf(random), tools: [print], pauseMs: 1, prompt: 'Go', reflows };
+  const chat = new TestChat({ ...options, ...first });
+  const seen = watch(chat);
   for (const { columns: width, rows: height } of others) {
-    await stage.advance(40);
-    stage.terminal.resize(width, height);
+    await chat.advance(40);
+    chat.terminal.resize(width, height);
   }
-  await untilAnswered(stage);
-  await stage.quit();
-  const { written, text } = stage.terminal;
+  await untilAnswered(chat);
+  await chat.quit();
+  const { written, text } = chat.terminal;
   for (const sequence of clearing) expect(written).not.toContain(sequence);
   return { ...seen, written, text };
 }
@@ -261,39 +261,39 @@ const tall = 150;
 describe('in a terminal of any size', () => {
   const numRuns = 10;
 
-  test('the live region is lower, nothing above it is erased, and what is left is what was said', async () => {
+  test('the live region is lower than the terminal, nothing above it is erased, and only the messages remain', async () => {
     await fc.assert(
-      fc.asyncProperty(columns, rows, scripts, async (width, height, told) => {
-        const shown = await chatIn([{ columns: width, rows: height }], told);
+      fc.asyncProperty(columns, rows, scripts, async (width, height, random) => {
+        const shown = await chatIn([{ columns: width, rows: height }], random);
         expect(shown.highest).toBeLessThan(height);
         expect(shown.erased).toBeLessThanOrEqual(height);
         expect(shown.written).not.toMatch(home);
-        const { text } = await chatIn([{ columns: width, rows: tall }], told);
+        const { text } = await chatIn([{ columns: width, rows: tall }], random);
         expect(shown.text).toBe(text);
       }),
       { numRuns },
     );
   });
 
-  test('that becomes higher and lower, nothing of what was said is lost', async () => {
+  test('no printed line is lost when the height changes', async () => {
     const heights = fc.array(rows, { minLength: 2, maxLength: 8 });
     await fc.assert(
-      fc.asyncProperty(columns, heights, scripts, async (width, several, told) => {
+      fc.asyncProperty(columns, heights, scripts, async (width, several, random) => {
         const sizes = several.map((height) => ({ columns: width, rows: height }));
-        const { text } = await chatIn(sizes, told);
+        const { text } = await chatIn(sizes, random);
         const same = sizes.map((size) => ({ ...size, rows: tall }));
-        const said = (await chatIn(same, told)).text;
-        expect(missing(said.split('\n'), text.split('\n'))).toEqual([]);
+        const expected = (await chatIn(same, random)).text;
+        expect(missing(expected.split('\n'), text.split('\n'))).toEqual([]);
       }),
       { numRuns },
     );
   });
 
-  test('that changes in any way, nothing is cleared', async () => {
+  test('nothing is cleared when the size changes', async () => {
     const sizes = fc.array(fc.record({ columns, rows }), { minLength: 2, maxLength: 8 });
     await fc.assert(
-      fc.asyncProperty(sizes, scripts, fc.boolean(), async (several, told, reflows) => {
-        await chatIn(several, told, reflows);
+      fc.asyncProperty(sizes, scripts, fc.boolean(), async (several, random, reflows) => {
+        await chatIn(several, random, reflows);
       }),
       { numRuns },
     );
