@@ -173,7 +173,7 @@ describe('a terminal that changes its size', () => {
   const change = fc.record({ size, drawnMs: fc.nat(60), pauseMs: fc.nat(400) });
 
   test.each([true, false])(
-    'again and again loses nothing of what it printed (wraps lines anew: %s)',
+    'that is resized repeatedly loses no printed line (rewraps lines: %s)',
     async (reflows) => {
       const paragraphs = Array.from(
         { length: 20 },

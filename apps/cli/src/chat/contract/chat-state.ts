@@ -93,7 +93,7 @@ interface AttemptStats {
   readonly startedAt: number;
   readonly firstAt: number | undefined;
   readonly lastAt: number;
-  /** Number of streamed characters. Used until the provider reports tokens. */
+  /** Number of streamed characters. */
   readonly length: number;
 }
 

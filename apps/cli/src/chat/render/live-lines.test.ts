@@ -24,5 +24,5 @@ test('shows running calls and counts the others if there are many', () => {
     'running',
     'running',
   ]);
-  expect(folded).toEqual(['+ 5 done, 22 wait']);
+  expect(folded).toEqual(['+ 5 done, 22 waiting']);
 });
