@@ -110,7 +110,7 @@ registerHooks({ load(url, context, next) {
       .trim()
       .split('\n')
       .map((url) => basename(url)),
-  ).toEqual(['main.ts', 'version.ts']);
+  ).toEqual(['main.ts', 'package-files.ts']);
 });
 
 test('wrong usage ends with 2 and one line', async () => {
@@ -154,5 +154,5 @@ test.runIf(existsSync(full))('a full disk is an error that is said', async () =>
   const { code, stderr } = await start(['-p', 'The wheel?'], { stdout }).ended;
   closeSync(stdout);
   expect(code).toBe(1);
-  expect(stderr).toContain('Cannot write to standard output: there is no space left');
+  expect(stderr).toContain('Cannot write to standard output: the disk is full');
 });

@@ -100,7 +100,7 @@ describe('the tools are those of the folder', () => {
     const built = await testAgent({ provider, config: { mcpServers: [broken, stdioServer()] } });
     expect(built.problems).toHaveLength(1);
     expect(built.problems[0]).not.toContain('\n');
-    expect(built.problems[0]).toMatch(/broken.*[^.]\. It is left out\.$/s);
+    expect(built.problems[0]).toMatch(/broken.*[^.]\. The server is skipped\.$/s);
     const { results, asked } = await run(built);
     expect([results, asked]).toEqual([['hi'], ['test_echo']]);
   });
@@ -250,7 +250,7 @@ describe('what may be done', () => {
     const { stop, items } = await built.agent.run('Go', { session }).result;
     expect(stop.reason).toBe('parked');
     expect(resultsOf(items)[0]).toBe('I was not allowed.');
-    expect(JSON.stringify(provider.calls[2]?.request.items)).toContain('nobody who could be asked');
+    expect(JSON.stringify(provider.calls[2]?.request.items)).toContain('no user is present to approve it');
     expect(existsSync(join(built.cwd, 'b'))).toBe(false);
   });
 

@@ -33,8 +33,9 @@ const topics: readonly HelpTopic[] = ['sessions', 'replay', 'inspect', 'doctor',
  * Parses the words after `millrace`. The first operand may be a command if there is no `-p`. All
  * other operands are the prompt.
  *
- * @example parseArgs(['-p', 'Say hello', '--json']); // { command: 'print', prompt: 'Say hello',
- * json: true, … }
+ * @example
+ * parseArgs(['-p', 'Say hello', '--json']);
+ * // { command: 'print', prompt: 'Say hello', json: true, … }
  */
 export function parseArgs(argv: readonly string[]): Args {
   const line = readCommandLine(argv);
@@ -45,18 +46,18 @@ export function parseArgs(argv: readonly string[]): Args {
   if (has('help')) return { command: 'help', topic: command };
   checkFlagOwners(line, command ?? (has('print') ? 'print' : 'run'));
   if (command === undefined) return runArgs(line);
-  const operands = { ...line, words: line.operands.slice(1) };
+  const rest = { ...line, operands: line.operands.slice(1) };
   switch (command) {
     case 'sessions':
-      return sessionsArgs(operands);
+      return sessionsArgs(rest);
     case 'replay':
-      return replayArgs(operands);
+      return replayArgs(rest);
     case 'inspect':
-      return inspectArgs(operands);
+      return inspectArgs(rest);
     case 'doctor':
-      return doctorArgs(operands);
+      return doctorArgs(rest);
     case 'serve':
-      return serveArgs(operands);
+      return serveArgs(rest);
   }
 }
 

@@ -22,7 +22,7 @@ describe('an error', () => {
     );
     expect(text).toContain('MILLRACE_DEBUG=1');
     expect(exitCode).toBe(1);
-    expect(describeFailure('thrown', {}).text).toContain('a bug of ours: thrown');
+    expect(describeFailure('thrown', {}).text).toContain('a bug in millrace: thrown');
   });
 
   test('has its stack only where that is asked for', () => {

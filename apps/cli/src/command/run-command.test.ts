@@ -73,17 +73,17 @@ describe('what needs no model', () => {
   test('a reader that left is no error, a full disk is', async () => {
     expect((await run(['--help'], { stdout: new FailingOutput('EPIPE') })).code).toBe(0);
     const full = await run(['--help'], { stdout: new FailingOutput('ENOSPC') });
-    expect(full).toMatchObject({ code: 1, stderr: expect.stringContaining('no space left') });
+    expect(full).toMatchObject({ code: 1, stderr: expect.stringContaining('the disk is full') });
   });
 
   test('a folder that is none, and a configuration that cannot be used, are wrong usage', async () => {
     const gone = await run(['-p', 'x', '--cwd', 'gone']);
     expect(gone).toMatchObject({ code: 2, stdout: '' });
-    expect(gone.stderr).toContain(`Cannot work in ${join(cwd, 'gone')}: there is no such folder`);
+    expect(gone.stderr).toContain(`Cannot work in ${join(cwd, 'gone')}: the folder does not exist`);
     writeFileSync(join(cwd, 'millrace.json'), '{ "modle": 1 }');
     const bad = await run(['-p', 'x']);
     expect(bad).toMatchObject({ code: 2, stdout: '' });
-    expect(bad.stderr).toContain('millrace.json:1:3: modle is not known. Did you mean model?');
+    expect(bad.stderr).toContain('millrace.json:1:3: modle is unknown. Did you mean model?');
   });
 });
 
@@ -289,5 +289,5 @@ test('the doctor says what is wrong with a configuration instead of failing at i
   writeFileSync(join(cwd, 'millrace.json'), '{ "modle": 1 }');
   const { code, stdout } = await run(['doctor', '--no-color']);
   expect(code).toBe(1);
-  expect(stdout).toContain('modle is not known. Did you mean model?');
+  expect(stdout).toContain('modle is unknown. Did you mean model?');
 });

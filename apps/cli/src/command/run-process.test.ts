@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { exitCodes } from '../exit-code.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { abortOnSignals } from './run-process.ts';
+import { abortOnSignals } from './stop-signals.ts';
 
 const folder = temporaryFolder('process');
 const main = fileURLToPath(new URL('../main.ts', import.meta.url));
@@ -22,7 +22,7 @@ test('a folder that was deleted is told, and another one can be named from there
   };
   const here = inDeleted('here', 'sessions');
   expect(here.status).toBe(exitCodes.usage);
-  expect(here.stderr).toContain('here: there is no such folder. Go to another one\n');
+  expect(here.stderr).toContain('here: the folder does not exist. Go to another folder\n');
   const there = inDeleted('there', 'sessions', '--cwd', folder());
   expect([there.status, there.stdout]).toEqual([exitCodes.done, '']);
 });

@@ -12,7 +12,7 @@ test('an input that neither says anything nor ends is waited for, and that is sa
   const { signal } = new AbortController();
   const waiting = printInsteadOfChat(args, { stdin, stderr, signal, clock });
   clock.advance(3000);
-  expect(stderr.text).toContain('Waiting for the end of what is piped in');
+  expect(stderr.text).toContain('Waiting for the end of standard input');
   stdin.end('Hello');
   expect(await waiting).toMatchObject({ isDemo: false, args: { command: 'print' } });
 });

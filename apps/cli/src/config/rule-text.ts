@@ -8,9 +8,11 @@ const commandTools: readonly string[] = ['bash'];
  * Parses a permission rule: a tool, `tool:pattern` for a command prefix or a path glob, or
  * `tool=text` for an exact match.
  *
- * @example ruleFromText('bash:git status', 'allow'); // { tool: 'bash', command: 'git status',
- * decision: 'allow' } ruleFromText('write:src/**', 'allow'); // { tool: 'write', path: 'src/**',
- * decision: 'allow' } ruleFromText('*:.env', 'deny'); // { path: '.env', decision: 'deny' }
+ * @example
+ * ruleFromText('bash:git status', 'allow');
+ * // { tool: 'bash', command: 'git status', decision: 'allow' }
+ * ruleFromText('write:src/**', 'allow'); // { tool: 'write', path: 'src/**', decision: 'allow' }
+ * ruleFromText('*:.env', 'deny'); // { path: '.env', decision: 'deny' }
  */
 export function ruleFromText(text: string, decision: Decision): PermissionRule {
   const [, name = '', sign, what = ''] = /^([^:=]*)(?:([:=])(.*))?$/s.exec(text.trim()) ?? [];

@@ -145,7 +145,7 @@ describe('the first thing that is said starts a tour, which', () => {
       await run.approve(id);
     });
     expect(stop.reason).toBe('stop');
-    expect(textOf(items)).toContain('I heard “and hurry” while I was at work');
+    expect(textOf(items)).toContain('I received “and hurry” while I was working');
     expect(textOf(items)).toContain('Thank you.');
   });
 });
@@ -158,7 +158,7 @@ describe('the long answer', () => {
     expect(text.split('\n').length).toBeGreaterThanOrEqual(120);
     for (const form of [/^```ts$/m, /^- /m, /^\d\. /m, /^\| --- \|/m, /^> /m, /^## /m])
       expect(text).toMatch(form);
-    expect((await say(demo, 'Hm.')).text).toContain('That is all that I have');
+    expect((await say(demo, 'Hm.')).text).toContain('That was everything');
   });
 
   test.each(['a long one, please', 'Tell me a story', 'Write an ESSAY'])(
@@ -193,7 +193,7 @@ describe('the long answer', () => {
     const { log, cwd } = await stoppedIn(3);
     const other = await testAgent({ provider: demoProvider({ cwd, pauseMs: 0 }), cwd, log });
     const { text } = await say(other, 'What else?');
-    expect(text).toMatch(/^You stopped me\. What I had said until then is kept/);
+    expect(text).toMatch(/^You stopped me\. My text so far is stored/);
     expect(text).not.toContain(essaySections[2]);
     expect(text).toContain(essaySections.slice(3).join('\n\n'));
   });

@@ -88,7 +88,7 @@ describe('a machine without anything', () => {
     const { stdout } = await examine({}, { args });
     expect(stdout).toMatch(/^ok {4}No configuration file/);
     expect(stdout).toContain('\nok    Node 24.1.0\n');
-    expect(stdout).toMatch(/\nwarn {2}No key of a provider is set\n {6}→ Set one of /);
+    expect(stdout).toMatch(/\nwarn {2}No provider key is set\n {6}→ Set one of /);
     const painted = await examine({ FORCE_COLOR: '1' }, { args });
     expect(painted.stdout).toContain('\u001b[32mok  \u001b[39m  Node 24.1.0\n');
   });
@@ -263,7 +263,7 @@ describe('a store', () => {
     const file = join(folder(), 'a-file');
     writeFileSync(file, '');
     const { on, code } = await examine({ XDG_DATA_HOME: join(file, 'data') });
-    expect(on('store')).toMatchObject([{ state: 'fail', text: /no folder/ }].map(any));
+    expect(on('store')).toMatchObject([{ state: 'fail', text: /not a folder/ }].map(any));
     expect(code).toBe(exitCodes.error);
   });
 

@@ -163,7 +163,7 @@ describe('as text', () => {
       '',
       'turn   first   whole   in  out  per s  cost        model',
       expect.stringMatching(
-        /^1\.1 +– +0 ms +~?0 +~?0 +– {2}– +scripted\/script \(overloaded: does not count, once more after 0 ms\)$/,
+        /^1\.1 +– +0 ms +~?0 +~?0 +– {2}– +scripted\/script \(overloaded: superseded, retried after 0 ms\)$/,
       ),
       '1.2     0 ms    0 ms   50    5      –  –           scripted/script',
       '2.1   200 ms  600 ms  100   20   50.0  0.0025 USD  scripted/script',

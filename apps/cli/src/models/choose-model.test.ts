@@ -97,7 +97,7 @@ describe('without being told, the model is', () => {
   test('the demo, where there is neither', async () => {
     const chosen = await choose(undefined);
     expect(chosen).toMatchObject({ label: 'demo', isDemo: true });
-    expect(chosen.why).toContain('no API key is set and no local server answers');
+    expect(chosen.why).toContain('no API key is set and no local model server answers');
   });
 });
 
@@ -113,7 +113,7 @@ describe('a model that is asked for', () => {
   ])('%s with %s is %s', async (name, variable, label) => {
     const chosen = await choose(name, { env: { [variable]: key } });
     expect(chosen.label).toBe(label);
-    expect(chosen.why).toBe(`Using ${label}, as was asked for.`);
+    expect(chosen.why).toBe(`Using ${label}, as requested.`);
   });
 
   test('is taken from the vendor whose key is there, where two have it', async () => {
@@ -184,7 +184,7 @@ describe('a model that cannot be used is an error that says what to do:', () => 
     const error = await failure(choose('claud-sonet-5-5'));
     expect(error.code).toBe('unknown_model');
     expect(error.message).toContain('anthropic/claude-sonnet-5-5');
-    expect(error.message).toContain('set ANTHROPIC_API_KEY (there are keys at https://');
+    expect(error.message).toContain('set ANTHROPIC_API_KEY (create a key at https://');
   });
 
   test('unlike any, at least the demo; with a slash, perhaps by way of OpenRouter', async () => {

@@ -242,7 +242,7 @@ describe.skipIf(!existsSync('/dev/full'))('a device that is full', () => {
     expect(ended).toEqual({ code: exitCodes.error, signal: null });
     const { session, next } = await leftIn(started.store);
     expect(started.said.stderr).toBe(
-      `(aborted)\nCannot write to standard output: there is no space left (ENOSPC). The session is stored: millrace --resume ${session}\n`,
+      `(aborted)\nCannot write to standard output: the disk is full (ENOSPC). The session is stored: millrace --resume ${session}\n`,
     );
     expect(next.reason).toBe('stop');
   });

@@ -149,7 +149,7 @@ describe('an answer that is tried again', () => {
   test('begins on a new line where it does not, and standard error says so', async () => {
     const { stdout, stderr, session, log } = await runPrint({ script: [cut, 'It stands.'] });
     expect(stdout).toBe('It tu\nIt stands.\n');
-    expect(stderr).toContain('begun anew');
+    expect(stderr).toContain('restarted after an error');
     expect(textOf((await itemsOf({ log, session })).at(-1))).toBe('It stands.');
   });
 });
@@ -210,12 +210,12 @@ describe('what is piped in', () => {
     });
     stop.abort();
     expect((await printing).code).toBe(exitCodes.aborted);
-    expect(stderr.text).toContain('Stopped before anything');
+    expect(stderr.text).toContain('Stopped before the run');
   });
 
   test('has to be something, or there is nothing to say', async () => {
     const asked = runPrint({ script: [], args: { prompt: undefined } });
-    await expect(asked).rejects.toThrow(/nothing to say.*millrace -p/);
+    await expect(asked).rejects.toThrow(/there is no prompt.*millrace -p/);
   });
 });
 
@@ -300,7 +300,7 @@ describe('a session', () => {
     const before = await log.info(session);
     const nothing = runPrint({ script: [], log, args: { session: 'last', prompt: undefined } });
     await expect(nothing).rejects.toThrow(UsageError);
-    await expect(nothing).rejects.toThrow(/nothing left to do.*millrace -p --continue "/);
+    await expect(nothing).rejects.toThrow(/no unfinished work.*millrace -p --continue "/);
     expect((await log.info(session))?.through).toBe(before?.through);
   });
 
@@ -316,7 +316,7 @@ describe('a session', () => {
     await driver.release();
     expect([code, stdout]).toEqual([exitCodes.error, '']);
     expect(stderr).toBe(
-      `Cannot go on with session ${session}: the other terminal drives it now. Wait until it is done, or follow it and stop it there: millrace --resume ${session}\n`,
+      `Cannot continue session ${session}: the other terminal runs it now. Wait until it is done, or follow and stop it: millrace --resume ${session}\n`,
     );
   });
 });
@@ -361,7 +361,7 @@ describe('an output that fails', () => {
     const stdout = new FailingOutput('ENOSPC');
     const { code, stderr, log, session } = await runPrint({ ...stage, stdout });
     expect(code).toBe(exitCodes.error);
-    expect(stderr).toMatch(/^Cannot write to standard output: there is no space left \(ENOSPC\)\./);
+    expect(stderr).toMatch(/^Cannot write to standard output: the disk is full \(ENOSPC\)\./);
     expect(stderr).toContain(`millrace --resume ${session}`);
     expect(await wasAborted(log, session)).toBe(true);
   });

@@ -48,14 +48,14 @@ describe('millrace serve names what is not there, without what nobody should see
   });
 
   test.each([
-    [['--store', `mysql://me:${secret}@host/db`], {}, '--store takes a folder, or postgres://'],
+    [['--store', `mysql://me:${secret}@host/db`], {}, '--store takes a folder or postgres://'],
     [['--store', `POSTGRES://me:${secret}@127.0.0.1:1/db`], {}, 'Postgres at 127.0.0.1:1/db'],
-    [['--store', `postgres:/me:${secret}@host/db`], {}, '--store takes a folder, or postgres://'],
-    [['--store', `Mysql:me:${secret}@host/db`], {}, '--store takes a folder, or postgres://'],
-    [['--data', `postgres://me:${secret}@host/db`], {}, '--store takes a folder, or postgres://'],
-    [['--store', 'a', '--data', 'b'], {}, 'give --store or --data, not both'],
+    [['--store', `postgres:/me:${secret}@host/db`], {}, '--store takes a folder or postgres://'],
+    [['--store', `Mysql:me:${secret}@host/db`], {}, '--store takes a folder or postgres://'],
+    [['--data', `postgres://me:${secret}@host/db`], {}, '--store takes a folder or postgres://'],
+    [['--store', 'a', '--data', 'b'], {}, 'use --store or --data, not both'],
     [['--bus', `http://me:${secret}@host`], {}, 'Give it as redis://host:6379/0'],
-    [['--data', 'b'], { MILLRACE_SERVER_STORE: 'a' }, 'give --store or --data, not both'],
+    [['--data', 'b'], { MILLRACE_SERVER_STORE: 'a' }, 'use --store or --data, not both'],
     [
       ['--store', 'postgres://host/db'],
       { MILLRACE_SECRET: secret },
@@ -135,7 +135,7 @@ needsRedis(describeOnPostgres())('millrace serve on Postgres and Redis', () => {
       if (told.includes('two') && told.includes('run_finished')) break;
     }
     for (const { output } of [one, other]) {
-      expect(output.stdout).toMatch(/kept in Postgres at 127\.0\.0\.1:\d+\/postgres, and told/);
+      expect(output.stdout).toMatch(/stored in Postgres at 127\.0\.0\.1:\d+\/postgres, with a bus/);
       expect(output.stdout + output.stderr).not.toContain('s3cret-word');
     }
     const ends = await Promise.all([one.end('SIGTERM'), other.end('SIGTERM')]);

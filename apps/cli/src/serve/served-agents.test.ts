@@ -43,8 +43,8 @@ describe('what a module exports', () => {
     ['nothing', {}, 'Cannot serve agents.ts: it exports nothing'],
     ['a number', { answer: 42 }, 'its export "answer" is a number. An agent is {'],
     ['null', { answer: null }, 'its export "answer" is null'],
-    ['an object that is none', { answer: {} }, 'its export "answer" is no agent'],
-    ['one without its handler', { a: { ...sync, onMessage: 1 } }, 'its export "a" is no agent'],
+    ['an object that is none', { answer: {} }, 'its export "answer" is not an agent'],
+    ['one without its handler', { a: { ...sync, onMessage: 1 } }, 'its export "a" is not an agent'],
     ['a name that cannot be in a path', { a: { ...sync, name: 'A b' } }, 'needs a `name` of lower'],
     ['a loop with another log', { a: createAgent({ provider }) }, 'has its own log. Export ({'],
     [
@@ -67,7 +67,7 @@ describe('a file of agents', () => {
 
   test('that is not there, or does not load, is told by its name and what is wrong', async () => {
     const path = join(folder(), 'none.ts');
-    await expect(loadAgents(path, log)).rejects.toThrow(`Cannot serve ${path}: there is no such`);
+    await expect(loadAgents(path, log)).rejects.toThrow(`Cannot serve ${path}: the file does not exist`);
     const broken = join(folder(), 'broken.ts');
     writeFileSync(broken, 'throw new RangeError("no key")');
     await expect(loadAgents(broken, log)).rejects.toThrow(

@@ -86,7 +86,7 @@ describe('list', () => {
     const { code, stdout, stderr } = await run({});
     expect(code).toBe(exitCodes.done);
     expect(stdout).toMatch(/^aaaabbbb {2}\d{4}-\d\d-\d\d \d\d:\d\d {2,}First\n$/);
-    expect(stderr).toBe('1 more of other folders: millrace sessions --all\n');
+    expect(stderr).toBe('1 more in other folders: millrace sessions --all\n');
   });
 
   test('with --all has this folder’s first, each with its folder', async () => {
@@ -112,7 +112,7 @@ describe('list', () => {
     const { stdout, stderr } = await run({});
     expect([stdout, stderr]).toEqual([
       '',
-      'There is no session of /here yet. Begin one with millrace\n',
+      'There are no sessions of /here yet. Start one with millrace\n',
     ]);
   });
 
@@ -169,7 +169,7 @@ describe('delete', () => {
     });
     expect(await idsIn()).toHaveLength(3);
     const { code, stderr } = await run({ action: 'delete', operands: ['one'], yes: true });
-    expect([code, stderr]).toEqual([0, 'Deleted session one, with 1 of its sub-agents\n']);
+    expect([code, stderr]).toEqual([0, 'Deleted session one and 1 of its sub-agents\n']);
     expect(await idsIn()).toEqual(['two']);
   });
 
@@ -211,7 +211,7 @@ describe('delete', () => {
     await finishedSession(other.log, 'one', 'First', { cwd });
     const driver = await other.log.open(sessionId('one'), { holder: 'Ada' });
     const refused = run({ action: 'delete', operands: ['one'], yes: true });
-    await expect(refused).rejects.toThrow(/one: Ada drives it\. Stop it there/);
+    await expect(refused).rejects.toThrow(/one: Ada runs it\. Stop it there/);
     await driver.release();
     await other.close();
     expect(await idsIn()).toEqual(['one']);

@@ -85,7 +85,7 @@ describe('a store that cannot be used is a typed error that says what to do', ()
     database.close();
     const { code, message } = await errorAt(path);
     expect(code).toBe('too_new');
-    expect(message).toMatch(/up to date.*--store/);
+    expect(message).toMatch(/Update millrace.*--store/);
   });
 
   test('where a folder stands in its place', async () => {
@@ -108,6 +108,6 @@ describe('a store that cannot be used is a typed error that says what to do', ()
     writeFileSync(file, '');
     const { code, message } = await errorAt(join(file, 'sessions.db'));
     expect(code).toBe('storage');
-    expect(message).toMatch(/no folder.*--store/);
+    expect(message).toMatch(/not a folder.*--store/);
   });
 });
