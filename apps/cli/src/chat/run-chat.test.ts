@@ -26,7 +26,7 @@ test('streams the answer to a message, and prints it once to the scrollback', as
   await chat.idle();
   await chat.quit();
   const { text } = chat.terminal;
-  expect(text).toContain('› Count\n\nOne two three.\n\nFour five.\n\nContinue with:');
+  expect(text).toContain('› Count\n\nOne two three.\n\nFour five.\n\nTo continue:');
   expect(text.split('One two three.')).toHaveLength(2);
 });
 

@@ -24,7 +24,7 @@ export function welcome({ version, chosen, cwd, home }: WelcomeOptions): readonl
 /** Tells the user how to resume the session. */
 export function resumeNotice(session: string): Block {
   const id = session.slice(0, shortIdLength);
-  return note('dim', `Continue with: millrace --continue, or later: millrace --resume ${id}`);
+  return note('dim', `To continue: millrace --continue, or later: millrace --resume ${id}`);
 }
 
 /** Tells the user that the session is lost. */

@@ -14,7 +14,7 @@ import { CapturedOutput } from './output-streams.ts';
 
 export const defaultPrintArgs: PrintArgs = {
   command: 'print',
-  ...{ prompt: 'The wheel?', json: false, session: 'new', color: true, rules: [], trust: false },
+  ...{ prompt: 'The weather?', json: false, session: 'new', color: true, rules: [], trust: false },
 };
 
 export const cwd = '/folder';

@@ -42,9 +42,7 @@ export class TestTerminal {
 
   /** Waits until the text is on the screen, and returns the screen. */
   waitFor(wanted: string | RegExp): Promise<string> {
-    const isThere = (screen: string) =>
-      typeof wanted === 'string' ? screen.includes(wanted) : wanted.test(screen);
-    return this.waitUntil(isThere, String(wanted));
+    return this.waitUntil((screen) => contains(screen, wanted), String(wanted));
   }
 
   waitUntil(isReached: (screen: string) => boolean, what: string): Promise<string> {
@@ -52,9 +50,9 @@ export class TestTerminal {
   }
 
   /** Waits until the text was printed, on the screen or in the scrollback. */
-  waitForPrinted(wanted: string): Promise<string> {
-    const isThere = (text: string) => text.replaceAll(/\s+/g, ' ').includes(wanted);
-    return this.#until(() => this.scrollback(), isThere, wanted);
+  waitForPrinted(wanted: string | RegExp): Promise<string> {
+    const isThere = (text: string) => contains(text.replaceAll(/\s+/g, ' '), wanted);
+    return this.#until(() => this.scrollback(), isThere, String(wanted));
   }
 
   /** Types characters. */
@@ -151,4 +149,8 @@ export async function openTerminal(
   await terminal.tmux('pipe-pane', `cat >> '${join(workspace.folder, `${name}.written`)}'`);
   await terminal.waitFor('$');
   return terminal;
+}
+
+function contains(text: string, wanted: string | RegExp): boolean {
+  return typeof wanted === 'string' ? text.includes(wanted) : wanted.test(text);
 }
