@@ -94,7 +94,7 @@ describe('a log that rejects writes', () => {
     await chat.waitForText('word5');
     failing.isFull = true;
     await chat.waitForText('make room');
-    await chat.waitForText('Send a message to continue when the problem is solved.');
+    await chat.waitForText('Solve the problem, then send a message to continue.');
     await chat.idle();
     chat.type(keys.escape);
     for (let ms = 0; ms < 3000; ms += 100) await chat.advance(100);

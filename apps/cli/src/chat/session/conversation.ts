@@ -299,7 +299,7 @@ export class Conversation {
     this.#unrecordedText = undefined;
     this.#printError(cause);
     const way =
-      '■ stopped. The session is kept. Send a message to continue when the problem is solved.';
+      '■ stopped and kept. Solve the problem, then send a message to continue.';
     if (this.state.run !== undefined) this.#options.print([note('mark', way)]);
     if (text !== undefined) this.#options.putBack(text);
     this.#options.onChange();
