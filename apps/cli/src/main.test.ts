@@ -124,7 +124,7 @@ describe('an answer that is cut short', () => {
     'by %s ends as aborted, and the session goes on from what was said',
     async (signal) => {
       server.reply(unfinished('It turns'));
-      const { child, ended } = start(['-p', 'The wheel?']);
+      const { child, ended } = start(['-p', 'The weather?']);
       await new Promise<void>((resolve) => {
         child.stdout?.once('data', () => resolve());
       });
@@ -151,7 +151,7 @@ const full = '/dev/full';
 test.runIf(existsSync(full))('a full disk is an error that is said', async () => {
   server.answer({ text: 'It turns.' });
   const stdout = openSync(full, 'w');
-  const { code, stderr } = await start(['-p', 'The wheel?'], { stdout }).ended;
+  const { code, stderr } = await start(['-p', 'The weather?'], { stdout }).ended;
   closeSync(stdout);
   expect(code).toBe(1);
   expect(stderr).toContain('Cannot write to standard output: the disk is full');

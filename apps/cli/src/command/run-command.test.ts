@@ -90,14 +90,14 @@ describe('what needs no model', () => {
 describe('a print', () => {
   test('is answered by the model that is configured, and is kept', async () => {
     server.answer({ text: 'It turns.' });
-    expect(await run(['-p', 'The wheel?'])).toMatchObject({ code: 0, stdout: 'It turns.\n' });
-    expect(said()[0]).toContain('The wheel?');
+    expect(await run(['-p', 'The weather?'])).toMatchObject({ code: 0, stdout: 'It turns.\n' });
+    expect(said()[0]).toContain('The weather?');
     expect(existsSync(store())).toBe(true);
   });
 
   test('goes on with the last session of its folder', async () => {
     server.answer({ text: 'It turns.' });
-    await run(['-p', 'The wheel?']);
+    await run(['-p', 'The weather?']);
     server.answer({ text: 'Still.' });
     expect(await run(['-p', '-c', 'And now?'])).toMatchObject({ code: 0, stdout: 'Still.\n' });
     expect(said()[1]).toContain('It turns.');
@@ -130,9 +130,9 @@ describe('a print', () => {
     const { url, spans } = await collector();
     const task = { agent: 'explore', task: 'Look around' };
     server.answer({ toolCalls: [{ name: 'task', arguments: JSON.stringify(task) }] });
-    server.answer({ text: 'A wheel.' });
+    server.answer({ text: 'A forecast.' });
     server.answer({ text: 'It turns.' });
-    const told = await run(['-p', 'The wheel?', '--otlp', url]);
+    const told = await run(['-p', 'The weather?', '--otlp', url]);
     expect(told).toEqual({ code: 0, stdout: 'It turns.\n', stderr: '' });
     expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1);
     const names = spans.map(({ name }) => name);
@@ -142,10 +142,10 @@ describe('a print', () => {
 
   test('is the same without the collector that it was given, and says so at the end', async () => {
     server.answer({ text: 'It turns.' });
-    const { code, stdout, stderr } = await run(['-p', 'The wheel?', '--otlp', `${server.url}/no`]);
+    const { code, stdout, stderr } = await run(['-p', 'The weather?', '--otlp', `${server.url}/no`]);
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'It turns.\n' });
     expect(stderr).toMatch(/^The collector did not take \d+ spans: .*\n$/);
-    const wrong = await run(['-p', 'The wheel?', '--otlp', 'nowhere']);
+    const wrong = await run(['-p', 'The weather?', '--otlp', 'nowhere']);
     expect(wrong).toMatchObject({ code: 2, stdout: '' });
     expect(wrong.stderr).toContain('http://localhost:4318');
   });
@@ -188,26 +188,26 @@ describe('a print', () => {
 describe('without a terminal and without -p', () => {
   test('what is piped in is the prompt', async () => {
     server.answer({ text: 'It turns.' });
-    const ended = await run([], { piped: 'The wheel?\n' });
+    const ended = await run([], { piped: 'The weather?\n' });
     expect(ended).toMatchObject({ code: 0, stdout: 'It turns.\n' });
-    expect(said()[0]).toContain('The wheel?');
+    expect(said()[0]).toContain('The weather?');
   });
 
   test('and with words, it is their context', async () => {
     server.answer({ text: 'It turns.' });
-    expect(await run(['What', 'does', 'it', 'do?'], { piped: 'A wheel.' })).toMatchObject({
+    expect(await run(['What', 'does', 'it', 'do?'], { piped: 'A forecast.' })).toMatchObject({
       code: 0,
     });
     expect(said()[0]).toContain('What does it do?');
-    expect(said()[0]).toContain('A wheel.');
+    expect(said()[0]).toContain('A forecast.');
   });
 
   test('with nothing at all the demo takes one turn, of which nothing is kept', async () => {
-    writeFileSync(join(cwd, 'README.md'), '# Waterwheel\n');
+    writeFileSync(join(cwd, 'README.md'), '# Weather station\n');
     const stderr = new CapturedOutput({ isTTY: true });
     const { code, stdout } = await run([], { stderr });
     expect(code).toBe(0);
-    expect(stdout).toContain('Waterwheel');
+    expect(stdout).toContain('Weather station');
     expect(stderr.text).toContain('tokens in');
     expect(stderr.text).not.toMatch(/session|--resume/i);
     expect(server.requests).toEqual([]);
@@ -232,12 +232,12 @@ describe('at a terminal, before the chat', () => {
 
   test('a person who leaves instead of choosing a session leaves the command', async () => {
     server.answer({ text: 'It turns.' });
-    await run(['-p', 'The wheel?']);
+    await run(['-p', 'The weather?']);
     const { stdin, stdout } = atTerminal();
     const ended = run(['--resume'], { stdin, stdout });
     stdin.end();
     expect((await ended).code).toBe(3);
-    expect(stdout.text).toContain('The wheel?');
+    expect(stdout.text).toContain('The weather?');
   });
 
   test('there has to be a session to choose', async () => {
@@ -261,11 +261,11 @@ describe('at a terminal, before the chat', () => {
 describe('what was printed before', () => {
   beforeEach(async () => {
     server.answer({ text: 'It turns.' });
-    await run(['-p', 'The wheel?']);
+    await run(['-p', 'The weather?']);
   });
 
   test.each([
-    ['sessions', 'The wheel?'],
+    ['sessions', 'The weather?'],
     ['sessions show last', 'It turns.'],
     ['replay last --speed max', 'It turns.'],
     ['inspect last', 'run_started'],

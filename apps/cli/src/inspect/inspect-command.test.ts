@@ -65,7 +65,7 @@ async function record(more: (log: Log) => Promise<void> = async () => {}): Promi
     ...{ provider: scriptedProvider(script), log, tools: [slow], retry: { baseDelayMs: 0 } },
     approve: () => 'ask',
   });
-  const run = agent.run(userItem(['The wheel?'], { cwd: '/here' }), { session });
+  const run = agent.run(userItem(['The weather?'], { cwd: '/here' }), { session });
   for await (const event of run.events)
     if (event.type === 'approval_asked') {
       clock.advance(3000);
@@ -102,7 +102,7 @@ describe('as JSON', () => {
   test('says where time and tokens went: attempts, tools, and all of it together', async () => {
     await record();
     const { turns, totals, session: about } = JSON.parse((await inspect(true)).stdout);
-    expect(about).toMatchObject({ id: 'one', title: 'The wheel?', cwd: '/here' });
+    expect(about).toMatchObject({ id: 'one', title: 'The weather?', cwd: '/here' });
     expect(turns).toMatchObject([
       {
         turn: 1,

@@ -32,7 +32,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const look = defineTool({
   ...{ name: 'look', description: 'Looks', effects: 'none' as const },
   input: z.object({}),
-  summarize: () => 'look at the wheel',
+  summarize: () => 'look at the weather',
   execute: async () => 'It turns.',
 });
 const says = (...parts: readonly (string | ReturnType<typeof toolCall>)[]): Scripted => ({
@@ -107,8 +107,8 @@ describe('standard error', () => {
     expect(stdout).toBe('I look.\n\nIt turns.\n');
     expect(stderr.split('\n')).toEqual([
       'A test says so.',
-      '▸ look at the wheel',
-      '✓ look at the wheel',
+      '▸ look at the weather',
+      '✓ look at the weather',
       expect.stringContaining(`Session ${session}`),
       '',
     ]);
@@ -117,9 +117,9 @@ describe('standard error', () => {
   test('tells the same where that is asked for, in colours only where there are some', async () => {
     const args = { verbose: true };
     const { stderr } = await runPrint({ ...withTool, args });
-    expect(stderr).toContain('▸ look at the wheel\n');
+    expect(stderr).toContain('▸ look at the weather\n');
     const coloured = await runPrint({ ...withTool, args, env: { FORCE_COLOR: '1' } });
-    expect(coloured.stderr).toContain('\u001b[2m▸ look at the wheel\u001b[22m\n');
+    expect(coloured.stderr).toContain('\u001b[2m▸ look at the weather\u001b[22m\n');
   });
 
   test('says in any case that the answer is from the demo, and what could not be had', async () => {
@@ -163,7 +163,7 @@ describe('what is piped in', () => {
 
   test('is context for the prompt', async () => {
     const { parts, said } = await saidIn({ piped: 'a b c\n' });
-    expect(parts).toEqual(['The wheel?', '<stdin>\na b c\n</stdin>']);
+    expect(parts).toEqual(['The weather?', '<stdin>\na b c\n</stdin>']);
     expect(said?.metadata).toEqual({ cwd });
   });
 
@@ -173,9 +173,9 @@ describe('what is piped in', () => {
   });
 
   test('is nothing where it is empty, and where a person sits there', async () => {
-    expect((await saidIn({ piped: ' \n' })).parts).toEqual(['The wheel?']);
+    expect((await saidIn({ piped: ' \n' })).parts).toEqual(['The weather?']);
     const stdin = Object.assign(new PassThrough(), { isTTY: true });
-    expect((await saidIn({ stdin })).parts).toEqual(['The wheel?']);
+    expect((await saidIn({ stdin })).parts).toEqual(['The weather?']);
   });
 
   test.each([
@@ -292,7 +292,7 @@ describe('a session', () => {
     const next = await runPrint({ script: ['Two.'], log, args: { session: 'last' } });
     expect(next.session).toBe(session);
     const sent = next.provider.calls[0]?.request.items.map(textOf);
-    expect(sent).toEqual(['The wheel?', 'One.', 'The wheel?']);
+    expect(sent).toEqual(['The weather?', 'One.', 'The weather?']);
   });
 
   test('that is finished needs something to be said: nothing is asked, and that is told', async () => {

@@ -43,7 +43,7 @@ async function record(more: (log: Log) => Promise<void> = async () => {}) {
   const provider = scriptedProvider(script, { pieces: 'whole' });
   const agent = createAgent({ provider, log, clock, tools: [slow] });
   const events: AgentEvent[] = [];
-  for (const words of ['The wheel?', 'And now?\nReally?']) {
+  for (const words of ['The weather?', 'And now?\nReally?']) {
     const run = agent.run(userItem([words], { cwd }), { session });
     for await (const event of run.events) events.push(event);
     clock.advance(86_400_000);
@@ -80,7 +80,7 @@ class HastyClock extends VirtualClock {
 }
 
 const whole = [
-  '\n› The wheel?\n\n',
+  '\n› The weather?\n\n',
   'I wait.\n',
   '▸ wait for it ✓ 10.0 s\n',
   'It turns.\n',
@@ -107,7 +107,7 @@ describe('a session that is shown again', () => {
       for (const turn of [1, 2, 3]) expect(await log.settle(session, turn)).toBe(true);
     });
     const { stdout } = await replay({});
-    for (const words of ['› The wheel?', 'I wait.', 'It turns.', 'Still.'])
+    for (const words of ['› The weather?', 'I wait.', 'It turns.', 'Still.'])
       expect(stdout).toContain(`${words}\n`);
   });
 
@@ -140,7 +140,7 @@ describe('a session that is shown again', () => {
     while (clock.pending === 0) await new Promise(setImmediate);
     stop.abort();
     expect((await replaying).code).toBe(exitCodes.aborted);
-    expect(stdout.text).toBe('\n› The wheel?\n\nI wait.\n▸ wait for it\n');
+    expect(stdout.text).toBe('\n› The weather?\n\nI wait.\n▸ wait for it\n');
     expect(clock.pending).toBe(0);
   });
 
