@@ -108,7 +108,7 @@ function withChanges(options: BuildOptions, changes: AgentChanges): BuildOptions
   return { ...options, chosen, output, observers: changes.observers ?? options.observers };
 }
 
-export interface SubAgentsOptions {
+interface SubAgentsOptions {
   /** The options that the sub-agents share with the main agent. */
   readonly common: Omit<AgentOptions, 'tools' | 'instructions' | 'name'>;
   readonly instructions: string;
@@ -123,7 +123,7 @@ const reportInstructions = `You were given one task by another agent. It sees on
  * Creates the `task` tool. It offers an agent that only reads and, if changes are allowed, one with
  * all tools.
  */
-export function subAgentsTool(options: SubAgentsOptions): Tool {
+function subAgentsTool(options: SubAgentsOptions): Tool {
   const { common, reading, changing } = options;
   const instructions = `${options.instructions}\n\n${reportInstructions}`;
   const explore = createAgent({ ...common, name: 'explore', tools: reading, instructions });

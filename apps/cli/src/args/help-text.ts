@@ -52,7 +52,7 @@ function wrap(text: string, width: number): readonly string[] {
 }
 
 /** The content of one help page. */
-export interface HelpPage {
+interface HelpPage {
   readonly usage: readonly string[];
   readonly about: string;
   readonly flagOwners: readonly FlagOwner[];
@@ -148,6 +148,6 @@ const pages: Readonly<Record<HelpTopic, HelpPage>> = {
   },
 };
 
-export function helpPage(topic: HelpTopic | undefined): HelpPage {
+function helpPage(topic: HelpTopic | undefined): HelpPage {
   return topic === undefined ? mainPage : pages[topic];
 }

@@ -44,7 +44,7 @@ function nameDistance(wanted: string, other: string): number {
  * The agent package has its own version. Loading that package takes longer than everything else
  * that a mistyped flag needs.
  */
-export function editDistance(a: string, b: string): number {
+function editDistance(a: string, b: string): number {
   let before: readonly number[] = [];
   let row: readonly number[] = Array.from({ length: b.length + 1 }, (_, index) => index);
   for (let i = 1; i <= a.length; i++) {

@@ -94,7 +94,7 @@ function checkFlagOwners({ flags }: CommandLine, owner: FlagOwner): void {
 }
 
 /** Parses a chat, or a single answer with `-p`. */
-export function runArgs(line: CommandLine): ChatArgs | PrintArgs {
+function runArgs(line: CommandLine): ChatArgs | PrintArgs {
   const text = [flagText(line, 'print') ?? '', ...line.operands].join(' ').trim();
   const prompt = text === '' ? undefined : text;
   const shared = sharedRunArgs(line);

@@ -140,7 +140,7 @@ function answerText({ server, baseUrl }: FoundServer): string {
 }
 
 /** The meaning of a model name, as far as it is known without a request. */
-export type NamedModel =
+type NamedModel =
   | { readonly kind: 'demo' }
   /** A model of the configuration. */
   | { readonly kind: 'configured'; readonly config: ModelConfig }
@@ -155,7 +155,7 @@ const providerAliases: Readonly<Record<string, ProviderName>> = {
   llamacpp: 'llama.cpp',
 };
 
-export function parseModelName(
+function parseModelName(
   name: string,
   models: Readonly<Record<string, ModelConfig>>,
   env: Env,

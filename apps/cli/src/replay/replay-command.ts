@@ -84,7 +84,7 @@ function foldRecord(folder: Folder, record: LogRecord): readonly AgentEvent[] {
   return events;
 }
 
-export interface PaceOptions {
+interface PaceOptions {
   /** The speed factor. `Infinity` shows everything at once. */
   readonly speed: number;
   readonly clock: Clock;
@@ -94,10 +94,10 @@ export interface PaceOptions {
 }
 
 /** Longer pauses are shortened to this. A user may have returned a day later. */
-export const maxPauseMs = 2000;
+const maxPauseMs = 2000;
 
 /** Yields the records with their original pauses. Ends early if the signal aborts. */
-export async function* paceRecords(
+async function* paceRecords(
   records: AsyncIterable<LogRecord>,
   { speed, clock, signal, onShortened }: PaceOptions,
 ): AsyncGenerator<LogRecord> {

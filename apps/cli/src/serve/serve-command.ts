@@ -119,7 +119,7 @@ function waitForAbort(signal: AbortSignal): Promise<void> {
   return promise;
 }
 
-export interface StartedServer {
+interface StartedServer {
   readonly url: string;
   readonly agents: readonly ServedAgent[];
   readonly data: string;
@@ -129,7 +129,7 @@ export interface StartedServer {
 }
 
 /** Returns the text that is printed at the start: the address, the agents and example commands. */
-export function startMessage({ url, agents, data, needsToken, hasPage }: StartedServer): string {
+function startMessage({ url, agents, data, needsToken, hasPage }: StartedServer): string {
   const width = Math.max(...agents.map(({ name }) => name.length));
   const rows = agents.map(({ name, type, description = '' }) =>
     `  ${name.padEnd(width)}  ${type.padEnd('async'.length)}  ${description}`.trimEnd(),

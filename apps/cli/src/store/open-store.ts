@@ -97,7 +97,7 @@ function notAFile(path: string): LogError {
 }
 
 /** Adds advice with the command's flags to an error of the log. */
-export function addStoreAdvice(error: unknown, path: string): unknown {
+function addStoreAdvice(error: unknown, path: string): unknown {
   const known = error instanceof LogError ? error : fileError(error, path);
   const advice = known && adviceFor(known.code, path);
   if (known === undefined || advice === undefined) return error;
