@@ -20,7 +20,7 @@ const run = new TmuxRun({ argv: [main], ...size, files, folder: 'weir' });
 try {
   await run.see('Say what to do');
   run.type('Look around, and count this visit', 'Enter');
-  const lines = await run.see('Yes, this once');
+  const lines = await run.see('Yes, once');
   mkdirSync(new URL('.', picture), { recursive: true });
   writeFileSync(picture, screenToSvg(lines, { columns: size.columns, title: 'millrace' }));
 } finally {

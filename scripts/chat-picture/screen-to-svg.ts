@@ -1,5 +1,5 @@
 import { graphemes } from '../../apps/cli/src/text/cells/cell-width.ts';
-import { parseAnsi } from '../../apps/cli/src/text/cells/parse-ansi.ts';
+import { parseAnsi } from '../../apps/cli/src/text/cells/span.ts';
 import type { Style } from '../../apps/cli/src/text/theme/style.ts';
 import { colorOf, palette } from './palette.ts';
 

@@ -1,9 +1,9 @@
 import type { Stop } from '@millrace/core';
 
-/** What the command tells whoever started it. Scripts rely on them: they do not change. */
+/** The exit codes of the command. They never change, because scripts rely on them. */
 export const exitCodes = { done: 0, error: 1, usage: 2, aborted: 3, parked: 4, limit: 5 } as const;
 
-/** How a run ended, as a number. */
+/** Returns the exit code for the stop reason of a run. */
 export function exitCodeOf(stop: Stop): number {
   switch (stop.reason) {
     case 'stop':
@@ -19,7 +19,7 @@ export function exitCodeOf(stop: Stop): number {
     case 'refusal':
     case 'error':
     case 'unknown':
-    // A run does not end with these; one that did would not be done.
+    // A run does not end with these reasons. If it did, it would not be complete.
     case 'tool_use':
     case 'pause':
       return exitCodes.error;

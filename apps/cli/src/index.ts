@@ -1,5 +1,5 @@
-// The library that the command is made of, under one name. What is not here is in the packages:
-// @millrace/core, providers, log, agent, tools.
+// The most used parts of the runtime under one name. Everything else is in the packages
+// @millrace/core, providers, log, agent and tools.
 export {
   type Agent,
   type AgentOptions,

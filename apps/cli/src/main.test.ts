@@ -21,7 +21,7 @@ import {
   startScriptedServer,
 } from '@millrace/providers/scripted-server';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import { version } from './version.ts';
+import { version } from './package-files.ts';
 
 const main = fileURLToPath(new URL('main.ts', import.meta.url));
 
@@ -110,13 +110,13 @@ registerHooks({ load(url, context, next) {
       .trim()
       .split('\n')
       .map((url) => basename(url)),
-  ).toEqual(['main.ts', 'version.ts']);
+  ).toEqual(['main.ts', 'package-files.ts']);
 });
 
 test('wrong usage ends with 2 and one line', async () => {
   const { code, stdout, stderr } = await start(['--modle']).ended;
   expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-  expect(stderr).toMatch(/^millrace: There is no flag --modle.*\n$/);
+  expect(stderr).toMatch(/^millrace: Unknown flag --modle.*\n$/);
 });
 
 describe('an answer that is cut short', () => {
@@ -124,7 +124,7 @@ describe('an answer that is cut short', () => {
     'by %s ends as aborted, and the session goes on from what was said',
     async (signal) => {
       server.reply(unfinished('It turns'));
-      const { child, ended } = start(['-p', 'The wheel?']);
+      const { child, ended } = start(['-p', 'The weather?']);
       await new Promise<void>((resolve) => {
         child.stdout?.once('data', () => resolve());
       });
@@ -151,8 +151,8 @@ const full = '/dev/full';
 test.runIf(existsSync(full))('a full disk is an error that is said', async () => {
   server.answer({ text: 'It turns.' });
   const stdout = openSync(full, 'w');
-  const { code, stderr } = await start(['-p', 'The wheel?'], { stdout }).ended;
+  const { code, stderr } = await start(['-p', 'The weather?'], { stdout }).ended;
   closeSync(stdout);
   expect(code).toBe(1);
-  expect(stderr).toContain('Cannot write to standard output: there is no space left');
+  expect(stderr).toContain('Cannot write to standard output: the disk is full');
 });

@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { parseJson } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
-import { flagNames, flagOf } from './args/flags.ts';
-import { flagHead, flagHelp } from './args/help-text.ts';
+import { flagNames, getFlag } from './args/flags.ts';
+import { flagHelp, flagSyntax } from './args/help-text.ts';
 import { configSchema } from './config/config-schema.ts';
 
 const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
@@ -10,8 +10,10 @@ const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');
 describe('the README', () => {
   test('has the flags as the help has them', () => {
     const owners = ['run', 'print'] as const;
-    const own = flagNames.filter((name) => owners.some((owner) => flagOf(name).of.includes(owner)));
-    const rows = own.map((name) => `| \`${flagHead(name)}\` | ${flagHelp(name, owners)} |`);
+    const own = flagNames.filter((name) =>
+      owners.some((owner) => getFlag(name).owners.includes(owner)),
+    );
+    const rows = own.map((name) => `| \`${flagSyntax(name)}\` | ${flagHelp(name, owners)} |`);
     expect(readme.match(/^\| `-.*$/gm)).toEqual(rows);
   });
 

@@ -17,7 +17,7 @@ import { VirtualClock } from '../../../../packages/agent/src/testing/play.ts';
 import { stdioServer } from '../../../../packages/tools/src/testing/mcp-connections.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { demoProvider } from '../demo/demo-provider.ts';
-import { chosenOf, folderWith, type Staged, stage } from '../testing/stage.ts';
+import { chosenModel, folderWith, type TestAgent, testAgent } from '../testing/test-agent.ts';
 
 const session = sessionId('s');
 let made = 0;
@@ -34,7 +34,7 @@ const resultsOf = (items: readonly Item[]) =>
     .flatMap((part) => (part.kind === 'tool_result' ? [part.text] : []));
 
 /** Runs, and allows what is asked about. */
-async function run({ agent }: Pick<Staged, 'agent'>, of: SessionId = session) {
+async function run({ agent }: Pick<TestAgent, 'agent'>, of: SessionId = session) {
   const going = agent.run('Go', { session: of });
   const asked: string[] = [];
   for await (const event of going.events) {
@@ -47,33 +47,33 @@ async function run({ agent }: Pick<Staged, 'agent'>, of: SessionId = session) {
 }
 
 /** The first call in a session that somebody is asked about. */
-async function firstAsk({ log }: Staged, of: SessionId): Promise<ToolCallId> {
+async function firstAsk({ log }: TestAgent, of: SessionId): Promise<ToolCallId> {
   for await (const { records } of log.follow(of))
     for (const { fact } of records) if (fact?.type === 'approval_asked') return fact.toolCallId;
   throw new Error('Nobody is asked about anything');
 }
 
-const namesOf = ({ tools }: Staged) => tools.map(({ name }) => name);
+const namesOf = ({ tools }: TestAgent) => tools.map(({ name }) => name);
 const reading = ['read', 'ls', 'grep', 'glob', 'read_output'];
 const changing = ['edit', 'write', 'bash'];
 
 describe('the tools are those of the folder', () => {
   test('with questions where somebody is there, and without them in scripts', async () => {
     const provider = scriptedProvider([]);
-    expect(namesOf(await stage({ provider }))).toEqual([
+    expect(namesOf(await testAgent({ provider }))).toEqual([
       ...reading,
       ...changing,
       'task',
       'ask_user',
     ]);
-    const script = await stage({ provider, approve: 'park' });
+    const script = await testAgent({ provider, approve: 'park' });
     expect(namesOf(script)).toEqual([...reading, ...changing, 'task']);
   });
 
   test('that change nothing, where it is to be read alone', async () => {
     const config = { permissions: { mode: 'read-only', rules: [] } } as const;
     const mcpServers = [stdioServer()];
-    const built = await stage({
+    const built = await testAgent({
       provider: scriptedProvider([]),
       config: { ...config, mcpServers },
     });
@@ -85,7 +85,7 @@ describe('the tools are those of the folder', () => {
   test('and does not wait for MCP servers any longer when it is to stop', async () => {
     const silent = { command: process.execPath, args: ['-e', 'setInterval(() => {}, 1e6)'] };
     const stop = new AbortController();
-    const built = stage({
+    const built = testAgent({
       provider: scriptedProvider([]),
       config: { mcpServers: [{ name: 'silent', stdio: silent }] },
       signal: stop.signal,
@@ -97,10 +97,10 @@ describe('the tools are those of the folder', () => {
   test('and of MCP servers; one that fails is reported and left out', async () => {
     const broken = { name: 'broken', stdio: { command: join(folderWith(), 'no-such-program') } };
     const provider = scriptedProvider([calls(['test_echo', { text: 'hi' }]), 'Done.']);
-    const built = await stage({ provider, config: { mcpServers: [broken, stdioServer()] } });
+    const built = await testAgent({ provider, config: { mcpServers: [broken, stdioServer()] } });
     expect(built.problems).toHaveLength(1);
     expect(built.problems[0]).not.toContain('\n');
-    expect(built.problems[0]).toMatch(/broken.*[^.]\. It is left out\.$/s);
+    expect(built.problems[0]).toMatch(/broken.*[^.]\. The server is skipped\.$/s);
     const { results, asked } = await run(built);
     expect([results, asked]).toEqual([['hi'], ['test_echo']]);
   });
@@ -122,7 +122,11 @@ describe('what may be done', () => {
       ),
       'Done.',
     ]);
-    const built = await stage({ provider, cwd, config: { permissions: { mode: 'ask', rules } } });
+    const built = await testAgent({
+      provider,
+      cwd,
+      config: { permissions: { mode: 'ask', rules } },
+    });
     const { asked, results } = await run(built);
     expect(asked).toEqual([]);
     expect(results).toEqual([
@@ -138,7 +142,11 @@ describe('what may be done', () => {
     const env = { XDG_CONFIG_HOME: home };
     const config = await loadConfig({ args: {}, env, cwd });
     const script = ['a', 'b', 'c'].map(write);
-    const built = await stage({ provider: scriptedProvider([...script, 'Done.']), cwd, config });
+    const built = await testAgent({
+      provider: scriptedProvider([...script, 'Done.']),
+      cwd,
+      config,
+    });
     await built.remember({ tool: 'write', path: 'a', exact: true, decision: 'allow' }, 'session');
     const always = ['b', 'bb'].map((path) =>
       built.remember({ tool: 'write', path, exact: true, decision: 'allow' }, 'always'),
@@ -149,7 +157,7 @@ describe('what may be done', () => {
     const later = await loadConfig({ args: {}, env, cwd });
     expect(later.permissions.rules).toHaveLength(2);
     expect(statSync(later.foldersFile ?? '').mode & 0o777).toBe(0o600);
-    const next = await stage({
+    const next = await testAgent({
       provider: scriptedProvider([...script, 'Done.']),
       cwd,
       config: later,
@@ -163,12 +171,12 @@ describe('what may be done', () => {
     const cwd = folderWith({ 'a.txt': 'one\ntwo' });
     const commands = ['ls', 'cat a.txt | head -1', 'cat /etc/hostname', 'touch b'];
     const script = commands.map((command) => calls(['bash', { command }]));
-    const built = await stage({ provider: scriptedProvider([...script, 'Done.']), cwd });
+    const built = await testAgent({ provider: scriptedProvider([...script, 'Done.']), cwd });
     expect((await run(built)).asked).toHaveLength(2);
   });
 
   test('is about all changes of files in the folder where that is allowed for the session', async () => {
-    const built = await stage({
+    const built = await testAgent({
       provider: scriptedProvider([write('a'), write('b'), calls(['bash', { command: 'touch c' }])]),
     });
     const going = built.agent.run('Go', { session });
@@ -194,7 +202,7 @@ describe('what may be done', () => {
       ['read', { path: join(elsewhere, 'link') }],
     ] as const;
     const provider = scriptedProvider([...script.map((one) => calls(one)), 'Done.']);
-    const { asked, results } = await run(await stage({ provider }));
+    const { asked, results } = await run(await testAgent({ provider }));
     expect(asked).toEqual(['read', 'ls', 'grep', 'write', 'read']);
     expect(results[0]).toContain('there');
     expect(results[1]).toContain('y.txt');
@@ -207,15 +215,15 @@ describe('what may be done', () => {
     const [cwd, home] = [folderWith(), folderWith()];
     const env = { XDG_CONFIG_HOME: home };
     const config = await loadConfig({ args: {}, env, cwd });
-    const built = await stage({ provider: scriptedProvider([]), cwd, config });
+    const built = await testAgent({ provider: scriptedProvider([]), cwd, config });
     const rule = { tool: 'write', path: 'b', exact: true, decision: 'allow' } as const;
     await built.remember(rule, 'always');
-    expect(await built.kept()).toEqual([rule]);
+    expect(await built.rememberedRules()).toEqual([rule]);
     await built.forget(rule);
-    expect([await built.kept(), built.policy().remembered]).toEqual([[], []]);
+    expect([await built.rememberedRules(), built.policy().remembered]).toEqual([[], []]);
     expect((await loadConfig({ args: {}, env, cwd })).permissions.rules).toEqual([]);
     const later = { ...config, permissions: { mode: 'ask', rules: [rule] } } as const;
-    const next = await stage({ provider: scriptedProvider([]), cwd, config: later });
+    const next = await testAgent({ provider: scriptedProvider([]), cwd, config: later });
     await next.forget(rule);
     expect(next.policy().rules).toEqual([]);
   });
@@ -223,7 +231,7 @@ describe('what may be done', () => {
   test('and what is denied meanwhile is not found any more', async () => {
     const cwd = folderWith({ 'a.txt': 'hush', 'b.txt': 'hush' });
     const look = calls(['grep', { pattern: 'hush', mode: 'files' }]);
-    const built = await stage({ provider: scriptedProvider([look, '.', look, '.']), cwd });
+    const built = await testAgent({ provider: scriptedProvider([look, '.', look, '.']), cwd });
     expect((await run(built)).results).toEqual(['a.txt\nb.txt']);
     await built.remember({ path: 'b.txt', decision: 'deny' }, 'session');
     expect((await run(built)).results).toEqual(['a.txt']);
@@ -238,17 +246,19 @@ describe('what may be done', () => {
       write('b'),
       'Done.',
     ]);
-    const built = await stage({ provider, approve: 'park' });
+    const built = await testAgent({ provider, approve: 'park' });
     const { stop, items } = await built.agent.run('Go', { session }).result;
     expect(stop.reason).toBe('parked');
     expect(resultsOf(items)[0]).toBe('I was not allowed.');
-    expect(JSON.stringify(provider.calls[2]?.request.items)).toContain('nobody who could be asked');
+    expect(JSON.stringify(provider.calls[2]?.request.items)).toContain(
+      'no user is present to approve it',
+    );
     expect(existsSync(join(built.cwd, 'b'))).toBe(false);
   });
 
   test('by a sub-agent is asked about in its own session, and can be allowed there', async () => {
     const cwd = folderWith({ 'README.md': '# A\n' });
-    const built = await stage({ provider: demoProvider({ cwd, pauseMs: 0 }), cwd });
+    const built = await testAgent({ provider: demoProvider({ cwd, pauseMs: 0 }), cwd });
     const going = built.agent.run('A worker sub-agent, please', { session });
     let child: SessionId | undefined;
     for await (const event of going.events) {
@@ -268,11 +278,11 @@ describe('a question of the model', () => {
   const ask = calls(['ask_user', { question: 'Red or blue?' }]);
 
   test('is answered by whoever is there then, and dismissed where nobody is', async () => {
-    const built = await stage({ provider: scriptedProvider([ask, '.', ask, '.', ask, '.']) });
+    const built = await testAgent({ provider: scriptedProvider([ask, '.', ask, '.', ask, '.']) });
     expect((await run(built)).results[0]).toContain('gave no answer');
-    built.answerBy(async ({ question }) => `${question} Blue.`);
+    built.setQuestionHandler(async ({ question }) => `${question} Blue.`);
     expect((await run(built)).results).toEqual(['Red or blue? Blue.']);
-    built.answerBy(undefined);
+    built.setQuestionHandler(undefined);
     expect((await run(built)).results[0]).toContain('gave no answer');
   });
 });
@@ -287,7 +297,12 @@ describe('the model is told', () => {
     const provider = scriptedProvider(['Yes.']);
     const clock = new VirtualClock(Date.UTC(2026, 10, 15));
     const inner = join(cwd, 'inner');
-    const built = await stage({ provider, cwd: inner, clock, config: { system: 'Speak French.' } });
+    const built = await testAgent({
+      provider,
+      cwd: inner,
+      clock,
+      config: { system: 'Speak French.' },
+    });
     await built.agent.run('Hello').result;
     const [system] = provider.calls[0]?.request.items ?? [];
     const text = system?.parts[0]?.kind === 'text' ? system.parts[0].text : '';
@@ -302,7 +317,7 @@ describe('the model is told', () => {
 
   test('what it will see again: the instructions, and what was said to it last', async () => {
     const provider = scriptedProvider([calls(['ls', {}]), 'Yes.']);
-    const built = await stage({ provider });
+    const built = await testAgent({ provider });
     await run(built);
     const [first, second] = provider.calls.map(({ request }) => request);
     const ids = (at: readonly number[]) => at.map((index) => second?.items[index]?.id);
@@ -314,7 +329,7 @@ describe('the model is told', () => {
   test('what its configuration asks for', async () => {
     const provider = scriptedProvider(['Yes.']);
     const request = { reasoning: 'low', maxOutputTokens: 10 } as const;
-    await run(await stage({ provider, chosen: chosenOf(provider, { request }) }));
+    await run(await testAgent({ provider, chosen: chosenModel(provider, { request }) }));
     expect(provider.calls[0]?.request).toMatchObject(request);
   });
 });
@@ -325,8 +340,8 @@ describe('the same agent with something else', () => {
       scriptedProvider([write('a'), 'One.']),
       scriptedProvider([write('b'), 'Two.']),
     ];
-    const built = await stage({ provider: first });
-    const other = built.with({ chosen: chosenOf(second) });
+    const built = await testAgent({ provider: first });
+    const other = built.with({ chosen: chosenModel(second) });
     await built.remember({ tool: 'write', decision: 'allow' }, 'session');
     expect(other.chosen.provider).toBe(second);
     expect(other.policy()).toBe(built.policy());
@@ -337,14 +352,14 @@ describe('the same agent with something else', () => {
   });
 
   test('answers in a form', async () => {
-    const built = await stage({ provider: demoProvider({ pauseMs: 0 }) });
+    const built = await testAgent({ provider: demoProvider({ pauseMs: 0 }) });
     const output = z.object({ city: z.string() });
     const { value } = await built.with({ output }).agent.run('Where?').result;
     expect(output.safeParse(value).success).toBe(true);
   });
 
   test('tells others what happens', async () => {
-    const built = await stage({ provider: scriptedProvider(['Yes.']) });
+    const built = await testAgent({ provider: scriptedProvider(['Yes.']) });
     const told: string[] = [];
     const observers = [
       (_: unknown, events: readonly { readonly type: string }[]) =>
@@ -366,7 +381,7 @@ describe('there is an end to', () => {
     ] as const;
     for (const [given, cause] of limits) {
       const provider = scriptedProvider(Array.from({ length: 5 }, () => step));
-      const { stop } = await run(await stage({ provider, config: { limits: given } }));
+      const { stop } = await run(await testAgent({ provider, config: { limits: given } }));
       expect([stop, provider.calls.length]).toEqual([{ reason: 'limit', cause }, 2]);
     }
   });
@@ -383,7 +398,7 @@ describe('there is an end to', () => {
         usage: { input, output: 0 },
       }));
       const provider = scriptedProvider([...steps, 'Done.']);
-      const built = await stage({ provider, chosen: chosenOf(provider, chosen), config });
+      const built = await testAgent({ provider, chosen: chosenModel(provider, chosen), config });
       await run(built);
       return provider.calls.some(({ request }) =>
         JSON.stringify(request).includes('Summarise the'),
@@ -394,13 +409,13 @@ describe('there is an end to', () => {
 });
 
 test('a session says who drives it', async () => {
-  const built = await stage({ provider: scriptedProvider([]) });
+  const built = await testAgent({ provider: scriptedProvider([]) });
   expect(built.agent.name).toBe(`millrace (process ${process.pid})`);
 });
 
 test('a folder that is not there is refused', async () => {
   const cwd = join(folderWith(), 'nowhere');
-  await expect(stage({ provider: scriptedProvider([]), cwd })).rejects.toThrow(
+  await expect(testAgent({ provider: scriptedProvider([]), cwd })).rejects.toThrow(
     'it is not a folder',
   );
 });

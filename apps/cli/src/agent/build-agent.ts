@@ -1,64 +1,30 @@
-import { createAgent, systemClock, type Tool } from '@millrace/agent';
-import { type Ids, parseJson, type ToolCallPart } from '@millrace/core';
-import type { Log } from '@millrace/log';
-import type { Clock } from '@millrace/providers';
-import {
-  type AskUserOptions,
-  createWorkspace,
-  previewChange,
-  type Workspace,
-} from '@millrace/tools';
-import type { Config } from '../config/config.ts';
-import { forgetRule, rememberedIn, rememberRule } from '../config/folders-file.ts';
-import { projectInstructions } from '../config/project-instructions.ts';
-import type { Chosen } from '../models/chosen.ts';
-import type { AgentChanges, BuiltAgent } from './built-agent.ts';
-import { commonOptions } from './common-options.ts';
-import { connectServers, type ServerTools } from './connect-servers.ts';
-import { gitBranch } from './git-branch.ts';
-import { orDeny, type SessionPolicy, sessionPolicy } from './session-policy.ts';
-import { subAgentsTool } from './sub-agents.ts';
-import { systemPrompt } from './system-prompt.ts';
-import { changingTools, type Questions, questions, readingTools } from './workspace-tools.ts';
+import { type AgentOptions, createAgent, systemClock, type Tool } from '@millrace/agent';
+import { parseJson, type ToolCallPart } from '@millrace/core';
+import { createWorkspace, previewChange, taskTool, type Workspace } from '@millrace/tools';
+import { forgetRule, readRememberedRules, rememberRule } from '../config/folders-file.ts';
+import type { AgentChanges, BuildOptions, BuiltAgent } from '../contract/agent.ts';
+import { commonOptions } from './agent-options.ts';
+import { connectMcpServers, type ServerTools } from './mcp-servers.ts';
+import { createSessionPolicy, denyInsteadOfAsking, type SessionPolicy } from './session-policy.ts';
+import { readGitBranch, readProjectInstructions, systemPrompt } from './system-prompt.ts';
+import { changingTools, createQuestions, type Questions, readingTools } from './workspace-tools.ts';
 
-export interface BuildOptions {
-  readonly config: Pick<
-    Config,
-    'limits' | 'permissions' | 'mcpServers' | 'system' | 'compactAtTokens' | 'foldersFile'
-  >;
-  readonly chosen: Chosen;
-  readonly log: Log;
-  readonly cwd: string;
-  /**
-   * What becomes of a call that is to be asked about: the run waits for an answer (`wait`), or ends as
-   * parked until somebody resumes it (`park`, for scripts). With `wait` the model can ask questions, too.
-   */
-  readonly approve: 'wait' | 'park';
-  /** Who answers the model's questions; see `BuiltAgent.answerBy`. */
-  readonly ask?: AskUserOptions['ask'] | undefined;
-  readonly output?: AgentChanges['output'];
-  readonly observers?: AgentChanges['observers'];
-  /** Who drives, for whoever finds the session held. */
-  readonly name?: string | undefined;
-  readonly clock?: Clock | undefined;
-  readonly ids?: Ids | undefined;
-  /** Ends the waiting for MCP servers. */
-  readonly signal?: AbortSignal | undefined;
-  /** Hears what goes wrong later, and changes nothing. */
-  readonly onProblem?: ((problem: string) => void) | undefined;
-}
-
-/** An agent with the tools of a folder, as it is configured. */
+/** Builds the agent for a folder, with its tools, permissions, MCP servers and sub-agents. */
 export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
   const { config, cwd, clock = systemClock } = options;
   const workspace = createWorkspace({ root: cwd });
   const { mode, rules } = config.permissions;
-  const keep = (rule: Parameters<typeof rememberRule>[2]) => rememberRule(config, cwd, rule);
-  const drop = (rule: Parameters<typeof forgetRule>[2]) => forgetRule(config, cwd, rule);
-  const policy = sessionPolicy({ workspace, rules, keep, drop });
+  const saveRule = (rule: Parameters<typeof rememberRule>[2]) => rememberRule(config, cwd, rule);
+  const deleteRule = (rule: Parameters<typeof forgetRule>[2]) => forgetRule(config, cwd, rule);
+  const policy = createSessionPolicy({
+    workspace,
+    rules,
+    saveRule: saveRule,
+    deleteRule: deleteRule,
+  });
   const isReadOnly = mode === 'read-only';
-  const servers = await connectServers(isReadOnly ? [] : config.mcpServers, options);
-  const [project, branch] = await Promise.all([projectInstructions(cwd), gitBranch(cwd)]);
+  const servers = await connectMcpServers(isReadOnly ? [] : config.mcpServers, options);
+  const [project, branch] = await Promise.all([readProjectInstructions(cwd), readGitBranch(cwd)]);
   const { platform } = process;
   const { system } = config;
   return assemble({
@@ -66,15 +32,15 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
     workspace,
     policy,
     servers,
-    questions: questions(options.ask),
+    questions: createQuestions(options.ask),
     reading: readingTools(workspace, policy.current),
     changing: isReadOnly ? [] : changingTools(workspace),
     instructions: systemPrompt({ cwd, platform, now: clock.now(), branch, project, system }),
   });
 }
 
-/** What all agents share that are made from one another. */
-interface Materials {
+/** Everything that an agent and its variants (see `BuiltAgent.with`) share. */
+interface AgentParts {
   readonly options: BuildOptions;
   readonly workspace: Workspace;
   readonly policy: SessionPolicy;
@@ -85,22 +51,22 @@ interface Materials {
   readonly instructions: string;
 }
 
-function assemble(materials: Materials): BuiltAgent {
-  const { options, policy, servers, reading, changing, instructions } = materials;
+function assemble(parts: AgentParts): BuiltAgent {
+  const { options, policy, servers, reading, changing, instructions } = parts;
   const { chosen, approve: whileAsking, output } = options;
   const common = commonOptions(options);
-  const asking = whileAsking === 'wait' ? [materials.questions.tool] : [];
+  const asking = whileAsking === 'wait' ? [parts.questions.tool] : [];
   const task = subAgentsTool({
     common: {
       ...common,
-      approve: whileAsking === 'wait' ? policy.approve : orDeny(policy.approve),
+      approve: whileAsking === 'wait' ? policy.approve : denyInsteadOfAsking(policy.approve),
     },
     ...{ instructions, reading, changing },
   });
   const own = [...reading, ...changing, task, ...asking];
   const names = new Set(own.map(({ name }) => name));
-  const foreign = servers.tools.filter(({ name }) => !names.has(name));
-  const tools = [...own, ...foreign];
+  const serverTools = servers.tools.filter(({ name }) => !names.has(name));
+  const tools = [...own, ...serverTools];
   const name = options.name ?? `millrace (process ${process.pid})`;
   const { approve } = policy;
   const ways = { approve, whileAsking, output };
@@ -110,19 +76,21 @@ function assemble(materials: Materials): BuiltAgent {
     tools,
     problems: servers.problems,
     policy: policy.current,
-    allows: (call) => allows(policy, call, tools),
+    allows: (call) => isAllowed(policy, call, tools),
     remember: policy.remember,
     forget: policy.forget,
-    kept: () => rememberedIn(options.config, options.cwd),
-    preview: (call) => previewChange(materials.workspace, call),
-    answerBy: materials.questions.answerBy,
-    with: (changes) => assemble({ ...materials, options: changed(options, changes) }),
+    rememberedRules: () => readRememberedRules(options.config, options.cwd),
+    preview: (call) => previewChange(parts.workspace, call),
+    setQuestionHandler: parts.questions.setHandler,
+    with: (changes) => assemble({ ...parts, options: withChanges(options, changes) }),
     close: servers.close,
   };
 }
 
-/** One whose input cannot be read is let be: the agent says itself what is wrong with it. */
-async function allows(
+/**
+ * Returns false for a call with unreadable input. The agent itself reports that error to the model.
+ */
+async function isAllowed(
   { approve }: SessionPolicy,
   call: ToolCallPart,
   tools: readonly Tool[],
@@ -134,8 +102,40 @@ async function allows(
   return (typeof ruling === 'string' ? ruling : ruling.decision) === 'allow';
 }
 
-/** What is not said stays as it is. */
-function changed(options: BuildOptions, changes: AgentChanges): BuildOptions {
+/** Applies changes to the options. Fields that are not given keep their value. */
+function withChanges(options: BuildOptions, changes: AgentChanges): BuildOptions {
   const { chosen = options.chosen, output = options.output } = changes;
   return { ...options, chosen, output, observers: changes.observers ?? options.observers };
+}
+
+interface SubAgentsOptions {
+  /** The options that the sub-agents share with the main agent. */
+  readonly common: Omit<AgentOptions, 'tools' | 'instructions' | 'name'>;
+  readonly instructions: string;
+  readonly reading: readonly Tool[];
+  /** Empty in read-only mode. */
+  readonly changing: readonly Tool[];
+}
+
+const reportInstructions = `You were given one task by another agent. It sees only your last message, and nobody answers questions. End with a report that contains what was asked for, with locations as path:line, and what you could not find out or do.`;
+
+/**
+ * Creates the `task` tool. It offers an agent that only reads and, if changes are allowed, one with
+ * all tools.
+ */
+function subAgentsTool(options: SubAgentsOptions): Tool {
+  const { common, reading, changing } = options;
+  const instructions = `${options.instructions}\n\n${reportInstructions}`;
+  const explore = createAgent({ ...common, name: 'explore', tools: reading, instructions });
+  const agents = {
+    explore: {
+      agent: explore,
+      description: 'Answers questions by reading and searching files. Changes nothing.',
+    },
+  };
+  if (changing.length === 0) return taskTool({ agents });
+  const tools = [...reading, ...changing];
+  const worker = createAgent({ ...common, name: 'worker', tools, instructions });
+  const description = 'Does a task on its own: reads and changes files, runs commands.';
+  return taskTool({ agents: { ...agents, worker: { agent: worker, description } } });
 }

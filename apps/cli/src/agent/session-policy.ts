@@ -8,68 +8,71 @@ import {
 } from '@millrace/tools';
 import { ruleToText } from '../config/rule-text.ts';
 
-/** A policy that grows while it is used. */
+/** A permission policy to which rules can be added while the agent runs. */
 export interface SessionPolicy {
   current(): PermissionPolicy;
   remember(rule: PermissionRule, forHowLong: 'session' | 'always'): Promise<void>;
-  /** Such calls are asked about again, here and in later sessions. */
+  /** Removes the rule. Matching calls need approval again, in this and in later sessions. */
   forget(rule: PermissionRule): Promise<void>;
-  /** May a call run, by the rules as they are now? */
+  /** Decides on a call with the current rules. */
   approve(call: PendingCall): Promise<ApprovalDecision>;
 }
 
-export interface SessionPolicyOptions {
+interface SessionPolicyOptions {
   readonly workspace: Workspace;
   readonly rules: readonly PermissionRule[];
-  /** Keeps a rule for later sessions. */
-  readonly keep: (rule: PermissionRule) => Promise<void>;
-  /** Keeps it no more. */
-  readonly drop: (rule: PermissionRule) => Promise<void>;
+  /** Stores a rule for later sessions. */
+  readonly saveRule: (rule: PermissionRule) => Promise<void>;
+  /** Deletes a stored rule. */
+  readonly deleteRule: (rule: PermissionRule) => Promise<void>;
 }
 
-export function sessionPolicy(options: SessionPolicyOptions): SessionPolicy {
-  const { workspace, rules, keep, drop } = options;
+export function createSessionPolicy(options: SessionPolicyOptions): SessionPolicy {
+  const { workspace, rules, saveRule, deleteRule } = options;
   let policy = permissionPolicy({
     root: workspace.root,
     rules,
-    // What they do is decided on call by call, or is to read what is there already.
+    // The calls of a sub-agent are checked one by one, and `read_output` only reads existing
+    // output.
     kinds: { task: 'free', read_output: 'free' },
     searchesSkipDenied: true,
     freeReading: true,
   });
-  let kept: Promise<void> = Promise.resolve();
+  let lastWrite: Promise<void> = Promise.resolve();
   return {
     current: () => policy,
     remember: async (rule, forHowLong) => {
       policy = policy.remember(rule);
       if (forHowLong === 'session') return;
-      // One after the other: each reads the file that the one before has written.
-      const keeping = kept.then(() => keep(rule));
-      kept = keeping.catch(() => {});
+      // Writes run one after the other, because each one reads the file that the previous one
+      // wrote.
+      const keeping = lastWrite.then(() => saveRule(rule));
+      lastWrite = keeping.catch(() => {});
       await keeping;
     },
     forget: async (rule) => {
-      const without = (all: readonly PermissionRule[]) => all.filter((one) => !isSame(one, rule));
+      const without = (all: readonly PermissionRule[]) =>
+        all.filter((one) => !isSameRule(one, rule));
       const { rules: known, remembered } = policy;
       policy = permissionPolicy({
         ...policy,
         rules: without(known),
         remembered: without(remembered),
       });
-      const dropping = kept.then(() => drop(rule));
-      kept = dropping.catch(() => {});
+      const dropping = lastWrite.then(() => deleteRule(rule));
+      lastWrite = dropping.catch(() => {});
       await dropping;
     },
     approve: (call) => approveBy(policy, workspace, { lasting: 'wide' })(call),
   };
 }
 
-function isSame(one: PermissionRule, other: PermissionRule): boolean {
+function isSameRule(one: PermissionRule, other: PermissionRule): boolean {
   return one.decision === other.decision && ruleToText(one) === ruleToText(other);
 }
 
-/** Where nobody can be asked, what would be asked about is denied, and the model is told why. */
-export function orDeny(
+/** Wraps a policy for runs without a user. Calls that need approval are denied with a reason. */
+export function denyInsteadOfAsking(
   approve: SessionPolicy['approve'],
 ): (call: PendingCall) => Promise<ApprovalDecision> {
   return async (call) => {
@@ -78,6 +81,6 @@ export function orDeny(
       typeof ruling === 'string' ? { decision: ruling, reason: undefined } : ruling;
     if (decision !== 'ask') return ruling;
     const why = reason === undefined ? '' : `${reason}, and `;
-    return { decision: 'deny', reason: `${why}there is nobody who could be asked` };
+    return { decision: 'deny', reason: `${why}no user is present to approve it` };
   };
 }

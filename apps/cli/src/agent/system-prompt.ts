@@ -1,26 +1,33 @@
-import type { ProjectInstructions } from '../config/project-instructions.ts';
+import { open, readFile, realpath, stat } from 'node:fs/promises';
+import { dirname, join, relative, resolve, sep } from 'node:path';
+import { foldersUpToRoot } from '../config/config-paths.ts';
 
-/** What a model is told of the place it works in. */
-export interface Surroundings {
+/** The facts about the environment that the system prompt contains. */
+interface PromptContext {
   readonly cwd: string;
-  /** As Node names it: `linux`, `darwin`, `win32`. */
+  /** A platform name of Node: `linux`, `darwin`, `win32`. */
   readonly platform: string;
-  /** Milliseconds since 1970. */
+  /** The current time in milliseconds since 1970. */
   readonly now: number;
   readonly branch?: string | undefined;
-  /** Nearest last. */
+  /** Ordered from the repository root to the folder. */
   readonly project: readonly ProjectInstructions[];
-  /** What the person wants to have said as well. */
+  /** Further instructions of the user. */
   readonly system?: string | undefined;
 }
 
-export function systemPrompt(at: Surroundings): string {
-  return [manners, placeOf(at), ...at.project.map(projectText), at.system ?? '']
+export function systemPrompt(context: PromptContext): string {
+  return [
+    baseInstructions,
+    environmentText(context),
+    ...context.project.map(projectText),
+    context.system ?? '',
+  ]
     .filter((text) => text.trim() !== '')
     .join('\n\n');
 }
 
-const manners = `You are Millrace, a coding agent that works with a person in their terminal, on the files and programs of one folder.
+const baseInstructions = `You are Millrace, a coding agent that works with a person in their terminal, on the files and programs of one folder.
 
 How you work:
 - Look before you change: read a file before you edit it, and follow the style that is there.
@@ -38,7 +45,7 @@ How you speak:
 - Say what you did and how you checked it. Say so when something failed, is uncertain or was left out.
 - Ask when a decision is the person's. Otherwise go on until what was asked is done.`;
 
-function placeOf({ cwd, platform, now, branch }: Surroundings): string {
+function environmentText({ cwd, platform, now, branch }: PromptContext): string {
   const date = new Date(now).toISOString().slice(0, 10);
   const git = branch === undefined ? '' : `\n- Git branch, when the session began: ${branch}`;
   return `Where you are:
@@ -50,4 +57,76 @@ function placeOf({ cwd, platform, now, branch }: Surroundings): string {
 function projectText({ path, text, isClipped }: ProjectInstructions): string {
   const note = isClipped ? '\n(It goes on; read the file for the rest.)' : '';
   return `Instructions of the project, from ${path}:\n\n${text}${note}`;
+}
+
+/** The content of one AGENTS.md file. */
+interface ProjectInstructions {
+  readonly path: string;
+  readonly text: string;
+  /** True if the file is longer than the text that was read. */
+  readonly isClipped: boolean;
+}
+
+const fileName = 'AGENTS.md';
+const maxBytes = 64 * 1024;
+
+/**
+ * Reads the AGENTS.md files from the repository root down to a folder. The nearest file comes last,
+ * because later instructions have more weight. A symbolic link that leads out of the repository is
+ * not followed, since it could point to any file.
+ */
+export async function readProjectInstructions(
+  cwd: string,
+): Promise<readonly ProjectInstructions[]> {
+  const folders = await foldersUpToRoot(cwd);
+  const root = folders.at(-1) ?? cwd;
+  const found = await Promise.all(
+    folders.toReversed().map((folder) => readInstructions(folder, root)),
+  );
+  return found.filter((file) => file !== undefined);
+}
+
+async function readInstructions(
+  folder: string,
+  root: string,
+): Promise<ProjectInstructions | undefined> {
+  const path = join(folder, fileName);
+  const real = await realpath(path).catch(() => undefined);
+  if (real === undefined || !isBelow(real, await realpath(root))) return undefined;
+  // Opening something that is not a file, such as a pipe, could block forever.
+  const isFile = await stat(real).then((found) => found.isFile());
+  const file = isFile ? await open(real).catch(() => undefined) : undefined;
+  if (file === undefined) return undefined;
+  try {
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(maxBytes + 1), 0, maxBytes + 1, 0);
+    const isClipped = bytesRead > maxBytes;
+    const text = new TextDecoder().decode(buffer.subarray(0, Math.min(bytesRead, maxBytes)));
+    return text.trim() === '' ? undefined : { path, text: text.trim(), isClipped };
+  } finally {
+    await file.close();
+  }
+}
+
+function isBelow(path: string, root: string): boolean {
+  const inside = relative(root, dirname(path));
+  return inside !== '..' && !inside.startsWith(`..${sep}`);
+}
+
+/**
+ * Returns the current git branch of a folder. Undefined without a repository or with a detached
+ * HEAD.
+ */
+export async function readGitBranch(cwd: string): Promise<string | undefined> {
+  const root = (await foldersUpToRoot(cwd)).at(-1) ?? cwd;
+  const folder = await gitFolder(root);
+  const head = await readFile(join(folder, 'HEAD'), 'utf8').catch(() => '');
+  return /^ref: refs\/heads\/(\S{1,200})\s*$/.exec(head)?.[1];
+}
+
+/** In a git worktree `.git` is a file that contains the path of the git folder. */
+async function gitFolder(root: string): Promise<string> {
+  const path = join(root, '.git');
+  const link = await readFile(path, 'utf8').catch(() => '');
+  const target = /^gitdir: (.+)$/m.exec(link)?.[1];
+  return target === undefined ? path : resolve(root, target.trim());
 }

@@ -1,8 +1,10 @@
-import { readOutputTool, type Tool, type ToolContext } from '@millrace/agent';
+import { basename, dirname, isAbsolute, relative, resolve, sep } from 'node:path';
+import { type Execution, readOutputTool, type Tool, type ToolContext } from '@millrace/agent';
 import {
   type AskUserOptions,
   askUserTool,
   bashTool,
+  createWorkspace,
   editTool,
   globTool,
   grepTool,
@@ -13,60 +15,97 @@ import {
   type Workspace,
   writeTool,
 } from '@millrace/tools';
-import { reaching } from './outside-paths.ts';
 
-/** Tools that look and change nothing. */
+/** Returns the tools that only read. */
 export function readingTools(
   workspace: Workspace,
   policy: () => PermissionPolicy,
 ): readonly Tool[] {
   return [
-    reaching(workspace, readTool, 'file'),
-    reaching(workspace, lsTool, 'folder'),
+    withOutsidePaths(workspace, readTool, 'file'),
+    withOutsidePaths(workspace, lsTool, 'folder'),
     searchTool(grepTool, workspace, policy),
     searchTool(globTool, workspace, policy),
     readOutputTool(),
   ];
 }
 
-/** Tools that change files and run programs. */
+/** Returns the tools that change files and run programs. */
 export function changingTools(workspace: Workspace): readonly Tool[] {
   return [
-    reaching(workspace, editTool, 'file'),
-    reaching(workspace, writeTool, 'file'),
+    withOutsidePaths(workspace, editTool, 'file'),
+    withOutsidePaths(workspace, writeTool, 'file'),
     bashTool({ workspace }),
   ];
 }
 
-/** What is denied does not exist for a search, also where it was denied after the tool was made. */
+/**
+ * Creates a search tool that hides denied paths. It reads the policy on every call, so rules that
+ * are added later apply as well.
+ */
 function searchTool(
   make: (options: SearchToolOptions) => Tool,
   workspace: Workspace,
   policy: () => PermissionPolicy,
 ): Tool {
-  const makeIn = (there: Workspace) => {
-    const tool = make({ workspace: there });
-    const now = () => make({ workspace: there, exclude: policy().deniedPaths(tool.name) });
+  const makeIn = (root: Workspace) => {
+    const tool = make({ workspace: root });
+    const currentTool = () => make({ workspace: root, exclude: policy().deniedPaths(tool.name) });
     return {
       ...tool,
-      execute: (input: unknown, context: ToolContext) => now().execute(input, context),
+      execute: (input: unknown, context: ToolContext) => currentTool().execute(input, context),
     };
   };
-  return reaching(workspace, makeIn, 'folder');
+  return withOutsidePaths(workspace, makeIn, 'folder');
 }
 
-/** Questions of the model to the person, as long as somebody is there to answer them. */
+/** The `ask_user` tool, whose handler can be replaced while the agent runs. */
 export interface Questions {
   readonly tool: Tool;
-  answerBy(ask: AskUserOptions['ask'] | undefined): void;
+  setHandler(ask: AskUserOptions['ask'] | undefined): void;
 }
 
-export function questions(first: AskUserOptions['ask'] | undefined): Questions {
-  let ask = first;
+export function createQuestions(initial: AskUserOptions['ask'] | undefined): Questions {
+  let ask = initial;
   return {
     tool: askUserTool({ ask: async (question, signal) => ask?.(question, signal) }),
-    answerBy: (next) => {
+    setHandler: (next) => {
       ask = next;
     },
   };
+}
+
+/**
+ * Lets a file tool work on paths outside of its workspace. Such a call runs only after the user or
+ * a rule that names the path has allowed it. Symbolic links inside the outside folder must not lead
+ * out of it.
+ */
+function withOutsidePaths(
+  workspace: Workspace,
+  make: (workspace: Workspace) => Tool,
+  pathKind: 'file' | 'folder',
+): Tool {
+  const tool = make(workspace);
+  const execute = (input: unknown, context: ToolContext): Execution => {
+    const path = outsidePath(workspace, input);
+    if (path === undefined) return tool.execute(input, context);
+    const isFile = pathKind === 'file';
+    const outside = createWorkspace({ root: isFile ? dirname(path) : path });
+    const relativeInput = { ...(input as object), path: isFile ? basename(path) : '.' };
+    return make(outside).execute(relativeInput, context);
+  };
+  return { ...tool, execute };
+}
+
+/**
+ * Returns the absolute path if the input names a path outside of the workspace. Links are not
+ * resolved here.
+ */
+function outsidePath({ root }: Workspace, input: unknown): string | undefined {
+  const { path } = (input ?? {}) as { readonly path?: unknown };
+  if (typeof path !== 'string') return undefined;
+  const absolute = resolve(root, path);
+  const inside = relative(root, absolute);
+  const isOutside = inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside);
+  return isOutside ? absolute : undefined;
 }

@@ -1,17 +1,20 @@
-import type { HelpTopic } from './args.ts';
+import type { HelpTopic } from '../contract/args.ts';
 
-/** What a flag belongs to; `run` is the chat and the print. */
+/** The command that a flag belongs to. `run` is the chat; `print` is the chat command with `-p`. */
 export type FlagOwner = 'run' | 'print' | HelpTopic;
 
 export interface Flag {
   readonly short?: string;
-  /** Shown for its value. `[…]`: it may be left out. None: it takes none. */
+  /**
+   * The placeholder for the value in the help. `<…>` is required, `[…]` is optional; undefined
+   * means no value.
+   */
   readonly value?: string;
-  readonly of: readonly FlagOwner[];
-  /** For the help. */
+  readonly owners: readonly FlagOwner[];
+  /** The text for the help. */
   readonly help: string;
-  /** For the help of one command, where it is another matter. */
-  readonly helpOf?: Partial<Record<FlagOwner, string>>;
+  /** A different help text for single commands. */
+  readonly helpByOwner?: Partial<Record<FlagOwner, string>>;
 }
 
 export type FlagName =
@@ -49,7 +52,7 @@ export type FlagName =
   | 'help'
   | 'version';
 
-const ofSessions: readonly FlagOwner[] = [
+const sessionCommands: readonly FlagOwner[] = [
   'run',
   'print',
   'sessions',
@@ -57,126 +60,150 @@ const ofSessions: readonly FlagOwner[] = [
   'inspect',
   'doctor',
 ];
-const all: readonly FlagOwner[] = [...ofSessions, 'serve'];
-const run: readonly FlagOwner[] = ['run', 'print'];
+const allCommands: readonly FlagOwner[] = [...sessionCommands, 'serve'];
+const agentRuns: readonly FlagOwner[] = ['run', 'print'];
 
-/** Every flag that there is, in the order of the help. One name means one thing in all commands. */
+/** All flags, in the order of the help. A flag has the same meaning in all commands. */
 const flags: Readonly<Record<FlagName, Flag>> = {
   print: {
     short: 'p',
     value: '[text]',
-    of: run,
-    help: 'Answer once and print it, for scripts. Piped input is context, or the text itself',
+    owners: agentRuns,
+    help: 'Print one answer and exit, for scripts. Piped input is the context, or the prompt if there is no text',
   },
   json: {
-    of: ['print', 'sessions', 'replay', 'inspect', 'doctor'],
+    owners: ['print', 'sessions', 'replay', 'inspect', 'doctor'],
     help: 'Print JSON for programs',
-    helpOf: { print: 'With -p: print all that happens as JSON, one event a line' },
+    helpByOwner: { print: 'With -p: print all events as JSON, one per line' },
   },
   'output-schema': {
     value: '<file>',
-    of: ['print'],
-    help: 'With -p: print an object that fits this JSON schema, or fail',
+    owners: ['print'],
+    help: 'With -p: print an object that matches this JSON schema, or fail',
   },
-  verbose: { of: ['print'], help: 'With -p: say on standard error what it does' },
+  verbose: { owners: ['print'], help: 'With -p: print progress to standard error' },
   model: {
     short: 'm',
     value: '<name>',
-    of: run,
-    help: 'A name of your configuration, provider/model, or "demo"',
+    owners: agentRuns,
+    help: 'A model of your configuration, provider/model, or "demo"',
   },
-  continue: { short: 'c', of: run, help: 'Go on with the last session of this folder' },
+  continue: { short: 'c', owners: agentRuns, help: 'Continue the last session of this folder' },
   resume: {
     short: 'r',
     value: '[id]',
-    of: run,
-    help: 'Go on with a session: by its id or how that begins, or choose from a list',
+    owners: agentRuns,
+    help: 'Continue a session by its id or the start of it; without an id, choose from a list',
   },
-  cwd: { value: '<dir>', of: all, help: 'Work in this folder' },
-  config: { value: '<file>', of: ofSessions, help: 'Use this configuration file and no other' },
+  cwd: { value: '<dir>', owners: allCommands, help: 'Work in this folder' },
+  config: {
+    value: '<file>',
+    owners: sessionCommands,
+    help: 'Use this configuration file and no other',
+  },
   store: {
     value: '<file>',
-    of: all,
-    help: 'Keep the sessions in this file',
-    helpOf: {
+    owners: allCommands,
+    help: 'Store the sessions in this file',
+    helpByOwner: {
       serve:
-        'Keep all in this folder, or in postgres://user@host/database, which servers share. MILLRACE_SERVER_STORE does the same, unseen by others',
+        'Store all data in this folder, or in postgres://user@host/database, which several servers can share. MILLRACE_SERVER_STORE does the same and stays out of the process list',
     },
   },
-  system: { value: '<text>', of: run, help: 'Further instructions for the model' },
-  'max-turns': { value: '<n>', of: run, help: 'Stop after so many requests' },
-  'max-tokens': { value: '<n>', of: run, help: 'Stop after so many tokens, in and out' },
-  'max-cost': { value: '<dollars>', of: run, help: 'Stop when it has cost so much: 0.50' },
+  system: { value: '<text>', owners: agentRuns, help: 'Further instructions for the model' },
+  'max-turns': { value: '<n>', owners: agentRuns, help: 'Stop after this many requests' },
+  'max-tokens': {
+    value: '<n>',
+    owners: agentRuns,
+    help: 'Stop after this many tokens, input and output',
+  },
+  'max-cost': {
+    value: '<dollars>',
+    owners: agentRuns,
+    help: 'Stop at this cost, such as 0.50',
+  },
   yes: {
     short: 'y',
-    of: ['run', 'print', 'sessions', 'serve'],
-    help: 'Do not ask: every tool runs, commands and changes of files too, unless a rule is against it',
-    helpOf: {
+    owners: ['run', 'print', 'sessions', 'serve'],
+    help: 'Run every tool without asking, including commands and file changes, unless a rule denies it',
+    helpByOwner: {
       sessions: 'Delete without asking',
-      serve: 'The demo may change files and run programs; it only looks otherwise',
+      serve: 'Allow the demo to change files and run programs. Default: it only reads',
     },
   },
-  'read-only': { of: run, help: 'Only tools that look; nothing is changed and nothing is run' },
+  'read-only': {
+    owners: agentRuns,
+    help: 'Offer only tools that read; no file is changed and no program is run',
+  },
   allow: {
     value: '<rule>',
-    of: run,
+    owners: agentRuns,
     help: 'Allow without asking: "bash:git status", "write:src/**"',
   },
   deny: {
     value: '<rule>',
-    of: run,
-    help: 'Never allow: "bash:git push", "*:.env". Wins over the rest',
+    owners: agentRuns,
+    help: 'Never allow: "bash:git push", "*:.env". Overrides all other rules',
   },
   trust: {
-    of: run,
-    help: "Take all of this folder's millrace.json, programs it starts included, until it changes",
+    owners: agentRuns,
+    help: "Trust all settings of this folder's millrace.json, including programs that it starts, until they change",
   },
-  all: { short: 'a', of: ['sessions'], help: 'Those of every folder' },
-  output: { short: 'o', value: '<file>', of: ['sessions'], help: 'Where export writes' },
-  speed: { value: '<n>', of: ['replay'], help: 'Times as fast as it was; "max" is at once' },
+  all: { short: 'a', owners: ['sessions'], help: 'Include the sessions of all folders' },
+  output: {
+    short: 'o',
+    value: '<file>',
+    owners: ['sessions'],
+    help: 'The file that export writes',
+  },
+  speed: { value: '<n>', owners: ['replay'], help: 'Speed factor; "max" shows everything at once' },
   port: {
     value: '<n>',
-    of: ['serve'],
-    help: 'Listen there; 5003 unless told, 0 for any that is free',
+    owners: ['serve'],
+    help: 'Port to listen on; 0 for any free one. Default: 5003',
   },
   host: {
     value: '<name>',
-    of: ['serve'],
-    help: 'Listen there; 127.0.0.1 unless told. Elsewhere a token is needed',
+    owners: ['serve'],
+    help: 'Address to listen on. Default: 127.0.0.1. Other addresses require a token',
   },
   agents: {
     value: '<file>',
-    of: ['serve'],
-    help: 'Serve what this module exports, instead of the demo',
+    owners: ['serve'],
+    help: 'Serve the agents that this module exports, instead of the demo',
   },
-  data: { value: '<dir>', of: ['serve'], help: 'Keep sessions, tasks and keys in this folder' },
+  data: {
+    value: '<dir>',
+    owners: ['serve'],
+    help: 'Store sessions, tasks and keys in this folder',
+  },
   bus: {
     value: '<url>',
-    of: ['serve'],
-    help: 'Tell other servers of the same store through redis://host. MILLRACE_SERVER_BUS does the same',
+    owners: ['serve'],
+    help: 'Notify other servers of the same store through redis://host. MILLRACE_SERVER_BUS does the same',
   },
   log: {
     value: '<form>',
-    of: ['serve'],
-    help: 'A line a request: "text" for people, "json" for programs',
+    owners: ['serve'],
+    help: 'Format of the request log: "text" or "json"',
   },
   token: {
     value: '<text>',
-    of: ['serve'],
-    help: 'Let in who has it. MILLRACE_TOKEN does the same, unseen by others',
+    owners: ['serve'],
+    help: 'Require this token from clients. MILLRACE_TOKEN does the same and stays out of the process list',
   },
   otlp: {
     value: '<url>',
-    of: ['run', 'print', 'serve'],
-    help: 'Send spans to this collector: http://localhost:4318',
+    owners: ['run', 'print', 'serve'],
+    help: 'Send trace spans to this collector: http://localhost:4318',
   },
-  'no-color': { of: ofSessions, help: 'No colours; NO_COLOR=1 does the same' },
-  help: { short: 'h', of: all, help: 'Say how it is used' },
-  version: { short: 'v', of: all, help: 'Say which version it is' },
+  'no-color': { owners: sessionCommands, help: 'Print no colours; NO_COLOR=1 does the same' },
+  help: { short: 'h', owners: allCommands, help: 'Show the help' },
+  version: { short: 'v', owners: allCommands, help: 'Show the version' },
 };
 
 export const flagNames: readonly FlagName[] = Object.keys(flags) as readonly FlagName[];
 
-export function flagOf(name: FlagName): Flag {
+export function getFlag(name: FlagName): Flag {
   return flags[name];
 }

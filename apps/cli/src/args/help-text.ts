@@ -1,39 +1,40 @@
-import type { HelpTopic } from './args.ts';
-import { type FlagName, type FlagOwner, flagNames, flagOf } from './flags.ts';
-import { helpPage } from './help-pages.ts';
+import type { HelpTopic } from '../contract/args.ts';
+import { type FlagName, type FlagOwner, flagNames, getFlag } from './flags.ts';
 
-/** How it is used, with examples. */
+/** Returns the help page of a command, or the main page. */
 export function helpText(topic?: HelpTopic): string {
-  const { usage, about, flagsOf, examples, more } = helpPage(topic);
-  const own = flagNames.filter((name) => flagOf(name).of.some((owner) => flagsOf.includes(owner)));
+  const { usage, about, flagOwners, examples, footer } = helpPage(topic);
+  const own = flagNames.filter((name) =>
+    getFlag(name).owners.some((owner) => flagOwners.includes(owner)),
+  );
   const blocks = [
     `Usage:\n${usage.map((line) => `  ${line}`).join('\n')}`,
     wrap(about, pageWidth).join('\n'),
     `Examples:\n${examples.map(([command, what]) => `  ${command}\n      ${what}`).join('\n')}`,
-    `Flags:\n${own.map((name) => flagLines(name, flagsOf)).join('\n')}`,
-    ...(more === undefined ? [] : [more]),
+    `Flags:\n${own.map((name) => flagLines(name, flagOwners)).join('\n')}`,
+    ...(footer === undefined ? [] : [footer]),
   ];
   return `${blocks.join('\n\n')}\n`;
 }
 
-/** A flag as it is typed: `-m, --model <name>`. */
-export function flagHead(name: FlagName): string {
-  const { short, value } = flagOf(name);
+/** Returns a flag as the user types it: `-m, --model <name>`. */
+export function flagSyntax(name: FlagName): string {
+  const { short, value } = getFlag(name);
   const head = `--${name}${value === undefined ? '' : ` ${value}`}`;
   return short === undefined ? head : `-${short}, ${head}`;
 }
 
-/** What it does, where it belongs to these. */
+/** Returns the description of a flag for the given commands. */
 export function flagHelp(name: FlagName, owners: readonly FlagOwner[]): string {
-  const { help, helpOf = {} } = flagOf(name);
-  return owners.map((owner) => helpOf[owner]).find((text) => text !== undefined) ?? help;
+  const { help, helpByOwner = {} } = getFlag(name);
+  return owners.map((owner) => helpByOwner[owner]).find((text) => text !== undefined) ?? help;
 }
 
 const pageWidth = 80;
 const headWidth = 30;
 
 function flagLines(name: FlagName, owners: readonly FlagOwner[]): string {
-  const head = flagHead(name);
+  const head = flagSyntax(name);
   const text = wrap(flagHelp(name, owners), pageWidth - headWidth);
   const start = `  ${head.startsWith('--') ? '    ' : ''}${head}`.padEnd(headWidth);
   return `${start}${text.join(`\n${' '.repeat(headWidth)}`)}`;
@@ -48,4 +49,105 @@ function wrap(text: string, width: number): readonly string[] {
     line = longer.length > width ? word : longer;
   }
   return [...lines, line];
+}
+
+/** The content of one help page. */
+interface HelpPage {
+  readonly usage: readonly string[];
+  readonly about: string;
+  readonly flagOwners: readonly FlagOwner[];
+  readonly examples: readonly (readonly [command: string, what: string])[];
+  readonly footer?: string;
+}
+
+const mainPage: HelpPage = {
+  usage: ['millrace [flags] [prompt]', 'millrace <command> [flags]'],
+  about:
+    'A coding agent for the terminal. Without -p it opens a chat in this folder; with -p it prints one answer.',
+  flagOwners: ['run', 'print'],
+  examples: [
+    ['millrace', 'open the chat'],
+    ['millrace "Why does the build fail?"', 'open the chat with a first message'],
+    ['millrace -p "Name three risks" < plan.md', 'print one answer, with a file as context'],
+    ['millrace -p --json "Fix the tests" --yes | jq .type', 'for scripts, without asking'],
+    ['millrace --continue', 'continue the last session'],
+    ['millrace --allow "bash:npm test" --deny "*:.env"', 'set permission rules in advance'],
+  ],
+  footer: `Commands:
+  sessions  List, show, delete, export and import sessions
+  replay    Show a past session with its timing
+  inspect   Show the records of a session, its time and its tokens
+  serve     Serve agents over HTTP, with streams that clients can resume
+  doctor    Check Node, keys, endpoints, store, terminal and configuration
+  help      Show the help of a command: millrace help sessions
+
+Exit codes: 0 done, 1 error, 2 wrong usage, 3 aborted, 4 approval needed,
+5 limit reached. Settings come from flags, then MILLRACE_MODEL and other
+variables, then ./millrace.json, then your own config.json in
+$XDG_CONFIG_HOME/millrace. AGENTS.md of the project is read as instructions.`,
+};
+
+const pages: Readonly<Record<HelpTopic, HelpPage>> = {
+  sessions: {
+    usage: [
+      'millrace sessions [list] [--all] [--json]',
+      'millrace sessions show <id> [--json]',
+      'millrace sessions delete <id>… [--yes]',
+      'millrace sessions export <id>… [--output <file>]',
+      'millrace sessions import [file]…',
+    ],
+    about:
+      'Manages past sessions. The start of an id is enough; "last" is the last session of this folder.',
+    flagOwners: ['sessions'],
+    examples: [
+      ['millrace sessions', 'list the sessions of this folder, newest first'],
+      ['millrace sessions show last', 'print the transcript'],
+      [
+        'millrace sessions export last -o talk.jsonl',
+        'write a file for import, here or on another machine',
+      ],
+    ],
+  },
+  replay: {
+    usage: ['millrace replay <id> [--speed <n>] [--json]'],
+    about: 'Shows a past session with its original timing, or faster. It runs no tool.',
+    flagOwners: ['replay'],
+    examples: [
+      ['millrace replay last --speed 4', 'four times as fast'],
+      ['millrace replay last --speed max --json', 'all its events at once, for programs'],
+    ],
+  },
+  inspect: {
+    usage: ['millrace inspect <id> [--json]'],
+    about: 'Prints the records of a session, then a report of its time and tokens.',
+    flagOwners: ['inspect'],
+    examples: [['millrace inspect last | less', 'page through the last one']],
+  },
+  doctor: {
+    usage: ['millrace doctor [--json]'],
+    about: 'Checks what millrace needs and explains how to fix problems. It prints no keys.',
+    flagOwners: ['doctor'],
+    examples: [['millrace doctor', 'find out why something does not work']],
+  },
+  serve: {
+    usage: [
+      'millrace serve [--port <n>] [--host <name>] [--agents <file>] [--data <dir>]',
+      'millrace serve --store postgres://… [--bus redis://…]',
+    ],
+    about:
+      'Serves agents over HTTP: tasks, messages, events, and streams that clients can resume. Without --agents it serves two agents that need no key: "demo" and "echo". All sessions are stored. Ctrl-C stops the server.',
+    flagOwners: ['serve'],
+    examples: [
+      ['millrace serve', 'the demo, on http://127.0.0.1:5003'],
+      ['millrace serve --agents agents.ts', 'your own agents, exported by a file'],
+      ['millrace serve --host 0.0.0.0 --log json', 'reachable for others, with MILLRACE_TOKEN set'],
+      ['millrace serve --store postgres://db/app --bus redis://r', 'one of several servers'],
+    ],
+    footer: `The module exports agents: { type: 'sync', name, onMessage },
+{ type: 'async', name, onEvent }, or ({ log }) => createAgent({ log, … }).`,
+  },
+};
+
+function helpPage(topic: HelpTopic | undefined): HelpPage {
+  return topic === undefined ? mainPage : pages[topic];
 }

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Args } from './args.ts';
-import { flagNames, flagOf } from './flags.ts';
-import { flagHead, helpText } from './help-text.ts';
+import type { Args } from '../contract/args.ts';
+import { UsageError } from '../contract/errors.ts';
+import { flagNames, getFlag } from './flags.ts';
+import { flagSyntax, helpText } from './help-text.ts';
 import { parseArgs } from './parse-args.ts';
-import { UsageError } from './usage-error.ts';
 
 const parse = (...argv: readonly string[]) => parseArgs(argv);
 
@@ -140,54 +140,54 @@ test('text that begins like a list is text, wherever it stands', () => {
 
 describe('a mistake is told with the way out', () => {
   const cases: readonly (readonly [readonly string[], string])[] = [
-    [['--modle', 'x'], 'There is no flag --modle. Did you mean --model? See millrace --help'],
-    [['--zzzzzz'], 'There is no flag --zzzzzz. See millrace --help, and put -- before text'],
-    [['-z'], 'There is no flag -z. See'],
+    [['--modle', 'x'], 'Unknown flag --modle. Did you mean --model? See millrace --help'],
+    [['--zzzzzz'], 'Unknown flag --zzzzzz. See millrace --help, and put -- before text'],
+    [['-z'], 'Unknown flag -z. See'],
     [['--model'], '--model needs a value: --model <name>'],
     [['--model='], '--model needs a value: --model <name>'],
     [['--model', '--json'], '--json looks like a flag: write --model=<name>'],
     [['--yes=1'], '--yes takes no value'],
-    [['--json', 'hello'], '--json is not for the chat. It goes with -p: add that'],
-    [['--speed', '2'], '--speed is not for the chat. It goes with millrace replay'],
-    [['doctor', '-m', 'x'], '--model is not for millrace doctor. It goes with -p'],
-    [['sesions'], 'There is no command sesions. Did you mean millrace sessions?'],
-    [['sesions'], 'To say it to the model: millrace -- sesions'],
-    [['sessions', 'lst'], 'millrace sessions cannot do that. Did you mean list?'],
-    [['sessions', 'show'], 'millrace sessions show needs to know which session'],
-    [['sessions', '-o', 'x'], '--output is not for millrace sessions list. It goes with export'],
+    [['--json', 'hello'], '--json is not for the chat. It requires -p'],
+    [['--speed', '2'], '--speed is not for the chat. Use it with millrace replay'],
+    [['doctor', '-m', 'x'], '--model is not for millrace doctor. Use it with -p'],
+    [['sesions'], 'Unknown command sesions. Did you mean millrace sessions?'],
+    [['sesions'], 'To send it to the model: millrace -- sesions'],
+    [['sessions', 'lst'], 'Unknown action of millrace sessions. Did you mean list?'],
+    [['sessions', 'show'], 'millrace sessions show needs a session id'],
+    [['sessions', '-o', 'x'], '--output is not for millrace sessions list. Use it with export'],
     [
       ['sessions', 'export', 'a', '--yes'],
-      '--yes is not for millrace sessions export. It goes with delete',
+      '--yes is not for millrace sessions export. Use it with delete',
     ],
     [
       ['sessions', 'show', 'a', '--all'],
-      '--all is not for millrace sessions show. It goes with list',
+      '--all is not for millrace sessions show. Use it with list',
     ],
     [
       ['sessions', 'import', '--json'],
-      '--json is not for millrace sessions import. It goes with list, show',
+      '--json is not for millrace sessions import. Use it with list, show',
     ],
-    [['sessions', 'show', ''], 'millrace sessions show needs to know which session'],
-    [['replay', ''], 'millrace replay needs to know which session'],
-    [['sessions', 'list', 'x'], 'millrace sessions list was given more words than it takes'],
-    [['replay'], 'millrace replay needs to know which session: millrace replay <id>, or'],
-    [['inspect', 'a', 'b'], 'was given more words than it takes. See millrace inspect --help'],
-    [['doctor', 'my', 'code'], 'millrace doctor was given more words than it takes'],
+    [['sessions', 'show', ''], 'millrace sessions show needs a session id'],
+    [['replay', ''], 'millrace replay needs a session id'],
+    [['sessions', 'list', 'x'], 'millrace sessions list got too many arguments'],
+    [['replay'], 'millrace replay needs a session id: millrace replay <id>, or'],
+    [['inspect', 'a', 'b'], 'got too many arguments. See millrace inspect --help'],
+    [['doctor', 'my', 'code'], 'millrace doctor got too many arguments'],
     [['replay', 'a', '--speed', '0'], '--speed takes a number above 0, or max'],
-    [['serve', 'demo'], 'millrace serve was given more words than it takes. Agents are named'],
+    [['serve', 'demo'], 'millrace serve got too many arguments. Choose agents'],
     [['serve', '--port', '65536'], '--port takes a number from 0 to 65535'],
     [['serve', '--port', '-1'], '--port'],
     [['serve', '--log', 'xml'], '--log takes text or json'],
     [['serve', '--config', 'x'], '--config is not for millrace serve'],
-    [['help', 'me'], 'There is no help on that. There is on: sessions, replay'],
-    [['--max-turns', '0'], '--max-turns takes a whole number from 1 on'],
+    [['help', 'me'], 'There is no such help topic. Topics: sessions, replay'],
+    [['--max-turns', '0'], '--max-turns takes a whole number of at least 1'],
     [['--max-tokens', '1e3'], '--max-tokens takes a whole number'],
     [['--max-cost', 'free'], '--max-cost takes an amount in dollars above 0'],
     [['-c', '-r', 'x'], '--continue and --resume both choose a session'],
     [['-p', '-r'], '--resume needs an id with -p'],
-    [['--yes', '--read-only'], '--yes allows everything and --read-only next to nothing'],
-    [['-p', 'x', '--json', '--output-schema', 'f'], 'Leave out one'],
-    [['--allow', 'github:push'], 'github takes neither a path nor a command'],
+    [['--yes', '--read-only'], '--yes allows everything and --read-only allows only reading'],
+    [['-p', 'x', '--json', '--output-schema', 'f'], 'Use only one of them'],
+    [['--allow', 'github:push'], 'github supports neither a path nor a command'],
   ];
 
   test.each(cases)('%j', (argv, message) => {
@@ -236,14 +236,14 @@ describe('the help', () => {
       const help = helpText(topic);
       const owners = topic === undefined ? (['run', 'print'] as const) : [topic];
       for (const name of flagNames) {
-        const isOwn = flagOf(name).of.some((owner) => owners.some((each) => each === owner));
+        const isOwn = getFlag(name).owners.some((owner) => owners.some((each) => each === owner));
         expect(new RegExp(`^ .*--${name}(?= |$)`, 'm').test(help.split('Flags:')[1] ?? '')).toBe(
           isOwn,
         );
       }
       expect(help.split('\n').filter((line) => line.length > 80)).toEqual([]);
-      for (const name of flagNames.filter((each) => help.includes(flagHead(each))))
-        expect(help).toContain(`${flagHead(name)}  `);
+      for (const name of flagNames.filter((each) => help.includes(flagSyntax(each))))
+        expect(help).toContain(`${flagSyntax(name)}  `);
       const examples = help.matchAll(/^ {2}millrace ?(.*)\n {6}\w/gm);
       const words = [...examples].map(([, line = '']) => line.replace(/ [<|] .*/, ''));
       expect(words.length).toBeGreaterThan(0);

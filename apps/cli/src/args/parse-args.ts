@@ -1,75 +1,151 @@
-import type { Args, HelpTopic } from './args.ts';
-import { type FlagName, type FlagOwner, flagOf } from './flags.ts';
+import { ruleFromText } from '../config/rule-text.ts';
+import type {
+  Args,
+  ChatArgs,
+  HelpTopic,
+  PrintArgs,
+  RunArgs,
+  SessionChoice,
+} from '../contract/args.ts';
+import { UsageError } from '../contract/errors.ts';
+import {
+  type CommandLine,
+  flagAmount,
+  flagCount,
+  flagText,
+  hasFlag,
+  readCommandLine,
+  sharedArgs,
+} from './command-line.ts';
+import { type FlagName, type FlagOwner, getFlag } from './flags.ts';
 import { nearestName } from './nearest-name.ts';
-import { readWords, type Words } from './read-words.ts';
-import { runArgs } from './run-args.ts';
-import { serveArgs } from './serve-args.ts';
-import { doctorArgs, inspectArgs, replayArgs, sessionsArgs } from './sub-command-args.ts';
-import { UsageError } from './usage-error.ts';
+import {
+  doctorArgs,
+  inspectArgs,
+  replayArgs,
+  serveArgs,
+  sessionsArgs,
+} from './sub-command-args.ts';
 
 const topics: readonly HelpTopic[] = ['sessions', 'replay', 'inspect', 'doctor', 'serve'];
 
 /**
- * What is asked for by the words after `millrace`. A word that is a command is one when it comes first
- * and there is no `-p`; all other words are what is said to the model.
+ * Parses the words after `millrace`. The first operand may be a command if there is no `-p`. All
+ * other operands are the prompt.
  *
  * @example
- * parseArgs(['-p', 'Say hello', '--json']); // { command: 'print', prompt: 'Say hello', json: true, … }
+ * parseArgs(['-p', 'Say hello', '--json']);
+ * // { command: 'print', prompt: 'Say hello', json: true, … }
  */
 export function parseArgs(argv: readonly string[]): Args {
-  const given = readWords(argv);
-  const has = (name: FlagName) => given.flags.some((flag) => flag.name === name);
+  const line = readCommandLine(argv);
+  const has = (name: FlagName) => line.flags.some((flag) => flag.name === name);
   if (has('version')) return { command: 'version' };
-  const command = has('print') ? undefined : commandOf(given);
-  if (command === 'help') return { command: 'help', topic: topicOf(given.words[1]) };
+  const command = has('print') ? undefined : findCommand(line);
+  if (command === 'help') return { command: 'help', topic: findTopic(line.operands[1]) };
   if (has('help')) return { command: 'help', topic: command };
-  checkOwners(given, command ?? (has('print') ? 'print' : 'run'));
-  if (command === undefined) return runArgs(given);
-  const operands = { ...given, words: given.words.slice(1) };
+  checkFlagOwners(line, command ?? (has('print') ? 'print' : 'run'));
+  if (command === undefined) return runArgs(line);
+  const rest = { ...line, operands: line.operands.slice(1) };
   switch (command) {
     case 'sessions':
-      return sessionsArgs(operands);
+      return sessionsArgs(rest);
     case 'replay':
-      return replayArgs(operands);
+      return replayArgs(rest);
     case 'inspect':
-      return inspectArgs(operands);
+      return inspectArgs(rest);
     case 'doctor':
-      return doctorArgs(operands);
+      return doctorArgs(rest);
     case 'serve':
-      return serveArgs(operands);
+      return serveArgs(rest);
   }
 }
 
-function commandOf({ words, hasFirstWord }: Words): HelpTopic | 'help' | undefined {
-  const [first] = words;
-  if (first === undefined || !hasFirstWord) return undefined;
+function findCommand({ operands, startsWithOperand }: CommandLine): HelpTopic | 'help' | undefined {
+  const [first] = operands;
+  if (first === undefined || !startsWithOperand) return undefined;
   const commands = [...topics, 'help'] as const;
   const command = commands.find((name) => name === first);
-  if (command !== undefined || words.length > 1) return command;
+  if (command !== undefined || operands.length > 1) return command;
   const near = nearestName(first, commands);
   if (near === undefined) return undefined;
-  const way = `Did you mean millrace ${near}? To say it to the model: millrace -- ${first}`;
-  throw new UsageError(`There is no command ${first}. ${way}`, { command: first });
+  const way = `Did you mean millrace ${near}? To send it to the model: millrace -- ${first}`;
+  throw new UsageError(`Unknown command ${first}. ${way}`, { command: first });
 }
 
-function topicOf(word: string | undefined): HelpTopic | undefined {
+function findTopic(word: string | undefined): HelpTopic | undefined {
   const topic = topics.find((name) => name === word);
   if (word === undefined || topic !== undefined) return topic;
-  throw new UsageError(`There is no help on that. There is on: ${topics.join(', ')}`);
+  throw new UsageError(`There is no such help topic. Topics: ${topics.join(', ')}`);
 }
 
-/** A flag that would do nothing is a mistake, and somebody relies on it. */
-function checkOwners({ flags }: Words, owner: FlagOwner): void {
-  const stray = flags.find(({ name }) => !flagOf(name).of.includes(owner));
-  if (stray === undefined) return;
-  const owners = flagOf(stray.name).of;
+/** Rejects flags that the command would ignore, because the user relies on them. */
+function checkFlagOwners({ flags }: CommandLine, owner: FlagOwner): void {
+  const misplaced = flags.find(({ name }) => !getFlag(name).owners.includes(owner));
+  if (misplaced === undefined) return;
+  const owners = getFlag(misplaced.name).owners;
   const isOfPrint = owner === 'run' && owners.includes('print');
   const what = owner === 'run' || owner === 'print' ? 'the chat' : `millrace ${owner}`;
   const ways = owners.map((each) =>
     each === 'run' || each === 'print' ? '-p' : `millrace ${each}`,
   );
-  const way = isOfPrint
-    ? 'It goes with -p: add that'
-    : `It goes with ${[...new Set(ways)].join(', ')}`;
-  throw new UsageError(`--${stray.name} is not for ${what}. ${way}`, { flag: stray.name });
+  const way = isOfPrint ? 'It requires -p' : `Use it with ${[...new Set(ways)].join(', ')}`;
+  throw new UsageError(`--${misplaced.name} is not for ${what}. ${way}`, { flag: misplaced.name });
+}
+
+/** Parses a chat, or a single answer with `-p`. */
+function runArgs(line: CommandLine): ChatArgs | PrintArgs {
+  const text = [flagText(line, 'print') ?? '', ...line.operands].join(' ').trim();
+  const prompt = text === '' ? undefined : text;
+  const shared = sharedRunArgs(line);
+  if (!hasFlag(line, 'print')) return { ...shared, command: 'chat', prompt };
+  if (shared.session === 'pick') {
+    throw new UsageError('--resume needs an id with -p, because there is no user to choose one');
+  }
+  const json = hasFlag(line, 'json');
+  const outputSchema = flagText(line, 'output-schema');
+  if (json && outputSchema !== undefined) {
+    throw new UsageError(
+      '--json prints events and --output-schema prints one object. Use only one of them',
+    );
+  }
+  const verbose = hasFlag(line, 'verbose');
+  return { ...shared, command: 'print', prompt, json, outputSchema, verbose };
+}
+
+function sharedRunArgs(line: CommandLine): RunArgs {
+  return {
+    ...sharedArgs(line),
+    session: sessionChoice(line),
+    model: flagText(line, 'model'),
+    system: flagText(line, 'system'),
+    maxTurns: flagCount(line, 'max-turns'),
+    maxTokens: flagCount(line, 'max-tokens'),
+    maxCost: flagAmount(line, 'max-cost'),
+    permissions: permissionMode(line),
+    rules: line.flags.flatMap(({ name, value }) =>
+      name === 'allow' || name === 'deny' ? [ruleFromText(value, name)] : [],
+    ),
+    trust: hasFlag(line, 'trust'),
+    otlp: flagText(line, 'otlp'),
+  };
+}
+
+function sessionChoice(line: CommandLine): SessionChoice {
+  const id = flagText(line, 'resume');
+  if (hasFlag(line, 'continue')) {
+    if (id === undefined) return 'last';
+    throw new UsageError('--continue and --resume both choose a session. Use only one of them');
+  }
+  if (id === undefined) return 'new';
+  return id === '' ? 'pick' : { id };
+}
+
+function permissionMode(line: CommandLine): RunArgs['permissions'] {
+  const isReadOnly = hasFlag(line, 'read-only');
+  if (!hasFlag(line, 'yes')) return isReadOnly ? 'read-only' : undefined;
+  if (!isReadOnly) return 'allow';
+  throw new UsageError(
+    '--yes allows everything and --read-only allows only reading. Use only one of them',
+  );
 }

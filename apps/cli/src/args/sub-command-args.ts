@@ -3,41 +3,43 @@ import type {
   HelpTopic,
   InspectArgs,
   ReplayArgs,
+  ServeArgs,
   SessionsAction,
   SessionsArgs,
-} from './args.ts';
-import { isGiven, sharedArgs, textOf } from './flag-values.ts';
+} from '../contract/args.ts';
+import { UsageError } from '../contract/errors.ts';
+import { type CommandLine, flagText, hasFlag, sharedArgs } from './command-line.ts';
 import type { FlagName } from './flags.ts';
 import { nearestName } from './nearest-name.ts';
-import type { Words } from './read-words.ts';
-import { UsageError } from './usage-error.ts';
 
 const actions: readonly SessionsAction[] = ['list', 'show', 'delete', 'export', 'import'];
 
-export function sessionsArgs(given: Words): SessionsArgs {
-  const [word = 'list', ...operands] = given.words;
+export function sessionsArgs(line: CommandLine): SessionsArgs {
+  const [word = 'list', ...operands] = line.operands;
   const action = actions.find((name) => name === word) ?? unknownAction(word);
   checkOperands(action, operands);
-  checkFlags(action, given);
+  checkFlags(action, line);
   return {
-    ...sharedArgs(given),
+    ...sharedArgs(line),
     command: 'sessions',
     action,
     operands,
-    all: isGiven(given, 'all'),
-    json: isGiven(given, 'json'),
-    output: textOf(given, 'output'),
-    yes: isGiven(given, 'yes'),
+    all: hasFlag(line, 'all'),
+    json: hasFlag(line, 'json'),
+    output: flagText(line, 'output'),
+    yes: hasFlag(line, 'yes'),
   };
 }
 
 function unknownAction(word: string): never {
   const near = nearestName(word, actions);
   const hint = near === undefined ? '' : ` Did you mean ${near}?`;
-  throw new UsageError(`millrace sessions cannot do that.${hint} It can: ${actions.join(', ')}`);
+  throw new UsageError(
+    `Unknown action of millrace sessions.${hint} Actions: ${actions.join(', ')}`,
+  );
 }
 
-/** What some actions alone take; `flags` knows of the command as a whole. */
+/** Flags that only some actions of `millrace sessions` take. */
 const flagActions: Readonly<Partial<Record<FlagName, readonly SessionsAction[]>>> = {
   all: ['list'],
   json: ['list', 'show'],
@@ -45,60 +47,97 @@ const flagActions: Readonly<Partial<Record<FlagName, readonly SessionsAction[]>>
   yes: ['delete'],
 };
 
-function checkFlags(action: SessionsAction, { flags }: Words): void {
-  const stray = flags.find(({ name }) => flagActions[name]?.includes(action) === false);
-  if (stray === undefined) return;
-  const { name } = stray;
-  const way = `It goes with ${flagActions[name]?.join(', ')}`;
+function checkFlags(action: SessionsAction, { flags }: CommandLine): void {
+  const misplaced = flags.find(({ name }) => flagActions[name]?.includes(action) === false);
+  if (misplaced === undefined) return;
+  const { name } = misplaced;
+  const way = `Use it with ${flagActions[name]?.join(', ')}`;
   throw new UsageError(`--${name} is not for millrace sessions ${action}. ${way}`, { flag: name });
 }
 
 function checkOperands(action: SessionsAction, operands: readonly string[]): void {
   const command = `millrace sessions ${action}`;
-  const isMore =
+  const hasTooMany =
     operands.length > (action === 'list' ? 0 : action === 'show' ? 1 : operands.length);
-  if (isMore) throw tooMuch(command);
-  const isNone = operands.length === 0 || operands.includes('');
-  if (isNone && action !== 'list' && action !== 'import') throw noId(command);
+  if (hasTooMany) throw tooManyOperands(command);
+  const hasNone = operands.length === 0 || operands.includes('');
+  if (hasNone && action !== 'list' && action !== 'import') throw missingId(command);
 }
 
-export function replayArgs(given: Words): ReplayArgs {
-  const session = onlySession(given, 'replay');
-  const json = isGiven(given, 'json');
-  return { ...sharedArgs(given), command: 'replay', session, speed: speedOf(given), json };
+export function replayArgs(line: CommandLine): ReplayArgs {
+  const session = sessionOperand(line, 'replay');
+  const json = hasFlag(line, 'json');
+  return { ...sharedArgs(line), command: 'replay', session, speed: parseSpeed(line), json };
 }
 
-function speedOf(given: Words): number {
-  const value = textOf(given, 'speed') ?? '1';
+function parseSpeed(line: CommandLine): number {
+  const value = flagText(line, 'speed') ?? '1';
   if (/^(max|infinity)$/i.test(value)) return Number.POSITIVE_INFINITY;
   const speed = /^\d{1,9}(\.\d{1,9})?$/.test(value) ? Number(value) : 0;
   if (speed > 0) return speed;
   throw new UsageError('--speed takes a number above 0, or max: --speed 4');
 }
 
-export function inspectArgs(given: Words): InspectArgs {
-  const session = onlySession(given, 'inspect');
-  return { ...sharedArgs(given), command: 'inspect', session, json: isGiven(given, 'json') };
+export function inspectArgs(line: CommandLine): InspectArgs {
+  const session = sessionOperand(line, 'inspect');
+  return { ...sharedArgs(line), command: 'inspect', session, json: hasFlag(line, 'json') };
 }
 
-export function doctorArgs(given: Words): DoctorArgs {
-  if (given.words.length > 0) throw tooMuch('millrace doctor');
-  return { ...sharedArgs(given), command: 'doctor', json: isGiven(given, 'json') };
+export function doctorArgs(line: CommandLine): DoctorArgs {
+  if (line.operands.length > 0) throw tooManyOperands('millrace doctor');
+  return { ...sharedArgs(line), command: 'doctor', json: hasFlag(line, 'json') };
 }
 
-function onlySession({ words }: Words, command: HelpTopic): string {
-  const [session, ...more] = words;
-  if (!session) throw noId(`millrace ${command}`);
-  if (more.length > 0) throw tooMuch(`millrace ${command}`);
+function sessionOperand({ operands }: CommandLine, command: HelpTopic): string {
+  const [session, ...more] = operands;
+  if (!session) throw missingId(`millrace ${command}`);
+  if (more.length > 0) throw tooManyOperands(`millrace ${command}`);
   return session;
 }
 
-function noId(command: string): UsageError {
+function missingId(command: string): UsageError {
   const way = `${command} <id>, or ${command} last. millrace sessions lists them`;
-  return new UsageError(`${command} needs to know which session: ${way}`);
+  return new UsageError(`${command} needs a session id: ${way}`);
 }
 
-function tooMuch(command: string): UsageError {
+function tooManyOperands(command: string): UsageError {
   const way = `See ${command.split(' ').slice(0, 2).join(' ')} --help`;
-  return new UsageError(`${command} was given more words than it takes. ${way}`);
+  return new UsageError(`${command} got too many arguments. ${way}`);
+}
+
+export function serveArgs(line: CommandLine): ServeArgs {
+  if (line.operands.length > 0) {
+    const way = 'Choose agents with --agents <file>. See millrace serve --help';
+    throw new UsageError(`millrace serve got too many arguments. ${way}`);
+  }
+  return {
+    command: 'serve',
+    cwd: flagText(line, 'cwd'),
+    port: parsePort(line),
+    host: flagText(line, 'host'),
+    agents: flagText(line, 'agents'),
+    data: flagText(line, 'data'),
+    store: flagText(line, 'store'),
+    bus: flagText(line, 'bus'),
+    log: parseLogFormat(line),
+    token: flagText(line, 'token'),
+    otlp: flagText(line, 'otlp'),
+    yes: hasFlag(line, 'yes'),
+  };
+}
+
+const maxPort = 65_535;
+
+function parsePort(line: CommandLine): number | undefined {
+  const value = flagText(line, 'port');
+  if (value === undefined) return undefined;
+  const port = /^\d{1,5}$/.test(value) ? Number(value) : Number.NaN;
+  if (port <= maxPort) return port;
+  throw new UsageError(`--port takes a number from 0 to ${maxPort}, such as --port 8080`);
+}
+
+function parseLogFormat(line: CommandLine): ServeArgs['log'] {
+  const value = flagText(line, 'log') ?? 'text';
+  if (value === 'text' || value === 'json') return value;
+  throw new UsageError('--log takes text or json: --log json');
 }

@@ -3,85 +3,107 @@ import { dirname, join } from 'node:path';
 import { systemClock } from '@millrace/agent';
 import { render } from 'ink';
 import { exitCodes } from '../exit-code.ts';
-import type { HistoryEntry } from '../input/editor-state.ts';
-import { openHistory } from '../input/history.ts';
-import { storePath } from '../store/store-path.ts';
-import { themeFor } from '../text/theme/theme-for.ts';
-import { version } from '../version.ts';
-import { ChatApp } from './app/chat-app.ts';
-import { ChatRoot } from './app/chat-root.tsx';
-import { holdSignals } from './app/hold-signals.ts';
-import { doesReflow } from './app/reflow.ts';
-import { ScreenOutput } from './app/screen-output.ts';
-import { welcome } from './app/welcome.ts';
-import type { RunChatOptions } from './run-chat.tsx';
-import { note } from './state/block.ts';
+import type { HistoryEntry } from '../input/editor/editor-state.ts';
+import { openHistory } from '../input/history/history.ts';
+import { version } from '../package-files.ts';
+import { storePath } from '../store/open-store.ts';
+import { themeFor } from '../text/theme/theme.ts';
+import { ChatApp } from './chat-app.ts';
+import { note } from './contract/block.ts';
+import type { RunChatOptions } from './contract/chat-options.ts';
+import { ChatRoot } from './screen/chat-screen.tsx';
+import { deferSignals } from './screen/defer-signals.ts';
+import { terminalReflows } from './screen/reflow.ts';
+import { ScreenOutput } from './screen/screen-output.ts';
+import { welcome } from './session-notices.ts';
 
-/** The chat in a terminal, until it is left. */
+/** Shows the chat in a terminal until the user leaves it. Returns the exit code. */
 export async function chatInTerminal(options: RunChatOptions): Promise<number> {
   const { config, built, chosen, log, session, cwd, env, signal } = options;
   const { stdin = process.stdin, stdout = process.stdout, clock = systemClock } = options;
   if (env['TERM'] === 'dumb') {
-    stdout.write(cannotShow);
+    stdout.write(dumbTerminalMessage);
     return exitCodes.usage;
   }
   const theme = themeFor({ env, isTTY: stdout.isTTY === true });
   const hasColor = theme.styles.strong.length > 0;
-  const screen = new ScreenOutput({ terminal: stdout, clock, hasColor, reflows: doesReflow(env) });
-  const left = Promise.withResolvers<void>();
-  const onQuit = () => left.resolve();
+  const screen = new ScreenOutput({
+    terminal: stdout,
+    clock,
+    hasColor,
+    reflows: terminalReflows(env),
+  });
+  const quit = Promise.withResolvers<void>();
+  const onQuit = () => quit.resolve();
   const { ids } = options;
   const canStop = stdin === process.stdin && process.platform !== 'win32';
-  const suspension = canStop ? untilContinued : undefined;
-  const isKept = keeping(options);
+  const suspend = canStop ? suspendProcess : undefined;
+  const isStored = storeCheck(options);
   const app = new ChatApp(
-    { log, built, config, cwd, env, clock, theme, screen, onQuit, ids, suspension, isKept },
+    {
+      log,
+      built,
+      config,
+      cwd,
+      env,
+      clock,
+      theme,
+      screen,
+      onQuit,
+      ids,
+      suspendProcess: suspend,
+      isStored: isStored,
+    },
     session,
   );
-  const history = await historyOf(options);
+  const history = await promptHistory(options);
   app.print(...welcome({ version: version(), chosen, cwd, home: env['HOME'] }));
   app.print(...built.problems.map((problem) => note('mark', problem)));
-  const onExit = () => screen.end();
+  const onExit = () => screen.close();
   process.once('exit', onExit);
   const root = <ChatRoot app={app} history={history.entries} onSent={history.add} />;
   const instance = render(root, {
     ...{ stdin, stdout: screen.stream, interactive: true, incrementalRendering: true },
-    // What is drawn when is decided in the app, by its own clock.
+    // The app decides when to draw, with its own clock.
     ...{ exitOnCtrlC: false, patchConsole: false, maxFps: 1000 },
   });
   screen.attach(app.display, instance);
-  const releaseSignals = signal === undefined ? () => {} : holdSignals(process);
-  const onAbort = () => left.resolve();
+  const releaseSignals = signal === undefined ? () => {} : deferSignals(process);
+  const onAbort = () => quit.resolve();
   signal?.addEventListener('abort', onAbort);
   if (signal?.aborted) onAbort();
   try {
-    await app.begin();
+    await app.showSession();
     if (options.prompt !== undefined) app.submit(options.prompt);
-    // A mistake of ours in drawing ends the chat as well, and is told when the terminal is whole again.
-    await Promise.race([left.promise, instance.waitUntilExit()]);
+    // A bug in the rendering also ends the chat. The error is thrown after the terminal is
+    // restored.
+    await Promise.race([quit.promise, instance.waitUntilExit()]);
   } finally {
     signal?.removeEventListener('abort', onAbort);
     screen.size.pause();
     await app.close();
     instance.unmount();
     await instance.waitUntilExit().catch(() => {});
-    screen.end();
+    screen.close();
     releaseSignals();
     process.off('exit', onExit);
   }
   return signal?.aborted ? exitCodes.aborted : exitCodes.done;
 }
 
-const cannotShow =
-  'This terminal (TERM=dumb) cannot show the chat. For one answer: millrace -p "…"\n';
+const dumbTerminalMessage =
+  'This terminal (TERM=dumb) cannot show the chat. Use: millrace -p "your prompt"\n';
 
 interface ChatHistory {
   readonly entries: readonly HistoryEntry[];
   readonly add: (entry: HistoryEntry) => void;
 }
 
-/** Whether the file of the sessions is still there; undefined where they are in none. */
-function keeping({ config, env }: RunChatOptions): (() => boolean) | undefined {
+/**
+ * Returns a check whether the session file still exists. Undefined if the sessions are not in a
+ * file.
+ */
+function storeCheck({ config, env }: RunChatOptions): (() => boolean) | undefined {
   try {
     const path = storePath(config, env);
     return existsSync(path) ? () => existsSync(path) : undefined;
@@ -90,8 +112,8 @@ function keeping({ config, env }: RunChatOptions): (() => boolean) | undefined {
   }
 }
 
-/** Without a file for it, what was said before is not offered, and that is all. */
-async function historyOf({ config, env }: RunChatOptions): Promise<ChatHistory> {
+/** Without a history file, the prompt simply offers no earlier messages. */
+async function promptHistory({ config, env }: RunChatOptions): Promise<ChatHistory> {
   try {
     const path = join(dirname(storePath(config, env)), 'history.jsonl');
     const { entries, add } = await openHistory({ path });
@@ -101,15 +123,15 @@ async function historyOf({ config, env }: RunChatOptions): Promise<ChatHistory> 
   }
 }
 
-/** Resolves when the process goes on. */
-async function untilContinued(): Promise<void> {
-  // What was written to leave the screen in order has to be there first.
+/** Suspends the process and resolves when it continues. */
+async function suspendProcess(): Promise<void> {
+  // The output that restores the screen must be written first.
   await new Promise((resolve) => setImmediate(resolve));
-  // With the keyboard let go of, nothing else might keep the process until it hears of it.
-  const kept = setInterval(() => {}, 1000);
+  // The keyboard is released, so a timer must keep the process alive until SIGCONT arrives.
+  const keepAlive = setInterval(() => {}, 1000);
   await new Promise<void>((resolve) => {
     process.once('SIGCONT', () => resolve());
     process.kill(process.pid, 'SIGTSTP');
   });
-  clearInterval(kept);
+  clearInterval(keepAlive);
 }

@@ -5,13 +5,13 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
-import { ChatStage, type ChatStageOptions, calls, keys } from '../testing/chat-stage.ts';
-import { fillSession } from '../testing/fill-session.ts';
+import { fillSession } from '../testing/sessions.ts';
+import { keys, TestChat, type TestChatOptions, toolCalls } from '../testing/test-chat.ts';
 
 const words = Array.from({ length: 60 }, (_, index) => `word${index}`).join(' ');
 const code = `\`\`\`js\n${Array.from({ length: 60 }, (_, line) => `call(${line});`).join('\n')}\n\`\`\``;
 
-async function stageWith(count: number, options: ChatStageOptions): Promise<ChatStage> {
+async function chatWithItems(count: number, options: TestChatOptions): Promise<TestChat> {
   const clock = new VirtualClock();
   const log = memoryLog({ clock });
   const session = sessionId('long');
@@ -22,24 +22,24 @@ async function stageWith(count: number, options: ChatStageOptions): Promise<Chat
       new Promise<false>((resolve) => setImmediate(resolve, false)),
     ]);
   }
-  const stage = new ChatStage({ ...options, log, clock, session });
-  await stage.idle();
-  return stage;
+  const chat = new TestChat({ ...options, log, clock, session });
+  await chat.idle();
+  return chat;
 }
 
-describe('what is written does not grow with what was said before', () => {
+describe('the output does not grow with the length of the session', () => {
   const small = 2;
   const large = 2000;
 
-  test('by a keypress', async () => {
+  test('for a key', async () => {
     const bytesFor = async (count: number) => {
-      const stage = await stageWith(count, {});
+      const chat = await chatWithItems(count, {});
       const each: number[] = [];
       for (const key of ['h', 'e', 'l', 'l', 'o', keys.up, 'x']) {
-        const before = stage.terminal.written.length;
-        stage.type(key);
-        await stage.pass(100);
-        each.push(stage.terminal.written.length - before);
+        const before = chat.terminal.written.length;
+        chat.type(key);
+        await chat.advance(100);
+        each.push(chat.terminal.written.length - before);
       }
       return each;
     };
@@ -49,17 +49,17 @@ describe('what is written does not grow with what was said before', () => {
     expect(Math.min(...few.slice(0, 5))).toBeGreaterThan(0);
   });
 
-  test('by a streamed frame', async () => {
+  test('for a streamed frame', async () => {
     const bytesFor = async (count: number) => {
-      const stage = await stageWith(count, { script: [words], pauseMs: 50 });
-      stage.type(`Go${keys.enter}`);
-      await stage.see('word1');
+      const chat = await chatWithItems(count, { script: [words], pauseMs: 50 });
+      chat.type(`Go${keys.enter}`);
+      await chat.waitForText('word1');
       const each: number[] = [];
       for (let frame = 0; frame < 40; frame++) {
-        const before = stage.terminal.written.length;
-        await stage.pass(50);
-        await stage.pass(0);
-        each.push(stage.terminal.written.length - before);
+        const before = chat.terminal.written.length;
+        await chat.advance(50);
+        await chat.advance(0);
+        each.push(chat.terminal.written.length - before);
       }
       return each.reduce((sum, bytes) => sum + bytes, 0);
     };
@@ -69,18 +69,18 @@ describe('what is written does not grow with what was said before', () => {
   });
 });
 
-test('while it streams, at most thirty frames a second are written, and a key is not made to wait', async () => {
-  const stage = new ChatStage({ script: [words.repeat(10)], pauseMs: 1 });
-  await stage.say('Go');
-  await stage.see('word1');
-  const before = stage.terminal.writes;
-  for (let ms = 0; ms < 1000; ms++) await stage.pass(1);
-  expect(stage.terminal.writes - before).toBeLessThanOrEqual(31);
-  expect(stage.terminal.writes - before).toBeGreaterThan(10);
-  stage.type('k');
-  await stage.pass(0);
-  await stage.pass(0);
-  expect(stage.terminal.screen).toContain('> k');
+test('writes at most thirty frames a second while streaming, and a key does not wait', async () => {
+  const chat = new TestChat({ script: [words.repeat(10)], pauseMs: 1 });
+  await chat.send('Go');
+  await chat.waitForText('word1');
+  const before = chat.terminal.writes;
+  for (let ms = 0; ms < 1000; ms++) await chat.advance(1);
+  expect(chat.terminal.writes - before).toBeLessThanOrEqual(31);
+  expect(chat.terminal.writes - before).toBeGreaterThan(10);
+  chat.type('k');
+  await chat.advance(0);
+  await chat.advance(0);
+  expect(chat.terminal.screen).toContain('> k');
 });
 
 describe('the live region stays below the height of the terminal, and nothing is ever cleared', () => {
@@ -91,7 +91,7 @@ describe('the live region stays below the height of the terminal, and nothing is
       return Array.from({ length: lines }, (_, line) => `result ${line}`).join('\n');
     },
   });
-  const many = calls(
+  const many = toolCalls(
     ...Array.from({ length: 12 }, (_, n) => [`c${n}`, 'print', { lines: 20 }] as const),
   );
   const thought = { kind: 'reasoning', text: words.replaceAll(' ', '\n'), form: 'full' } as const;
@@ -105,19 +105,19 @@ describe('the live region stays below the height of the terminal, and nothing is
   ])('in %i columns and %i rows', async (columns, rows) => {
     const script = [many, { content: { parts: [thought, `${words}\n\n${code}\n\n${words}`] } }];
     const approve = () => ({ decision: 'ask', reason: words, rule: 'r' }) as const;
-    const stage = new ChatStage({ script, tools: [print], approve, columns, rows, pauseMs: 1 });
-    stage.type(`${keys.ctrlR}Go${keys.enter}`);
+    const chat = new TestChat({ script, tools: [print], approve, columns, rows, pauseMs: 1 });
+    chat.type(`${keys.ctrlR}Go${keys.enter}`);
     for (let asked = 0; asked < 12; asked++) {
-      await stage.until(() => stage.terminal.screen.includes('› Yes'));
-      await stage.pass(300);
-      stage.type('y');
-      await stage.pass(50);
+      await chat.until(() => chat.terminal.screen.includes('› Yes'));
+      await chat.advance(300);
+      chat.type('y');
+      await chat.advance(50);
     }
-    stage.type('a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk');
-    await stage.see('call(59)');
-    await stage.pass(2000);
-    const { written, highest } = stage.terminal;
-    expect(highest).toBeLessThan(rows);
+    chat.type('a\nb\nc\nd\ne\nf\ng\nh\ni\nj\nk');
+    await chat.waitForText('call(59)');
+    await chat.advance(2000);
+    const { written, maxUpwardMove } = chat.terminal;
+    expect(maxUpwardMove).toBeLessThan(rows);
     for (const clearing of [
       '\u001b[2J',
       '\u001b[3J',
@@ -130,13 +130,13 @@ describe('the live region stays below the height of the terminal, and nothing is
   });
 });
 
-test('nothing that was printed is lost or doubled, however much streams', async () => {
+test('no printed line is lost or repeated while much text streams', async () => {
   const text = Array.from({ length: 80 }, (_, line) => `Paragraph ${line}.`).join('\n\n');
-  const stage = new ChatStage({ script: [`${text}\n\n${code}`], pauseMs: 5 });
-  await stage.say('Go');
-  await stage.see('call(59)');
-  await stage.idle();
-  const all = stage.terminal.text;
+  const chat = new TestChat({ script: [`${text}\n\n${code}`], pauseMs: 5 });
+  await chat.send('Go');
+  await chat.waitForText('call(59)');
+  await chat.idle();
+  const all = chat.terminal.text;
   for (let line = 0; line < 80; line++) expect(all.split(`Paragraph ${line}.`)).toHaveLength(2);
   for (let line = 0; line < 60; line++) expect(all.split(`call(${line});`)).toHaveLength(2);
 });
@@ -151,15 +151,15 @@ describe('a terminal that changes its size', () => {
     [40, 24],
   ] as const;
 
-  test.each([true, false])('keeps one of everything (wraps lines anew: %s)', async (reflows) => {
+  test.each([true, false])('keeps each line exactly once (rewraps lines: %s)', async (reflows) => {
     const env = reflows ? {} : { XTERM_VERSION: 'XTerm(390)' };
-    const stage = new ChatStage({ script: [stalls], reflows, env: { NO_COLOR: '1', ...env } });
-    await stage.say('Go');
-    await stage.see('word20');
+    const chat = new TestChat({ script: [stalls], reflows, env: { NO_COLOR: '1', ...env } });
+    await chat.send('Go');
+    await chat.waitForText('word20');
     for (const [columns, rows] of sizes) {
-      stage.terminal.resize(columns, rows);
-      await stage.pass(500);
-      const { screen, text } = stage.terminal;
+      chat.terminal.resize(columns, rows);
+      await chat.advance(500);
+      const { screen, text } = chat.terminal;
       expect(screen.match(/^script/gm), screen).toHaveLength(1);
       expect(screen.match(/^>/gm), screen).toHaveLength(1);
       for (const word of ['word0', 'word20', 'word39'])
@@ -169,102 +169,102 @@ describe('a terminal that changes its size', () => {
   });
 
   const size = fc.tuple(fc.integer({ min: 24, max: 110 }), fc.integer({ min: 8, max: 40 }));
-  // Some changes are told late, when words were drawn for a size that is none any more.
+  // Some resizes are reported late, after content was drawn for the old size.
   const change = fc.record({ size, drawnMs: fc.nat(60), pauseMs: fc.nat(400) });
 
   test.each([true, false])(
-    'again and again loses nothing of what it printed (wraps lines anew: %s)',
+    'that is resized repeatedly loses no printed line (rewraps lines: %s)',
     async (reflows) => {
       const paragraphs = Array.from(
         { length: 20 },
-        (_, at) => `mark${at}a and the water goes over the wheel and down to the river mark${at}b`,
+        (_, at) => `mark${at}a and the rain comes over the hills and down to the coast mark${at}b`,
       );
       const marks = paragraphs.flatMap((_, at) => [`mark${at}a`, `mark${at}b`]);
       const env = { NO_COLOR: '1', ...(reflows ? {} : { XTERM_VERSION: 'XTerm(390)' }) };
       await fc.assert(
         fc.asyncProperty(fc.array(change, { minLength: 1, maxLength: 8 }), async (changes) => {
           const script = [paragraphs.join('\n\n')];
-          const stage = new ChatStage({ script, pauseMs: 20, reflows, env });
-          await stage.say('Go');
-          await stage.see('mark2b');
+          const chat = new TestChat({ script, pauseMs: 20, reflows, env });
+          await chat.send('Go');
+          await chat.waitForText('mark2b');
           for (const { size, drawnMs, pauseMs } of changes) {
-            stage.terminal.change(...size);
-            for (let ms = 0; ms < drawnMs; ms += 10) await stage.pass(10);
-            stage.terminal.tell();
-            for (let ms = 0; ms < pauseMs; ms += 40) await stage.pass(40);
+            chat.terminal.changeSize(...size);
+            for (let ms = 0; ms < drawnMs; ms += 10) await chat.advance(10);
+            chat.terminal.reportSize();
+            for (let ms = 0; ms < pauseMs; ms += 40) await chat.advance(40);
           }
-          for (let ms = 0; ms < 400; ms += 25) await stage.pass(25);
-          stage.terminal.resize(100, 40);
-          await stage.see('mark19b');
-          await stage.idle();
-          const { text, screen } = stage.terminal;
-          // Across the rows that the terminal broke.
+          for (let ms = 0; ms < 400; ms += 25) await chat.advance(25);
+          chat.terminal.resize(100, 40);
+          await chat.waitForText('mark19b');
+          await chat.idle();
+          const { text, screen } = chat.terminal;
+          // Joins the rows that the terminal wrapped.
           const whole = text.replaceAll('\n', '');
           for (const mark of marks) expect(whole, text).toContain(mark);
           expect(whole).toContain('› Go');
           expect(screen.match(/^>/gm), screen).toHaveLength(1);
           expect(screen.match(/^script/gm), screen).toHaveLength(1);
-          await stage.end();
+          await chat.abort();
         }),
         { numRuns: 5, endOnFailure: true },
       );
     },
   );
 
-  test('that has become tiny still shows what is typed', async () => {
-    const stage = new ChatStage({ script: [stalls], reflows: true });
-    await stage.say('Go');
-    await stage.see('word20');
-    stage.terminal.resize(12, 4);
-    stage.type('abc');
-    await stage.pass(500);
-    expect(stage.terminal.screen).toContain('> abc');
-    expect(stage.terminal.written).not.toContain('\u001b[2J');
+  test('that becomes tiny still shows the typed text', async () => {
+    const chat = new TestChat({ script: [stalls], reflows: true });
+    await chat.send('Go');
+    await chat.waitForText('word20');
+    chat.terminal.resize(12, 4);
+    chat.type('abc');
+    await chat.advance(500);
+    expect(chat.terminal.screen).toContain('> abc');
+    expect(chat.terminal.written).not.toContain('\u001b[2J');
   });
 });
 
-test('in twenty columns nothing is wider than that, and it can be used', async () => {
+test('works in twenty columns without wider lines', async () => {
   const note = defineTool({
     ...{ name: 'note', description: 'Notes', input: z.object({ text: z.string() }) },
     execute: async ({ text }) => text,
   });
   const script = [
-    calls(['c1', 'note', { text: words }]),
+    toolCalls(['c1', 'note', { text: words }]),
     `${words}\n\n| a | b |\n|---|---|\n| ${words} | 你好，世界 |`,
   ];
-  const stage = new ChatStage({ script, tools: [note], approve: () => 'ask', columns: 20 });
-  await stage.idle();
-  stage.type(`Do it, please, all of it${keys.enter}`);
-  await stage.see('May note run?');
-  await stage.pass(300);
-  stage.type('y');
-  await stage.see('word59');
-  await stage.idle();
-  for (const line of stage.terminal.text.split('\n')) expect(line.length).toBeLessThanOrEqual(20);
+  const chat = new TestChat({ script, tools: [note], approve: () => 'ask', columns: 20 });
+  await chat.idle();
+  chat.type(`Do it, please, all of it${keys.enter}`);
+  await chat.waitForText('Allow note?');
+  await chat.advance(300);
+  chat.type('y');
+  await chat.waitForText('word59');
+  await chat.idle();
+  for (const line of chat.terminal.text.split('\n')) expect(line.length).toBeLessThanOrEqual(20);
 });
 
 describe('colours', () => {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are colours
   const colors = /\u001b\[(?:[39][0-7]|4[0-7]|[1-4]|38;|48;)(?:;\d+)*m/;
   const script = ['# Title\n\n`code` and **bold**\n\n```js\nlet a = 1;\n```'];
-  const stage = async (env: Readonly<Record<string, string>>) => {
-    const shown = new ChatStage({ script, env });
-    await shown.say('Go');
-    await shown.see('let a');
+  const chat = async (env: Readonly<Record<string, string>>) => {
+    const shown = new TestChat({ script, env });
+    await shown.send('Go');
+    await shown.waitForText('let a');
     await shown.idle();
     return shown.terminal.written;
   };
 
-  test('are there', async () => {
-    expect(await stage({ TERM: 'xterm-256color' })).toMatch(colors);
+  test('are used', async () => {
+    expect(await chat({ TERM: 'xterm-256color' })).toMatch(colors);
   });
 
-  test.each([{ NO_COLOR: '1' }, { FORCE_COLOR: '0' }])('are not there with %o', async (env) => {
-    expect(await stage({ TERM: 'xterm', ...env })).not.toMatch(colors);
+  test.each([{ NO_COLOR: '1' }, { FORCE_COLOR: '0' }])('are not used with %o', async (env) => {
+    expect(await chat({ TERM: 'xterm', ...env })).not.toMatch(colors);
   });
 });
 
-test('a call that runs stands right below those that are done, as it will when it is', async () => {
+test('a running call is directly below the finished ones, where it will be printed', async () => {
   const gates = new Map([
     ['a', Promise.withResolvers<string>()],
     ['b', Promise.withResolvers<string>()],
@@ -274,28 +274,28 @@ test('a call that runs stands right below those that are done, as it will when i
     summarize: ({ text }) => `Wait ${text}`,
     execute: async ({ text }) => (await gates.get(text)?.promise) ?? '',
   });
-  const both = calls(['c1', 'wait', { text: 'a' }], ['c2', 'wait', { text: 'b' }]);
-  const stage = new ChatStage({ script: [both, 'Done.'], tools: [wait] });
-  await stage.say('Go');
-  await stage.see('Wait b');
+  const both = toolCalls(['c1', 'wait', { text: 'a' }], ['c2', 'wait', { text: 'b' }]);
+  const chat = new TestChat({ script: [both, 'Done.'], tools: [wait] });
+  await chat.send('Go');
+  await chat.waitForText('Wait b');
   gates.get('a')?.resolve('first');
-  await stage.until(() => /✓ Wait a.*\n {2}│ first\n. Wait b/.test(stage.terminal.screen));
+  await chat.until(() => /✓ Wait a.*\n {2}│ first\n. Wait b/.test(chat.terminal.screen));
   gates.get('b')?.resolve('second');
-  await stage.see('Done.');
-  await stage.idle();
-  expect(stage.terminal.text).toMatch(/✓ Wait a.*\n {2}│ first\n✓ Wait b/);
+  await chat.waitForText('Done.');
+  await chat.idle();
+  expect(chat.terminal.text).toMatch(/✓ Wait a.*\n {2}│ first\n✓ Wait b/);
 });
 
-test('what is asked about is shown once', async () => {
+test('a call in a dialog is shown once', async () => {
   const note = defineTool({
     ...{ name: 'note', description: 'Notes', input: z.object({ text: z.string() }) },
     execute: async ({ text }) => text,
   });
-  const both = calls(['c1', 'note', { text: 'a' }], ['c2', 'note', { text: 'b' }]);
-  const stage = new ChatStage({ script: [both], tools: [note], approve: () => 'ask', rows: 40 });
-  await stage.say('Go');
-  await stage.see('(1 more after this)');
-  const { screen } = stage.terminal;
+  const both = toolCalls(['c1', 'note', { text: 'a' }], ['c2', 'note', { text: 'b' }]);
+  const chat = new TestChat({ script: [both], tools: [note], approve: () => 'ask', rows: 40 });
+  await chat.send('Go');
+  await chat.waitForText('(1 more after this)');
+  const { screen } = chat.terminal;
   expect(screen).not.toContain('note a');
-  expect(screen).toContain('? note b  may it run?');
+  expect(screen).toContain('? note b  needs approval');
 });

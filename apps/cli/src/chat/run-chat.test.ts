@@ -3,50 +3,50 @@ import { transcript } from '@millrace/core';
 import { snapshot } from '@millrace/log';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { ChatStage, calls, keys } from '../testing/chat-stage.ts';
+import { keys, TestChat, toolCalls } from '../testing/test-chat.ts';
 
-const stalls = (text: string, after: number) =>
+const stalledAnswer = (text: string, after: number) =>
   ({ content: { parts: [text] }, fault: { type: 'stall', after } }) as const;
 
-test('begins with what it is, where, with which model and why, and how to get help', async () => {
-  const stage = new ChatStage();
-  await stage.idle();
-  expect(stage.terminal.text.split('\n').slice(0, 3)).toEqual([
+test('starts with the version, the folder, the model and a hint for help', async () => {
+  const chat = new TestChat();
+  await chat.idle();
+  expect(chat.terminal.text.split('\n').slice(0, 3)).toEqual([
     '',
     expect.stringMatching(/^millrace \S+ in \/folder$/),
-    'Using a script. /help says what can be done here.',
+    'Using a script. /help lists commands and keys.',
   ]);
 });
 
-test('what is said is answered, word by word, and all of it stands in the scrollback once', async () => {
-  const stage = new ChatStage({ script: ['One two three.\n\nFour **five**.'], pauseMs: 40 });
-  await stage.say('Count');
-  await stage.see('One two');
-  expect(stage.terminal.text).not.toContain('Four');
-  await stage.idle();
-  await stage.leave();
-  const { text } = stage.terminal;
-  expect(text).toContain('› Count\n\nOne two three.\n\nFour five.\n\nTo go on:');
+test('streams the answer to a message, and prints it once to the scrollback', async () => {
+  const chat = new TestChat({ script: ['One two three.\n\nFour **five**.'], pauseMs: 40 });
+  await chat.send('Count');
+  await chat.waitForText('One two');
+  expect(chat.terminal.text).not.toContain('Four');
+  await chat.idle();
+  await chat.quit();
+  const { text } = chat.terminal;
+  expect(text).toContain('› Count\n\nOne two three.\n\nFour five.\n\nTo continue:');
   expect(text.split('One two three.')).toHaveLength(2);
 });
 
-test('a first message says in which folder it was said', async () => {
-  const stage = new ChatStage({ script: ['Yes.'], cwd: '/some/where' });
-  await stage.say('Here?');
-  await stage.see('Yes.');
-  const [first] = transcript(await snapshot(stage.log, stage.session));
+test('the first message records its folder', async () => {
+  const chat = new TestChat({ script: ['Yes.'], cwd: '/some/where' });
+  await chat.send('Here?');
+  await chat.waitForText('Yes.');
+  const [first] = transcript(await snapshot(chat.log, chat.session));
   expect(first?.metadata).toEqual({ cwd: '/some/where' });
 });
 
-test('Esc stops it, and what was said is kept', async () => {
-  const stage = new ChatStage({ script: [stalls('Said so far.', 3), 'On.'] });
-  await stage.say('Go');
-  await stage.see('Said so');
-  stage.type(keys.escape);
-  await stage.see('■ stopped');
-  await stage.say('And?');
-  await stage.see('On.');
-  const items = transcript(await snapshot(stage.log, stage.session));
+test('Esc stops the run and keeps the text', async () => {
+  const chat = new TestChat({ script: [stalledAnswer('Said so far.', 3), 'On.'] });
+  await chat.send('Go');
+  await chat.waitForText('Said so');
+  chat.type(keys.escape);
+  await chat.waitForText('■ stopped');
+  await chat.send('And?');
+  await chat.waitForText('On.');
+  const items = transcript(await snapshot(chat.log, chat.session));
   expect(items.map(({ kind, stop }) => [kind, stop?.reason])).toEqual([
     ['user', undefined],
     ['assistant', 'aborted'],
@@ -55,146 +55,146 @@ test('Esc stops it, and what was said is kept', async () => {
   ]);
 });
 
-test('Ctrl-C stops it too, then clears what is typed, then asks for a second one to leave', async () => {
-  const stage = new ChatStage({ script: [stalls('Said', 1)] });
-  await stage.say('Go');
-  await stage.see('Said');
-  stage.type(keys.ctrlC);
-  await stage.see('■ stopped');
-  await stage.idle();
-  stage.type('a draft');
-  await stage.see('> a draft');
-  stage.type(keys.ctrlC);
-  await stage.missOnScreen('a draft');
-  stage.type(keys.up);
-  await stage.see('> a draft');
-  stage.type(keys.ctrlC);
-  await stage.missOnScreen('a draft');
-  stage.type(keys.ctrlC);
-  await stage.see('Ctrl-C again leaves');
-  for (let ms = 0; ms < 2100; ms += 100) await stage.pass(100);
-  expect(stage.terminal.screen).not.toContain('again leaves');
-  stage.type(keys.ctrlC);
-  await stage.see('Ctrl-C again leaves');
-  stage.type(keys.ctrlC);
-  expect(await stage.left).toBe(0);
+test('Ctrl-C stops the run, then clears the prompt, then asks for a second Ctrl-C to leave', async () => {
+  const chat = new TestChat({ script: [stalledAnswer('Said', 1)] });
+  await chat.send('Go');
+  await chat.waitForText('Said');
+  chat.type(keys.ctrlC);
+  await chat.waitForText('■ stopped');
+  await chat.idle();
+  chat.type('a draft');
+  await chat.waitForText('> a draft');
+  chat.type(keys.ctrlC);
+  await chat.waitUntilGone('a draft');
+  chat.type(keys.up);
+  await chat.waitForText('> a draft');
+  chat.type(keys.ctrlC);
+  await chat.waitUntilGone('a draft');
+  chat.type(keys.ctrlC);
+  await chat.waitForText('Press Ctrl-C again to leave');
+  for (let ms = 0; ms < 2100; ms += 100) await chat.advance(100);
+  expect(chat.terminal.screen).not.toContain('again to leave');
+  chat.type(keys.ctrlC);
+  await chat.waitForText('Press Ctrl-C again to leave');
+  chat.type(keys.ctrlC);
+  expect(await chat.exitCode).toBe(0);
 });
 
-test('a terminal that cannot show it is told what to do instead', async () => {
-  const stage = new ChatStage({ env: { TERM: 'dumb' } });
-  expect(await stage.left).toBe(2);
-  expect(stage.terminal.written).toMatch(/^This terminal \(TERM=dumb\) cannot show.* -p /);
+test('a dumb terminal gets a message with an alternative', async () => {
+  const chat = new TestChat({ env: { TERM: 'dumb' } });
+  expect(await chat.exitCode).toBe(2);
+  expect(chat.terminal.written).toMatch(/^This terminal \(TERM=dumb\) cannot show.* -p /);
 });
 
-test('Ctrl-L draws a garbled screen anew, once', async () => {
-  const stage = new ChatStage({ script: ['One.\n\nTwo.'] });
-  await stage.say('Go');
-  await stage.see('Two.');
-  await stage.idle();
-  const { screen } = stage.terminal;
-  stage.terminal.write('\u001b[3Agarbled\r\n garbled');
-  stage.type('\u000c');
-  await stage.missOnScreen('garbled');
-  await stage.pass(100);
-  expect(stage.terminal.screen.trim()).toBe(screen.trim());
+test('Ctrl-L redraws a garbled screen once', async () => {
+  const chat = new TestChat({ script: ['One.\n\nTwo.'] });
+  await chat.send('Go');
+  await chat.waitForText('Two.');
+  await chat.idle();
+  const { screen } = chat.terminal;
+  chat.terminal.write('\u001b[3Agarbled\r\n garbled');
+  chat.type('\u000c');
+  await chat.waitUntilGone('garbled');
+  await chat.advance(100);
+  expect(chat.terminal.screen.trim()).toBe(screen.trim());
 });
 
-test('leaves the terminal as it was: a cursor, no raw mode, no paste mode, nothing of the prompt', async () => {
-  const stage = new ChatStage({ script: ['Yes.'] });
-  await stage.say('Hi');
-  await stage.see('Yes.');
-  await stage.idle();
-  expect(stage.keyboard.isRaw).toBe(true);
-  expect(await stage.leave()).toBe(0);
-  expect(stage.keyboard.isRaw).toBe(false);
-  const { written, isCursorShown, screen } = stage.terminal;
+test('restores the terminal: cursor, no raw mode, no paste mode, no prompt', async () => {
+  const chat = new TestChat({ script: ['Yes.'] });
+  await chat.send('Hi');
+  await chat.waitForText('Yes.');
+  await chat.idle();
+  expect(chat.keyboard.isRaw).toBe(true);
+  expect(await chat.quit()).toBe(0);
+  expect(chat.keyboard.isRaw).toBe(false);
+  const { written, isCursorShown, screen } = chat.terminal;
   expect(isCursorShown).toBe(true);
   expect(written.lastIndexOf('\u001b[?2004l')).toBeGreaterThan(
     written.lastIndexOf('\u001b[?2004h'),
   );
   expect(screen).not.toMatch(/Enter sends|Say what/);
-  expect(screen).toContain(`millrace --resume ${stage.session.slice(0, 8)}`);
+  expect(screen).toContain(`millrace --resume ${chat.session.slice(0, 8)}`);
 });
 
-test('a mistake of ours in drawing is told, and leaves the terminal as it was', async () => {
+test('a rendering bug is reported and the terminal is restored', async () => {
   let isBroken = false;
   const label = () => {
     if (isBroken) throw new RangeError('cannot be drawn');
     return 'script';
   };
-  const stage = new ChatStage({ script: [stalls('Said', 1)], label });
-  await stage.say('Go');
-  await stage.see('Said');
+  const chat = new TestChat({ script: [stalledAnswer('Said', 1)], label });
+  await chat.send('Go');
+  await chat.waitForText('Said');
   isBroken = true;
-  const left = expect(stage.left).rejects.toThrow('cannot be drawn');
-  await stage.until(() => !stage.keyboard.isRaw);
+  const left = expect(chat.exitCode).rejects.toThrow('cannot be drawn');
+  await chat.until(() => !chat.keyboard.isRaw);
   await left;
-  expect(stage.terminal.isCursorShown).toBe(true);
-  const items = transcript(await snapshot(stage.log, stage.session));
+  expect(chat.terminal.isCursorShown).toBe(true);
+  const items = transcript(await snapshot(chat.log, chat.session));
   expect(items.at(-1)).toMatchObject({ stop: { reason: 'aborted' }, parts: [{ text: 'Said' }] });
 });
 
-test('a signal stops what goes on, keeps it, and leaves', async () => {
-  const stage = new ChatStage({ script: [stalls('Said', 1)] });
-  await stage.say('Go');
-  await stage.see('Said');
-  await stage.end();
-  expect(await stage.left).toBe(3);
-  const items = transcript(await snapshot(stage.log, stage.session));
+test('a signal stops and stores the run, and ends the chat', async () => {
+  const chat = new TestChat({ script: [stalledAnswer('Said', 1)] });
+  await chat.send('Go');
+  await chat.waitForText('Said');
+  await chat.abort();
+  expect(await chat.exitCode).toBe(3);
+  const items = transcript(await snapshot(chat.log, chat.session));
   expect(items.at(-1)).toMatchObject({ stop: { reason: 'aborted' }, parts: [{ text: 'Said' }] });
 });
 
-describe('while it works', () => {
+describe('during a run', () => {
   const gated = () => {
     const gate = Promise.withResolvers<void>();
     const tool = defineTool({
       ...{ name: 'wait', description: 'Waits', input: z.object({}) },
       execute: () => gate.promise.then(() => 'over'),
     });
-    const script = [calls(['c1', 'wait', {}]), 'One.', 'Two.'];
-    return { gate, stage: new ChatStage({ script, tools: [tool] }) };
+    const script = [toolCalls(['c1', 'wait', {}]), 'One.', 'Two.'];
+    return { gate, chat: new TestChat({ script, tools: [tool] }) };
   };
 
-  test('Enter joins the next step, and Alt-Enter is answered when it would end', async () => {
-    const { gate, stage } = gated();
-    await stage.say('Go');
-    await stage.see('running wait');
-    stage.type(`this way${keys.enter}`);
-    await stage.see('↳ joins next: this way');
-    stage.type(`and then that${keys.altEnter}`);
-    await stage.see('↳ then: and then that');
+  test('Enter steers the next step, and Alt-Enter queues a message', async () => {
+    const { gate, chat } = gated();
+    await chat.send('Go');
+    await chat.waitForText('running wait');
+    chat.type(`this way${keys.enter}`);
+    await chat.waitForText('↳ next step: this way');
+    chat.type(`and then that${keys.altEnter}`);
+    await chat.waitForText('↳ queued: and then that');
     gate.resolve();
-    await stage.see('Two.');
-    await stage.idle();
-    expect(stage.terminal.text).toContain('› this way\n\nOne.\n\n› and then that\n\nTwo.');
-    expect(stage.terminal.screen).not.toContain('↳');
+    await chat.waitForText('Two.');
+    await chat.idle();
+    expect(chat.terminal.text).toContain('› this way\n\nOne.\n\n› and then that\n\nTwo.');
+    expect(chat.terminal.screen).not.toContain('↳');
   });
 
   test('Ctrl-D does not leave', async () => {
-    const { gate, stage } = gated();
-    await stage.say('Go');
-    await stage.see('running wait');
-    stage.type(keys.ctrlD);
-    await stage.pass(1000);
+    const { gate, chat } = gated();
+    await chat.send('Go');
+    await chat.waitForText('running wait');
+    chat.type(keys.ctrlD);
+    await chat.advance(1000);
     gate.resolve();
-    await stage.see('One.');
+    await chat.waitForText('One.');
   });
 
-  test('what was queued when it was stopped is not done behind one’s back', async () => {
-    const { stage } = gated();
-    await stage.say('Go');
-    await stage.see('running wait');
-    stage.type(`and then that${keys.altEnter}`);
-    await stage.see('↳ then: and then that');
-    stage.type(keys.escape);
-    await stage.see('■ stopped');
-    await stage.see('> and then that');
-    await stage.pass(5000);
-    expect(stage.terminal.text).not.toContain('One.');
+  test('messages that were queued before a stop are not sent', async () => {
+    const { chat } = gated();
+    await chat.send('Go');
+    await chat.waitForText('running wait');
+    chat.type(`and then that${keys.altEnter}`);
+    await chat.waitForText('↳ queued: and then that');
+    chat.type(keys.escape);
+    await chat.waitForText('■ stopped');
+    await chat.waitForText('> and then that');
+    await chat.advance(5000);
+    expect(chat.terminal.text).not.toContain('One.');
   });
 });
 
-test('calls that run side by side are shown as they do, and printed in their order', async () => {
+test('parallel calls are shown live and printed in order', async () => {
   const gate = Promise.withResolvers<void>();
   const wait = defineTool({
     ...{ name: 'wait', description: 'Waits', input: z.object({ for: z.string() }) },
@@ -205,50 +205,48 @@ test('calls that run side by side are shown as they do, and printed in their ord
       return `${what} is over`;
     },
   });
-  const both = calls(['c1', 'wait', { for: 'first' }], ['c2', 'wait', { for: 'second' }]);
-  const stage = new ChatStage({ script: [both, 'Done.'], tools: [wait] });
-  await stage.say('Go');
-  await stage.see('✓ Wait for second');
-  expect(stage.terminal.screen).toMatch(
-    /. Wait for first.*\n {2}│ first begins\n✓ Wait for second/,
-  );
-  expect(stage.terminal.screen).toContain('running wait');
+  const both = toolCalls(['c1', 'wait', { for: 'first' }], ['c2', 'wait', { for: 'second' }]);
+  const chat = new TestChat({ script: [both, 'Done.'], tools: [wait] });
+  await chat.send('Go');
+  await chat.waitForText('✓ Wait for second');
+  expect(chat.terminal.screen).toMatch(/. Wait for first.*\n {2}│ first begins\n✓ Wait for second/);
+  expect(chat.terminal.screen).toContain('running wait');
   gate.resolve();
-  await stage.see('Done.');
-  await stage.idle();
-  expect(stage.terminal.text).toContain(
+  await chat.waitForText('Done.');
+  await chat.idle();
+  expect(chat.terminal.text).toContain(
     '✓ Wait for first\n  │ first is over\n✓ Wait for second\n  │ second is over',
   );
 });
 
 test('a failed attempt is visibly replaced', async () => {
   const cut = { content: { parts: ['Half of'] }, fault: { type: 'cut', after: 1 } } as const;
-  const stage = new ChatStage({ script: [cut, 'All of it.'] });
-  await stage.say('Go');
-  await stage.see('All of it.');
-  await stage.idle();
-  expect(stage.terminal.text).toContain('↻ the answer broke off\n\nAll of it.');
-  expect(stage.terminal.text).not.toContain('Half');
+  const chat = new TestChat({ script: [cut, 'All of it.'] });
+  await chat.send('Go');
+  await chat.waitForText('All of it.');
+  await chat.idle();
+  expect(chat.terminal.text).toContain('↻ the answer was cut off\n\nAll of it.');
+  expect(chat.terminal.text).not.toContain('Half');
 });
 
-test('while it waits to try again, it says so and why, and Esc ends the waiting', async () => {
+test('a scheduled retry is shown with its reason, and Esc cancels it', async () => {
   const busy = {
     content: { parts: ['x'] },
     fault: { type: 'error', after: 0, error: 'overloaded' },
   } as const;
-  const stage = new ChatStage({ script: [busy, 'Fine.', busy], retryMs: 4000 });
-  await stage.say('Go');
-  await stage.see('tries again in');
-  await stage.see('Fine.');
-  await stage.say('Again');
-  await stage.until(() =>
-    /tries again in [\d.]+ s \(2 of 8\), Esc stops: \S/.test(stage.terminal.screen),
+  const chat = new TestChat({ script: [busy, 'Fine.', busy], retryMs: 4000 });
+  await chat.send('Go');
+  await chat.waitForText('retrying in');
+  await chat.waitForText('Fine.');
+  await chat.send('Again');
+  await chat.until(() =>
+    /retrying in [\d.]+ s \(2 of 8\), Esc stops: \S/.test(chat.terminal.screen),
   );
-  stage.type(keys.escape);
-  await stage.see('■ stopped');
+  chat.type(keys.escape);
+  await chat.waitForText('■ stopped');
 });
 
-describe('what failed for good', () => {
+describe('a failed run', () => {
   const fails = {
     content: { parts: ['x'] },
     fault: { type: 'error', after: 0, error: 'auth' },
@@ -257,43 +255,43 @@ describe('what failed for good', () => {
   test.each([
     ['Enter alone', ''],
     ['/retry', '/retry'],
-  ])('is tried again by %s, without being said again', async (_name, typed) => {
-    const stage = new ChatStage({ script: [fails, 'Fine.'] });
-    await stage.say('Go');
-    await stage.see('alone, it tries again what failed');
-    await stage.say(typed);
-    await stage.see('Fine.');
-    await stage.idle();
-    expect(stage.terminal.text.match(/› Go/g)).toHaveLength(1);
-    expect(stage.terminal.screen).not.toContain('tries again what failed');
+  ])('is retried by %s without a new message', async (_name, typed) => {
+    const chat = new TestChat({ script: [fails, 'Fine.'] });
+    await chat.send('Go');
+    await chat.waitForText('in an empty prompt it retries');
+    await chat.send(typed);
+    await chat.waitForText('Fine.');
+    await chat.idle();
+    expect(chat.terminal.text.match(/› Go/g)).toHaveLength(1);
+    expect(chat.terminal.screen).not.toContain('in an empty prompt it retries');
   });
 
-  test('is nothing where nothing did, and what was said goes first', async () => {
-    const stage = new ChatStage({ script: [fails, 'Second.', 'Third.'] });
-    await stage.say('/retry');
-    await stage.see('✗ There is nothing that failed');
-    await stage.say('');
-    await stage.say('Go');
-    await stage.see('tries again what failed');
-    await stage.say('Something else');
-    await stage.see('Second.');
-    expect(stage.terminal.text).toContain('› Something else');
+  test('cannot be retried if nothing failed, and a new message comes first', async () => {
+    const chat = new TestChat({ script: [fails, 'Second.', 'Third.'] });
+    await chat.send('/retry');
+    await chat.waitForText('✗ There is no failed request');
+    await chat.send('');
+    await chat.send('Go');
+    await chat.waitForText('in an empty prompt it retries');
+    await chat.send('Something else');
+    await chat.waitForText('Second.');
+    expect(chat.terminal.text).toContain('› Something else');
   });
 });
 
-test('what the model thinks is folded to its last lines, and Ctrl-R shows all of it', async () => {
+test('reasoning is folded to its last lines, and Ctrl-R shows all of it', async () => {
   const text = Array.from({ length: 12 }, (_, line) => `thought ${line}`).join('\n');
   const thought = { kind: 'reasoning', text, form: 'full' } as const;
   const parts = { parts: [thought, 'Well.'] };
-  const stage = new ChatStage({ script: [{ content: parts }, { content: parts }], pauseMs: 20 });
-  await stage.say('Think');
-  await stage.see('thought 11');
-  expect(stage.terminal.screen).not.toContain('thought 1\n');
-  await stage.see('Well.');
-  await stage.idle();
-  expect(stage.terminal.text).toMatch(/∴ thought for [\d.]+ s\n\nWell\./);
-  stage.type(keys.ctrlR);
-  await stage.see('thought 0\n  thought 1\n');
-  await stage.say('Again');
-  await stage.until(() => stage.terminal.text.split('thought 0\n').length === 3);
+  const chat = new TestChat({ script: [{ content: parts }, { content: parts }], pauseMs: 20 });
+  await chat.send('Think');
+  await chat.waitForText('thought 11');
+  expect(chat.terminal.screen).not.toContain('thought 1\n');
+  await chat.waitForText('Well.');
+  await chat.idle();
+  expect(chat.terminal.text).toMatch(/∴ thought for [\d.]+ s\n\nWell\./);
+  chat.type(keys.ctrlR);
+  await chat.waitForText('thought 0\n  thought 1\n');
+  await chat.send('Again');
+  await chat.until(() => chat.terminal.text.split('thought 0\n').length === 3);
 });

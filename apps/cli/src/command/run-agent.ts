@@ -1,31 +1,30 @@
 import { memoryLog } from '@millrace/log';
-import type { BuiltAgent } from '../agent/built-agent.ts';
-import type { ChatArgs, PrintArgs, RunArgs } from '../args/args.ts';
-import type { Config } from '../config/config.ts';
 import { loadConfig } from '../config/load-config.ts';
+import type { BuiltAgent, ChosenModel } from '../contract/agent.ts';
+import type { ChatArgs, PrintArgs, RunArgs } from '../contract/args.ts';
+import type { Config } from '../contract/config.ts';
+import type { Host } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
-import type { Chosen } from '../models/chosen.ts';
 import type { Store } from '../store/open-store.ts';
-import { isTrustGiven } from './ask-trust.ts';
-import type { Host } from './host.ts';
-import { sessionToOpen } from './session-to-open.ts';
-import { hasTerminal, withoutTerminal } from './without-terminal.ts';
-import { workFolder } from './work-folder.ts';
+import { askForTrust } from './ask-user.ts';
+import { chooseSession } from './choose-session.ts';
+import { resolveWorkFolder } from './paths.ts';
+import { hasTerminal, printInsteadOfChat } from './without-terminal.ts';
 
-/** A chat, or one answer that is printed. */
+/** Runs a chat, or prints one answer. */
 export async function runAgent(args: ChatArgs | PrintArgs, host: Host): Promise<number> {
-  if (args.command === 'chat' && hasTerminal(host)) return chat(args, host);
-  if (args.command === 'print') return print(args, host, false);
-  const { args: instead, stdin, isDemo } = await withoutTerminal(args, host);
-  return print(instead, { ...host, stdin }, isDemo);
+  if (args.command === 'chat' && hasTerminal(host)) return openChat(args, host);
+  if (args.command === 'print') return printAnswer(args, host, false);
+  const { args: instead, stdin, isDemo } = await printInsteadOfChat(args, host);
+  return printAnswer(instead, { ...host, stdin }, isDemo);
 }
 
-async function print(args: PrintArgs, host: Host, isDemo: boolean): Promise<number> {
+async function printAnswer(args: PrintArgs, host: Host, isDemo: boolean): Promise<number> {
   const printing = import('../print/print-run.ts');
   printing.catch(() => {});
-  const cwd = await workFolder(args, host.cwd);
+  const cwd = await resolveWorkFolder(args, host.cwd);
   const config = await loadConfig({ args, env: host.env, cwd });
-  warn(config, host);
+  printWarnings(config, host);
   return withAgent({ args, config, host, cwd, approve: 'park', isDemo }, async (run) => {
     const { printRun } = await printing;
     const { stdin, stdout, stderr, env, signal } = host;
@@ -33,70 +32,74 @@ async function print(args: PrintArgs, host: Host, isDemo: boolean): Promise<numb
   });
 }
 
-async function chat(args: ChatArgs, host: Host): Promise<number> {
+async function openChat(args: ChatArgs, host: Host): Promise<number> {
   const { env } = host;
-  // React takes as long to load as all that is done meanwhile; that it fails is said when it is needed.
-  const chatting = import('../chat/run-chat.tsx');
+  // Loading React takes as long as all the work below, so it starts first. A failure is reported
+  // when the module is used.
+  const chatting = import('../chat/run-chat.ts');
   chatting.catch(() => {});
-  const cwd = await workFolder(args, host.cwd);
+  const cwd = await resolveWorkFolder(args, host.cwd);
   const config = await trustedConfig(args, host, cwd);
   if (config === undefined) return exitCodes.aborted;
-  warn(config, host);
+  printWarnings(config, host);
   return withAgent({ args, config, host, cwd, approve: 'wait', isDemo: false }, async (run) => {
-    const session = await sessionToOpen(args.session, { ...run, cwd, host });
+    const session = await chooseSession(args.session, { ...run, cwd, host });
     if (session === undefined) return exitCodes.aborted;
     const { runChat } = await chatting;
     return runChat({ ...run, config, session, prompt: args.prompt, cwd, env, signal: host.signal });
   });
 }
 
-/** A project's file may want things that only a person can allow; undefined where they leave instead. */
+/**
+ * Loads the configuration. The user decides whether to trust the project's file. Undefined if the
+ * user cancels.
+ */
 async function trustedConfig(args: RunArgs, host: Host, cwd: string): Promise<Config | undefined> {
   const { env } = host;
   const config = await loadConfig({ args, env, cwd });
-  const isTrusted = await isTrustGiven(config, host);
+  const isTrusted = await askForTrust(config, host);
   if (isTrusted === undefined) return undefined;
   return isTrusted ? loadConfig({ args: { ...args, trust: true }, env, cwd }) : config;
 }
 
-function warn({ warnings }: Config, { stderr }: Host): void {
+function printWarnings({ warnings }: Config, { stderr }: Host): void {
   for (const warning of warnings) stderr.write(`${warning}\n`);
 }
 
-interface Needs {
+interface AgentSetup {
   readonly args: RunArgs;
   readonly config: Config;
   readonly host: Host;
   readonly cwd: string;
   readonly approve: 'wait' | 'park';
-  /** One turn of the demo, of which nothing is kept. */
+  /** True for one turn of the demo whose session is not stored. */
   readonly isDemo: boolean;
 }
 
-interface Ready extends Pick<Store, 'log'> {
+interface ReadyAgent extends Pick<Store, 'log'> {
   readonly built: BuiltAgent;
-  readonly chosen: Chosen;
+  readonly chosen: ChosenModel;
 }
 
-/** Opens all that a run needs, and closes it again, whatever happens. */
+/** Opens everything that a run needs and always closes it again. */
 async function withAgent(
-  { args, config, host, cwd, approve, isDemo }: Needs,
-  use: (ready: Ready) => Promise<number>,
+  { args, config, host, cwd, approve, isDemo }: AgentSetup,
+  use: (ready: ReadyAgent) => Promise<number>,
 ): Promise<number> {
-  const [{ chooseModel }, { buildAgent }, { openStore }, { runTracing }] = await Promise.all([
+  const [{ chooseModel }, { buildAgent }, { openStore }, { startTracing }] = await Promise.all([
     import('../models/choose-model.ts'),
     import('../agent/build-agent.ts'),
     import('../store/open-store.ts'),
-    import('./run-tracing.ts'),
+    import('./tracing.ts'),
   ]);
   const { env } = host;
-  const choosing = isDemo ? demoTurn(cwd, host) : chooseModel({ config, env, cwd });
-  // Heard below, after the store was opened meanwhile.
+  const choosing = isDemo ? openDemoModel(cwd, host) : chooseModel({ config, env, cwd });
+  // The error is handled below, after the store is open.
   choosing.catch(() => {});
   await using opened = new AsyncDisposableStack();
-  const { observers, close } = runTracing(args.otlp, host);
+  const { observers, close } = startTracing(args.otlp, host);
   opened.defer(close);
-  const store = isDemo ? memoryStore() : await openStore({ config, env });
+  const store = isDemo ? openMemoryStore() : await openStore({ config, env });
   opened.defer(() => store.close());
   const { log } = store;
   const chosen = await choosing;
@@ -106,15 +109,15 @@ async function withAgent(
   return await use({ log, built, chosen });
 }
 
-/** Where nobody watches, it need not speak as slowly as one reads. */
-async function demoTurn(cwd: string, { stdout }: Host): Promise<Chosen> {
+/** Without a terminal the demo does not pause between tokens. */
+async function openDemoModel(cwd: string, { stdout }: Host): Promise<ChosenModel> {
   const { demoProvider } = await import('../demo/demo-provider.ts');
   const provider = demoProvider({ cwd, ...(stdout.isTTY ? {} : { pauseMs: 0 }) });
-  const why = 'Nothing was said and there is no terminal, so the demo shows what it can do.';
+  const why = 'There is no prompt and no terminal, so the demo runs.';
   return { provider, label: 'demo', why, isDemo: true };
 }
 
-function memoryStore(): Pick<Store, 'log' | 'close'> {
+function openMemoryStore(): Pick<Store, 'log' | 'close'> {
   const log = memoryLog();
   return { log, close: () => log.close() };
 }

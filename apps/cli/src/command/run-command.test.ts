@@ -5,9 +5,9 @@ import { PassThrough, Readable } from 'node:stream';
 import { type ScriptedServer, startScriptedServer } from '@millrace/providers/scripted-server';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { collector } from '../../../../packages/client/src/testing/collector.ts';
-import { Captured, Failing } from '../testing/captured.ts';
-import { version } from '../version.ts';
-import type { Host } from './host.ts';
+import type { Host } from '../contract/host.ts';
+import { version } from '../package-files.ts';
+import { CapturedOutput, FailingOutput } from '../testing/output-streams.ts';
 import { runCommand } from './run-command.ts';
 
 let root: string;
@@ -39,7 +39,7 @@ async function run(
   given: Partial<Host> & { piped?: string } = {},
 ): Promise<Ended> {
   const { piped = '', ...host } = given;
-  const [stdout, stderr] = [new Captured(), new Captured()];
+  const [stdout, stderr] = [new CapturedOutput(), new CapturedOutput()];
   const code = await runCommand({
     ...{ argv, cwd, stdout, stderr, stdin: Readable.from([Buffer.from(piped)]) },
     env: { HOME: join(root, 'home') },
@@ -67,37 +67,37 @@ describe('what needs no model', () => {
   test('wrong usage is one line on standard error, and 2', async () => {
     const { code, stdout, stderr } = await run(['--modle', 'x']);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toMatch(/^millrace: There is no flag --modle\. Did you mean --model\? .*\n$/);
+    expect(stderr).toMatch(/^millrace: Unknown flag --modle\. Did you mean --model\? .*\n$/);
   });
 
   test('a reader that left is no error, a full disk is', async () => {
-    expect((await run(['--help'], { stdout: new Failing('EPIPE') })).code).toBe(0);
-    const full = await run(['--help'], { stdout: new Failing('ENOSPC') });
-    expect(full).toMatchObject({ code: 1, stderr: expect.stringContaining('no space left') });
+    expect((await run(['--help'], { stdout: new FailingOutput('EPIPE') })).code).toBe(0);
+    const full = await run(['--help'], { stdout: new FailingOutput('ENOSPC') });
+    expect(full).toMatchObject({ code: 1, stderr: expect.stringContaining('the disk is full') });
   });
 
   test('a folder that is none, and a configuration that cannot be used, are wrong usage', async () => {
     const gone = await run(['-p', 'x', '--cwd', 'gone']);
     expect(gone).toMatchObject({ code: 2, stdout: '' });
-    expect(gone.stderr).toContain(`Cannot work in ${join(cwd, 'gone')}: there is no such folder`);
+    expect(gone.stderr).toContain(`Cannot work in ${join(cwd, 'gone')}: the folder does not exist`);
     writeFileSync(join(cwd, 'millrace.json'), '{ "modle": 1 }');
     const bad = await run(['-p', 'x']);
     expect(bad).toMatchObject({ code: 2, stdout: '' });
-    expect(bad.stderr).toContain('millrace.json:1:3: modle is not known. Did you mean model?');
+    expect(bad.stderr).toContain('millrace.json:1:3: modle is unknown. Did you mean model?');
   });
 });
 
 describe('a print', () => {
   test('is answered by the model that is configured, and is kept', async () => {
     server.answer({ text: 'It turns.' });
-    expect(await run(['-p', 'The wheel?'])).toMatchObject({ code: 0, stdout: 'It turns.\n' });
-    expect(said()[0]).toContain('The wheel?');
+    expect(await run(['-p', 'The weather?'])).toMatchObject({ code: 0, stdout: 'It turns.\n' });
+    expect(said()[0]).toContain('The weather?');
     expect(existsSync(store())).toBe(true);
   });
 
   test('goes on with the last session of its folder', async () => {
     server.answer({ text: 'It turns.' });
-    await run(['-p', 'The wheel?']);
+    await run(['-p', 'The weather?']);
     server.answer({ text: 'Still.' });
     expect(await run(['-p', '-c', 'And now?'])).toMatchObject({ code: 0, stdout: 'Still.\n' });
     expect(said()[1]).toContain('It turns.');
@@ -130,9 +130,9 @@ describe('a print', () => {
     const { url, spans } = await collector();
     const task = { agent: 'explore', task: 'Look around' };
     server.answer({ toolCalls: [{ name: 'task', arguments: JSON.stringify(task) }] });
-    server.answer({ text: 'A wheel.' });
+    server.answer({ text: 'A forecast.' });
     server.answer({ text: 'It turns.' });
-    const told = await run(['-p', 'The wheel?', '--otlp', url]);
+    const told = await run(['-p', 'The weather?', '--otlp', url]);
     expect(told).toEqual({ code: 0, stdout: 'It turns.\n', stderr: '' });
     expect(new Set(spans.map(({ traceId }) => traceId)).size).toBe(1);
     const names = spans.map(({ name }) => name);
@@ -142,10 +142,15 @@ describe('a print', () => {
 
   test('is the same without the collector that it was given, and says so at the end', async () => {
     server.answer({ text: 'It turns.' });
-    const { code, stdout, stderr } = await run(['-p', 'The wheel?', '--otlp', `${server.url}/no`]);
+    const { code, stdout, stderr } = await run([
+      '-p',
+      'The weather?',
+      '--otlp',
+      `${server.url}/no`,
+    ]);
     expect({ code, stdout }).toEqual({ code: 0, stdout: 'It turns.\n' });
     expect(stderr).toMatch(/^The collector did not take \d+ spans: .*\n$/);
-    const wrong = await run(['-p', 'The wheel?', '--otlp', 'nowhere']);
+    const wrong = await run(['-p', 'The weather?', '--otlp', 'nowhere']);
     expect(wrong).toMatchObject({ code: 2, stdout: '' });
     expect(wrong.stderr).toContain('http://localhost:4318');
   });
@@ -188,26 +193,26 @@ describe('a print', () => {
 describe('without a terminal and without -p', () => {
   test('what is piped in is the prompt', async () => {
     server.answer({ text: 'It turns.' });
-    const ended = await run([], { piped: 'The wheel?\n' });
+    const ended = await run([], { piped: 'The weather?\n' });
     expect(ended).toMatchObject({ code: 0, stdout: 'It turns.\n' });
-    expect(said()[0]).toContain('The wheel?');
+    expect(said()[0]).toContain('The weather?');
   });
 
   test('and with words, it is their context', async () => {
     server.answer({ text: 'It turns.' });
-    expect(await run(['What', 'does', 'it', 'do?'], { piped: 'A wheel.' })).toMatchObject({
+    expect(await run(['What', 'does', 'it', 'do?'], { piped: 'A forecast.' })).toMatchObject({
       code: 0,
     });
     expect(said()[0]).toContain('What does it do?');
-    expect(said()[0]).toContain('A wheel.');
+    expect(said()[0]).toContain('A forecast.');
   });
 
   test('with nothing at all the demo takes one turn, of which nothing is kept', async () => {
-    writeFileSync(join(cwd, 'README.md'), '# Waterwheel\n');
-    const stderr = new Captured({ isTTY: true });
+    writeFileSync(join(cwd, 'README.md'), '# Weather station\n');
+    const stderr = new CapturedOutput({ isTTY: true });
     const { code, stdout } = await run([], { stderr });
     expect(code).toBe(0);
-    expect(stdout).toContain('Waterwheel');
+    expect(stdout).toContain('Weather station');
     expect(stderr.text).toContain('tokens in');
     expect(stderr.text).not.toMatch(/session|--resume/i);
     expect(server.requests).toEqual([]);
@@ -227,17 +232,17 @@ describe('without a terminal and without -p', () => {
 describe('at a terminal, before the chat', () => {
   const atTerminal = () => {
     const stdin = Object.assign(new PassThrough(), { isTTY: true });
-    return { stdin, stdout: new Captured({ isTTY: true }) };
+    return { stdin, stdout: new CapturedOutput({ isTTY: true }) };
   };
 
   test('a person who leaves instead of choosing a session leaves the command', async () => {
     server.answer({ text: 'It turns.' });
-    await run(['-p', 'The wheel?']);
+    await run(['-p', 'The weather?']);
     const { stdin, stdout } = atTerminal();
     const ended = run(['--resume'], { stdin, stdout });
     stdin.end();
     expect((await ended).code).toBe(3);
-    expect(stdout.text).toContain('The wheel?');
+    expect(stdout.text).toContain('The weather?');
   });
 
   test('there has to be a session to choose', async () => {
@@ -261,11 +266,11 @@ describe('at a terminal, before the chat', () => {
 describe('what was printed before', () => {
   beforeEach(async () => {
     server.answer({ text: 'It turns.' });
-    await run(['-p', 'The wheel?']);
+    await run(['-p', 'The weather?']);
   });
 
   test.each([
-    ['sessions', 'The wheel?'],
+    ['sessions', 'The weather?'],
     ['sessions show last', 'It turns.'],
     ['replay last --speed max', 'It turns.'],
     ['inspect last', 'run_started'],
@@ -289,5 +294,5 @@ test('the doctor says what is wrong with a configuration instead of failing at i
   writeFileSync(join(cwd, 'millrace.json'), '{ "modle": 1 }');
   const { code, stdout } = await run(['doctor', '--no-color']);
   expect(code).toBe(1);
-  expect(stdout).toContain('modle is not known. Did you mean model?');
+  expect(stdout).toContain('modle is unknown. Did you mean model?');
 });

@@ -1,31 +1,32 @@
-import type { Args } from '../args/args.ts';
 import { parseArgs } from '../args/parse-args.ts';
-import { version } from '../version.ts';
-import type { Host } from './host.ts';
-import { printText } from './print-text.ts';
-import { failureOf } from './report-failure.ts';
-import { withTypedEnv, withTypedPaths } from './typed-paths.ts';
+import type { Args } from '../contract/args.ts';
+import type { Host } from '../contract/host.ts';
+import { exitCodes } from '../exit-code.ts';
+import { version } from '../package-files.ts';
+import { Output } from '../print/output.ts';
+import { resolveArgPaths, resolveEnvPaths } from './paths.ts';
+import { describeFailure } from './report-failure.ts';
 
-/** Does what the command line asks for, and says how it ended. It does not throw. */
+/** Runs the command line and returns the exit code. It never throws. */
 export async function runCommand(host: Host): Promise<number> {
   try {
-    const args = withTypedPaths(parseArgs(host.argv), host.cwd);
-    const env = withTypedEnv(envFor(args, host.env), host.cwd);
+    const args = resolveArgPaths(parseArgs(host.argv), host.cwd);
+    const env = resolveEnvPaths(envFor(args, host.env), host.cwd);
     return await dispatch(args, { ...host, env });
   } catch (error) {
-    const { text, exitCode } = failureOf(error, host.env);
+    const { text, exitCode } = describeFailure(error, host.env);
     host.stderr.write(text);
     return exitCode;
   }
 }
 
-/** `--no-color` holds for everything that looks at the environment for it. */
+/** Passes `--no-color` on to code that reads only the environment. */
 function envFor(args: Args, env: Host['env']): Host['env'] {
   if (!('color' in args) || args.color) return env;
   return { ...env, NO_COLOR: '1', FORCE_COLOR: undefined };
 }
 
-/** Each is loaded when it is asked for: nothing waits for what it does not need. */
+/** Each command is loaded on demand, so that none waits for code that it does not need. */
 async function dispatch(args: Args, host: Host): Promise<number> {
   switch (args.command) {
     case 'version':
@@ -51,4 +52,12 @@ async function dispatch(args: Args, host: Host): Promise<number> {
       return serveCommand(args, host);
     }
   }
+}
+
+/** Prints a text. A closed pipe is not an error; a failed write is. */
+async function printText(stdout: Host['stdout'], text: string): Promise<number> {
+  const output = new Output(stdout);
+  await output.write(text);
+  if (output.failure?.code === 'cannot_write') throw output.failure;
+  return exitCodes.done;
 }

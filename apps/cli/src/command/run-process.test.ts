@@ -1,10 +1,12 @@
 import { spawnSync } from 'node:child_process';
+import { EventEmitter } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 import { exitCodes } from '../exit-code.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { abortOnSignals } from './stop-signals.ts';
 
 const folder = temporaryFolder('process');
 const main = fileURLToPath(new URL('../main.ts', import.meta.url));
@@ -20,7 +22,19 @@ test('a folder that was deleted is told, and another one can be named from there
   };
   const here = inDeleted('here', 'sessions');
   expect(here.status).toBe(exitCodes.usage);
-  expect(here.stderr).toContain('here: there is no such folder. Go to another one\n');
+  expect(here.stderr).toContain('here: the folder does not exist. Go to another folder\n');
   const there = inDeleted('there', 'sessions', '--cwd', folder());
   expect([there.status, there.stdout]).toEqual([exitCodes.done, '']);
 });
+
+test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+  '%s stops what runs, and for the next signal nobody listens',
+  (name) => {
+    const process = new EventEmitter();
+    const signal = abortOnSignals(process);
+    expect(signal.aborted).toBe(false);
+    process.emit(name);
+    expect(signal.aborted).toBe(true);
+    expect(process.eventNames()).toEqual([]);
+  },
+);

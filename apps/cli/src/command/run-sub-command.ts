@@ -1,14 +1,14 @@
-import type { DoctorArgs, InspectArgs, ReplayArgs, SessionsArgs } from '../args/args.ts';
 import { loadConfig } from '../config/load-config.ts';
-import type { Host } from './host.ts';
-import { workFolder } from './work-folder.ts';
+import type { DoctorArgs, InspectArgs, ReplayArgs, SessionsArgs } from '../contract/args.ts';
+import type { Host } from '../contract/host.ts';
+import { resolveWorkFolder } from './paths.ts';
 
 type SubArgs = SessionsArgs | ReplayArgs | InspectArgs | DoctorArgs;
 
-/** The commands that ask no model. */
+/** Runs the commands that call no model. */
 export async function runSubCommand(args: SubArgs, host: Host): Promise<number> {
   const { env, stdin, stdout, stderr, signal } = host;
-  const cwd = await workFolder(args, host.cwd);
+  const cwd = await resolveWorkFolder(args, host.cwd);
   const streams = { stdin, stdout, stderr, env, cwd, signal };
   if (args.command === 'doctor') {
     const { doctorCommand } = await import('../doctor/doctor-command.ts');
@@ -21,7 +21,7 @@ export async function runSubCommand(args: SubArgs, host: Host): Promise<number> 
       return sessionsCommand({ args, config, ...streams });
     }
     case 'replay': {
-      const { replayCommand } = await import('../playback/replay-command.ts');
+      const { replayCommand } = await import('../replay/replay-command.ts');
       return replayCommand({ args, config, ...streams });
     }
     case 'inspect': {

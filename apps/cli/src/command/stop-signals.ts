@@ -1,5 +1,5 @@
-/** Where a process hears that it is to stop. */
-export interface Interruptible {
+/** The part of a process that receives signals. */
+export interface SignalSource {
   once(signal: NodeJS.Signals, listener: () => void): unknown;
   removeListener(signal: NodeJS.Signals, listener: () => void): unknown;
 }
@@ -7,15 +7,15 @@ export interface Interruptible {
 const signals: readonly NodeJS.Signals[] = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 
 /**
- * The first one stops what runs, which keeps what was said. Whoever sends another does not want to wait
- * for that: nobody listens any more, and the process ends as any other would.
+ * Aborts on the first signal, so that the run stops and stores its state. The listeners are then
+ * removed, so a second signal ends the process at once.
  */
-export function stopSignals(process: Interruptible): AbortSignal {
+export function abortOnSignals(process: SignalSource): AbortSignal {
   const stop = new AbortController();
-  const listen = () => {
-    for (const signal of signals) process.removeListener(signal, listen);
+  const onSignal = () => {
+    for (const signal of signals) process.removeListener(signal, onSignal);
     stop.abort('the process was told to stop');
   };
-  for (const signal of signals) process.once(signal, listen);
+  for (const signal of signals) process.once(signal, onSignal);
   return stop.signal;
 }

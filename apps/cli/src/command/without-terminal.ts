@@ -1,15 +1,15 @@
 import { Readable } from 'node:stream';
-import type { ChatArgs, PrintArgs } from '../args/args.ts';
-import { UsageError } from '../args/usage-error.ts';
-import { type PipedOptions, readPiped, waitingWords } from '../print/piped-input.ts';
-import type { Host } from './host.ts';
+import type { ChatArgs, PrintArgs } from '../contract/args.ts';
+import { UsageError } from '../contract/errors.ts';
+import type { Host } from '../contract/host.ts';
+import { type PipedInputOptions, readPipedInput, waitingMessage } from '../print/piped-input.ts';
 
-/** A run that prints, instead of the chat that nobody could see. */
-export interface PrintInstead {
+/** A print run that replaces the chat when there is no terminal. */
+interface PrintFallback {
   readonly args: PrintArgs;
-  /** What was piped in has been read; this gives it again. */
+  /** Replays the piped input, which is already consumed. */
   readonly stdin: Host['stdin'];
-  /** Nothing was said: one turn of the demo, of which nothing is kept. */
+  /** True if there was no input. One turn of the demo runs and its session is not stored. */
   readonly isDemo: boolean;
 }
 
@@ -18,33 +18,33 @@ export function hasTerminal({ stdin, stdout }: Pick<Host, 'stdin' | 'stdout'>): 
 }
 
 /**
- * What a chat becomes without a terminal: what was piped in is said, and where there is nothing to say
- * the demo shows what it can do, so that `npm start` in a script does something.
+ * Turns a chat into a print run when there is no terminal. Piped input becomes the prompt. Without
+ * input the demo runs, so that `npm start` in a script shows something.
  */
-export async function withoutTerminal(
+export async function printInsteadOfChat(
   chat: ChatArgs,
   {
     stdin,
     stderr,
     signal,
     clock,
-  }: Pick<Host, 'stdin' | 'stderr' | 'signal'> & Pick<PipedOptions, 'clock'>,
-): Promise<PrintInstead> {
+  }: Pick<Host, 'stdin' | 'stderr' | 'signal'> & Pick<PipedInputOptions, 'clock'>,
+): Promise<PrintFallback> {
   if (chat.session === 'pick') {
-    throw new UsageError('--resume needs an id here: there is no terminal to choose one in');
+    throw new UsageError('--resume needs an id here, because there is no terminal to choose one');
   }
-  const onSilence = () => void stderr.write(`${waitingWords}\n`);
-  const piped = (await readPiped(stdin, { signal, clock, onSilence })) ?? '';
+  const onSilence = () => void stderr.write(`${waitingMessage}\n`);
+  const piped = (await readPipedInput(stdin, { signal, clock, onSilence })) ?? '';
   const args = { ...chat, command: 'print', json: false, verbose: false } as const;
-  const again = Readable.from(piped === '' ? [] : [piped]);
-  const isSaid = chat.prompt !== undefined || piped.trim() !== '' || chat.session !== 'new';
-  if (isSaid || chat.model !== undefined) return { args, stdin: again, isDemo: false };
-  return { args: { ...args, ...demo }, stdin: again, isDemo: true };
+  const bufferedStdin = Readable.from(piped === '' ? [] : [piped]);
+  const hasInput = chat.prompt !== undefined || piped.trim() !== '' || chat.session !== 'new';
+  if (hasInput || chat.model !== undefined) return { args, stdin: bufferedStdin, isDemo: false };
+  return { args: { ...args, ...demoArgs }, stdin: bufferedStdin, isDemo: true };
 }
 
-/** It only looks: nobody is there to approve of more. */
-const demo = {
+/** The demo runs read-only, because there is no user to approve changes. */
+const demoArgs = {
   model: 'demo',
   permissions: 'read-only',
-  prompt: 'Look around in this folder and say what you see.',
+  prompt: 'Look around in this folder and report what you see.',
 } as const;

@@ -1,90 +1,95 @@
 import { realpath } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import type { ConfigArgs } from '../args/args.ts';
-import type { Env } from '../models/env.ts';
-import { checkFile } from './check-file.ts';
-import type { Untrusted } from './config.ts';
-import { ConfigError } from './config-error.ts';
-import type { ConfigFile } from './config-file.ts';
-import { findProjectFile, userFolder } from './config-paths.ts';
+import type { ConfigArgs } from '../contract/args.ts';
+import type { ConfigFile, UntrustedFile } from '../contract/config.ts';
+import { ConfigError } from '../contract/errors.ts';
+import type { Env } from '../contract/host.ts';
+import { findProjectFile, userConfigFolder } from './config-paths.ts';
 import { configSchema } from './config-schema.ts';
-import { changeFolder, type FolderDecisions, readFolders } from './folders-file.ts';
-import type { Layer } from './layer.ts';
-import { readJsonFile } from './read-json-file.ts';
-import { fingerprint, riskyParts, withoutRisky } from './trust.ts';
+import { type FolderDecisions, readFoldersFile, updateFolder } from './folders-file.ts';
+import { checkJsonFile, type JsonFile, readJsonFile } from './json-file.ts';
+import { fingerprintRiskyParts, riskyParts, withoutRiskyParts } from './trust.ts';
 
-export interface LayersOptions {
+interface LayersOptions {
   readonly args: ConfigArgs;
   readonly env: Env;
   readonly cwd: string;
-  /** A file that is to be used alone. */
+  /** If set, only this file is read. */
   readonly onlyFile: string | undefined;
 }
 
 export interface Layers {
-  /** Weakest first. */
+  /** Ordered from the lowest to the highest priority. */
   readonly layers: readonly Layer[];
-  /** What was decided about the folder. */
+  /** The stored decisions about the folder. */
   readonly decisions: FolderDecisions;
   readonly foldersFile: string | undefined;
-  /** What was left out, because nobody said that it is trusted. */
-  readonly untrusted?: Untrusted | undefined;
+  /** The parts of the project's file that were skipped because the user has not trusted them. */
+  readonly untrusted?: UntrustedFile | undefined;
 }
 
-export async function configLayers(options: LayersOptions): Promise<Layers> {
+export async function readConfigLayers(options: LayersOptions): Promise<Layers> {
   const { env, cwd, onlyFile } = options;
-  const folder = userFolder(env);
+  const folder = userConfigFolder(env);
   const foldersFile = folder && join(folder, 'folders.json');
-  const folders = await readFolders(foldersFile);
+  const folders = await readFoldersFile(foldersFile);
   const decisions = folders[await realpath(cwd)] ?? {};
-  const kept = { decisions, foldersFile };
+  const common = { decisions, foldersFile };
   if (onlyFile !== undefined)
-    return { ...kept, layers: [await neededLayer(resolve(cwd, onlyFile))] };
+    return { ...common, layers: [await readRequiredLayer(resolve(cwd, onlyFile))] };
   const user = folder && (await readLayer(join(folder, 'config.json')));
   const path = await findProjectFile(cwd);
   const project = path && (await readLayer(path));
   const layers = user ? [user] : [];
-  if (!project) return { ...kept, layers };
+  if (!project) return { ...common, layers };
   const root = await realpath(dirname(project.file.path));
-  const own = user ? user.settings : undefined;
-  const trusting = { ...options, foldersFile, root, own };
-  const isTrusted = await isTrustedLayer(project, folders[root], trusting);
-  if (isTrusted) return { ...kept, layers: [...layers, project] };
-  const untrusted = { path: project.file.path, parts: riskyParts(project.settings, own) };
-  const settings = withoutRisky(project.settings, own);
-  return { ...kept, layers: [...layers, { ...project, settings }], untrusted };
+  const userSettings = user ? user.settings : undefined;
+  const trusting = { ...options, foldersFile, root, userSettings };
+  const isTrustedFile = await isTrusted(project, folders[root], trusting);
+  if (isTrustedFile) return { ...common, layers: [...layers, project] };
+  const untrusted = { path: project.file.path, parts: riskyParts(project.settings, userSettings) };
+  const settings = withoutRiskyParts(project.settings, userSettings);
+  return { ...common, layers: [...layers, { ...project, settings }], untrusted };
 }
 
 async function readLayer(path: string): Promise<Layer | undefined> {
   const file = await readJsonFile(path);
-  return file && { file, settings: checkFile(file, configSchema) };
+  return file && { file, settings: checkJsonFile(file, configSchema) };
 }
 
-async function neededLayer(path: string): Promise<Layer> {
+async function readRequiredLayer(path: string): Promise<Layer> {
   const layer = await readLayer(path);
   if (layer !== undefined) return layer;
-  const message = `Cannot use the configuration ${path}: there is no such file. Leave out --config and MILLRACE_CONFIG, or name another`;
+  const message = `Cannot use the configuration ${path}: the file does not exist. Remove --config and MILLRACE_CONFIG, or choose another file`;
   throw new ConfigError(message, { path });
 }
 
-interface Trusting extends Pick<LayersOptions, 'args'> {
+interface TrustOptions extends Pick<LayersOptions, 'args'> {
   readonly foldersFile: string | undefined;
   readonly root: string;
-  /** The user's own file. */
-  readonly own: ConfigFile | undefined;
+  /** The settings of the user's own file. */
+  readonly userSettings: ConfigFile | undefined;
 }
 
-/** `--trust` is remembered, for the file as it is now. */
-async function isTrustedLayer(
+/**
+ * Checks whether the user trusts the project's file. `--trust` is stored for the current content.
+ */
+async function isTrusted(
   { settings }: Layer,
   decisions: FolderDecisions | undefined,
-  { args, foldersFile, root, own }: Trusting,
+  { args, foldersFile, root, userSettings }: TrustOptions,
 ): Promise<boolean> {
-  if (riskyParts(settings, own).length === 0) return true;
-  const trusted = fingerprint(settings, own);
+  if (riskyParts(settings, userSettings).length === 0) return true;
+  const trusted = fingerprintRiskyParts(settings, userSettings);
   if (decisions?.trusted === trusted) return true;
   if (args.trust !== true) return false;
   if (foldersFile !== undefined)
-    await changeFolder(foldersFile, root, (known) => ({ ...known, trusted }));
+    await updateFolder(foldersFile, root, (known) => ({ ...known, trusted }));
   return true;
+}
+
+/** One of the files that make up the configuration. */
+export interface Layer {
+  readonly file: JsonFile;
+  readonly settings: ConfigFile;
 }

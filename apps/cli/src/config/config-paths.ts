@@ -1,13 +1,15 @@
 import { stat } from 'node:fs/promises';
-import { isAbsolute, join } from 'node:path';
-import type { Env } from '../models/env.ts';
-import { ConfigError } from './config-error.ts';
-import { foldersUpToRoot } from './folders-up.ts';
+import { dirname, isAbsolute, join } from 'node:path';
+import { ConfigError } from '../contract/errors.ts';
+import type { Env } from '../contract/host.ts';
 
-/** The folder of the user's own files, where the environment says where that is. */
-export function userFolder(env: Env): string | undefined {
+/**
+ * Returns the folder of the user's own configuration. Undefined if no environment variable locates
+ * it.
+ */
+export function userConfigFolder(env: Env): string | undefined {
   const { XDG_CONFIG_HOME: given, HOME, USERPROFILE } = env;
-  // The XDG specification has relative ones ignored.
+  // The XDG specification requires relative paths to be ignored.
   if (given && isAbsolute(given)) return join(given, 'millrace');
   const home = HOME || USERPROFILE;
   return home ? join(home, '.config', 'millrace') : undefined;
@@ -15,7 +17,7 @@ export function userFolder(env: Env): string | undefined {
 
 const projectFileName = 'millrace.json';
 
-/** The project's file: the nearest one from a folder up to its repository's root. */
+/** Finds the nearest millrace.json from a folder up to the repository root. */
 export async function findProjectFile(cwd: string): Promise<string | undefined> {
   for (const folder of await foldersUpToRoot(cwd)) {
     const path = join(folder, projectFileName);
@@ -27,8 +29,34 @@ export async function findProjectFile(cwd: string): Promise<string | undefined> 
   return undefined;
 }
 
-/** To read a pipe that came with a project could take for ever. */
+/** Reading a pipe from a project could block forever. */
 function notAFile(path: string): ConfigError {
-  const way = 'Take it away, or name another file with --config';
-  return new ConfigError(`Cannot read ${path}: it is no regular file. ${way}`, { path });
+  const way = 'Remove it, or choose another file with --config';
+  return new ConfigError(`Cannot read ${path}: it is not a regular file. ${way}`, { path });
+}
+
+// Deeper than any path that an operating system accepts.
+const maxDepth = 1000;
+
+/**
+ * Returns a folder and its parents up to the repository root. Without a repository only the folder
+ * itself.
+ */
+export async function foldersUpToRoot(folder: string): Promise<readonly string[]> {
+  const folders = [folder];
+  for (let at = folder; folders.length < maxDepth; folders.push(at)) {
+    if (await exists(join(at, '.git'))) return folders;
+    const above = dirname(at);
+    if (above === at) break;
+    at = above;
+  }
+  return [folder];
+}
+
+/** In a git worktree `.git` is a file, so both files and folders count. */
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
 }

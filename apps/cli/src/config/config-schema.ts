@@ -1,49 +1,58 @@
 import { z } from 'zod';
-import { providerNames } from './config.ts';
-import type { ConfigFile } from './config-file.ts';
+import { type ConfigFile, providerNames } from '../contract/config.ts';
 
 const text = (describe: string) => z.string().min(1).describe(describe);
 const count = (describe: string) => z.int().min(1).describe(describe);
-const named = `\`\${NAME}\` is replaced by that variable of the environment.`;
+const named = `\`\${NAME}\` is replaced by this environment variable.`;
 const efforts = ['none', 'minimal', 'low', 'medium', 'high', 'max'] as const;
-const effort = z.enum(efforts).describe('How much the model is asked to think before it answers.');
+const effort = z.enum(efforts).describe('The reasoning effort of the model.');
 const rules = (describe: string) => z.array(z.string().min(1)).describe(describe);
 const values = (describe: string) => z.record(z.string(), z.string()).describe(describe);
 
 const model = z
   .strictObject({
-    provider: z.enum(providerNames).describe('Whose server it is; "compatible" for any other.'),
-    model: text("The provider's own name of the model."),
+    provider: z
+      .enum(providerNames)
+      .describe(
+        'The provider of the model; "compatible" for any other server with the API of OpenAI.',
+      ),
+    model: text("The provider's name of the model."),
     api: z
       .enum(['chat', 'responses'])
       .optional()
-      .describe("Which of OpenAI's two APIs a server that has both is spoken to with."),
-    baseUrl: text(`The address of the API. ${named}`).optional(),
+      .describe("Which of OpenAI's two APIs to use, if the server has both."),
+    baseUrl: text(`The base URL of the API. ${named}`).optional(),
     apiKey: text(
-      `The key. ${named} Without it, the provider's usual variable is taken, such as OPENAI_API_KEY.`,
+      `The API key. ${named} Default: the provider's usual variable, such as OPENAI_API_KEY.`,
     ).optional(),
-    headers: values(`Sent with each request. ${named}`).optional(),
-    contextTokens: count('How many tokens the model takes, where that is not known.').optional(),
-    maxOutputTokens: count('How long one answer may be, in tokens.').optional(),
+    headers: values(`HTTP headers for each request. ${named}`).optional(),
+    contextTokens: count(
+      'The context size of the model in tokens, if Millrace does not know the model.',
+    ).optional(),
+    maxOutputTokens: count('The maximum length of one answer in tokens.').optional(),
     reasoning: effort.optional(),
   })
-  .describe('A model under a name of your own.');
+  .describe('A model with a name of your choice.');
 
 const mcpServer = z
   .strictObject({
-    command: text('A program that is started and spoken with by its input and output.').optional(),
-    args: z.array(z.string()).describe(`Its arguments. ${named}`).optional(),
-    env: values(`Its environment, beside PATH, HOME and the like. ${named}`).optional(),
-    cwd: text('The folder that it runs in; this one if it is not said.').optional(),
-    url: text(`The address of a server, instead of a command. ${named}`).optional(),
-    headers: values(`Sent with each request to the url. ${named}`).optional(),
+    command: text(
+      'A program to start. It communicates through its standard input and output.',
+    ).optional(),
+    args: z.array(z.string()).describe(`The arguments of the command. ${named}`).optional(),
+    env: values(
+      `Environment variables of the command, in addition to PATH, HOME and other basic ones. ${named}`,
+    ).optional(),
+    cwd: text('The folder in which the command runs. Default: the working folder.').optional(),
+    url: text(`The URL of a server, instead of a command. ${named}`).optional(),
+    headers: values(`HTTP headers for each request to the url. ${named}`).optional(),
     type: z
       .enum(['stdio', 'http'])
-      .describe('What other programs want to have said; it follows from the command or the url.')
+      .describe('Accepted for compatibility with other programs. The command or the url decides.')
       .optional(),
-    disabled: z.boolean().describe('It stays in the file and is not used.').optional(),
+    disabled: z.boolean().describe('Do not use this server.').optional(),
   })
-  .describe('A server of the Model Context Protocol: either a command or a url.');
+  .describe('A Model Context Protocol server: either a command or a url.');
 
 const permissions = z
   .strictObject({
@@ -51,52 +60,60 @@ const permissions = z
       .enum(['ask', 'allow', 'read-only'])
       .optional()
       .describe(
-        '"ask" goes by the rules; "allow" allows what no rule denies, as --yes does; "read-only" lets tools look and no more.',
+        '"ask" applies the rules; "allow" allows everything that no rule denies, like --yes; "read-only" allows only reading. Default: "ask".',
       ),
     allow: rules(
-      'What needs no asking: "bash:git status", "write:src/**", "github_search".',
+      'Calls that run without approval: "bash:git status", "write:src/**", "github_search".',
     ).optional(),
-    ask: rules('What is asked about in any case.').optional(),
-    deny: rules('What is never allowed, whatever else is: "bash:git push", "*:.env".').optional(),
+    ask: rules('Calls that always need approval.').optional(),
+    deny: rules(
+      'Calls that are never allowed: "bash:git push", "*:.env". These rules override all others.',
+    ).optional(),
   })
   .describe(
-    'What tools may do. A rule is a tool, `tool:what` for commands that begin so and paths that fit, or `tool=what` for exactly that. Without a rule, reading inside the folder is allowed and everything else is asked about.',
+    'What tools may do. A rule is a tool name, `tool:pattern` for a command prefix or a path glob, or `tool=text` for an exact match. Without a rule, reading inside the folder is allowed and everything else needs approval.',
   );
 
 const limits = z
   .strictObject({
-    maxTurns: count('Requests to the model in one run.').optional(),
-    maxTokens: count('Tokens of one run, in and out.').optional(),
+    maxTurns: count('Maximum number of model requests in one run.').optional(),
+    maxTokens: count('Maximum number of input and output tokens in one run.').optional(),
     maxCostUsd: z
       .number()
       .min(0.0001)
-      .describe('US dollars of one run, as far as prices are known.')
+      .describe('Maximum cost of one run in US dollars, as far as prices are known.')
       .optional(),
   })
-  .describe('Where a run stops by itself.');
+  .describe('Limits at which a run stops.');
 
-/** What may be in millrace.json and in the user's config.json. */
+/** The schema of millrace.json and of the user's config.json. */
 export const configSchema: z.ZodType<ConfigFile> = z
   .strictObject({
-    $schema: z.string().describe('Where editors find the description of this file.').optional(),
-    model: text('The model to use: a name of `models`, provider/model, or "demo".').optional(),
+    $schema: z.string().describe('The JSON schema of this file, for editors.').optional(),
+    model: text('The model to use: a name from `models`, provider/model, or "demo".').optional(),
     models: z
       .record(z.string().min(1), model)
-      .describe('Models under names of your own.')
+      .describe('Models with names of your choice.')
       .optional(),
     reasoning: effort.optional(),
-    system: text('Further instructions for the model, beside AGENTS.md.').optional(),
+    system: text('Further instructions for the model, in addition to AGENTS.md.').optional(),
     limits: limits.optional(),
     permissions: permissions.optional(),
     mcpServers: z
       .record(z.string().min(1), mcpServer)
-      .describe('Servers whose tools the model gets, by name.')
+      .describe('MCP servers by name. The model can use their tools.')
       .optional(),
     store: text(
-      "The file that sessions are kept in; from this file's folder on if it is relative.",
+      "The file that stores the sessions. A relative path starts at this file's folder.",
     ).optional(),
     compactAtTokens: count(
-      'When older turns are summarised; by the size of the model if it is not said.',
+      'Context size in tokens at which older turns are summarized. Default: depends on the model.',
     ).optional(),
   })
   .describe('The configuration of millrace, the coding agent for the terminal.');
+
+/** Returns the JSON schema for editors. `millrace.schema.json` contains the same text. */
+export function configJsonSchema(): object {
+  const schema = z.toJSONSchema(configSchema, { target: 'draft-7', io: 'input' });
+  return { ...schema, title: 'millrace.json' };
+}

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { readFolders, rememberRule } from './folders-file.ts';
+import { readFoldersFile, rememberRule } from './folders-file.ts';
 
 const folder = temporaryFolder('folders');
 let count = 0;
@@ -15,7 +15,7 @@ const allow = (tool: string) => ({ tool, decision: 'allow' }) as const;
 test('what is decided at the same time is all kept', async () => {
   const tools = Array.from({ length: 20 }, (_, index) => `tool_${index}`);
   await Promise.all(tools.map((tool) => rememberRule({ foldersFile }, '/here', allow(tool))));
-  const { '/here': here } = await readFolders(foldersFile);
+  const { '/here': here } = await readFoldersFile(foldersFile);
   expect(here?.allow?.toSorted()).toEqual(tools.toSorted());
   expect(existsSync(`${foldersFile}.lock`)).toBe(false);
 });
@@ -25,7 +25,7 @@ test('a process that died while it wrote is not waited for', async () => {
   writeFileSync(`${foldersFile}.lock`, '');
   utimesSync(`${foldersFile}.lock`, 1, 1);
   await rememberRule({ foldersFile }, '/here', allow('bash'));
-  expect(await readFolders(foldersFile)).toEqual({ '/here': { allow: ['bash'] } });
+  expect(await readFoldersFile(foldersFile)).toEqual({ '/here': { allow: ['bash'] } });
 });
 
 test('a place that cannot be written to is told', async () => {

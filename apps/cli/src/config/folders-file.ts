@@ -1,18 +1,20 @@
-import { mkdir, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, open, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { setTimeout as pause } from 'node:timers/promises';
 import { isMillraceError } from '@millrace/core';
 import type { PermissionRule } from '@millrace/tools';
 import { z } from 'zod';
-import { checkFile } from './check-file.ts';
-import type { Config } from './config.ts';
-import { ConfigError } from './config-error.ts';
-import { withFileLock } from './file-lock.ts';
-import { readJsonFile } from './read-json-file.ts';
+import type { Config } from '../contract/config.ts';
+import { ConfigError } from '../contract/errors.ts';
+import { checkJsonFile, readJsonFile } from './json-file.ts';
 import { ruleFromText, ruleToText } from './rule-text.ts';
 
-/** What was decided about a folder once and for all. It is in the user's files, out of a project's reach. */
+/**
+ * The stored decisions about one folder. They are in the user's own file, which a project cannot
+ * change.
+ */
 export interface FolderDecisions {
-  /** The fingerprint of what its millrace.json may do. */
+  /** The fingerprint of the trusted parts of the folder's millrace.json. */
   readonly trusted?: string | undefined;
   readonly allow?: readonly string[] | undefined;
   readonly deny?: readonly string[] | undefined;
@@ -29,12 +31,15 @@ const schema: z.ZodType<Folders> = z.record(
   }),
 );
 
-export async function readFolders(path: string | undefined): Promise<Folders> {
+export async function readFoldersFile(path: string | undefined): Promise<Folders> {
   const file = path === undefined ? undefined : await readJsonFile(path);
-  return file === undefined ? {} : checkFile(file, schema);
+  return file === undefined ? {} : checkJsonFile(file, schema);
 }
 
-/** A rule for a folder that holds in later sessions too. `cwd` is the one that the rule's paths start at. */
+/**
+ * Stores a rule for a folder, for later sessions as well. `cwd` is the folder to which the rule's
+ * paths are relative.
+ */
 export async function rememberRule(
   { foldersFile }: Pick<Config, 'foldersFile'>,
   cwd: string,
@@ -43,13 +48,13 @@ export async function rememberRule(
   if (rule.decision === 'ask') return;
   const text = ruleToText(rule);
   const { decision } = rule;
-  await changeFolder(foldersFile, cwd, (known) => ({
+  await updateFolder(foldersFile, cwd, (known) => ({
     ...known,
     [decision]: [...(known[decision] ?? []).filter((each) => each !== text), text],
   }));
 }
 
-/** The rule holds in later sessions no more. */
+/** Deletes a stored rule. */
 export async function forgetRule(
   { foldersFile }: Pick<Config, 'foldersFile'>,
   cwd: string,
@@ -58,20 +63,20 @@ export async function forgetRule(
   if (rule.decision === 'ask') return;
   const text = ruleToText(rule);
   const { decision } = rule;
-  const known = foldersFile === undefined ? undefined : (await readFolders(foldersFile))[cwd];
+  const known = foldersFile === undefined ? undefined : (await readFoldersFile(foldersFile))[cwd];
   if (known?.[decision]?.includes(text) !== true) return;
-  await changeFolder(foldersFile, cwd, (now) => ({
+  await updateFolder(foldersFile, cwd, (now) => ({
     ...now,
     [decision]: (now[decision] ?? []).filter((each) => each !== text),
   }));
 }
 
-/** What was remembered for a folder, as it is on the disk. */
-export async function rememberedIn(
+/** Reads the rules that are stored for a folder. */
+export async function readRememberedRules(
   { foldersFile }: Pick<Config, 'foldersFile'>,
   cwd: string,
 ): Promise<readonly PermissionRule[]> {
-  const folders = await readFolders(foldersFile);
+  const folders = await readFoldersFile(foldersFile);
   const { allow = [], deny = [] } = (Object.hasOwn(folders, cwd) && folders[cwd]) || {};
   return [
     ...allow.map((text) => ruleFromText(text, 'allow')),
@@ -79,30 +84,32 @@ export async function rememberedIn(
   ];
 }
 
-/** Changes what is known of one folder, and nothing else in the file. */
-export async function changeFolder(
+/** Updates the decisions of one folder and leaves the rest of the file unchanged. */
+export async function updateFolder(
   path: string | undefined,
   folder: string,
   change: (known: FolderDecisions) => FolderDecisions,
 ): Promise<void> {
   if (path === undefined) {
-    throw new ConfigError('Cannot remember it: neither XDG_CONFIG_HOME nor HOME is set. Set one');
+    throw new ConfigError(
+      'Cannot store the decision: neither XDG_CONFIG_HOME nor HOME is set. Set one of them',
+    );
   }
   await mkdir(dirname(path), { recursive: true, mode: 0o700 }).catch((error: unknown) => {
     throw cannotWrite(path, error);
   });
   await withFileLock(path, async () => {
-    const folders = await readFolders(path);
+    const folders = await readFoldersFile(path);
     const known = Object.hasOwn(folders, folder) ? folders[folder] : undefined;
     const next = { ...folders, [folder]: change(known ?? {}) };
-    await replaceFile(path, `${JSON.stringify(next, undefined, 2)}\n`);
+    await writeAtomically(path, `${JSON.stringify(next, undefined, 2)}\n`);
   }).catch((error: unknown) => {
     throw isMillraceError(error) ? error : cannotWrite(path, error);
   });
 }
 
-/** Whole or not at all, and for its owner alone. */
-async function replaceFile(path: string, text: string): Promise<void> {
+/** Writes the whole file or nothing. Only the owner can read it. */
+async function writeAtomically(path: string, text: string): Promise<void> {
   const draft = `${path}.${process.pid}.tmp`;
   try {
     await writeFile(draft, text, { mode: 0o600 });
@@ -115,6 +122,47 @@ async function replaceFile(path: string, text: string): Promise<void> {
 
 function cannotWrite(path: string, cause: unknown): ConfigError {
   const { code: errno = 'nothing' } = cause as NodeJS.ErrnoException;
-  const message = `Cannot write ${path}: the system says ${errno}. See whether its folder can be written to`;
+  const message = `Cannot write ${path}: the system reports ${errno}. Check the permissions of its folder`;
   return new ConfigError(message, { path, errno }, { cause });
+}
+
+const pauseMs = 20;
+const maxTries = 250;
+/** The work under the lock takes milliseconds. A lock that is older belongs to a dead process. */
+const staleMs = 3000;
+
+/**
+ * Runs `work` while no other process does so for the same file. The folder of the file must exist.
+ */
+async function withFileLock<Result>(path: string, work: () => Promise<Result>): Promise<Result> {
+  const lock = `${path}.lock`;
+  await acquireLock(lock);
+  try {
+    return await work();
+  } finally {
+    await rm(lock, { force: true });
+  }
+}
+
+async function acquireLock(lock: string): Promise<void> {
+  for (let tries = 0; tries < maxTries; tries++) {
+    if (await createLock(lock)) return;
+    const found = await stat(lock).catch(() => undefined);
+    const isStale = found !== undefined && Date.now() - found.mtimeMs > staleMs;
+    if (isStale) await rm(lock, { force: true });
+    else await pause(pauseMs);
+  }
+  const way = 'Try again. If no other millrace process runs, delete that file';
+  throw new ConfigError(`Cannot write: another process holds ${lock}. ${way}`, { path: lock });
+}
+
+/** Returns true if this process created the lock file. Only one of several processes succeeds. */
+async function createLock(lock: string): Promise<boolean> {
+  try {
+    await (await open(lock, 'wx', 0o600)).close();
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
 }

@@ -12,9 +12,8 @@ import {
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { RunArgs } from '../args/args.ts';
-import { UsageError } from '../args/usage-error.ts';
-import { ConfigError } from './config-error.ts';
+import type { RunArgs } from '../contract/args.ts';
+import { ConfigError, UsageError } from '../contract/errors.ts';
 import { rememberRule } from './folders-file.ts';
 import { loadConfig } from './load-config.ts';
 
@@ -122,7 +121,7 @@ describe('where a setting comes from', () => {
     expect((await load({ config: path })).models['a']).toEqual({ provider: 'openai', model: 'b' });
     expect(await load({}, { MILLRACE_CONFIG: path })).toMatchObject({ files: [path] });
     const { message } = await failure(load({ config: 'none.json' }));
-    expect(message).toContain(`${join(cwd, 'none.json')}: there is no such file`);
+    expect(message).toContain(`${join(cwd, 'none.json')}: the file does not exist`);
   });
 
   test('the store of a file is beside that file, one that is typed is here', async () => {
@@ -138,38 +137,38 @@ describe('a mistake names the file and the place, and what to do', () => {
     [
       'a name that is nearly one',
       '{\n  "modle": "x"\n}',
-      'millrace.json:2:3: modle is not known. Did you mean model?',
+      'millrace.json:2:3: modle is unknown. Did you mean model?',
     ],
-    ['a name like no other', { zzz: 1 }, 'zzz is not known. Known are $schema, model, models'],
+    ['a name like no other', { zzz: 1 }, 'zzz is unknown. Known names: $schema, model, models'],
     [
       'deeper',
       { models: { a: { provider: 'openai', model: 'b', baseURL: 'c' } } },
-      'models.a.baseURL is not known. Did you mean baseUrl?',
+      'models.a.baseURL is unknown. Did you mean baseUrl?',
     ],
-    ['a wrong type', { limits: { maxTurns: 'many' } }, 'limits.maxTurns has to be a number'],
-    ['no whole number', { limits: { maxTurns: 1.5 } }, 'limits.maxTurns has to be a whole number'],
-    ['too small', { limits: { maxTurns: 0 } }, 'limits.maxTurns has to be at least 1'],
+    ['a wrong type', { limits: { maxTurns: 'many' } }, 'limits.maxTurns must be a number'],
+    ['no whole number', { limits: { maxTurns: 1.5 } }, 'limits.maxTurns must be a whole number'],
+    ['too small', { limits: { maxTurns: 0 } }, 'limits.maxTurns must be at least 1'],
     [
       'one of several',
       { models: { a: { provider: 'opnai', model: 'b' } } },
-      'models.a.provider has to be one of anthropic, openai',
+      'models.a.provider must be one of anthropic, openai',
     ],
-    ['missing', { models: { a: { provider: 'openai' } } }, 'models.a.model has to be a text'],
+    ['missing', { models: { a: { provider: 'openai' } } }, 'models.a.model must be a string'],
     ['empty', { model: '' }, 'model is empty'],
-    ['no object', [], 'has to be an object'],
+    ['no object', [], 'must be an object'],
     ['no JSON', '{\n  "model": a\n}', '2:12: expected'],
-    ['a comma too many', '{\n  "model": "a",\n}', 'Take out the comma before it'],
+    ['a comma too many', '{\n  "model": "a",\n}', 'Remove the comma before it'],
     ['a comment in a line', '{ "model": "a" /* mine */ }', 'JSON has no comments'],
     ['a comment', '{\n  // mine\n  "model": "a"\n}', 'JSON has no comments'],
     [
       'a rule',
       { permissions: { deny: ['read', 'bash:a && b'] } },
-      'permissions.deny[1] is no rule',
+      'permissions.deny[1] is not a valid rule',
     ],
     [
       'a rule without a tool',
       { permissions: { ask: [': x'] } },
-      'it does not begin with the name of a tool',
+      'it does not start with the name of a tool',
     ],
     [
       'a server that is nothing',
@@ -184,17 +183,17 @@ describe('a mistake names the file and the place, and what to do', () => {
     [
       'a field of the other kind',
       { mcpServers: { a: { url: 'http://a', args: [] } } },
-      'mcpServers.a.args goes with a command',
+      'mcpServers.a.args belongs to a command',
     ],
     [
       'no address',
       { mcpServers: { a: { url: 'nowhere' } } },
-      'mcpServers.a.url has to be an address of http',
+      'mcpServers.a.url must be an http or https URL',
     ],
     [
       'no address of a model',
       { models: { a: { provider: 'openai', model: 'b', baseUrl: 'ftp://c' } } },
-      'models.a.baseUrl has to be an address',
+      'models.a.baseUrl must be an http or https URL',
     ],
     [
       'an unknown server',
@@ -278,8 +277,8 @@ describe('models and servers', () => {
     expect(Object.keys(found)).toEqual(['local']);
     expect(mcpServers).toEqual([]);
     expect(warnings).toEqual([
-      expect.stringMatching(/^The model fast of .*config.json is left out: set FAST_KEY$/),
-      expect.stringMatching(/^The MCP server a of .*config.json is left out: set A_TOKEN$/),
+      expect.stringMatching(/^The model fast of .*config.json is skipped: set FAST_KEY$/),
+      expect.stringMatching(/^The MCP server a of .*config.json is skipped: set A_TOKEN$/),
     ]);
   });
 
@@ -392,7 +391,7 @@ describe('the file of a project that nobody trusts yet', () => {
     });
     const parts = ['models', 'mcpServers', 'store', 'permissions.allow', 'permissions.mode'];
     expect(config.untrusted).toEqual({ path, parts });
-    expect(config.warnings).toEqual([expect.stringContaining('take all of it with --trust')]);
+    expect(config.warnings).toEqual([expect.stringContaining('trust it with --trust')]);
   });
 
   test('is taken whole with --trust, from then on, until it changes', async () => {
@@ -442,7 +441,7 @@ describe('the file of a project that nobody trusts yet', () => {
   test('has to be a file: a pipe in its place is told, and not waited for', async () => {
     execFileSync('mkfifo', [join(cwd, 'millrace.json')]);
     expect((await failure(load())).message).toMatch(
-      /millrace\.json: it is no regular file.*--config/,
+      /millrace\.json: it is not a regular file.*--config/,
     );
   });
 
@@ -472,6 +471,6 @@ test('an address with a password in it is told, and the password is not', async 
   const model = { provider: 'compatible', model: 'm', baseUrl: 'http://me:hunter2@host.test/v1' };
   writeProject({ models: { mine: model } });
   const { message } = await failure(load(trusted));
-  expect(message).toContain('models.mine.baseUrl has a password in it');
+  expect(message).toContain('models.mine.baseUrl contains a password');
   expect(message).not.toContain('hunter2');
 });

@@ -1,46 +1,44 @@
 import { dirname, resolve } from 'node:path';
+import { isDecimal } from '@millrace/core';
 import type { McpServer } from '@millrace/tools/mcp';
-import type { ConfigArgs } from '../args/args.ts';
-import type { Env } from '../models/env.ts';
-import type { Config, LimitsConfig, Untrusted } from './config.ts';
-import type { ConfigFile } from './config-file.ts';
-import { configLayers } from './config-layers.ts';
-import { type EnvSettings, envSettings } from './env-settings.ts';
-import { fileMcpServers } from './file-mcp-servers.ts';
-import { fileModels } from './file-models.ts';
-import type { Layer } from './layer.ts';
-import { permissionsOf } from './permissions-of.ts';
+import type { ConfigArgs } from '../contract/args.ts';
+import type { Config, ConfigFile, LimitsConfig, UntrustedFile } from '../contract/config.ts';
+import { ConfigError } from '../contract/errors.ts';
+import type { Env } from '../contract/host.ts';
+import { type Layer, readConfigLayers } from './config-layers.ts';
+import { fileMcpServers, fileModels } from './file-connections.ts';
+import { mergePermissions } from './permissions.ts';
 
-export interface LoadConfigOptions {
+interface LoadConfigOptions {
   readonly args: ConfigArgs;
   readonly env: Env;
-  /** The folder that is worked in. */
+  /** The working folder. */
   readonly cwd: string;
 }
 
 /**
- * All that a run goes by: flags over environment over ./millrace.json over the user's own file. Throws a
- * `ConfigError` that names the file and the place in it.
+ * Loads the configuration. Priority: flags, environment, project's millrace.json, user's
+ * config.json. Throws a `ConfigError` that names the file and the position in it.
  */
 export async function loadConfig({ args, env, cwd }: LoadConfigOptions): Promise<Config> {
-  const said = envSettings(env);
-  const onlyFile = args.config ?? said.config;
-  const read = await configLayers({ args, env, cwd, onlyFile });
-  const { layers, untrusted, foldersFile } = read;
+  const fromEnv = readEnvSettings(env);
+  const onlyFile = args.config ?? fromEnv.config;
+  const layered = await readConfigLayers({ args, env, cwd, onlyFile });
+  const { layers, untrusted, foldersFile } = layered;
   const warnings = untrusted === undefined ? [] : [untrustedWarning(untrusted)];
   const warn = (warning: string) => void warnings.push(warning);
-  const ofFiles = <Name extends keyof ConfigFile>(name: Name) =>
+  const fromFiles = <Name extends keyof ConfigFile>(name: Name) =>
     layers.findLast(({ settings }) => settings[name] !== undefined)?.settings[name];
   return {
-    model: args.model ?? said.model ?? ofFiles('model'),
+    model: args.model ?? fromEnv.model ?? fromFiles('model'),
     models: Object.assign({}, ...layers.map((layer) => fileModels(layer, env, warn))),
-    reasoning: ofFiles('reasoning'),
-    system: args.system ?? said.system ?? ofFiles('system'),
-    limits: limitsOf(args, said, layers),
-    permissions: await permissionsOf(read, args),
-    mcpServers: mcpServersOf(layers, { env, cwd }, warn),
-    store: storeOf(args.store ?? said.store, layers, cwd),
-    compactAtTokens: ofFiles('compactAtTokens'),
+    reasoning: fromFiles('reasoning'),
+    system: args.system ?? fromEnv.system ?? fromFiles('system'),
+    limits: mergeLimits(args, fromEnv, layers),
+    permissions: await mergePermissions(layered, args),
+    mcpServers: mergeMcpServers(layers, { env, cwd }, warn),
+    store: resolveStore(args.store ?? fromEnv.store, layers, cwd),
+    compactAtTokens: fromFiles('compactAtTokens'),
     files: layers.map(({ file }) => file.path).toReversed(),
     warnings,
     foldersFile,
@@ -48,27 +46,33 @@ export async function loadConfig({ args, env, cwd }: LoadConfigOptions): Promise
   };
 }
 
-function limitsOf(args: ConfigArgs, said: EnvSettings, layers: readonly Layer[]): LimitsConfig {
-  const ofFiles: NonNullable<ConfigFile['limits']> = Object.assign(
+function mergeLimits(
+  args: ConfigArgs,
+  fromEnv: EnvSettings,
+  layers: readonly Layer[],
+): LimitsConfig {
+  const fromFiles: NonNullable<ConfigFile['limits']> = Object.assign(
     {},
     ...layers.map(({ settings }) => settings.limits),
   );
-  const { maxTurns, maxTokens, maxCostUsd } = ofFiles;
-  const amount = args.maxCost ?? said.maxCost ?? decimalOf(maxCostUsd);
+  const { maxTurns, maxTokens, maxCostUsd } = fromFiles;
+  const amount = args.maxCost ?? fromEnv.maxCost ?? toDecimal(maxCostUsd);
   return {
-    maxTurns: args.maxTurns ?? said.maxTurns ?? maxTurns,
-    maxTokens: args.maxTokens ?? said.maxTokens ?? maxTokens,
+    maxTurns: args.maxTurns ?? fromEnv.maxTurns ?? maxTurns,
+    maxTokens: args.maxTokens ?? fromEnv.maxTokens ?? maxTokens,
     maxCost: amount === undefined ? undefined : { amount, currency: 'USD' },
   };
 }
 
-/** Money is no float from here on. */
-function decimalOf(amount: number | undefined): string | undefined {
+/** Amounts of money are exact decimals from here on, not floats. */
+function toDecimal(amount: number | undefined): string | undefined {
   return amount?.toFixed(9).replace(/\.?0+$/, '');
 }
 
-/** A server of a stronger file takes the place of one of the same name, and may switch it off. */
-function mcpServersOf(
+/**
+ * A server of a file with higher priority replaces a server of the same name, and can disable it.
+ */
+function mergeMcpServers(
   layers: readonly Layer[],
   at: { readonly env: Env; readonly cwd: string },
   warn: (warning: string) => void,
@@ -77,8 +81,11 @@ function mcpServersOf(
   return [...byName.values()].filter((server) => server !== undefined);
 }
 
-/** What a file says is from that file's folder on, what was typed from this one on. */
-function storeOf(
+/**
+ * A path in a file is relative to that file's folder. A typed path is relative to the working
+ * folder.
+ */
+function resolveStore(
   typed: string | undefined,
   layers: readonly Layer[],
   cwd: string,
@@ -88,7 +95,45 @@ function storeOf(
   return layer && resolve(dirname(layer.file.path), layer.settings.store ?? '');
 }
 
-function untrustedWarning({ path, parts }: Untrusted): string {
-  const what = `${parts.join(', ')} of ${path} ${parts.length === 1 ? 'is' : 'are'} left out`;
-  return `${what}: anybody's project can have such a file. Look at it, and take all of it with --trust`;
+function untrustedWarning({ path, parts }: UntrustedFile): string {
+  const what = `${parts.join(', ')} of ${path} ${parts.length === 1 ? 'is' : 'are'} skipped`;
+  return `${what}: any project can contain such a file. Check it, and trust it with --trust`;
+}
+
+/** The settings from the environment. Empty variables count as not set. */
+interface EnvSettings {
+  readonly model: string | undefined;
+  readonly system: string | undefined;
+  readonly store: string | undefined;
+  readonly config: string | undefined;
+  readonly maxTurns: number | undefined;
+  readonly maxTokens: number | undefined;
+  readonly maxCost: string | undefined;
+}
+
+function readEnvSettings(env: Env): EnvSettings {
+  const text = (name: string) => env[name] || undefined;
+  return {
+    model: text('MILLRACE_MODEL'),
+    system: text('MILLRACE_SYSTEM'),
+    store: text('MILLRACE_STORE'),
+    config: text('MILLRACE_CONFIG'),
+    maxTurns: parseCount('MILLRACE_MAX_TURNS', text('MILLRACE_MAX_TURNS')),
+    maxTokens: parseCount('MILLRACE_MAX_TOKENS', text('MILLRACE_MAX_TOKENS')),
+    maxCost: parseAmount('MILLRACE_MAX_COST', text('MILLRACE_MAX_COST')),
+  };
+}
+
+function parseCount(name: string, value: string | undefined): number | undefined {
+  if (value === undefined) return undefined;
+  const number = /^\d{1,15}$/.test(value) ? Number(value) : 0;
+  if (number > 0) return number;
+  throw new ConfigError(`The variable ${name} must be a whole number of at least 1`, { name });
+}
+
+function parseAmount(name: string, value: string | undefined): string | undefined {
+  if (value === undefined || (isDecimal(value) && Number(value) > 0)) return value;
+  throw new ConfigError(`The variable ${name} must be an amount in dollars, such as 0.50`, {
+    name,
+  });
 }

@@ -23,7 +23,7 @@ test.each(cases)('%s', (text, rule) => {
 });
 
 test.each(['', ' ', ':x', '=x', 'bash:', 'bash= ', 'two words:x', 'task:x', 'github_push:x'])(
-  '%j is no rule, and the message shows what is',
+  '%j is not a valid rule, and the message shows what is',
   (text) => {
     expect(() => ruleFromText(text, 'allow')).toThrow(
       /Cannot use the rule .*Write it like "bash:git status"/s,

@@ -1,15 +1,16 @@
 import type { Decision, PermissionRule } from '@millrace/tools';
-import { UsageError } from '../args/usage-error.ts';
+import { UsageError } from '../contract/errors.ts';
 
 const pathTools: readonly string[] = ['read', 'ls', 'grep', 'glob', 'write', 'edit', '*'];
 const commandTools: readonly string[] = ['bash'];
 
 /**
- * A permission rule in a line: a tool, or `tool:what` for what begins so or fits the glob, or
- * `tool=what` for exactly that.
+ * Parses a permission rule: a tool, `tool:pattern` for a command prefix or a path glob, or
+ * `tool=text` for an exact match.
  *
  * @example
- * ruleFromText('bash:git status', 'allow'); // { tool: 'bash', command: 'git status', decision: 'allow' }
+ * ruleFromText('bash:git status', 'allow');
+ * // { tool: 'bash', command: 'git status', decision: 'allow' }
  * ruleFromText('write:src/**', 'allow'); // { tool: 'write', path: 'src/**', decision: 'allow' }
  * ruleFromText('*:.env', 'deny'); // { path: '.env', decision: 'deny' }
  */
@@ -17,24 +18,25 @@ export function ruleFromText(text: string, decision: Decision): PermissionRule {
   const [, name = '', sign, what = ''] = /^([^:=]*)(?:([:=])(.*))?$/s.exec(text.trim()) ?? [];
   const tool = name.trim();
   if (tool === '' || /\s/.test(tool))
-    throw badRule(text, 'it does not begin with the name of a tool');
-  const whose = tool === '*' ? {} : { tool };
-  if (sign === undefined) return { ...whose, decision };
-  if (what.trim() === '') throw badRule(text, `there is nothing after its ${sign}`);
+    throw invalidRule(text, 'it does not start with the name of a tool');
+  const toolField = tool === '*' ? {} : { tool };
+  if (sign === undefined) return { ...toolField, decision };
+  if (what.trim() === '') throw invalidRule(text, `there is nothing after its ${sign}`);
   const exact = sign === '=' ? { exact: true } : {};
-  if (commandTools.includes(tool)) return { ...whose, command: what.trim(), ...exact, decision };
-  if (pathTools.includes(tool)) return { ...whose, path: what.trim(), ...exact, decision };
-  throw badRule(text, `${tool} takes neither a path nor a command that is known here`);
+  if (commandTools.includes(tool))
+    return { ...toolField, command: what.trim(), ...exact, decision };
+  if (pathTools.includes(tool)) return { ...toolField, path: what.trim(), ...exact, decision };
+  throw invalidRule(text, `${tool} supports neither a path nor a command in rules`);
 }
 
-/** The other way round: what `ruleFromText` makes the same rule of, its reason apart. */
+/** Formats a rule so that `ruleFromText` parses it again. The reason is not included. */
 export function ruleToText({ tool, path, command, exact }: PermissionRule): string {
   const sign = exact ? '=' : ':';
   if (command !== undefined) return `${tool ?? commandTools[0]}${sign}${command}`;
   return path === undefined ? (tool ?? '*') : `${tool ?? '*'}${sign}${path}`;
 }
 
-function badRule(text: string, why: string): UsageError {
+function invalidRule(text: string, why: string): UsageError {
   const shown = text.length > 60 ? `${text.slice(0, 60)}…` : text;
   const way = 'Write it like "bash:git status", "write:src/**", "*:.env" or "github_search"';
   return new UsageError(`Cannot use the rule ${JSON.stringify(shown)}: ${why}. ${way}`);

@@ -1,42 +1,43 @@
 import { createHash } from 'node:crypto';
-import type { ConfigFile } from './config-file.ts';
+import type { ConfigFile } from '../contract/config.ts';
 
 /**
- * What a project's file may not say by itself, since anybody's repository can have one: which programs
- * are started, where keys and texts are sent, what needs no asking, where sessions are written, and
- * anything that is looser than the user's own file has it.
+ * Returns the parts of a project's file that need the user's trust, because any repository can
+ * contain such a file. These are the parts that start programs, receive keys and texts, skip
+ * approval, set the session store, or are less strict than the user's own file.
  */
-export function riskyParts(settings: ConfigFile, own: ConfigFile = {}): readonly string[] {
-  return Object.keys(riskyOf(settings, own));
+export function riskyParts(settings: ConfigFile, userSettings: ConfigFile = {}): readonly string[] {
+  return Object.keys(collectRiskyParts(settings, userSettings));
 }
 
-/** The same file without them. */
-export function withoutRisky(settings: ConfigFile, own: ConfigFile = {}): ConfigFile {
+/** Returns the settings without the risky parts. */
+export function withoutRiskyParts(settings: ConfigFile, userSettings: ConfigFile = {}): ConfigFile {
   const { models, mcpServers, store, permissions, limits, ...rest } = settings;
-  const harmless = { ...rest, ...(limits && { limits: strictLimits(limits, own) }) };
+  const harmless = { ...rest, ...(limits && { limits: strictLimits(limits, userSettings) }) };
   if (permissions === undefined) return harmless;
   const { allow, mode, ...others } = permissions;
-  const isKept = mode !== undefined && !isLooser(mode, own);
+  const isKept = mode !== undefined && !isLooser(mode, userSettings);
   return { ...harmless, permissions: isKept ? { ...others, mode } : others };
 }
 
-/** Of what is trusted, so that what is changed later is asked about again. */
-export function fingerprint(settings: ConfigFile, own: ConfigFile = {}): string {
+/** Returns a fingerprint of the risky parts, so that a later change needs trust again. */
+export function fingerprintRiskyParts(settings: ConfigFile, userSettings: ConfigFile = {}): string {
   return createHash('sha256')
-    .update(JSON.stringify(riskyOf(settings, own)))
+    .update(JSON.stringify(collectRiskyParts(settings, userSettings)))
     .digest('hex');
 }
 
-function riskyOf(settings: ConfigFile, own: ConfigFile): object {
+function collectRiskyParts(settings: ConfigFile, userSettings: ConfigFile): object {
   const { models, mcpServers, store, permissions, limits = {} } = settings;
   const mode = permissions?.mode;
-  const isLimited = Object.keys(limits).length === Object.keys(strictLimits(limits, own)).length;
+  const isLimited =
+    Object.keys(limits).length === Object.keys(strictLimits(limits, userSettings)).length;
   const parts = {
     models,
     mcpServers,
     store,
     'permissions.allow': permissions?.allow,
-    'permissions.mode': mode !== undefined && isLooser(mode, own) ? mode : undefined,
+    'permissions.mode': mode !== undefined && isLooser(mode, userSettings) ? mode : undefined,
     limits: isLimited ? undefined : limits,
   };
   const isThere = (part: unknown) => part !== undefined && JSON.stringify(part).length > 2;
@@ -52,7 +53,7 @@ function isLooser(mode: Mode, { permissions }: ConfigFile): boolean {
   return strictness[mode] < strictness[permissions?.mode ?? 'ask'];
 }
 
-/** Those that are no higher than the user's own. */
+/** Keeps the limits that are not higher than the user's own. */
 function strictLimits(limits: Limits, { limits: own = {} }: ConfigFile): Limits {
   const names = ['maxTurns', 'maxTokens', 'maxCostUsd'] as const;
   const kept = names.flatMap((name) => {

@@ -1,48 +1,53 @@
 import type { Item, JsonValue, Part, ToolCallPart, ToolResultPart } from '@millrace/core';
 
-/** What was done for the person, and what came of it. */
+/** A tool call and its result. */
 export interface Step {
   readonly name: string;
   readonly input: JsonValue | undefined;
   readonly result: ToolResultPart;
 }
 
-/** Where a conversation stands, read from what the model is sent: a script has no other memory. */
+/** The state of the conversation, derived from the request. The demo has no other memory. */
 export interface Conversation {
-  /** What was said last. */
+  /** The latest message of the user. */
   readonly latest: string;
-  /** Nothing was answered since. */
+  /** True if the assistant has not answered the latest message yet. */
   readonly isNew: boolean;
-  /** What was done since the person's request; words in between belong to the same request. */
+  /** The tool calls since the user's request. Messages in between belong to the same request. */
   readonly steps: readonly Step[];
-  /** What was said before the latest words, if it was cut off by the person. */
-  readonly cut: string | undefined;
-  /** Whole answers, each in one text, and summaries of older ones. */
+  /** The answer that the user interrupted before the latest message. */
+  readonly interrupted: string | undefined;
+  /** All complete answers, and summaries of older ones. */
   readonly answers: readonly string[];
-  /** How many requests there were. */
+  /** The number of requests so far. */
   readonly requests: number;
 }
 
-/** What the loop answers in the place of a call that was stopped. */
+/** The result that the loop records for a stopped call. */
 const stoppedResult = 'It was stopped before it was done.';
 
-export function conversationOf(items: readonly Item[]): Conversation {
-  const said = items.filter(({ kind }) => kind !== 'system' && kind !== 'developer');
-  const latestAt = said.findLastIndex(({ kind }) => kind === 'user');
-  const startAt = startOf(said, latestAt);
-  const before = said.slice(0, latestAt).findLast(({ kind }) => kind !== 'user');
+export function readConversation(items: readonly Item[]): Conversation {
+  const messages = items.filter(({ kind }) => kind !== 'system' && kind !== 'developer');
+  const latestAt = messages.findLastIndex(({ kind }) => kind === 'user');
+  const startAt = requestStart(messages, latestAt);
+  const before = messages.slice(0, latestAt).findLast(({ kind }) => kind !== 'user');
   return {
-    latest: textOf(said[latestAt]),
-    isNew: said.slice(latestAt + 1).every(({ kind }) => kind !== 'assistant'),
-    steps: stepsIn(said.slice(Math.max(startAt, 0))),
-    cut: before !== undefined && wasCut(before) ? textOf(before) : undefined,
-    answers: said.filter((item) => isAnswer(item)).map(textOf),
-    requests: said.filter((item, at) => item.kind === 'user' && startOf(said, at) === at).length,
+    latest: textOf(messages[latestAt]),
+    isNew: messages.slice(latestAt + 1).every(({ kind }) => kind !== 'assistant'),
+    steps: collectSteps(messages.slice(Math.max(startAt, 0))),
+    interrupted: before !== undefined && wasInterrupted(before) ? textOf(before) : undefined,
+    answers: messages.filter((item) => isAnswer(item)).map(textOf),
+    requests: messages.filter(
+      (item, at) => item.kind === 'user' && requestStart(messages, at) === at,
+    ).length,
   };
 }
 
-/** Where the request begins that a user item belongs to: what is said after results is about the same work. */
-function startOf(items: readonly Item[], at: number): number {
+/**
+ * Returns the index at which the request of a user item starts. A message after tool results
+ * continues the same request.
+ */
+function requestStart(items: readonly Item[], at: number): number {
   let start = at;
   for (let index = at - 1; index >= 0; index--) {
     const kind = items[index]?.kind;
@@ -53,7 +58,7 @@ function startOf(items: readonly Item[], at: number): number {
   return start;
 }
 
-function stepsIn(items: readonly Item[]): readonly Step[] {
+function collectSteps(items: readonly Item[]): readonly Step[] {
   const parts = items.flatMap((item): readonly Part[] => item.parts);
   const calls = parts.filter((part): part is ToolCallPart => part.kind === 'tool_call');
   return parts.flatMap((part) => {
@@ -63,7 +68,7 @@ function stepsIn(items: readonly Item[]): readonly Step[] {
   });
 }
 
-function wasCut({ stop, parts }: Item): boolean {
+function wasInterrupted({ stop, parts }: Item): boolean {
   return stop?.reason === 'aborted' || parts.some((part) => part.partial || isStopped(part));
 }
 
@@ -73,7 +78,7 @@ function isStopped(part: Part): boolean {
 
 function isAnswer(item: Item): boolean {
   const isSaid = item.kind === 'assistant' || item.kind === 'context';
-  return isSaid && !wasCut(item) && item.parts.every(({ kind }) => kind !== 'tool_call');
+  return isSaid && !wasInterrupted(item) && item.parts.every(({ kind }) => kind !== 'tool_call');
 }
 
 function textOf(item: Item | undefined): string {

@@ -3,7 +3,7 @@ import type { StreamStep } from '@millrace/providers';
 import { type ConformanceSubject, conformanceCases } from '@millrace/providers/conformance';
 import { describe, expect, test, vi } from 'vitest';
 import { play, quiet, VirtualClock } from '../../../../packages/agent/src/testing/play.ts';
-import { demoProvider, speakingProvider } from './demo-provider.ts';
+import { demoProvider, tokenStreamProvider } from './demo-provider.ts';
 
 const asked = {
   items: [
@@ -28,14 +28,14 @@ const subject: ConformanceSubject = {
       ),
     ];
     let steps = 0;
-    const whole = speakingProvider(() => ({ content: { parts } }), { pauseMs: 0 });
+    const whole = tokenStreamProvider(() => ({ content: { parts } }), { pauseMs: 0 });
     await whole.complete({ items: [] }, { onStep: () => void steps++ });
     // The last two steps say that the last part is whole, and the end.
     const fault =
       ends === 'whole'
         ? undefined
         : ({ type: ends, after: steps - 2, error: 'overloaded' } as const);
-    return speakingProvider(() => ({ content: { parts }, stop, fault }), { pauseMs: 0 });
+    return tokenStreamProvider(() => ({ content: { parts }, stop, fault }), { pauseMs: 0 });
   },
 };
 

@@ -8,9 +8,9 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { play, quiet, VirtualClock } from '../../../../packages/agent/src/testing/play.ts';
 import { everythingIn } from '../../../../packages/tools/src/testing/temporary-folder.ts';
-import { folderWith, type Staged, stage } from '../testing/stage.ts';
+import { folderWith, type TestAgent, testAgent } from '../testing/test-agent.ts';
 import { demoProvider } from './demo-provider.ts';
-import { essaySections } from './essay-text.ts';
+import { essaySections } from './essay.ts';
 
 const session = sessionId('s');
 const project = {
@@ -24,7 +24,7 @@ const project = {
 
 const demoIn = (files: Readonly<Record<string, string>> = project) => {
   const cwd = folderWith(files);
-  return stage({ provider: demoProvider({ cwd, pauseMs: 0 }), cwd });
+  return testAgent({ provider: demoProvider({ cwd, pauseMs: 0 }), cwd });
 };
 
 type Answer = (run: Run, id: Parameters<Run['approve']>[0]) => Promise<void>;
@@ -32,7 +32,7 @@ const allow: Answer = (run, id) => run.approve(id);
 const deny: Answer = (run, id) => run.deny(id, { reason: 'not today' });
 
 /** Says something, and decides on what is asked about. */
-async function say({ agent }: Pick<Staged, 'agent'>, input: RunInput, answer: Answer = allow) {
+async function say({ agent }: Pick<TestAgent, 'agent'>, input: RunInput, answer: Answer = allow) {
   const run = agent.run(input, { session });
   const asked: string[] = [];
   for await (const event of run.events) {
@@ -54,7 +54,8 @@ const callsOf = (items: readonly Item[]) =>
     .filter(({ kind }) => kind === 'assistant')
     .map(({ parts }) => parts.flatMap((part) => (part.kind === 'tool_call' ? [part.name] : [])));
 /** All that was said, with what is being said. */
-const said = async ({ log }: Pick<Staged, 'log'>) => liveTranscript(await snapshot(log, session));
+const said = async ({ log }: Pick<TestAgent, 'log'>) =>
+  liveTranscript(await snapshot(log, session));
 
 describe('the first thing that is said starts a tour, which', () => {
   test('thinks, speaks, looks, reads several things at once, asks to write, and ends', async () => {
@@ -73,7 +74,7 @@ describe('the first thing that is said starts a tour, which', () => {
     const { items } = await say(demo, 'Good morning');
     expect(textOf(items)).toContain('| `README.md` | 3 | Tide tables |');
     expect(textOf(items)).toContain('| `src/` | 2 inside | a folder |');
-    expect(textOf(items)).toContain('I found 2 notes of things to do');
+    expect(textOf(items)).toContain('I found 2 TODO notes');
     const written = readFileSync(join(demo.cwd, 'millrace-demo.md'), 'utf8');
     expect(written).toContain('- Files here: 4\n- Read: README.md, package.json\n');
   });
@@ -82,7 +83,7 @@ describe('the first thing that is said starts a tour, which', () => {
     const demo = await demoIn();
     const { text, stop } = await say(demo, 'Good morning', deny);
     expect([stop.reason, existsSync(join(demo.cwd, 'millrace-demo.md'))]).toEqual(['stop', false]);
-    expect(text).toContain('nothing was changed. The reason that I was given: “not today”');
+    expect(text).toContain('nothing was changed. The reason given: “not today”');
   });
 
   test('reads nothing that looks secret or is hidden', async () => {
@@ -122,7 +123,7 @@ describe('the first thing that is said starts a tour, which', () => {
     const cwd = folderWith(project);
     const provider = demoProvider({ cwd, pauseMs: 0 });
     const readOnly = { permissions: { mode: 'read-only', rules: [] } } as const;
-    const reader = await stage({ provider, cwd, config: readOnly });
+    const reader = await testAgent({ provider, cwd, config: readOnly });
     const { items } = await say(reader, 'Good morning');
     expect(callsOf(items)).toEqual([['ls'], ['read', 'read', 'ls', 'grep'], []]);
   });
@@ -144,7 +145,7 @@ describe('the first thing that is said starts a tour, which', () => {
       await run.approve(id);
     });
     expect(stop.reason).toBe('stop');
-    expect(textOf(items)).toContain('I heard “and hurry” while I was at work');
+    expect(textOf(items)).toContain('I received “and hurry” while I was working');
     expect(textOf(items)).toContain('Thank you.');
   });
 });
@@ -157,7 +158,7 @@ describe('the long answer', () => {
     expect(text.split('\n').length).toBeGreaterThanOrEqual(120);
     for (const form of [/^```ts$/m, /^- /m, /^\d\. /m, /^\| --- \|/m, /^> /m, /^## /m])
       expect(text).toMatch(form);
-    expect((await say(demo, 'Hm.')).text).toContain('That is all that I have');
+    expect((await say(demo, 'Hm.')).text).toContain('That was everything');
   });
 
   test.each(['a long one, please', 'Tell me a story', 'Write an ESSAY'])(
@@ -173,7 +174,7 @@ describe('the long answer', () => {
     const clock = new VirtualClock();
     const cwd = folderWith();
     const log = memoryLog();
-    const demo = await stage({ provider: demoProvider({ cwd, clock }), cwd, log, clock });
+    const demo = await testAgent({ provider: demoProvider({ cwd, clock }), cwd, log, clock });
     const run = demo.agent.run('Tell me a story', { session });
     const heading = essaySections[section]?.split('\n')[0] ?? '';
     while (!textOf(await said(demo).catch(() => [])).includes(heading)) {
@@ -190,9 +191,9 @@ describe('the long answer', () => {
 
   test('goes on with the section in which it was stopped, in another process too, and says so', async () => {
     const { log, cwd } = await stoppedIn(3);
-    const other = await stage({ provider: demoProvider({ cwd, pauseMs: 0 }), cwd, log });
+    const other = await testAgent({ provider: demoProvider({ cwd, pauseMs: 0 }), cwd, log });
     const { text } = await say(other, 'What else?');
-    expect(text).toMatch(/^You stopped me\. What I had said until then is kept/);
+    expect(text).toMatch(/^You stopped me\. My text so far is stored/);
     expect(text).not.toContain(essaySections[2]);
     expect(text).toContain(essaySections.slice(3).join('\n\n'));
   });

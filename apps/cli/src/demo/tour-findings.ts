@@ -1,15 +1,14 @@
-import { fieldOf } from '../models/json-field.ts';
+import type { JsonObject, JsonValue } from '@millrace/core';
 import type { Step } from './conversation.ts';
-import { type FolderListing, readListing } from './folder-listing.ts';
 
-/** What the tour has found out so far, all of it from real results. */
+/** What the tour has found so far, taken from real tool results. */
 export interface Findings {
   readonly listing: FolderListing;
-  /** Files that were read: name, lines, and its heading or first line. */
+  /** The files that were read. */
   readonly read: readonly ReadFile[];
-  /** Where something is left to do, if that was looked for. */
+  /** The number of TODO and FIXME notes, if the tour searched for them. */
   readonly reminders?: number | undefined;
-  /** The folder that was looked into as well, and how much is in it. */
+  /** A subfolder that was listed, and the number of its entries. */
   readonly inner?: { readonly name: string; readonly count: number } | undefined;
 }
 
@@ -21,14 +20,14 @@ interface ReadFile {
   readonly text: string;
 }
 
-export function findingsOf(steps: readonly Step[]): Findings {
+export function collectFindings(steps: readonly Step[]): Findings {
   const [first, second] = steps.filter(({ name, result }) => name === 'ls' && !result.isError);
   const grep = steps.find(({ name, result }) => name === 'grep' && !result.isError);
   const matches = fieldOf(grep?.result.value, 'matches');
-  const inner = second && readListing(second.result.text);
+  const inner = second && parseListing(second.result.text);
   return {
-    listing: readListing(first?.result.text ?? ''),
-    read: steps.flatMap((step) => (step.name === 'read' ? readFile(step) : [])),
+    listing: parseListing(first?.result.text ?? ''),
+    read: steps.flatMap((step) => (step.name === 'read' ? parseReadResult(step) : [])),
     reminders: typeof matches === 'number' ? matches : undefined,
     inner: inner && {
       name: pathOf(second),
@@ -37,10 +36,10 @@ export function findingsOf(steps: readonly Step[]): Findings {
   };
 }
 
-function readFile(step: Step): readonly ReadFile[] {
+function parseReadResult(step: Step): readonly ReadFile[] {
   const { text, isError } = step.result;
   if (isError) return [];
-  // Lines come as the number, a tab and the line; what has none is a note.
+  // The read tool prints each line as number, tab and text. Other lines are notes.
   const lines = text.split('\n').flatMap((line) => /^\d+\t(.*)$/.exec(line)?.[1] ?? []);
   const heading = lines.find((line) => /^#{1,3} \S/.test(line))?.replace(/^#+ /, '');
   const first = heading ?? lines.find((line) => /\p{L}/u.test(line))?.trim() ?? '';
@@ -54,4 +53,54 @@ function readFile(step: Step): readonly ReadFile[] {
 function pathOf(step: Step): string {
   const path = fieldOf(step.input, 'path');
   return typeof path === 'string' ? path : '.';
+}
+
+function fieldOf(value: JsonValue | undefined, name: string): JsonValue | undefined {
+  const isObject = typeof value === 'object' && value !== null;
+  return isObject ? (value as JsonObject)[name] : undefined;
+}
+
+/** The content of a folder, parsed from the output of `ls`. */
+interface FolderListing {
+  readonly folders: readonly string[];
+  readonly files: readonly string[];
+}
+
+const fileLine = /^(.+?) {2}\d[\d.]* (?:bytes?|[kMGT]B)$/;
+
+function parseListing(text: string): FolderListing {
+  const lines = text.split('\n');
+  return {
+    folders: lines.filter((line) => line.endsWith('/')).map((line) => line.slice(0, -1)),
+    files: lines.flatMap((line) => fileLine.exec(line)?.[1] ?? []),
+  };
+}
+
+/** Files that describe a folder best come first. */
+const filePriority: readonly RegExp[] = [
+  /^readme(?:\.|$)/i,
+  /^(?:package\.json|cargo\.toml|pyproject\.toml|go\.mod|makefile|gemfile|pom\.xml)$/i,
+  /\.(?:md|txt|rst|adoc)$/i,
+  /\.(?:[cm]?[jt]sx?|py|rs|go|rb|java|kt|swift|c|h|cc|cpp|cs|php|sh|html|css|json|ya?ml|toml)$/i,
+];
+
+/** Files that may contain secrets must not appear on the screen. */
+const excludedFiles = /^\.|lock|secret|credential|password|token|\.(?:pem|key|env)$/i;
+
+/** Selects the most informative files. */
+export function filesToRead(files: readonly string[], most: number): readonly string[] {
+  const rank = (name: string) => filePriority.findIndex((form) => form.test(name));
+  return files
+    .filter((name) => rank(name) !== -1 && !excludedFiles.test(name))
+    .toSorted((a, b) => rank(a) - rank(b))
+    .slice(0, most);
+}
+
+/** Selects a subfolder to list, if there is a suitable one. */
+export function folderToList(folders: readonly string[]): string | undefined {
+  const usual = ['src', 'lib', 'packages', 'app', 'docs'];
+  const named = usual.find((name) => folders.includes(name));
+  const isPlain = (name: string) =>
+    !/^\.|^(?:node_modules|target|dist|build|vendor|venv)$/.test(name);
+  return named ?? folders.find(isPlain);
 }

@@ -1,13 +1,15 @@
-import type { Config } from '../config/config.ts';
-import { countOf } from '../print/count-of.ts';
-import type { Finding } from './finding.ts';
+import { isMillraceError } from '@millrace/core';
+import type { Config } from '../contract/config.ts';
+import { chooseModel } from '../models/choose-model.ts';
+import { countOf } from '../print/printable.ts';
+import type { Check, Finding } from './check.ts';
 
-const about = 'config';
+const configTopic = 'config';
 
-/** What was loaded, and what was left out. */
+/** Reports which files were loaded and which settings were skipped. */
 export function configFindings(config: Config): readonly Finding[] {
   const { files, warnings, models, mcpServers, permissions } = config;
-  const from = files.length === 0 ? 'No configuration file: all is as usual' : files.join(', ');
+  const from = files.length === 0 ? 'No configuration file; the defaults apply' : files.join(', ');
   const more = [
     countOf(Object.keys(models).length, 'model'),
     countOf(mcpServers.length, 'MCP server'),
@@ -15,14 +17,29 @@ export function configFindings(config: Config): readonly Finding[] {
   ].filter((text) => !text.startsWith('0 '));
   const text = more.length === 0 ? from : `${from} (${more.join(', ')})`;
   return [
-    { about, state: 'ok', text },
-    ...warnings.map((warning) => ({ about, state: 'warn', text: warning }) as const),
+    { about: configTopic, state: 'ok', text },
+    ...warnings.map((warning) => ({ about: configTopic, state: 'warn', text: warning }) as const),
   ];
 }
 
-/** It could not be loaded, and everything else is looked at without it. */
-export function badConfig(error: unknown): Finding {
+/** Reports an invalid configuration. The other checks run without it. */
+export function invalidConfigFinding(error: unknown): Finding {
   const text = error instanceof Error ? error.message : String(error);
-  const advice = 'Mend it, or use another with --config <file>';
-  return { about, state: 'fail', text, advice };
+  const advice = 'Fix it, or use another file with --config <file>';
+  return { about: configTopic, state: 'fail', text, advice };
 }
+
+const modelTopic = 'model';
+
+/** Reports which model a run would use, and why. */
+export const checkModel: Check = async ({ config, ...rest }) => {
+  try {
+    const { why, isDemo } = await chooseModel({ ...rest, config: config ?? { models: {} } });
+    if (!isDemo) return [{ about: modelTopic, state: 'ok', text: why }];
+    const advice = 'Set a key, such as ANTHROPIC_API_KEY, or start a local server, such as Ollama';
+    return [{ about: modelTopic, state: 'warn', text: why, advice }];
+  } catch (error) {
+    if (!isMillraceError(error)) throw error;
+    return [{ about: modelTopic, state: 'fail', text: error.message }];
+  }
+};

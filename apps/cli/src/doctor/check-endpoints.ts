@@ -1,82 +1,90 @@
-import type { ModelConfig } from '../config/config.ts';
-import { firstSet } from '../models/env.ts';
-import { findLocalServers } from '../models/find-local-servers.ts';
-import { keyOf } from '../models/open-model.ts';
-import { type Vendor, vendors } from '../models/vendors.ts';
-import { countOf } from '../print/count-of.ts';
-import { type Answer, askEndpoint } from './ask-endpoint.ts';
-import type { Check, Finding, Patient } from './finding.ts';
-import { compatibleProbe, vendorProbes } from './vendor-probe.ts';
+import { type Clock, systemClock } from '@millrace/providers';
+import { hasPassword } from '../config/file-connections.ts';
+import type { ModelConfig, ProviderName } from '../contract/config.ts';
+import { findLocalServers } from '../models/local-servers.ts';
+import { findKey } from '../models/open-model.ts';
+import { firstSetVariable, type Vendor, vendors } from '../models/vendors.ts';
+import { countOf } from '../print/printable.ts';
+import type { Check, CheckContext, Finding } from './check.ts';
 
 const about = 'endpoints';
 
-/** Whether the servers answer that there are keys for, those that are configured, and local ones. */
-export const checkEndpoints: Check = async (patient) => {
-  const { config } = patient;
+/** Checks the servers of all set keys, the configured models and the local model servers. */
+export const checkEndpoints: Check = async (context) => {
+  const { config } = context;
   const asked = [
-    ...vendors.map((vendor) => askVendor(vendor, patient)),
-    ...Object.entries(config?.models ?? {}).map(([name, model]) => askOwn(name, model, patient)),
+    ...vendors.map((vendor) => checkVendor(vendor, context)),
+    ...Object.entries(config?.models ?? {}).map(([name, model]) =>
+      checkConfiguredModel(name, model, context),
+    ),
   ];
-  const [found, local] = await Promise.all([Promise.all(asked), localFindings(patient)]);
+  const [found, local] = await Promise.all([Promise.all(asked), localFindings(context)]);
   return [...found.filter((finding) => finding !== undefined), ...local];
 };
 
-async function askVendor(vendor: Vendor, patient: Patient): Promise<Finding | undefined> {
-  const { env, clock, fetch, timeoutMs } = patient;
+async function checkVendor(vendor: Vendor, context: CheckContext): Promise<Finding | undefined> {
+  const { env, clock, fetch, timeoutMs } = context;
   const { name, keyVariables, addressVariable, keyPage } = vendor;
-  const key = firstSet(env, keyVariables);
+  const key = firstSetVariable(env, keyVariables);
   const probe = vendorProbes[name];
   if (key === undefined || probe === undefined) return undefined;
-  const address = firstSet(env, addressVariable === undefined ? [] : [addressVariable])?.value;
+  const address = firstSetVariable(
+    env,
+    addressVariable === undefined ? [] : [addressVariable],
+  )?.value;
   const url = address === undefined ? probe.url : `${address.replace(/\/+$/, '')}${probe.path}`;
   const headers = probe.headers(key.value);
-  const answer = await askEndpoint(url, { headers, clock, fetch, timeoutMs });
-  return findingOn(name, answer, {
-    refused: `Check ${key.name}: it may be mistyped or revoked. There are keys at ${keyPage}`,
-    host: hostOf(url),
+  const answer = await probeEndpoint(url, { headers, clock, fetch, timeoutMs });
+  return endpointFinding(name, answer, {
+    refused: `Check ${key.name}: it may be mistyped or revoked. Create keys at ${keyPage}`,
+    host: hostText(url),
   });
 }
 
-/** A model of the configuration that has an address or a key of its own. */
-async function askOwn(
+/** Checks a configured model that has its own address or key. */
+async function checkConfiguredModel(
   name: string,
   model: ModelConfig,
-  { env, clock, fetch, timeoutMs }: Patient,
+  { env, clock, fetch, timeoutMs }: CheckContext,
 ): Promise<Finding | undefined> {
   const { provider, baseUrl, apiKey, headers = {} } = model;
   const probe = vendorProbes[provider] ?? compatibleProbe;
   const url = baseUrl === undefined ? probe.url : `${baseUrl.replace(/\/+$/, '')}${probe.path}`;
   if (url === '' || (baseUrl === undefined && apiKey === undefined)) return undefined;
-  const key = keyOf(model, env);
-  const answer = await askEndpoint(url, {
+  const key = findKey(model, env);
+  const answer = await probeEndpoint(url, {
     headers: { ...(key === undefined ? {} : probe.headers(key)), ...headers },
     clock,
     fetch,
     timeoutMs,
   });
   const refused = `Check the apiKey of ${name} in the configuration`;
-  return findingOn(name, answer, { refused, host: hostOf(url) });
+  return endpointFinding(name, answer, { refused, host: hostText(url) });
 }
 
-interface Ways {
+interface FindingDetails {
   readonly refused: string;
   readonly host: string;
 }
 
-function findingOn(name: string, answer: Answer, { refused, host }: Ways): Finding {
+function endpointFinding(
+  name: string,
+  answer: ProbeResult,
+  { refused, host }: FindingDetails,
+): Finding {
   switch (answer.outcome) {
     case 'answered':
       return { about, state: 'ok', text: `${name} answers at ${host}` };
     case 'refused': {
-      const text = `${name} at ${host} does not take the key (status ${answer.status})`;
+      const text = `${name} at ${host} rejects the key (status ${answer.status})`;
       return { about, state: 'fail', text, advice: refused };
     }
     case 'other': {
       const text = `${name} at ${host} answers with status ${answer.status}`;
       const isElsewhere = [301, 302, 307, 308, 404, 405].includes(answer.status);
       const advice = isElsewhere
-        ? 'Nothing answers there: check the address, unless the model works'
-        : 'It may be busy. Try again later';
+        ? 'There is no API at this path. Check the address, unless the model works'
+        : 'The server may be overloaded. Try again later';
       return { about, state: 'warn', text, advice };
     }
     case 'unreachable': {
@@ -89,17 +97,110 @@ function findingOn(name: string, answer: Answer, { refused, host }: Ways): Findi
   }
 }
 
-async function localFindings(patient: Patient): Promise<readonly Finding[]> {
-  const found = await findLocalServers(patient);
+async function localFindings(context: CheckContext): Promise<readonly Finding[]> {
+  const found = await findLocalServers(context);
   return found.map(({ server, baseUrl, models }) => ({
     about,
     state: models.length === 0 ? 'warn' : 'ok',
-    text: `${server.title} answers at ${hostOf(baseUrl)} with ${countOf(models.length, 'model')}`,
-    advice: models.length === 0 ? 'It has no model yet: fetch one there' : undefined,
+    text: `${server.title} answers at ${hostText(baseUrl)} with ${countOf(models.length, 'model')}`,
+    advice: models.length === 0 ? 'It has no model yet. Download one' : undefined,
   }));
 }
 
-/** An address may have a key in it. */
-function hostOf(url: string): string {
-  return URL.parse(url)?.host ?? 'an address that is none';
+/** Only the host is shown, because an address may contain a key. */
+function hostText(url: string): string {
+  return URL.parse(url)?.host ?? 'an invalid address';
 }
+
+/** The outcome of one request to a server. */
+type ProbeResult =
+  | { readonly outcome: 'answered' }
+  /** The server answers but rejects the key. */
+  | { readonly outcome: 'refused'; readonly status: number }
+  | { readonly outcome: 'other'; readonly status: number }
+  | { readonly outcome: 'unreachable'; readonly why: string; readonly advice?: string };
+
+interface ProbeOptions {
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly timeoutMs?: number | undefined;
+  readonly clock?: Clock | undefined;
+  readonly fetch?: typeof fetch | undefined;
+}
+
+const defaultTimeoutMs = 5000;
+
+const passwordInUrl: ProbeResult = {
+  outcome: 'unreachable',
+  why: 'its address contains a password',
+  advice: 'Move it to the headers of a model in the configuration: { "authorization": "Basic …" }',
+};
+
+/**
+ * Sends one GET request. Redirects are not followed, because they would send the key to another
+ * host.
+ */
+async function probeEndpoint(url: string, options: ProbeOptions = {}): Promise<ProbeResult> {
+  const { headers = {}, timeoutMs = defaultTimeoutMs, clock = systemClock } = options;
+  const { fetch = globalThis.fetch } = options;
+  if (hasPassword(url)) return passwordInUrl;
+  const late = new AbortController();
+  const cancel = clock.after(timeoutMs, () => late.abort());
+  try {
+    const { status, body } = await fetch(url, { headers, redirect: 'manual', signal: late.signal });
+    await body?.cancel();
+    if (status === 200) return { outcome: 'answered' };
+    // Some servers answer 400 to a wrong key.
+    const isRefused = [400, 401, 403].includes(status);
+    return { outcome: isRefused ? 'refused' : 'other', status };
+  } catch (error) {
+    const why = late.signal.aborted ? `no answer within ${timeoutMs} ms` : networkErrorCode(error);
+    return { outcome: 'unreachable', why };
+  } finally {
+    cancel();
+  }
+}
+
+/** Returns only the error code, because network error messages may contain what was sent. */
+function networkErrorCode(error: unknown): string {
+  const { cause } = error as { readonly cause?: { readonly code?: unknown } };
+  return typeof cause?.code === 'string' ? cause.code : 'the connection failed';
+}
+
+/** A free request that succeeds only with a valid key. */
+interface VendorProbe {
+  readonly url: string;
+  /** Appended to a custom address. */
+  readonly path: string;
+  readonly headers: (key: string) => Readonly<Record<string, string>>;
+}
+
+const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
+
+function openAiLike(base: string, path = '/models'): VendorProbe {
+  return { url: `${base}${path}`, path, headers: bearer };
+}
+
+/** For any other server with OpenAI's API. Its address must be configured. */
+const compatibleProbe: VendorProbe = { url: '', path: '/models', headers: bearer };
+
+/** Azure is missing, because each customer has a different address. */
+const vendorProbes: Readonly<Partial<Record<ProviderName, VendorProbe>>> = {
+  anthropic: {
+    url: 'https://api.anthropic.com/v1/models',
+    path: '/v1/models',
+    headers: (key) => ({ 'x-api-key': key, 'anthropic-version': '2023-06-01' }),
+  },
+  openai: openAiLike('https://api.openai.com/v1'),
+  gemini: {
+    url: 'https://generativelanguage.googleapis.com/v1beta/models',
+    path: '/models',
+    headers: (key) => ({ 'x-goog-api-key': key }),
+  },
+  // The list of models needs no key, so `/key` is requested instead.
+  openrouter: openAiLike('https://openrouter.ai/api/v1', '/key'),
+  groq: openAiLike('https://api.groq.com/openai/v1'),
+  mistral: openAiLike('https://api.mistral.ai/v1'),
+  deepseek: openAiLike('https://api.deepseek.com'),
+  xai: openAiLike('https://api.x.ai/v1'),
+  together: openAiLike('https://api.together.xyz/v1'),
+};

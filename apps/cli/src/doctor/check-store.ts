@@ -2,48 +2,51 @@ import { constants } from 'node:fs';
 import { access, stat, statfs } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { isMillraceError } from '@millrace/core';
-import { countOf } from '../print/count-of.ts';
-import { storePath } from '../store/store-path.ts';
-import { withStore } from '../store/with-store.ts';
-import type { Check, Finding, Patient } from './finding.ts';
+import { countOf } from '../print/printable.ts';
+import { storePath, withStore } from '../store/open-store.ts';
+import type { Check, CheckContext, Finding } from './check.ts';
 
 const about = 'store';
-const leastFreeBytes = 200 * 2 ** 20;
+const minFreeBytes = 200 * 2 ** 20;
 
-/** Whether sessions can be kept, and whether those that are can be read. */
-export const checkStore: Check = async (patient) => {
+/** Checks whether sessions can be stored and read. */
+export const checkStore: Check = async (context) => {
   try {
-    const path = storePath(patient.config ?? {}, patient.env);
+    const path = storePath(context.config ?? {}, context.env);
     const found = await stat(path).catch(() => undefined);
-    const findings = found === undefined ? await onNone(path) : await onFile(path, found, patient);
-    return [...findings, ...(await onDisk(path))];
+    const findings =
+      found === undefined
+        ? await newStoreFindings(path)
+        : await storeFindings(path, found, context);
+    return [...findings, ...(await diskFindings(path))];
   } catch (error) {
     if (!isMillraceError(error)) throw error;
     return [{ about, state: 'fail', text: error.message }];
   }
 };
 
-async function onNone(path: string): Promise<readonly Finding[]> {
+async function newStoreFindings(path: string): Promise<readonly Finding[]> {
   const folder = await nearestFolder(path);
-  if (!(await stat(folder)).isDirectory()) return [cannotKeep(path, `${folder} is no folder`)];
+  if (!(await stat(folder)).isDirectory())
+    return [unwritableFinding(path, `${folder} is not a folder`)];
   const isWritable = await access(folder, constants.W_OK).then(
     () => true,
     () => false,
   );
   if (isWritable)
-    return [{ about, state: 'ok', text: `No sessions yet; they will be kept in ${path}` }];
-  return [cannotKeep(path, `${folder} may not be written to`)];
+    return [{ about, state: 'ok', text: `No sessions yet; they will be stored in ${path}` }];
+  return [unwritableFinding(path, `${folder} is not writable`)];
 }
 
-function cannotKeep(path: string, why: string): Finding {
-  const text = `Sessions cannot be kept in ${path}: ${why}`;
-  return { about, state: 'fail', text, advice: 'Mend that, or name another file with --store' };
+function unwritableFinding(path: string, why: string): Finding {
+  const text = `Cannot store sessions in ${path}: ${why}`;
+  return { about, state: 'fail', text, advice: 'Fix that, or choose another file with --store' };
 }
 
-async function onFile(
+async function storeFindings(
   path: string,
   { mode, size }: { readonly mode: number; readonly size: number },
-  { config, env, platform }: Patient,
+  { config, env, platform }: CheckContext,
 ): Promise<readonly Finding[]> {
   const isOpen = platform !== 'win32' && (mode & 0o077) !== 0;
   const infos = await withStore({ config: config ?? {}, env }, ({ log }) => log.list());
@@ -53,31 +56,31 @@ async function onFile(
   const text = `${countOf(infos.length, 'session')}${more} in ${path} (${megabytes(size)})`;
   return [
     { about, state: 'ok', text },
-    ...(isOpen ? [openToOthers(path)] : []),
-    ...(damaged > 0 ? [damagedSessions(damaged)] : []),
+    ...(isOpen ? [readableByOthers(path)] : []),
+    ...(damaged > 0 ? [damagedFinding(damaged)] : []),
   ];
 }
 
-function openToOthers(path: string): Finding {
-  const text = `${path} could be read by other users; from now on it cannot`;
+function readableByOthers(path: string): Finding {
+  const text = `${path} was readable by other users. Its permissions are fixed now`;
   return { about, state: 'warn', text };
 }
 
-function damagedSessions(count: number): Finding {
+function damagedFinding(count: number): Finding {
   const text = `${countOf(count, 'damaged session')}`;
   const advice = 'Restore a backup of the file, or delete them with millrace sessions delete';
   return { about, state: 'fail', text, advice };
 }
 
-async function onDisk(path: string): Promise<readonly Finding[]> {
+async function diskFindings(path: string): Promise<readonly Finding[]> {
   const disk = await statfs(await nearestFolder(path)).catch(() => undefined);
   const free = disk === undefined ? Number.POSITIVE_INFINITY : disk.bavail * disk.bsize;
-  if (free >= leastFreeBytes) return [];
-  const text = `Only ${megabytes(free)} are left on the disk of ${path}`;
-  return [{ about, state: 'warn', text, advice: 'Make room: without any, a run stops' }];
+  if (free >= minFreeBytes) return [];
+  const text = `Only ${megabytes(free)} free on the disk of ${path}`;
+  return [{ about, state: 'warn', text, advice: 'Free some space. Runs stop on a full disk' }];
 }
 
-/** The folder that is there; those below it will be made. */
+/** Returns the nearest existing parent folder. Folders below it will be created. */
 async function nearestFolder(path: string): Promise<string> {
   const folder = dirname(path);
   const found = await stat(folder).catch(() => undefined);

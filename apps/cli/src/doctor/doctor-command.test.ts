@@ -7,11 +7,11 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { exitCodes } from '../exit-code.ts';
 import type { LocalName } from '../models/local-servers.ts';
 import { openStore } from '../store/open-store.ts';
-import { Captured, Failing } from '../testing/captured.ts';
-import { spoken } from '../testing/sessions.ts';
+import { CapturedOutput, FailingOutput } from '../testing/output-streams.ts';
+import { finishedSession } from '../testing/sessions.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
+import type { Check, Finding } from './check.ts';
 import { type DoctorCommandOptions, doctorCommand } from './doctor-command.ts';
-import type { Check, Finding } from './finding.ts';
 
 const folder = temporaryFolder('doctor');
 const key = 'sk-very-secret-0123456789';
@@ -53,10 +53,10 @@ const here = () => `http://127.0.0.1:${port}`;
 
 async function examine(
   env: Readonly<Record<string, string>> = {},
-  options: Partial<DoctorCommandOptions> & { readonly stdout?: Captured } = {},
+  options: Partial<DoctorCommandOptions> & { readonly stdout?: CapturedOutput } = {},
 ) {
-  const { stdout = new Captured() } = options;
-  const stderr = new Captured();
+  const { stdout = new CapturedOutput() } = options;
+  const stderr = new CapturedOutput();
   const ports = Object.fromEntries(localNames.map((name) => [name, closedPort]));
   const code = await doctorCommand({
     args: { command: 'doctor', json: true, color: true },
@@ -88,7 +88,7 @@ describe('a machine without anything', () => {
     const { stdout } = await examine({}, { args });
     expect(stdout).toMatch(/^ok {4}No configuration file/);
     expect(stdout).toContain('\nok    Node 24.1.0\n');
-    expect(stdout).toMatch(/\nwarn {2}No key of a provider is set\n {6}→ Set one of /);
+    expect(stdout).toMatch(/\nwarn {2}No provider key is set\n {6}→ Set one of /);
     const painted = await examine({ FORCE_COLOR: '1' }, { args });
     expect(painted.stdout).toContain('\u001b[32mok  \u001b[39m  Node 24.1.0\n');
   });
@@ -141,7 +141,7 @@ describe('a key', () => {
         about: 'keys',
         state: 'warn',
         text,
-        advice: 'Set it anew, the key alone',
+        advice: 'Set it again, with nothing but the key',
       })),
     );
   });
@@ -253,7 +253,7 @@ describe('a store', () => {
 
   test('with sessions is told with their number', async () => {
     const { log, close } = await openStore({ config: {}, env: { HOME: home } });
-    await spoken(log, 'one', 'First', { cwd: '/here' });
+    await finishedSession(log, 'one', 'First', { cwd: '/here' });
     await close();
     const { on } = await examine();
     expect(on('store')).toMatchObject([{ state: 'ok', text: /^1 session in .*MiB\)$/ }].map(any));
@@ -263,7 +263,7 @@ describe('a store', () => {
     const file = join(folder(), 'a-file');
     writeFileSync(file, '');
     const { on, code } = await examine({ XDG_DATA_HOME: join(file, 'data') });
-    expect(on('store')).toMatchObject([{ state: 'fail', text: /no folder/ }].map(any));
+    expect(on('store')).toMatchObject([{ state: 'fail', text: /not a folder/ }].map(any));
     expect(code).toBe(exitCodes.error);
   });
 
@@ -286,7 +286,7 @@ describe('a store', () => {
 describe('a terminal', () => {
   const terminal = (columns: number, rows: number) => ({
     stdin: Object.assign(Readable.from([]), { isTTY: true }),
-    stdout: Object.assign(new Captured({ isTTY: true }), { columns, rows }),
+    stdout: Object.assign(new CapturedOutput({ isTTY: true }), { columns, rows }),
   });
   const look = async (env: Record<string, string>, columns = 80, rows = 24) => {
     const { on } = await examine(env, terminal(columns, rows));
@@ -332,10 +332,10 @@ describe('checks', () => {
 
   test('cannot be told where there is no room, and need not be where nobody reads', async () => {
     const checks: readonly Check[] = [];
-    const full = examine({}, { checks, stdout: new Failing('ENOSPC') });
+    const full = examine({}, { checks, stdout: new FailingOutput('ENOSPC') });
     await expect(full).rejects.toMatchObject({ code: 'cannot_write' });
     const args = { command: 'doctor', json: false, color: true } as const;
-    const left = await examine({}, { checks, args, stdout: new Failing('EPIPE') });
+    const left = await examine({}, { checks, args, stdout: new FailingOutput('EPIPE') });
     expect(left.code).toBe(exitCodes.done);
   });
 });

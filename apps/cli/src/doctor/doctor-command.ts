@@ -1,23 +1,19 @@
 import process from 'node:process';
 import { styleText } from 'node:util';
-import type { DoctorArgs } from '../args/args.ts';
 import { loadConfig } from '../config/load-config.ts';
+import type { DoctorArgs } from '../contract/args.ts';
 import { exitCodes } from '../exit-code.ts';
-import type { LookOptions } from '../models/find-local-servers.ts';
-import { hasColor } from '../print/has-color.ts';
-import { Output, type OutputStream } from '../print/output.ts';
+import type { LocalServerOptions } from '../models/local-servers.ts';
+import { hasColor, Output, type OutputStream } from '../print/output.ts';
 import type { InputStream } from '../print/piped-input.ts';
 import { oneLine } from '../print/printable.ts';
-import { badConfig, configFindings } from './check-config.ts';
+import type { Check, CheckContext, Finding } from './check.ts';
+import { checkModel, configFindings, invalidConfigFinding } from './check-config.ts';
 import { checkEndpoints } from './check-endpoints.ts';
-import { checkKeys } from './check-keys.ts';
-import { checkModel } from './check-model.ts';
-import { checkNode } from './check-node.ts';
+import { checkKeys, checkNode, checkTerminal } from './check-machine.ts';
 import { checkStore } from './check-store.ts';
-import { checkTerminal } from './check-terminal.ts';
-import type { Check, Finding, Patient } from './finding.ts';
 
-export interface DoctorCommandOptions extends LookOptions {
+export interface DoctorCommandOptions extends LocalServerOptions {
   readonly args: DoctorArgs;
   readonly stdin: InputStream;
   readonly stdout: OutputStream;
@@ -38,23 +34,28 @@ const allChecks: readonly Check[] = [
   checkTerminal,
 ];
 
-/** `millrace doctor`: looks at what a run needs and says what to do. Something that fails is exit code 1. */
+/**
+ * Runs `millrace doctor`: checks what a run needs and prints advice. A failed check returns exit
+ * code 1.
+ */
 export async function doctorCommand(options: DoctorCommandOptions): Promise<number> {
   const { args, stdout, env, cwd, checks = allChecks } = options;
   const { nodeVersion = process.versions.node, platform = process.platform } = options;
-  const loaded = await loadConfig({ args, env, cwd }).catch((error: unknown) => badConfig(error));
+  const loaded = await loadConfig({ args, env, cwd }).catch((error: unknown) =>
+    invalidConfigFinding(error),
+  );
   const isLoaded = !('state' in loaded);
   const config = isLoaded ? loaded : undefined;
-  const patient: Patient = { ...options, config, nodeVersion, platform };
-  const ofConfig = async () => (isLoaded ? configFindings(loaded) : [loaded]);
+  const context: CheckContext = { ...options, config, nodeVersion, platform };
+  const checkConfig = async () => (isLoaded ? configFindings(loaded) : [loaded]);
   const output = new Output(stdout);
   const found: Finding[] = [];
-  // All begin at once, and are told in their order.
-  const running = [ofConfig, ...checks].map((check) => settled(check, patient));
+  // All checks start at once. Their results are printed in order.
+  const running = [checkConfig, ...checks].map((check) => runCheck(check, context));
   for (const findings of running) {
     for (const finding of await findings) {
       found.push(finding);
-      if (!args.json) await output.write(linesOf(finding, options));
+      if (!args.json) await output.write(findingLines(finding, options));
     }
   }
   if (args.json) await output.write(`${JSON.stringify(found, undefined, 2)}\n`);
@@ -62,25 +63,25 @@ export async function doctorCommand(options: DoctorCommandOptions): Promise<numb
   return found.some(({ state }) => state === 'fail') ? exitCodes.error : exitCodes.done;
 }
 
-/** A check that fails itself is something that was found. */
-async function settled(check: Check, patient: Patient): Promise<readonly Finding[]> {
+/** Turns an exception in a check into a finding. */
+async function runCheck(check: Check, context: CheckContext): Promise<readonly Finding[]> {
   try {
-    return await check(patient);
+    return await check(context);
   } catch (error) {
     const name = error instanceof Error ? error.name : 'something';
-    const text = `A check could not be made: it threw ${name}`;
+    const text = `A check failed with ${name}`;
     return [{ about: 'doctor', state: 'fail', text, advice: 'Please report it' }];
   }
 }
 
 const colours = { ok: 'green', warn: 'yellow', fail: 'red' } as const;
-const longest = 1000;
+const maxLineLength = 1000;
 
-function linesOf({ state, text, advice }: Finding, options: DoctorCommandOptions): string {
+function findingLines({ state, text, advice }: Finding, options: DoctorCommandOptions): string {
   const { stdout, env, args } = options;
-  const isPainted = hasColor(stdout, { env, color: args.color });
+  const useColor = hasColor(stdout, { env, color: args.color });
   const mark = state.padEnd(4);
-  const painted = isPainted ? styleText(colours[state], mark, { validateStream: false }) : mark;
-  const next = advice === undefined ? '' : `      → ${oneLine(advice, longest)}\n`;
-  return `${painted}  ${oneLine(text, longest)}\n${next}`;
+  const painted = useColor ? styleText(colours[state], mark, { validateStream: false }) : mark;
+  const next = advice === undefined ? '' : `      → ${oneLine(advice, maxLineLength)}\n`;
+  return `${painted}  ${oneLine(text, maxLineLength)}\n${next}`;
 }

@@ -1,190 +1,191 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { essaySections } from '../demo/essay-text.ts';
+import { essaySections } from '../demo/essay.ts';
 import {
-  asked,
-  atTheTerminal,
   countOf,
-  idle,
+  describeInTmux,
+  idleHint,
   startChat,
-  wordsOf,
-} from './testing/at-the-terminal.ts';
-import { describeInTmux } from './testing/needs-tmux.ts';
-import type { Terminal } from './testing/terminal.ts';
-import { gone, type WorkPlace } from './testing/work-place.ts';
+  terminalHarness,
+  waitForDialog,
+  withoutLayout,
+} from './testing/terminal-harness.ts';
+import type { TestTerminal } from './testing/test-terminal.ts';
+import { type TestWorkspace, waitForExit } from './testing/test-workspace.ts';
 
 const sizes = [
   { columns: 80, rows: 24 },
   { columns: 200, rows: 50 },
 ];
 
-/** What would take the history away: clearing the screen, the scrollback, or all of the terminal. */
+/**
+ * Sequences that would destroy the history: they clear the screen, the scrollback or the terminal.
+ */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what clears
 const clears = /\u001b\[[23]J|\u001bc/;
 
-type Killing = (place: WorkPlace, terminal: Terminal) => Promise<void>;
+type Kill = (workspace: TestWorkspace, terminal: TestTerminal) => Promise<void>;
 
-const programKilled: Killing = async ({ pids }) => {
+const programKilled: Kill = async ({ pids }) => {
   for (const pid of pids()) process.kill(pid, 'SIGKILL');
 };
-const terminalClosed: Killing = (_place, terminal) => terminal.close();
+const terminalClosed: Kill = (_workspace, terminal) => terminal.close();
 
-const followed = 'You follow it here, and can stop it, answer it and say more.';
+const followNotice = 'You follow it here and can send messages, answer approvals and stop it.';
 
 describeInTmux().concurrent('a session with keys in a real terminal', () => {
-  test('opens without a key, in an empty home, and says with which model', async (context) => {
-    const { open } = atTheTerminal(context);
+  test('starts without an API key in an empty home, and shows the model', async (context) => {
+    const { open } = terminalHarness(context);
     const terminal = await open({ columns: 200, env: { MILLRACE_MODEL: '' } });
-    expect(await startChat(terminal)).toMatch(/\nUsing .*\/help says what/);
+    expect(await startChat(terminal)).toMatch(/\nUsing .*\/help lists commands/);
     await terminal.press('C-d');
-    await terminal.shows(/\/help says[^\n]*\n+\$/);
+    await terminal.waitFor(/\/help lists[^\n]*\n+\$/);
   });
 
   test.for(sizes)(
     'goes from the first message to --continue at $columns × $rows',
     async ({ columns, rows }, context) => {
-      const { place, open } = atTheTerminal(context);
+      const { workspace, open } = terminalHarness(context);
       const terminal = await open({ columns, rows });
-      const keep = (name: string) => terminal.keep(`${columns}x${rows}-${name}`);
-      await terminal.say('i=1; while [ $i -le 60 ]; do echo "before $i"; i=$((i+1)); done');
-      await terminal.shows(/\nbefore 60\n\$/);
+      const keep = (name: string) => terminal.saveScreen(`${columns}x${rows}-${name}`);
+      await terminal.send('i=1; while [ $i -le 60 ]; do echo "before $i"; i=$((i+1)); done');
+      await terminal.waitFor(/\nbefore 60\n\$/);
 
       await startChat(terminal);
       await keep('1-welcome');
-      await terminal.say('hello there');
-      await terminal.printed('› hello there');
+      await terminal.send('hello there');
+      await terminal.waitForPrinted('› hello there');
       await keep('2-thinking');
-      await terminal.printed('∴ thought for');
-      // Calls that do not need each other stand together, each with its result.
-      await terminal.printed('✓ Read README.md 3 lines ✓ Read package.json 1 line');
+      await terminal.waitForPrinted('∴ thought for');
+      // Parallel calls are shown together, each with its result. A slow machine also shows durations.
+      await terminal.waitForPrinted(
+        /✓ Read README\.md 3 lines( · [\d.]+ s)? ✓ Read package\.json 1 line/,
+      );
       await keep('3-parallel-tools');
 
-      await asked(terminal);
+      await waitForDialog(terminal);
       await keep('4-approval');
-      const note = () => readFileSync(join(place.project, 'millrace-demo.md'), 'utf8');
+      const note = () => readFileSync(join(workspace.project, 'millrace-demo.md'), 'utf8');
       expect(note()).toContain('Visit 1.');
       await terminal.press('y');
-      await terminal.shows('That was the tour.');
-      const toured = await terminal.shows(idle);
+      await terminal.waitFor('That was the tour.');
+      const toured = await terminal.waitFor(idleHint);
       expect(note()).toContain('Visit 2.');
       expect(toured).toMatch(
-        /✓ Edit millrace-demo.md .*\+1 −1\n[\s\S]*│ 3 - Visit 1\.\n {2}│ 3 \+ Visit 2\.\n/,
+        /✓ Edit millrace-demo.md .*\+1 −1( · [\d.]+ s)?\n[\s\S]*│ 3 - Visit 1\.\n {2}│ 3 \+ Visit 2\.\n/,
       );
       await keep('5-diff');
 
-      await terminal.say('a long story');
-      await terminal.printed('A model does not send an answer.');
+      await terminal.send('a long story');
+      await terminal.waitForPrinted('A model does not send a finished answer.');
       await keep('6-streaming');
-      await terminal.printed('So the first rule is');
-      // The beginning is read while the end is not said yet.
-      expect(await terminal.everything()).not.toContain(essaySections.at(-1)?.slice(-40));
+      await terminal.waitForPrinted('So the result must not depend');
+      // The start of the answer is visible before its end is written.
+      expect(await terminal.scrollback()).not.toContain(essaySections.at(-1)?.slice(-40));
       await terminal.press('Escape');
-      await terminal.shows('■ stopped');
-      const stopped = answerIn(await terminal.shows(idle));
+      await terminal.waitFor('■ stopped');
+      const stopped = answerIn(await terminal.waitFor(idleHint));
       await keep('7-stopped');
-      expect(stopped).toContain('So the first rule is');
+      expect(stopped).toContain('So the result must not depend');
       expect(terminal.written).not.toMatch(clears);
-      const history = await terminal.everything();
+      const history = await terminal.scrollback();
       for (let line = 1; line <= 60; line++) expect(countOf(history, `before ${line}\n`)).toBe(1);
       expect(countOf(history, 'answering ·')).toBe(0);
       expect(countOf(history, '1. Bytes')).toBe(1);
 
       await terminal.press('C-d');
-      await terminal.shows(/To go on: millrace --continue.*\n+\$/);
+      await terminal.waitFor(/To continue: millrace --continue.*\n+\$/);
       await terminal.clear();
       await startChat(terminal, '--continue');
-      const again = await terminal.shows('■ stopped');
+      const again = await terminal.waitFor('■ stopped');
       await keep('8-continued');
       expect(answerIn(again)).toContain(stopped);
-      await terminal.say('what are you?');
-      await terminal.shows('I am the demo model of Millrace');
-      await terminal.shows(/With \/model you choose among what is there\.\n[\s\S]*Enter sends/);
+      await terminal.send('what are you?');
+      await terminal.waitFor('I am the demo model of Millrace');
+      await terminal.waitFor(/Use \/model to choose a model\.\n[\s\S]*Enter sends/);
       await keep('9-went-on');
       await terminal.press('C-d');
-      await terminal.shows(/To go on: [^\n]*\n+\$/);
+      await terminal.waitFor(/To continue: [^\n]*\n+\$/);
     },
   );
 
-  test('is followed live by a second terminal, which says who drives, approves and stops', async (context) => {
-    const { place, open } = atTheTerminal(context);
+  test('is followed live by a second terminal, which shows the driver, approves and stops', async (context) => {
+    const { workspace, open } = terminalHarness(context);
     const first = await open();
     const second = await open({ columns: 100, rows: 30 });
     await startChat(first);
-    await first.say('hello there');
-    await asked(first);
+    await first.send('hello there');
+    await waitForDialog(first);
 
-    await second.say('millrace sessions');
+    await second.send('millrace sessions');
     const [, id = ''] =
-      /^(\w{8}) .*hello there/m.exec(await second.shows(/\w{8} .*hello there/)) ?? [];
-    await second.say(`millrace --resume ${id}`);
-    await second.until((screen) => wordsOf(screen).includes(followed), followed);
-    await second.shows(/followed: .* drives/);
-    await asked(second);
-    await second.keep('two-terminals-second');
+      /^(\w{8}) .*hello there/m.exec(await second.waitFor(/\w{8} .*hello there/)) ?? [];
+    await second.send(`millrace --resume ${id}`);
+    await second.waitUntil((screen) => withoutLayout(screen).includes(followNotice), followNotice);
+    await second.waitFor(/driven by /);
+    await waitForDialog(second);
+    await second.saveScreen('two-terminals-second');
     await second.press('y');
-    await first.shows('That was the tour.');
-    await second.shows('That was the tour.');
-    expect(readFileSync(join(place.project, 'millrace-demo.md'), 'utf8')).toContain('Visit 2.');
-    await first.shows(idle);
+    await first.waitFor('That was the tour.');
+    await second.waitFor('That was the tour.');
+    expect(readFileSync(join(workspace.project, 'millrace-demo.md'), 'utf8')).toContain('Visit 2.');
+    await first.waitFor(idleHint);
 
-    await first.say('a long story');
-    await second.printed('› a long story');
-    await second.printed('A model does not send an answer.');
-    await second.shows(/followed: .* drives/);
-    await second.keep('two-terminals-live');
+    await first.send('a long story');
+    await second.waitForPrinted('› a long story');
+    await second.waitForPrinted('A model does not send a finished answer.');
+    await second.waitFor(/driven by /);
+    await second.saveScreen('two-terminals-live');
     await second.press('Escape');
-    await first.shows('■ stopped');
-    await second.shows('■ stopped');
-    await first.shows(idle);
-    const end = await second.shows(idle);
-    await second.keep('two-terminals-stopped');
-    expect(end).not.toMatch(/followed/);
+    await first.waitFor('■ stopped');
+    await second.waitFor('■ stopped');
+    await first.waitFor(idleHint);
+    const end = await second.waitFor(idleHint);
+    await second.saveScreen('two-terminals-stopped');
+    expect(end).not.toMatch(/driven by/);
 
-    // Nobody drives any more, so the second one does, and the first one follows.
-    await second.say('what are you?');
-    await first.printed('› what are you?');
-    await first.printed('I am the demo model of Millrace');
+    // There is no driver any more, so the second terminal drives and the first one follows.
+    await second.send('what are you?');
+    await first.waitForPrinted('› what are you?');
+    await first.waitForPrinted('I am the demo model of Millrace');
   });
 
-  test.for<[string, Killing]>([
+  test.for<[string, Kill]>([
     ['kill -9 of the program', programKilled],
     ['its terminal was closed', terminalClosed],
-  ])(
-    'has what was on the screen again after %s in the middle of an answer',
-    async ([, kill], context) => {
-      const { place, open } = atTheTerminal(context);
-      const terminal = await open({ rows: 40 });
-      await startChat(terminal);
-      await terminal.say('a long story');
-      await terminal.printed('and a proxy on the way');
-      const seen = tailOf(await terminal.screen());
-      await kill(place, terminal);
-      const [pid = 0] = place.pids();
-      await gone(pid);
+  ])('shows the same text again after %s during an answer', async ([, kill], context) => {
+    const { workspace, open } = terminalHarness(context);
+    const terminal = await open({ rows: 40 });
+    await startChat(terminal);
+    await terminal.send('a long story');
+    await terminal.waitForPrinted('and a proxy on the way');
+    const seen = tailOf(await terminal.screen());
+    await kill(workspace, terminal);
+    const [pid = 0] = workspace.pids();
+    await waitForExit(pid);
 
-      const other = await open({ rows: 40 });
-      await startChat(other, '--continue');
-      await other.shows(/■ (?:stopped|cut short)/);
-      await other.shows(idle);
-      await other.keep(`after-${kill.name}`);
-      expect(wordsOf(await other.everything())).toContain(seen);
-      await other.say('what are you?');
-      await other.shows(/With \/model you choose among what is there\.\n[\s\S]*Enter sends/);
-    },
-  );
+    const other = await open({ rows: 40 });
+    await startChat(other, '--continue');
+    await other.waitFor(/■ (?:stopped|interrupted)/);
+    await other.waitFor(idleHint);
+    await other.saveScreen(`after-${kill.name}`);
+    expect(withoutLayout(await other.scrollback())).toContain(seen);
+    await other.send('what are you?');
+    await other.waitFor(/Use \/model to choose a model\.\n[\s\S]*Enter sends/);
+  });
 });
 
-/** The end of the answer that was stopped, as far as it is on the screen. */
+/** The visible end of the stopped answer. */
 function answerIn(screen: string): string {
-  const words = wordsOf(screen.slice(0, screen.indexOf('■ stopped')));
-  return words.slice(words.indexOf('The bytes come in reads'));
+  const words = withoutLayout(screen.slice(0, screen.indexOf('■ stopped')));
+  return words.slice(words.indexOf('The bytes arrive in chunks'));
 }
 
-/** What is on the screen of the long answer, to the last word that has come. */
+/** The visible part of the long answer, up to the last received word. */
 function tailOf(screen: string): string {
-  const from = Math.max(0, screen.indexOf('How a word gets'));
+  const from = Math.max(0, screen.indexOf('How text gets'));
   const [answer = ''] = screen.slice(from).split(/\n. answering · /);
   expect(answer).toContain('and a proxy on the way');
-  return wordsOf(answer);
+  return withoutLayout(answer);
 }

@@ -2,47 +2,52 @@ import { execFileSync } from 'node:child_process';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { atTheTerminal, idle, prompt, startChat } from './testing/at-the-terminal.ts';
-import { describeInTmux } from './testing/needs-tmux.ts';
-import { inPassages, scriptedModel } from './testing/scripted-model.ts';
+import { gatedAnswer, scriptedModel } from './testing/scripted-model.ts';
+import {
+  describeInTmux,
+  idleHint,
+  promptText,
+  startChat,
+  terminalHarness,
+} from './testing/terminal-harness.ts';
 
 describeInTmux().concurrent('keys in a real terminal', () => {
-  test('while it runs, Enter steers and Alt-Enter queues a follow-up', async (context) => {
+  test('during a run, Enter steers and Alt-Enter queues a follow-up', async (context) => {
     const { server, files, env } = await scriptedModel(context);
-    const { open } = atTheTerminal(context, files);
+    const { open } = terminalHarness(context, files);
     const terminal = await open({ env });
     const look = { name: 'ls', arguments: '{"path":"."}' };
-    const { reply, gates } = inPassages(['I look.', ' Now.'], [look]);
+    const { reply, gates } = gatedAnswer(['I look.', ' Now.'], [look]);
     server.reply(reply);
-    server.answer({ text: 'The wheel turns.' });
-    server.answer({ text: 'The river flows.' });
+    server.answer({ text: 'Tomorrow is sunny.' });
+    server.answer({ text: 'Next week is rainy.' });
     await startChat(terminal);
-    await terminal.say('How is the mill?');
-    await terminal.shows('I look.');
-    await terminal.say('and the wheel?');
-    await terminal.shows('↳ joins next: and the wheel?');
-    await terminal.type('then the river');
+    await terminal.send('How is the weather?');
+    await terminal.waitFor('I look.');
+    await terminal.send('and tomorrow?');
+    await terminal.waitFor('↳ next step: and tomorrow?');
+    await terminal.type('then next week');
     await terminal.press('M-Enter');
-    await terminal.shows('↳ then: then the river');
-    await terminal.keep('steering');
+    await terminal.waitFor('↳ queued: then next week');
+    await terminal.saveScreen('steering');
     for (const gate of gates) gate.open();
-    await terminal.shows('The river flows.');
-    const screen = await terminal.shows(idle);
-    await terminal.keep('steered');
+    await terminal.waitFor('Next week is rainy.');
+    const screen = await terminal.waitFor(idleHint);
+    await terminal.saveScreen('steered');
     expect(screen).toMatch(
-      /› How is the mill\?[\s\S]*✓ List [\s\S]*› and the wheel\?[\s\S]*The wheel turns\.[\s\S]*› then the river[\s\S]*The river flows\./,
+      /› How is the weather\?[\s\S]*✓ List [\s\S]*› and tomorrow\?[\s\S]*Tomorrow is sunny\.[\s\S]*› then next week[\s\S]*Next week is rainy\./,
     );
     const bodies = server.requests.map(({ body }) => JSON.stringify(body));
-    expect(bodies.map((body) => body.includes('and the wheel?'))).toEqual([false, true, true]);
-    expect(bodies.map((body) => body.includes('then the river'))).toEqual([false, false, true]);
+    expect(bodies.map((body) => body.includes('and tomorrow?'))).toEqual([false, true, true]);
+    expect(bodies.map((body) => body.includes('then next week'))).toEqual([false, false, true]);
   });
 
-  test('two calls run at the same time, each in its card', async (context) => {
+  test('parallel calls have a card each', async (context) => {
     const { server, files, env } = await scriptedModel(context);
-    const { open, place } = atTheTerminal(context, files);
+    const { open, workspace } = terminalHarness(context, files);
     const terminal = await open({ env });
     const names = ['east', 'west'];
-    const pipes = names.map((name) => join(place.project, name));
+    const pipes = names.map((name) => join(workspace.project, name));
     for (const pipe of pipes) execFileSync('mkfifo', [pipe]);
     const calls = names.map((name) => ({
       name: 'bash',
@@ -51,29 +56,29 @@ describeInTmux().concurrent('keys in a real terminal', () => {
     server.answer({ text: 'I listen to both.', toolCalls: calls });
     server.answer({ text: 'Both have spoken.' });
     await startChat(terminal, '--yes');
-    await terminal.say('Listen');
-    await terminal.shows(/\n. \$ cat east {2}[\d.]+ s\n. \$ cat west {2}[\d.]+ s\n/);
-    await terminal.shows('running 2 tools: bash');
-    await terminal.keep('running-tools');
-    // They end in another order than they began.
+    await terminal.send('Listen');
+    await terminal.waitFor(/\n. \$ cat east {2}[\d.]+ s\n. \$ cat west {2}[\d.]+ s\n/);
+    await terminal.waitFor('running 2 tools: bash');
+    await terminal.saveScreen('running-tools');
+    // The commands end in the reverse order of their start.
     for (const pipe of pipes.toReversed()) await writeFile(pipe, `words of ${pipe}\n`);
-    await terminal.shows('Both have spoken.');
-    const screen = await terminal.shows(idle);
+    await terminal.waitFor('Both have spoken.');
+    const screen = await terminal.waitFor(idleHint);
     expect(screen).toMatch(/✓ \$ cat east[\s\S]*words of [\s\S]*✓ \$ cat west[\s\S]*words of /);
   });
 
-  test('what is pasted lands in one piece', async (context) => {
+  test('a paste arrives as one piece', async (context) => {
     const { server, files, env } = await scriptedModel(context);
-    const { open } = atTheTerminal(context, files);
+    const { open } = terminalHarness(context, files);
     const terminal = await open({ env });
     server.answer({ text: 'Three lines.' });
     await startChat(terminal);
     await terminal.paste('first line\nsecond line\nthird line');
-    await terminal.shows('third line');
+    await terminal.waitFor('third line');
     expect(server.requests).toEqual([]);
-    await terminal.keep('pasted');
+    await terminal.saveScreen('pasted');
     await terminal.press('Enter');
-    const screen = await terminal.shows('Three lines.');
+    const screen = await terminal.waitFor('Three lines.');
     expect(screen).toMatch(/› first line\n {2}second line\n {2}third line\n/);
     expect(JSON.stringify(server.requests[0]?.body)).toContain(
       'first line\\nsecond line\\nthird line',
@@ -81,25 +86,25 @@ describeInTmux().concurrent('keys in a real terminal', () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test('@ completes files, / commands, and /help says what there is', async (context) => {
-    const { open } = atTheTerminal(context);
+  test('@ completes files, / completes commands, and /help lists them', async (context) => {
+    const { open } = terminalHarness(context);
     const terminal = await open();
     await startChat(terminal);
-    await terminal.type('@whe');
-    await terminal.shows('src/wheel.ts');
-    await terminal.keep('completion-of-files');
+    await terminal.type('@refu');
+    await terminal.waitFor('src/refunds.ts');
+    await terminal.saveScreen('completion-of-files');
     await terminal.press('Tab');
-    await terminal.shows(/> @src\/wheel\.ts *\n/);
+    await terminal.waitFor(/> @src\/refunds\.ts *\n/);
     await terminal.press('C-u');
-    await terminal.shows(prompt);
+    await terminal.waitFor(promptText);
     await terminal.type('/');
-    await terminal.shows('/compact');
-    await terminal.keep('completion-of-commands');
+    await terminal.waitFor('/compact');
+    await terminal.saveScreen('completion-of-commands');
     await terminal.type('he');
-    await terminal.until((screen) => !screen.includes('/compact'), 'only what fits');
+    await terminal.waitUntil((screen) => !screen.includes('/compact'), 'only what fits');
     await terminal.press('Enter');
-    const help = await terminal.shows(/\/quit[\s\S]*Enter sends/);
-    await terminal.keep('help');
+    const help = await terminal.waitFor(/\/quit[\s\S]*Enter sends/);
+    await terminal.saveScreen('help');
     expect(help).toMatch(/Alt-Enter/);
   });
 });

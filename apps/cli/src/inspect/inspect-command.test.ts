@@ -8,11 +8,11 @@ import { z } from 'zod';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
 import { exitCodes } from '../exit-code.ts';
 import { openStore } from '../store/open-store.ts';
-import { recordsOf } from '../store/records-of.ts';
-import { userItem } from '../store/user-item.ts';
-import { allOf } from '../testing/all-of.ts';
-import { Captured, Failing } from '../testing/captured.ts';
-import { call } from '../testing/print-stage.ts';
+import { readRecords } from '../store/session-records.ts';
+import { userItem } from '../store/session-summaries.ts';
+import { CapturedOutput, FailingOutput } from '../testing/output-streams.ts';
+import { toolCall } from '../testing/run-print.ts';
+import { collect } from '../testing/sessions.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { inspectCommand } from './inspect-command.ts';
 
@@ -58,14 +58,14 @@ async function record(more: (log: Log) => Promise<void> = async () => {}): Promi
   });
   const script: readonly Scripted[] = [
     { content: { parts: ['It'] }, fault: { type: 'error', after: 0, error: 'overloaded' } },
-    { content: { parts: [call('c1', 'slow', {})] }, usage: { input: 50, output: 5 } },
+    { content: { parts: [toolCall('c1', 'slow', {})] }, usage: { input: 50, output: 5 } },
     speaking([200, 400], 'It turns'),
   ];
   const agent = createAgent({
     ...{ provider: scriptedProvider(script), log, tools: [slow], retry: { baseDelayMs: 0 } },
     approve: () => 'ask',
   });
-  const run = agent.run(userItem(['The wheel?'], { cwd: '/here' }), { session });
+  const run = agent.run(userItem(['The weather?'], { cwd: '/here' }), { session });
   for await (const event of run.events)
     if (event.type === 'approval_asked') {
       clock.advance(3000);
@@ -75,9 +75,13 @@ async function record(more: (log: Log) => Promise<void> = async () => {}): Promi
   await close();
 }
 
-async function inspect(json: boolean, stdout: Captured = new Captured(), which = 'one') {
+async function inspect(
+  json: boolean,
+  stdout: CapturedOutput = new CapturedOutput(),
+  which = 'one',
+) {
   const args = { command: 'inspect', session: which, json, color: true } as const;
-  const stderr = new Captured();
+  const stderr = new CapturedOutput();
   const config = { store };
   const code = await inspectCommand({ args, config, stdout, stderr, env: {}, cwd: '/here' });
   return { code, stdout: stdout.text, stderr: stderr.text };
@@ -89,7 +93,7 @@ describe('as JSON', () => {
     const { code, stdout } = await inspect(true);
     const { records } = JSON.parse(stdout) as { readonly records: readonly JsonValue[] };
     const { log, close } = await openStore({ config: { store }, env: {} });
-    const stored = await allOf(recordsOf(log, session));
+    const stored = await collect(readRecords(log, session));
     await close();
     expect(records.map((one) => decodeRecord(JSON.stringify(one)))).toEqual(stored);
     expect(code).toBe(exitCodes.done);
@@ -98,7 +102,7 @@ describe('as JSON', () => {
   test('says where time and tokens went: attempts, tools, and all of it together', async () => {
     await record();
     const { turns, totals, session: about } = JSON.parse((await inspect(true)).stdout);
-    expect(about).toMatchObject({ id: 'one', title: 'The wheel?', cwd: '/here' });
+    expect(about).toMatchObject({ id: 'one', title: 'The weather?', cwd: '/here' });
     expect(turns).toMatchObject([
       {
         turn: 1,
@@ -159,7 +163,7 @@ describe('as text', () => {
       '',
       'turn   first   whole   in  out  per s  cost        model',
       expect.stringMatching(
-        /^1\.1 +– +0 ms +~?0 +~?0 +– {2}– +scripted\/script \(overloaded: does not count, once more after 0 ms\)$/,
+        /^1\.1 +– +0 ms +~?0 +~?0 +– {2}– +scripted\/script \(overloaded: superseded, retried after 0 ms\)$/,
       ),
       '1.2     0 ms    0 ms   50    5      –  –           scripted/script',
       '2.1   200 ms  600 ms  100   20   50.0  0.0025 USD  scripted/script',
@@ -171,7 +175,7 @@ describe('as text', () => {
       '',
       '2 turns, 3 requests (1 of them repeated), 1 tool call (1 failed)',
       expect.stringMatching(
-        /^Tokens: (about )?150 in, 25 out, 0\.0025 USD; 60 of those in from the cache, 0 of those out reasoning$/,
+        /^Tokens: (about )?150 in, 25 out, 0\.0025 USD; 60 input tokens from the cache, 0 output tokens for reasoning$/,
       ),
       'Time: model 600 ms, tools 1.5 s, approvals 3.0 s',
       '',
@@ -194,7 +198,7 @@ describe('as text', () => {
 
   test('fits into the terminal, and is whole elsewhere', async () => {
     await record();
-    const { stdout } = await inspect(false, new Captured({ isTTY: true }));
+    const { stdout } = await inspect(false, new CapturedOutput({ isTTY: true }));
     const table = stdout.slice(0, stdout.indexOf('\n\nRequests')).split('\n');
     expect(Math.max(...table.map((line) => line.length))).toBeLessThanOrEqual(80);
     expect(stdout).toContain('…');
@@ -212,8 +216,8 @@ describe('as text', () => {
 
 test('an output that nobody reads is no error, and one that is full is', async () => {
   await record();
-  expect((await inspect(false, new Failing('EPIPE', 1))).code).toBe(exitCodes.done);
-  const full = inspect(false, new Failing('ENOSPC', 1));
+  expect((await inspect(false, new FailingOutput('EPIPE', 1))).code).toBe(exitCodes.done);
+  const full = inspect(false, new FailingOutput('ENOSPC', 1));
   await expect(full).rejects.toMatchObject({ code: 'cannot_write' });
 });
 

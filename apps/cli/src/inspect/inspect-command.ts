@@ -1,18 +1,16 @@
 import { encodeRecord } from '@millrace/core';
 import type { Log } from '@millrace/log';
-import type { InspectArgs } from '../args/args.ts';
-import type { Config } from '../config/config.ts';
+import type { InspectArgs } from '../contract/args.ts';
+import type { Config } from '../contract/config.ts';
+import type { Env } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
-import type { Env } from '../models/env.ts';
 import { Output, type OutputStream } from '../print/output.ts';
 import { textTable } from '../print/text-table.ts';
-import { findSession } from '../store/find-session.ts';
-import { recordsOf } from '../store/records-of.ts';
-import type { SessionSummary } from '../store/session-summary.ts';
-import { withStore } from '../store/with-store.ts';
+import { withStore } from '../store/open-store.ts';
+import { readRecords } from '../store/session-records.ts';
+import { findSession, type SessionSummary } from '../store/session-summaries.ts';
 import { recordRows } from './record-rows.ts';
-import { reportLines } from './report-lines.ts';
-import { sessionTotals } from './session-totals.ts';
+import { reportLines, sessionTotals } from './session-report.ts';
 import { turnReports } from './turn-reports.ts';
 
 export interface InspectCommandOptions {
@@ -25,7 +23,7 @@ export interface InspectCommandOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** `millrace inspect`: the records of a session, and where its time and its tokens went. */
+/** Runs `millrace inspect`: prints the records of a session and a report of its time and tokens. */
 export async function inspectCommand(options: InspectCommandOptions): Promise<number> {
   const { args, stdout, cwd } = options;
   const output = new Output(stdout);
@@ -41,23 +39,23 @@ async function writeText(log: Log, { id }: SessionSummary, output: Output): Prom
   const { stream } = output;
   const columns = stream.isTTY ? stream.columns : undefined;
   const rows: (readonly string[])[] = [head];
-  for await (const row of recordRows(recordsOf(log, id))) rows.push(row);
-  const table = textTable(rows, { columns, right: [0, 1, 2] });
+  for await (const row of recordRows(readRecords(log, id))) rows.push(row);
+  const table = textTable(rows, { columns, rightAligned: [0, 1, 2] });
   for (const line of [...table, '']) await output.write(`${line}\n`);
-  const turns = await turnReports(recordsOf(log, id));
+  const turns = await turnReports(readRecords(log, id));
   const lines = reportLines(turns, sessionTotals(turns), columns);
   for (const line of lines) await output.write(`${line}\n`);
 }
 
 const head = ['offset', 'seconds', 'turn', 'type', 'content'];
 
-/** One document. The records come last and one by one, because there may be many. */
+/** Writes one JSON document. The records come last and are streamed, because there may be many. */
 async function writeJson(log: Log, session: SessionSummary, output: Output): Promise<void> {
-  const turns = await turnReports(recordsOf(log, session.id));
+  const turns = await turnReports(readRecords(log, session.id));
   const about = JSON.stringify({ session, totals: sessionTotals(turns), turns }, undefined, 2);
   await output.write(`${about.slice(0, -2)},\n  "records": [`);
   let separator = '\n';
-  for await (const record of recordsOf(log, session.id)) {
+  for await (const record of readRecords(log, session.id)) {
     await output.write(`${separator}    ${encodeRecord(record)}`);
     separator = ',\n';
   }

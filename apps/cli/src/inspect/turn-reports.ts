@@ -1,27 +1,30 @@
 import type { Fact, LogRecord, Stop, Usage } from '@millrace/core';
 
-/** Where the time and the tokens of a turn went. Times are in milliseconds, by the writer's clock. */
+/** The time and tokens of one turn. Times are in milliseconds of the writer's clock. */
 export interface TurnReport {
   readonly turn: number;
   readonly startedAt: number;
-  /** Not there while it goes on, and where its process died. */
+  /** Missing while the turn runs, and if its process died. */
   readonly durationMs?: number;
   readonly stop?: Stop;
   readonly attempts: readonly AttemptReport[];
   readonly tools: readonly ToolReport[];
 }
 
-/** One try at a turn's request. */
+/** One attempt at the request of a turn. */
 export interface AttemptReport {
   readonly attempt: number;
   readonly provider: string;
   readonly model: string;
-  /** From the request to the first delta; not there where none came, or the deltas were settled. */
+  /**
+   * Time from the request to the first delta. Missing if there was none or if the deltas were
+   * settled.
+   */
   readonly timeToFirstTokenMs?: number;
   readonly durationMs?: number;
   readonly usage?: Usage;
   readonly tokensPerSecond?: number;
-  /** Why it does not count, and how long was waited before the next. */
+  /** Why the attempt was superseded, and the delay before the next one. */
   readonly superseded?: string;
   readonly retryDelayMs?: number;
 }
@@ -32,22 +35,22 @@ export interface ToolReport {
   readonly durationMs?: number;
   readonly outcome?: 'completed' | 'discarded' | 'lost';
   readonly isError?: boolean;
-  /** How long somebody was asked about it. */
+  /** How long the call waited for approval. */
   readonly approvalMs?: number;
-  /** The session of the sub-agent that did it. */
+  /** The session of the sub-agent that ran. */
   readonly child?: string;
 }
 
-/** The turns of a session, from its records. */
+/** Builds the report of each turn from the records of a session. */
 export async function turnReports(
   records: AsyncIterable<LogRecord>,
 ): Promise<readonly TurnReport[]> {
-  const turns = new Map<number, TurnClerk>();
+  const turns = new Map<number, TurnReportBuilder>();
   for await (const record of records) {
     if (record.turn === 0) continue;
-    const known = turns.get(record.turn) ?? new TurnClerk(record);
+    const known = turns.get(record.turn) ?? new TurnReportBuilder(record);
     turns.set(record.turn, known);
-    known.take(record);
+    known.add(record);
   }
   return [...turns.values()].map((clerk) => clerk.report());
 }
@@ -63,8 +66,8 @@ interface OpenTool extends Writable<ToolReport> {
   readonly startedAt: number;
 }
 
-/** Writes down what concerns one turn. */
-class TurnClerk {
+/** Collects the report of one turn. */
+class TurnReportBuilder {
   readonly #turn: Writable<Omit<TurnReport, 'attempts' | 'tools'>>;
   readonly #attempts = new Map<number, OpenAttempt>();
   readonly #tools = new Map<string, OpenTool>();
@@ -75,9 +78,9 @@ class TurnClerk {
     this.#turn = { turn, startedAt: time };
   }
 
-  take({ fact, delta, time, attempt }: LogRecord): void {
+  add({ fact, delta, time, attempt }: LogRecord): void {
     const open = this.#attempts.get(attempt);
-    // Tools write into the same attempt, but only after the response's own first delta.
+    // Tools write into the same attempt, but only after the first delta of the response.
     if (delta !== undefined && open !== undefined) open.firstAt ??= time;
     if (fact !== undefined) this.#fact(fact, time, attempt);
   }
@@ -161,8 +164,8 @@ function attemptReport({ startedAt, firstAt, ...rest }: OpenAttempt): AttemptRep
   const { durationMs, usage } = rest;
   if (firstAt === undefined) return rest;
   const timeToFirstTokenMs = firstAt - startedAt;
-  const spokeMs = (durationMs ?? 0) - timeToFirstTokenMs;
-  const speed = usage !== undefined && spokeMs > 0 ? (usage.output * 1000) / spokeMs : undefined;
+  const streamMs = (durationMs ?? 0) - timeToFirstTokenMs;
+  const speed = usage !== undefined && streamMs > 0 ? (usage.output * 1000) / streamMs : undefined;
   const rounded = speed === undefined ? {} : { tokensPerSecond: Math.round(speed * 10) / 10 };
   return { ...rest, timeToFirstTokenMs, ...rounded };
 }

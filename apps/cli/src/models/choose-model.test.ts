@@ -5,10 +5,10 @@ import {
   startScriptedServer,
 } from '@millrace/providers/scripted-server';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { Config, ModelConfig } from '../config/config.ts';
+import type { Config, ModelConfig } from '../contract/config.ts';
+import { ModelError } from '../contract/errors.ts';
 import { type ChooseOptions, chooseModel } from './choose-model.ts';
 import type { Ports } from './local-servers.ts';
-import { ModelError } from './model-error.ts';
 
 const key = 'sk-very-secret-1234567890';
 const nowhere = () => Promise.reject(new TypeError('refused'));
@@ -97,7 +97,7 @@ describe('without being told, the model is', () => {
   test('the demo, where there is neither', async () => {
     const chosen = await choose(undefined);
     expect(chosen).toMatchObject({ label: 'demo', isDemo: true });
-    expect(chosen.why).toContain('no API key is set and no local server answers');
+    expect(chosen.why).toContain('no API key is set and no local model server answers');
   });
 });
 
@@ -113,7 +113,7 @@ describe('a model that is asked for', () => {
   ])('%s with %s is %s', async (name, variable, label) => {
     const chosen = await choose(name, { env: { [variable]: key } });
     expect(chosen.label).toBe(label);
-    expect(chosen.why).toBe(`Using ${label}, as was asked for.`);
+    expect(chosen.why).toBe(`Using ${label}, as requested.`);
   });
 
   test('is taken from the vendor whose key is there, where two have it', async () => {
@@ -127,10 +127,7 @@ describe('a model that is asked for', () => {
 
   test('may be the demo, though there is a key', async () => {
     const chosen = await choose('demo', { env: { OPENAI_API_KEY: key } });
-    expect([chosen.isDemo, chosen.why]).toEqual([
-      true,
-      expect.stringContaining('as was asked for'),
-    ]);
+    expect([chosen.isDemo, chosen.why]).toEqual([true, expect.stringContaining('as requested')]);
   });
 
   test('may be one that is configured, with all that is said there', async () => {
@@ -187,7 +184,7 @@ describe('a model that cannot be used is an error that says what to do:', () => 
     const error = await failure(choose('claud-sonet-5-5'));
     expect(error.code).toBe('unknown_model');
     expect(error.message).toContain('anthropic/claude-sonnet-5-5');
-    expect(error.message).toContain('set ANTHROPIC_API_KEY (there are keys at https://');
+    expect(error.message).toContain('set ANTHROPIC_API_KEY (create a key at https://');
   });
 
   test('unlike any, at least the demo; with a slash, perhaps by way of OpenRouter', async () => {
@@ -207,7 +204,7 @@ describe('a model that cannot be used is an error that says what to do:', () => 
     const server = await listing('qwen3:8b');
     const error = await failure(choose('ollama/qwen4', servers({ ollama: portOf(server) })));
     expect(error.code).toBe('unknown_model');
-    expect(error.message).toContain('It has qwen3:8b. Fetch it: ollama pull qwen4');
+    expect(error.message).toContain('It has qwen3:8b. Download it: ollama pull qwen4');
   });
 
   test('without an address, where to say it', async () => {

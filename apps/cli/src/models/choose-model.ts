@@ -1,115 +1,119 @@
-import type { Config, ModelConfig } from '../config/config.ts';
-import { demoProvider } from '../demo/demo-provider.ts';
-import type { Chosen } from './chosen.ts';
-import { contextTokensOf } from './context-tokens.ts';
-import { firstSet } from './env.ts';
+import type { ChosenModel } from '../contract/agent.ts';
 import {
-  askServer,
+  type Config,
+  type ModelConfig,
+  type ProviderName,
+  providerNames,
+} from '../contract/config.ts';
+import type { Env } from '../contract/host.ts';
+import { demoProvider } from '../demo/demo-provider.ts';
+import { noServerError, notOnServerError, unknownModelError } from './known-models.ts';
+import {
   type FoundServer,
   findLocalServers,
-  type LookOptions,
-} from './find-local-servers.ts';
-import type { ListedModel } from './list-models.ts';
-import { type LocalServer, localServers } from './local-servers.ts';
-import { noServer, notOnServer, unknownModel } from './missing-model.ts';
-import { namedModel } from './named-model.ts';
+  type ListedModel,
+  type LocalServer,
+  type LocalServerOptions,
+  localServers,
+  queryServer,
+} from './local-servers.ts';
 import { openModel } from './open-model.ts';
-import { vendors } from './vendors.ts';
+import { contextTokensOf, firstSetVariable, vendors } from './vendors.ts';
 
-export interface ChooseOptions extends LookOptions {
+export interface ChooseOptions extends LocalServerOptions {
   readonly config: Pick<Config, 'model' | 'models' | 'reasoning'>;
-  /** Where the demo is played. */
+  /** The folder for the demo model. */
   readonly cwd?: string | undefined;
 }
 
 /**
- * The model to use: the one that is configured, else one whose key is set, else one of a server of this
- * machine that answers, else the demo. Throws a `ModelError` where the one that is asked for cannot be used.
+ * Chooses the model: the configured one, else one whose key is set, else one of a local server,
+ * else the demo. Throws a `ModelError` if the requested model cannot be used.
  */
-export async function chooseModel(options: ChooseOptions): Promise<Chosen> {
+export async function chooseModel(options: ChooseOptions): Promise<ChosenModel> {
   const name = options.config.model?.trim();
   if (name) return byName(name, options);
-  return byKey(options) ?? (await byServer(options)) ?? demo(options, nothingFound);
+  return byKey(options) ?? (await byServer(options)) ?? openDemo(options, noModelReason);
 }
 
-const nothingFound =
-  'Using the demo model, a script without a network, because no API key is set and no local server answers.';
+const noModelReason =
+  'Using the demo model, a script without a network, because no API key is set and no local model server answers.';
 
-function byKey(options: ChooseOptions): Chosen | undefined {
+function byKey(options: ChooseOptions): ChosenModel | undefined {
   for (const { name: provider, keyVariables, models } of vendors) {
-    const variable = firstSet(options.env, keyVariables)?.name;
+    const variable = firstSetVariable(options.env, keyVariables)?.name;
     const [model] = models;
     if (variable !== undefined && model !== undefined)
-      return open({ provider, model }, `because ${variable} is set`, options);
+      return openConfigured({ provider, model }, `because ${variable} is set`, options);
   }
   return undefined;
 }
 
-async function byServer(options: ChooseOptions): Promise<Chosen | undefined> {
+async function byServer(options: ChooseOptions): Promise<ChosenModel | undefined> {
   const found = await findLocalServers(options);
   const first = found.find(({ models }) => models.length > 0);
   const [model] = first?.models ?? [];
-  return first && model && ofServer(first, model, `because ${answers(first)}`, options);
+  return first && model && openServerModel(first, model, `because ${answerText(first)}`, options);
 }
 
-async function byName(name: string, options: ChooseOptions): Promise<Chosen> {
-  const asked = 'as was asked for';
-  const named = namedModel(name, options.config.models, options.env);
+async function byName(name: string, options: ChooseOptions): Promise<ChosenModel> {
+  const asked = 'as requested';
+  const named = parseModelName(name, options.config.models, options.env);
   switch (named.kind) {
     case 'demo':
-      return demo(options, 'Using the demo model, a script without a network, as was asked for.');
+      return openDemo(options, 'Using the demo model, a script without a network, as requested.');
     case 'configured':
-      return open(named.config, `which is configured as ${name}`, options);
+      return openConfigured(named.config, `which is configured as ${name}`, options);
     case 'of': {
       const { provider } = named;
       const server = localServers.find((one) => one.name === provider);
-      if (server !== undefined) return fromServer(server, named.model, options);
+      if (server !== undefined) return requestFromServer(server, named.model, options);
       const model = named.model ?? vendors.find((one) => one.name === provider)?.models[0];
-      if (model === undefined) throw await unknownModel(name, options);
-      return open({ provider, model }, asked, options);
+      if (model === undefined) throw await unknownModelError(name, options);
+      return openConfigured({ provider, model }, asked, options);
     }
     case 'bare': {
       const found = await findLocalServers(options);
       for (const one of found) {
-        const model = sameModel(name, one.models);
-        if (model) return ofServer(one, model, asked, options);
+        const model = findModel(name, one.models);
+        if (model) return openServerModel(one, model, asked, options);
       }
-      throw await unknownModel(name, options);
+      throw await unknownModelError(name, options);
     }
   }
 }
 
-/** Somebody asked for it, so there is a little more time. */
-const patienceMs = 2000;
+/** The user asked for this server, so it gets more time to answer. */
+const requestedTimeoutMs = 2000;
 
-async function fromServer(
+async function requestFromServer(
   server: LocalServer,
   name: string | undefined,
   options: ChooseOptions,
-): Promise<Chosen> {
-  const found = await askServer(server, { timeoutMs: patienceMs, ...options });
-  if (found === undefined) throw noServer(server, name, options);
-  const model = name === undefined ? found.models[0] : sameModel(name, found.models);
-  if (model === undefined) throw notOnServer(found, name);
-  return ofServer(found, model, 'as was asked for', options);
+): Promise<ChosenModel> {
+  const found = await queryServer(server, { timeoutMs: requestedTimeoutMs, ...options });
+  if (found === undefined) throw noServerError(server, name, options);
+  const model = name === undefined ? found.models[0] : findModel(name, found.models);
+  if (model === undefined) throw notOnServerError(found, name);
+  return openServerModel(found, model, 'as requested', options);
 }
 
-/** Ollama leaves out what is usual: `qwen3` is `qwen3:latest`. */
-function sameModel(name: string, models: readonly ListedModel[]): ListedModel | undefined {
+/** Ollama allows the tag to be omitted: `qwen3` means `qwen3:latest`. */
+function findModel(name: string, models: readonly ListedModel[]): ListedModel | undefined {
   const wanted = name.toLowerCase();
   return models.find(({ id }) => [wanted, `${wanted}:latest`].includes(id.toLowerCase()));
 }
 
-function ofServer(
+function openServerModel(
   { server, baseUrl }: FoundServer,
   { id, contextTokens }: ListedModel,
   why: string,
   options: ChooseOptions,
-): Chosen {
-  return open({ provider: server.name, model: id, baseUrl, contextTokens }, why, options);
+): ChosenModel {
+  return openConfigured({ provider: server.name, model: id, baseUrl, contextTokens }, why, options);
 }
 
-function open(model: ModelConfig, because: string, options: ChooseOptions): Chosen {
+function openConfigured(model: ModelConfig, because: string, options: ChooseOptions): ChosenModel {
   const { config, env, fetch, clock } = options;
   const label = `${model.provider}/${model.model}`;
   const reasoning = model.reasoning ?? config.reasoning;
@@ -127,10 +131,60 @@ function open(model: ModelConfig, because: string, options: ChooseOptions): Chos
   };
 }
 
-function demo({ cwd, clock }: ChooseOptions, why: string): Chosen {
+function openDemo({ cwd, clock }: ChooseOptions, why: string): ChosenModel {
   return { provider: demoProvider({ cwd, clock }), label: 'demo', why, isDemo: true };
 }
 
-function answers({ server, baseUrl }: FoundServer): string {
+function answerText({ server, baseUrl }: FoundServer): string {
   return `${server.title} answers at ${baseUrl.replace(/\/v1$/, '')}`;
+}
+
+/** The meaning of a model name, as far as it is known without a request. */
+type NamedModel =
+  | { readonly kind: 'demo' }
+  /** A model of the configuration. */
+  | { readonly kind: 'configured'; readonly config: ModelConfig }
+  /** A model of a vendor or a local server. Without a name, its first model. */
+  | { readonly kind: 'of'; readonly provider: ProviderName; readonly model?: string | undefined }
+  | { readonly kind: 'bare' };
+
+/** Alternative names of providers. */
+const providerAliases: Readonly<Record<string, ProviderName>> = {
+  google: 'gemini',
+  lmstudio: 'lm-studio',
+  llamacpp: 'llama.cpp',
+};
+
+function parseModelName(
+  name: string,
+  models: Readonly<Record<string, ModelConfig>>,
+  env: Env,
+): NamedModel {
+  const config = Object.hasOwn(models, name) ? models[name] : undefined;
+  if (config !== undefined) return { kind: 'configured', config };
+  if (name === 'demo') return { kind: 'demo' };
+  const slash = name.indexOf('/');
+  const first = slash === -1 ? name : name.slice(0, slash);
+  const provider = providerOf(first);
+  const model = slash === -1 ? undefined : name.slice(slash + 1).trim() || undefined;
+  if (provider !== undefined) return { kind: 'of', provider, model };
+  const owner = vendorOf(name, env);
+  return owner === undefined ? { kind: 'bare' } : { kind: 'of', provider: owner, model: name };
+}
+
+function providerOf(text: string): ProviderName | undefined {
+  const name = text.toLowerCase();
+  const known = Object.hasOwn(providerAliases, name) ? providerAliases[name] : undefined;
+  return known ?? providerNames.find((one) => one === name);
+}
+
+/** Returns the vendor of a model name. If there are several, one with a key is preferred. */
+function vendorOf(name: string, env: Env): ProviderName | undefined {
+  const owners = vendors.filter(
+    ({ models, namePattern }) => models.includes(name) || namePattern?.test(name),
+  );
+  const ready = owners.find(
+    ({ keyVariables }) => firstSetVariable(env, keyVariables) !== undefined,
+  );
+  return (ready ?? owners[0])?.name;
 }

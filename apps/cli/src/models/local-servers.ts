@@ -1,15 +1,62 @@
-import type { ProviderName } from '../config/config.ts';
-import type { Env } from './env.ts';
+import { connect } from 'node:net';
+import { type JsonObject, type JsonValue, parseJson } from '@millrace/core';
+import { type Clock, systemClock } from '@millrace/providers';
+import type { ProviderName } from '../contract/config.ts';
+import type { Env } from '../contract/host.ts';
+import { firstSetVariable } from './vendors.ts';
 
-/** A server of models that people run on their own machine. */
+/** How to look for local model servers. */
+export interface LocalServerOptions {
+  readonly env: Env;
+  readonly ports?: Ports | undefined;
+  readonly clock?: Clock | undefined;
+  readonly fetch?: typeof fetch | undefined;
+  readonly timeoutMs?: number | undefined;
+}
+
+/** A server that answered, with its chat models. */
+export interface FoundServer {
+  readonly server: LocalServer;
+  readonly baseUrl: string;
+  readonly models: readonly ListedModel[];
+}
+
+/** Queries all known servers at once and returns those that answer, in order of preference. */
+export async function findLocalServers(
+  options: LocalServerOptions,
+): Promise<readonly FoundServer[]> {
+  const found = await Promise.all(localServers.map((server) => queryServer(server, options)));
+  return found.filter((one) => one !== undefined);
+}
+
+export async function queryServer(
+  server: LocalServer,
+  options: LocalServerOptions,
+): Promise<FoundServer | undefined> {
+  const { env, ports, ...rest } = options;
+  const baseUrl = serverAddress(server, env, ports);
+  const apiKey = firstSetVariable(
+    env,
+    server.keyVariable === undefined ? [] : [server.keyVariable],
+  )?.value;
+  const models = await listModels(baseUrl, { ...rest, apiKey });
+  return models && { server, baseUrl, models: models.filter(({ id }) => isChatModel(id)) };
+}
+
+/** Servers also list models for embeddings and audio. */
+function isChatModel(id: string): boolean {
+  return !/embed|rerank|whisper|(?:^|[-_/])(?:bge|tts)(?:[-_]|$)/i.test(id);
+}
+
+/** A model server that runs on the user's machine. */
 export interface LocalServer {
   readonly name: LocalName;
-  /** For people. */
+  /** The name for messages. */
   readonly title: string;
   readonly port: number;
-  /** Its key, if it wants one. */
+  /** The variable with its key, if it needs one. */
   readonly keyVariable?: string | undefined;
-  /** How it is started. */
+  /** The command that starts it. */
   readonly start: string;
 }
 
@@ -18,7 +65,7 @@ export type LocalName = Extract<
   'ollama' | 'lm-studio' | 'llama.cpp' | 'vllm' | 'litellm'
 >;
 
-/** In the order in which they are preferred. */
+/** In order of preference. */
 export const localServers: readonly LocalServer[] = [
   { name: 'ollama', title: 'Ollama', port: 11434, start: 'ollama serve' },
   { name: 'lm-studio', title: 'LM Studio', port: 1234, start: 'lms server start' },
@@ -39,17 +86,20 @@ export const localServers: readonly LocalServer[] = [
   },
 ];
 
-/** Other ports than the usual ones, for tests. */
+/** Other ports, for tests. */
 export type Ports = Readonly<Partial<Record<LocalName, number>>>;
 
-/** Where a server would be. Ollama's own variable says where Ollama is. */
-export function addressOf({ name, port }: LocalServer, env: Env, ports: Ports = {}): string {
+/** Returns the address of a server. For Ollama, OLLAMA_HOST counts. */
+export function serverAddress({ name, port }: LocalServer, env: Env, ports: Ports = {}): string {
   const host = env['OLLAMA_HOST'];
   if (name === 'ollama' && ports.ollama === undefined && host) return ollamaAddress(host, port);
   return `http://127.0.0.1:${ports[name] ?? port}/v1`;
 }
 
-/** It may be a name, a port, both or a URL; an address to listen on at all places is none to ask. */
+/**
+ * OLLAMA_HOST may be a host, a port, both or a URL. 0.0.0.0 is an address to listen on, not to
+ * connect to.
+ */
 function ollamaAddress(host: string, port: number): string {
   const url = URL.parse(
     /^https?:\/\//.test(host) ? host : `http://${host.replace(/^:/, '127.0.0.1:')}`,
@@ -58,4 +108,117 @@ function ollamaAddress(host: string, port: number): string {
   const name = url.hostname === '0.0.0.0' ? '127.0.0.1' : url.hostname;
   const isPlain = url.protocol === 'http:';
   return `${url.protocol}//${name}:${url.port || (isPlain ? port : 443)}/v1`;
+}
+
+/** A model that a server offers. */
+export interface ListedModel {
+  readonly id: string;
+  readonly contextTokens?: number | undefined;
+}
+
+export interface ListOptions {
+  readonly apiKey?: string | undefined;
+  /** Default: 400 ms. It is short, because the user waits for the prompt. */
+  readonly timeoutMs?: number | undefined;
+  readonly clock?: Clock | undefined;
+  readonly fetch?: typeof fetch | undefined;
+}
+
+const maxListLength = 4_000_000;
+const maxModels = 1000;
+
+/**
+ * Lists the models of a server with OpenAI's API. Undefined if nothing listens, if another program
+ * uses the port, or after the timeout.
+ */
+export async function listModels(
+  baseUrl: string,
+  options: ListOptions = {},
+): Promise<readonly ListedModel[] | undefined> {
+  const { apiKey, timeoutMs = 400, clock = systemClock } = options;
+  // A custom fetch, as in tests, needs no open port.
+  const isAsked = options.fetch !== undefined || (await isListening(baseUrl, { clock, timeoutMs }));
+  if (!isAsked) return undefined;
+  const { fetch = globalThis.fetch } = options;
+  const late = new AbortController();
+  const cancel = clock.after(timeoutMs, () => late.abort());
+  try {
+    const response = await fetch(`${baseUrl}/models`, {
+      headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
+      redirect: 'error',
+      signal: late.signal,
+    });
+    return response.ok ? parseModels(await readBody(response)) : undefined;
+  } catch {
+    return undefined;
+  } finally {
+    cancel();
+    late.abort();
+  }
+}
+
+/** The program on this port may send endless data. */
+async function readBody({ body }: Response): Promise<string> {
+  const decoder = new TextDecoder();
+  let text = '';
+  for await (const chunk of body ?? []) {
+    text += decoder.decode(chunk, { stream: true });
+    if (text.length > maxListLength) return '';
+  }
+  return text + decoder.decode();
+}
+
+function parseModels(text: string): readonly ListedModel[] | undefined {
+  const parsed = parseJson(text);
+  const list = parsed.ok ? fieldOf(parsed.value, 'data') : undefined;
+  if (!Array.isArray(list)) return undefined;
+  return list.slice(0, maxModels).flatMap((entry: JsonValue) => {
+    const id = fieldOf(entry, 'id');
+    if (typeof id !== 'string' || id === '') return [];
+    const contextTokens = contextLength(entry);
+    return [{ id, ...(contextTokens !== undefined && { contextTokens }) }];
+  });
+}
+
+/** vLLM, OpenRouter, LM Studio and llama.cpp use different field names. */
+function contextLength(entry: JsonValue): number | undefined {
+  const named = ['max_model_len', 'context_length', 'max_context_length'].map((name) =>
+    fieldOf(entry, name),
+  );
+  const candidates = [...named, fieldOf(fieldOf(entry, 'meta'), 'n_ctx')];
+  return candidates.find((value) => typeof value === 'number' && value > 0) as number | undefined;
+}
+
+/**
+ * Checks whether a program listens on a port. Most machines have no model server. Finding that out
+ * with `fetch` would load Node's HTTP client and take a tenth of the start time.
+ */
+export function isListening(
+  address: string,
+  { clock, timeoutMs }: { readonly clock: Clock; readonly timeoutMs: number },
+): Promise<boolean> {
+  const { hostname, port, protocol } = new URL(address);
+  const usual = protocol === 'https:' ? 443 : 80;
+  return new Promise((resolve) => {
+    const end = (isThere: boolean) => {
+      cancel();
+      socket.destroy();
+      resolve(isThere);
+    };
+    // A URL writes an IPv6 address in brackets; `connect` takes it without.
+    const host = hostname.replace(/^\[(.*)\]$/, '$1');
+    const socket = connect({ host, port: port === '' ? usual : Number(port) });
+    const cancel = clock.after(timeoutMs, () => end(false));
+    socket.once('connect', () => end(true));
+    socket.once('error', () => end(false));
+  });
+}
+
+/** Returns a field of an object; undefined for any other value. */
+function fieldOf(value: JsonValue | undefined, name: string): JsonValue | undefined {
+  return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

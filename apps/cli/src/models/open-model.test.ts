@@ -1,7 +1,7 @@
 import { itemId } from '@millrace/core';
 import { type ScriptedServer, startScriptedServer } from '@millrace/providers/scripted-server';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import type { ModelConfig } from '../config/config.ts';
+import type { ModelConfig } from '../contract/config.ts';
 import { openModel } from './open-model.ts';
 
 const hello = { id: itemId('u'), kind: 'user', parts: [{ kind: 'text', text: 'Hi' }] } as const;
@@ -60,5 +60,5 @@ describe('a model is asked by the API of its vendor, with the key of the given e
 
 test('the newer API of one that is not known to have it needs an address', () => {
   const config = { provider: 'groq', model: 'm', api: 'responses', apiKey: 'k' } as const;
-  expect(() => openModel(config, { env: {} })).toThrow('its address is not known');
+  expect(() => openModel(config, { env: {} })).toThrow('its address is unknown');
 });

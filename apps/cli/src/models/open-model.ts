@@ -8,45 +8,50 @@ import {
   type ResponsesPreset,
   type TransportOptions,
 } from '@millrace/providers';
-import type { ModelConfig, ProviderName } from '../config/config.ts';
-import { type Env, firstSet } from './env.ts';
+import type { ModelConfig, ProviderName } from '../contract/config.ts';
+import { ModelError } from '../contract/errors.ts';
+import type { Env } from '../contract/host.ts';
 import { localServers } from './local-servers.ts';
-import { ModelError } from './model-error.ts';
-import { vendors } from './vendors.ts';
+import { firstSetVariable, vendors } from './vendors.ts';
 
-export interface OpenOptions {
+interface OpenOptions {
   readonly env: Env;
   readonly transport?: Pick<TransportOptions, 'fetch' | 'clock'> | undefined;
 }
 
-/** The way to a model. Nothing is asked of its server yet. Throws where a key or an address is missing. */
+/**
+ * Creates the provider for a model. It sends no request. Throws if a key or an address is missing.
+ */
 export function openModel(config: ModelConfig, { env, transport = {} }: OpenOptions): Provider {
   const { provider, model, headers } = config;
-  const baseUrl = config.baseUrl ?? addressFor(provider, env);
-  const options = { ...transport, model, headers, baseUrl, apiKey: keyFor(config, env) };
+  const baseUrl = config.baseUrl ?? addressFromEnv(provider, env);
+  const options = { ...transport, model, headers, baseUrl, apiKey: requireKey(config, env) };
   switch (provider) {
     case 'anthropic':
       return anthropic(options);
     case 'gemini':
       return gemini(options);
     default:
-      return asksResponses(config, baseUrl)
+      return usesResponsesApi(config, baseUrl)
         ? openaiResponses({ ...options, preset: responsesPreset(config) })
         : openaiChat({ ...options, preset: chatPreset(config, baseUrl) });
   }
 }
 
-/** OpenAI's own API is the newer one; whoever else has its address mostly speaks the older. */
-function asksResponses({ provider, api }: ModelConfig, baseUrl: string | undefined): boolean {
+/**
+ * OpenAI itself offers the Responses API. Other servers at a custom address mostly offer the older
+ * Chat API.
+ */
+function usesResponsesApi({ provider, api }: ModelConfig, baseUrl: string | undefined): boolean {
   return api === undefined ? provider === 'openai' && baseUrl === undefined : api === 'responses';
 }
 
-type Compatible = Exclude<ProviderName, 'anthropic' | 'gemini'>;
+type CompatibleProvider = Exclude<ProviderName, 'anthropic' | 'gemini'>;
 
 function chatPreset(config: ModelConfig, baseUrl: string | undefined): ChatPreset {
-  const preset = config.provider as Compatible;
+  const preset = config.provider as CompatibleProvider;
   const needsAddress = preset === 'compatible' || preset === 'azure';
-  if (needsAddress && baseUrl === undefined) throw noAddress(config);
+  if (needsAddress && baseUrl === undefined) throw noAddressError(config);
   return preset;
 }
 
@@ -61,43 +66,43 @@ const responsesPresets: Readonly<Partial<Record<ProviderName, ResponsesPreset>>>
 function responsesPreset(config: ModelConfig): ResponsesPreset {
   const preset = responsesPresets[config.provider];
   if (config.baseUrl === undefined && (preset === undefined || preset === 'azure'))
-    throw noAddress(config);
+    throw noAddressError(config);
   return preset ?? 'compatible';
 }
 
-function addressFor(provider: ProviderName, env: Env): string | undefined {
+function addressFromEnv(provider: ProviderName, env: Env): string | undefined {
   const variable = vendors.find(({ name }) => name === provider)?.addressVariable;
-  return variable === undefined ? undefined : firstSet(env, [variable])?.value;
+  return variable === undefined ? undefined : firstSetVariable(env, [variable])?.value;
 }
 
-/** The key that is configured, or that of the provider's usual variable. */
-export function keyOf({ provider, apiKey }: ModelConfig, env: Env): string | undefined {
+/** Returns the configured key, or the key in the provider's usual variable. */
+export function findKey({ provider, apiKey }: ModelConfig, env: Env): string | undefined {
   if (apiKey) return apiKey;
   const vendor = vendors.find(({ name }) => name === provider);
   const local = localServers.find(({ name }) => name === provider)?.keyVariable;
   const variables = vendor?.keyVariables ?? (local === undefined ? [] : [local]);
-  return firstSet(env, variables)?.value;
+  return firstSetVariable(env, variables)?.value;
 }
 
-/** Whoever gives headers may have put the key there. */
-function keyFor(config: ModelConfig, env: Env): string | undefined {
+/** With custom headers the key is optional, because a header may contain it. */
+function requireKey(config: ModelConfig, env: Env): string | undefined {
   const { provider, headers } = config;
   const vendor = vendors.find(({ name }) => name === provider);
-  const key = keyOf(config, env);
-  if (key === undefined && vendor !== undefined && headers === undefined) throw noKey(config);
+  const key = findKey(config, env);
+  if (key === undefined && vendor !== undefined && headers === undefined) throw noKeyError(config);
   return key;
 }
 
-function noKey({ provider, model }: ModelConfig): ModelError {
+function noKeyError({ provider, model }: ModelConfig): ModelError {
   const vendor = vendors.find(({ name }) => name === provider);
   const variables = vendor?.keyVariables.join(' or ');
   const name = `${provider}/${model}`;
-  const way = `Set ${variables} (there are keys at ${vendor?.keyPage}), or use --model demo`;
-  return new ModelError('no_key', name, `Cannot use ${name}: there is no key for it. ${way}`);
+  const way = `Set ${variables} (create a key at ${vendor?.keyPage}), or use --model demo`;
+  return new ModelError('no_key', name, `Cannot use ${name}: no API key is set. ${way}`);
 }
 
-function noAddress({ provider, model }: ModelConfig): ModelError {
+function noAddressError({ provider, model }: ModelConfig): ModelError {
   const name = `${provider}/${model}`;
-  const way = 'Give it a name with a "baseUrl" under "models" in millrace.json, and use that name';
-  return new ModelError('no_address', name, `Cannot use ${name}: its address is not known. ${way}`);
+  const way = 'Add it with a "baseUrl" under "models" in millrace.json, and use its name';
+  return new ModelError('no_address', name, `Cannot use ${name}: its address is unknown. ${way}`);
 }

@@ -1,21 +1,22 @@
-import type { ProviderName } from '../config/config.ts';
+import type { ProviderName } from '../contract/config.ts';
+import type { Env } from '../contract/host.ts';
 
-/** Somebody who has models for whoever has a key. */
+/** A company that offers models for an API key. */
 export interface Vendor {
   readonly name: ProviderName;
-  /** The variables that may hold a key; the first that is set counts. */
+  /** The variables that may contain a key. The first one that is set counts. */
   readonly keyVariables: readonly string[];
-  /** The variable that may say where its server is. */
+  /** The variable that may contain the server's address. */
   readonly addressVariable?: string | undefined;
-  /** Where people get a key. */
+  /** The page on which users create a key. */
   readonly keyPage: string;
-  /** Some of its models, the one to take where nobody says another first. Any other name is passed on. */
+  /** Some of its models, the default first. Other names are passed on unchanged. */
   readonly models: readonly string[];
-  /** Names that only its models have. */
-  readonly ownNames?: RegExp | undefined;
+  /** Matches names that only this vendor's models have. */
+  readonly namePattern?: RegExp | undefined;
 }
 
-/** In the order in which their keys are looked for. */
+/** In the order in which their keys are looked up. */
 export const vendors: readonly Vendor[] = [
   {
     name: 'anthropic',
@@ -23,7 +24,7 @@ export const vendors: readonly Vendor[] = [
     addressVariable: 'ANTHROPIC_BASE_URL',
     keyPage: 'https://console.anthropic.com/settings/keys',
     models: ['claude-sonnet-5-5', 'claude-opus-5-5', 'claude-haiku-5-5'],
-    ownNames: /^claude-/,
+    namePattern: /^claude-/,
   },
   {
     name: 'openai',
@@ -31,14 +32,14 @@ export const vendors: readonly Vendor[] = [
     addressVariable: 'OPENAI_BASE_URL',
     keyPage: 'https://platform.openai.com/api-keys',
     models: ['gpt-5.5', 'gpt-5.4', 'gpt-5.4-mini'],
-    ownNames: /^(?:gpt-(?!oss)|o\d|codex-|chatgpt-)/,
+    namePattern: /^(?:gpt-(?!oss)|o\d|codex-|chatgpt-)/,
   },
   {
     name: 'gemini',
     keyVariables: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
     keyPage: 'https://aistudio.google.com/apikey',
     models: ['gemini-flash-latest', 'gemini-pro-latest', 'gemini-flash-lite-latest'],
-    ownNames: /^gemini-/,
+    namePattern: /^gemini-/,
   },
   {
     name: 'openrouter',
@@ -57,21 +58,21 @@ export const vendors: readonly Vendor[] = [
     keyVariables: ['MISTRAL_API_KEY'],
     keyPage: 'https://console.mistral.ai/api-keys',
     models: ['mistral-medium-latest', 'mistral-large-latest', 'mistral-small-latest'],
-    ownNames: /^(?:mistral|devstral|codestral|magistral|ministral)-/,
+    namePattern: /^(?:mistral|devstral|codestral|magistral|ministral)-/,
   },
   {
     name: 'deepseek',
     keyVariables: ['DEEPSEEK_API_KEY'],
     keyPage: 'https://platform.deepseek.com/api_keys',
     models: ['deepseek-v4-flash', 'deepseek-v4-pro'],
-    ownNames: /^deepseek-/,
+    namePattern: /^deepseek-/,
   },
   {
     name: 'xai',
     keyVariables: ['XAI_API_KEY'],
     keyPage: 'https://console.x.ai',
     models: ['grok-4.5', 'grok-4.3'],
-    ownNames: /^grok-/,
+    namePattern: /^grok-/,
   },
   {
     name: 'together',
@@ -84,7 +85,49 @@ export const vendors: readonly Vendor[] = [
     keyVariables: ['AZURE_OPENAI_API_KEY', 'AZURE_API_KEY'],
     addressVariable: 'AZURE_OPENAI_ENDPOINT',
     keyPage: 'https://portal.azure.com',
-    // Their names are each customer's own.
+    // Each customer chooses the names.
     models: [],
   },
 ];
+
+/** Returns the first variable that is set. Empty variables do not count. */
+export function firstSetVariable(env: Env, names: readonly string[]): SetVariable | undefined {
+  for (const name of names) {
+    const value = env[name]?.trim();
+    if (value) return { name, value };
+  }
+  return undefined;
+}
+
+interface SetVariable {
+  readonly name: string;
+  readonly value: string;
+}
+
+/** Context sizes by model name. The first match counts. */
+const contextTokensByName: readonly (readonly [form: RegExp, tokens: number])[] = [
+  [/^claude-(?:opus|sonnet)-4-[6-9]/, 1_000_000],
+  [/^claude-[a-z]+-[5-9]/, 1_000_000],
+  [/^claude-/, 200_000],
+  [/^gpt-5\.[4-9](?!.*(?:mini|nano))/, 1_000_000],
+  [/^gpt-5/, 400_000],
+  [/^gpt-4\.1/, 1_000_000],
+  [/^gpt-oss/, 131_072],
+  [/^gpt-4/, 128_000],
+  [/^o\d/, 200_000],
+  [/^gemini-/, 1_048_576],
+  [/^grok-4\.5/, 500_000],
+  [/^grok-/, 256_000],
+  [/^deepseek-v4/, 1_000_000],
+  [/^deepseek-/, 128_000],
+  [/^(?:mistral-medium|devstral)-/, 256_000],
+  [/^mistral-/, 128_000],
+];
+
+/** Returns the context size of a model by its name, if known. */
+export function contextTokensOf(model: string): number | undefined {
+  const name = model.slice(model.lastIndexOf('/') + 1).toLowerCase();
+  // Gateways write 4.5 where Anthropic writes 4-5.
+  const spelt = name.startsWith('claude-') ? name.replaceAll('.', '-') : name;
+  return contextTokensByName.find(([form]) => form.test(spelt))?.[1];
+}

@@ -2,17 +2,17 @@ import { type AgentEvent, Folder, type Item, sessionId, transcript } from '@mill
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Story, stop, type Told } from '../../../../packages/agent/src/testing/story.ts';
-import { type AnswerStep, AnswerStream } from './answer-stream.ts';
+import { type AnswerOutput, AnswerStream } from './answer-stream.ts';
 
-const stepsOf = (told: readonly Told[]): readonly AnswerStep[] => {
+const stepsOf = (told: readonly Told[]): readonly AnswerOutput[] => {
   const answer = new AnswerStream();
-  return told.flatMap(({ events }) => events.map((event: AgentEvent) => answer.take(event)));
+  return told.flatMap(({ events }) => events.map((event: AgentEvent) => answer.add(event)));
 };
 
 /** What is on the output, with a mark where something begins anew. */
 const outputOf = ({ told }: Story): string =>
   stepsOf(told)
-    .map(({ text, anew }) => (anew === undefined ? text : `${text}⟲${anew}`))
+    .map(({ text, restart }) => (restart === undefined ? text : `${text}⟲${restart}`))
     .join('');
 
 /** What the transcript says that each turn's answer is, where it says anything. */
@@ -33,11 +33,11 @@ function countedIn({ told }: Story): readonly string[] {
   const turns = new Map<number, string>();
   for (const { record, events } of told)
     for (const event of events) {
-      const { text, anew } = answer.take(event);
+      const { text, restart } = answer.add(event);
       const before = turns.get(record.turn);
       const isFirst = before === undefined && turns.size > 0;
-      const said = anew ?? (before ?? '') + (isFirst ? text.replace(/^\n/, '') : text);
-      if (text !== '' || anew !== undefined) turns.set(record.turn, said);
+      const said = restart ?? (before ?? '') + (isFirst ? text.replace(/^\n/, '') : text);
+      if (text !== '' || restart !== undefined) turns.set(record.turn, said);
     }
   return [...turns.values()].filter((text) => text !== '');
 }

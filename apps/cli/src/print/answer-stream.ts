@@ -1,62 +1,62 @@
 import type { AgentEvent, ItemId, PartId } from '@millrace/core';
 
-/** What there is to write now. */
-export interface AnswerStep {
+/** The text to write after an event. */
+export interface AnswerOutput {
   readonly text: string;
-  /** What was written of this turn until here does not count: this says it anew, from its start. */
-  readonly anew?: string;
+  /** Set if the output so far is wrong: the whole answer of this turn, to be written again. */
+  readonly restart?: string;
 }
 
 interface TextPart {
   readonly attempt: number;
-  /** Only ever appended to: to look into a growing text costs its length. */
+  /** Only appended to. Reading a growing string would copy it. */
   text: string;
-  /** What of it is not accounted for yet. */
-  waiting: string;
-  isOver: boolean;
+  /** The end of the text that is not compared or written yet. */
+  unwritten: string;
+  isComplete: boolean;
 }
 
 type EventOf<Type extends AgentEvent['type']> = Extract<AgentEvent, { readonly type: Type }>;
 
 /**
- * What the assistant says, from events, for an output that only goes forward. Each turn's text ends
- * its line, and a blank line stands between two of them. A try that is superseded may already be
- * written: as long as the next one says the same, nothing is written twice; where it does not, its
- * text begins anew on a line of its own.
+ * Turns events into answer text for an output that cannot go back. Each turn ends with a line
+ * break, and a blank line separates two turns. The text of a superseded attempt may already be
+ * written. While the next attempt produces the same text, nothing is written twice. When it
+ * differs, the answer starts again on a new line.
  */
 export class AnswerStream {
   readonly #assistants = new Set<ItemId>();
-  /** The text parts of the turn, in the order in which they began. */
+  /** The text parts of the turn, in the order in which they started. */
   readonly #parts = new Map<PartId, TextPart>();
   #turn = 0;
-  /** What is on the output of this turn. */
+  /** The text of this turn that is already written. */
   #shown = '';
-  /** How much of what is to be on the output agrees with what is. */
-  #agreed = 0;
-  /** Parts before this one are whole and accounted for. */
-  #head = 0;
+  /** How many characters of the written text match the current parts. */
+  #matched = 0;
+  /** Index of the first part that is not complete yet. */
+  #firstOpenPart = 0;
   #isLineStart = true;
-  #hasSpoken = false;
-  /** The turn's line was ended: what else it has to say would stand in the next one. */
+  #hasWritten = false;
+  /** True if the turn's last line is ended. More text would appear on the next line. */
   #isEnded = false;
-  #out = '';
-  #anew: string | undefined;
+  #outputText = '';
+  #restartText: string | undefined;
 
-  /** Whether what is written so far ends its line. */
+  /** Whether the written text ends with a line break. */
   get isLineStart(): boolean {
     return this.#isLineStart;
   }
 
-  take(event: AgentEvent): AnswerStep {
-    this.#hear(event);
-    const anew = this.#anew;
-    const step = anew === undefined ? { text: this.#out } : { text: this.#out, anew };
-    this.#out = '';
-    this.#anew = undefined;
-    return step;
+  add(event: AgentEvent): AnswerOutput {
+    this.#handle(event);
+    const restart = this.#restartText;
+    const text = this.#outputText;
+    this.#outputText = '';
+    this.#restartText = undefined;
+    return restart === undefined ? { text } : { text, restart };
   }
 
-  #hear(event: AgentEvent): void {
+  #handle(event: AgentEvent): void {
     switch (event.type) {
       case 'item_started':
         if (event.kind === 'assistant') this.#assistants.add(event.itemId);
@@ -66,11 +66,11 @@ export class AnswerStream {
         return;
       case 'assistant_text_delta':
         this.#append(this.#partOf(event), event.text);
-        return this.#goOn();
+        return this.#writeReady();
       case 'part_finished':
         return this.#finishPart(event);
       case 'part_retracted':
-        if (this.#parts.delete(event.partId)) this.#recount();
+        if (this.#parts.delete(event.partId)) this.#compareAgain();
         return;
       case 'attempt_superseded':
         return this.#supersede(event);
@@ -88,14 +88,14 @@ export class AnswerStream {
     if (event.turn !== this.#turn) this.#beginTurn(event.turn);
     const known = this.#parts.get(event.partId);
     if (known !== undefined) return known;
-    const part = { attempt: event.attempt, text: '', waiting: '', isOver: false };
+    const part = { attempt: event.attempt, text: '', unwritten: '', isComplete: false };
     this.#parts.set(event.partId, part);
     return part;
   }
 
   #append(part: TextPart, text: string): void {
     part.text += text;
-    part.waiting += text;
+    part.unwritten += text;
   }
 
   #beginTurn(turn: number): void {
@@ -103,7 +103,7 @@ export class AnswerStream {
     this.#turn = turn;
     this.#parts.clear();
     this.#shown = '';
-    this.#agreed = this.#head = 0;
+    this.#matched = this.#firstOpenPart = 0;
     this.#isEnded = false;
   }
 
@@ -111,76 +111,80 @@ export class AnswerStream {
     const { part, kind, partId, itemId } = event;
     const isText = (part?.kind ?? kind) === 'text' && this.#assistants.has(itemId);
     if (!isText) {
-      if (this.#parts.delete(partId)) this.#recount();
+      if (this.#parts.delete(partId)) this.#compareAgain();
       return;
     }
-    const told = this.#partOf(event);
-    told.isOver = true;
-    if (part?.kind !== 'text') return this.#goOn();
-    if (part.text.startsWith(told.text)) {
-      this.#append(told, part.text.slice(told.text.length));
-      return this.#goOn();
+    const known = this.#partOf(event);
+    known.isComplete = true;
+    if (part?.kind !== 'text') return this.#writeReady();
+    if (part.text.startsWith(known.text)) {
+      this.#append(known, part.text.slice(known.text.length));
+      return this.#writeReady();
     }
-    told.text = part.text;
-    this.#recount();
+    known.text = part.text;
+    this.#compareAgain();
   }
 
   #supersede({ turn, attempt }: EventOf<'attempt_superseded'>): void {
     if (turn !== this.#turn) return;
     for (const [id, part] of this.#parts) if (part.attempt === attempt) this.#parts.delete(id);
-    this.#recount();
+    this.#compareAgain();
   }
 
-  /** Something was taken away or changed: what is on the output is looked at again from its start. */
-  #recount(): void {
-    this.#agreed = this.#head = 0;
-    for (const part of this.#parts.values()) part.waiting = part.text;
-    this.#goOn();
+  /** Compares the written text from its start, after a part was removed or replaced. */
+  #compareAgain(): void {
+    this.#matched = this.#firstOpenPart = 0;
+    for (const part of this.#parts.values()) part.unwritten = part.text;
+    this.#writeReady();
   }
 
-  /** Writes what is new, part by part: the next one waits until the one before it is whole. */
-  #goOn(): void {
+  /** Writes new text part by part. A part waits until the previous one is complete. */
+  #writeReady(): void {
     const parts = [...this.#parts.values()];
-    for (let part = parts[this.#head]; part !== undefined; part = parts[this.#head]) {
-      const news = part.waiting;
-      part.waiting = '';
-      if (news !== '') this.#say(news);
-      if (!part.isOver) return;
-      this.#head++;
+    for (
+      let part = parts[this.#firstOpenPart];
+      part !== undefined;
+      part = parts[this.#firstOpenPart]
+    ) {
+      const text = part.unwritten;
+      part.unwritten = '';
+      if (text !== '') this.#writeNew(text);
+      if (!part.isComplete) return;
+      this.#firstOpenPart++;
     }
   }
 
-  #say(news: string): void {
-    const isWritten = this.#shown.length - this.#agreed;
-    if (isWritten > 0) {
-      const same = Math.min(isWritten, news.length);
-      const isSame = this.#shown.startsWith(news.slice(0, same), this.#agreed);
-      if (!isSame) return this.#sayAnew(news);
-      this.#agreed += same;
-      if (same < news.length) this.#say(news.slice(same));
+  #writeNew(text: string): void {
+    const unmatched = this.#shown.length - this.#matched;
+    if (unmatched > 0) {
+      const same = Math.min(unmatched, text.length);
+      const isSame = this.#shown.startsWith(text.slice(0, same), this.#matched);
+      if (!isSame) return this.#restart(text);
+      this.#matched += same;
+      if (same < text.length) this.#writeNew(text.slice(same));
       return;
     }
-    if (this.#isEnded) return this.#sayAnew(news);
-    if (this.#shown === '' && this.#hasSpoken) this.#write(this.#isLineStart ? '\n' : '\n\n');
-    this.#shown += news;
-    this.#agreed = this.#shown.length;
-    this.#write(news);
+    if (this.#isEnded) return this.#restart(text);
+    if (this.#shown === '' && this.#hasWritten) this.#write(this.#isLineStart ? '\n' : '\n\n');
+    this.#shown += text;
+    this.#matched = this.#shown.length;
+    this.#write(text);
   }
 
-  /** All that agreed is said again, so that what follows the mark is the whole. */
-  #sayAnew(news: string): void {
-    const text = this.#shown.slice(0, this.#agreed) + news;
+  /** Writes the matching text again, so that the restarted answer is complete. */
+  #restart(newText: string): void {
+    const text = this.#shown.slice(0, this.#matched) + newText;
     this.#isEnded = false;
     this.#breakLine();
-    this.#anew ??= '';
+    this.#restartText ??= '';
     this.#shown = text;
-    this.#agreed = text.length;
+    this.#matched = text.length;
     this.#write(text);
   }
 
   #endTurn(): void {
     if (this.#isEnded || this.#shown === '') return;
-    if (this.#agreed < this.#shown.length) this.#sayAnew('');
+    if (this.#matched < this.#shown.length) this.#restart('');
     this.#breakLine();
     this.#isEnded = true;
   }
@@ -191,9 +195,9 @@ export class AnswerStream {
 
   #write(text: string): void {
     if (text === '') return;
-    if (this.#anew === undefined) this.#out += text;
-    else this.#anew += text;
+    if (this.#restartText === undefined) this.#outputText += text;
+    else this.#restartText += text;
     this.#isLineStart = text.endsWith('\n');
-    this.#hasSpoken = true;
+    this.#hasWritten = true;
   }
 }

@@ -1,17 +1,19 @@
+import { styleText } from 'node:util';
 import { MillraceError } from '@millrace/core';
+import type { Env } from '../contract/host.ts';
 
-/** A stream to write to: standard output, or a test's. */
+/** A stream to write to, such as standard output. */
 export type OutputStream = NodeJS.WritableStream & {
   readonly isTTY?: boolean | undefined;
   readonly columns?: number | undefined;
 };
 
-/** What was to be written could not be. `reader_gone`: nobody wants it any more, which is no mistake. */
+/** A write failed. `reader_gone`: the reader closed the pipe, which is not an error. */
 export class OutputError extends MillraceError<'reader_gone' | 'cannot_write'> {}
 
 /**
- * Writes in order and waits for each piece to be taken, so that a slow reader slows only this. After
- * one failure it writes nothing more and says so once; it never throws.
+ * Writes in order and waits until each piece is accepted. After a failure it writes nothing more
+ * and reports the failure once. It never throws.
  */
 export class Output {
   readonly stream: OutputStream;
@@ -26,7 +28,7 @@ export class Output {
     this.stream = stream;
     this.#name = name;
     this.#onFailure = onFailure;
-    // It stays for good: an error may come after the last write was taken.
+    // The listener stays, because an error may occur after the last write.
     stream.on('error', (error) => this.#fail(error));
   }
 
@@ -51,32 +53,82 @@ export class Output {
   }
 }
 
-export interface OutputOptions {
-  /** As a message calls it. */
+interface OutputOptions {
+  /** The name for error messages. */
   readonly name?: string | undefined;
   readonly onFailure?: ((error: OutputError) => void) | undefined;
 }
 
-const gone: ReadonlySet<string> = new Set(['EPIPE', 'ECONNRESET', 'ERR_STREAM_DESTROYED']);
+const closedErrnos: ReadonlySet<string> = new Set(['EPIPE', 'ECONNRESET', 'ERR_STREAM_DESTROYED']);
 
-const meanings: ReadonlyMap<string, string> = new Map([
-  ['ENOSPC', 'there is no space left'],
+const reasonByErrno: ReadonlyMap<string, string> = new Map([
+  ['ENOSPC', 'the disk is full'],
   ['EIO', 'the device reports an error'],
-  ['EBADF', 'it is closed'],
+  ['EBADF', 'the file is closed'],
   ['EFBIG', 'the file would become too large'],
   ['EDQUOT', 'the quota is used up'],
-  ['ENOENT', 'there is no such folder'],
-  ['ENOTDIR', 'a part of its path is a file and no folder'],
-  ['EACCES', 'this user may not write there'],
+  ['ENOENT', 'the folder does not exist'],
+  ['ENOTDIR', 'a part of its path is a file, not a folder'],
+  ['EACCES', 'permission denied'],
   ['EROFS', 'its disk is read-only'],
 ]);
 
 function asOutputError(cause: Error, name: string): OutputError {
   const { code = 'unknown' } = cause as NodeJS.ErrnoException;
   const place = { errno: code };
-  if (gone.has(code))
-    return new OutputError('reader_gone', `Nobody reads ${name} any more`, place, { cause });
-  const why = meanings.get(code);
+  if (closedErrnos.has(code))
+    return new OutputError('reader_gone', `The reader of ${name} is gone`, place, { cause });
+  const why = reasonByErrno.get(code);
   const known = why === undefined ? cause.message : `${why} (${code})`;
   return new OutputError('cannot_write', `Cannot write to ${name}: ${known}`, place, { cause });
+}
+
+interface NotesOptions {
+  readonly hasColor: boolean;
+  /** True on a terminal or with `--verbose`. */
+  readonly showDetails: boolean;
+  /** Returns true if the answer is on the same terminal and its last line is not ended. */
+  readonly isMidLine: () => boolean;
+}
+
+/** Writes messages besides the answer to standard error. Failed writes are ignored. */
+export class Notes {
+  readonly #output: Output;
+  readonly #options: NotesOptions;
+
+  constructor(stderr: OutputStream, options: NotesOptions) {
+    this.#output = new Output(stderr, { name: 'standard error' });
+    this.#options = options;
+  }
+
+  /** Writes a progress message, if details are shown. */
+  async writeDetail(text: string): Promise<void> {
+    if (this.#options.showDetails) await this.#write(text, 'dim');
+  }
+
+  /** Writes a message that every user needs, such as an error. */
+  async write(text: string): Promise<void> {
+    await this.#write(text, undefined);
+  }
+
+  async #write(text: string, style: 'dim' | undefined): Promise<void> {
+    const { hasColor, isMidLine } = this.#options;
+    const painted =
+      hasColor && style !== undefined ? styleText(style, text, { validateStream: false }) : text;
+    await this.#output.write(`${isMidLine() ? '\n' : ''}${painted}\n`);
+  }
+}
+
+interface ColorOptions {
+  readonly env: Env;
+  /** False after `--no-color`. */
+  readonly color?: boolean | undefined;
+}
+
+/** Returns whether a stream may contain colours. Flags and variables override the terminal. */
+export function hasColor(stream: OutputStream, { env, color = true }: ColorOptions): boolean {
+  if (!color || env['NO_COLOR']) return false;
+  const forced = env['FORCE_COLOR'];
+  if (forced !== undefined) return forced !== '0' && forced !== 'false';
+  return stream.isTTY === true && env['TERM'] !== 'dumb';
 }

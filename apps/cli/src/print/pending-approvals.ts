@@ -1,6 +1,6 @@
-import type { SessionId, ToolCallId } from '@millrace/core';
-import type { Log } from '@millrace/log';
-import { recordsOf } from '../store/records-of.ts';
+import { type SessionId, type ToolCallId, type ToolCallPart, transcript } from '@millrace/core';
+import { type Log, snapshot } from '@millrace/log';
+import { readRecords } from '../store/session-records.ts';
 
 export interface PendingApproval {
   readonly toolCallId: ToolCallId;
@@ -8,13 +8,13 @@ export interface PendingApproval {
   readonly reason?: string | undefined;
 }
 
-/** The calls of a session that somebody has to decide on, whichever run asked. */
+/** Returns the calls of a session that wait for approval, from any run. */
 export async function pendingApprovals(
   log: Log,
   session: SessionId,
 ): Promise<readonly PendingApproval[]> {
   const pending = new Map<string, PendingApproval>();
-  for await (const { fact } of recordsOf(log, session)) {
+  for await (const { fact } of readRecords(log, session)) {
     switch (fact?.type) {
       case 'approval_asked':
         pending.set(fact.toolCallId, fact);
@@ -28,4 +28,26 @@ export async function pendingApprovals(
     }
   }
   return [...pending.values()];
+}
+
+/**
+ * Approves the waiting calls that the rules allow now. A user who resumes with `--yes` or a new
+ * rule means these calls too.
+ */
+export async function approvePending(
+  log: Log,
+  session: SessionId,
+  allows: (call: ToolCallPart) => Promise<boolean>,
+): Promise<void> {
+  const pending = await pendingApprovals(log, session);
+  if (pending.length === 0) return;
+  const parts = transcript(await snapshot(log, session)).flatMap((item) => item.parts);
+  for (const { toolCallId } of pending) {
+    const call = parts.findLast(
+      (part) => part.kind === 'tool_call' && part.toolCallId === toolCallId,
+    );
+    if (call?.kind !== 'tool_call' || !(await allows(call))) continue;
+    const command = { type: 'approve', toolCallId, by: 'a rule' };
+    await log.submit(session, command, crypto.randomUUID());
+  }
 }

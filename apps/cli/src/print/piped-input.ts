@@ -1,41 +1,44 @@
 import { systemClock } from '@millrace/agent';
+import type { Item } from '@millrace/core';
 import type { Clock } from '@millrace/providers';
-import { UsageError } from '../args/usage-error.ts';
+import type { PrintArgs } from '../contract/args.ts';
+import { UsageError } from '../contract/errors.ts';
+import { userItem } from '../store/session-summaries.ts';
 
 export type InputStream = NodeJS.ReadableStream & { readonly isTTY?: boolean | undefined };
 
-export interface PipedOptions {
+export interface PipedInputOptions {
   readonly signal?: AbortSignal | undefined;
   readonly clock?: Clock | undefined;
-  /** Nothing came for a while, and the end did not come either. */
+  /** Called if no data and no end arrives for a while. */
   readonly onSilence?: (() => void) | undefined;
 }
 
-/** About a million tokens: more than a model takes. */
+/** About a million tokens: more than models accept. */
 const maxBytes = 4 * 2 ** 20;
 const silenceMs = 3000;
 
-/** For whoever wonders why nothing happens. */
-export const waitingWords =
-  'Waiting for the end of what is piped in. Where nothing is: millrace -p "…" < /dev/null';
+/** Explains why the command seems to hang. */
+export const waitingMessage =
+  'Waiting for the end of standard input. If there is none, use: millrace -p "…" < /dev/null';
 
 /**
- * All that is piped in, to its end; undefined where that is a person at a terminal, and where it is
- * given up by the signal. Throws a `UsageError` for what is no text or too much.
+ * Reads standard input to its end. Undefined if it is a terminal or if the signal aborts. Throws a
+ * `UsageError` if the input is not text or is too large.
  */
-export async function readPiped(
+export async function readPipedInput(
   stdin: InputStream,
-  { signal, clock = systemClock, onSilence = () => {} }: PipedOptions = {},
+  { signal, clock = systemClock, onSilence = () => {} }: PipedInputOptions = {},
 ): Promise<string | undefined> {
   if (stdin.isTTY || signal?.aborted) return undefined;
   const bytes = await collect(stdin, signal, (isFirst) => {
     const cancel = clock.after(silenceMs, onSilence);
     isFirst.then(cancel, cancel);
   });
-  return bytes && textOf(bytes);
+  return bytes && decodeText(bytes);
 }
 
-/** By events, because what waits in an iterator cannot be left. */
+/** Uses events, because a pending iterator step cannot be cancelled. */
 async function collect(
   stdin: InputStream,
   signal: AbortSignal | undefined,
@@ -51,10 +54,10 @@ async function collect(
     const bytes = Buffer.from(chunk);
     chunks.push(bytes);
     length += bytes.length;
-    if (length > maxBytes) reject(tooMuch());
+    if (length > maxBytes) reject(tooLarge());
   };
   const onEnd = () => resolve(Buffer.concat(chunks));
-  const onError = (error: Error) => reject(unreadable(error));
+  const onError = (error: Error) => reject(unreadableInput(error));
   const onAbort = () => resolve(undefined);
   stdin.on('data', onData).on('end', onEnd).on('error', onError);
   signal?.addEventListener('abort', onAbort);
@@ -64,31 +67,53 @@ async function collect(
     first.resolve();
     stdin.off('data', onData).off('end', onEnd).off('error', onError);
     signal?.removeEventListener('abort', onAbort);
-    // So that the process does not stay for it.
+    // An open stdin would keep the process alive.
     stdin.pause();
   }
 }
 
-function textOf(bytes: Buffer): string {
+function decodeText(bytes: Buffer): string {
   try {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
     if (!text.includes('\0')) return text;
   } catch {
-    // It is said below.
+    // Reported below.
   }
   throw new UsageError(
-    'Cannot use what was piped in: it is not text in UTF-8. Name the file in the prompt instead, so that the agent can look at it',
+    'Cannot use the piped input: it is not UTF-8 text. Name the file in the prompt instead, so that the agent can read it',
   );
 }
 
-function tooMuch(): UsageError {
+function tooLarge(): UsageError {
   return new UsageError(
-    `Cannot use what was piped in: it is more than ${maxBytes / 2 ** 20} MiB. Name the file in the prompt instead, so that the agent reads what it needs`,
+    `Cannot use the piped input: it is larger than ${maxBytes / 2 ** 20} MiB. Name the file in the prompt instead, so that the agent reads what it needs`,
   );
 }
 
-function unreadable(cause: Error): UsageError {
+function unreadableInput(cause: Error): UsageError {
   const { code = 'unknown' } = cause as NodeJS.ErrnoException;
-  const message = `Cannot read the standard input (${code}). Where nothing is to be read: < /dev/null`;
+  const message = `Cannot read standard input (${code}). If there is none, use: < /dev/null`;
   return new UsageError(message, { errno: code }, { cause });
+}
+
+interface CreateRunInputOptions {
+  readonly args: Pick<PrintArgs, 'prompt' | 'session'>;
+  /** The piped input. */
+  readonly piped: string | undefined;
+  readonly cwd: string;
+}
+
+/**
+ * Creates the message to the model: the prompt with the piped input as context, or the piped input
+ * alone. Undefined if there is neither and a session is to be resumed.
+ */
+export function createRunInput({ args, piped = '', cwd }: CreateRunInputOptions): Item | undefined {
+  const { prompt = '', session } = args;
+  const context = piped.trim() === '' ? [] : [`<stdin>\n${piped.replace(/\n$/, '')}\n</stdin>`];
+  if (prompt.trim() !== '') return userItem([prompt, ...context], { cwd });
+  if (context.length > 0) return userItem([piped.trim()], { cwd });
+  if (session !== 'new') return undefined;
+  throw new UsageError(
+    'Cannot start: there is no prompt. Give one (millrace -p "Say hello"), or pipe one in',
+  );
 }

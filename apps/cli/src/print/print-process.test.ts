@@ -10,12 +10,12 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { bundled } from '../../../../packages/agent/src/testing/bundled.ts';
 import { problemsIn } from '../../../../packages/agent/src/testing/check-log.ts';
 import { inTurn } from '../../../../packages/agent/src/testing/deaths.ts';
-import type { PrintArgs } from '../args/args.ts';
+import type { PrintArgs } from '../contract/args.ts';
 import { exitCodes } from '../exit-code.ts';
 import { openStore } from '../store/open-store.ts';
-import { recordsOf } from '../store/records-of.ts';
-import { allOf } from '../testing/all-of.ts';
-import { eventsIn } from '../testing/print-stage.ts';
+import { readRecords } from '../store/session-records.ts';
+import { eventsIn } from '../testing/run-print.ts';
+import { collect } from '../testing/sessions.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { AnswerStream } from './answer-stream.ts';
 
@@ -25,7 +25,7 @@ const folder = temporaryFolder('print-process');
 let program: string;
 let count = 0;
 beforeAll(async () => {
-  program = await bundled(new URL('../testing/print-program.ts', import.meta.url), folder());
+  program = await bundled(new URL('../testing/print-process.ts', import.meta.url), folder());
 }, 120_000);
 
 interface Started {
@@ -90,11 +90,11 @@ async function leftIn(store: string): Promise<Left> {
   try {
     const [{ session } = {}] = await log.list();
     if (session === undefined) throw new Error('There is no session');
-    const records = await allOf(recordsOf(log, session));
+    const records = await collect(readRecords(log, session));
     const items = transcript(await snapshot(log, session));
     const provider = scriptedProvider(['Go on.']);
     const { stop, text } = await createAgent({ provider, log }).run('And?', { session }).result;
-    const after = await allOf(recordsOf(log, session));
+    const after = await collect(readRecords(log, session));
     expect(problemsIn(session, after)).toEqual([]);
     const sent = provider.calls[0]?.request.items.length ?? 0;
     return { session, records, items, next: { reason: stop.reason, text, sent } };
@@ -135,7 +135,7 @@ describe.each(['SIGINT', 'SIGTERM'] as const)('%s', (signal) => {
     await until(started, /\(begun\)/);
     started.child.kill(signal);
     expect(await started.exit).toEqual({ code: exitCodes.aborted, signal: null });
-    expect(started.said.stderr).toContain('Stopped before anything was said');
+    expect(started.said.stderr).toContain('Stopped before the run started');
   });
 });
 
@@ -195,7 +195,7 @@ describe('SIGINT at any event', () => {
     for (const { at, told, left } of all) {
       const events = eventsIn(told);
       const answer = new AnswerStream();
-      const printed = events.map((event) => answer.take(event).text).join('');
+      const printed = events.map((event) => answer.add(event).text).join('');
       const ends = events.filter(({ type }) => type === 'run_finished');
       expect(ends, `event ${at}`).toHaveLength(1);
       expect(printed, `event ${at}`).toBe(
@@ -242,7 +242,7 @@ describe.skipIf(!existsSync('/dev/full'))('a device that is full', () => {
     expect(ended).toEqual({ code: exitCodes.error, signal: null });
     const { session, next } = await leftIn(started.store);
     expect(started.said.stderr).toBe(
-      `(aborted)\nCannot write to standard output: there is no space left (ENOSPC). The session is kept: millrace --resume ${session}\n`,
+      `(aborted)\nCannot write to standard output: the disk is full (ENOSPC). The session is stored: millrace --resume ${session}\n`,
     );
     expect(next.reason).toBe('stop');
   });

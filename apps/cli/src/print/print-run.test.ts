@@ -9,18 +9,18 @@ import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
-import { UsageError } from '../args/usage-error.ts';
+import { UsageError } from '../contract/errors.ts';
 import { exitCodes } from '../exit-code.ts';
-import { Captured, Failing } from '../testing/captured.ts';
+import { CapturedOutput, FailingOutput } from '../testing/output-streams.ts';
 import {
-  builtOf,
-  call,
+  builtAgentWith,
   cwd,
   eventsIn,
-  type Printed,
-  type PrintStage,
-  print,
-} from '../testing/print-stage.ts';
+  type PrintResult,
+  type RunPrintOptions,
+  runPrint,
+  toolCall,
+} from '../testing/run-print.ts';
 import { AnswerStream } from './answer-stream.ts';
 
 let folder: string;
@@ -32,18 +32,18 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const look = defineTool({
   ...{ name: 'look', description: 'Looks', effects: 'none' as const },
   input: z.object({}),
-  summarize: () => 'look at the wheel',
+  summarize: () => 'look at the weather',
   execute: async () => 'It turns.',
 });
-const says = (...parts: readonly (string | ReturnType<typeof call>)[]): Scripted => ({
+const says = (...parts: readonly (string | ReturnType<typeof toolCall>)[]): Scripted => ({
   content: { parts },
 });
 const withTool = {
-  script: [says('I look.', call('c1', 'look', {})), says('It turns.')],
+  script: [says('I look.', toolCall('c1', 'look', {})), says('It turns.')],
   agent: { tools: [look] },
-} satisfies PrintStage;
+} satisfies RunPrintOptions;
 
-async function itemsOf({ log, session }: Pick<Printed, 'log' | 'session'>) {
+async function itemsOf({ log, session }: Pick<PrintResult, 'log' | 'session'>) {
   return transcript(await snapshot(log, session));
 }
 
@@ -52,7 +52,7 @@ const textOf = (item: Item | undefined) =>
 
 describe('standard output', () => {
   test('has the answer and nothing else, and standard error nothing where nobody watches', async () => {
-    const { code, stdout, stderr } = await print(withTool);
+    const { code, stdout, stderr } = await runPrint(withTool);
     expect({ code, stdout, stderr }).toEqual({
       code: exitCodes.done,
       stdout: 'I look.\n\nIt turns.\n',
@@ -62,21 +62,21 @@ describe('standard output', () => {
 
   test('gets the answer as it streams, while the model still speaks', async () => {
     const stop = new AbortController();
-    const stdout = new Captured();
+    const stdout = new CapturedOutput();
     const fault = { type: 'stall', after: 5 } as const;
     const script = [{ content: { parts: ['It turns.'] }, fault }];
-    const printing = print({ script, stdout, signal: stop.signal });
+    const printing = runPrint({ script, stdout, signal: stop.signal });
     while (stdout.text !== 'It tu') await new Promise(setImmediate);
     stop.abort();
     await printing;
   });
 
   test('as JSONL has the events, which fold to the answer that is printed without', async () => {
-    const plain = await print(withTool);
-    const { stdout, stderr, code } = await print({ ...withTool, args: { json: true } });
+    const plain = await runPrint(withTool);
+    const { stdout, stderr, code } = await runPrint({ ...withTool, args: { json: true } });
     const events = eventsIn(stdout);
     const answer = new AnswerStream();
-    expect(events.map((event) => answer.take(event).text).join('')).toBe(plain.stdout);
+    expect(events.map((event) => answer.add(event).text).join('')).toBe(plain.stdout);
     const messages = events.flatMap((event) =>
       event.type === 'turn_finished' ? (event.message ?? []) : [],
     );
@@ -91,24 +91,24 @@ describe('standard output', () => {
 
   test('does not let a model control the terminal, and is as it is elsewhere', async () => {
     const script = ['\u001b[2JHi\r\n'];
-    expect((await print({ script })).stdout).toBe('\u001b[2JHi\r\n');
-    const stdout = new Captured({ isTTY: true });
-    expect((await print({ script, stdout })).stdout).toBe('␛[2JHi\n');
+    expect((await runPrint({ script })).stdout).toBe('\u001b[2JHi\r\n');
+    const stdout = new CapturedOutput({ isTTY: true });
+    expect((await runPrint({ script, stdout })).stdout).toBe('␛[2JHi\n');
   });
 });
 
 describe('standard error', () => {
   test('tells who watches at a terminal of the model, of tools, and of what it came to', async () => {
-    const { stdout, stderr, session } = await print({
+    const { stdout, stderr, session } = await runPrint({
       ...withTool,
-      stderr: new Captured({ isTTY: true }),
+      stderr: new CapturedOutput({ isTTY: true }),
       env: { NO_COLOR: '1' },
     });
     expect(stdout).toBe('I look.\n\nIt turns.\n');
     expect(stderr.split('\n')).toEqual([
       'A test says so.',
-      '▸ look at the wheel',
-      '✓ look at the wheel',
+      '▸ look at the weather',
+      '✓ look at the weather',
       expect.stringContaining(`Session ${session}`),
       '',
     ]);
@@ -116,21 +116,21 @@ describe('standard error', () => {
 
   test('tells the same where that is asked for, in colours only where there are some', async () => {
     const args = { verbose: true };
-    const { stderr } = await print({ ...withTool, args });
-    expect(stderr).toContain('▸ look at the wheel\n');
-    const coloured = await print({ ...withTool, args, env: { FORCE_COLOR: '1' } });
-    expect(coloured.stderr).toContain('\u001b[2m▸ look at the wheel\u001b[22m\n');
+    const { stderr } = await runPrint({ ...withTool, args });
+    expect(stderr).toContain('▸ look at the weather\n');
+    const coloured = await runPrint({ ...withTool, args, env: { FORCE_COLOR: '1' } });
+    expect(coloured.stderr).toContain('\u001b[2m▸ look at the weather\u001b[22m\n');
   });
 
   test('says in any case that the answer is from the demo, and what could not be had', async () => {
     const chosen = { why: 'There is no key.', isDemo: true };
-    const { stderr } = await print({ script: ['Hi'], chosen });
+    const { stderr } = await runPrint({ script: ['Hi'], chosen });
     expect(stderr).toBe('There is no key.\n');
   });
 
   test('that cannot be written to harms nobody', async () => {
-    const stage = { ...withTool, stderr: new Failing('EPIPE'), args: { verbose: true } };
-    const { code, stdout } = await print(stage);
+    const stage = { ...withTool, stderr: new FailingOutput('EPIPE'), args: { verbose: true } };
+    const { code, stdout } = await runPrint(stage);
     expect([code, stdout]).toEqual([exitCodes.done, 'I look.\n\nIt turns.\n']);
   });
 });
@@ -142,28 +142,28 @@ describe('an answer that is tried again', () => {
   };
 
   test('is on standard output once where it says the same', async () => {
-    const { code, stdout, stderr } = await print({ script: [cut, 'It turns.'] });
+    const { code, stdout, stderr } = await runPrint({ script: [cut, 'It turns.'] });
     expect([code, stdout, stderr]).toEqual([exitCodes.done, 'It turns.\n', '']);
   });
 
   test('begins on a new line where it does not, and standard error says so', async () => {
-    const { stdout, stderr, session, log } = await print({ script: [cut, 'It stands.'] });
+    const { stdout, stderr, session, log } = await runPrint({ script: [cut, 'It stands.'] });
     expect(stdout).toBe('It tu\nIt stands.\n');
-    expect(stderr).toContain('begun anew');
+    expect(stderr).toContain('restarted after an error');
     expect(textOf((await itemsOf({ log, session })).at(-1))).toBe('It stands.');
   });
 });
 
 describe('what is piped in', () => {
-  const saidIn = async (stage: Partial<PrintStage>) => {
-    const printed = await print({ script: ['Yes'], ...stage });
+  const saidIn = async (stage: Partial<RunPrintOptions>) => {
+    const printed = await runPrint({ script: ['Yes'], ...stage });
     const [said] = await itemsOf(printed);
     return { parts: said?.parts.map((part) => 'text' in part && part.text), said };
   };
 
   test('is context for the prompt', async () => {
     const { parts, said } = await saidIn({ piped: 'a b c\n' });
-    expect(parts).toEqual(['The wheel?', '<stdin>\na b c\n</stdin>']);
+    expect(parts).toEqual(['The weather?', '<stdin>\na b c\n</stdin>']);
     expect(said?.metadata).toEqual({ cwd });
   });
 
@@ -173,9 +173,9 @@ describe('what is piped in', () => {
   });
 
   test('is nothing where it is empty, and where a person sits there', async () => {
-    expect((await saidIn({ piped: ' \n' })).parts).toEqual(['The wheel?']);
+    expect((await saidIn({ piped: ' \n' })).parts).toEqual(['The weather?']);
     const stdin = Object.assign(new PassThrough(), { isTTY: true });
-    expect((await saidIn({ stdin })).parts).toEqual(['The wheel?']);
+    expect((await saidIn({ stdin })).parts).toEqual(['The weather?']);
   });
 
   test.each([
@@ -183,14 +183,14 @@ describe('what is piped in', () => {
     ['text with a NUL in it', 'a\0b'],
     ['more than any model takes', 'x'.repeat(4 * 2 ** 20 + 1)],
   ])('is refused where it is %s', async (_what, piped) => {
-    await expect(print({ script: [], piped })).rejects.toThrow(UsageError);
+    await expect(runPrint({ script: [], piped })).rejects.toThrow(UsageError);
   });
 
   test('is waited for to its end, and after a while that is said', async () => {
     const clock = new VirtualClock();
     const stdin = new PassThrough();
-    const stderr = new Captured();
-    const printing = print({ script: ['Yes'], stdin, stderr, clock });
+    const stderr = new CapturedOutput();
+    const printing = runPrint({ script: ['Yes'], stdin, stderr, clock });
     expect(clock.pending).toBe(1);
     clock.advance(3000);
     await Promise.resolve();
@@ -201,23 +201,28 @@ describe('what is piped in', () => {
 
   test('that does not come is given up when the run is to stop', async () => {
     const stop = new AbortController();
-    const stderr = new Captured();
-    const printing = print({ script: [], stdin: new PassThrough(), stderr, signal: stop.signal });
+    const stderr = new CapturedOutput();
+    const printing = runPrint({
+      script: [],
+      stdin: new PassThrough(),
+      stderr,
+      signal: stop.signal,
+    });
     stop.abort();
     expect((await printing).code).toBe(exitCodes.aborted);
-    expect(stderr.text).toContain('Stopped before anything');
+    expect(stderr.text).toContain('Stopped before the run');
   });
 
   test('has to be something, or there is nothing to say', async () => {
-    const asked = print({ script: [], args: { prompt: undefined } });
-    await expect(asked).rejects.toThrow(/nothing to say.*millrace -p/);
+    const asked = runPrint({ script: [], args: { prompt: undefined } });
+    await expect(asked).rejects.toThrow(/there is no prompt.*millrace -p/);
   });
 });
 
 describe('the exit code', () => {
   test('is 1 for an error, which is said', async () => {
     const fault = { type: 'error', after: 2, error: 'invalid_request' } as const;
-    const { code, stdout, stderr, session } = await print({
+    const { code, stdout, stderr, session } = await runPrint({
       script: [{ content: { parts: ['Yes'] }, fault }],
     });
     expect([code, stdout]).toEqual([exitCodes.error, 'Ye\n']);
@@ -227,15 +232,17 @@ describe('the exit code', () => {
 
   test('is 3 for an abort, and what was said is kept', async () => {
     const stop = new AbortController();
-    const stdout = new Captured();
+    const stdout = new CapturedOutput();
     const fault = { type: 'stall', after: 5 } as const;
     const script = [{ content: { parts: ['It turns.'] }, fault }, 'Go on.'] as const;
-    const printing = print({ script, stdout, signal: stop.signal });
+    const printing = runPrint({ script, stdout, signal: stop.signal });
     while (stdout.text !== 'It tu') await new Promise(setImmediate);
     stop.abort('SIGINT');
     const { code, stderr, log, session } = await printing;
     expect([code, stdout.text]).toEqual([exitCodes.aborted, 'It tu\n']);
-    expect(stderr).toBe(`Stopped; what was said is kept. To go on: millrace --resume ${session}\n`);
+    expect(stderr).toBe(
+      `Stopped. The session is stored. To continue: millrace --resume ${session}\n`,
+    );
     expect((await itemsOf({ log, session })).at(-1)).toMatchObject({
       parts: [{ text: 'It tu', partial: true }],
       stop: { reason: 'aborted' },
@@ -244,15 +251,19 @@ describe('the exit code', () => {
 
   test('is 5 for a limit and for an answer that was cut off', async () => {
     const limits = { maxTurns: 1 };
-    const limited = await print({ ...withTool, agent: { tools: [look], limits } });
+    const limited = await runPrint({ ...withTool, agent: { tools: [look], limits } });
     expect(limited.code).toBe(exitCodes.limit);
     expect(limited.stderr).toContain('Stopped at a limit (1 turns)');
     const places = { cwd: 'sub', store: "/a b/it's.db" };
-    const elsewhere = await print({ ...withTool, agent: { tools: [look], limits }, args: places });
+    const elsewhere = await runPrint({
+      ...withTool,
+      agent: { tools: [look], limits },
+      args: places,
+    });
     expect(elsewhere.stderr).toContain(
-      `To go on: millrace --cwd sub --store '/a b/it'\\''s.db' --resume ${elsewhere.session}\n`,
+      `To continue: millrace --cwd sub --store '/a b/it'\\''s.db' --resume ${elsewhere.session}\n`,
     );
-    const cut = await print({ script: [{ content: { parts: ['Yes'] }, stop: 'length' }] });
+    const cut = await runPrint({ script: [{ content: { parts: ['Yes'] }, stop: 'length' }] });
     expect(cut.code).toBe(exitCodes.limit);
     expect(cut.stderr).toContain('cut off');
   });
@@ -260,63 +271,66 @@ describe('the exit code', () => {
   test('is 4 where something is asked about: the session waits, and goes on when it was answered', async () => {
     const approve = () => ({ decision: 'ask', reason: 'it looks' }) as const;
     const agent = { tools: [look], approve };
-    const parked = await print({ ...withTool, agent });
+    const parked = await runPrint({ ...withTool, agent });
     const { session, log } = parked;
     expect([parked.code, parked.stdout]).toEqual([exitCodes.parked, 'I look.\n']);
     expect(parked.stderr).toContain('look needs your approval: it looks\n');
     expect(parked.stderr).toContain(`millrace --resume ${session}`);
     const resume = { session: { id: session.slice(0, 9) }, prompt: undefined };
-    const still = await print({ script: [], agent, log, args: resume });
+    const still = await runPrint({ script: [], agent, log, args: resume });
     expect(still.code).toBe(exitCodes.parked);
     expect(still.stderr).toContain('look needs your approval: it looks\n');
     await log.submit(session, { type: 'approve', toolCallId: 'c1' }, 'key');
-    const done = await print({ script: ['It turns.'], agent, log, args: resume });
+    const done = await runPrint({ script: ['It turns.'], agent, log, args: resume });
     expect([done.code, done.stdout, done.session]).toEqual([0, 'It turns.\n', session]);
   });
 });
 
 describe('a session', () => {
   test('that was the last of the folder is gone on with', async () => {
-    const { log, session } = await print({ script: ['One.'] });
-    const next = await print({ script: ['Two.'], log, args: { session: 'last' } });
+    const { log, session } = await runPrint({ script: ['One.'] });
+    const next = await runPrint({ script: ['Two.'], log, args: { session: 'last' } });
     expect(next.session).toBe(session);
     const sent = next.provider.calls[0]?.request.items.map(textOf);
-    expect(sent).toEqual(['The wheel?', 'One.', 'The wheel?']);
+    expect(sent).toEqual(['The weather?', 'One.', 'The weather?']);
   });
 
   test('that is finished needs something to be said: nothing is asked, and that is told', async () => {
-    const { log, session } = await print({ script: ['One.'] });
+    const { log, session } = await runPrint({ script: ['One.'] });
     const before = await log.info(session);
-    const nothing = print({ script: [], log, args: { session: 'last', prompt: undefined } });
+    const nothing = runPrint({ script: [], log, args: { session: 'last', prompt: undefined } });
     await expect(nothing).rejects.toThrow(UsageError);
-    await expect(nothing).rejects.toThrow(/nothing left to do.*millrace -p --continue "/);
+    await expect(nothing).rejects.toThrow(/no unfinished work.*millrace -p --continue "/);
     expect((await log.info(session))?.through).toBe(before?.through);
   });
 
   test('that is not there is told, with what to do', async () => {
-    const none = print({ script: [], args: { session: { id: 'nope' } } });
+    const none = runPrint({ script: [], args: { session: { id: 'nope' } } });
     await expect(none).rejects.toThrow(/no(ne| ).*millrace sessions/);
   });
 
   test('that somebody else drives is an error that names them', async () => {
-    const { log, session } = await print({ script: ['One.'] });
+    const { log, session } = await runPrint({ script: ['One.'] });
     const driver = await log.open(session, { holder: 'the other terminal' });
-    const { code, stdout, stderr } = await print({ script: [], log, args: { session: 'last' } });
+    const { code, stdout, stderr } = await runPrint({ script: [], log, args: { session: 'last' } });
     await driver.release();
     expect([code, stdout]).toEqual([exitCodes.error, '']);
     expect(stderr).toBe(
-      `Cannot go on with session ${session}: the other terminal drives it now. Wait until it is done, or follow it and stop it there: millrace --resume ${session}\n`,
+      `Cannot continue session ${session}: the other terminal runs it now. Wait until it is done, or follow and stop it: millrace --resume ${session}\n`,
     );
   });
 });
 
 test('what somebody else waits for is not approved of by rules of this command', async () => {
   const agent = { tools: [look], approve: () => 'ask' as const };
-  const { log, session } = await print({ ...withTool, agent });
+  const { log, session } = await runPrint({ ...withTool, agent });
   const driver = await log.open(session, { holder: 'the other terminal' });
-  const built = { ...builtOf({ provider: scriptedProvider([]), log }), allows: async () => true };
+  const built = {
+    ...builtAgentWith({ provider: scriptedProvider([]), log }),
+    allows: async () => true,
+  };
   const before = await log.info(session);
-  const ended = await print({ script: [], log, built, args: { session: 'last' } });
+  const ended = await runPrint({ script: [], log, built, args: { session: 'last' } });
   expect(ended.code).toBe(exitCodes.error);
   expect((await log.info(session))?.through).toBe(before?.through);
   await driver.release();
@@ -328,26 +342,26 @@ describe('an output that fails', () => {
     fault: { type: 'stall', after: 8 },
   };
   const stage = {
-    script: [says('I look.', call('c1', 'look', {})), endless],
+    script: [says('I look.', toolCall('c1', 'look', {})), endless],
     agent: withTool.agent,
   };
-  const wasAborted = async (log: Log, session: Printed['session']) => {
+  const wasAborted = async (log: Log, session: PrintResult['session']) => {
     const { records } = await log.read(session);
     return records.some(({ fact }) => fact?.type === 'aborted');
   };
 
   test('because its reader left stops the run without a word, and keeps the session', async () => {
-    const stdout = new Failing('EPIPE', 1);
-    const { code, stderr, log, session } = await print({ ...stage, stdout });
+    const stdout = new FailingOutput('EPIPE', 1);
+    const { code, stderr, log, session } = await runPrint({ ...stage, stdout });
     expect([code, stderr, stdout.writes.length]).toEqual([exitCodes.aborted, '', 1]);
     expect(await wasAborted(log, session)).toBe(true);
   });
 
   test('because there is no room is an error that says so, and keeps the session', async () => {
-    const stdout = new Failing('ENOSPC');
-    const { code, stderr, log, session } = await print({ ...stage, stdout });
+    const stdout = new FailingOutput('ENOSPC');
+    const { code, stderr, log, session } = await runPrint({ ...stage, stdout });
     expect(code).toBe(exitCodes.error);
-    expect(stderr).toMatch(/^Cannot write to standard output: there is no space left \(ENOSPC\)\./);
+    expect(stderr).toMatch(/^Cannot write to standard output: the disk is full \(ENOSPC\)\./);
     expect(stderr).toContain(`millrace --resume ${session}`);
     expect(await wasAborted(log, session)).toBe(true);
   });
@@ -367,7 +381,7 @@ describe('an answer that has to fit a schema', () => {
   const ask = (script: readonly Scripted[], written: unknown = schema) => {
     const outputSchema = join(folder, 'schema.json');
     writeFileSync(outputSchema, typeof written === 'string' ? written : JSON.stringify(written));
-    return print({ script, args: { outputSchema } });
+    return runPrint({ script, args: { outputSchema } });
   };
 
   test('is printed as one object, and the model is told the schema of the file', async () => {
@@ -424,7 +438,7 @@ describe('an answer that has to fit a schema', () => {
   });
 
   test('cannot have one that is not there', async () => {
-    const asked = print({ script: [], args: { outputSchema: 'none.json' } });
+    const asked = runPrint({ script: [], args: { outputSchema: 'none.json' } });
     await expect(asked).rejects.toThrow(/none\.json.*cannot be read \(ENOENT\)/);
   });
 });

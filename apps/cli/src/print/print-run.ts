@@ -1,90 +1,86 @@
 import type { Run, RunResult } from '@millrace/agent';
 import type { Log } from '@millrace/log';
 import type { Clock } from '@millrace/providers';
-import type { BuiltAgent } from '../agent/built-agent.ts';
-import type { PrintArgs, SessionChoice } from '../args/args.ts';
-import { UsageError } from '../args/usage-error.ts';
+import type { BuiltAgent, ChosenModel } from '../contract/agent.ts';
+import type { PrintArgs, SessionChoice } from '../contract/args.ts';
+import { UsageError } from '../contract/errors.ts';
+import type { Env } from '../contract/host.ts';
 import { exitCodeOf, exitCodes } from '../exit-code.ts';
-import type { Chosen } from '../models/chosen.ts';
-import type { Env } from '../models/env.ts';
-import { findSession } from '../store/find-session.ts';
-import type { SessionSummary } from '../store/session-summary.ts';
+import { findSession, type SessionSummary } from '../store/session-summaries.ts';
 import { AnswerStream } from './answer-stream.ts';
-import { approvePending } from './approve-pending.ts';
-import { closingWords } from './closing-words.ts';
-import { hasColor } from './has-color.ts';
-import { Notes } from './notes.ts';
-import { Output, type OutputStream } from './output.ts';
-import { outputSchema } from './output-schema.ts';
-import { pendingApprovals } from './pending-approvals.ts';
-import { type InputStream, readPiped, waitingWords } from './piped-input.ts';
+import { closingMessages, resumeCommand } from './closing-message.ts';
+import { hasColor, Notes, Output, type OutputStream } from './output.ts';
+import { readOutputSchema } from './output-schema.ts';
+import { approvePending, pendingApprovals } from './pending-approvals.ts';
+import { createRunInput, type InputStream, readPipedInput, waitingMessage } from './piped-input.ts';
 import {
   jsonPrinter,
   type Printer,
   type PrinterOptions,
+  Progress,
   textPrinter,
   valuePrinter,
 } from './printer.ts';
-import { Progress } from './progress.ts';
-import { resumeCommand } from './resume-command.ts';
-import { runInput } from './run-input.ts';
 
 export interface PrintRunOptions {
   readonly args: PrintArgs & { readonly verbose?: boolean | undefined };
-  /** Its calls that are asked about park the run: nobody is there to answer. */
+  /** Calls that need approval must park the run, because there is no user to answer. */
   readonly built: Pick<BuiltAgent, 'agent' | 'with' | 'problems'> &
     Partial<Pick<BuiltAgent, 'allows'>>;
   readonly log: Log;
-  readonly chosen: Pick<Chosen, 'why' | 'isDemo'>;
+  readonly chosen: Pick<ChosenModel, 'why' | 'isDemo'>;
   readonly stdin: InputStream;
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
   readonly env: Env;
   readonly cwd: string;
-  /** Stops the run, which keeps what was said. */
+  /** Stops the run. The text so far is stored. */
   readonly signal?: AbortSignal | undefined;
   readonly clock?: Clock | undefined;
-  /** False where the session is gone when this is over: then nobody is told to go on with it. */
+  /**
+   * False if the session is deleted after the run. Then no resume command is printed. Default:
+   * true.
+   */
   readonly isKept?: boolean | undefined;
 }
 
 /**
- * Answers once, for scripts: nothing but the answer is on standard output, and the exit code says how
- * it ended. Resolves when the run is over, also after an abort and when nobody reads any more. Throws
- * a `UsageError` where there is nothing to answer.
+ * Answers once, for scripts. Standard output contains only the answer, and the exit code tells how
+ * the run ended. Resolves when the run is over, also after an abort or a closed pipe. Throws a
+ * `UsageError` if there is nothing to answer.
  */
 export async function printRun(options: PrintRunOptions): Promise<number> {
   const { args, stdout, log, signal, isKept = true } = options;
-  const unheard = new AbortController();
-  const output = new Output(stdout, { onFailure: ({ message }) => unheard.abort(message) });
+  const outputClosed = new AbortController();
+  const output = new Output(stdout, { onFailure: ({ message }) => outputClosed.abort(message) });
   const answer = new AnswerStream();
-  const notes = notesFor(options, answer);
-  const stop = AbortSignal.any([unheard.signal, ...(signal === undefined ? [] : [signal])]);
-  const run = await start(options, notes, stop);
+  const notes = createNotes(options, answer);
+  const stop = AbortSignal.any([outputClosed.signal, ...(signal === undefined ? [] : [signal])]);
+  const run = await startRun(options, notes, stop);
   if (run === undefined) {
-    await notes.say('Stopped before anything was said');
+    await notes.write('Stopped before the run started');
     return exitCodes.aborted;
   }
   const printer = printerFor(args, answer, { output, notes });
-  await tell(run, { printer, notes, output });
+  await printEvents(run, { printer, notes, output });
   const result = await run.result;
   await printer.end(result);
   const resume = isKept ? resumeCommand(args, result.session) : undefined;
-  await close(result, { log, notes, output, resume });
+  await printClosing(result, { log, notes, output, resume });
   return output.failure?.code === 'cannot_write' ? exitCodes.error : exitCodeOf(result.stop);
 }
 
-function notesFor({ stdout, stderr, args, env }: PrintRunOptions, answer: AnswerStream): Notes {
+function createNotes({ stdout, stderr, args, env }: PrintRunOptions, answer: AnswerStream): Notes {
   const isShared = stdout.isTTY === true && stderr.isTTY === true;
   return new Notes(stderr, {
     hasColor: hasColor(stderr, { env, color: args.color }),
-    isWatched: stderr.isTTY === true || args.verbose === true,
+    showDetails: stderr.isTTY === true || args.verbose === true,
     isMidLine: () => isShared && !answer.isLineStart,
   });
 }
 
-/** Undefined where it was stopped before it began. */
-async function start(
+/** Returns undefined if the signal aborts before the run starts. */
+async function startRun(
   options: PrintRunOptions,
   notes: Notes,
   signal: AbortSignal,
@@ -94,27 +90,27 @@ async function start(
   const built =
     file === undefined
       ? options.built
-      : options.built.with({ output: await outputSchema(file, cwd) });
-  const onSilence = () => void notes.say(waitingWords).catch(() => {});
-  const piped = await readPiped(stdin, { signal, clock, onSilence });
+      : options.built.with({ output: await readOutputSchema(file, cwd) });
+  const onSilence = () => void notes.write(waitingMessage).catch(() => {});
+  const piped = await readPipedInput(stdin, { signal, clock, onSilence });
   if (signal.aborted) return undefined;
-  const input = runInput({ args, piped, cwd });
+  const input = createRunInput({ args, piped, cwd });
   const found = await sessionFor(log, args.session, cwd);
   const session = found?.id;
   if (input === undefined && found?.hasWork === false) throw nothingToDo(found);
-  await greet(options, notes);
+  await printIntroduction(options, notes);
   const { allows } = options.built;
-  // What another process waits for is decided on there.
+  // If another process drives the session, approvals are decided there.
   if (found !== undefined && found.holder === undefined && allows !== undefined)
     await approvePending(log, found.id, allows);
   if (input === undefined && session !== undefined) return built.agent.resume(session, { signal });
   return built.agent.run(input ?? [], { session, signal });
 }
 
-/** A script that has lost its prompt is not to take nothing for an answer. */
+/** A script whose prompt is empty must get an error, not an empty answer. */
 function nothingToDo({ id }: SessionSummary): UsageError {
-  const way = 'Say something: millrace -p --continue "And now?"';
-  return new UsageError(`Cannot go on with session ${id}: it has nothing left to do. ${way}`);
+  const way = 'Add a prompt: millrace -p --continue "And now?"';
+  return new UsageError(`Cannot continue session ${id}: it has no unfinished work. ${way}`);
 }
 
 async function sessionFor(
@@ -123,16 +119,17 @@ async function sessionFor(
   cwd: string,
 ): Promise<SessionSummary | undefined> {
   if (choice === 'new') return undefined;
-  if (choice === 'pick') throw new UsageError('--resume needs an id with -p: nobody chooses one');
+  if (choice === 'pick')
+    throw new UsageError('--resume needs an id with -p, because there is no user to choose one');
   return findSession(log, choice === 'last' ? choice : choice.id, cwd);
 }
 
-async function greet({ chosen, built }: PrintRunOptions, notes: Notes): Promise<void> {
+async function printIntroduction({ chosen, built }: PrintRunOptions, notes: Notes): Promise<void> {
   const { why, isDemo } = chosen;
 
-  // A script that takes the demo for a model would not know otherwise.
-  await (isDemo ? notes.say(why) : notes.aside(why));
-  for (const problem of built.problems) await notes.say(problem);
+  // A script must know that the demo answered, not a model.
+  await (isDemo ? notes.write(why) : notes.writeDetail(why));
+  for (const problem of built.problems) await notes.write(problem);
 }
 
 function printerFor(args: PrintArgs, answer: AnswerStream, options: PrinterOptions): Printer {
@@ -140,42 +137,45 @@ function printerFor(args: PrintArgs, answer: AnswerStream, options: PrinterOptio
   return args.outputSchema === undefined ? textPrinter(answer, options) : valuePrinter(options);
 }
 
-interface Telling {
+interface EventSinks {
   readonly printer: Printer;
   readonly notes: Notes;
   readonly output: Output;
 }
 
-async function tell(run: Run, { printer, notes, output }: Telling): Promise<void> {
+async function printEvents(run: Run, { printer, notes, output }: EventSinks): Promise<void> {
   const progress = new Progress();
   for await (const event of run.events) {
     await printer.show(event);
     if (output.failure !== undefined) return;
-    const line = progress.take(event);
-    if (line !== undefined) await notes.aside(line);
+    const line = progress.lineFor(event);
+    if (line !== undefined) await notes.writeDetail(line);
   }
 }
 
-interface Closing extends Omit<Telling, 'printer'> {
+interface CloseOptions extends Omit<EventSinks, 'printer'> {
   readonly log: Log;
-  /** What to type to go on; none where the session is not kept. */
+  /** The command to resume the session. Undefined if the session is not stored. */
   readonly resume: string | undefined;
 }
 
-async function close(result: RunResult, { log, notes, output, resume }: Closing): Promise<void> {
+async function printClosing(
+  result: RunResult,
+  { log, notes, output, resume }: CloseOptions,
+): Promise<void> {
   const { failure } = output;
-  // Who left on purpose, as `head` does, needs no explanation.
+  // The reader closed the pipe on purpose, as `head` does.
   if (failure?.code === 'reader_gone') return;
   const { session, stop } = result;
-  const kept = resume === undefined ? '' : `. The session is kept: ${resume}`;
-  if (failure !== undefined) return notes.say(`${failure.message}${kept}`);
+  const kept = resume === undefined ? '' : `. The session is stored: ${resume}`;
+  if (failure !== undefined) return notes.write(`${failure.message}${kept}`);
   const pending = stop.reason === 'parked' ? await pendingApprovals(log, session) : [];
-  for (const line of closingWords(result, { pending, resume })) await notes.say(line);
+  for (const line of closingMessages(result, { pending, resume })) await notes.write(line);
   const where = resume === undefined ? '' : `. Session ${session}`;
-  await notes.aside(`${used(result)}${where}`);
+  await notes.writeDetail(`${usageText(result)}${where}`);
 }
 
-function used({ usage }: RunResult): string {
+function usageText({ usage }: RunResult): string {
   const { input, output, costs } = usage;
   const money = costs.map(({ amount, currency }) => `, ${amount} ${currency}`).join('');
   return `${input} tokens in, ${output} out${money}`;

@@ -10,7 +10,7 @@ import {
 } from '@millrace/providers/scripted-server';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { exitCodes } from '../exit-code.ts';
-import { eventsIn } from '../testing/print-stage.ts';
+import { eventsIn } from '../testing/run-print.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { AnswerStream } from './answer-stream.ts';
 
@@ -53,16 +53,16 @@ function script(): void {
 
 test('prints the answer alone, and the JSONL of the same run folds to it', async () => {
   script();
-  const plain = await millrace('-p', 'The wheel?');
+  const plain = await millrace('-p', 'The weather?');
   expect(plain).toEqual({
     code: exitCodes.done,
     stdout: 'I look.\n\nIt turns, and **turns**.\n',
     stderr: '',
   });
   script();
-  const { code, stdout, stderr } = await millrace('-p', '--json', '--', 'The wheel?');
+  const { code, stdout, stderr } = await millrace('-p', '--json', '--', 'The weather?');
   const answer = new AnswerStream();
-  const folded = eventsIn(stdout).map((event) => answer.take(event).text);
+  const folded = eventsIn(stdout).map((event) => answer.add(event).text);
   expect([code, folded.join(''), stderr]).toEqual([exitCodes.done, plain.stdout, '']);
   server.assertUsedUp();
 });
@@ -81,7 +81,7 @@ test('prints an object that fits the schema', async () => {
 test('says what is wrong with a key, without the key, and ends with 1', async () => {
   const failure = { type: 'invalid_request_error', message: `Incorrect API key: ${key}` };
   server.reply(errorReply('openai-chat', 401, failure));
-  const { code, stdout, stderr } = await millrace('-p', 'The wheel?');
+  const { code, stdout, stderr } = await millrace('-p', 'The weather?');
   expect([code, stdout]).toEqual([exitCodes.error, '']);
   expect(stderr).toMatch(/key|auth/i);
 });

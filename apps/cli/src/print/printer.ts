@@ -1,11 +1,10 @@
 import type { RunResult } from '@millrace/agent';
 import { type AgentEvent, encodeEvent } from '@millrace/core';
 import type { AnswerStream } from './answer-stream.ts';
-import type { Notes } from './notes.ts';
-import type { Output } from './output.ts';
-import { printable } from './printable.ts';
+import type { Notes, Output } from './output.ts';
+import { countOf, oneLine, printable } from './printable.ts';
 
-/** One form of what a run has to say, on standard output. */
+/** Writes a run to standard output in one format. */
 export interface Printer {
   show(event: AgentEvent): Promise<void>;
   end(result: RunResult): Promise<void>;
@@ -16,25 +15,25 @@ export interface PrinterOptions {
   readonly notes: Notes;
 }
 
-/** The answer as text, as it comes. */
+/** Streams the answer as text. */
 export function textPrinter(answer: AnswerStream, { output, notes }: PrinterOptions): Printer {
   const shown = output.stream.isTTY ? printable : (text: string) => text;
   return {
     async show(event) {
-      const { text, anew } = answer.take(event);
+      const { text, restart } = answer.add(event);
       await output.write(shown(text));
-      if (anew === undefined) return;
-      await notes.say(tryAgain);
-      await output.write(shown(anew));
+      if (restart === undefined) return;
+      await notes.write(restartMessage);
+      await output.write(shown(restart));
     },
     end: async () => {},
   };
 }
 
-const tryAgain =
-  'The answer was begun anew after an error: what stands before does not count, and it follows from its start';
+const restartMessage =
+  'The answer restarted after an error. Ignore the text above; the complete answer follows';
 
-/** What happened, one event a line. */
+/** Prints one event per line as JSON. */
 export function jsonPrinter({ output }: PrinterOptions): Printer {
   return {
     show: (event) => output.write(`${encodeEvent(event)}\n`),
@@ -42,7 +41,7 @@ export function jsonPrinter({ output }: PrinterOptions): Printer {
   };
 }
 
-/** The object that was asked for, when it was checked; nothing where there is none. */
+/** Prints the validated object; nothing if there is none. */
 export function valuePrinter({ output }: PrinterOptions): Printer {
   return {
     show: async () => {},
@@ -52,4 +51,68 @@ export function valuePrinter({ output }: PrinterOptions): Printer {
       await output.write(`${json}\n`);
     },
   };
+}
+
+const maxLineLength = 100;
+
+/**
+ * Turns events into progress lines about tools and problems. It stores the running tools to compute
+ * their duration.
+ */
+export class Progress {
+  readonly #started = new Map<string, { readonly summary: string; readonly time: number }>();
+
+  lineFor(event: AgentEvent): string | undefined {
+    switch (event.type) {
+      case 'tool_execution_started':
+        this.#started.set(event.executionId, event);
+        return clipLine(`▸ ${event.summary}`);
+      case 'tool_execution_finished':
+        return this.#finished(event);
+      case 'tool_call_rejected':
+        return clipLine(`✗ ${event.name} did not run (${event.code}): ${event.message}`);
+      case 'approval_asked':
+        return clipLine(`? ${event.name} waits for approval${reasonText(event.reason)}`);
+      case 'approval_answered': {
+        const done = event.decision === 'allow' ? 'allowed' : 'denied';
+        return clipLine(`? ${event.name} was ${done}${reasonText(event.reason)}`);
+      }
+      case 'retry_scheduled': {
+        const { error, delayMs } = event;
+        return clipLine(`↻ ${error.message} Retrying in ${secondsText(delayMs)}`);
+      }
+      case 'compacted':
+        return clipLine(
+          `≡ older messages are summarized (${countOf(event.itemIds.length, 'item')})`,
+        );
+      case 'handed_off':
+        return clipLine(`→ handed off to ${event.to}${reasonText(event.reason)}`);
+      default:
+        return undefined;
+    }
+  }
+
+  #finished(
+    event: Extract<AgentEvent, { readonly type: 'tool_execution_finished' }>,
+  ): string | undefined {
+    const { executionId, name, isError, outcome, time } = event;
+    const { summary = name, time: from = time } = this.#started.get(executionId) ?? {};
+    this.#started.delete(executionId);
+    const took = time - from >= 1000 ? ` ${secondsText(time - from)}` : '';
+    if (outcome === 'discarded') return undefined;
+    if (outcome === 'lost') return clipLine(`✗ ${summary}: its outcome is unknown`);
+    return clipLine(isError ? `✗ ${summary} failed${took}` : `✓ ${summary}${took}`);
+  }
+}
+
+function clipLine(text: string): string {
+  return oneLine(text, maxLineLength);
+}
+
+function reasonText(reason: string | undefined): string {
+  return reason === undefined ? '' : `: ${reason}`;
+}
+
+export function secondsText(ms: number): string {
+  return `${(ms / 1000).toFixed(1)} s`;
 }

@@ -7,7 +7,10 @@ test('columns stand below each other, counted in cells, and numbers to the right
     ['a', '1', '日本', 'end'],
     ['bbb', '22', 'x', 'of it'],
   ];
-  expect(textTable(rows, { right: [1] })).toEqual(['a     1  日本  end', 'bbb  22  x     of it']);
+  expect(textTable(rows, { rightAligned: [1] })).toEqual([
+    'a     1  日本  end',
+    'bbb  22  x     of it',
+  ]);
 });
 
 test('the last column is cut off where the terminal ends, and is worth showing all the same', () => {

@@ -3,19 +3,22 @@ import type { Log } from '@millrace/log';
 import type { ServedAgent } from '@millrace/server';
 import { buildAgent } from '../agent/build-agent.ts';
 import { loadConfig } from '../config/load-config.ts';
+import type { Env } from '../contract/host.ts';
 import { demoProvider } from '../demo/demo-provider.ts';
-import type { Env } from '../models/env.ts';
 
-export interface DemoAgentsOptions {
+interface DemoAgentsOptions {
   readonly log: Log;
-  /** The folder that the demo looks around in. */
+  /** The folder that the demo describes. */
   readonly cwd: string;
   readonly env: Env;
-  /** It may change files and run programs without asking. */
+  /** Allow the demo to change files and run programs without approval. */
   readonly mayChange: boolean;
 }
 
-/** Agents for whoever has none: a loop with real tools whose model is a script, and one that says it again. */
+/**
+ * Creates the agents for a server without `--agents`: a scripted model with real tools, and an
+ * echo.
+ */
 export async function demoAgents(options: DemoAgentsOptions): Promise<readonly ServedAgent[]> {
   const { log, cwd, env, mayChange } = options;
   const args = mayChange ? ({ permissions: 'allow' } as const) : {};
@@ -25,8 +28,8 @@ export async function demoAgents(options: DemoAgentsOptions): Promise<readonly S
     ...{ chosen, log, cwd, approve: 'park', name: 'millrace serve' },
     config: { ...config, mcpServers: [] },
   });
-  const asks = mayChange ? '' : ', and asks before it does';
-  const description = `A script instead of a model; the loop and the tools are real. It looks around in this folder, changes a file${asks}`;
+  const asks = mayChange ? '' : ' after approval';
+  const description = `A script instead of a model, with the real loop and real tools. It explores this folder and changes a file${asks}`;
   return [{ type: 'loop', name: 'demo', description, agent }, echo];
 }
 
@@ -35,7 +38,7 @@ const pauseMs = 40;
 const echo: ServedAgent = {
   type: 'sync',
   name: 'echo',
-  description: 'Says again what you say, word by word',
+  description: 'Repeats your message, word by word',
   async *onMessage(content, { signal }) {
     const said = content.type === 'text' ? content.content : JSON.stringify(content);
     for (const word of said.match(/\S+\s*|\s+/g) ?? []) {

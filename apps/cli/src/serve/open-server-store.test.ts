@@ -14,7 +14,7 @@ import {
 } from '../../../../packages/log/src/testing/start-redis.ts';
 import { runCommand } from '../command/run-command.ts';
 import { exitCodes } from '../exit-code.ts';
-import { Captured } from '../testing/captured.ts';
+import { CapturedOutput } from '../testing/output-streams.ts';
 import { serveProcess } from '../testing/serve-process.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 
@@ -22,7 +22,7 @@ const folder = temporaryFolder('store');
 
 /** It ends by itself where it refuses. */
 async function refused(flags: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  const [stdout, stderr] = [new Captured(), new Captured()];
+  const [stdout, stderr] = [new CapturedOutput(), new CapturedOutput()];
   const argv = ['serve', '--port', '0', ...flags];
   const host = { argv, env: { HOME: folder(), ...env }, cwd: folder(), stdin: new PassThrough() };
   const signal = new AbortController().signal;
@@ -48,14 +48,14 @@ describe('millrace serve names what is not there, without what nobody should see
   });
 
   test.each([
-    [['--store', `mysql://me:${secret}@host/db`], {}, '--store takes a folder, or postgres://'],
+    [['--store', `mysql://me:${secret}@host/db`], {}, '--store takes a folder or postgres://'],
     [['--store', `POSTGRES://me:${secret}@127.0.0.1:1/db`], {}, 'Postgres at 127.0.0.1:1/db'],
-    [['--store', `postgres:/me:${secret}@host/db`], {}, '--store takes a folder, or postgres://'],
-    [['--store', `Mysql:me:${secret}@host/db`], {}, '--store takes a folder, or postgres://'],
-    [['--data', `postgres://me:${secret}@host/db`], {}, '--store takes a folder, or postgres://'],
-    [['--store', 'a', '--data', 'b'], {}, 'give --store or --data, not both'],
+    [['--store', `postgres:/me:${secret}@host/db`], {}, '--store takes a folder or postgres://'],
+    [['--store', `Mysql:me:${secret}@host/db`], {}, '--store takes a folder or postgres://'],
+    [['--data', `postgres://me:${secret}@host/db`], {}, '--store takes a folder or postgres://'],
+    [['--store', 'a', '--data', 'b'], {}, 'use --store or --data, not both'],
     [['--bus', `http://me:${secret}@host`], {}, 'Give it as redis://host:6379/0'],
-    [['--data', 'b'], { MILLRACE_SERVER_STORE: 'a' }, 'give --store or --data, not both'],
+    [['--data', 'b'], { MILLRACE_SERVER_STORE: 'a' }, 'use --store or --data, not both'],
     [
       ['--store', 'postgres://host/db'],
       { MILLRACE_SECRET: secret },
@@ -134,9 +134,9 @@ needsRedis(describeOnPostgres())('millrace serve on Postgres and Redis', () => {
       told += Buffer.from(bytes).toString();
       if (told.includes('two') && told.includes('run_finished')) break;
     }
-    for (const { said } of [one, other]) {
-      expect(said.stdout).toMatch(/kept in Postgres at 127\.0\.0\.1:\d+\/postgres, and told/);
-      expect(said.stdout + said.stderr).not.toContain('s3cret-word');
+    for (const { output } of [one, other]) {
+      expect(output.stdout).toMatch(/stored in Postgres at 127\.0\.0\.1:\d+\/postgres, with a bus/);
+      expect(output.stdout + output.stderr).not.toContain('s3cret-word');
     }
     const ends = await Promise.all([one.end('SIGTERM'), other.end('SIGTERM')]);
     expect(ends).toEqual([{ code: exitCodes.done }, { code: exitCodes.done }]);

@@ -1,36 +1,40 @@
+import { randomBytes } from 'node:crypto';
+import { chmod, mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { isMillraceError, MillraceError } from '@millrace/core';
-import type { Bus } from '@millrace/log';
-import type { ServeArgs } from '../args/args.ts';
-import type { Env } from '../models/env.ts';
-import { type Data, openData } from './data-folder.ts';
+import type { Bus, Log } from '@millrace/log';
+import type { Rows } from '@millrace/server';
+import type { ServeArgs } from '../contract/args.ts';
+import type { Env } from '../contract/host.ts';
+import { ensurePrivateFile, storePath } from '../store/open-store.ts';
 
-/** Shortest text that keys may follow from. */
-const shortestSecret = 32;
+/** Minimum length of the secret from which keys are derived. */
+const minSecretLength = 32;
 
 /**
- * Opens what a server keeps, and what tells other servers of it: in Postgres where `--store` says so,
- * else in a folder of this machine.
+ * Opens the store and the bus of a server. The store is Postgres if `--store` says so, else a
+ * folder.
  */
 export async function openServerStore(
   args: Pick<ServeArgs, 'store' | 'data' | 'bus'>,
   env: Env,
   note: (problem: string) => void,
-): Promise<Data> {
+): Promise<ServerStore> {
   const store = args.store ?? env['MILLRACE_SERVER_STORE'];
   const busUrl = args.bus ?? env['MILLRACE_SERVER_BUS'];
-  if (store !== undefined && args.data !== undefined) throw bothGiven();
+  if (store !== undefined && args.data !== undefined) throw twoStoresError();
   const isPostgres = /^postgres(?:ql)?:\/\//i.test(store ?? '');
-  // A folder that is named like a URL with something amiss would show its password to everybody.
-  if (!isPostgres && isLikeUrl(store ?? args.data ?? '')) throw unknownStore();
+  // A mistyped URL must not become a folder name, because messages would show its password.
+  if (!isPostgres && looksLikeUrl(store ?? args.data ?? '')) throw unknownStoreError();
   await using opened = new AsyncDisposableStack();
   const bus = busUrl === undefined ? undefined : await openBus(busUrl, note);
   if (bus !== undefined) opened.defer(() => bus.bus.close());
   const data = isPostgres
     ? await openPostgres(store ?? '', env, bus?.bus)
-    : await openData(store ?? args.data, env, bus?.bus);
+    : await openDataFolder(store ?? args.data, env, bus?.bus);
   opened.defer(() => data.close());
   const all = opened.move();
-  // What was opened last is closed first: the log before its bus.
+  // Closes in reverse order: the log before its bus.
   return { ...data, path: `${data.path}${bus?.words ?? ''}`, close: () => all.disposeAsync() };
 }
 
@@ -42,21 +46,21 @@ async function openBus(
   let isStarted = false;
   const onDiagnostic = ({ message }: { readonly message: string }) => isStarted && note(message);
   const bus = redisBus({ url, onDiagnostic });
-  // One that takes no writes would else be found out by the first.
+  // Finds a bus without write access at the start instead of at the first write.
   const problem = await bus.usable().then(
     () => undefined,
-    (error: unknown) => (isRefusal(error) ? error : noBus(bus.name)),
+    (error: unknown) => (isCommandRefused(error) ? error : busUnavailable(bus.name)),
   );
   if (problem !== undefined) {
     await bus.close();
     throw problem;
   }
   isStarted = true;
-  return { bus, words: `, and told to other servers through Redis at ${bus.name}` };
+  return { bus, words: `, with a bus to other servers through Redis at ${bus.name}` };
 }
 
-async function openPostgres(url: string, env: Env, bus: Bus | undefined): Promise<Data> {
-  const secret = secretOf(env);
+async function openPostgres(url: string, env: Env, bus: Bus | undefined): Promise<ServerStore> {
+  const secret = secretFromEnv(env);
   const [{ postgresLog }, { postgresRows }] = await Promise.all([
     import('@millrace/log/postgres'),
     import('@millrace/server/postgres'),
@@ -64,51 +68,131 @@ async function openPostgres(url: string, env: Env, bus: Bus | undefined): Promis
   await using opened = new AsyncDisposableStack();
   const log = postgresLog({ url, bus });
   opened.defer(() => log.close());
-  // Their errors name host and database, and what to do.
+  // These errors name the host, the database and what to do.
   await log.ready();
   const rows = await postgresRows({ url });
   opened.defer(() => rows.close());
   const all = opened.move();
-  const path = `Postgres at ${nameOf(url)}`;
+  const path = `Postgres at ${databaseName(url)}`;
   return { path, log, rows, secret, close: () => all.disposeAsync() };
 }
 
-/** It answers, and says which command it does not do. */
-function isRefusal(error: unknown): error is MillraceError {
+/** Redis answers but rejects a command. */
+function isCommandRefused(error: unknown): error is MillraceError {
   return isMillraceError(error) && error.place['command'] !== undefined;
 }
 
-function noBus(name: string): MillraceError {
-  const message = `Cannot use the bus: Redis at ${name} does not answer, or not to this user. Start it, name another with --bus <url>, or leave it out`;
+function busUnavailable(name: string): MillraceError {
+  const message = `Cannot use the bus: Redis at ${name} does not answer, or rejects this user. Start it, choose another with --bus <url>, or remove --bus`;
   return new MillraceError('no_bus', message, { bus: name });
 }
 
-/** Two letters at least: one is a drive. */
-function isLikeUrl(text: string): boolean {
+/** A scheme has at least two letters; one letter is a Windows drive. */
+function looksLikeUrl(text: string): boolean {
   return /^[a-z][a-z0-9+]+:/i.test(text);
 }
 
-/** The same for all servers; without it keys follow from the token. */
-function secretOf(env: Env): string | undefined {
+/** Must be the same for all servers. Without it, keys are derived from the token. */
+function secretFromEnv(env: Env): string | undefined {
   const secret = env['MILLRACE_SECRET'];
-  if (secret === undefined || secret.length >= shortestSecret) return secret;
-  const message = `Cannot use MILLRACE_SECRET: it has ${secret.length} characters. Take ${shortestSecret} random ones or more, the same for all servers`;
+  if (secret === undefined || secret.length >= minSecretLength) return secret;
+  const message = `Cannot use MILLRACE_SECRET: it has ${secret.length} characters. Use at least ${minSecretLength} random characters, the same for all servers`;
   throw new MillraceError('bad_secret', message);
 }
 
-/** Without user and password. */
-function nameOf(url: string): string {
+/** Returns host and database without user and password. */
+function databaseName(url: string): string {
   const { host, pathname } = new URL(url);
   return `${host || 'localhost'}${pathname}`;
 }
 
-function bothGiven(): MillraceError {
-  const message = 'Cannot keep things in two places: give --store or --data, not both';
+function twoStoresError(): MillraceError {
+  const message = 'Cannot use two stores: use --store or --data, not both';
   return new MillraceError('bad_store', message);
 }
 
-function unknownStore(): MillraceError {
+function unknownStoreError(): MillraceError {
   const message =
-    'Cannot keep anything there: --store takes a folder, or postgres://user@host:5432/database';
+    'Cannot use this store: --store takes a folder or postgres://user@host:5432/database';
   return new MillraceError('bad_store', message);
+}
+
+/** Everything that a server stores. */
+export interface ServerStore {
+  /** The location, for messages. */
+  readonly path: string;
+  readonly log: Log;
+  readonly rows: Rows;
+  /** The secret from which the keys of remote agents are derived. Without it, the token is used. */
+  readonly secret: string | undefined;
+  close(): Promise<void>;
+}
+
+/** Opens the data folder of a server. It is created if missing, readable only by its owner. */
+async function openDataFolder(
+  given: string | undefined,
+  env: Env,
+  bus?: Bus,
+): Promise<ServerStore> {
+  const path = given ?? defaultPath(env);
+  const [{ sqliteLog }, { sqliteRows }] = await Promise.all([
+    import('@millrace/log/sqlite'),
+    import('@millrace/server/sqlite'),
+  ]);
+  await using opened = new AsyncDisposableStack();
+  try {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+    const files = { log: join(path, 'sessions.db'), rows: join(path, 'tasks.db') };
+    await Promise.all([ensurePrivateFile(files.log), ensurePrivateFile(files.rows)]);
+    const secret = await readSecret(join(path, 'secret'));
+    const log = sqliteLog({ path: files.log, bus });
+    opened.defer(() => log.close());
+    const rows = sqliteRows({ path: files.rows });
+    opened.defer(() => rows.close());
+    const all = opened.move();
+    return { path, log, rows, secret, close: () => all.disposeAsync() };
+  } catch (error) {
+    throw unusableFolder(path, error);
+  }
+}
+
+function unusableFolder(path: string, cause: unknown): MillraceError {
+  const why = cause instanceof Error ? cause.message : String(cause);
+  const message = `Cannot store data in ${path}: ${why}. Choose another folder with --data <dir>`;
+  return new MillraceError('bad_data_folder', message, { path }, { cause });
+}
+
+function defaultPath(env: Env): string {
+  try {
+    return join(dirname(storePath({}, env)), 'server');
+  } catch (cause) {
+    throw noHomeError(cause);
+  }
+}
+
+function noHomeError(cause: unknown): MillraceError {
+  const message =
+    'Cannot find a folder for sessions and tasks: neither XDG_DATA_HOME nor HOME is set. Choose one with --data <dir>';
+  return new MillraceError('no_home', message, {}, { cause });
+}
+
+const shortest = 32;
+
+/**
+ * Reads or creates the secret from which keys of remote agents are derived. It stays the same
+ * across restarts.
+ */
+async function readSecret(path: string): Promise<string> {
+  const made = randomBytes(32).toString('base64url');
+  try {
+    await writeFile(path, `${made}\n`, { flag: 'wx', mode: 0o600 });
+    return made;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  }
+  await chmod(path, 0o600);
+  const secret = (await readFile(path, 'utf8')).trim();
+  if (secret.length >= shortest) return secret;
+  const message = `the secret file ${path} is damaged. Delete it; remote agents get new keys when they register again`;
+  throw new MillraceError('bad_secret', message, { path });
 }

@@ -7,7 +7,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { collector } from '../../../../packages/client/src/testing/collector.ts';
 import { runCommand } from '../command/run-command.ts';
 import { exitCodes } from '../exit-code.ts';
-import { Captured } from '../testing/captured.ts';
+import { CapturedOutput } from '../testing/output-streams.ts';
 import { serveProcess } from '../testing/serve-process.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 
@@ -17,15 +17,15 @@ let count = 0;
 interface Served {
   readonly url: string;
   readonly data: string;
-  readonly stdout: Captured;
-  readonly stderr: Captured;
+  readonly stdout: CapturedOutput;
+  readonly stderr: CapturedOutput;
   /** As Ctrl-C does. */
   stop(): Promise<number>;
 }
 
 function hostOf(flags: readonly string[], env: Readonly<Record<string, string>> = {}) {
   const stop = new AbortController();
-  const [stdout, stderr] = [new Captured(), new Captured()];
+  const [stdout, stderr] = [new CapturedOutput(), new CapturedOutput()];
   const argv = ['serve', ...flags];
   const host = { argv, env: { HOME: folder(), ...env }, cwd: folder(), stdin: new PassThrough() };
   return { stop, stdout, stderr, host: { ...host, stdout, stderr, signal: stop.signal } };
@@ -194,7 +194,7 @@ describe('millrace serve refuses', () => {
   test('to listen beyond this machine without a token, and says what to do', async () => {
     const { code, words } = await refused('--host', '0.0.0.0', '--port', '0');
     expect(code).toBe(exitCodes.error);
-    expect(words).toContain('Cannot listen on 0.0.0.0, port 0: everybody in the network could');
+    expect(words).toContain('Cannot listen on 0.0.0.0, port 0: everyone in the network could');
     expect(words).toContain('Set MILLRACE_TOKEN');
   });
 
@@ -211,10 +211,10 @@ describe('millrace serve refuses', () => {
     const file = join(folder(), 'file');
     writeFileSync(file, '');
     expect((await refused('--data', join(file, 'data'))).words).toMatch(
-      /Cannot keep anything in .* --data <dir>/,
+      /Cannot store data in .* --data <dir>/,
     );
     const { words } = await refused('--agents', join(folder(), 'gone.ts'), '--port', '0');
-    expect(words).toContain('there is no such file. Name another with --agents');
+    expect(words).toContain('the file does not exist. Choose another with --agents');
   });
 });
 
@@ -225,5 +225,5 @@ test('the process ends with 0 on a signal, while somebody watches', async () => 
   const watched = await fetch(`${server.url}/tasks/name/watched/stream`);
   expect((await server.end('SIGINT')).code).toBe(0);
   expect(await watched.text()).toContain('retry: ');
-  expect(server.said.stderr).toContain('Once more ends it at once');
+  expect(server.output.stderr).toContain('again to stop at once');
 });

@@ -1,33 +1,31 @@
 import { MillraceError } from '@millrace/core';
 import { createServer, type ServedAgent, type Server, type ServerOptions } from '@millrace/server';
-import type { ServeArgs } from '../args/args.ts';
-import type { Host } from '../command/host.ts';
-import { spanExporter } from '../command/span-exporter.ts';
-import { workFolder } from '../command/work-folder.ts';
+import { resolveWorkFolder } from '../command/paths.ts';
+import { createSpanExporter } from '../command/tracing.ts';
+import type { ServeArgs } from '../contract/args.ts';
+import type { Host } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
-import { pageFolder } from '../page-folder.ts';
-import type { Data } from './data-folder.ts';
+import { pageFolder } from '../package-files.ts';
 import { demoAgents } from './demo-agents.ts';
-import { loadAgents } from './load-agents.ts';
-import { openServerStore } from './open-server-store.ts';
-import { startWords } from './start-words.ts';
+import { openServerStore, type ServerStore } from './open-server-store.ts';
+import { loadAgents } from './served-agents.ts';
 
-/** `millrace serve`: agents over HTTP until a signal comes. */
+/** Runs `millrace serve`: serves agents over HTTP until a signal arrives. */
 export async function serveCommand(args: ServeArgs, host: Host): Promise<number> {
-  const cwd = await workFolder(args, host.cwd);
-  const data = await openServerStore(args, host.env, notesFor(args, host));
+  const cwd = await resolveWorkFolder(args, host.cwd);
+  const data = await openServerStore(args, host.env, diagnosticWriter(args, host));
   try {
-    const agents = await agentsFor(args, host, cwd, data);
-    const tokens = tokensOf(args, host);
+    const agents = await loadServedAgents(args, host, cwd, data);
+    const tokens = readTokens(args, host);
     const page = pageFolder();
-    const otlp = spanExporter(args.otlp, host.env, notesFor(args, host));
-    const server = serverOf(args, host, data, { agents, tokens, page, exporter: otlp });
+    const otlp = createSpanExporter(args.otlp, host.env, diagnosticWriter(args, host));
+    const server = openServer(args, host, data, { agents, tokens, page, exporter: otlp });
     const { url } = await listen(server, args);
     const words = { url, agents, data: data.path, needsToken: tokens.length > 0 };
-    host.stdout.write(startWords({ ...words, hasPage: page !== undefined }));
-    await stopped(host.signal);
+    host.stdout.write(startMessage({ ...words, hasPage: page !== undefined }));
+    await waitForAbort(host.signal);
     host.stderr.write(
-      'Ending: what goes on is kept as it is, for the next server. Once more ends it at once.\n',
+      'Stopping. Running tasks are stored for the next server. Press Ctrl-C again to stop at once.\n',
     );
     await server.close();
     await otlp?.close();
@@ -37,25 +35,25 @@ export async function serveCommand(args: ServeArgs, host: Host): Promise<number>
   }
 }
 
-function agentsFor(
+function loadServedAgents(
   { agents, yes }: ServeArgs,
   { env }: Host,
   cwd: string,
-  { log }: Data,
+  { log }: ServerStore,
 ): Promise<readonly ServedAgent[]> {
   if (agents !== undefined) return loadAgents(agents, log);
   return demoAgents({ log, cwd, env, mayChange: yes });
 }
 
-function tokensOf({ token }: ServeArgs, { env }: Host): readonly string[] {
+function readTokens({ token }: ServeArgs, { env }: Host): readonly string[] {
   const given = token ?? env['MILLRACE_TOKEN'] ?? '';
   return given === '' ? [] : [given];
 }
 
-function serverOf(
+function openServer(
   args: ServeArgs,
   host: Host,
-  { log, rows, secret }: Data,
+  { log, rows, secret }: ServerStore,
   served: Pick<ServerOptions, 'agents' | 'tokens' | 'page' | 'exporter'>,
 ): Server {
   const { log: format } = args;
@@ -63,12 +61,12 @@ function serverOf(
   return createServer({
     ...{ ...served, log, rows, secret },
     requestLog: { format, write },
-    onDiagnostic: notesFor(args, host),
+    onDiagnostic: diagnosticWriter(args, host),
   });
 }
 
-/** A line for each thing that is odd. */
-function notesFor({ log: format }: ServeArgs, { stderr }: Host): (problem: string) => void {
+/** Writes one line for each problem. */
+function diagnosticWriter({ log: format }: ServeArgs, { stderr }: Host): (problem: string) => void {
   const note = (problem: string) => ({ time: new Date().toISOString(), kind: 'note', problem });
   return (problem) =>
     void stderr.write(`${format === 'json' ? JSON.stringify(note(problem)) : problem}\n`);
@@ -82,11 +80,11 @@ async function listen(
     return await server.listen({ port, host });
   } catch (error) {
     await server.close();
-    throw refusal(error, port, host);
+    throw listenError(error, port, host);
   }
 }
 
-function refusal(error: unknown, port = 5003, host = '127.0.0.1'): unknown {
+function listenError(error: unknown, port = 5003, host = '127.0.0.1'): unknown {
   const { code } = error as { readonly code?: string };
   const fail = (why: string) =>
     new MillraceError(
@@ -98,25 +96,76 @@ function refusal(error: unknown, port = 5003, host = '127.0.0.1'): unknown {
   switch (code) {
     case 'EADDRINUSE':
       return fail(
-        'something else does already. Choose another with --port <n>; --port 0 takes any',
+        'another program uses it. Choose another port with --port <n>; --port 0 takes any free one',
       );
     case 'EACCES':
-      return fail('this user may not. Choose one from 1024 on with --port <n>');
+      return fail('permission denied. Choose a port of at least 1024 with --port <n>');
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
       return fail('this machine has no such address. Choose another with --host <name>');
     case 'unauthorized':
       return fail(
-        'everybody in the network could use the agents. Set MILLRACE_TOKEN to a long random text, or leave out --host',
+        'everyone in the network could use the agents. Set MILLRACE_TOKEN to a long random text, or remove --host',
       );
     default:
       return error;
   }
 }
 
-function stopped(signal: AbortSignal): Promise<void> {
+function waitForAbort(signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   if (signal.aborted) resolve();
   signal.addEventListener('abort', () => resolve(), { once: true });
   return promise;
 }
+
+interface StartedServer {
+  readonly url: string;
+  readonly agents: readonly ServedAgent[];
+  readonly data: string;
+  readonly needsToken: boolean;
+  /** Whether the web page is built. The published package contains it; a clone must build it. */
+  readonly hasPage: boolean;
+}
+
+/** Returns the text that is printed at the start: the address, the agents and example commands. */
+function startMessage({ url, agents, data, needsToken, hasPage }: StartedServer): string {
+  const width = Math.max(...agents.map(({ name }) => name.length));
+  const rows = agents.map(({ name, type, description = '' }) =>
+    `  ${name.padEnd(width)}  ${type.padEnd('async'.length)}  ${description}`.trimEnd(),
+  );
+  const page = hasPage ? 'open it in a browser' : 'no web page; npm run serve builds it';
+  return `Millrace listens on ${url} (${page}; ${url}/docs has the routes)
+Agents:
+${rows.join('\n')}
+Sessions are stored in ${data}
+
+Try it:
+${exampleCommands(url, agents, needsToken).join('\n')}
+
+`;
+}
+
+/** One command sends a message, the other one streams the task's events. */
+function exampleCommands(
+  url: string,
+  agents: readonly ServedAgent[],
+  needsToken: boolean,
+): readonly string[] {
+  const { name, type } =
+    agents.find((agent) => agent.type !== 'async') ?? agents[0] ?? placeholderAgent;
+  const auth = needsToken ? " -H 'authorization: Bearer …'" : '';
+  const content = '"content":{"type":"text","author":"user","content":"Hello"}';
+  const how = type === 'async' ? ['event/send', ''] : ['message/send', ',"stream":true'];
+  const send = `{"method":"${how[0]}","params":{"task_name":"first",${content}${how[1]}}}`;
+  const make = '{"method":"task/create","params":{"name":"first"}}';
+  const post = (body: string) =>
+    `  curl -N${auth} ${url}/agents/name/${name}/rpc -H 'content-type: application/json' -d '${body}'`;
+  return [
+    ...(type === 'async' ? [post(make)] : []),
+    post(send),
+    `  curl -N${auth} '${url}/tasks/name/first/stream?view=events'`,
+  ];
+}
+
+const placeholderAgent = { name: '<name>', type: 'sync' } as const;

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { freePort } from '../../../../packages/log/src/testing/external-programs.ts';
-import { comingBack } from '../testing/coming-back.ts';
+import { reconnectingEvents } from '../testing/reconnecting-events.ts';
 import { serveProcess } from '../testing/serve-process.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 
@@ -28,7 +28,7 @@ async function untilShown(
 ): Promise<Shown> {
   const left = new AbortController();
   const shown = new Shown();
-  for await (const frame of comingBack(url, left.signal)) {
+  for await (const frame of reconnectingEvents(url, left.signal)) {
     shown.add(frame);
     if (await isEnough(shown)) left.abort();
   }

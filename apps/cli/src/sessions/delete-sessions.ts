@@ -1,74 +1,79 @@
 import type { SessionId } from '@millrace/core';
 import { type Log, LogError } from '@millrace/log';
-import { UsageError } from '../args/usage-error.ts';
-import { askPerson } from '../command/ask-person.ts';
+import { askUser } from '../command/ask-user.ts';
+import { UsageError } from '../contract/errors.ts';
 import { exitCodes } from '../exit-code.ts';
 import { oneLine } from '../print/printable.ts';
-import { childSessions } from '../store/child-sessions.ts';
-import { findSession } from '../store/find-session.ts';
-import type { SessionSummary } from '../store/session-summary.ts';
+import { findChildSessions } from '../store/session-records.ts';
+import { findSession, type SessionSummary } from '../store/session-summaries.ts';
 import type { SessionsContext } from './sessions-context.ts';
 
-/** Asks, unless told not to. One that somebody drives is let be: that is an error. */
+/**
+ * Deletes sessions. It asks first, unless `--yes` is given. A session with an active driver is an
+ * error.
+ */
 export async function deleteSessions(context: SessionsContext): Promise<number> {
   const { args, log, notes, cwd } = context;
-  // All are looked for first: a mistyped id is no reason to delete half of them.
+  // Finds all sessions first, so that a mistyped id deletes nothing.
   const found = new Map<SessionId, SessionSummary>();
   for (const which of args.operands) {
     const session = await findSession(log, which, cwd);
     found.set(session.id, session);
   }
   for (const session of found.values()) {
-    const isMeant = args.yes || (await isConfirmed(session, context));
+    const isMeant = args.yes || (await confirmDelete(session, context));
     if (!isMeant) {
-      await notes.write('Nothing more was deleted\n');
+      await notes.write('No further session was deleted\n');
       return exitCodes.aborted;
     }
-    const count = await deleteWhole(log, session.id);
-    const more = count > 1 ? `, with ${count - 1} of its sub-agents` : '';
+    const count = await deleteWithChildren(log, session.id);
+    const more = count > 1 ? ` and ${count - 1} of its sub-agents` : '';
     await notes.write(`Deleted session ${session.id}${more}\n`);
   }
   return exitCodes.done;
 }
 
-async function isConfirmed(
+async function confirmDelete(
   { id, title, hasWork }: SessionSummary,
   { stdin, notes, signal }: SessionsContext,
 ): Promise<boolean> {
   if (!stdin.isTTY)
-    throw new UsageError('Cannot ask whether to delete: there is no terminal. Say --yes');
+    throw new UsageError('Cannot ask for confirmation: there is no terminal. Use --yes');
   const state = hasWork ? ', which is not finished' : '';
   const question = `Delete session ${id} (${oneLine(title, 60)})${state}? It cannot be undone. [y/N] `;
-  const answer = await askPerson({ stdin, stdout: notes.stream, signal }, question);
+  const answer = await askUser({ stdin, stdout: notes.stream, signal }, question);
   return /^y(es)?$/i.test(answer?.trim() ?? '');
 }
 
-/** With the sessions of its sub-agents, unless a fork may speak of them too. Gives how many. */
-async function deleteWhole(log: Log, session: SessionId): Promise<number> {
+/**
+ * Deletes a session and those of its sub-agents. Sub-agents are kept if a fork may refer to them.
+ * Returns the number of deleted sessions.
+ */
+async function deleteWithChildren(log: Log, session: SessionId): Promise<number> {
   const isForked = (await log.list()).some(
     (info) => info.origin?.session === session || (info.session === session && info.origin),
   );
-  const children = isForked ? [] : await childSessions(log, session);
+  const children = isForked ? [] : await findChildSessions(log, session);
   await deleteOne(log, session);
   for (const child of children) await deleteOne(log, child);
   return children.length + 1;
 }
 
-/** Who holds the lease cannot be overtaken by somebody who begins to drive it just now. */
+/** Takes the lease first, so that no other process can start to drive the session. */
 async function deleteOne(log: Log, session: SessionId): Promise<void> {
   const info = await log.info(session);
   if (info?.isClosed !== false || info.isDamaged) {
     await log.delete(session);
     return;
   }
-  const driver = await log.open(session, { holder: 'millrace sessions delete' }).catch(driven);
+  const driver = await log.open(session, { holder: 'millrace sessions delete' }).catch(rethrowHeld);
   const isDeleted = await log.delete(session);
   if (!isDeleted) await driver.release();
 }
 
-function driven(error: unknown): never {
+function rethrowHeld(error: unknown): never {
   if (!(error instanceof LogError) || error.code !== 'held') throw error;
   const { session, holder } = error.place;
-  const message = `Cannot delete session ${session}: ${holder} drives it. Stop it there first, or wait until it is done`;
+  const message = `Cannot delete session ${session}: ${holder} runs it. Stop it there first, or wait until it is done`;
   throw new LogError('held', message, error.place, { cause: error });
 }

@@ -4,20 +4,20 @@ import { finished } from 'node:stream/promises';
 import type { SessionId } from '@millrace/core';
 import { exportBlobs, exportSession, type Log } from '@millrace/log';
 import { Output, OutputError } from '../print/output.ts';
-import { childSessions } from '../store/child-sessions.ts';
-import { findSession } from '../store/find-session.ts';
+import { findChildSessions } from '../store/session-records.ts';
+import { findSession } from '../store/session-summaries.ts';
 import type { SessionsContext } from './sessions-context.ts';
 
 /**
- * Sessions as lines of JSON: of each its blobs, then its header and records, then the same of its
- * sub-agents. `millrace sessions import` takes them as they are.
+ * Exports sessions as JSON lines: the blobs, the header and the records of each, then those of its
+ * sub-agents. `millrace sessions import` reads this format.
  */
 export async function exportSessions(context: SessionsContext): Promise<void> {
   const { args, log, output, notes, cwd } = context;
   const found = new Set<SessionId>();
   for (const which of args.operands) found.add((await findSession(log, which, cwd)).id);
   if (args.output === undefined) return writeAll(log, found, output);
-  await intoFile(args.output, (file) => writeAll(log, found, file));
+  await writeToFile(args.output, (file) => writeAll(log, found, file));
   const what = found.size === 1 ? `session ${[...found][0]}` : `${found.size} sessions`;
   await notes.write(`Exported ${what} to ${args.output}\n`);
 }
@@ -25,7 +25,7 @@ export async function exportSessions(context: SessionsContext): Promise<void> {
 async function writeAll(log: Log, sessions: Iterable<SessionId>, output: Output): Promise<void> {
   const written = new Set<SessionId>();
   for (const session of sessions)
-    for (const one of [session, ...(await childSessions(log, session))]) {
+    for (const one of [session, ...(await findChildSessions(log, session))]) {
       if (written.has(one)) continue;
       written.add(one);
       for await (const line of exportBlobs(log, one)) await output.write(`${line}\n`);
@@ -34,18 +34,21 @@ async function writeAll(log: Log, sessions: Iterable<SessionId>, output: Output)
     }
 }
 
-type Write = (file: Output) => Promise<void>;
+type WriteContent = (file: Output) => Promise<void>;
 
-/** What is there and is no file, a pipe or a device, is written to: something else in its place would not be it. */
-async function intoFile(path: string, write: Write): Promise<void> {
+/**
+ * Writes to a file. An existing pipe or device is written to directly, because it must not be
+ * replaced.
+ */
+async function writeToFile(path: string, write: WriteContent): Promise<void> {
   const found = await stat(path).catch(() => undefined);
-  if (found?.isDirectory()) throw isFolder(path);
-  if (found !== undefined && !found.isFile()) return intoStream(path, { flags: 'w' }, write);
-  // A link stays one: what it leads to is replaced.
+  if (found?.isDirectory()) throw folderError(path);
+  if (found !== undefined && !found.isFile()) return writeToStream(path, { flags: 'w' }, write);
+  // A symbolic link stays; its target is replaced.
   const target = found === undefined ? path : await realpath(path);
   const part = `${target}.${process.pid}.part`;
   try {
-    await intoStream(part, { flags: 'wx', name: path }, write);
+    await writeToStream(part, { flags: 'wx', name: path }, write);
     await rename(part, target);
   } catch (error) {
     await rm(part, { force: true });
@@ -53,11 +56,11 @@ async function intoFile(path: string, write: Write): Promise<void> {
   }
 }
 
-/** Only its owner may read it: so it was in the store. */
-async function intoStream(
+/** Only the owner can read the file, as in the store. */
+async function writeToStream(
   path: string,
   { flags, name = path }: { readonly flags: string; readonly name?: string },
-  write: Write,
+  write: WriteContent,
 ): Promise<void> {
   const stream = createWriteStream(path, { flags, mode: 0o600 });
   const file = new Output(stream, { name });
@@ -71,7 +74,7 @@ async function intoStream(
   }
 }
 
-function isFolder(path: string): OutputError {
-  const message = `Cannot write to ${path}: it is a folder. Name a file in it with --output <file>`;
+function folderError(path: string): OutputError {
+  const message = `Cannot write to ${path}: it is a folder. Choose a file with --output <file>`;
   return new OutputError('cannot_write', message, { path });
 }

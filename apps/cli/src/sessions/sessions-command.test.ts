@@ -18,16 +18,15 @@ import type { Log } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import type { SessionsArgs } from '../args/args.ts';
-import { UsageError } from '../args/usage-error.ts';
+import type { SessionsArgs } from '../contract/args.ts';
+import { UsageError } from '../contract/errors.ts';
 import { exitCodes } from '../exit-code.ts';
 import type { InputStream } from '../print/piped-input.ts';
 import { openStore } from '../store/open-store.ts';
-import { recordsOf } from '../store/records-of.ts';
-import { allOf } from '../testing/all-of.ts';
-import { Captured, Failing } from '../testing/captured.ts';
-import { call } from '../testing/print-stage.ts';
-import { spoken, withSubAgent } from '../testing/sessions.ts';
+import { readRecords } from '../store/session-records.ts';
+import { CapturedOutput, FailingOutput } from '../testing/output-streams.ts';
+import { toolCall } from '../testing/run-print.ts';
+import { collect, finishedSession, withSubAgent } from '../testing/sessions.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { sessionsCommand } from './sessions-command.ts';
 
@@ -50,7 +49,7 @@ async function run(
   stdin: InputStream = Readable.from([]),
   at = store,
 ): Promise<Ran> {
-  const [stdout, stderr] = [new Captured(), new Captured()];
+  const [stdout, stderr] = [new CapturedOutput(), new CapturedOutput()];
   const code = await sessionsCommand({
     args: {
       ...{ command: 'sessions', action: 'list', operands: [], all: false, json: false },
@@ -76,24 +75,24 @@ const idsIn = (at = store) =>
   inStore(async (log) => (await log.list()).map(({ session }) => session), at);
 
 const recordsIn = async (session: SessionId, at = store) =>
-  inStore(async (log) => allOf(recordsOf(log, session)), at);
+  inStore(async (log) => collect(readRecords(log, session)), at);
 
 describe('list', () => {
   test('has those of this folder, and says that there are others', async () => {
     await inStore(async (log) => {
-      await spoken(log, 'aaaabbbbcccc', 'First', { cwd });
-      await spoken(log, 'other', 'Elsewhere', { cwd: '/there' });
+      await finishedSession(log, 'aaaabbbbcccc', 'First', { cwd });
+      await finishedSession(log, 'other', 'Elsewhere', { cwd: '/there' });
     });
     const { code, stdout, stderr } = await run({});
     expect(code).toBe(exitCodes.done);
     expect(stdout).toMatch(/^aaaabbbb {2}\d{4}-\d\d-\d\d \d\d:\d\d {2,}First\n$/);
-    expect(stderr).toBe('1 more of other folders: millrace sessions --all\n');
+    expect(stderr).toBe('1 more in other folders: millrace sessions --all\n');
   });
 
   test('with --all has this folder’s first, each with its folder', async () => {
     await inStore(async (log) => {
-      await spoken(log, 'one', 'First', { cwd });
-      await spoken(log, 'two', 'Second', { cwd: '/there' });
+      await finishedSession(log, 'one', 'First', { cwd });
+      await finishedSession(log, 'two', 'Second', { cwd: '/there' });
     });
     const { stdout, stderr } = await run({ all: true });
     const lines = stdout.split('\n');
@@ -104,7 +103,7 @@ describe('list', () => {
 
   test('as JSON is one document, also where there is none', async () => {
     expect((await run({ json: true })).stdout).toBe('[]\n');
-    await inStore((log) => spoken(log, 'one', 'First', { cwd }));
+    await inStore((log) => finishedSession(log, 'one', 'First', { cwd }));
     const { stdout } = await run({ json: true });
     expect(JSON.parse(stdout)).toMatchObject([{ id: 'one', title: 'First', cwd, hasWork: false }]);
   });
@@ -113,12 +112,12 @@ describe('list', () => {
     const { stdout, stderr } = await run({});
     expect([stdout, stderr]).toEqual([
       '',
-      'There is no session of /here yet. Begin one with millrace\n',
+      'There are no sessions of /here yet. Start one with millrace\n',
     ]);
   });
 
   test('does not let what was said control the terminal', async () => {
-    await inStore((log) => spoken(log, 'one', '\u001b[2Jclear', { cwd }));
+    await inStore((log) => finishedSession(log, 'one', '\u001b[2Jclear', { cwd }));
     expect((await run({})).stdout).not.toContain('\u001b');
   });
 });
@@ -131,7 +130,7 @@ describe('show', () => {
         execute: async () => '# A\n```\ncode\n```',
       });
       const thought = { kind: 'reasoning', form: 'full', text: 'Hm.\nWell.' } as const;
-      const parts = [thought, 'I read.', call('c1', 'read', { path: 'a.md' })];
+      const parts = [thought, 'I read.', toolCall('c1', 'read', { path: 'a.md' })];
       const provider = scriptedProvider([{ content: { parts } }, 'It is **A**.']);
       const agent = createAgent({ provider, log, tools: [read] });
       await agent.run('What is it?', { session: sessionId('one') }).result;
@@ -166,11 +165,11 @@ describe('delete', () => {
   test('takes the session and those of its sub-agents, where that was meant', async () => {
     await inStore(async (log) => {
       await withSubAgent(log, 'one', cwd);
-      await spoken(log, 'two', 'Stays', { cwd });
+      await finishedSession(log, 'two', 'Stays', { cwd });
     });
     expect(await idsIn()).toHaveLength(3);
     const { code, stderr } = await run({ action: 'delete', operands: ['one'], yes: true });
-    expect([code, stderr]).toEqual([0, 'Deleted session one, with 1 of its sub-agents\n']);
+    expect([code, stderr]).toEqual([0, 'Deleted session one and 1 of its sub-agents\n']);
     expect(await idsIn()).toEqual(['two']);
   });
 
@@ -190,7 +189,7 @@ describe('delete', () => {
     ['n\n', exitCodes.aborted, ['one']],
     ['\n', exitCodes.aborted, ['one']],
   ])('asks a person, who says %j', async (answer, code, left) => {
-    await inStore((log) => spoken(log, 'one', 'First', { cwd }));
+    await inStore((log) => finishedSession(log, 'one', 'First', { cwd }));
     const stdin = Object.assign(new PassThrough(), { isTTY: true });
     stdin.end(answer);
     const ran = await run({ action: 'delete', operands: ['one'] }, stdin);
@@ -199,7 +198,7 @@ describe('delete', () => {
   });
 
   test('does nothing where nobody can be asked, and nothing at all where one id is wrong', async () => {
-    await inStore((log) => spoken(log, 'one', 'First', { cwd }));
+    await inStore((log) => finishedSession(log, 'one', 'First', { cwd }));
     const unasked = run({ action: 'delete', operands: ['one'] });
     await expect(unasked).rejects.toThrow(UsageError);
     const wrong = run({ action: 'delete', operands: ['one', 'nope'], yes: true });
@@ -209,10 +208,10 @@ describe('delete', () => {
 
   test('refuses one that somebody drives, and names them', async () => {
     const other = await openStore({ config: { store }, env: {} });
-    await spoken(other.log, 'one', 'First', { cwd });
+    await finishedSession(other.log, 'one', 'First', { cwd });
     const driver = await other.log.open(sessionId('one'), { holder: 'Ada' });
     const refused = run({ action: 'delete', operands: ['one'], yes: true });
-    await expect(refused).rejects.toThrow(/one: Ada drives it\. Stop it there/);
+    await expect(refused).rejects.toThrow(/one: Ada runs it\. Stop it there/);
     await driver.release();
     await other.close();
     expect(await idsIn()).toEqual(['one']);
@@ -226,7 +225,7 @@ describe('export and import', () => {
       ...{ name: 'long', description: 'Says much', input: z.object({}), maxOutputLength: 100 },
       execute: async () => 'much '.repeat(500),
     });
-    const parts = [call('c1', 'long', {})];
+    const parts = [toolCall('c1', 'long', {})];
     const provider = scriptedProvider([{ content: { parts } }, 'Done.']);
     const agent = createAgent({ provider, log, tools: [long] });
     return agent.run('Go', { session: sessionId(name) }).result;
@@ -269,7 +268,7 @@ describe('export and import', () => {
     await inStore((log) => log.delete(session));
     const ran = await run({ action: 'import', operands: [file] });
     expect(ran.stdout).toBe(`${session}\n`);
-    expect(ran.stderr).toBe(`Session ${child} is there already, and stays as it is\n`);
+    expect(ran.stderr).toBe(`Session ${child} already exists and is unchanged\n`);
   });
 
   test('tell the line of the file that is wrong, and take nothing of its session', async () => {
@@ -305,14 +304,14 @@ describe('export and import', () => {
     const ran = run({ action: 'export', operands: ['nope'], output });
     await expect(ran).rejects.toMatchObject({ code: 'no_such_session' });
     expect(existsSync(output)).toBe(false);
-    await inStore((log) => spoken(log, 'one', 'First', { cwd }));
+    await inStore((log) => finishedSession(log, 'one', 'First', { cwd }));
     const inNoFolder = join(folder(), 'no-folder', 'x.jsonl');
     const failed = run({ action: 'export', operands: ['one'], output: inNoFolder });
     await expect(failed).rejects.toMatchObject({ code: 'cannot_write' });
   });
 
   test('replace a file that is there only by a whole one', async () => {
-    await inStore((log) => spoken(log, 'one', 'First', { cwd }));
+    await inStore((log) => finishedSession(log, 'one', 'First', { cwd }));
     const output = join(folder(), 'replaced.jsonl');
     writeFileSync(output, 'before');
     await run({ action: 'export', operands: ['one'], output });
@@ -320,7 +319,7 @@ describe('export and import', () => {
   });
 
   test('write through a link and into a pipe, and leave both what they are', async () => {
-    await inStore((log) => spoken(log, 'one', 'First', { cwd }));
+    await inStore((log) => finishedSession(log, 'one', 'First', { cwd }));
     const [link, target] = [join(folder(), 'link.jsonl'), join(folder(), 'target.jsonl')];
     writeFileSync(target, 'before');
     symlinkSync(target, link);
@@ -336,7 +335,7 @@ describe('export and import', () => {
   });
 
   test('say that a folder is no file to write', async () => {
-    await inStore((log) => spoken(log, 'one', 'First', { cwd }));
+    await inStore((log) => finishedSession(log, 'one', 'First', { cwd }));
     const output = join(folder(), 'a-folder');
     mkdirSync(output);
     const ran = run({ action: 'export', operands: ['one'], output });
@@ -349,8 +348,8 @@ describe('export and import', () => {
 });
 
 test('an output that cannot be written is an error, and one that nobody reads is not', async () => {
-  await inStore((log) => spoken(log, 'one', 'First', { cwd }));
-  const listTo = (stdout: Failing) =>
+  await inStore((log) => finishedSession(log, 'one', 'First', { cwd }));
+  const listTo = (stdout: FailingOutput) =>
     sessionsCommand({
       args: {
         command: 'sessions',
@@ -362,9 +361,9 @@ test('an output that cannot be written is an error, and one that nobody reads is
         color: true,
       },
       config: { store },
-      ...{ stdin: Readable.from([]), stdout, stderr: new Captured(), cwd, env: {} },
+      ...{ stdin: Readable.from([]), stdout, stderr: new CapturedOutput(), cwd, env: {} },
       signal: new AbortController().signal,
     });
-  await expect(listTo(new Failing('ENOSPC'))).rejects.toMatchObject({ code: 'cannot_write' });
-  expect(await listTo(new Failing('EPIPE'))).toBe(exitCodes.done);
+  await expect(listTo(new FailingOutput('ENOSPC'))).rejects.toMatchObject({ code: 'cannot_write' });
+  expect(await listTo(new FailingOutput('EPIPE'))).toBe(exitCodes.done);
 });

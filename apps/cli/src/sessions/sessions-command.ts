@@ -1,16 +1,15 @@
-import type { SessionsArgs } from '../args/args.ts';
-import type { Config } from '../config/config.ts';
+import type { SessionsArgs } from '../contract/args.ts';
+import type { Config } from '../contract/config.ts';
+import type { Env } from '../contract/host.ts';
 import { exitCodes } from '../exit-code.ts';
-import type { Env } from '../models/env.ts';
 import { Output, type OutputStream } from '../print/output.ts';
 import type { InputStream } from '../print/piped-input.ts';
-import { withStore } from '../store/with-store.ts';
+import { withStore } from '../store/open-store.ts';
 import { deleteSessions } from './delete-sessions.ts';
 import { exportSessions } from './export-sessions.ts';
 import { importSessions } from './import-sessions.ts';
-import { listSessions } from './list-sessions.ts';
 import type { SessionsContext } from './sessions-context.ts';
-import { showSession } from './show-session.ts';
+import { listSessions, showSession } from './show-sessions.ts';
 
 export interface SessionsCommandOptions {
   readonly args: SessionsArgs;
@@ -23,19 +22,19 @@ export interface SessionsCommandOptions {
   readonly signal: AbortSignal;
 }
 
-/** `millrace sessions`: what there is, and what is to become of it. */
+/** Runs `millrace sessions`: lists, shows, deletes, exports or imports sessions. */
 export async function sessionsCommand(options: SessionsCommandOptions): Promise<number> {
   const { args, stdin, stdout, stderr, cwd, signal } = options;
   const output = new Output(stdout);
   const notes = new Output(stderr, { name: 'standard error' });
   const code = await withStore(options, ({ log }) =>
-    act({ args, log, output, notes, stdin, cwd, signal }),
+    runAction({ args, log, output, notes, stdin, cwd, signal }),
   );
   if (output.failure?.code === 'cannot_write') throw output.failure;
   return code;
 }
 
-async function act(context: SessionsContext): Promise<number> {
+async function runAction(context: SessionsContext): Promise<number> {
   switch (context.args.action) {
     case 'list':
       await listSessions(context);

@@ -1,9 +1,9 @@
 import type { Log } from '@millrace/log';
-import type { SessionsArgs } from '../args/args.ts';
+import type { SessionsArgs } from '../contract/args.ts';
 import type { Output } from '../print/output.ts';
 import type { InputStream } from '../print/piped-input.ts';
 
-/** What each action of `millrace sessions` has to do with. */
+/** What each action of `millrace sessions` works with. */
 export interface SessionsContext {
   readonly args: SessionsArgs;
   readonly log: Log;

@@ -6,8 +6,7 @@ import { sessionId } from '@millrace/core';
 import { LogError } from '@millrace/log';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
-import { openStore } from './open-store.ts';
-import { storePath } from './store-path.ts';
+import { openStore, storePath } from './open-store.ts';
 
 const folder = temporaryFolder('store');
 const modeOf = (path: string) => statSync(path).mode & 0o777;
@@ -86,7 +85,7 @@ describe('a store that cannot be used is a typed error that says what to do', ()
     database.close();
     const { code, message } = await errorAt(path);
     expect(code).toBe('too_new');
-    expect(message).toMatch(/up to date.*--store/);
+    expect(message).toMatch(/Update millrace.*--store/);
   });
 
   test('where a folder stands in its place', async () => {
@@ -100,7 +99,7 @@ describe('a store that cannot be used is a typed error that says what to do', ()
     execFileSync('mkfifo', ['-m', '644', path]);
     const { code, message } = await errorAt(path);
     expect(code).toBe('storage');
-    expect(message).toMatch(/it is no regular file.*--store/);
+    expect(message).toMatch(/it is not a regular file.*--store/);
     expect(modeOf(path)).toBe(0o644);
   });
 
@@ -109,6 +108,6 @@ describe('a store that cannot be used is a typed error that says what to do', ()
     writeFileSync(file, '');
     const { code, message } = await errorAt(join(file, 'sessions.db'));
     expect(code).toBe('storage');
-    expect(message).toMatch(/no folder.*--store/);
+    expect(message).toMatch(/not a folder.*--store/);
   });
 });

@@ -1,13 +1,13 @@
+import { chmod, mkdir, open, stat } from 'node:fs/promises';
+import { dirname, isAbsolute, join } from 'node:path';
 import { systemClock } from '@millrace/agent';
-import type { Log } from '@millrace/log';
+import { MillraceError } from '@millrace/core';
+import { type Log, LogError, type LogErrorCode } from '@millrace/log';
 import type { Clock } from '@millrace/providers';
-import type { Config } from '../config/config.ts';
-import type { Env } from '../models/env.ts';
-import { explainStoreError } from './explain-store-error.ts';
-import { makePrivateFile } from './private-file.ts';
-import { storePath } from './store-path.ts';
+import type { Config } from '../contract/config.ts';
+import type { Env } from '../contract/host.ts';
 
-/** Where all sessions are. */
+/** The open session store. */
 export interface Store {
   readonly log: Log;
   readonly path: string;
@@ -20,17 +20,118 @@ export interface OpenStoreOptions {
   readonly clock?: Clock | undefined;
 }
 
-/** Opens the file of the sessions, which is made if there is none. Throws a `LogError` that says what to do. */
+/** Opens the session store and creates it if missing. Throws a `LogError` that says what to do. */
 export async function openStore(options: OpenStoreOptions): Promise<Store> {
   const { config, env, clock = systemClock } = options;
   const path = storePath(config, env);
-  // Loaded here, because help and `--version` need no database.
+  // Loaded on demand, because help and `--version` need no database.
   const { sqliteLog } = await import('@millrace/log/sqlite');
   try {
-    await makePrivateFile(path);
+    await ensurePrivateFile(path);
     const log = sqliteLog({ path, clock });
     return { log, path, close: () => log.close() };
   } catch (error) {
-    throw explainStoreError(error, path);
+    throw addStoreAdvice(error, path);
   }
 }
+
+/** Opens the store, calls `use`, and always closes the store again. */
+export async function withStore<T>(
+  options: { readonly config: Pick<Config, 'store'>; readonly env: Env },
+  use: (store: Store) => Promise<T>,
+): Promise<T> {
+  const store = await openStore(options);
+  try {
+    return await use(store);
+  } catch (error) {
+    throw error instanceof LogError ? addStoreAdvice(error, store.path) : error;
+  } finally {
+    await store.close();
+  }
+}
+
+/**
+ * Returns the path of the session store: the configured one, or the default in the user's data
+ * folder.
+ */
+export function storePath(config: Pick<Config, 'store'>, env: Env): string {
+  return config.store ?? join(dataHome(env), 'millrace', 'sessions.db');
+}
+
+/** The XDG specification requires relative paths to be ignored. */
+function dataHome(env: Env): string {
+  const { XDG_DATA_HOME: data = '', LOCALAPPDATA: local = '', HOME: home = '' } = env;
+  if (isAbsolute(data)) return data;
+  if (isAbsolute(local)) return local;
+  if (isAbsolute(home)) return join(home, '.local', 'share');
+  throw new MillraceError(
+    'no_home',
+    'Cannot find a folder for the sessions: neither XDG_DATA_HOME nor HOME is set. Choose a file with --store <file>',
+  );
+}
+
+const ownerOnlyMode = { folder: 0o700, file: 0o600 } as const;
+
+/**
+ * Creates the file and its folders if missing, readable only by their owner. SQLite gives its side
+ * files the same mode, so this must run before SQLite. A pipe or a device is rejected: opening it
+ * could block forever, and its mode must not change.
+ */
+export async function ensurePrivateFile(path: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: ownerOnlyMode.folder });
+  const found = await stat(path).catch(() => undefined);
+  if (found !== undefined && !found.isFile() && !found.isDirectory()) throw notAFile(path);
+  const file = await open(path, 'a', ownerOnlyMode.file);
+  try {
+    const { mode } = await file.stat();
+    if ((mode & 0o077) !== 0) await chmod(path, ownerOnlyMode.file);
+  } finally {
+    await file.close();
+  }
+}
+
+function notAFile(path: string): LogError {
+  return new LogError('storage', `Cannot use the log at ${path}: it is not a regular file`, {
+    path,
+  });
+}
+
+/** Adds advice with the command's flags to an error of the log. */
+function addStoreAdvice(error: unknown, path: string): unknown {
+  const known = error instanceof LogError ? error : fileError(error, path);
+  const advice = known && adviceFor(known.code, path);
+  if (known === undefined || advice === undefined) return error;
+  const message = `${known.message}. ${advice}`;
+  return new LogError(known.code, message, known.place, { cause: error });
+}
+
+function adviceFor(code: LogErrorCode, path: string): string | undefined {
+  switch (code) {
+    case 'corrupt':
+      return `To start over, move the file away (with ${path}-wal), or use another one with --store <file>`;
+    case 'too_new':
+      return 'Update millrace, or use another file with --store <file>';
+    case 'storage':
+      return 'To use another file: --store <file>';
+    default:
+      return undefined;
+  }
+}
+
+/** Converts an error of creating the file or its folder. */
+function fileError(error: unknown, path: string): LogError | undefined {
+  const { code, syscall } = error as NodeJS.ErrnoException;
+  if (typeof code !== 'string' || syscall === undefined) return undefined;
+  const why = reasonByErrno.get(code) ?? `the system reports ${code}`;
+  return new LogError('storage', `Cannot use the log at ${path}: ${why}`, { path, errno: code });
+}
+
+const reasonByErrno: ReadonlyMap<string, string> = new Map([
+  ['EACCES', 'permission denied'],
+  ['EPERM', 'permission denied'],
+  ['EROFS', 'its disk is read-only'],
+  ['ENOTDIR', 'a part of its path is a file, not a folder'],
+  ['EEXIST', 'a part of its path is a file, not a folder'],
+  ['EISDIR', 'it is a folder'],
+  ['ENOSPC', 'the disk is full'],
+]);

@@ -1,14 +1,14 @@
 import { type Driver, type Log, LogError } from '@millrace/log';
 
-/** A log that cannot be written to while `isFull`, as on a disk without room. */
-export interface FailingLog {
+/** A log that rejects all writes while `isFull` is true, as on a full disk. */
+interface FailingLog {
   readonly log: Log;
   isFull: boolean;
 }
 
 export function failingLog(log: Log): FailingLog {
   const full = () => new LogError('storage', 'Cannot use the log: the disk is full; make room');
-  const told: FailingLog = {
+  const failing: FailingLog = {
     isFull: false,
     log: new Proxy(log, {
       get(target, name) {
@@ -16,17 +16,17 @@ export function failingLog(log: Log): FailingLog {
         if (typeof value !== 'function') return value;
         const call = value.bind(target) as (...args: unknown[]) => unknown;
         if (name === 'submit')
-          return (...args: unknown[]) => (told.isFull ? Promise.reject(full()) : call(...args));
+          return (...args: unknown[]) => (failing.isFull ? Promise.reject(full()) : call(...args));
         if (name !== 'open') return call;
         return async (...args: unknown[]) => {
-          if (told.isFull) throw full();
+          if (failing.isFull) throw full();
           const driver = (await call(...args)) as Driver;
-          return withAppend(driver, () => (told.isFull ? full() : undefined));
+          return withAppend(driver, () => (failing.isFull ? full() : undefined));
         };
       },
     }),
   };
-  return told;
+  return failing;
 }
 
 function withAppend(driver: Driver, problem: () => Error | undefined): Driver {

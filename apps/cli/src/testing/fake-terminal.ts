@@ -2,44 +2,44 @@ import { EventEmitter } from 'node:events';
 import { PassThrough } from 'node:stream';
 import { graphemes } from '../text/cells/cell-width.ts';
 
-export interface FakeTerminalOptions {
+interface FakeTerminalOptions {
   readonly columns?: number;
   readonly rows?: number;
-  /** Lines that have become too long are wrapped anew, as most terminals do; xterm does not. */
+  /** Rewraps lines when the width changes, as most terminals do. xterm does not. Default: false. */
   readonly reflows?: boolean;
 }
 
-/** A row, by its cells. One that the terminal broke goes on in the next. */
+/** A row of cells. A wrapped row continues in the next one. */
 interface Line {
   cells: string[];
-  isBroken: boolean;
+  isWrapped: boolean;
 }
 
-const newLine = (): Line => ({ cells: [], isBroken: false });
+const newLine = (): Line => ({ cells: [], isWrapped: false });
 
 const pieces =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what controls a terminal
   /\u001b\[[0-9;?<>=]*[A-Za-z]|\u001b\][^\u0007]*\u0007|[\r\n]|[^\u001b\r\n]+/g;
 
-/** What a terminal shows of what is written to it: as much of one as programs use that draw at its bottom. */
+/** Emulates a terminal, as far as programs need it that draw at its bottom. */
 export class FakeTerminal extends EventEmitter {
   readonly isTTY = true;
   readonly writable = true;
   columns: number;
   rows: number;
-  /** All that was written. */
+  /** Everything that was written. */
   written = '';
-  /** In how many pieces. */
+  /** Number of writes. */
   writes = 0;
   isCursorShown = true;
-  /** How far up the cursor was ever moved in one go. */
-  highest = 0;
-  /** What scrolled out at the top, and what is on the screen; without colours. */
+  /** The largest upward cursor move. */
+  maxUpwardMove = 0;
+  /** The scrollback and the screen, without colours. */
   #lines: Line[] = [newLine()];
   #top = 0;
   #row = 0;
   #column = 0;
-  /** As it is; `columns` and `rows` are what was told of it. */
+  /** The real size. `columns` and `rows` are the last reported size. */
   #size: { readonly columns: number; readonly rows: number };
   readonly #reflows: boolean;
 
@@ -61,29 +61,32 @@ export class FakeTerminal extends EventEmitter {
     return true;
   }
 
-  /** Everything from the first line on, without spaces at the ends and empty lines at the end. */
+  /** The scrollback and the screen, without trailing spaces and trailing empty lines. */
   get text(): string {
     return this.#textFrom(0);
   }
 
-  /** What is on the screen now. */
+  /** The visible screen. */
   get screen(): string {
     return this.#textFrom(this.#top);
   }
 
-  /** Counted from the top of the screen. */
+  /** Relative to the top of the screen. */
   get cursor(): { readonly row: number; readonly column: number } {
     return { row: this.#row - this.#top, column: this.#column };
   }
 
-  /** As many do it: lower, it drops what is below the cursor; higher, it takes rows back from above. */
+  /**
+   * Resizes as many terminals do: a lower one drops rows below the cursor, a higher one takes rows
+   * back from the scrollback.
+   */
   resize(columns: number, rows: number): void {
-    this.change(columns, rows);
-    this.tell();
+    this.changeSize(columns, rows);
+    this.reportSize();
   }
 
-  /** It has another size, and nobody knows yet. */
-  change(columns: number, rows: number): void {
+  /** Changes the size without reporting it. */
+  changeSize(columns: number, rows: number): void {
     const fewer = this.#size.rows - rows;
     if (fewer > 0) {
       const below = this.#top + this.#size.rows - 1 - this.#row;
@@ -95,32 +98,32 @@ export class FakeTerminal extends EventEmitter {
     this.#size = { columns, rows };
   }
 
-  tell(): void {
+  reportSize(): void {
     this.columns = this.#size.columns;
     this.rows = this.#size.rows;
     this.emit('resize');
   }
 
-  /** The cursor stays where it was in the text. */
+  /** The cursor keeps its position in the text. */
   #reflow(columns: number, rows: number): void {
     const before = this.#lines;
     const [row, column] = [this.#row, this.#column];
     this.#lines = [];
     let whole: string[] = [];
     let cursor: number | undefined;
-    for (const [index, { cells, isBroken }] of before.entries()) {
+    for (const [index, { cells, isWrapped }] of before.entries()) {
       if (index === row) cursor = whole.length + column;
       whole.push(...cells);
-      // What it goes on with may have been dropped.
-      if (isBroken && index < before.length - 1) continue;
+      // The continuation may have been dropped.
+      if (isWrapped && index < before.length - 1) continue;
       if (cursor !== undefined) {
         this.#row = this.#lines.length + Math.floor(cursor / columns);
         this.#column = cursor % columns;
       }
       for (let at = 0; at === 0 || at < whole.length; ) {
-        // What needs two cells is not broken.
+        // A wide character is not split.
         const end = whole[at + columns] === '' ? at + columns - 1 : at + columns;
-        this.#lines.push({ cells: whole.slice(at, end), isBroken: end < whole.length });
+        this.#lines.push({ cells: whole.slice(at, end), isWrapped: end < whole.length });
         at = Math.max(end, at + 1);
       }
       whole = [];
@@ -147,7 +150,7 @@ export class FakeTerminal extends EventEmitter {
     const count = Number(parameters || 1) || 1;
     switch (name) {
       case 'A':
-        this.highest = Math.max(this.highest, count);
+        this.maxUpwardMove = Math.max(this.maxUpwardMove, count);
         this.#row = Math.max(this.#top, this.#row - count);
         return;
       case 'B':
@@ -176,7 +179,7 @@ export class FakeTerminal extends EventEmitter {
     }
   }
 
-  /** The driver of a terminal makes both of it, in raw mode too. */
+  /** The terminal driver adds a carriage return to each line feed, also in raw mode. */
   #lineFeed(): void {
     this.#column = 0;
     this.#row++;
@@ -190,7 +193,7 @@ export class FakeTerminal extends EventEmitter {
 
   #put(text: string, width: number): void {
     if (this.#column + width > this.#size.columns) {
-      this.#line().isBroken = true;
+      this.#line().isWrapped = true;
       this.#lineFeed();
     }
     const line = this.#line().cells;
@@ -209,12 +212,12 @@ export class FakeTerminal extends EventEmitter {
 
   #eraseLine(how: number): void {
     const line = this.#line();
-    line.isBroken = false;
+    line.isWrapped = false;
     line.cells.length = how === 2 ? 0 : Math.min(line.cells.length, this.#column);
   }
 }
 
-/** What a person types on. */
+/** The keyboard of the fake terminal. */
 export class FakeKeyboard extends PassThrough {
   readonly isTTY = true;
   isRaw = false;

@@ -1,6 +1,6 @@
 import fc, { type Arbitrary } from 'fast-check';
 
-/** `§` stands for a word that is nowhere else in the text. */
+/** `§` stands for a unique word. */
 const lines = [
   '§',
   '§ §  ',
@@ -65,7 +65,7 @@ const lines = [
   '',
 ];
 
-/** Lines that mean something to Markdown, in any order, with any line ends. */
+/** Lines with Markdown syntax, in random order and with random line ends. */
 export const randomMarkdown: Arbitrary<string> = fc
   .array(fc.tuple(fc.constantFrom(...lines), fc.constantFrom('\n', '\n', '\n', '\r\n', '\r', '')), {
     maxLength: 24,
@@ -76,13 +76,13 @@ export const randomMarkdown: Arbitrary<string> = fc
     return text.replaceAll('§', () => `w${words++}w`);
   });
 
-/** The words of random Markdown, in order. */
+/** Returns the unique words of random Markdown, in order. */
 export function wordsOf(text: string): readonly string[] {
   return text.match(/w\d+w/g) ?? [];
 }
 
-/** A text in pieces. */
+/** Splits a text at the given positions. */
 export function splitAt(text: string, cuts: readonly number[]): readonly string[] {
-  const places = [...cuts].map((cut) => cut % (text.length + 1)).sort((a, b) => a - b);
-  return [0, ...places].map((from, index) => text.slice(from, places[index] ?? text.length));
+  const positions = [...cuts].map((cut) => cut % (text.length + 1)).sort((a, b) => a - b);
+  return [0, ...positions].map((from, index) => text.slice(from, positions[index] ?? text.length));
 }

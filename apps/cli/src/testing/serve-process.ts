@@ -5,30 +5,30 @@ import { onTestFinished } from 'vitest';
 
 const main = fileURLToPath(new URL('../main.ts', import.meta.url));
 
-export interface ServeProcess {
+interface ServeProcess {
   readonly url: string;
   readonly child: ChildProcess;
-  /** What it wrote so far. */
-  readonly said: { stdout: string; stderr: string };
-  /** Sends a signal, and waits until the process is gone. */
+  /** The output so far. */
+  readonly output: { stdout: string; stderr: string };
+  /** Sends a signal and waits until the process has ended. */
   end(signal: NodeJS.Signals): Promise<{ readonly code: number | null }>;
 }
 
-/** `millrace serve` as a process, when it listens. It is gone with the test. */
+/** Starts `millrace serve` as a process and waits until it listens. It is killed after the test. */
 export async function serveProcess(
   flags: readonly string[],
   folder: string,
   env: Readonly<Record<string, string>> = {},
 ): Promise<ServeProcess> {
   const started = startServe(flags, folder, env);
-  const { child, said, exit } = started;
-  const words = /listens on (\S+)/;
-  while (!words.test(said.stdout)) {
+  const { child, output, exit } = started;
+  const listening = /listens on (\S+)/;
+  while (!listening.test(output.stdout)) {
     const ended = await Promise.race([exit, once(child.stdout, 'data').then(() => undefined)]);
-    if (ended !== undefined) throw new Error(`It did not start: ${said.stderr}`);
+    if (ended !== undefined) throw new Error(`The server did not start: ${output.stderr}`);
   }
   return {
-    ...{ child, said, url: words.exec(said.stdout)?.[1] ?? '' },
+    ...{ child, output, url: listening.exec(output.stdout)?.[1] ?? '' },
     async end(signal) {
       child.kill(signal);
       return exit;
@@ -36,7 +36,7 @@ export async function serveProcess(
   };
 }
 
-/** The same, from its start to its end. */
+/** Starts the process without waiting. */
 function startServe(
   flags: readonly string[],
   folder: string,
@@ -48,15 +48,15 @@ function startServe(
     ['--conditions=@millrace/source', main, 'serve', ...flags],
     { cwd: folder, env: { PATH, HOME: folder, ...env }, stdio: ['ignore', 'pipe', 'pipe'] },
   );
-  const said = { stdout: '', stderr: '' };
+  const output = { stdout: '', stderr: '' };
   for (const name of ['stdout', 'stderr'] as const)
     child[name].setEncoding('utf8').on('data', (text: string) => {
-      said[name] += text;
+      output[name] += text;
     });
   const exit = once(child, 'close').then(([code]) => ({ code: code as number | null }));
   onTestFinished(async () => {
     child.kill('SIGKILL');
     await exit;
   });
-  return { child, said, exit };
+  return { child, output, exit };
 }

@@ -3,7 +3,10 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
 
-/** A folder for the tests of one file, gone with them. It is there while they run. */
+/**
+ * Creates a temporary folder for the tests of one file. It exists while they run and is removed
+ * afterwards.
+ */
 export function temporaryFolder(name: string): () => string {
   let folder = '';
   beforeAll(() => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { markdownToAnsi } from './markdown/markdown-to-ansi.ts';
-import { colorTheme } from './theme/themes.ts';
+import { colorTheme } from './theme/theme.ts';
 
 /** All the steps that a text takes to be read, highlighted and laid out. */
 function workOf(text: string, width: number): number {

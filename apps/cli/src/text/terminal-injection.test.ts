@@ -1,15 +1,13 @@
 // biome-ignore-all lint/suspicious/noControlCharactersInRegex: this is about them
 import { describe, expect, test } from 'vitest';
-import { clipCells } from './cells/clip-cells.ts';
+import { clipCells, wrapCells } from './cells/clip-text.ts';
 import { printable } from './cells/printable.ts';
-import { wrapCells } from './cells/wrap-cells.ts';
 import { highlight } from './code/highlight.ts';
 import { diffToAnsi } from './diff/diff-to-ansi.ts';
 import { MarkdownRenderer } from './markdown/markdown-renderer.ts';
 import { MarkdownStream } from './markdown/markdown-stream.ts';
 import { markdownToAnsi } from './markdown/markdown-to-ansi.ts';
-import type { Theme } from './theme/theme.ts';
-import { colorTheme, plainTheme, withHyperlinks } from './theme/themes.ts';
+import { colorTheme, plainTheme, type Theme, withHyperlinks } from './theme/theme.ts';
 
 /** What has been used against terminals, or could be. */
 const payloads: Readonly<Record<string, string>> = {

@@ -6,14 +6,14 @@ import { memoryLog } from '@millrace/log';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { VirtualClock } from '../../../../../packages/providers/src/testing/virtual-clock.ts';
-import { ChatStage, calls, keys } from '../../testing/chat-stage.ts';
-import { spoken } from '../../testing/sessions.ts';
+import { finishedSession } from '../../testing/sessions.ts';
 import { temporaryFolder } from '../../testing/temporary-folder.ts';
+import { keys, TestChat, toolCalls } from '../../testing/test-chat.ts';
 import { commandTable, isCommand } from './command-table.ts';
 
 const folder = temporaryFolder('chat-commands');
 
-test('a slash and a word is a command, and a path or a sentence is none', () => {
+test('a slash and a word is a command; a path or a sentence is not', () => {
   expect(['/help', '/model demo', '/', '/HELP'].map(isCommand)).toEqual([true, true, true, true]);
   const texts = ['/usr/bin/env is a file', 'say /help', '//', '/3 of it', '/etc is what?'];
   expect(texts.map(isCommand)).toEqual([false, false, false, false, false]);
@@ -21,64 +21,64 @@ test('a slash and a word is a command, and a path or a sentence is none', () => 
 });
 
 test('/help names every command and the keys', async () => {
-  const stage = new ChatStage({ rows: 60 });
-  await stage.say('/help');
-  await stage.see('Ctrl-R');
-  expect(stage.terminal.text).toContain('/exit');
+  const chat = new TestChat({ rows: 60 });
+  await chat.send('/help');
+  await chat.waitForText('Ctrl-R');
+  expect(chat.terminal.text).toContain('/exit');
   for (const { name, description } of commandTable) {
-    expect(stage.terminal.text).toContain(name);
-    expect(stage.terminal.text).toContain(description.slice(0, 30));
+    expect(chat.terminal.text).toContain(name);
+    expect(chat.terminal.text).toContain(description.slice(0, 30));
   }
 });
 
-test('an unknown command is answered with the nearest', async () => {
-  const stage = new ChatStage();
-  await stage.say('/modle');
-  await stage.see('✗ There is no /modle: did you mean /model?');
-  await stage.say('/qqqqqqqqqq');
-  await stage.see('✗ There is no /qqqqqqqqqq: /help lists them all');
+test('an unknown command suggests the nearest one', async () => {
+  const chat = new TestChat();
+  await chat.send('/modle');
+  await chat.waitForText('✗ Unknown command /modle: did you mean /model?');
+  await chat.send('/qqqqqqqqqq');
+  await chat.waitForText('✗ Unknown command /qqqqqqqqqq: /help lists all commands');
 });
 
 test('commands are offered while they are typed', async () => {
-  const stage = new ChatStage();
-  await stage.idle();
-  stage.type('/sess');
-  await stage.see('The sessions of this folder');
+  const chat = new TestChat();
+  await chat.idle();
+  chat.type('/sess');
+  await chat.waitForText('List the sessions of this folder');
 });
 
 test.each(['/quit', '/exit'])('%s leaves', async (name) => {
-  const stage = new ChatStage();
-  await stage.say(name);
-  await stage.until(() => stage.terminal.isCursorShown);
-  expect(await stage.left).toBe(0);
+  const chat = new TestChat();
+  await chat.send(name);
+  await chat.until(() => chat.terminal.isCursorShown);
+  expect(await chat.exitCode).toBe(0);
 });
 
-test('/cost says what the session has used', async () => {
+test('/cost shows tokens and cost of the session', async () => {
   const usage = {
     input: 1200,
     output: 34,
     cacheRead: 1000,
     costs: [{ amount: '0.0123', currency: 'USD' }],
   };
-  const stage = new ChatStage({ script: [{ content: { parts: ['Yes.'] }, usage }] });
-  await stage.say('Go');
-  await stage.see('Yes.');
-  await stage.say('/cost');
-  await stage.see('1,200 tokens in, of which 1,000 tokens from a cache');
-  await stage.see('34 tokens out');
-  await stage.see('$0.012 in all');
+  const chat = new TestChat({ script: [{ content: { parts: ['Yes.'] }, usage }] });
+  await chat.send('Go');
+  await chat.waitForText('Yes.');
+  await chat.send('/cost');
+  await chat.waitForText('1,200 tokens in, 1,000 tokens read from the cache');
+  await chat.waitForText('34 tokens out');
+  await chat.waitForText('$0.012 in total');
 });
 
-test('/tools and /permissions say what can be done', async () => {
+test('/tools and /permissions list tools and rules', async () => {
   const look = defineTool({
     ...{ name: 'look', description: 'Looks around.\nIn detail.', input: z.object({}) },
     execute: async () => 'seen',
   });
-  const stage = new ChatStage({ tools: [look] });
-  await stage.say('/tools');
-  await stage.see('look  Looks around.');
-  await stage.say('/permissions');
-  await stage.see('Reading in this folder is allowed');
+  const chat = new TestChat({ tools: [look] });
+  await chat.send('/tools');
+  await chat.waitForText('look  Looks around.');
+  await chat.send('/permissions');
+  await chat.waitForText('Reading files in this folder');
 });
 
 describe('/permissions', () => {
@@ -87,228 +87,231 @@ describe('/permissions', () => {
     execute: async ({ text }) => `noted ${text}`,
   });
   const rule = '{"tool":"note","decision":"allow"}';
-  const wants = (id: string) => calls([id, 'note', { text: id }]);
+  const noteCall = (id: string) => toolCalls([id, 'note', { text: id }]);
 
   const allowed = async (key: 's' | 'a') => {
-    const script = [wants('c1'), 'One.', wants('c2'), 'Two.', wants('c3'), 'Three.'];
+    const script = [noteCall('c1'), 'One.', noteCall('c2'), 'Two.', noteCall('c3'), 'Three.'];
     const approve = () => ({ decision: 'ask', rule }) as const;
-    const stage = new ChatStage({ script, tools: [note], approve });
-    await stage.say('Go');
-    await stage.see('May note run?');
-    await stage.pass(300);
-    stage.type(key);
-    await stage.see('One.');
-    await stage.say('Again');
-    await stage.see('Two.');
-    return stage;
+    const chat = new TestChat({ script, tools: [note], approve });
+    await chat.send('Go');
+    await chat.waitForText('Allow note?');
+    await chat.advance(300);
+    chat.type(key);
+    await chat.waitForText('One.');
+    await chat.send('Again');
+    await chat.waitForText('Two.');
+    return chat;
   };
 
   test.each([
-    ['s', 'Decided in this session'],
-    ['a', 'Remembered for this folder'],
-  ] as const)('shows what %s allowed, and takes it back', async (key, title) => {
-    const stage = await allowed(key);
-    await stage.say('/permissions');
-    await stage.see(`${title}:\n   1  allow  note`);
-    await stage.say('/permissions revoke 1');
-    await stage.see('Revoked: allow  note');
-    expect(stage.remembered).toEqual([]);
-    await stage.say('And again');
-    await stage.see('May note run?');
+    ['s', 'Granted in this session'],
+    ['a', 'Granted for this folder'],
+  ] as const)('shows the rule that %s granted, and revokes it', async (key, title) => {
+    const chat = await allowed(key);
+    await chat.send('/permissions');
+    await chat.waitForText(`${title}:\n   1  allow  note`);
+    await chat.send('/permissions revoke 1');
+    await chat.waitForText('Revoked: allow  note');
+    expect(chat.remembered).toEqual([]);
+    await chat.send('And again');
+    await chat.waitForText('Allow note?');
   });
 
-  test('shows what was allowed before, in the same session', async () => {
+  test('shows rules that were granted earlier in the session', async () => {
     const before = await allowed('s');
     const { log, clock, session } = before;
-    await before.leave();
-    const stage = new ChatStage({ log, clock, session });
-    await stage.say('/permissions');
-    await stage.see('Decided in this session:\n   1  allow  note');
+    await before.quit();
+    const chat = new TestChat({ log, clock, session });
+    await chat.send('/permissions');
+    await chat.waitForText('Granted in this session:\n   1  allow  note');
   });
 
-  test('says what it does not know', async () => {
-    const stage = new ChatStage();
-    await stage.say('/permissions foo');
-    await stage.see('✗ /permissions does not know "foo"');
-    await stage.say('/permissions revoke 3');
-    await stage.see('✗ There is no 3 to revoke');
+  test('rejects an unknown argument', async () => {
+    const chat = new TestChat();
+    await chat.send('/permissions foo');
+    await chat.waitForText('✗ Unknown argument "foo" for /permissions');
+    await chat.send('/permissions revoke 3');
+    await chat.waitForText('✗ There is no rule 3');
   });
 });
 
-test('/model answers with another model from now on', async () => {
-  const stage = new ChatStage({ script: ['Script.'] });
-  await stage.say('/model demo');
-  await stage.see('Using the demo model');
-  await stage.until(() => /^demo$/m.test(stage.terminal.screen));
-  await stage.say('/model none-such/model');
-  await stage.see('✗ ');
+test('/model switches to another model', async () => {
+  const chat = new TestChat({ script: ['Script.'] });
+  await chat.send('/model demo');
+  await chat.waitForText('Using the demo model');
+  await chat.until(() => /^demo$/m.test(chat.terminal.screen));
+  await chat.send('/model none-such/model');
+  await chat.waitForText('✗ ');
 });
 
 describe('sessions', () => {
   const withOthers = async () => {
     const clock = new VirtualClock();
     const log = memoryLog();
-    await spoken(log, 'first-session', 'About wheels', { cwd: '/folder', answer: 'They turn.' });
-    await spoken(log, 'other-folder', 'About boats', { cwd: '/elsewhere' });
-    const stage = new ChatStage({
+    await finishedSession(log, 'first-session', 'About orders', {
+      cwd: '/folder',
+      answer: 'They ship today.',
+    });
+    await finishedSession(log, 'other-folder', 'About boats', { cwd: '/elsewhere' });
+    const chat = new TestChat({
       log,
       clock,
       session: sessionId('here'),
       script: ['Here.', 'On.'],
     });
-    return stage;
+    return chat;
   };
 
   test('/sessions lists those of the folder', async () => {
-    const stage = await withOthers();
-    await stage.say('/sessions');
-    await stage.see('About wheels');
-    expect(stage.terminal.text).not.toContain('About boats');
+    const chat = await withOthers();
+    await chat.send('/sessions');
+    await chat.waitForText('About orders');
+    expect(chat.terminal.text).not.toContain('About boats');
   });
 
-  test('/resume takes one by its id, or from a list', async () => {
+  test('/resume opens a session by its id or from a list', async () => {
     const byId = await withOthers();
-    await byId.say('/resume first');
-    await byId.see('They turn.');
+    await byId.send('/resume first');
+    await byId.waitForText('They ship today.');
     const byList = await withOthers();
-    await byList.say('/resume');
-    await byList.see('Which session?');
+    await byList.send('/resume');
+    await byList.waitForText('Which session?');
     byList.type(keys.enter);
-    await byList.see('They turn.');
-    await byList.say('Go');
-    await byList.see('Here.');
+    await byList.waitForText('They ship today.');
+    await byList.send('Go');
+    await byList.waitForText('Here.');
     expect((await byList.log.info(sessionId('here')))?.through).toBeUndefined();
     const none = await withOthers();
-    await none.say('/resume nothing');
-    await none.see('✗ Cannot find session nothing');
+    await none.send('/resume nothing');
+    await none.waitForText('✗ Cannot find session nothing');
   });
 
-  test('/new begins another, and /fork goes on in a copy', async () => {
-    const stage = await withOthers();
-    await stage.say('Go');
-    await stage.see('Here.');
-    await stage.say('/fork');
-    await stage.see('This is a copy.');
-    await stage.say('On');
-    await stage.see('On.');
-    const before = await stage.log.info(sessionId('here'));
-    await stage.say('/new');
-    await stage.see('A new session.');
-    expect((await stage.log.list()).length).toBe(4);
-    expect((await stage.log.info(sessionId('here')))?.through).toBe(before?.through);
+  test('/new starts another session, and /fork continues in a copy', async () => {
+    const chat = await withOthers();
+    await chat.send('Go');
+    await chat.waitForText('Here.');
+    await chat.send('/fork');
+    await chat.waitForText('This is a copy.');
+    await chat.send('On');
+    await chat.waitForText('On.');
+    const before = await chat.log.info(sessionId('here'));
+    await chat.send('/new');
+    await chat.waitForText('A new session.');
+    expect((await chat.log.list()).length).toBe(4);
+    expect((await chat.log.info(sessionId('here')))?.through).toBe(before?.through);
   });
 
-  test('what changes the session has to wait while something goes on', async () => {
+  test('commands that change the session are refused during a run', async () => {
     const stalls = { content: { parts: ['Said'] }, fault: { type: 'stall', after: 1 } } as const;
-    const stage = new ChatStage({ script: [stalls] });
-    await stage.say('Go');
-    await stage.see('Said');
-    stage.type(`/new${keys.enter}`);
-    await stage.see('✗ /new has to wait');
+    const chat = new TestChat({ script: [stalls] });
+    await chat.send('Go');
+    await chat.waitForText('Said');
+    chat.type(`/new${keys.enter}`);
+    await chat.waitForText('✗ /new is not possible during a run');
   });
 });
 
 describe('/export', () => {
-  const said = async (name: string) => {
-    const stage = new ChatStage({
+  const chatWithMessage = async (name: string) => {
+    const chat = new TestChat({
       script: ['The answer.'],
       cwd: folder(),
       session: sessionId(name),
       columns: 200,
     });
-    await stage.say('The question');
-    await stage.see('The answer.');
-    return stage;
+    await chat.send('The question');
+    await chat.waitForText('The answer.');
+    return chat;
   };
 
-  test('writes what can be read, or every record, for its owner alone', async () => {
-    const stage = await said('exported');
-    await stage.say('/export');
+  test('writes Markdown or all records, readable by its owner only', async () => {
+    const chat = await chatWithMessage('exported');
+    await chat.send('/export');
     const path = join(folder(), 'millrace-exported.md');
-    await stage.see('The session is in');
+    await chat.waitForText('Session written to');
     expect(readFileSync(path, 'utf8')).toMatch(/The question[\s\S]*The answer\./);
     expect(statSync(path).mode & 0o777).toBe(0o600);
-    await stage.say('/export all.jsonl');
-    await stage.see('all.jsonl.');
+    await chat.send('/export all.jsonl');
+    await chat.waitForText('all.jsonl.');
     const lines = readFileSync(join(folder(), 'all.jsonl'), 'utf8').trim().split('\n');
-    const { through } = (await stage.log.info(stage.session)) ?? {};
+    const { through } = (await chat.log.info(chat.session)) ?? {};
     expect(lines.length).toBe((through ?? 0) + 1);
   });
 
-  test('writes over nothing', async () => {
+  test('overwrites no file', async () => {
     const path = join(folder(), 'mine.md');
     writeFileSync(path, 'mine');
-    const stage = await said('again');
-    await stage.say('/export mine.md');
-    await stage.see('is there already. Give another name.');
+    const chat = await chatWithMessage('again');
+    await chat.send('/export mine.md');
+    await chat.waitForText('already exists. Use another name.');
     expect(readFileSync(path, 'utf8')).toBe('mine');
-    await stage.say('/export no/such/folder.md');
-    await stage.see('There is no folder');
-    await stage.say('/export');
-    await stage.see('millrace-again.md.');
-    await stage.say('/export');
-    await stage.see('millrace-again-2.md.');
+    await chat.send('/export no/such/folder.md');
+    await chat.waitForText('does not exist. Create it');
+    await chat.send('/export');
+    await chat.waitForText('millrace-again.md.');
+    await chat.send('/export');
+    await chat.waitForText('millrace-again-2.md.');
   });
 
-  test('has nothing in it that a terminal would obey', async () => {
+  test('writes no control sequences', async () => {
     const session = sessionId('hostile');
     const script = ['\u001b]52;c;x\u0007 rings'];
-    const stage = new ChatStage({ script, cwd: folder(), session, columns: 200 });
-    await stage.say('Go');
-    await stage.see('rings');
-    await stage.say('/export hostile.md');
-    await stage.see('hostile.md.');
+    const chat = new TestChat({ script, cwd: folder(), session, columns: 200 });
+    await chat.send('Go');
+    await chat.waitForText('rings');
+    await chat.send('/export hostile.md');
+    await chat.waitForText('hostile.md.');
     // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what must not be there
     expect(readFileSync(join(folder(), 'hostile.md'), 'utf8')).not.toMatch(/[\u0007\u001b]/);
   });
 });
 
-test('/replay streams the session once more, and Esc stops it', async () => {
-  const stage = new ChatStage({ script: ['One two three four five six.'], pauseMs: 200 });
-  await stage.say('Count');
-  await stage.see('six.');
-  await stage.say('/replay 2');
-  await stage.see('▶ once more, 2 times as fast');
-  await stage.until(() => stage.terminal.text.split('› Count').length === 3);
-  await stage.see('■ that was all');
-  expect(stage.terminal.text.split('One two three four five six.')).toHaveLength(3);
-  await stage.say('/replay 50');
-  await stage.until(() => stage.terminal.text.split('■ that was all').length === 3);
-  await stage.say('/replay 0.1');
-  await stage.until(() => stage.terminal.text.split('› Count').length === 5);
-  stage.type(keys.escape);
-  await stage.see('■ stopped');
-  await stage.say('/replay fast');
-  await stage.see('✗ /replay takes a number');
+test('/replay replays the session, and Esc stops it', async () => {
+  const chat = new TestChat({ script: ['One two three four five six.'], pauseMs: 200 });
+  await chat.send('Count');
+  await chat.waitForText('six.');
+  await chat.send('/replay 2');
+  await chat.waitForText('▶ Replay at 2× speed');
+  await chat.until(() => chat.terminal.text.split('› Count').length === 3);
+  await chat.waitForText('■ replay finished');
+  expect(chat.terminal.text.split('One two three four five six.')).toHaveLength(3);
+  await chat.send('/replay 50');
+  await chat.until(() => chat.terminal.text.split('■ replay finished').length === 3);
+  await chat.send('/replay 0.1');
+  await chat.until(() => chat.terminal.text.split('› Count').length === 5);
+  chat.type(keys.escape);
+  await chat.waitForText('■ stopped');
+  await chat.send('/replay fast');
+  await chat.waitForText('✗ /replay needs a number');
 });
 
-test('/compact has what was said long ago summarised', async () => {
+test('/compact summarises older messages', async () => {
   const answers = Array.from({ length: 6 }, (_, n) => `Answer ${n}.`);
-  const stage = new ChatStage({ script: [...answers, 'What was said: answers.', 'After.'] });
+  const chat = new TestChat({ script: [...answers, 'What was said: answers.', 'After.'] });
   for (const n of [0, 1, 2, 3, 4, 5]) {
-    await stage.say(`Question ${n}`);
-    await stage.see(`Answer ${n}.`);
+    await chat.send(`Question ${n}`);
+    await chat.waitForText(`Answer ${n}.`);
   }
-  await stage.say('/compact');
-  await stage.see('are now sent as a summary');
-  await stage.say('Go on');
-  await stage.see('After.');
-  expect(stage.terminal.text).not.toContain('What was said: answers.');
+  await chat.send('/compact');
+  await chat.waitForText('are now sent as a summary');
+  await chat.send('Go on');
+  await chat.waitForText('After.');
+  expect(chat.terminal.text).not.toContain('What was said: answers.');
 });
 
-test('/replay tells how long something took then, however fast it is shown', async () => {
+test('/replay shows the original durations at any speed', async () => {
   const clock = new VirtualClock();
   const wait = defineTool({
     ...{ name: 'wait', description: 'Waits', input: z.object({}) },
     execute: () => new Promise<string>((resolve) => void clock.after(5000, () => resolve('over'))),
   });
-  const script = [calls(['c1', 'wait', {}]), 'Done.'];
-  const stage = new ChatStage({ script, tools: [wait], clock });
-  await stage.say('Go');
-  await stage.see('Done.');
-  await stage.say('/replay 50');
-  await stage.see('■ that was all');
-  const took = stage.terminal.text.match(/✓ wait .*[\d.]+ s/g) ?? [];
+  const script = [toolCalls(['c1', 'wait', {}]), 'Done.'];
+  const chat = new TestChat({ script, tools: [wait], clock });
+  await chat.send('Go');
+  await chat.waitForText('Done.');
+  await chat.send('/replay 50');
+  await chat.waitForText('■ replay finished');
+  const took = chat.terminal.text.match(/✓ wait .*[\d.]+ s/g) ?? [];
   expect(took).toHaveLength(2);
   expect(took[1]).toBe(took[0]);
 });

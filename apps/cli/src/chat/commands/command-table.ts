@@ -1,25 +1,27 @@
 import { nearestName } from '../../args/nearest-name.ts';
-import { note } from '../state/block.ts';
-import { compact } from './compact.ts';
-import { cost } from './cost.ts';
-import { exportCommand } from './export.ts';
-import { helpCommand } from './help.ts';
-import { model } from './model.ts';
-import { permissions } from './permissions.ts';
-import { replay } from './replay.ts';
-import { retry } from './retry.ts';
-import { forkSession, listSessions, newSession, resumeSession } from './sessions.ts';
+import { note } from '../contract/block.ts';
+import { exportCommand } from './export-command.ts';
+import { cost, model, tools } from './model-commands.ts';
+import { permissions } from './permissions-command.ts';
+import {
+  compact,
+  forkSession,
+  listSessions,
+  newSession,
+  replay,
+  resumeSession,
+  retry,
+} from './session-commands.ts';
 import type { CommandContext, SlashCommand } from './slash-command.ts';
-import { tools } from './tools.ts';
 
 const quit: SlashCommand = {
   name: '/quit',
-  description: 'Leave',
+  description: 'Leave the chat',
   run: ({ quit: leave }) => leave(),
 };
 
-/** What other programs call it. */
-const exit: SlashCommand = { ...quit, name: '/exit', description: 'Leave, as /quit does' };
+/** The name that other programs use. */
+const exit: SlashCommand = { ...quit, name: '/exit', description: 'Leave the chat, same as /quit' };
 
 export const commandTable: readonly SlashCommand[] = [
   helpCommand(() => commandTable),
@@ -40,31 +42,34 @@ export const commandTable: readonly SlashCommand[] = [
 ];
 
 /**
- * A slash and a word: what is meant for us, and not for the model. A path has more slashes, and a
- * sentence that begins with one is none of our commands, nor nearly.
+ * Whether a text is a slash command and not a message for the model: a slash and one word. A path
+ * has more slashes. A sentence that starts with a slash is a command only if its first word is
+ * close to one.
  */
 export function isCommand(text: string): boolean {
   const [, name = '', rest = ''] = /^(\/[a-z-]*)(?:\s+([\s\S]*))?$/i.exec(text.trim()) ?? [];
   if (name === '') return false;
   const isKnown = commandTable.some((one) => one.name === name.toLowerCase());
-  return isKnown || rest === '' || nearest(name) !== undefined;
+  return isKnown || rest === '' || nearestCommand(name) !== undefined;
 }
 
-function nearest(name: string): string | undefined {
+function nearestCommand(name: string): string | undefined {
   return nearestName(
     name,
     commandTable.map((one) => one.name),
   );
 }
 
-/** Does what was typed. Whatever goes wrong is told, and nothing else happens. */
+/** Runs a slash command. Errors are printed. */
 export async function runSlashCommand(context: CommandContext, text: string): Promise<void> {
   const [, name = '', argument = ''] = /^(\S+)\s*([\s\S]*)$/.exec(text.trim()) ?? [];
   const found = commandTable.find((one) => one.name === name.toLowerCase());
-  context.print({ type: 'typed', text: text.trim() });
-  if (found === undefined) return context.print(note('bad', unknown(name)));
-  if (found.whenIdle && context.conversation.isBusy)
-    return context.print(note('bad', `✗ ${name} has to wait: stop what goes on with Esc first.`));
+  context.print({ type: 'command', text: text.trim() });
+  if (found === undefined) return context.print(note('bad', unknownCommandText(name)));
+  if (found.onlyWhenIdle && context.conversation.isBusy)
+    return context.print(
+      note('bad', `✗ ${name} is not possible during a run. Stop the run with Esc first.`),
+    );
   try {
     await found.run(context, argument.trim());
   } catch (error) {
@@ -73,8 +78,36 @@ export async function runSlashCommand(context: CommandContext, text: string): Pr
   }
 }
 
-function unknown(name: string): string {
-  const near = nearest(name);
-  const way = near === undefined ? '/help lists them all' : `did you mean ${near}?`;
-  return `✗ There is no ${name}: ${way}`;
+function unknownCommandText(name: string): string {
+  const near = nearestCommand(name);
+  const way = near === undefined ? '/help lists all commands' : `did you mean ${near}?`;
+  return `✗ Unknown command ${name}: ${way}`;
+}
+
+const keyHelp = [
+  ['Enter', 'sends a message; during a run, steers the next step'],
+  ['Alt-Enter', 'adds a line; during a run, queues the message'],
+  ['Esc, Ctrl-C', 'stop the run; the answer so far is kept'],
+  ['Ctrl-C', 'while idle: clears the prompt; twice: leaves'],
+  ['Ctrl-D', 'leaves, while idle with an empty prompt'],
+  ['Ctrl-R', 'shows or hides the full reasoning'],
+  ['Ctrl-Z', 'suspends to the shell; fg resumes'],
+  ['Ctrl-L', 'redraws the screen'],
+  ['Up, Down', 'show earlier messages; Up withdraws a queued message'],
+  ['@', 'mentions a file'],
+] as const;
+
+/** Builds /help from the table that contains it. */
+function helpCommand(all: () => readonly SlashCommand[]): SlashCommand {
+  return {
+    name: '/help',
+    description: 'Show commands and keys',
+    run({ print }) {
+      const commands = all().map(({ name, argument, description }) => {
+        const typed = argument === undefined ? name : `${name} ${argument}`;
+        return [typed, description] as const;
+      });
+      print({ type: 'rows', rows: [...commands, ['', ''], ...keyHelp] });
+    },
+  };
 }

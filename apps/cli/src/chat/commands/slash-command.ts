@@ -1,15 +1,14 @@
 import type { Clock } from '@millrace/agent';
 import type { SessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
-import type { BuiltAgent } from '../../agent/built-agent.ts';
-import type { Config } from '../../config/config.ts';
-import type { Choice } from '../../input/completion.ts';
-import type { Chosen } from '../../models/chosen.ts';
-import type { PickList } from '../ask/ask.ts';
+import type { BuiltAgent, ChosenModel } from '../../contract/agent.ts';
+import type { Config } from '../../contract/config.ts';
+import type { Choice } from '../../input/completion/completion.ts';
+import type { Block } from '../contract/block.ts';
+import type { PickList } from '../contract/dialog.ts';
 import type { Conversation } from '../session/conversation.ts';
-import type { Block } from '../state/block.ts';
 
-/** What a command can see and do. */
+/** The functions and data that a command can use. */
 export interface CommandContext {
   readonly log: Log;
   readonly cwd: string;
@@ -19,27 +18,27 @@ export interface CommandContext {
   readonly conversation: Conversation;
   readonly built: BuiltAgent;
   print(...blocks: readonly Block[]): void;
-  /** Has the person choose. */
+  /** Shows a list to choose from. */
   pick(pick: PickList): void;
-  /** Goes to a session, or to a new one. */
+  /** Opens a session, or a new one if the id is undefined. */
   open(session: SessionId | undefined): Promise<void>;
-  /** An id that no session has. */
+  /** Returns an id for a new session. */
   newSession(): SessionId;
-  /** Answers with another model from now on. */
-  use(chosen: Chosen): void;
-  /** Streams the session once more, so many times as fast. */
+  /** Uses another model from now on. */
+  switchModel(chosen: ChosenModel): void;
+  /** Replays the session, `speed` times as fast as it was. */
   replay(speed: number): void;
   quit(): void;
 }
 
 export interface SlashCommand {
-  /** With its slash. */
+  /** Name of the command, with its slash. */
   readonly name: string;
-  /** What can follow it, as help shows it. */
+  /** The argument, as /help shows it. */
   readonly argument?: string | undefined;
   readonly description: string;
-  /** It needs a session in which nothing goes on. */
-  readonly whenIdle?: boolean | undefined;
+  /** The command is refused during a run. Default: false. */
+  readonly onlyWhenIdle?: boolean | undefined;
   readonly choices?: ((context: CommandContext) => readonly Choice[]) | undefined;
   run(context: CommandContext, argument: string): Promise<void> | void;
 }

@@ -1,46 +1,44 @@
 import { cellWidth } from '../../text/cells/cell-width.ts';
-import type { ChatState, NextTry } from '../state/chat-state.ts';
-import { type Waiting, waitsFor } from '../state/waits-for.ts';
-import { duration } from './amounts.ts';
+import type { ChatState, NextRetry } from '../contract/chat-state.ts';
 import type { Moment } from './call-lines.ts';
-import { clipped } from './lines.ts';
-import { inTone, type Look } from './look.ts';
+import { formatDuration } from './format-amounts.ts';
+import { clipText, type Look, withTone } from './look.ts';
 
-export interface Activity {
+interface ActivityOptions {
   readonly moment: Moment;
-  /** Of the model. */
+  /** Name of the model. */
   readonly label: string;
-  /** A person is asked something, in the place of the prompt. */
-  readonly isAsked: boolean;
+  /** A dialog is shown instead of the prompt. */
+  readonly isDialogOpen: boolean;
 }
 
-/** What goes on, in one line, or nothing where nothing does. */
+/** Describes the current activity in one line. Returns undefined while idle. */
 export function activityLine(
   look: Look,
   state: ChatState,
-  { moment: { now, frame }, label, isAsked }: Activity,
+  { moment: { now, frame }, label, isDialogOpen }: ActivityOptions,
 ): string | undefined {
-  const waiting: Waiting = isAsked ? { type: 'approval' } : waitsFor(state);
-  const words = wordsOf(waiting, now, label);
+  const waiting: Activity = isDialogOpen ? { type: 'approval' } : currentActivity(state);
+  const words = activityText(waiting, now, label);
   if (words === undefined) return undefined;
   const started = state.run?.startedAt;
-  const time = started === undefined ? '' : ` · ${duration(now - started)}`;
-  // Elsewhere the prompt says so.
-  const elapsed = isAsked ? `${time} · Esc stops` : time;
+  const time = started === undefined ? '' : ` · ${formatDuration(now - started)}`;
+  // Without a dialog, the prompt's hint mentions Esc.
+  const elapsed = isDialogOpen ? `${time} · Esc stops` : time;
   const room = look.width - 2 - cellWidth(elapsed);
-  return `${inTone(look, 'mark', frame)} ${inTone(look, 'dim', clipped(words, room) + elapsed)}`;
+  return `${withTone(look, 'mark', frame)} ${withTone(look, 'dim', clipText(words, room) + elapsed)}`;
 }
 
-function wordsOf(waiting: Waiting, now: number, label: string): string | undefined {
+function activityText(waiting: Activity, now: number, label: string): string | undefined {
   switch (waiting.type) {
     case 'idle':
       return undefined;
     case 'approval':
-      return 'waits for your answer';
+      return 'waiting for your answer';
     case 'stopping':
       return 'stopping';
     case 'summary':
-      return 'summarising what was said long ago';
+      return 'summarising older messages';
     case 'model':
       return `waiting for ${label}`;
     case 'thinking':
@@ -50,7 +48,7 @@ function wordsOf(waiting: Waiting, now: number, label: string): string | undefin
     case 'working':
       return 'working';
     case 'retry':
-      return retryWords(waiting, now);
+      return retryText(waiting, now);
     case 'tools': {
       const names = [...new Set(waiting.names)].join(', ');
       return waiting.names.length === 1
@@ -60,20 +58,48 @@ function wordsOf(waiting: Waiting, now: number, label: string): string | undefin
   }
 }
 
-function retryWords({ at, problem, attempt, most }: NextTry, now: number): string {
-  const which = attempt <= most ? ` (${attempt} of ${most})` : '';
-  return `tries again in ${duration(at - now)}${which}, Esc stops: ${problem}`;
+function retryText({ at, problem, attempt, maxAttempts }: NextRetry, now: number): string {
+  const which = attempt <= maxAttempts ? ` (${attempt} of ${maxAttempts})` : '';
+  return `retrying in ${formatDuration(at - now)}${which}, Esc stops: ${problem}`;
 }
 
 const maxQueued = 3;
 
-/** What was said and is not heard yet. */
+/** Draws the messages that wait in the queue. */
 export function queuedLines(look: Look, { queued, run }: ChatState): readonly string[] {
   const shown = queued.slice(0, maxQueued).map(({ when, text }) => {
-    const busy = when === 'steer' ? '↳ joins next: ' : '↳ then: ';
-    const label = run === undefined ? '↳ goes with what you say next: ' : busy;
-    return inTone(look, 'dim', label + clipped(text, look.width - cellWidth(label)));
+    const busy = when === 'steer' ? '↳ next step: ' : '↳ queued: ';
+    const label = run === undefined ? '↳ sent with your next message: ' : busy;
+    return withTone(look, 'dim', label + clipText(text, look.width - cellWidth(label)));
   });
   const more = queued.length - shown.length;
-  return more === 0 ? shown : [...shown, inTone(look, 'dim', `  … and ${more} more`)];
+  return more === 0 ? shown : [...shown, withTone(look, 'dim', `  … and ${more} more`)];
+}
+
+/** What the session does or waits for. */
+type Activity =
+  | {
+      readonly type: 'idle' | 'approval' | 'stopping' | 'summary' | 'model' | 'thinking' | 'answer';
+    }
+  | ({ readonly type: 'retry' } & NextRetry)
+  | { readonly type: 'tools'; readonly names: readonly string[] }
+  | { readonly type: 'working' };
+
+export function currentActivity(state: ChatState): Activity {
+  const { approvals, retry, entries, stats } = state;
+  if (state.run === undefined) {
+    return { type: approvals.some(({ isAnswered }) => !isAnswered) ? 'approval' : 'idle' };
+  }
+  if (state.isStopping) return { type: 'stopping' };
+  if (approvals.some(({ isAnswered }) => !isAnswered)) return { type: 'approval' };
+  if (retry !== undefined) return { type: 'retry', ...retry };
+  if (state.isSummarising) return { type: 'summary' };
+  const open = entries.findLast((entry) => 'end' in entry && entry.end === 'open');
+  if (open?.kind === 'thought') return { type: 'thinking' };
+  if (open !== undefined) return { type: 'answer' };
+  const calls = entries.flatMap((entry) => (entry.kind === 'call' ? [entry.card] : []));
+  if (calls.some(({ phase }) => phase === 'writing')) return { type: 'answer' };
+  const names = calls.filter(({ phase }) => phase === 'running').map(({ name }) => name);
+  if (names.length > 0) return { type: 'tools', names };
+  return stats.last?.firstAt === undefined ? { type: 'model' } : { type: 'working' };
 }

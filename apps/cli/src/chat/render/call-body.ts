@@ -1,42 +1,44 @@
 import type { JsonValue } from '@millrace/core';
-import { clipLines } from '../../text/cells/clip-lines.ts';
-import type { CardResult, ToolCard } from '../state/tool-card.ts';
-import { count } from './amounts.ts';
-import { diffLines, inputDiff } from './diff-lines.ts';
-import { clippedLines } from './lines.ts';
-import { inTone, type Look } from './look.ts';
+import { cellWidth } from '../../text/cells/cell-width.ts';
+import { clipLines } from '../../text/cells/clip-text.ts';
+import { diffToAnsi } from '../../text/diff/diff-to-ansi.ts';
+import type { CardResult, ToolCard } from '../contract/tool-card.ts';
+import { formatCount } from './format-amounts.ts';
+import { clipEach, type Look, withTone } from './look.ts';
 
-/** How much of a result is shown; all of it is in the log. */
-const maxLines = 6;
+/** Maximum number of lines of a result. The log has the complete result. */
+const maxTextLines = 6;
 const maxDiffLines = 40;
 
-/** These say all there is to say in their title: what they found is for the model. */
-const quiet: ReadonlySet<string> = new Set(['read', 'ls', 'glob', 'grep', 'read_output']);
+/** The title of these tools is enough. Their results are for the model. */
+const titleOnlyTools: ReadonlySet<string> = new Set(['read', 'ls', 'glob', 'grep', 'read_output']);
 
 export const margin = '  │ ';
 
-/** What a finished call shows below its title. */
+/** Draws the lines below the title of a finished call. */
 export function callBody(look: Look, card: ToolCard): readonly string[] {
   const { phase, result, name } = card;
   if (result === undefined) return [];
   const isCommand = name === 'bash';
   if (phase !== 'done') return textBody(look, result.text, result, isCommand);
-  if (name === 'edit') return diffBody(look, diffIn(result.text));
+  if (name === 'edit') return diffBody(look, diffPart(result.text));
   if (name === 'write') return diffBody(look, inputDiff(name, card.input) ?? '');
-  if (quiet.has(name)) return [];
+  if (titleOnlyTools.has(name)) return [];
   return textBody(look, result.text, result, isCommand);
 }
 
-/** A few words after the title, where they say enough. */
-export function callExtra({ phase, name, result }: ToolCard): string | undefined {
+/** Returns a short detail after the title, if there is one. */
+export function callDetail({ phase, name, result }: ToolCard): string | undefined {
   if (phase !== 'done' || result === undefined) return undefined;
-  if (name === 'edit') return changed(result.value);
+  if (name === 'edit') return editStats(result.value);
   if (name !== 'read') return undefined;
   const numbered = result.text.match(/^\s*\d+\t/gm)?.length ?? 0;
-  return numbered === 0 || result.length > result.text.length ? undefined : count(numbered, 'line');
+  return numbered === 0 || result.length > result.text.length
+    ? undefined
+    : formatCount(numbered, 'line');
 }
 
-function changed(value: JsonValue | undefined): string | undefined {
+function editStats(value: JsonValue | undefined): string | undefined {
   const { added, removed } = (value ?? {}) as {
     readonly added?: unknown;
     readonly removed?: unknown;
@@ -45,20 +47,24 @@ function changed(value: JsonValue | undefined): string | undefined {
   return `+${added} −${removed}`;
 }
 
-/** The result of an edit is a sentence and then a diff. */
-function diffIn(text: string): string {
+/** The result of an edit is a sentence followed by a diff. */
+function diffPart(text: string): string {
   const at = text.indexOf('\n@@');
   return at === -1 ? '' : text.slice(at + 1);
 }
 
-export function diffBody(look: Look, diff: string, most: number = maxDiffLines): readonly string[] {
-  const bar = inTone(look, 'dim', margin);
+export function diffBody(
+  look: Look,
+  diff: string,
+  maxLines: number = maxDiffLines,
+): readonly string[] {
+  const bar = withTone(look, 'dim', margin);
   const lines = diff === '' ? [] : diffLines({ ...look, width: look.width - margin.length }, diff);
-  const more = (hidden: number) => inTone(look, 'dim', `… ${count(hidden, 'more line')}`);
-  return clipLines(lines, most, { note: more }).map((line) => bar + line);
+  const more = (hidden: number) => withTone(look, 'dim', `… ${formatCount(hidden, 'more line')}`);
+  return clipLines(lines, maxLines, { note: more }).map((line) => bar + line);
 }
 
-/** Of a command the end says most; of anything else the begin. */
+/** Shows the end of a command's output, and the start of any other result. */
 function textBody(
   look: Look,
   text: string,
@@ -67,12 +73,53 @@ function textBody(
 ): readonly string[] {
   const lines = text.replace(/\s+$/, '').split('\n');
   if (lines.join('') === '') return [];
-  const hidden = Math.max(0, lines.length - maxLines);
-  const rest = length > text.length ? [`… ${count(length, 'character')} in all`] : [];
-  const above = hidden === 0 ? [] : [`… ${count(hidden, 'line')} above`];
-  const below = hidden === 0 || rest.length > 0 ? rest : [`… ${count(hidden, 'more line')}`];
+  const hidden = Math.max(0, lines.length - maxTextLines);
+  const rest = length > text.length ? [`… ${formatCount(length, 'character')} in all`] : [];
+  const above = hidden === 0 ? [] : [`… ${formatCount(hidden, 'line')} above`];
+  const below = hidden === 0 || rest.length > 0 ? rest : [`… ${formatCount(hidden, 'more line')}`];
   const all = isCommand
-    ? [...(rest.length > 0 ? rest : above), ...lines.slice(-maxLines)]
-    : [...lines.slice(0, maxLines), ...below];
-  return clippedLines(look, all, margin).map((line) => inTone(look, 'dim', line));
+    ? [...(rest.length > 0 ? rest : above), ...lines.slice(-maxTextLines)]
+    : [...lines.slice(0, maxTextLines), ...below];
+  return clipEach(look, all, margin).map((line) => withTone(look, 'dim', line));
+}
+
+/**
+ * Draws a unified diff in colours. The first hunk header is left out, because the line numbers show
+ * its position.
+ */
+function diffLines({ width, theme }: Look, diff: string): readonly string[] {
+  const room = Math.max(1, width);
+  const lines = diffToAnsi(diff, { width: room, theme }).split('\n');
+  const [first = ''] = diff.split('\n', 1);
+  return first.startsWith('@@') ? lines.slice(Math.ceil(cellWidth(first) / room)) : lines;
+}
+
+/** The change that an edit or a write requests, as a diff without context lines. */
+export function inputDiff(name: string, input: JsonValue | undefined): string | undefined {
+  const fields = (input ?? {}) as Readonly<Record<string, JsonValue | undefined>>;
+  if (name === 'write' && typeof fields['content'] === 'string')
+    return prefixLines('+', fields['content']);
+  if (name !== 'edit' || !Array.isArray(fields['edits'])) return undefined;
+  return fields['edits'].map((edit) => editDiff(edit as EditFields)).join('\n');
+}
+
+interface EditFields {
+  readonly old_text?: unknown;
+  readonly new_text?: unknown;
+}
+
+function editDiff({ old_text: before, new_text: after }: EditFields): string {
+  if (typeof before !== 'string' || typeof after !== 'string') return '';
+  return ['@@ @@', prefixLines('-', before), prefixLines('+', after)]
+    .filter((part) => part !== '')
+    .join('\n');
+}
+
+function prefixLines(mark: '+' | '-', text: string): string {
+  if (text === '') return '';
+  return text
+    .replace(/\n$/, '')
+    .split('\n')
+    .map((line) => mark + line)
+    .join('\n');
 }

@@ -1,59 +1,64 @@
+import { type JsonValue, PartialJson } from '@millrace/core';
 import { cellWidth } from '../../text/cells/cell-width.ts';
-import type { ArgumentsDraft } from '../state/arguments-draft.ts';
-import { lastLines } from '../state/tail.ts';
-import type { CardPhase, ToolCard } from '../state/tool-card.ts';
-import { count, duration } from './amounts.ts';
-import { callBody, callExtra, margin } from './call-body.ts';
-import { callTitle, draftedText } from './call-title.ts';
-import { clipped, clippedLines } from './lines.ts';
-import { inRole, inTone, type Look } from './look.ts';
+import type { ArgumentsDraft, CardPhase, ToolCard } from '../contract/tool-card.ts';
+import { lastLines } from '../state/tool-card.ts';
+import { callBody, callDetail, margin } from './call-body.ts';
+import { formatCount, formatDuration } from './format-amounts.ts';
+import { clipEach, clipText, type Look, withRole, withTone } from './look.ts';
 
-/** Of what a call prints while it runs. */
-const outputLines = 6;
-const draftLines = 3;
+/** Maximum number of output lines of a running call. */
+const maxOutputLines = 6;
+const maxDraftLines = 3;
 
-/** A call that is over, as it is printed. */
+/** Draws a finished call for the scrollback. */
 export function finishedCall(look: Look, card: ToolCard): readonly string[] {
   return [titleLine(look, card, undefined), ...callBody(look, card)];
 }
 
 export interface Moment {
   readonly now: number;
-  /** Of the spinner. */
+  /** The current spinner frame. */
   readonly frame: string;
 }
 
-/** A call that is written, waits or runs. */
+/** Draws a call that is being written, waits or runs. */
 export function liveCall(
   look: Look,
   card: ToolCard,
   moment: Moment,
-  most: number = outputLines,
+  maxLines: number = maxOutputLines,
 ): readonly string[] {
-  return [titleLine(look, card, moment), ...liveBody(look, card, Math.min(most, outputLines))];
+  return [
+    titleLine(look, card, moment),
+    ...liveBody(look, card, Math.min(maxLines, maxOutputLines)),
+  ];
 }
 
 function titleLine(look: Look, card: ToolCard, moment: Moment | undefined): string {
   const { phase } = card;
-  const took = takenMs(card, moment?.now);
-  const words = [callExtra(card), stateOf(phase), took === undefined ? undefined : duration(took)];
+  const took = elapsedMs(card, moment?.now);
+  const words = [
+    callDetail(card),
+    phaseText(phase),
+    took === undefined ? undefined : formatDuration(took),
+  ];
   const end = words.filter((word) => word !== undefined).join(' · ');
   const room = look.width - 2 - (end === '' ? 0 : cellWidth(end) + 2);
-  const title = clipped(callTitle(card), room);
-  const mark = markOf(look, phase, moment?.frame);
-  return `${mark} ${inRole(look, 'strong', title)}${end === '' ? '' : inTone(look, 'dim', `  ${end}`)}`;
+  const title = clipText(callTitle(card), room);
+  const mark = phaseMark(look, phase, moment?.frame);
+  return `${mark} ${withRole(look, 'strong', title)}${end === '' ? '' : withTone(look, 'dim', `  ${end}`)}`;
 }
 
-function stateOf(phase: CardPhase): string | undefined {
+function phaseText(phase: CardPhase): string | undefined {
   switch (phase) {
     case 'writing':
     case 'running':
     case 'done':
       return undefined;
     case 'ready':
-      return 'waits';
+      return 'waiting';
     case 'asking':
-      return 'may it run?';
+      return 'needs approval';
     case 'failed':
       return 'failed';
     case 'stopped':
@@ -62,58 +67,120 @@ function stateOf(phase: CardPhase): string | undefined {
     case 'rejected':
       return 'not run';
     case 'lost':
-      return 'nobody knows what became of it';
+      return 'outcome unknown';
   }
 }
 
-/** What is over in an instant needs no time told. */
-const shortMs = 100;
+/** A shorter duration is not shown. */
+const minShownMs = 100;
 
-function takenMs({ startedAt, finishedAt }: ToolCard, now: number | undefined): number | undefined {
+function elapsedMs(
+  { startedAt, finishedAt }: ToolCard,
+  now: number | undefined,
+): number | undefined {
   const end = finishedAt ?? now;
   if (startedAt === undefined || end === undefined) return undefined;
   const took = end - startedAt;
-  return took < shortMs ? undefined : took;
+  return took < minShownMs ? undefined : took;
 }
 
-function markOf(look: Look, phase: CardPhase, frame = '•'): string {
+function phaseMark(look: Look, phase: CardPhase, frame = '•'): string {
   switch (phase) {
     case 'done':
-      return inTone(look, 'good', '✓');
+      return withTone(look, 'good', '✓');
     case 'failed':
     case 'lost':
-      return inTone(look, 'bad', '✗');
+      return withTone(look, 'bad', '✗');
     case 'stopped':
-      return inTone(look, 'mark', '■');
+      return withTone(look, 'mark', '■');
     case 'unstarted':
     case 'rejected':
-      return inTone(look, 'mark', '✗');
+      return withTone(look, 'mark', '✗');
     case 'asking':
-      return inTone(look, 'mark', '?');
+      return withTone(look, 'mark', '?');
     case 'ready':
-      return inTone(look, 'dim', '•');
+      return withTone(look, 'dim', '•');
     case 'writing':
     case 'running':
-      return inTone(look, 'mark', frame);
+      return withTone(look, 'mark', frame);
   }
 }
 
-function liveBody(look: Look, { phase, output, draft }: ToolCard, most: number): readonly string[] {
+function liveBody(
+  look: Look,
+  { phase, output, draft }: ToolCard,
+  maxLines: number,
+): readonly string[] {
   const dim = (lines: readonly string[]) =>
-    clippedLines(look, lines, margin).map((line) => inTone(look, 'dim', line));
+    clipEach(look, lines, margin).map((line) => withTone(look, 'dim', line));
   if (phase === 'writing') return dim(draftEnd(draft));
   if (phase !== 'running') return [];
-  if (most <= 0) return [];
-  const { lines, above } = lastLines(output, most);
-  return dim(above === 0 ? lines : [`… ${count(above, 'line')} above`, ...lines]);
+  if (maxLines <= 0) return [];
+  const { lines, above } = lastLines(output, maxLines);
+  return dim(above === 0 ? lines : [`… ${formatCount(above, 'line')} above`, ...lines]);
 }
 
-/** The last of the arguments, where there is more than the title says: mostly a file's content. */
+/**
+ * The end of the arguments, if there is more than the title shows. Usually it is a file's content.
+ */
 function draftEnd(draft: ArgumentsDraft): readonly string[] {
   const { tail } = draft;
   const text =
     tail === ''
-      ? (draftedText(draft) ?? '')
+      ? (draftText(draft) ?? '')
       : tail.replaceAll('\\n', '\n').replaceAll('\\t', '  ').replaceAll('\\"', '"');
-  return text === '' ? [] : text.split('\n').slice(-draftLines);
+  return text === '' ? [] : text.split('\n').slice(-maxDraftLines);
+}
+
+/** Describes a call in one line. Uses the tool's summary or, before there is one, the input. */
+function callTitle({ name, summary, input, draft }: ToolCard): string {
+  if (summary !== undefined) return name === 'bash' ? `$ ${summary}` : summary;
+  const known = input ?? draftValue(draft);
+  const subject = subjectOf(known);
+  if (name === 'bash' && subject !== undefined) return `$ ${subject}`;
+  const verb = verbs.get(name) ?? name;
+  return subject === undefined ? verb : `${verb} ${subject}`;
+}
+
+/** The same verbs that these tools use in their summaries. */
+const verbs: ReadonlyMap<string, string> = new Map([
+  ['read', 'Read'],
+  ['ls', 'List'],
+  ['grep', 'Search for'],
+  ['glob', 'Find files'],
+  ['edit', 'Edit'],
+  ['write', 'Write'],
+]);
+
+/** Parses the received part of the arguments. For display only; nothing runs on it. */
+function draftValue({ head }: ArgumentsDraft): JsonValue | undefined {
+  const json = new PartialJson();
+  json.feed(head);
+  return json.value;
+}
+
+/** The string that the model is writing, if the title does not show it. */
+function draftText(draft: ArgumentsDraft): string | undefined {
+  const value = draftValue(draft);
+  const last = lastText(value);
+  return last === subjectOf(value) ? undefined : last;
+}
+
+function lastText(value: JsonValue | undefined): string | undefined {
+  if (typeof value === 'string') return value;
+  return typeof value === 'object' && value !== null
+    ? lastText(Object.values(value).at(-1))
+    : undefined;
+}
+
+/** Input fields that describe a call, the most important first. */
+const subjectFields = ['command', 'pattern', 'path', 'query', 'url', 'question', 'task', 'name'];
+
+function subjectOf(input: JsonValue | undefined): string | undefined {
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) return undefined;
+  const fields = input as Readonly<Record<string, JsonValue>>;
+  const named = subjectFields.map((key) => fields[key]).find((value) => typeof value === 'string');
+  const any = Object.values(fields).find((value) => typeof value === 'string');
+  const subject = named ?? any;
+  return typeof subject === 'string' && subject !== '' ? subject : undefined;
 }

@@ -1,61 +1,61 @@
 import type { ToolCallId } from '@millrace/core';
-import type { Block } from '../state/block.ts';
-import type { ChatState } from '../state/chat-state.ts';
-import type { Entry, ThoughtEntry } from '../state/entry.ts';
+import type { Block } from '../contract/block.ts';
+import type { ChatState } from '../contract/chat-state.ts';
+import type { Entry, ThoughtEntry } from '../contract/entry.ts';
+import type { ToolCard } from '../contract/tool-card.ts';
 import { isOver } from '../state/tool-card.ts';
-import { blockLines, isApart, thoughtLines } from './block-lines.ts';
 import { finishedCall, liveCall, type Moment } from './call-lines.ts';
-import { crowded } from './crowded.ts';
-import { fitted } from './lines.ts';
-import { inTone, type Look } from './look.ts';
-import type { Printer } from './printer.ts';
+import { fitLines, type Look, withTone } from './look.ts';
+import { blockLines, needsGap, type Printer, thoughtLines } from './printer.ts';
 
-/** Of what the model thinks, while it does. */
-const foldedLines = 3;
+/** Maximum number of lines of folded reasoning. */
+const maxFoldedLines = 3;
 
-export interface LiveOptions {
-  /** Lines at most. */
+interface LiveOptions {
+  /** Maximum number of lines. */
   readonly room: number;
   readonly moment: Moment;
-  /** Knows what of an answer is printed already. */
-  readonly printer: Pick<Printer, 'preview' | 'isApart'>;
-  /** A call that is asked about, and shown there. */
-  readonly askedId?: ToolCallId | undefined;
+  /** Renders the part of an answer that is not printed yet. */
+  readonly printer: Pick<Printer, 'preview' | 'needsGap'>;
+  /** A call that a dialog shows, so it is left out here. */
+  readonly dialogCallId?: ToolCallId | undefined;
 }
 
 /**
- * What is open, in lines, the last ones where there is not room for all. They go right below what was
- * printed, and so begin with an empty line, unless they go on with it.
+ * Draws the unfinished content. If there is too little room, the last lines are kept.
+ *
+ * The lines follow the printed content directly. So they start with an empty line, unless they
+ * continue it.
  */
 export function liveLines(
   look: Look,
   { entries }: ChatState,
-  { room, moment, printer, askedId }: LiveOptions,
+  { room, moment, printer, dialogCallId }: LiveOptions,
 ): readonly string[] {
   if (room <= 0) return [];
-  const others = entries.filter((entry) => entry.kind !== 'call' || entry.card.id !== askedId);
-  const { shown, folded } = crowded(others);
+  const others = entries.filter((entry) => entry.kind !== 'call' || entry.card.id !== dialogCallId);
+  const { shown, folded } = foldIdleCalls(others);
   const running = shown.filter((entry) => entry.kind === 'call' && !isOver(entry.card)).length;
-  // Each of those that run is seen, rather than all of what one of them prints.
-  const most = running < 2 ? room : Math.floor((room - folded.length) / running) - 1;
-  const lines: string[] = folded.map((text) => inTone(look, 'dim', text));
-  // From the end, so that what nobody will see is not drawn.
+  // With several running calls, each one is visible instead of the full output of one.
+  const maxLines = running < 2 ? room : Math.floor((room - folded.length) / running) - 1;
+  const lines: string[] = folded.map((text) => withTone(look, 'dim', text));
+  // Starts at the end, so that lines outside the screen are not drawn.
   for (const [index, entry] of [...shown.entries()].reverse()) {
     if (lines.length >= room) break;
-    const own = entryLines(look, entry, { room, moment, printer }, most);
+    const own = entryLines(look, entry, { room, moment, printer }, maxLines);
     const next = shown[index + 1];
     const isSpaced = lines.length > 0 && own.length > 0 && next !== undefined;
-    const gap = isSpaced && isApart(becomes(entry), becomes(next)) ? [''] : [];
+    const gap = isSpaced && needsGap(printedAs(entry), printedAs(next)) ? [''] : [];
     lines.unshift(...own, ...gap);
   }
   const [first] = others;
   if (first === undefined || lines.length === 0) return [];
-  const isSpaced = lines[0] !== '' && printer.isApart(becomes(first));
-  return fitted(look, (isSpaced ? ['', ...lines] : lines).slice(-room));
+  const isSpaced = lines[0] !== '' && printer.needsGap(printedAs(first));
+  return fitLines(look, (isSpaced ? ['', ...lines] : lines).slice(-room));
 }
 
-/** What it will be printed as, so that nothing moves when it is. */
-function becomes(entry: Entry): Block {
+/** The block that the entry will be printed as, so that nothing moves when it is printed. */
+function printedAs(entry: Entry): Block {
   switch (entry.kind) {
     case 'text':
       return { type: 'answer', partId: entry.partId, passages: [] };
@@ -63,8 +63,8 @@ function becomes(entry: Entry): Block {
       return { type: 'thought', text: entry.text, form: entry.form, tookMs: 0 };
     case 'call':
       return { type: 'call', card: entry.card };
-    case 'said':
-      return { type: 'said', text: entry.text, author: entry.author };
+    case 'message':
+      return { type: 'message', text: entry.text, author: entry.author };
     case 'note':
       return entry.block;
   }
@@ -74,29 +74,56 @@ function entryLines(
   look: Look,
   entry: Entry,
   { room, moment, printer }: LiveOptions,
-  most: number,
+  maxLines: number,
 ): readonly string[] {
   switch (entry.kind) {
     case 'text':
       return printer.preview(look, entry).slice(-room);
     case 'thought':
-      return thinking(look, entry, room);
+      return thinkingLines(look, entry, room);
     case 'call':
       return isOver(entry.card)
         ? finishedCall(look, entry.card)
-        : liveCall(look, entry.card, moment, most);
-    case 'said':
-      return blockLines(look, { type: 'said', text: entry.text, author: entry.author });
+        : liveCall(look, entry.card, moment, maxLines);
+    case 'message':
+      return blockLines(look, { type: 'message', text: entry.text, author: entry.author });
     case 'note':
       return blockLines(look, entry.block);
   }
 }
 
-/** For how long is said below, with what goes on. */
-function thinking(look: Look, { text }: ThoughtEntry, room: number): readonly string[] {
-  const head = inTone(look, 'dim', '∴ thinking');
-  const kept = look.isUnfolded ? room - 1 : Math.min(foldedLines, room - 1);
-  // Far more than fits, so that a long thought costs no more than a short one.
+/** The duration is shown in the activity line below. */
+function thinkingLines(look: Look, { text }: ThoughtEntry, room: number): readonly string[] {
+  const head = withTone(look, 'dim', '∴ thinking');
+  const kept = look.showsReasoning ? room - 1 : Math.min(maxFoldedLines, room - 1);
+  // Takes far more text than fits, so that long reasoning costs no more than short reasoning.
   const end = text.slice(-Math.max(1, kept) * look.width * 2);
   return kept <= 0 || text === '' ? [head] : [head, ...thoughtLines(look, end).slice(-kept)];
+}
+
+interface FoldedCalls {
+  readonly shown: readonly Entry[];
+  /** One line that stands for the hidden calls, or none. */
+  readonly folded: readonly string[];
+}
+
+/** Maximum number of idle calls that are shown one by one. */
+const maxIdleCalls = 3;
+
+/** If there are many calls, the waiting ones and the finished unprinted ones are only counted. */
+export function foldIdleCalls(entries: readonly Entry[]): FoldedCalls {
+  const waiting = entries.filter((one) => one.kind === 'call' && isWaiting(one.card));
+  const over = entries.filter((one) => one.kind === 'call' && isOver(one.card));
+  if (waiting.length + over.length <= maxIdleCalls) return { shown: entries, folded: [] };
+  const hidden = new Set([...waiting, ...over]);
+  const counted = [
+    ...(over.length > 0 ? [`${over.length} done`] : []),
+    ...(waiting.length > 0 ? [`${waiting.length} waiting`] : []),
+  ];
+  const shown = entries.filter((one) => !hidden.has(one));
+  return { shown, folded: [`+ ${counted.join(', ')}`] };
+}
+
+function isWaiting({ phase }: ToolCard): boolean {
+  return phase === 'ready' || phase === 'asking';
 }

@@ -1,33 +1,73 @@
-import type { Style } from '../../text/theme/style.ts';
-import { switchesOf } from '../../text/theme/style.ts';
+import { cellWidth } from '../../text/cells/cell-width.ts';
+import { clipCells, wrapCells } from '../../text/cells/clip-text.ts';
+import { expandTabs, printable, printableLine } from '../../text/cells/printable.ts';
+import { escapeCodes, type Style } from '../../text/theme/style.ts';
 import type { Role, Theme } from '../../text/theme/theme.ts';
-import type { Tone } from '../state/block.ts';
+import type { Tone } from '../contract/block.ts';
 
-/** What text is drawn for: how wide, and with which colours. */
+/** How text is drawn: width, colours and whether reasoning is shown. */
 export interface Look {
   readonly width: number;
   readonly theme: Theme;
-  /** What the model thinks is shown in full. */
-  readonly isUnfolded: boolean;
+  /** Reasoning is shown in full. */
+  readonly showsReasoning: boolean;
 }
 
-/** What a tone looks like: the roles that every theme has. */
-const roles: { readonly [T in Exclude<Tone, 'plain'>]: Role } = {
+/** Maps a tone to a role that every theme has. */
+const roleOfTone: { readonly [T in Exclude<Tone, 'plain'>]: Role } = {
   dim: 'muted',
   good: 'added',
   bad: 'removed',
   mark: 'number',
 };
 
-export function inTone({ theme }: Look, tone: Tone, text: string): string {
-  return tone === 'plain' ? text : inStyle(theme.styles[roles[tone]], text);
+export function withTone({ theme }: Look, tone: Tone, text: string): string {
+  return tone === 'plain' ? text : withStyle(theme.styles[roleOfTone[tone]], text);
 }
 
-export function inRole({ theme }: Look, role: Role, text: string): string {
-  return inStyle(theme.styles[role], text);
+export function withRole({ theme }: Look, role: Role, text: string): string {
+  return withStyle(theme.styles[role], text);
 }
 
-function inStyle(style: Style, text: string): string {
-  const { on, off } = switchesOf(style);
+function withStyle(style: Style, text: string): string {
+  const { on, off } = escapeCodes(style);
   return text === '' ? '' : `${on}${text}${off}`;
+}
+
+/** Wraps untrusted text into lines, each after the margin. Words stay whole where possible. */
+export function wrapText(look: Look, text: string, margin = ''): readonly string[] {
+  const width = Math.max(1, look.width - cellWidth(margin));
+  return printable(text)
+    .split('\n')
+    .flatMap((line) => wrapCells(expandTabs(line), width))
+    .map((line) => margin + line);
+}
+
+/** Clips untrusted text to one line of the given width. */
+export function clipText(text: string, cells: number): string {
+  const line = printableLine(text.replace(/\s*\n\s*/g, ' ⏎ '));
+  return clipCells(expandTabs(line), Math.max(1, cells));
+}
+
+/** Clips untrusted lines without wrapping, so that program output keeps its shape. */
+export function clipEach(look: Look, lines: readonly string[], margin: string): readonly string[] {
+  const width = Math.max(1, look.width - cellWidth(margin));
+  return lines.map((line) => margin + clipCells(expandTabs(printableLine(line)), width));
+}
+
+/** Clips our own lines to the width. */
+export function fitLines({ width }: Look, lines: readonly string[]): readonly string[] {
+  return lines.map((line) =>
+    cellWidth(line) > width ? clipCells(line, Math.max(1, width)) : line,
+  );
+}
+
+/** Clips untrusted text at its start. The end of a path is the most important part. */
+export function clipTextStart(text: string, cells: number): string {
+  const line = expandTabs(printableLine(text.replace(/\s*\n\s*/g, ' ⏎ ')));
+  if (cellWidth(line) <= cells) return line;
+  const characters = [...line];
+  while (characters.length > 0 && cellWidth(characters.join('')) >= Math.max(1, cells))
+    characters.splice(0, Math.max(1, Math.ceil((characters.length - cells) / 2)));
+  return `…${characters.join('')}`;
 }

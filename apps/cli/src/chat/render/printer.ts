@@ -1,33 +1,39 @@
 import type { PartId } from '@millrace/core';
+import { cellWidth } from '../../text/cells/cell-width.ts';
+import { clipLines, fitCells } from '../../text/cells/clip-text.ts';
 import { MarkdownRenderer } from '../../text/markdown/markdown-renderer.ts';
-import type { Block } from '../state/block.ts';
-import type { TextEntry } from '../state/entry.ts';
-import { blockLines, isApart } from './block-lines.ts';
-import { fitted } from './lines.ts';
-import type { Look } from './look.ts';
+import type { Block, Row } from '../contract/block.ts';
+import type { TextEntry } from '../contract/entry.ts';
+import { fullDialogLines } from '../dialog/dialog-lines.ts';
+import { finishedCall } from './call-lines.ts';
+import { formatCount, formatDuration } from './format-amounts.ts';
+import { clipText, fitLines, type Look, withRole, withTone, wrapText } from './look.ts';
 
-/** Makes lines of blocks, each once. It knows what was printed last, and how far its code is. */
+/**
+ * Turns blocks into lines, each block once. It remembers the last block and the state of the open
+ * answer.
+ */
 export class Printer {
-  #before: Block | undefined;
+  #lastBlock: Block | undefined;
   #answer: { readonly partId: PartId; readonly renderer: MarkdownRenderer } | undefined;
 
   print(look: Look, blocks: readonly Block[]): readonly string[] {
     return blocks.flatMap((block) => {
       const lines = this.#linesOf(look, block);
-      const apart = this.isApart(block) ? [''] : [];
-      this.#before = block;
-      return [...apart, ...fitted(look, lines)];
+      const apart = this.needsGap(block) ? [''] : [];
+      this.#lastBlock = block;
+      return [...apart, ...fitLines(look, lines)];
     });
   }
 
-  /** What has come of an answer and is not printed yet, as it looks now. */
+  /** Renders the part of an answer that is not printed yet. */
   preview(look: Look, { partId, ready, stream }: TextEntry): readonly string[] {
     return this.#rendererOf(look, partId, false).preview([...ready, ...stream.tail], look.width);
   }
 
-  /** Whether an empty line comes between this and what was printed last. */
-  isApart(block: Block): boolean {
-    return isApart(this.#before, block);
+  /** Whether an empty line separates a block from the last printed one. */
+  needsGap(block: Block): boolean {
+    return needsGap(this.#lastBlock, block);
   }
 
   #linesOf(look: Look, block: Block): readonly string[] {
@@ -35,10 +41,101 @@ export class Printer {
     return this.#rendererOf(look, block.partId, true).render(block.passages, look.width);
   }
 
-  #rendererOf({ theme }: Look, partId: PartId, isKept: boolean): MarkdownRenderer {
+  #rendererOf({ theme }: Look, partId: PartId, isPrinting: boolean): MarkdownRenderer {
     if (this.#answer?.partId === partId) return this.#answer.renderer;
     const renderer = new MarkdownRenderer({ theme });
-    if (isKept) this.#answer = { partId, renderer };
+    if (isPrinting) this.#answer = { partId, renderer };
     return renderer;
   }
+}
+
+/** Maximum number of lines of a user message. A long paste is not repeated in full. */
+const maxMessageLines = 20;
+
+/**
+ * Returns the lines of a block. Answers are excluded, because their lines depend on earlier
+ * passages.
+ */
+export function blockLines(
+  look: Look,
+  block: Exclude<Block, { readonly type: 'answer' }>,
+): readonly string[] {
+  switch (block.type) {
+    case 'message':
+      return messageLines(look, block.text, block.author);
+    case 'command':
+      return wrapText(look, `› ${block.text}`).map((line) => withTone(look, 'dim', line));
+    case 'thought':
+      return finishedThoughtLines(look, block);
+    case 'call':
+      return finishedCall(look, block.card);
+    case 'approval':
+      return fullDialogLines(look, block.dialog);
+    case 'note':
+      return wrapText(look, block.text).map((line) => withTone(look, block.tone, line));
+    case 'rows':
+      return rowLines(look, block.rows);
+  }
+}
+
+/** Whether an empty line separates two blocks. Consecutive calls and notes stay together. */
+export function needsGap(before: Block | undefined, block: Block): boolean {
+  if (before === undefined) return true;
+  // The Markdown renderer sets the gaps between passages of one answer.
+  if (before.type === 'answer' && block.type === 'answer') return before.partId !== block.partId;
+  return (
+    !(isCompact(before) && isCompact(block)) || (before.type === 'call' && block.type === 'thought')
+  );
+}
+
+function isCompact(block: Block): boolean {
+  if (block.type === 'note') return !block.text.includes('\n');
+  return block.type === 'call' || block.type === 'thought';
+}
+
+function messageLines(look: Look, text: string, author: string | undefined): readonly string[] {
+  const name = author === undefined ? '' : `${author}: `;
+  const lines = wrapText({ ...look, width: look.width - 2 }, name + text.trim());
+  const more = (hidden: number) => withTone(look, 'dim', `… ${formatCount(hidden, 'more line')}`);
+  return clipLines(lines, maxMessageLines, { note: more }).map((line, index) => {
+    const mark = index === 0 ? withRole(look, 'marker', '› ') : '  ';
+    return mark + withRole(look, 'strong', line);
+  });
+}
+
+function finishedThoughtLines(
+  look: Look,
+  { text, form, tookMs }: Extract<Block, { readonly type: 'thought' }>,
+): readonly string[] {
+  const time = tookMs < 100 ? '' : ` for ${formatDuration(tookMs)}`;
+  const title = form === 'redacted' ? `∴ thought${time}, not shown` : `∴ thought${time}`;
+  const head = withTone(look, 'dim', title);
+  if (!look.showsReasoning || text.trim() === '') return [head];
+  return [head, ...thoughtLines(look, text)];
+}
+
+export function thoughtLines(look: Look, text: string): readonly string[] {
+  return wrapText(look, text.trim(), '  ').map((line) => withTone(look, 'dim', line));
+}
+
+/**
+ * Minimum width of the description column. In a narrower terminal the description goes below the
+ * name.
+ */
+const minTextWidth = 16;
+
+/** Draws names in one column and their wrapped descriptions in another. */
+function rowLines(look: Look, rows: readonly Row[]): readonly string[] {
+  const longest = Math.max(0, ...rows.map(([name]) => cellWidth(name)));
+  const isNarrow = look.width - longest - 2 < minTextWidth;
+  return rows.flatMap(([name, about]) => {
+    if (about === '') return [clipText(name, look.width)];
+    if (isNarrow) return [clipText(name, look.width), ...wrapText(look, about, '  ')];
+    const margin = ' '.repeat(longest + 2);
+    const [first = '', ...rest] = wrapText(look, about, margin);
+    return [
+      `${fitCells(clipText(name, longest), longest)}  ${first.slice(margin.length)}`,
+      ...rest,
+    ];
+  });
 }

@@ -3,18 +3,20 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { cellWidth } from '../../text/cells/cell-width.ts';
 import { MarkdownStream } from '../../text/markdown/markdown-stream.ts';
-import { colorTheme, plainTheme } from '../../text/theme/themes.ts';
-import { type Ask, listOf } from '../ask/ask.ts';
-import { askLines } from '../ask/ask-lines.ts';
-import type { Block } from '../state/block.ts';
-import { noNumbers } from '../state/numbers.ts';
-import { newCard, type ToolCard } from '../state/tool-card.ts';
+import { colorTheme, plainTheme } from '../../text/theme/theme.ts';
+import type { Block } from '../contract/block.ts';
+import type { Dialog } from '../contract/dialog.ts';
+import type { ToolCard } from '../contract/tool-card.ts';
+import { choiceListOf } from '../dialog/choice-list.ts';
+import { dialogLines } from '../dialog/dialog-lines.ts';
+import { newCard } from '../state/tool-card.ts';
+import { emptyStats } from '../state/usage-stats.ts';
 import { finishedCall, liveCall } from './call-lines.ts';
 import type { Look } from './look.ts';
 import { Printer } from './printer.ts';
 import { statusLine } from './status-line.ts';
 
-const look = (width: number, theme = plainTheme): Look => ({ width, theme, isUnfolded: true });
+const look = (width: number, theme = plainTheme): Look => ({ width, theme, showsReasoning: true });
 const width = fc.integer({ min: 4, max: 120 });
 const text = fc.oneof(
   fc.string({ unit: 'grapheme', maxLength: 300 }),
@@ -38,7 +40,7 @@ const passages = (markdown: string) => {
 };
 
 const block: fc.Arbitrary<Block> = fc.oneof(
-  text.map((said): Block => ({ type: 'said', text: said, author: undefined })),
+  text.map((said): Block => ({ type: 'message', text: said, author: undefined })),
   text.map(
     (said): Block => ({ type: 'answer', partId: partId(1, 1, 'a'), passages: passages(said) }),
   ),
@@ -53,7 +55,7 @@ const block: fc.Arbitrary<Block> = fc.oneof(
   ),
 );
 
-test('whatever is printed fits into the width, and none of it controls the terminal', () => {
+test('every printed line fits the width and contains no control sequences', () => {
   fc.assert(
     fc.property(fc.array(block, { maxLength: 4 }), width, (blocks, columns) => {
       for (const line of new Printer().print(look(columns), blocks)) {
@@ -65,7 +67,7 @@ test('whatever is printed fits into the width, and none of it controls the termi
   );
 });
 
-test('what is asked fits into the room it has, and the choices come first', () => {
+test('a dialog fits its room, and the choices have priority', () => {
   const approval = {
     session: sessionId('s'),
     id: toolCallId('c'),
@@ -74,19 +76,19 @@ test('what is asked fits into the room it has, and the choices come first', () =
   };
   const input = { path: 'a.ts', edits: [{ old_text: 'a\nb\nc', new_text: 'd\ne' }] };
   const rule = '{"tool":"edit","decision":"allow"}';
-  const ask: Ask = {
+  const ask: Dialog = {
     ...{ type: 'approval', isChild: false, others: 2 },
     approval: { ...approval, input, reason: 'because', rule },
   };
   fc.assert(
     fc.property(width, fc.integer({ min: 1, max: 40 }), (columns, room) => {
-      const lines = askLines(look(columns), ask, listOf(ask), room);
+      const lines = dialogLines(look(columns), ask, choiceListOf(ask), room);
       expect(lines.length).toBeLessThanOrEqual(room);
       for (const line of lines) expect(cellWidth(line)).toBeLessThanOrEqual(columns);
-      if (room >= 8 && columns > 40) expect(lines.join('\n')).toContain('No, and say why');
+      if (room >= 8 && columns > 40) expect(lines.join('\n')).toContain('No, with a reason');
     }),
   );
-  const lines = askLines(look(60), ask, listOf(ask), 40);
+  const lines = dialogLines(look(60), ask, choiceListOf(ask), 40);
   expect(lines.slice(0, 3)).toEqual(['? Edit a.ts?  (2 more after this)', '  │ - a', '  │ - b']);
 });
 
@@ -94,11 +96,11 @@ test.each([
   ['edit', { path: 'a.ts', edits: [] }, 'Edit a.ts?'],
   ['read', { path: '/etc/x' }, 'Read /etc/x?'],
   ['bash', { command: 'make' }, 'Run `make`?'],
-  ['bash', {}, 'May bash run?'],
-  ['note', { path: 'a.ts' }, 'May note run?'],
-  ['toString', { path: 'a.ts' }, 'May toString run?'],
-  ['write', undefined, 'May write run?'],
-])('of %s with %o it is asked: %s%s', (name, input, title) => {
+  ['bash', {}, 'Allow bash?'],
+  ['note', { path: 'a.ts' }, 'Allow note?'],
+  ['toString', { path: 'a.ts' }, 'Allow toString?'],
+  ['write', undefined, 'Allow write?'],
+])('the title for %s with %o is: %s%s', (name, input, title) => {
   const about = {
     session: sessionId('s'),
     id: toolCallId('c'),
@@ -106,8 +108,8 @@ test.each([
     rule: undefined,
   };
   const approval = { ...about, name, input, isAnswered: false };
-  const ask: Ask = { type: 'approval', isChild: false, others: 0, approval };
-  expect(askLines(look(60), ask, listOf(ask), 40)[0]).toBe(`? ${title}`);
+  const ask: Dialog = { type: 'approval', isChild: false, others: 0, approval };
+  expect(dialogLines(look(60), ask, choiceListOf(ask), 40)[0]).toBe(`? ${title}`);
 });
 
 describe('a call', () => {
@@ -116,7 +118,7 @@ describe('a call', () => {
     { added: 1, removed: 1 },
   );
 
-  test('that edited a file shows the change, in colours', () => {
+  test('that edited a file shows the diff in colours', () => {
     const lines = finishedCall(
       look(60),
       card('edit', { summary: 'Edit a.ts (1 change)', result: edited }),
@@ -131,7 +133,7 @@ describe('a call', () => {
     expect(painted.join('\n')).toContain('\u001b[31m');
   });
 
-  test('that wrote a file shows what is new in it', () => {
+  test('that wrote a file shows its new lines', () => {
     const input = { path: 'a.ts', content: 'one\ntwo\n' };
     const lines = finishedCall(
       look(60),
@@ -140,7 +142,7 @@ describe('a call', () => {
     expect(lines.join('\n')).toMatch(/\+ one\n.*\+ two/);
   });
 
-  test('that printed much shows how much more there is; of a command the end', () => {
+  test('with long output shows the number of hidden lines; a command shows its end', () => {
     const much = Array.from({ length: 30 }, (_, line) => `line ${line}`).join('\n');
     const lines = finishedCall(look(60), card('bash', { summary: 'make', result: result(much) }));
     expect(lines[0]).toBe('✓ $ make');
@@ -151,7 +153,7 @@ describe('a call', () => {
     expect(other.at(-1)).toContain('… 24 more lines');
   });
 
-  test('that somebody stopped says so', () => {
+  test('that was stopped is marked as stopped', () => {
     const [line] = finishedCall(look(60), card('bash', { summary: 'make', phase: 'stopped' }));
     expect(line).toBe('■ $ make  stopped');
   });
@@ -165,7 +167,7 @@ describe('a call', () => {
     expect(finishedCall(look(60), failed)).toEqual(['✗ Read x  failed', '  │ There is no x']);
   });
 
-  test('that is being written shows what it is about as soon as that is known', () => {
+  test('that is being written shows its subject as soon as it is known', () => {
     const draft = { head: '{"path":"src/a.ts","content":"one', tail: '\\ntwo\\nthree', length: 45 };
     const lines = liveCall(look(60), card('write', { phase: 'writing', draft }), {
       now: 0,
@@ -191,7 +193,7 @@ describe('a call', () => {
     expect(liveCall(look(60), card(name, { phase: 'writing', draft }), moment)).toEqual(lines);
   });
 
-  test('that runs shows the last of what it prints, and for how long', () => {
+  test('that runs shows its last output lines and its duration', () => {
     const output = {
       text: Array.from({ length: 9 }, (_, line) => `line ${line}\n`).join(''),
       droppedLines: 0,
@@ -204,15 +206,15 @@ describe('a call', () => {
   });
 });
 
-test('the status line has as many numbers as fit', () => {
+test('the status line shows as many values as fit', () => {
   const usage = {
     ...noUsage,
     input: 12_000,
     output: 345,
     costs: [{ amount: '0.02', currency: 'USD' }],
   };
-  const numbers = {
-    ...noNumbers,
+  const stats = {
+    ...emptyStats,
     before: usage,
     contextTokens: 50_000,
     firstTokenMs: 800,
@@ -220,15 +222,17 @@ test('the status line has as many numbers as fit', () => {
   };
   const status = {
     chosen: { label: 'big/model', contextTokens: 200_000 },
-    numbers,
+    stats,
     holder: undefined,
   };
   expect(statusLine(look(120), status)).toBe(
     'big/model · context 25% of 200k · 12k in, 345 out · $0.020 · first token 0.8 s · 54 tokens/s',
   );
-  const quick = { ...status, numbers: { ...numbers, firstTokenMs: 3 } };
+  const quick = { ...status, stats: { ...stats, firstTokenMs: 3 } };
   expect(statusLine(look(120), quick)).toContain('first token < 0.1 s');
   expect(statusLine(look(36), status)).toBe('big/model · context 25% of 200k');
   expect(statusLine(look(5), status)).toBe('big/…');
-  expect(statusLine(look(80), { ...status, holder: 'somebody' })).toContain('somebody drives');
+  expect(statusLine(look(80), { ...status, holder: 'another terminal' })).toContain(
+    'driven by another terminal',
+  );
 });

@@ -1,53 +1,56 @@
-import type { Chosen } from '../../models/chosen.ts';
+import type { ChosenModel } from '../../contract/agent.ts';
 import { cellWidth } from '../../text/cells/cell-width.ts';
-import { type Numbers, totalOf } from '../state/numbers.ts';
-import { duration, money, tokens } from './amounts.ts';
-import { clipped } from './lines.ts';
-import { inTone, type Look } from './look.ts';
+import type { UsageStats } from '../contract/chat-state.ts';
+import { sessionUsage } from '../state/usage-stats.ts';
+import { formatDuration, formatMoney, formatTokens } from './format-amounts.ts';
+import { clipText, type Look, withTone } from './look.ts';
 
-export interface Status {
-  readonly chosen: Pick<Chosen, 'label' | 'contextTokens'>;
-  readonly numbers: Numbers;
-  /** Who drives, where that is somebody else. */
+interface StatusOptions {
+  readonly chosen: Pick<ChosenModel, 'label' | 'contextTokens'>;
+  readonly stats: UsageStats;
+  /** Name of the other process that drives the session, if any. */
   readonly holder: string | undefined;
 }
 
-/** The numbers in one line: as many as fit, the most telling first. */
-export function statusLine(look: Look, status: Status): string {
+/** Shows as many values as fit in one line, the most important first. */
+export function statusLine(look: Look, status: StatusOptions): string {
   const parts = statusParts(status);
-  let text = clipped(parts[0] ?? '', look.width);
+  let text = clipText(parts[0] ?? '', look.width);
   for (const part of parts.slice(1)) {
     const longer = `${text} · ${part}`;
     if (cellWidth(longer) > look.width) break;
     text = longer;
   }
-  return inTone(look, 'dim', text);
+  return withTone(look, 'dim', text);
 }
 
-function statusParts({ chosen, numbers, holder }: Status): readonly string[] {
-  const { input, output, costs, estimated } = totalOf(numbers);
-  const { firstTokenMs, tokensPerSecond } = numbers;
+function statusParts({ chosen, stats, holder }: StatusOptions): readonly string[] {
+  const { input, output, costs, estimated } = sessionUsage(stats);
+  const { firstTokenMs, tokensPerSecond } = stats;
   const about = estimated ? '~' : '';
   const used =
-    input + output > 0 ? `${about}${tokens(input)} in, ${tokens(output)} out` : undefined;
-  const cost = costs.length > 0 ? money(costs) : undefined;
-  const first = firstTokenMs === undefined ? undefined : `first token ${shortest(firstTokenMs)}`;
+    input + output > 0
+      ? `${about}${formatTokens(input)} in, ${formatTokens(output)} out`
+      : undefined;
+  const cost = costs.length > 0 ? formatMoney(costs) : undefined;
+  const first =
+    firstTokenMs === undefined ? undefined : `first token ${formatFirstToken(firstTokenMs)}`;
   const speed =
     tokensPerSecond === undefined ? undefined : `${Math.round(tokensPerSecond)} tokens/s`;
   const parts = [
-    holder === undefined ? chosen.label : `${chosen.label}, followed: ${holder} drives`,
-    ...[contextPart(chosen.contextTokens, numbers.contextTokens), used, cost, first, speed],
+    holder === undefined ? chosen.label : `${chosen.label}, driven by ${holder}`,
+    ...[contextPart(chosen.contextTokens, stats.contextTokens), used, cost, first, speed],
   ];
   return parts.filter((part) => part !== undefined);
 }
 
-/** Nothing takes no time. */
-function shortest(ms: number): string {
-  return ms < 50 ? '< 0.1 s' : duration(ms);
+/** Never shows 0 s. */
+function formatFirstToken(ms: number): string {
+  return ms < 50 ? '< 0.1 s' : formatDuration(ms);
 }
 
 function contextPart(size: number | undefined, used: number | undefined): string | undefined {
   if (used === undefined) return undefined;
-  if (size === undefined) return `context ${tokens(used)}`;
-  return `context ${Math.min(100, Math.round((used / size) * 100))}% of ${tokens(size)}`;
+  if (size === undefined) return `context ${formatTokens(used)}`;
+  return `context ${Math.min(100, Math.round((used / size) * 100))}% of ${formatTokens(size)}`;
 }

@@ -1,27 +1,28 @@
 import type { Clock } from '@millrace/agent';
 import type { AgentEvent, SessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
-import { type ChatState, emptyChat, foldChat } from '../state/chat-state.ts';
-import type { PendingApproval } from '../state/pending.ts';
+import type { ChatState } from '../contract/chat-state.ts';
+import type { PendingApproval } from '../contract/dialog.ts';
+import { emptyChat, foldChat } from '../state/fold-chat.ts';
 import { followSession } from './follow-session.ts';
 
-export interface ChildOptions {
+interface ChildSessionsOptions {
   readonly log: Log;
   readonly clock: Clock;
   readonly onChange: () => void;
 }
 
-/** A sub-agent's session is made a moment after its call is told to have started. */
-const waitMs = 50;
+/** The session of a sub-agent is created shortly after its call starts, so it is polled. */
+const pollMs = 50;
 
-/** Follows the sessions of sub-agents while their calls run, for what they ask and what they do. */
+/** Follows the sessions of sub-agents while their calls run, for their approvals and states. */
 export class ChildSessions {
-  readonly #options: ChildOptions;
+  readonly #options: ChildSessionsOptions;
   readonly #states = new Map<SessionId, ChatState>();
-  /** Of each call that runs, how to stop following it. */
+  /** The abort controller of each running call. */
   readonly #following = new Map<string, AbortController>();
 
-  constructor(options: ChildOptions) {
+  constructor(options: ChildSessionsOptions) {
     this.#options = options;
   }
 
@@ -33,45 +34,46 @@ export class ChildSessions {
     return this.#states.get(session);
   }
 
-  /** Hears what its parent, or another child, does. */
-  hear(event: AgentEvent): void {
+  /** Handles an event of the parent or of another child. */
+  handle(event: AgentEvent): void {
     if (event.type === 'tool_execution_started' && event.child !== undefined)
-      this.#start(keyOf(event), event.child);
-    if (event.type === 'tool_execution_finished') this.#leave(keyOf(event));
-    if (event.type === 'run_finished') this.#leaveAll(`${event.session} `);
+      this.#startFollowing(keyOf(event), event.child);
+    if (event.type === 'tool_execution_finished') this.#unfollow(keyOf(event));
+    if (event.type === 'run_finished') this.#unfollowAll(`${event.session} `);
   }
 
-  /** Those that run already. */
-  adopt({ session, entries }: ChatState): void {
+  /** Follows the children of calls that are already running. */
+  followRunning({ session, entries }: ChatState): void {
     for (const entry of entries) {
       if (entry.kind !== 'call' || entry.card.phase !== 'running') continue;
       const { child, execution: executionId } = entry.card;
       if (child !== undefined && executionId !== undefined)
-        this.#start(keyOf({ session, executionId }), child);
+        this.#startFollowing(keyOf({ session, executionId }), child);
     }
   }
 
   close(): void {
-    this.#leaveAll('');
+    this.#unfollowAll('');
   }
 
-  #start(key: string, session: SessionId): void {
+  #startFollowing(key: string, session: SessionId): void {
     if (this.#following.has(key)) return;
     const stop = new AbortController();
     this.#following.set(key, stop);
     this.#states.set(session, emptyChat(session));
     stop.signal.addEventListener('abort', () => {
       this.#states.delete(session);
-      this.#leaveAll(`${session} `);
+      this.#unfollowAll(`${session} `);
       this.#options.onChange();
     });
-    // Where it cannot be read, its call says what became of it.
+    // If the session cannot be read, the call's result reports the problem.
     this.#follow(session, stop.signal).catch(() => {});
   }
 
   async #follow(session: SessionId, signal: AbortSignal): Promise<void> {
     const { log } = this.#options;
-    while ((await log.info(session)) === undefined && !signal.aborted) await this.#wait(signal);
+    while ((await log.info(session)) === undefined && !signal.aborted)
+      await this.#waitForPoll(signal);
     if (signal.aborted) return;
     const onEvents = (events: readonly AgentEvent[]) => {
       for (const event of events) this.#fold(session, event);
@@ -84,12 +86,12 @@ export class ChildSessions {
     const state = this.#states.get(session);
     if (state === undefined) return;
     this.#states.set(session, foldChat(state, event).state);
-    this.hear(event);
+    this.handle(event);
   }
 
-  #wait(signal: AbortSignal): Promise<void> {
+  #waitForPoll(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
-      const cancel = this.#options.clock.after(waitMs, resolve);
+      const cancel = this.#options.clock.after(pollMs, resolve);
       signal.addEventListener('abort', () => {
         cancel();
         resolve();
@@ -97,14 +99,14 @@ export class ChildSessions {
     });
   }
 
-  #leave(key: string): void {
+  #unfollow(key: string): void {
     const stop = this.#following.get(key);
     this.#following.delete(key);
     stop?.abort();
   }
 
-  #leaveAll(prefix: string): void {
-    for (const key of [...this.#following.keys()]) if (key.startsWith(prefix)) this.#leave(key);
+  #unfollowAll(prefix: string): void {
+    for (const key of [...this.#following.keys()]) if (key.startsWith(prefix)) this.#unfollow(key);
   }
 }
 

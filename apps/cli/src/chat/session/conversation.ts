@@ -1,149 +1,152 @@
 import { AgentError, type Clock, type Run, type RunResult } from '@millrace/agent';
 import type { AgentEvent, Item, JsonObject, RunId, SessionId } from '@millrace/core';
 import { type Log, LogError } from '@millrace/log';
-import type { BuiltAgent } from '../../agent/built-agent.ts';
-import { userItem } from '../../store/user-item.ts';
-import { type Block, note } from '../state/block.ts';
-import type { ChatState } from '../state/chat-state.ts';
-import type { PendingApproval, QueuedMessage } from '../state/pending.ts';
-import { type Driving, driverOf } from './driver-of.ts';
-import { Lookout } from './lookout.ts';
-import type { PrintedBefore } from './printed-before.ts';
-import { SessionView } from './session-view.ts';
+import type { BuiltAgent } from '../../contract/agent.ts';
+import { userItem } from '../../store/session-summaries.ts';
+import { type Block, note } from '../contract/block.ts';
+import type { ChatState, QueuedMessage } from '../contract/chat-state.ts';
+import type { PendingApproval } from '../contract/dialog.ts';
+import { type DriverStatus, DriverWatcher, driverStatus } from './driver-watcher.ts';
 import {
-  type Approving,
+  type ApprovalOptions,
   approveCommand,
   denyCommand,
   messageCommand,
-} from './steering-commands.ts';
-import { Withdrawals } from './withdrawals.ts';
+  Withdrawals,
+} from './session-commands.ts';
+import { type EarlierBlocks, SessionView } from './session-view.ts';
 
-export interface ConversationOptions {
+interface ConversationOptions {
   readonly log: Log;
   readonly session: SessionId;
   readonly cwd: string;
   readonly clock: Clock;
-  /** The agent as it is now: it may get another model. */
+  /** The current agent. Its model can change. */
   readonly built: () => Pick<BuiltAgent, 'agent'>;
-  /** Names commands, each once. */
+  /** Returns a new idempotency key for a command. */
   readonly newKey: () => string;
-  /** To be printed, once. */
+  /** Prints blocks once. */
   readonly print: (blocks: readonly Block[]) => void;
-  /** What is shown live may have changed. */
+  /** Called when the live content may have changed. */
   readonly onChange: () => void;
-  /** What was said and nobody will hear: back to where it was typed. */
+  /** Puts a message that will not be processed back into the prompt. */
   readonly putBack: (text: string) => void;
 }
 
-/** Who is told to have answered. */
-const me = 'you, in the terminal';
+/** Recorded as the person who answered an approval. */
+const answeredBy = 'you, in the terminal';
 
 /**
- * One session as a chat has it: follows its log, and drives it where nobody else does. Everything that
- * steers goes through the log, so that it does not matter who drives.
+ * One session in the chat. It follows the log and drives the session if no other process does.
+ *
+ * All commands go through the log, so it does not matter which process drives.
  */
 export class Conversation {
   readonly session: SessionId;
   readonly #options: ConversationOptions;
   readonly #view: SessionView;
-  readonly #lookout: Lookout;
-  /** Messages that were left for whoever drives. */
-  readonly #left = new Set<string>();
+  readonly #driverWatcher: DriverWatcher;
+  /** Keys of messages that were submitted to another driver. */
+  readonly #submittedMessages = new Set<string>();
   readonly #withdrawals = new Withdrawals();
   /** The run that this process drives. */
   #run: Run | undefined;
-  /** One that it drove until nothing more could be written: nobody goes on with it. */
-  #brokenRun: RunId | undefined;
-  /** What began the run, until that is on the log. */
-  #unsaid: string | undefined;
+  /**
+   * A run of this process that ended because the log could not be written. No process continues it.
+   */
+  #failedRun: RunId | undefined;
+  /** The text that started the run, until the log has recorded it. */
+  #unrecordedText: string | undefined;
   #holder: string | undefined;
-  #isOver = false;
+  #isClosed = false;
 
   constructor(options: ConversationOptions) {
     const { session, log, clock, print, onChange } = options;
     this.session = session;
     this.#options = options;
-    const onError = (error: unknown) => this.#tell(error);
-    const onEvent = (event: AgentEvent) => this.#hear(event);
+    const onError = (error: unknown) => this.#printError(error);
+    const onEvent = (event: AgentEvent) => this.#handleEvent(event);
     this.#view = new SessionView({ session, log, clock, print, onChange, onEvent, onError });
-    const onSeen = (driving: Driving) => this.#see(driving);
-    this.#lookout = new Lookout({ log, session, clock, onSeen, onError });
+    const onStatus = (status: DriverStatus) => this.#handleDriverStatus(status);
+    this.#driverWatcher = new DriverWatcher({ log, session, clock, onStatus, onError });
   }
 
   get state(): ChatState {
     return this.#view.state;
   }
 
-  /** A run goes on, here or elsewhere. */
+  /** Whether a run is in progress, in this or another process. */
   get isBusy(): boolean {
-    return this.#run !== undefined || this.#isOpen;
+    return this.#run !== undefined || this.#hasOpenRun;
   }
 
-  /** Who drives it, where that is not us. */
+  /** Name of the other process that drives the session. */
   get holder(): string | undefined {
     return this.#run === undefined ? this.#holder : undefined;
   }
 
-  /** Those that wait for an answer, sub-agents' too. */
+  /** Approvals that wait for an answer, including those of sub-agents. */
   get approvals(): readonly PendingApproval[] {
     return this.#view.approvals;
   }
 
-  /** Reads what there is. Gives the last of what was printed before; `goOn` when that is on the screen. */
-  open(): Promise<Pick<PrintedBefore, 'blocks' | 'count'>> {
+  /**
+   * Reads the session and returns its last blocks. Call `resumeInterrupted` after they are printed.
+   */
+  open(): Promise<Pick<EarlierBlocks, 'blocks' | 'count'>> {
     return this.#view.open();
   }
 
-  /** Goes on with what was cut short, unless somebody else does. */
-  async goOn(): Promise<void> {
-    const { holder, hasWork } = await driverOf(this.#options.log, this.session);
+  /** Resumes interrupted work, unless another process drives the session. */
+  async resumeInterrupted(): Promise<void> {
+    const { holder, hasWork } = await driverStatus(this.#options.log, this.session);
     this.#holder = holder;
     if (holder !== undefined) {
-      const text = `${holder} works on this session. You follow it here, and can stop it, answer it and say more.`;
+      const text = `${holder} drives this session. You follow it here and can send messages, answer approvals and stop it.`;
       this.#options.print([note('mark', text)]);
-      this.#lookout.start();
-    } else if (hasWork && this.#isCutShort) this.#resume();
+      this.#driverWatcher.start();
+    } else if (hasWork && this.#isInterrupted) this.#resume();
   }
 
-  /** Starts a run, or joins the next request of the one that goes on. */
+  /** Starts a run, or steers the current one. */
   send(text: string): Promise<void> {
-    return this.#say(text, 'steer');
+    return this.#sendMessage(text, 'steer');
   }
 
-  /** Is answered when the run that goes on would end. */
+  /** Queues a message that is answered when the current run would end. */
   queue(text: string): Promise<void> {
-    return this.#say(text, 'follow_up');
+    return this.#sendMessage(text, 'follow_up');
   }
 
   async stop(): Promise<void> {
     if (!this.isBusy) return;
-    await this.#withdrawAll().catch((error: unknown) => this.#tell(error));
+    await this.#withdrawAll().catch((error: unknown) => this.#printError(error));
     if (this.#run !== undefined) return this.#run.abort();
-    if (this.#isOpen) await this.#submit(this.session, { type: 'abort' });
+    if (this.#hasOpenRun) await this.#submit(this.session, { type: 'abort' });
   }
 
-  /** Something that was said waits, and can be had back. */
+  /** Whether a queued message can be withdrawn. */
   get hasQueued(): boolean {
     return this.#lastQueued !== undefined;
   }
 
-  /** The last thing that was said and is not heard yet goes back to where it was typed. */
-  async takeBack(): Promise<void> {
+  /** Withdraws the last queued message and puts it back into the prompt. */
+  async withdrawLast(): Promise<void> {
     const last = this.#lastQueued;
     if (last !== undefined) await this.#withdraw(last);
   }
 
-  async approve({ session, id }: PendingApproval, how: Approving = {}): Promise<void> {
-    await this.#submit(session, approveCommand(id, how, me));
-    this.#goOnParked();
+  async approve({ session, id }: PendingApproval, how: ApprovalOptions = {}): Promise<void> {
+    await this.#submit(session, approveCommand(id, how, answeredBy));
+    this.#resumeParked();
   }
 
   async deny({ session, id }: PendingApproval, reason?: string): Promise<void> {
-    await this.#submit(session, denyCommand(id, reason, me));
-    this.#goOnParked();
+    await this.#submit(session, denyCommand(id, reason, answeredBy));
+    this.#resumeParked();
   }
 
-  /** Tries again what failed, with nothing new said; false where nothing did. */
+  /** Retries a failed run without a new message. Returns false if nothing failed. */
   retry(): boolean {
     if (!this.canRetry) return false;
     this.#resume();
@@ -154,99 +157,104 @@ export class Conversation {
     return !this.isBusy && this.state.hasFailed && this.holder === undefined;
   }
 
-  /** What was allowed for the session is asked about again. */
+  /** Revokes a rule that was granted for the session. */
   async revoke(rule: string): Promise<void> {
     await this.#submit(this.session, { type: 'revoke', rule });
   }
 
-  /** Has what was said long ago summarised. */
+  /** Summarises older messages. */
   async compact(): Promise<void> {
     if (this.#run !== undefined) return this.#run.compact();
     await this.#submit(this.session, { type: 'compact' });
-    if (this.#isOpen) this.#lookout.start();
+    if (this.#hasOpenRun) this.#driverWatcher.start();
     else this.#resume();
   }
 
-  /** Stops following. A run that this process drives is stopped first, and its end waited for. */
+  /**
+   * Stops following the session. A run of this process is aborted first, and its end is awaited.
+   */
   async close(): Promise<void> {
     const run = this.#run;
     if (run !== undefined) {
       await run.abort('the chat was left').catch(() => {});
       await run.result;
     }
-    this.#isOver = true;
-    this.#lookout.stop();
+    this.#isClosed = true;
+    this.#driverWatcher.stop();
     this.#view.close();
   }
 
-  /** A run has begun and not ended, and somebody may drive it. */
-  get #isOpen(): boolean {
+  /** Whether a run has started and not ended, and a process can drive it. */
+  get #hasOpenRun(): boolean {
     const { run } = this.state;
-    return run !== undefined && run.id !== this.#brokenRun;
+    return run !== undefined && run.id !== this.#failedRun;
   }
 
   get #lastQueued(): QueuedMessage | undefined {
     return this.state.queued.findLast(({ key }) => !this.#withdrawals.has(key));
   }
 
-  /** The last one first, so that what is put back stands in the order in which it was said. */
+  /** The last message comes first, so that the texts are put back in their original order. */
   async #withdrawAll(): Promise<void> {
     for (const message of this.state.queued.toReversed())
       if (!this.#withdrawals.has(message.key)) await this.#withdraw(message);
   }
 
   async #withdraw(message: QueuedMessage): Promise<void> {
-    const by = this.#options.newKey();
-    this.#withdrawals.add(by, message);
+    const commandKey = this.#options.newKey();
+    this.#withdrawals.add(commandKey, message);
     const command = { type: 'withdraw', key: message.key };
-    await this.#options.log.submit(this.session, command, by).catch((error: unknown) => {
-      this.#withdrawals.delete(by);
+    await this.#options.log.submit(this.session, command, commandKey).catch((error: unknown) => {
+      this.#withdrawals.delete(commandKey);
       throw error;
     });
     if (this.isBusy) return;
-    // Nobody is there to hear it, and whoever comes hears of this first.
-    this.#withdrawals.delete(by);
+    // No driver is active. The next one reads the withdrawal before the message.
+    this.#withdrawals.delete(commandKey);
     this.#options.putBack(message.text);
   }
 
-  /** A run has begun and not ended, or waits for somebody. What only waits in the queue was left there. */
-  get #isCutShort(): boolean {
+  /**
+   * Whether a run has not ended or waits for an approval. A message that only waits in the queue
+   * does not count.
+   */
+  get #isInterrupted(): boolean {
     return this.state.run !== undefined || this.state.approvals.length > 0;
   }
 
-  /** What a script had left to be decided goes on when it is. */
-  #goOnParked(): void {
+  /** Resumes a run that was parked until the approval was answered. */
+  #resumeParked(): void {
     if (!this.isBusy) this.#resume();
   }
 
-  async #say(text: string, when: 'steer' | 'follow_up'): Promise<void> {
+  async #sendMessage(text: string, when: 'steer' | 'follow_up'): Promise<void> {
     const item = userItem([text], { cwd: this.#options.cwd });
     try {
-      if (this.#run !== undefined) await this.#sayTo(this.#run, item, when);
-      else if (this.#isOpen) await this.#leaveMessage(item, when);
-      else this.#begin(item);
+      if (this.#run !== undefined) await this.#sendToRun(this.#run, item, when);
+      else if (this.#hasOpenRun) await this.#submitMessage(item, when);
+      else this.#startRun(item);
     } catch (error) {
       this.#options.putBack(text);
       throw error;
     }
   }
 
-  async #sayTo(run: Run, item: Item, when: 'steer' | 'follow_up'): Promise<void> {
-    const said = when === 'steer' ? run.steer(item) : run.followUp(item);
-    await said.catch(async (error: unknown) => {
+  async #sendToRun(run: Run, item: Item, when: 'steer' | 'follow_up'): Promise<void> {
+    const sent = when === 'steer' ? run.steer(item) : run.followUp(item);
+    await sent.catch(async (error: unknown) => {
       if (!(error instanceof AgentError) || error.code !== 'run_over') throw error;
       await run.result;
-      this.#begin(item);
+      this.#startRun(item);
     });
   }
 
-  /** For whoever drives. */
-  async #leaveMessage(item: Item, when: 'steer' | 'follow_up'): Promise<void> {
-    this.#left.add(await this.#submit(this.session, messageCommand(item, when)));
-    this.#lookout.start();
+  /** Submits a message to the process that drives the session. */
+  async #submitMessage(item: Item, when: 'steer' | 'follow_up'): Promise<void> {
+    this.#submittedMessages.add(await this.#submit(this.session, messageCommand(item, when)));
+    this.#driverWatcher.start();
   }
 
-  #begin(item: Item): void {
+  #startRun(item: Item): void {
     const { agent } = this.#options.built();
     this.#drive(agent.run(item, { session: this.session }), item);
   }
@@ -258,41 +266,45 @@ export class Conversation {
 
   #drive(run: Run, item: Item | undefined): void {
     this.#run = run;
-    this.#brokenRun = undefined;
-    this.#unsaid = item && textOf(item);
+    this.#failedRun = undefined;
+    this.#unrecordedText = item && textOf(item);
     this.#holder = undefined;
     this.#options.onChange();
     if (!this.#view.isFollowing) this.#followFrom(run);
     run.result
       .then((result) => this.#finish(run, result, item))
-      .catch((error: unknown) => this.#tell(error));
+      .catch((error: unknown) => this.#printError(error));
   }
 
   async #finish(run: Run, { stop, cause }: RunResult, item: Item | undefined): Promise<void> {
     if (this.#run === run) this.#run = undefined;
     this.#options.onChange();
-    if (stop.reason !== 'error' || this.#isOver) return;
+    if (stop.reason !== 'error' || this.#isClosed) return;
     if (cause instanceof LogError && cause.code === 'held') {
-      // Somebody was faster.
+      // Another process took the lease first.
       if (!this.#view.isFollowing) this.#view.follow();
-      if (item !== undefined) await this.#leaveMessage(item, 'follow_up');
-      else this.#lookout.start();
-    } else if (cause instanceof LogError || cause instanceof AgentError) this.#breakOff(run, cause);
+      if (item !== undefined) await this.#submitMessage(item, 'follow_up');
+      else this.#driverWatcher.start();
+    } else if (cause instanceof LogError || cause instanceof AgentError)
+      this.#reportFailedRun(run, cause);
   }
 
-  /** Nothing more could be written. What is on the log is kept, and goes on when something is said. */
-  #breakOff(run: Run, cause: Error): void {
-    const text = this.#unsaid;
-    this.#brokenRun = this.state.run?.id ?? run.id;
-    this.#unsaid = undefined;
-    this.#tell(cause);
-    const way = '■ stopped, and kept as it is. Say more to go on, when that is mended.';
+  /**
+   * The log could not be written. The recorded part is kept, and the next message continues the
+   * session.
+   */
+  #reportFailedRun(run: Run, cause: Error): void {
+    const text = this.#unrecordedText;
+    this.#failedRun = this.state.run?.id ?? run.id;
+    this.#unrecordedText = undefined;
+    this.#printError(cause);
+    const way = '■ stopped and kept. Solve the problem, then send a message to continue.';
     if (this.state.run !== undefined) this.#options.print([note('mark', way)]);
     if (text !== undefined) this.#options.putBack(text);
     this.#options.onChange();
   }
 
-  /** A session that is new is there when its first run has said something. */
+  /** A new session exists only after its first run has emitted an event. */
   #followFrom({ events }: Run): void {
     const first = events[Symbol.asyncIterator]();
     const follow = async () => {
@@ -301,20 +313,20 @@ export class Conversation {
       const isThere = (await this.#options.log.info(this.session)) !== undefined;
       if (!this.#view.isFollowing && isThere) this.#view.follow();
     };
-    follow().catch((error: unknown) => this.#tell(error));
+    follow().catch((error: unknown) => this.#printError(error));
   }
 
-  #hear(event: AgentEvent): void {
+  #handleEvent(event: AgentEvent): void {
     const { type } = event;
-    if (type === 'item_started' && event.kind === 'user') this.#unsaid = undefined;
-    const back = this.#withdrawals.hear(event);
-    if (back !== undefined) this.#options.putBack(back);
-    // Whoever stops it does not want it to go on with what was left to say.
-    if (type === 'aborted') this.#left.clear();
-    // Whoever drove it does so no more, though it may take a while to be seen.
+    if (type === 'item_started' && event.kind === 'user') this.#unrecordedText = undefined;
+    const withdrawn = this.#withdrawals.handle(event);
+    if (withdrawn !== undefined) this.#options.putBack(withdrawn);
+    // After an abort, the submitted messages are not answered here.
+    if (type === 'aborted') this.#submittedMessages.clear();
+    // The driver has finished, although its lease may stay for a moment.
     if (type === 'run_finished') this.#holder = undefined;
-    // Somebody else begins: it is looked who that is.
-    if (type === 'run_started' && this.#run === undefined) this.#lookout.start();
+    // Another process starts a run, so the watcher finds out its name.
+    if (type === 'run_started' && this.#run === undefined) this.#driverWatcher.start();
   }
 
   async #submit(session: SessionId, command: JsonObject): Promise<string> {
@@ -323,23 +335,24 @@ export class Conversation {
     return key;
   }
 
-  /** Takes over where somebody else's process is gone with work left to do. */
-  #see({ holder, hasWork }: Driving): boolean {
+  /** Takes over if the other process is gone and work remains. */
+  #handleDriverStatus({ holder, hasWork }: DriverStatus): boolean {
     if (this.#run !== undefined) return false;
     this.#holder = holder;
     this.#options.onChange();
     if (holder !== undefined || !hasWork) return holder !== undefined;
-    if (this.#isOpen) {
-      const text = '↻ whoever worked on this session is gone: it goes on here';
+    if (this.#hasOpenRun) {
+      const text = '↻ the process that drove this session has ended: it continues here';
       this.#options.print([note('mark', text)]);
       this.#resume();
-      // What was left too late to be heard is for us to answer.
-    } else if (this.state.queued.some(({ key }) => this.#left.has(key))) this.#resume();
+      // A message arrived too late for the other driver, so this process answers it.
+    } else if (this.state.queued.some(({ key }) => this.#submittedMessages.has(key)))
+      this.#resume();
     return false;
   }
 
-  #tell(error: unknown): void {
-    if (this.#isOver) return;
+  #printError(error: unknown): void {
+    if (this.#isClosed) return;
     const text = error instanceof Error ? error.message : String(error);
     this.#options.print([note('bad', `✗ ${text}`)]);
   }

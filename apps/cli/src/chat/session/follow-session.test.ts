@@ -3,7 +3,7 @@ import { type AgentEvent, itemId, sessionId } from '@millrace/core';
 import { type Log, memoryLog } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { eventsIn } from '../../testing/chat-told.ts';
+import { eventsOfSession } from '../../testing/folded-chat.ts';
 import { followSession } from './follow-session.ts';
 
 const session = sessionId('s');
@@ -13,44 +13,44 @@ beforeEach(() => {
 });
 afterEach(() => log.close());
 
-/** What is told until something is, and the following is left. */
-async function toldUntil(isLast: (event: AgentEvent) => boolean): Promise<readonly AgentEvent[]> {
-  const leave = new AbortController();
-  const told: AgentEvent[] = [];
+/** Returns the events up to the matching one, and stops following. */
+async function eventsUntil(isLast: (event: AgentEvent) => boolean): Promise<readonly AgentEvent[]> {
+  const stop = new AbortController();
+  const received: AgentEvent[] = [];
   await followSession({
-    ...{ log, session, signal: leave.signal },
+    ...{ log, session, signal: stop.signal },
     onEvents: (events) => {
-      told.push(...events);
-      if (events.some(isLast)) leave.abort();
+      received.push(...events);
+      if (events.some(isLast)) stop.abort();
     },
   });
-  return told;
+  return received;
 }
 
-const said = (text: string) =>
+const userItem = (text: string) =>
   ({ id: itemId(text), kind: 'user', parts: [{ kind: 'text', text }] }) as const;
 
-test('a session is told from its beginning, and on with what comes, each event once', async () => {
+test('emits each event of a session once, from its start and then live', async () => {
   const agent = createAgent({ provider: scriptedProvider(['One.', 'Two.', 'Three.']), log });
   await agent.run('Go', { session }).result;
   let runs = 0;
-  const told = toldUntil(({ type }) => type === 'run_finished' && ++runs === 3);
+  const received = eventsUntil(({ type }) => type === 'run_finished' && ++runs === 3);
   await agent.run('On', { session }).result;
   await agent.run('On', { session }).result;
-  const whole = await eventsIn(log, session);
+  const whole = await eventsOfSession(log, session);
   const names = (events: readonly AgentEvent[]) =>
     events
       .filter(({ type }) => !type.endsWith('_delta'))
       .map(({ type, offset }) => `${offset} ${type}`);
-  expect(names(await told)).toEqual(names(whole));
+  expect(names(await received)).toEqual(names(whole));
 });
 
-test('what speaks of something that was said long ago is told as well', async () => {
+test('emits events that refer to old content', async () => {
   const agent = createAgent({ provider: scriptedProvider(['One.', 'Two.']), log });
-  await agent.run(said('first'), { session }).result;
-  await agent.run(said('second'), { session }).result;
+  await agent.run(userItem('first'), { session }).result;
+  await agent.run(userItem('second'), { session }).result;
   let isCaughtUp = false;
-  const redacted = toldUntil((event) => {
+  const redacted = eventsUntil((event) => {
     if (event.type === 'item_finished' && event.itemId === 'second') isCaughtUp = true;
     return event.type === 'item_redacted';
   });

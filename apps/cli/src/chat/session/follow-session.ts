@@ -8,34 +8,41 @@ import {
 } from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
 
-export interface Following {
+interface FollowOptions {
   readonly log: Log;
   readonly session: SessionId;
   readonly signal: AbortSignal;
-  /** Called with what each batch says, in order, and with the offset up to which that is all. */
+  /** Called with the events of each batch, in order, and with the batch's last offset. */
   readonly onEvents: (events: readonly AgentEvent[], through: number) => void;
 }
 
 /**
- * Tells a session from its beginning, and goes on with what comes, whoever writes it. Between runs
- * nothing is open, and so nothing is kept: what a long session said is in the log and on the screen.
+ * Emits the events of a session from its start and continues live, whichever process writes them.
+ *
+ * Between runs no content is open, so the folded content is dropped. A long session stays in the
+ * log and in the scrollback.
  */
-export async function followSession({ log, session, signal, onEvents }: Following): Promise<void> {
+export async function followSession({
+  log,
+  session,
+  signal,
+  onEvents,
+}: FollowOptions): Promise<void> {
   let folder = new Folder(session);
   for await (const batch of log.follow(session, { signal })) {
     if (signal.aborted) return;
-    const told = tell(folder, batch);
-    if (told === undefined) {
-      // Something spoke of what is not kept here any more. It is in the log.
+    const events = foldBatch(folder, batch);
+    if (events === undefined) {
+      // The batch refers to dropped content, so it is read again from the log.
       folder = new Folder(await snapshot(log, session, { through: batch.after }));
     }
-    onEvents(told ?? tell(folder, batch) ?? [], batch.through);
-    if (isBetweenRuns(folder)) folder = forgetful(folder);
+    onEvents(events ?? foldBatch(folder, batch) ?? [], batch.through);
+    if (isBetweenRuns(folder)) folder = withoutContent(folder);
   }
 }
 
-/** Undefined where the batch does not fit what is known. */
-function tell(folder: Folder, batch: Batch): readonly AgentEvent[] | undefined {
+/** Returns undefined if there is a gap between the state and the batch. */
+function foldBatch(folder: Folder, batch: Batch): readonly AgentEvent[] | undefined {
   const events: AgentEvent[] = [];
   const { outcome } = folder.addBatch(batch, (...step) => events.push(...agentEvents(...step)));
   return outcome === 'gap' ? undefined : events;
@@ -45,7 +52,7 @@ function isBetweenRuns({ state }: Folder): boolean {
   return state.run === undefined && state.open.length === 0;
 }
 
-function forgetful({ state }: Folder): Folder {
+function withoutContent({ state }: Folder): Folder {
   const { session, through, notUnderstood } = state;
   return new Folder({ ...emptyState(session), through, notUnderstood });
 }

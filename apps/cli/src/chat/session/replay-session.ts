@@ -1,32 +1,33 @@
 import type { Clock } from '@millrace/agent';
 import { type AgentEvent, agentEvents, Folder, type SessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
-import { recordsOf } from '../../store/records-of.ts';
-import type { Block } from '../state/block.ts';
-import { type ChatState, emptyChat, foldChat } from '../state/chat-state.ts';
+import { readRecords } from '../../store/session-records.ts';
+import type { Block } from '../contract/block.ts';
+import type { ChatState } from '../contract/chat-state.ts';
+import { emptyChat, foldChat } from '../state/fold-chat.ts';
 
-export interface ReplayingOptions {
+interface ReplayOptions {
   readonly log: Log;
   readonly session: SessionId;
   readonly clock: Clock;
-  /** Times as fast as it was. */
+  /** Factor by which the replay is faster than the original. */
   readonly speed: number;
   readonly print: (blocks: readonly Block[]) => void;
   readonly onChange: () => void;
 }
 
-/** Nobody waits again for what took a person an hour. */
-const longestPauseMs = 2000;
+/** Longer pauses are cut to this length. */
+const maxPauseMs = 2000;
 
-/** A session that is streamed once more, as it was: folded and printed like a live one. */
+/** Replays a session from its log. It is folded and printed like a live one. */
 export class ReplaySession {
-  readonly #options: ReplayingOptions;
+  readonly #options: ReplayOptions;
   readonly #stop = new AbortController();
   #state: ChatState;
-  /** When the last thing happened: then, and now. */
+  /** Original and replay time of the last record. */
   #last: { readonly thenMs: number; readonly nowMs: number } | undefined;
 
-  constructor(options: ReplayingOptions) {
+  constructor(options: ReplayOptions) {
     this.#options = options;
     this.#state = emptyChat(options.session);
   }
@@ -35,19 +36,19 @@ export class ReplaySession {
     return this.#state;
   }
 
-  /** What time it was then, so that what took its time is told to have. */
+  /** The replayed time, so that durations look like the original ones. */
   get now(): number {
     const { clock, speed } = this.#options;
     if (this.#last === undefined) return clock.now();
     return this.#last.thenMs + (clock.now() - this.#last.nowMs) * speed;
   }
 
-  /** Resolves when all was shown, or it was stopped: then it says so. */
+  /** Resolves when everything was shown or the replay was stopped. */
   async play(): Promise<'done' | 'stopped'> {
     const { log, session } = this.#options;
     const folder = new Folder(session);
     let lastMs: number | undefined;
-    for await (const record of recordsOf(log, session)) {
+    for await (const record of readRecords(log, session)) {
       const { time, offset } = record;
       if (lastMs !== undefined && time > lastMs) await this.#pause(time - lastMs);
       if (this.#stop.signal.aborted) return 'stopped';
@@ -56,7 +57,7 @@ export class ReplaySession {
       const events: AgentEvent[] = [];
       const batch = { after: folder.state.through, through: offset, records: [record] };
       folder.addBatch(batch, (...step) => events.push(...agentEvents(...step)));
-      this.#tell(events);
+      this.#show(events);
     }
     return 'done';
   }
@@ -65,7 +66,7 @@ export class ReplaySession {
     this.#stop.abort();
   }
 
-  #tell(events: readonly AgentEvent[]): void {
+  #show(events: readonly AgentEvent[]): void {
     const { print, onChange } = this.#options;
     for (const event of events) {
       const { state, blocks } = foldChat(this.#state, event);
@@ -78,7 +79,7 @@ export class ReplaySession {
   #pause(ms: number): Promise<void> {
     const { clock, speed } = this.#options;
     const { signal } = this.#stop;
-    const shortMs = Math.min(ms, longestPauseMs) / speed;
+    const shortMs = Math.min(ms, maxPauseMs) / speed;
     if (signal.aborted || shortMs < 1) return Promise.resolve();
     return new Promise((resolve) => {
       const done = () => {

@@ -1,34 +1,34 @@
 import type { Clock } from '@millrace/agent';
 import type { AgentEvent, SessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
-import type { Block } from '../state/block.ts';
-import { type ChatState, emptyChat, foldChat } from '../state/chat-state.ts';
-import type { PendingApproval } from '../state/pending.ts';
+import type { Block } from '../contract/block.ts';
+import type { ChatState } from '../contract/chat-state.ts';
+import type { PendingApproval } from '../contract/dialog.ts';
+import { emptyChat, foldChat } from '../state/fold-chat.ts';
 import { ChildSessions } from './child-sessions.ts';
 import { followSession } from './follow-session.ts';
-import { PrintedBefore } from './printed-before.ts';
 
-export interface SessionViewOptions {
+interface SessionViewOptions {
   readonly log: Log;
   readonly session: SessionId;
   readonly clock: Clock;
-  /** To be printed, once. */
+  /** Prints blocks once. */
   readonly print: (blocks: readonly Block[]) => void;
-  /** What is shown live may have changed. */
+  /** Called when the live content may have changed. */
   readonly onChange: () => void;
   readonly onEvent: (event: AgentEvent) => void;
   readonly onError: (error: unknown) => void;
 }
 
-/** What there is to see of a session, whoever writes it: its log, followed and folded. */
+/** The visible state of a session: its log, followed and folded, whichever process writes it. */
 export class SessionView {
   readonly #options: SessionViewOptions;
   readonly #children: ChildSessions;
-  readonly #over = new AbortController();
+  readonly #closed = new AbortController();
   #state: ChatState;
   #isFollowing = false;
-  /** While what was there before the chat is read; then what comes is printed. */
-  #before: PrintedBefore | undefined;
+  /** Set while the records from before the chat are read. After that, new blocks are printed. */
+  #earlier: EarlierBlocks | undefined;
   #onRead: () => void = () => {};
 
   constructor(options: SessionViewOptions) {
@@ -46,19 +46,19 @@ export class SessionView {
     return this.#isFollowing;
   }
 
-  /** Those that wait for an answer, sub-agents' too. */
+  /** Approvals that wait for an answer, including those of sub-agents. */
   get approvals(): readonly PendingApproval[] {
     const all = [...this.#state.approvals, ...this.#children.approvals];
     return all.filter(({ isAnswered }) => !isAnswered);
   }
 
-  /** Reads what there is, where there is a session. Gives the last of what was printed before. */
-  async open(): Promise<Pick<PrintedBefore, 'blocks' | 'count'>> {
+  /** Reads an existing session and returns its last blocks. */
+  async open(): Promise<Pick<EarlierBlocks, 'blocks' | 'count'>> {
     const { log, session } = this.#options;
     const info = await log.info(session);
-    const before = new PrintedBefore(info?.through ?? 0);
+    const before = new EarlierBlocks(info?.through ?? 0);
     if (info === undefined) return before;
-    if (info.through > 0) this.#before = before;
+    if (info.through > 0) this.#earlier = before;
     const isRead = new Promise<void>((resolve) => {
       this.#onRead = resolve;
     });
@@ -70,35 +70,65 @@ export class SessionView {
   follow(): void {
     this.#isFollowing = true;
     const { log, session, onError } = this.#options;
-    const { signal } = this.#over;
+    const { signal } = this.#closed;
     const onEvents = (events: readonly AgentEvent[], through: number) =>
-      this.#hear(events, through);
+      this.#handleEvents(events, through);
     followSession({ log, session, signal, onEvents })
       .catch(onError)
       .finally(() => this.#onRead());
   }
 
   close(): void {
-    this.#over.abort();
+    this.#closed.abort();
     this.#children.close();
   }
 
-  #hear(events: readonly AgentEvent[], through: number): void {
+  #handleEvents(events: readonly AgentEvent[], through: number): void {
     const printed: Block[] = [];
-    const isNew = this.#before === undefined;
+    const isNew = this.#earlier === undefined;
     for (const event of events) {
       const { state, blocks } = foldChat(this.#state, event);
       this.#state = state;
       printed.push(...blocks);
-      if (isNew) this.#children.hear(event);
+      if (isNew) this.#children.handle(event);
       this.#options.onEvent(event);
     }
-    if (this.#before?.add(printed, through)) {
-      this.#before = undefined;
-      this.#children.adopt(this.#state);
+    if (this.#earlier?.add(printed, through)) {
+      this.#earlier = undefined;
+      this.#children.followRunning(this.#state);
       this.#onRead();
     }
     if (isNew && printed.length > 0) this.#options.print(printed);
     this.#options.onChange();
+  }
+}
+
+/** A screen never shows more. */
+const maxBlocks = 256;
+
+/** The blocks from before the chat started: the last ones and their total number. */
+export class EarlierBlocks {
+  readonly #through: number;
+  #blocks: readonly Block[] = [];
+  #count = 0;
+
+  /** `through`: offset of the last record at the start of the chat. */
+  constructor(through: number) {
+    this.#through = through;
+  }
+
+  get blocks(): readonly Block[] {
+    return this.#blocks;
+  }
+
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Returns true when all earlier records were read. */
+  add(blocks: readonly Block[], through: number): boolean {
+    this.#blocks = [...this.#blocks, ...blocks].slice(-maxBlocks);
+    this.#count += blocks.length;
+    return through >= this.#through;
   }
 }

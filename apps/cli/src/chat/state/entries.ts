@@ -1,9 +1,9 @@
 import type { Attempt, ItemId, PartId, ToolCallId } from '@millrace/core';
-import type { NoteBlock } from './block.ts';
-import type { ChatState } from './chat-state.ts';
-import type { CallEntry, Entry } from './entry.ts';
+import type { NoteBlock } from '../contract/block.ts';
+import type { ChatState } from '../contract/chat-state.ts';
+import type { CallEntry, Entry } from '../contract/entry.ts';
 
-/** The state with something at the end of what is open. */
+/** Appends an entry. */
 export function withEntry(state: ChatState, entry: Entry): ChatState {
   return { ...state, entries: [...state.entries, entry] };
 }
@@ -12,7 +12,7 @@ export function withNote(state: ChatState, at: Attempt, block: NoteBlock): ChatS
   return withEntry(state, { kind: 'note', at, block });
 }
 
-/** The state with those changed that the function changes, and without those that it gives nothing for. */
+/** Maps the entries. An entry for which `change` returns undefined is removed. */
 export function mapEntries(
   state: ChatState,
   change: (entry: Entry) => Entry | undefined,
@@ -38,7 +38,7 @@ export function replaceEntry(state: ChatState, old: Entry, entry: Entry): ChatSt
   return { ...state, entries: state.entries.map((one) => (one === old ? entry : one)) };
 }
 
-/** What was cut off counts: its item has come to an end. */
+/** Finishes the cut-off entries of an item, because the end of the item shows that they count. */
 export function release(state: ChatState, itemId: ItemId): ChatState {
   return mapEntries(state, (entry) =>
     'end' in entry && entry.end === 'held' && entry.itemId === itemId

@@ -1,116 +1,130 @@
 import type { AgentEvent } from '@millrace/core';
-import { appendArguments } from './arguments-draft.ts';
-import type { ChatState } from './chat-state.ts';
+import type { ChatState, EventOf } from '../contract/chat-state.ts';
+import type { ToolCard } from '../contract/tool-card.ts';
 import { callEntry, replaceEntry, withEntry } from './entries.ts';
-import type { EventOf } from './event-of.ts';
-import { addLength, beginPart } from './numbers.ts';
-import { appendTail } from './tail.ts';
-import * as tool from './tool-card.ts';
+import {
+  appendArguments,
+  appendTail,
+  finishCard,
+  isOver,
+  newCard,
+  rejectCard,
+  startCard,
+  withResult,
+} from './tool-card.ts';
+import { addLength, beginPart } from './usage-stats.ts';
 
-type CallEvent = Extract<AgentEvent, { readonly id: tool.ToolCard['id'] }>;
+type CallEvent = Extract<AgentEvent, { readonly id: ToolCard['id'] }>;
 
-/** Tool calls, from the first letter of their arguments to their results. */
+/** Folds the events of tool calls, from the first argument character to the result. */
 export function foldCalls(state: ChatState, event: AgentEvent): ChatState {
   switch (event.type) {
     case 'tool_call_started':
-      return start(state, event);
+      return startCall(state, event);
     case 'tool_call_arguments_delta': {
-      const numbers = addLength(state.numbers, event.time, event.delta.length);
-      return change({ ...state, numbers }, event, (card) => ({
+      const stats = addLength(state.stats, event.time, event.delta.length);
+      return changeCard({ ...state, stats }, event, (card) => ({
         ...card,
         draft: appendArguments(card.draft, event.delta),
       }));
     }
     case 'tool_call_ready':
-      return change(state, event, (card) => ({ ...card, phase: 'ready', input: event.input }));
+      return changeCard(state, event, (card) => ({ ...card, phase: 'ready', input: event.input }));
     case 'approval_asked':
-      return ask(state, event);
+      return askApproval(state, event);
     case 'approval_answered':
-      return answer(state, event);
+      return answerApproval(state, event);
     case 'tool_execution_started':
-      return execute(state, event);
+      return startExecution(state, event);
     case 'tool_execution_update':
-      return change(state, event, (card) => ({
+      return changeCard(state, event, (card) => ({
         ...card,
         output: appendTail(card.output, event.text),
       }));
     case 'part_finished':
-      return event.part?.kind === 'tool_result' ? fill(state, event.part) : state;
+      return event.part?.kind === 'tool_result' ? addResult(state, event.part) : state;
     case 'tool_execution_finished':
-      return finish(state, event);
+      return finishExecution(state, event);
     case 'tool_call_rejected':
-      return withoutApproval(reject(state, event), event);
+      return withoutApproval(rejectCall(state, event), event);
     default:
       return state;
   }
 }
 
-function change(
+function changeCard(
   state: ChatState,
   { id }: Pick<CallEvent, 'id'>,
-  make: (card: tool.ToolCard) => tool.ToolCard,
+  make: (card: ToolCard) => ToolCard,
 ): ChatState {
   const entry = callEntry(state, id);
   if (entry === undefined) return state;
   return replaceEntry(state, entry, { ...entry, card: make(entry.card) });
 }
 
-/** Those that were not run because all was to stop are told together, when their turn is over. */
-function reject(state: ChatState, event: EventOf<'tool_call_rejected'>): ChatState {
-  // One that ran has said what became of it.
+/** Calls that did not run because of a stop are reported together at the end of their turn. */
+function rejectCall(state: ChatState, event: EventOf<'tool_call_rejected'>): ChatState {
+  // The call ran and is already printed.
   if (state.printedCalls.has(event.id)) return state;
-  const known = orNew(state, event);
+  const known = ensureCall(state, event);
   const entry = callEntry(known, event.id);
-  if (entry === undefined || tool.isOver(entry.card)) return state;
-  const isLoose = entry.isLoose || event.code === 'aborted';
-  return replaceEntry(known, entry, { ...entry, isLoose, card: tool.rejected(entry.card, event) });
+  if (entry === undefined || isOver(entry.card)) return state;
+  const isUnplaced = entry.isUnplaced || event.code === 'aborted';
+  return replaceEntry(known, entry, {
+    ...entry,
+    isUnplaced: isUnplaced,
+    card: rejectCard(entry.card, event),
+  });
 }
 
-function start(state: ChatState, event: EventOf<'tool_call_started'>): ChatState {
+function startCall(state: ChatState, event: EventOf<'tool_call_started'>): ChatState {
   const { id, name, partId, turn, attempt, itemId, time } = event;
-  // A summary has no tools, whatever its model thinks.
+  // A summary has no tools, even if its model writes a call.
   if (state.items.get(itemId) === 'context') return state;
-  const card = tool.newCard(id, name, 'writing');
-  const begun = { ...state, numbers: beginPart(state.numbers, time) };
-  return withEntry(begun, { kind: 'call', at: { turn, attempt }, partId, card, isLoose: false });
+  const card = newCard(id, name, 'writing');
+  const begun = { ...state, stats: beginPart(state.stats, time) };
+  return withEntry(begun, { kind: 'call', at: { turn, attempt }, partId, card, isUnplaced: false });
 }
 
-/** A call that the model made before what is known here: in a turn that was settled, or before a restart. */
-function orNew(state: ChatState, event: CallEvent & { readonly name: string }): ChatState {
+/** Adds a call that was made before the known events: in a settled turn, or before a restart. */
+function ensureCall(state: ChatState, event: CallEvent & { readonly name: string }): ChatState {
   if (callEntry(state, event.id) !== undefined) return state;
   const { id, name, turn, attempt } = event;
-  const card = tool.newCard(id, name, 'ready');
+  const card = newCard(id, name, 'ready');
   const place = { at: { turn, attempt }, partId: undefined };
-  return withEntry(state, { kind: 'call', ...place, card, isLoose: true });
+  return withEntry(state, { kind: 'call', ...place, card, isUnplaced: true });
 }
 
-function ask(state: ChatState, event: EventOf<'approval_asked'>): ChatState {
+function askApproval(state: ChatState, event: EventOf<'approval_asked'>): ChatState {
   const { session, id, name, reason, rule } = event;
-  const known = change(orNew(state, event), event, (card) => ({ ...card, phase: 'asking' }));
+  const known = changeCard(ensureCall(state, event), event, (card) => ({
+    ...card,
+    phase: 'asking',
+  }));
   const input = callEntry(known, id)?.card.input;
   const others = state.approvals.filter((one) => one.id !== id);
-  const asked = { session, id, name, input, reason, rule, isAnswered: false };
-  return { ...known, approvals: [...others, asked] };
+  const approval = { session, id, name, input, reason, rule, isAnswered: false };
+  return { ...known, approvals: [...others, approval] };
 }
 
-function answer(state: ChatState, event: EventOf<'approval_answered'>): ChatState {
+function answerApproval(state: ChatState, event: EventOf<'approval_answered'>): ChatState {
   const { input } = event;
-  const changed = change(state, event, (card) => ({
+  const changed = changeCard(state, event, (card) => ({
     ...card,
     phase: 'ready',
     ...(input !== undefined && { input }),
   }));
-  return withoutApproval({ ...changed, standing: withStanding(changed, event) }, event);
+  return withoutApproval({ ...changed, sessionRules: withSessionRule(changed, event) }, event);
 }
 
-/** An answer for the session counts for all that is asked about by its rule. */
-function withStanding(
-  { approvals, standing }: ChatState,
+/** An answer for the session applies to all requests with the same rule. */
+function withSessionRule(
+  { approvals, sessionRules }: ChatState,
   { id, decision, until }: EventOf<'approval_answered'>,
-): ChatState['standing'] {
+): ChatState['sessionRules'] {
   const rule = approvals.find((one) => one.id === id)?.rule;
   const lasts = decision === 'allow' && until === 'session' && rule !== undefined;
-  return lasts ? [...standing.filter((one) => one !== rule), rule] : standing;
+  return lasts ? [...sessionRules.filter((one) => one !== rule), rule] : sessionRules;
 }
 
 function withoutApproval(state: ChatState, { id }: Pick<CallEvent, 'id'>): ChatState {
@@ -118,22 +132,22 @@ function withoutApproval(state: ChatState, { id }: Pick<CallEvent, 'id'>): ChatS
   return { ...state, approvals: state.approvals.filter((one) => one.id !== id) };
 }
 
-function execute(state: ChatState, event: EventOf<'tool_execution_started'>): ChatState {
-  return change(orNew(state, event), event, (card) => tool.started(card, event));
+function startExecution(state: ChatState, event: EventOf<'tool_execution_started'>): ChatState {
+  return changeCard(ensureCall(state, event), event, (card) => startCard(card, event));
 }
 
-/** What does not count is not shown as a result; its card goes with its attempt. */
-function finish(state: ChatState, event: EventOf<'tool_execution_finished'>): ChatState {
+/** A discarded execution is not shown. Its card is removed. */
+function finishExecution(state: ChatState, event: EventOf<'tool_execution_finished'>): ChatState {
   if (event.outcome !== 'discarded')
-    return change(state, event, (card) => tool.finished(card, event, state.isStopping));
+    return changeCard(state, event, (card) => finishCard(card, event, state.isStopping));
   const entry = callEntry(state, event.id);
   return entry === undefined
     ? state
     : { ...state, entries: state.entries.filter((one) => one !== entry) };
 }
 
-function fill(state: ChatState, part: Parameters<typeof tool.withResult>[1]): ChatState {
+function addResult(state: ChatState, part: Parameters<typeof withResult>[1]): ChatState {
   const card = callEntry(state, part.toolCallId)?.card;
   if (card === undefined || card.phase === 'rejected' || card.phase === 'unstarted') return state;
-  return change(state, { id: part.toolCallId }, (one) => tool.withResult(one, part));
+  return changeCard(state, { id: part.toolCallId }, (one) => withResult(one, part));
 }

@@ -1,18 +1,15 @@
-import type { AgentEvent, ItemKind, Stop } from '@millrace/core';
-import { attemptsAt } from '../../agent/retry-settings.ts';
-import { type NoteBlock, note } from './block.ts';
-import type { ChatState } from './chat-state.ts';
+import type { AgentEvent, ItemKind } from '@millrace/core';
+import { maxAttemptsFor } from '../../agent/agent-options.ts';
+import { note } from '../contract/block.ts';
+import type { ChatState, EventOf } from '../contract/chat-state.ts';
+import type { Entry } from '../contract/entry.ts';
 import { isOfAttempt, mapEntries, release, withEntry, withNote } from './entries.ts';
-import type { Entry } from './entry.ts';
-import { errorWords } from './error-words.ts';
-import type { EventOf } from './event-of.ts';
-import { joinUnstarted } from './join-unstarted.ts';
-import { finishResponse, reportUsage, startResponse } from './numbers.ts';
-import { decidedCall, queuedMessage } from './pending.ts';
-import { problemWords } from './problem-words.ts';
+import { foldQueuedCommand } from './fold-commands.ts';
+import { emptyAnswerNote, errorText, problemText, reasonSuffix, stopNote } from './outcome-text.ts';
 import { isOver } from './tool-card.ts';
+import { finishResponse, reportUsage, startResponse } from './usage-stats.ts';
 
-/** What happens around the words: items, responses, turns, runs, commands. */
+/** Folds the facts around the content: items, responses, turns, runs and commands. */
 export function foldFacts(state: ChatState, event: AgentEvent): ChatState {
   const at = { turn: event.turn, attempt: event.attempt };
   switch (event.type) {
@@ -23,24 +20,29 @@ export function foldFacts(state: ChatState, event: AgentEvent): ChatState {
     case 'response_started':
       return startAttempt(state, event);
     case 'response_finished': {
-      const numbers = finishResponse(state.numbers, event);
-      return release({ ...state, numbers, isAside: false }, event.itemId);
+      const stats = finishResponse(state.stats, event);
+      return release({ ...state, stats, isSummarising: false }, event.itemId);
     }
     case 'usage_reported':
-      return { ...state, numbers: reportUsage(state.numbers, event) };
+      return { ...state, stats: reportUsage(state.stats, event) };
     case 'attempt_superseded':
-      return supersede(state, event);
+      return supersedeAttempt(state, event);
     case 'retry_scheduled': {
       const { error, time, delayMs } = event;
-      const tries = { attempt: event.attempt + 1, most: attemptsAt(error.code) };
+      const tries = { attempt: event.attempt + 1, maxAttempts: maxAttemptsFor(error.code) };
       return {
         ...state,
-        retry: { at: time + delayMs, problem: errorWords(error.message), ...tries },
+        retry: { at: time + delayMs, problem: errorText(error.message), ...tries },
       };
     }
     case 'run_started': {
       const run = { id: event.runId, startedAt: event.time };
-      const fresh = { isStopping: false, retry: undefined, isEndTold: false, hasFailed: false };
+      const fresh = {
+        isStopping: false,
+        retry: undefined,
+        isStopReported: false,
+        hasFailed: false,
+      };
       return { ...state, run, ...fresh };
     }
     case 'run_finished':
@@ -52,19 +54,19 @@ export function foldFacts(state: ChatState, event: AgentEvent): ChatState {
     case 'error_reported':
       return reportError(state, event);
     case 'command_queued':
-      return queue(state, event);
+      return foldQueuedCommand(state, event);
     case 'command_consumed':
       return { ...state, queued: state.queued.filter(({ key }) => key !== event.key) };
     case 'compacted':
-      return compact(state, event);
+      return reportCompaction(state, event);
     case 'handed_off':
       return withNote(
         state,
         at,
-        note('dim', `→ handed over to ${event.to}${because(event.reason)}`),
+        note('dim', `→ handed over to ${event.to}${reasonSuffix(event.reason)}`),
       );
     case 'item_redacted': {
-      const text = `⌫ something that was said before was taken out${because(event.reason)}`;
+      const text = `⌫ an earlier message was redacted${reasonSuffix(event.reason)}`;
       return withNote(state, at, note('mark', text));
     }
     default:
@@ -78,13 +80,13 @@ function startItem(state: ChatState, event: EventOf<'item_started'>): ChatState 
   const known = { ...state, items };
   if (kind !== 'user' && kind !== 'notification') return known;
   const author = event.author?.name;
-  const said = { kind: 'said', at: { turn, attempt }, itemId, by: kind, author } as const;
-  return withEntry(known, { ...said, text: '', isDone: false });
+  const message = { kind: 'message', at: { turn, attempt }, itemId, from: kind, author } as const;
+  return withEntry(known, { ...message, text: '', isDone: false });
 }
 
 function finishItem(state: ChatState, { itemId, turn }: EventOf<'item_finished'>): ChatState {
   const done = mapEntries(state, (entry) =>
-    entry.kind === 'said' && entry.itemId === itemId ? { ...entry, isDone: true } : entry,
+    entry.kind === 'message' && entry.itemId === itemId ? { ...entry, isDone: true } : entry,
   );
   if (turn !== 0) return done;
   const items = new Map([...done.items].filter(([id]) => id !== itemId));
@@ -92,141 +94,104 @@ function finishItem(state: ChatState, { itemId, turn }: EventOf<'item_finished'>
 }
 
 function startAttempt(state: ChatState, event: EventOf<'response_started'>): ChatState {
-  const isAside = state.items.get(event.itemId) === 'context';
-  const numbers = startResponse(state.numbers, event, isAside);
-  return { ...state, numbers, isAside, retry: undefined };
+  const isSummarising = state.items.get(event.itemId) === 'context';
+  const stats = startResponse(state.stats, event, isSummarising);
+  return { ...state, stats, isSummarising, retry: undefined };
 }
 
-/** A request that was too long may be made shorter: until that is known, nothing is said of it. */
+/** Compaction may solve an overflow, so its error is held until the run ends. */
 function reportError(state: ChatState, event: EventOf<'error_reported'>): ChatState {
   const { error, turn, attempt } = event;
-  const text = `✗ ${errorWords(error.message)}`;
-  if (error.code === 'context_overflow') return { ...state, isEndTold: true, overflow: text };
-  return withNote({ ...state, isEndTold: true }, { turn, attempt }, note('bad', text));
+  const text = `✗ ${errorText(error.message)}`;
+  if (error.code === 'context_overflow')
+    return { ...state, isStopReported: true, overflowError: text };
+  return withNote({ ...state, isStopReported: true }, { turn, attempt }, note('bad', text));
 }
 
-/** What it had said is replaced by what follows. What is in the scrollback stays there, and is said not to count. */
-function supersede(state: ChatState, event: EventOf<'attempt_superseded'>): ChatState {
+/**
+ * Removes the content of a superseded attempt. Printed content stays in the scrollback, and a note
+ * tells that it does not count.
+ */
+function supersedeAttempt(state: ChatState, event: EventOf<'attempt_superseded'>): ChatState {
   const { turn, attempt, reason } = event;
   const prefix = `${turn}.${attempt}.`;
   const left = mapEntries(state, (entry) => (isOfAttempt(entry, event) ? undefined : entry));
   const isPrinted = [...state.printed].some((id) => id.startsWith(prefix));
-  const more = isPrinted ? '. What it had said above does not count' : '';
-  // Once is enough: that it is tried again, and how often, is seen while it waits.
+  const more = isPrinted ? '. The text above does not count' : '';
+  // One note is enough. The activity line shows further retries.
   if (attempt > 1 && !isPrinted) return { ...left, approvals: [] };
-  const told = note('mark', `↻ ${problemWords(reason)}${more}`);
+  const noteBlock = note('mark', `↻ ${problemText(reason)}${more}`);
   const approvals: ChatState['approvals'] = [];
-  return withNote({ ...left, approvals }, { turn, attempt: 0 }, told);
+  return withNote({ ...left, approvals }, { turn, attempt: 0 }, noteBlock);
 }
 
-/** All that is left of a turn is printed, and forgotten. */
+/** Prints and forgets the rest of a turn. */
 function finishTurn(state: ChatState, event: EventOf<'turn_finished'>): ChatState {
   const { turn, stop } = event;
-  const done = mapEntries(joinUnstarted(state, turn), (entry) => {
+  const done = mapEntries(joinUnstartedCalls(state, turn), (entry) => {
     if (entry.at.turn !== turn) return entry;
-    // Of one that has not come to anything by now, nothing more comes.
-    if (entry.kind === 'call') return isOver(entry.card) ? { ...entry, isLoose: false } : undefined;
+    // An unfinished call of a finished turn gets no more events.
+    if (entry.kind === 'call')
+      return isOver(entry.card) ? { ...entry, isUnplaced: false } : undefined;
     return 'end' in entry && entry.end !== 'done' ? { ...entry, end: 'done' } : entry;
   });
-  const isOfTurn = (kind: ItemKind) => ['assistant', 'tool', 'context'].includes(kind);
-  const items = new Map([...state.items].filter(([, kind]) => !isOfTurn(kind)));
+  const belongsToTurn = (kind: ItemKind) => ['assistant', 'tool', 'context'].includes(kind);
+  const items = new Map([...state.items].filter(([, kind]) => !belongsToTurn(kind)));
   const none = new Set<never>();
-  const left = { ...done, items, printed: none, printedCalls: none, isAside: false };
-  const told = state.isEndTold ? undefined : (endOf(stop) ?? emptyEnd(state, event));
-  if (told === undefined) return left;
-  return withNote({ ...left, isEndTold: true }, { turn, attempt: 0 }, told);
+  const left = { ...done, items, printed: none, printedCalls: none, isSummarising: false };
+  const noteBlock = state.isStopReported
+    ? undefined
+    : (stopNote(stop) ?? emptyAnswerNote(state, event));
+  if (noteBlock === undefined) return left;
+  return withNote({ ...left, isStopReported: true }, { turn, attempt: 0 }, noteBlock);
 }
 
 function finishRun(before: ChatState, { stop }: EventOf<'run_finished'>): ChatState {
-  const state = withOverflow(before);
+  const state = withOverflowNote(before);
   const hasFailed = stop.reason === 'error';
   const over = {
     ...state,
     run: undefined,
     hasFailed,
     isStopping: false,
-    isAside: false,
+    isSummarising: false,
     retry: undefined,
   };
-  const told = state.isEndTold ? undefined : endOf(stop);
+  const noteBlock = state.isStopReported ? undefined : stopNote(stop);
   const left = mapEntries(over, (entry) => ('end' in entry ? { ...entry, end: 'done' } : entry));
-  return told === undefined ? left : withNote(left, { turn: 0, attempt: 0 }, told);
+  return noteBlock === undefined ? left : withNote(left, { turn: 0, attempt: 0 }, noteBlock);
 }
 
-function withOverflow(state: ChatState): ChatState {
-  const { overflow } = state;
-  if (overflow === undefined) return state;
+function withOverflowNote(state: ChatState): ChatState {
+  const { overflowError } = state;
+  if (overflowError === undefined) return state;
   return withNote(
-    { ...state, overflow: undefined },
+    { ...state, overflowError: undefined },
     { turn: 0, attempt: 0 },
-    note('bad', overflow),
+    note('bad', overflowError),
   );
 }
 
-/** A model that has nothing to say would leave one wondering. */
-function emptyEnd(
-  { printed, entries, isAside }: ChatState,
-  { turn, stop }: EventOf<'turn_finished'>,
-): NoteBlock | undefined {
-  const isSomething = (entry: Entry) =>
-    entry.at.turn === turn && !('text' in entry && entry.text.trim() === '');
-  const isEmpty = stop.reason === 'stop' && printed.size === 0 && !entries.some(isSomething);
-  return isEmpty && !isAside ? note('dim', '(the model said nothing)') : undefined;
-}
-
-/** An end that is not the usual one, in words. */
-function endOf({ reason, cause }: Stop): NoteBlock | undefined {
-  switch (reason) {
-    case 'stop':
-    case 'tool_use':
-    case 'pause':
-      return undefined;
-    case 'aborted':
-      return cause === 'interrupted'
-        ? note('mark', '■ cut short: the program that ran this ended')
-        : note('mark', '■ stopped');
-    case 'length':
-      return note('mark', '■ cut off: the answer is as long as the model allows');
-    case 'content_filter':
-      return note('mark', '■ cut off by the provider’s content filter');
-    case 'refusal':
-      return note('mark', '■ the model refused');
-    case 'limit':
-      return note('mark', `■ stopped at a limit${because(cause)}`);
-    case 'parked':
-      return note('mark', `■ waits${because(cause)}`);
-    case 'error':
-      return note('bad', `✗ it ended with an error${because(cause)}`);
-    case 'unknown':
-      return note('mark', `■ ended${because(cause)}`);
-  }
-}
-
-function queue(state: ChatState, event: EventOf<'command_queued'>): ChatState {
-  const { key, command } = event;
-  const message = queuedMessage(key, command);
-  if (message !== undefined) return { ...state, queued: [...state.queued, message] };
-  if (command['type'] === 'withdraw' && state.run === undefined)
-    return { ...state, queued: state.queued.filter((one) => one.key !== command['key']) };
-  if (command['type'] === 'abort') return { ...state, isStopping: state.run !== undefined };
-  const { type, rule } = command;
-  if (type === 'revoke')
-    return { ...state, standing: state.standing.filter((one) => one !== rule) };
-  const decided = decidedCall(event);
-  if (decided === undefined) return state;
-  const approvals = state.approvals.map((one) =>
-    one.id === decided ? { ...one, isAnswered: true } : one,
-  );
-  return { ...state, approvals };
-}
-
-function compact(state: ChatState, { itemIds, turn, attempt }: EventOf<'compacted'>): ChatState {
+function reportCompaction(
+  state: ChatState,
+  { itemIds, turn, attempt }: EventOf<'compacted'>,
+): ChatState {
   const count = itemIds.length === 1 ? '1 item' : `${itemIds.length} items`;
-  const told = note('dim', `≡ ${count} of the conversation are now sent as a summary`);
-  const numbers = { ...state.numbers, contextTokens: undefined };
-  return withNote({ ...state, numbers, overflow: undefined }, { turn, attempt }, told);
+  const noteBlock = note('dim', `≡ ${count} of the conversation are now sent as a summary`);
+  const stats = { ...state.stats, contextTokens: undefined };
+  return withNote({ ...state, stats, overflowError: undefined }, { turn, attempt }, noteBlock);
 }
 
-function because(reason: string | undefined): string {
-  return reason === undefined ? '' : `: ${reason}`;
+/** Joins the calls of a turn that did not run because of a stop into one note. */
+function joinUnstartedCalls(state: ChatState, turn: number): ChatState {
+  const isUnstarted = (entry: Entry) =>
+    entry.kind === 'call' && entry.at.turn === turn && entry.card.phase === 'unstarted';
+  const [first, ...others] = state.entries.filter(isUnstarted);
+  if (first === undefined || others.length === 0) return state;
+  const noteBlock = note('mark', `✗ ${others.length + 1} calls were not run`);
+  const entries = state.entries.flatMap((entry): readonly Entry[] => {
+    if (entry === first) return [{ kind: 'note', at: first.at, block: noteBlock }];
+    return isUnstarted(entry) ? [] : [entry];
+  });
+  return { ...state, entries };
 }

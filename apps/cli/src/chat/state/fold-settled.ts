@@ -7,14 +7,14 @@ import {
   type ToolCallPart,
 } from '@millrace/core';
 import { MarkdownStream } from '../../text/markdown/markdown-stream.ts';
-import { note } from './block.ts';
-import type { ChatState } from './chat-state.ts';
-import type { Entry } from './entry.ts';
-import type { EventOf } from './event-of.ts';
-import { shownText } from './fold-content.ts';
-import { newCard, type ToolCard, withResult } from './tool-card.ts';
+import { note } from '../contract/block.ts';
+import type { ChatState, EventOf } from '../contract/chat-state.ts';
+import type { Entry } from '../contract/entry.ts';
+import type { ToolCard } from '../contract/tool-card.ts';
+import { textOfPart } from './fold-content.ts';
+import { newCard, withResult } from './tool-card.ts';
 
-/** A turn whose deltas were settled comes in one piece, after all that was told about its calls. */
+/** Folds a settled turn. It arrives as one event, after the facts about its calls. */
 export function foldSettled(state: ChatState, event: AgentEvent): ChatState {
   if (event.type !== 'turn_settled') return state;
   const others = state.entries.filter(({ at }) => at.turn !== event.turn);
@@ -22,15 +22,15 @@ export function foldSettled(state: ChatState, event: AgentEvent): ChatState {
   const items = event.items.filter(({ itemId }) => state.items.get(itemId) !== 'context');
   const entries = items.flatMap(({ itemId, parts }) =>
     parts.flatMap(({ partId, part }): readonly Entry[] => {
-      if (part.kind !== 'tool_call') return entryOf({ partId, itemId }, part);
+      if (part.kind !== 'tool_call') return settledEntries({ partId, itemId }, part);
       const card = settledCard(part, cards, event);
-      return [{ kind: 'call', at: attemptOf(partId), partId, card, isLoose: false }];
+      return [{ kind: 'call', at: attemptOf(partId), partId, card, isUnplaced: false }];
     }),
   );
   return { ...state, entries: [...others, ...entries] };
 }
 
-/** As much as was told of it before, with its input and its result. */
+/** Combines the known card with its input and result. */
 function settledCard(
   { toolCallId: id, name, input }: ToolCallPart,
   cards: readonly ToolCard[],
@@ -43,32 +43,32 @@ function settledCard(
   return result?.kind === 'tool_result' ? withResult(card, result) : card;
 }
 
-interface PartPlace {
+interface PartLocation {
   readonly partId: PartId;
   readonly itemId: ItemId;
 }
 
-function entryOf(place: PartPlace, part: Part): readonly Entry[] {
-  const at = attemptOf(place.partId);
+function settledEntries(location: PartLocation, part: Part): readonly Entry[] {
+  const at = attemptOf(location.partId);
   switch (part.kind) {
     case 'text':
     case 'structured': {
       const stream = new MarkdownStream();
-      const text = shownText(part);
+      const text = textOfPart(part);
       stream.push(text);
       const ready = stream.take();
-      return [{ kind: 'text', at, ...place, stream, text, ready, end: 'done' }];
+      return [{ kind: 'text', at, ...location, stream, text, ready, end: 'done' }];
     }
     case 'reasoning': {
       const { form, text } = part;
-      // How long it took went with the deltas.
+      // The duration was lost with the deltas.
       const times = { startedAt: 0, finishedAt: 0 };
-      return [{ kind: 'thought', at, ...place, form, text, ...times, end: 'done' }];
+      return [{ kind: 'thought', at, ...location, form, text, ...times, end: 'done' }];
     }
     case 'media':
     case 'file':
     case 'custom':
-      return [{ kind: 'note', at, block: note('dim', `[${shownText(part)}]`) }];
+      return [{ kind: 'note', at, block: note('dim', `[${textOfPart(part)}]`) }];
     case 'tool_call':
     case 'tool_result':
       return [];

@@ -1,44 +1,9 @@
-import type { ExecutionId, JsonValue, SessionId, ToolCallId, ToolResultPart } from '@millrace/core';
-import { type ArgumentsDraft, emptyDraft } from './arguments-draft.ts';
-import type { EventOf } from './event-of.ts';
-import { emptyTail, type Tail } from './tail.ts';
-
-/** A tool call as people see it, from the first letter of its arguments to its result. */
-export interface ToolCard {
-  readonly id: ToolCallId;
-  readonly name: string;
-  readonly phase: CardPhase;
-  /** While the model writes them. */
-  readonly draft: ArgumentsDraft;
-  /** When they are whole. */
-  readonly input: JsonValue | undefined;
-  /** What it is about to do, in the tool's own words. */
-  readonly summary: string | undefined;
-  readonly execution: ExecutionId | undefined;
-  readonly startedAt: number | undefined;
-  readonly finishedAt: number | undefined;
-  /** What it prints meanwhile. */
-  readonly output: Tail;
-  readonly result: CardResult | undefined;
-  /** The session of the sub-agent that it is. */
-  readonly child: SessionId | undefined;
-}
-
-export type CardPhase = 'writing' | 'ready' | 'asking' | 'running' | CardOutcome;
-
-/** `stopped`: by somebody, while it ran. `unstarted`: the same, before it did. */
-type CardOutcome = 'done' | 'failed' | 'stopped' | 'unstarted' | 'rejected' | 'lost';
-
-/** What of a result is shown. */
-export interface CardResult {
-  readonly text: string;
-  /** How much there is. */
-  readonly length: number;
-  readonly value: JsonValue | undefined;
-}
+import type { JsonValue, ToolCallId, ToolResultPart } from '@millrace/core';
+import type { EventOf } from '../contract/chat-state.ts';
+import type { ArgumentsDraft, CardPhase, Tail, ToolCard } from '../contract/tool-card.ts';
 
 /** More than a screen shows of one result. */
-const shownLength = 24_000;
+const maxShownLength = 24_000;
 
 export function newCard(id: ToolCallId, name: string, phase: CardPhase): ToolCard {
   return {
@@ -52,19 +17,19 @@ export function isOver({ phase }: ToolCard): boolean {
   return !['writing', 'ready', 'asking', 'running'].includes(phase);
 }
 
-/** What a call that runs came to is known by the word that it ended, which comes next. */
+/** Adds a result. The phase of a running call is set by the event of its end, which follows. */
 export function withResult(card: ToolCard, { text, value, isError }: ToolResultPart): ToolCard {
   const length = printedLength(value) ?? text.length;
-  const result = { text: bothEnds(text), length, value };
+  const result = { text: headAndTail(text), length, value };
   return { ...card, result, phase: card.phase === 'done' && isError ? 'failed' : card.phase };
 }
 
-function bothEnds(text: string): string {
-  const half = shownLength / 2;
-  return text.length <= shownLength ? text : `${text.slice(0, half)}\n${text.slice(-half)}`;
+function headAndTail(text: string): string {
+  const half = maxShownLength / 2;
+  return text.length <= maxShownLength ? text : `${text.slice(0, half)}\n${text.slice(-half)}`;
 }
 
-/** How much a command printed, where the text is less than that. */
+/** The length of a command's full output, if the text is shorter. */
 function printedLength(value: JsonValue | undefined): number | undefined {
   const { outputLength, wholeOutput } = (value ?? {}) as {
     readonly outputLength?: unknown;
@@ -73,12 +38,12 @@ function printedLength(value: JsonValue | undefined): number | undefined {
   return wholeOutput !== undefined && typeof outputLength === 'number' ? outputLength : undefined;
 }
 
-export function started(card: ToolCard, event: EventOf<'tool_execution_started'>): ToolCard {
+export function startCard(card: ToolCard, event: EventOf<'tool_execution_started'>): ToolCard {
   const { summary, executionId: execution, child, time: startedAt } = event;
   return { ...card, phase: 'running', summary, execution, startedAt, child, output: emptyTail };
 }
 
-export function finished(
+export function finishCard(
   card: ToolCard,
   event: EventOf<'tool_execution_finished'>,
   isStopping: boolean,
@@ -89,8 +54,60 @@ export function finished(
   return { ...card, phase, finishedAt };
 }
 
-export function rejected(card: ToolCard, event: EventOf<'tool_call_rejected'>): ToolCard {
+export function rejectCard(card: ToolCard, event: EventOf<'tool_call_rejected'>): ToolCard {
   const { message, code, time: finishedAt } = event;
   const result = { text: message, length: message.length, value: undefined };
   return { ...card, phase: code === 'aborted' ? 'unstarted' : 'rejected', finishedAt, result };
+}
+
+const emptyDraft: ArgumentsDraft = { head: '', tail: '', length: 0 };
+
+const headLength = 1024;
+
+const tailLength = 1024;
+
+/** Appends to the draft. The cost depends only on the appended text. */
+export function appendArguments(draft: ArgumentsDraft, more: string): ArgumentsDraft {
+  const room = Math.max(0, headLength - draft.head.length);
+  const head = room === 0 ? draft.head : draft.head + more.slice(0, room);
+  const tail = draft.tail + more.slice(room);
+  const isLong = tail.length > 2 * tailLength;
+  const length = draft.length + more.length;
+  return { head, tail: isLong ? tail.slice(-tailLength) : tail, length };
+}
+
+export const emptyTail: Tail = { text: '', droppedLines: 0 };
+
+const keptTailLength = 4096;
+
+/** Appends to the tail. It is cut at twice the kept length, so that cuts are rare. */
+export function appendTail(tail: Tail, more: string): Tail {
+  const text = tail.text + more;
+  if (text.length <= 2 * keptTailLength) return { ...tail, text };
+  const cut = cutPosition(text, text.length - keptTailLength);
+  const dropped = countLines(text.slice(0, cut));
+  return { text: text.slice(cut), droppedLines: tail.droppedLines + dropped };
+}
+
+/** Returns the last lines and the number of lines before them. A final newline starts no line. */
+export function lastLines(
+  tail: Tail,
+  count: number,
+): { readonly lines: readonly string[]; readonly above: number } {
+  const lines = tail.text.replace(/\r?\n$/, '').split('\n');
+  const shown = count <= 0 ? [] : lines.slice(-count);
+  if (tail.text === '') return { lines: [], above: tail.droppedLines };
+  return { lines: shown, above: tail.droppedLines + lines.length - shown.length };
+}
+
+/** Cuts after a near line break, and never inside a surrogate pair. */
+function cutPosition(text: string, at: number): number {
+  const lineBreak = text.indexOf('\n', at);
+  if (lineBreak !== -1 && lineBreak < at + keptTailLength / 2) return lineBreak + 1;
+  const isPair = /[\udc00-\udfff]/.test(text.charAt(at));
+  return isPair ? at + 1 : at;
+}
+
+function countLines(text: string): number {
+  return text.split('\n').length - 1;
 }

@@ -10,12 +10,12 @@ import {
 } from '@millrace/providers/scripted-server';
 import type { TestContext } from 'vitest';
 
-/** A model that says what the test wants, when it wants it. */
-export interface ScriptedModel {
+/** A model whose answers and timing the test controls. */
+interface ScriptedModel {
   readonly server: ScriptedServer;
-  /** For the work place. */
+  /** Files for the test workspace. */
   readonly files: Readonly<Record<string, string>>;
-  /** For the terminal. */
+  /** Environment variables for the terminal. */
   readonly env: Readonly<Record<string, string>>;
 }
 
@@ -33,14 +33,14 @@ export async function scriptedModel({
   };
 }
 
-export interface GatedAnswer {
+interface GatedAnswer {
   readonly reply: ScriptedReply;
-  /** After each passage but the last. */
+  /** One gate after each passage except the last. */
   readonly gates: readonly ScriptGate[];
 }
 
-/** An answer in passages, each of which waits until the test has seen the one before. */
-export function inPassages(
+/** An answer in passages. Each passage waits until the test opens the gate before it. */
+export function gatedAnswer(
   passages: readonly string[],
   toolCalls: readonly WireToolCall[] = [],
 ): GatedAnswer {
@@ -51,8 +51,8 @@ export function inPassages(
     const answer = { text, ...(toolCalls.length > 0 && { toolCalls }) };
     const { steps, ...rest } = answerReply(answer, request, { pieces });
     const waiting = steps.flatMap((step): readonly Step[] => {
-      const place = passages.findIndex((passage) => saysAll(step, passage));
-      const gate = gates[place];
+      const index = passages.findIndex((passage) => containsPassage(step, passage));
+      const gate = gates[index];
       return gate === undefined ? [step] : [step, { type: 'wait', for: gate }];
     });
     return { ...rest, steps: waiting };
@@ -60,7 +60,7 @@ export function inPassages(
   return { reply, gates };
 }
 
-function saysAll(step: Step, passage: string): boolean {
+function containsPassage(step: Step, passage: string): boolean {
   if (typeof step !== 'string' && !(step instanceof Uint8Array)) return false;
   return Buffer.from(step).includes(JSON.stringify(passage));
 }

@@ -2,13 +2,10 @@ import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
 import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
-import { cellWidth, isSingle } from './cell-width.ts';
-import { clipCells, fitCells } from './clip-cells.ts';
-import { clipLines } from './clip-lines.ts';
-import { expandTabs } from './expand-tabs.ts';
-import { parseAnsi } from './parse-ansi.ts';
-import { printable, printableLine } from './printable.ts';
-import { wrapCells } from './wrap-cells.ts';
+import { cellWidth, isSingleCells } from './cell-width.ts';
+import { clipCells, clipLines, fitCells, wrapCells } from './clip-text.ts';
+import { expandTabs, printable, printableLine } from './printable.ts';
+import { parseAnsi } from './span.ts';
 
 const bold = (text: string) => `\u001b[1m${text}\u001b[22m`;
 const red = (text: string) => `\u001b[31m${text}\u001b[39m`;
@@ -75,7 +72,7 @@ describe('the width of text in cells', () => {
 test('characters that are taken to need one cell each do, beside any other', () => {
   const segmenter = new Intl.Segmenter();
   const all = Array.from({ length: 0x10000 }, (_, code) => String.fromCharCode(code));
-  const singles = all.filter((char) => isSingle(char));
+  const singles = all.filter((char) => isSingleCells(char));
   expect(singles.length).toBeGreaterThan(1_000);
   expect(singles.filter((char) => stringWidth(char) !== 1)).toEqual([]);
   for (const other of singles.filter((_, index) => index % 97 === 0)) {

@@ -1,23 +1,43 @@
-// What a terminal would obey instead of show: C0 and C1 but newline and tab, and delete; what
-// changes the order in which a line is read; and what breaks a line only sometimes.
-const hostile =
+// Characters that a terminal would interpret instead of show: C0 and C1 except newline and tab,
+// delete, characters that change the text direction, and line separators.
+const controlCharacter =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the characters to replace
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/;
-const each = new RegExp(hostile, 'g');
+const controlCharacters = new RegExp(controlCharacter, 'g');
 const lineEnds = /\r\n?/g;
 
-/** Text as a terminal may have it: what would control it is shown. Any line end is a newline. */
+/**
+ * Makes text safe for a terminal by replacing control characters with visible ones. All line ends
+ * become newlines.
+ */
 export function printable(text: string): string {
-  return hostile.test(text) ? printableLine(text.replace(lineEnds, '\n')) : text.toWellFormed();
+  return controlCharacter.test(text)
+    ? printableLine(text.replace(lineEnds, '\n'))
+    : text.toWellFormed();
 }
 
-/** The same for one line: a carriage return is shown too. */
+/** Does the same for one line. A carriage return is replaced too. */
 export function printableLine(line: string): string {
-  return line.toWellFormed().replace(each, picture);
+  return line.toWellFormed().replace(controlCharacters, visibleForm);
 }
 
-function picture(char: string): string {
+function visibleForm(char: string): string {
   const code = char.charCodeAt(0);
   if (code < 0x20) return String.fromCharCode(0x2400 + code);
   return code === 0x7f ? '\u2421' : '\ufffd';
+}
+
+const tabStop = 4;
+
+/** Replaces tabs with spaces, because the width of a tab depends on its column. */
+export function expandTabs(text: string): string {
+  return text.includes('\t') ? text.split('\n').map(expandLine).join('\n') : text;
+}
+
+function expandLine(line: string): string {
+  const [first = '', ...rest] = line.split('\t');
+  return rest.reduce(
+    (before, piece) => before + ' '.repeat(tabStop - (before.length % tabStop)) + piece,
+    first,
+  );
 }

@@ -1,28 +1,27 @@
-import { cellWidth, graphemes, isSingle } from './cell-width.ts';
-import { cutSpans } from './cut-spans.ts';
+import { cellWidth, graphemes, isSingleCells } from './cell-width.ts';
 import type { Line, Span } from './span.ts';
 
-/** What may not be parted, or the space between. */
-const runs = /\n| +|[^ \n]+/g;
+/** A newline, spaces, or a word. */
+const textRun = /\n| +|[^ \n]+/g;
 
 /**
- * Text as lines of at most so many cells. Lines break at spaces, which are then left out, and
- * around wide characters; a word that is too long for a line is cut.
+ * Wraps text into lines of a maximum width. Lines break at spaces, which are dropped, and around
+ * wide characters. A word that is too long is cut.
  */
 export function wrapSpans(spans: Iterable<Span>, cells: number): readonly Line[] {
-  const wrap = new Wrap(Math.max(1, cells));
+  const wrap = new LineWrapper(Math.max(1, cells));
   for (const span of spans) {
-    for (const [run] of span.text.matchAll(runs)) {
+    for (const [run] of span.text.matchAll(textRun)) {
       if (run === '\n') wrap.newline();
-      else if (run.startsWith(' ')) wrap.space({ ...span, text: run });
+      else if (run.startsWith(' ')) wrap.addSpace({ ...span, text: run });
       else addWord(wrap, span, run);
     }
   }
   return wrap.end();
 }
 
-function addWord(wrap: Wrap, span: Span, run: string): void {
-  if (isSingle(run)) return wrap.letters({ ...span, text: run }, run.length);
+function addWord(wrap: LineWrapper, span: Span, run: string): void {
+  if (isSingleCells(run)) return wrap.addLetters({ ...span, text: run }, run.length);
   let [narrow, narrowWidth] = ['', 0];
   for (const { text, width } of graphemes(run)) {
     if (width <= 1) {
@@ -30,17 +29,17 @@ function addWord(wrap: Wrap, span: Span, run: string): void {
       narrowWidth += width;
       continue;
     }
-    // Before and after a wide character, a line may break.
-    wrap.letters({ ...span, text: narrow }, narrowWidth);
+    // A line may break before and after a wide character.
+    wrap.addLetters({ ...span, text: narrow }, narrowWidth);
     wrap.endWord();
-    wrap.letters({ ...span, text }, width);
+    wrap.addLetters({ ...span, text }, width);
     wrap.endWord();
     [narrow, narrowWidth] = ['', 0];
   }
-  wrap.letters({ ...span, text: narrow }, narrowWidth);
+  wrap.addLetters({ ...span, text: narrow }, narrowWidth);
 }
 
-class Wrap {
+class LineWrapper {
   readonly #cells: number;
   readonly #lines: Line[] = [];
   #line: Span[] = [];
@@ -53,13 +52,13 @@ class Wrap {
     this.#cells = cells;
   }
 
-  letters(span: Span, width: number): void {
+  addLetters(span: Span, width: number): void {
     if (span.text === '') return;
     this.#word.push(span);
     this.#wordWidth += width;
   }
 
-  space(span: Span): void {
+  addSpace(span: Span): void {
     this.endWord();
     const before = this.#space;
     this.#space = before === undefined ? span : { ...span, text: before.text + span.text };
@@ -95,7 +94,7 @@ class Wrap {
   }
 
   #cut(word: Line): void {
-    // The line may have begun with what takes no room, such as a zero-width space.
+    // The line may already contain zero-width characters.
     const rows = cutSpans([...this.#line, ...word], this.#cells);
     this.#line = [];
     const last = rows.at(-1) ?? [];
@@ -115,4 +114,63 @@ class Wrap {
     this.#used = 0;
     this.#space = undefined;
   }
+}
+
+/** Cuts a line into rows of a maximum width, between characters and without loss. */
+export function cutSpans(line: Iterable<Span>, cells: number): readonly Line[] {
+  const width = Math.max(1, cells);
+  const rows: Span[][] = [[]];
+  let used = 0;
+  for (const span of line) {
+    for (const { text, width: more } of slices(span.text, width, () => width - used)) {
+      if (used > 0 && used + more > width) {
+        rows.push([]);
+        used = 0;
+      }
+      rows.at(-1)?.push({ ...span, text });
+      used += more;
+    }
+  }
+  return rows;
+}
+
+interface Slice {
+  readonly text: string;
+  readonly width: number;
+}
+
+/** Yields single-cell characters in slices as wide as the free space, others one by one. */
+function* slices(text: string, width: number, room: () => number): Generator<Slice> {
+  if (!isSingleCells(text)) {
+    yield* graphemes(text);
+    return;
+  }
+  for (let at = 0; at < text.length; ) {
+    const left = room();
+    const slice = text.slice(at, at + (left > 0 ? left : width));
+    yield { text: slice, width: slice.length };
+    at += slice.length;
+  }
+}
+
+/** Returns the start of a line up to a maximum width. The mark shows that something was cut. */
+export function clipSpans(line: Iterable<Span>, cells: number, mark: Span): Line {
+  const kept: Span[] = [];
+  const room = Math.max(0, cells - cellWidth(mark.text));
+  let used = 0;
+  /** The number of spans after which the mark still fits. */
+  let roomFor = 0;
+  for (const span of line) {
+    for (const grapheme of graphemes(span.text)) {
+      if (used + grapheme.width > cells) return clipped(kept.slice(0, roomFor), cells, mark);
+      kept.push({ ...span, text: grapheme.text });
+      used += grapheme.width;
+      if (used <= room) roomFor = kept.length;
+    }
+  }
+  return kept;
+}
+
+function clipped(kept: Line, cells: number, mark: Span): Line {
+  return cellWidth(mark.text) > cells ? kept : [...kept, mark];
 }

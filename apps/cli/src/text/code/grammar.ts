@@ -1,21 +1,22 @@
 import { createRequire } from 'node:module';
 import type { HLJSApi, LanguageFn } from 'highlight.js';
+import type { CodeRole } from '../theme/theme.ts';
 import { grammarsOf } from './languages.ts';
-import { type CodePiece, ScopeEmitter } from './scope-emitter.ts';
 
-// Loading is lazy and yet at once: what is rendered cannot wait, and most need few languages.
+// Grammars are loaded on demand with `require`, because rendering is synchronous and most sessions
+// use few languages.
 const load = createRequire(import.meta.url);
 let engine: HLJSApi | undefined;
 
-/** The modes a grammar is in at some place, the innermost first; none where anything may begin. */
+/** The open modes of a grammar, innermost first. Empty at the top level. */
 export type Modes = readonly object[];
 
-export interface Highlighted {
+interface Highlighted {
   readonly pieces: readonly CodePiece[];
   readonly modes: Modes;
 }
 
-/** Code of a known language in pieces, which together are that code. */
+/** Splits code of a known language into pieces. Joined, they are the same code. */
 export function highlightWith(language: string, code: string): Highlighted {
   const { _emitter, _top } = engineWith(language).highlight(code, {
     language,
@@ -45,11 +46,99 @@ interface Mode {
   readonly parent?: Mode;
 }
 
-/** Each mode is made anew when it begins; what it was made from says which it is. */
+/** highlight.js creates a new object for each mode. Its prototype identifies the mode. */
 function modesOf(top: Mode | undefined): Modes {
   const modes: object[] = [];
   for (let mode = top; mode?.parent !== undefined; mode = mode.parent) {
     modes.push(Object.getPrototypeOf(mode));
   }
   return modes;
+}
+
+/** A piece of code and its role. */
+export interface CodePiece {
+  readonly text: string;
+  readonly role?: CodeRole | undefined;
+}
+
+/** Maps the scopes of highlight.js to roles. The longest known scope counts. */
+const roles: Readonly<Record<string, CodeRole | undefined>> = {
+  keyword: 'keyword',
+  literal: 'number',
+  number: 'number',
+  symbol: 'number',
+  string: 'string',
+  regexp: 'string',
+  char: 'string',
+  comment: 'comment',
+  quote: 'comment',
+  doctag: 'keyword',
+  type: 'type',
+  class: 'type',
+  built_in: 'type',
+  title: 'function',
+  'title.class': 'type',
+  section: 'function',
+  variable: 'variable',
+  'template-variable': 'variable',
+  attr: 'attribute',
+  attribute: 'attribute',
+  property: 'attribute',
+  'selector-class': 'attribute',
+  'selector-id': 'attribute',
+  'selector-tag': 'tag',
+  tag: 'tag',
+  name: 'tag',
+  meta: 'meta',
+  'meta.prompt': 'comment',
+  bullet: 'keyword',
+  link: 'string',
+  addition: 'added',
+  deletion: 'removed',
+  // Code inside a string is code again.
+  subst: undefined,
+};
+
+/** Collects the scopes of highlight.js directly, instead of parsing its HTML. */
+class ScopeEmitter {
+  readonly pieces: CodePiece[] = [];
+  readonly #roles: (CodeRole | undefined)[] = [];
+
+  addText(text: string): void {
+    if (text !== '') this.pieces.push({ text, role: this.#roles.at(-1) });
+  }
+
+  startScope(scope: string): void {
+    this.#roles.push(roleOf(scope, this.#roles.at(-1)));
+  }
+
+  endScope(): void {
+    this.#roles.pop();
+  }
+
+  // highlight.js calls both names of each method.
+  openNode(scope: string): void {
+    this.startScope(scope);
+  }
+
+  closeNode(): void {
+    this.endScope();
+  }
+
+  __addSublanguage(emitter: object): void {
+    if (!(emitter instanceof ScopeEmitter)) return;
+    for (const piece of emitter.pieces) this.pieces.push(piece);
+  }
+
+  finalize(): void {}
+
+  toHTML(): string {
+    return '';
+  }
+}
+
+function roleOf(scope: string, around: CodeRole | undefined): CodeRole | undefined {
+  if (Object.hasOwn(roles, scope)) return roles[scope];
+  const [first = ''] = scope.split('.');
+  return Object.hasOwn(roles, first) ? roles[first] : around;
 }

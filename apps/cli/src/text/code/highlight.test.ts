@@ -2,10 +2,9 @@
 import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { colorTheme, plainTheme } from '../theme/themes.ts';
-import { highlight } from './highlight.ts';
+import { colorTheme, plainTheme } from '../theme/theme.ts';
+import { highlight, LineHighlighter } from './highlight.ts';
 import { languageOf } from './languages.ts';
-import { LineHighlighter } from './line-highlighter.ts';
 
 const { keyword, string, comment, tag, removed } = colorTheme.styles;
 

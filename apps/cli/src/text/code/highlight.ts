@@ -1,11 +1,14 @@
-import { expandTabs } from '../cells/expand-tabs.ts';
-import { printable } from '../cells/printable.ts';
-import { paintLine } from '../cells/span.ts';
+import { expandTabs, printable } from '../cells/printable.ts';
+import { type Line, paintLine } from '../cells/span.ts';
+import { clipSpans, cutSpans } from '../cells/wrap-spans.ts';
+import { plain } from '../theme/style.ts';
 import type { Theme } from '../theme/theme.ts';
-import { piecesToLine } from './code-rows.ts';
-import { LineHighlighter } from './line-highlighter.ts';
+import { type CodePiece, highlightWith, type Modes } from './grammar.ts';
+import { languageOf } from './languages.ts';
 
-/** Code in colours, if its language is known and it is not too long for that; no line is wrapped. */
+/**
+ * Returns code in colours. Unknown languages and very long code have none. Lines are not wrapped.
+ */
 export function highlight(code: string, language: string, theme: Theme): string {
   const lines = new LineHighlighter(language);
   return printable(code)
@@ -13,3 +16,119 @@ export function highlight(code: string, language: string, theme: Theme): string 
     .map((line) => paintLine(piecesToLine(lines.line(expandTabs(line)), theme)))
     .join('\n');
 }
+
+/** Longer code is not highlighted, because it would take too long. */
+const maxLine = 20_000;
+const maxCode = 500_000;
+/** If the context grows longer, it is dropped. */
+const maxContext = 4_000;
+
+interface ContextLine {
+  readonly line: string;
+  /** The grammar's modes after the line. */
+  readonly modes: Modes;
+}
+
+/**
+ * Highlights code line by line. It keeps only the lines that led to the open modes, such as a
+ * comment. So the cost of a line does not depend on its position.
+ */
+export class LineHighlighter {
+  #language: string | undefined;
+  readonly #onWork: OnWork | undefined;
+  #size = 0;
+  #context: readonly ContextLine[] = [];
+
+  constructor(info: string, onWork?: OnWork) {
+    this.#language = languageOf(info);
+    this.#onWork = onWork;
+  }
+
+  /** Returns an independent copy with the same state. */
+  copy(): LineHighlighter {
+    const copy = new LineHighlighter('', this.#onWork);
+    copy.#language = this.#language;
+    copy.#size = this.#size;
+    copy.#context = this.#context;
+    return copy;
+  }
+
+  /** Highlights the next line. */
+  line(text: string): readonly CodePiece[] {
+    const language = this.#language;
+    if (language === undefined || text.length > maxLine || this.#size > maxCode) return [{ text }];
+    const before = this.#context.map(({ line }) => line).join('');
+    const line = `${text}\n`;
+    this.#onWork?.(before.length + line.length);
+    const { pieces, modes } = highlightWith(language, before + line);
+    this.#size += line.length;
+    this.#context = contextAfter(this.#context, { line, modes });
+    return slicePieces(pieces, before.length, before.length + text.length);
+  }
+}
+
+/** If the modes are the same as at an earlier line, the lines after it are not needed. */
+function contextAfter(context: readonly ContextLine[], step: ContextLine): readonly ContextLine[] {
+  if (step.modes.length === 0) return [];
+  const same = context.findIndex(({ modes }) => areSameModes(modes, step.modes));
+  if (same !== -1) return context.slice(0, same + 1);
+  const longer = [...context, step];
+  const size = longer.reduce((sum, { line }) => sum + line.length, 0);
+  return size > maxContext ? [] : longer;
+}
+
+function areSameModes(a: Modes, b: Modes): boolean {
+  return a.length === b.length && a.every((mode, index) => mode === b[index]);
+}
+
+function slicePieces(pieces: readonly CodePiece[], from: number, to: number): readonly CodePiece[] {
+  const cut: CodePiece[] = [];
+  let at = 0;
+  for (const { text, role } of pieces) {
+    const part = text.slice(Math.max(0, from - at), Math.max(0, to - at));
+    if (part !== '') cut.push({ text: part, role });
+    at += text.length;
+  }
+  return cut;
+}
+
+/** How a line that is too wide is shown. */
+export type LongLines = 'wrap' | 'clip';
+
+interface CodeRowOptions {
+  readonly width: number;
+  readonly theme: Theme;
+  readonly longLines: LongLines;
+  /** True if the line continues the previous one. */
+  readonly isCut: boolean;
+}
+
+/** The width of the column that marks continued rows. */
+const gutter = 2;
+/** Narrower blocks have no gutter. */
+const minWidth = 6;
+
+export function piecesToLine(pieces: readonly CodePiece[], theme: Theme): Line {
+  return pieces.map(({ text, role }) => ({
+    text,
+    style: role === undefined ? plain : theme.styles[role],
+  }));
+}
+
+/** Splits a line of code into the rows to show. */
+export function codeRows(line: Line, options: CodeRowOptions): readonly Line[] {
+  const { width, theme, longLines, isCut } = options;
+  const room = width < minWidth ? width : width - gutter;
+  const muted = theme.styles.muted;
+  const rows =
+    longLines === 'wrap'
+      ? cutSpans(line, room)
+      : [clipSpans(line, room, { text: theme.symbols.cut, style: muted })];
+  if (room === width) return rows;
+  const space = { text: ' '.repeat(gutter), style: plain };
+  const mark = { text: `${theme.symbols.wrapped} `, style: muted };
+  return rows.map((row, index) => [index > 0 || isCut ? mark : space, ...row]);
+}
+
+/** Called with the number of steps done. Tests use it to check that the work is linear. */
+export type OnWork = (steps: number) => void;

@@ -1,4 +1,4 @@
-/** The languages that are known, each with the other names people give it. */
+/** The known languages with their aliases. */
 const aliases: Readonly<Record<string, string>> = {
   bash: 'sh zsh',
   c: 'h',
@@ -34,8 +34,8 @@ const aliases: Readonly<Record<string, string>> = {
   yaml: 'yml',
 };
 
-/** Languages that stand inside of others. */
-const inside: Readonly<Record<string, readonly string[]>> = {
+/** Languages that are embedded in others. */
+const embeddedLanguages: Readonly<Record<string, readonly string[]>> = {
   xml: ['css', 'javascript'],
   shell: ['bash'],
 };
@@ -49,16 +49,16 @@ const byName: ReadonlyMap<string, string> = new Map(
   ]),
 );
 
-/** `shell` is the name of a grammar for sessions; people mean scripts. */
-const meant: ReadonlyMap<string, string> = new Map([['shell', 'bash']]);
+/** highlight.js uses `shell` for terminal sessions; users mean scripts. */
+const preferredGrammar: ReadonlyMap<string, string> = new Map([['shell', 'bash']]);
 
-/** The language that an info string like `ts title=x` names, if it is one of those known. */
+/** Returns the language of an info string such as `ts title=x`, if it is known. */
 export function languageOf(info: string): string | undefined {
   const [name = ''] = /^[\w#+.-]+/.exec(info.toLowerCase().replace(/^\{?\.?/, '')) ?? [];
-  return meant.get(name) ?? byName.get(name);
+  return preferredGrammar.get(name) ?? byName.get(name);
 }
 
-/** What has to be loaded for a language. */
+/** Returns the grammars to load for a language. */
 export function grammarsOf(language: string): readonly string[] {
-  return [...(inside[language] ?? []), language];
+  return [...(embeddedLanguages[language] ?? []), language];
 }

@@ -3,9 +3,8 @@ import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { cellWidth } from '../cells/cell-width.ts';
-import { colorTheme, plainTheme } from '../theme/themes.ts';
-import { changedPart } from './changed-part.ts';
-import { diffToAnsi } from './diff-to-ansi.ts';
+import { colorTheme, plainTheme } from '../theme/theme.ts';
+import { diffToAnsi, findLineChange } from './diff-to-ansi.ts';
 
 const diff = `diff --git a/x b/x
 --- a/x
@@ -100,7 +99,7 @@ describe('a diff', () => {
 
 describe('the part of a line that changed', () => {
   const parts = (before: string, after: string) => {
-    const change = changedPart(before, after);
+    const change = findLineChange(before, after);
     return (
       change && [
         before.slice(change.before.from, change.before.to),

@@ -1,63 +1,61 @@
-import { clipSpans, cutSpans } from '../cells/cut-spans.ts';
-import { expandTabs } from '../cells/expand-tabs.ts';
-import { printableLine } from '../cells/printable.ts';
+import { expandTabs, printableLine } from '../cells/printable.ts';
 import { type Line, paintLine, type Span } from '../cells/span.ts';
-import type { LongLines } from '../code/code-rows.ts';
+import { clipSpans, cutSpans } from '../cells/wrap-spans.ts';
+import type { LongLines } from '../code/highlight.ts';
 import { plain, type Style } from '../theme/style.ts';
 import type { Theme } from '../theme/theme.ts';
-import { changedPart, type Part } from './changed-part.ts';
 import { type DiffRow, parseDiff } from './parse-diff.ts';
 
-/** For a sign and some text. */
+/** Minimum width for a sign and some text. */
 const minRoom = 8;
 
-export interface DiffOptions {
+interface DiffOptions {
   readonly width: number;
   readonly theme: Theme;
-  /** At most so many lines, the last of which says how much is left out. */
+  /** Maximum number of lines. The last one tells how many are hidden. Default: no limit. */
   readonly maxLines?: number;
-  /** Lines that are too long are wrapped if it is not said, since nothing must be hidden. */
+  /** Default: `wrap`, so that nothing is hidden. */
   readonly longLines?: LongLines;
 }
 
-/** A unified diff in colours, with the numbers of its lines and what changed in single ones. */
+/** Formats a unified diff with colours and line numbers, and highlights changes within a line. */
 export function diffToAnsi(diff: string, options: DiffOptions): string {
   const { maxLines = Number.POSITIVE_INFINITY } = options;
-  const rows = parseDiff(diff).map(shown);
+  const rows = parseDiff(diff).map(printableRow);
   const lines: string[] = [];
-  const digits = digitsOf(rows, options.width);
+  const digits = numberWidth(rows, options.width);
   for (const [index, row] of rows.entries()) {
-    const next = rowLines(row, changeAt(rows, index), digits, options).map(paintLine);
+    const next = rowLines(row, changedRange(rows, index), digits, options).map(paintLine);
     const room = maxLines - lines.length - (index < rows.length - 1 ? 1 : 0);
     if (next.length > room) {
       const kept = [...lines, ...next].slice(0, Math.max(0, maxLines - 1));
       const whole = kept.length - lines.length >= next.length ? index + 1 : index;
-      return maxLines < 1 ? '' : [...kept, leftOut(rows.length - whole, options)].join('\n');
+      return maxLines < 1 ? '' : [...kept, moreLinesNote(rows.length - whole, options)].join('\n');
     }
     for (const line of next) lines.push(line);
   }
   return lines.join('\n');
 }
 
-function shown(row: DiffRow): DiffRow {
+function printableRow(row: DiffRow): DiffRow {
   return { ...row, text: expandTabs(printableLine(row.text)) };
 }
 
-function leftOut(count: number, { theme, width }: DiffOptions): string {
+function moreLinesNote(count: number, { theme, width }: DiffOptions): string {
   const text = `${theme.symbols.cut} ${count} more ${count === 1 ? 'line' : 'lines'} of diff`;
   const muted = theme.styles.muted;
   return paintLine(clipSpans([{ text, style: muted }], width, { text: '', style: plain }));
 }
 
-/** Numbers are left out where they would take the room of the text. */
-function digitsOf(rows: readonly DiffRow[], width: number): number {
+/** Returns the width of line numbers; 0 if the text would not have enough space. */
+function numberWidth(rows: readonly DiffRow[], width: number): number {
   const highest = rows.reduce((most, { number = 0 }) => Math.max(most, number), 0);
   const digits = String(highest).length;
   return highest === 0 || width < digits + minRoom ? 0 : digits;
 }
 
-/** One line that was replaced by one other: the part that differs. */
-function changeAt(rows: readonly DiffRow[], index: number): Part | undefined {
+/** Returns the changed range if one line was replaced by exactly one other. */
+function changedRange(rows: readonly DiffRow[], index: number): TextRange | undefined {
   const row = rows[index];
   if (row?.kind !== 'added' && row?.kind !== 'removed') return undefined;
   const first = row.kind === 'removed' ? index : index - 1;
@@ -69,13 +67,13 @@ function changeAt(rows: readonly DiffRow[], index: number): Part | undefined {
     above?.kind !== 'removed' &&
     below?.kind !== 'added';
   if (!isSingle) return undefined;
-  const change = changedPart(before.text, after.text);
+  const change = findLineChange(before.text, after.text);
   return row.kind === 'removed' ? change?.before : change?.after;
 }
 
 function rowLines(
   row: DiffRow,
-  part: Part | undefined,
+  part: TextRange | undefined,
   digits: number,
   { width, theme, longLines = 'wrap' }: DiffOptions,
 ): readonly Line[] {
@@ -102,7 +100,7 @@ function gutterOf({ kind, number }: DiffRow, digits: number, theme: Theme): Line
   ];
 }
 
-function textOf({ kind, text }: DiffRow, part: Part | undefined, theme: Theme): Line {
+function textOf({ kind, text }: DiffRow, part: TextRange | undefined, theme: Theme): Line {
   const style = styleOf(kind, theme);
   if (part === undefined) return [{ text, style }];
   const marked = kind === 'added' ? theme.styles.addedPart : theme.styles.removedPart;
@@ -129,4 +127,39 @@ function styleOf(kind: DiffRow['kind'], { styles }: Theme): Style {
     case 'context':
       return plain;
   }
+}
+
+/** The range in which a line differs from another. */
+interface TextRange {
+  readonly from: number;
+  readonly to: number;
+}
+
+interface LineChange {
+  readonly before: TextRange;
+  readonly after: TextRange;
+}
+
+/** Longer lines are not compared word by word. */
+const maxLine = 2_000;
+const words = /[\p{L}\p{N}\p{M}_]+|\s+|[^\p{L}\p{N}\p{M}_\s]/gu;
+
+/** Returns the changed words of a line. Undefined if the lines have little in common. */
+export function findLineChange(before: string, after: string): LineChange | undefined {
+  if (before.length > maxLine || after.length > maxLine) return undefined;
+  const [old, now] = [before.match(words) ?? [], after.match(words) ?? []];
+  const most = Math.min(old.length, now.length);
+  let start = 0;
+  while (start < most && old[start] === now[start]) start++;
+  let end = 0;
+  while (end < most - start && old.at(-1 - end) === now.at(-1 - end)) end++;
+  const head = old.slice(0, start).join('').length;
+  const tail = old.slice(old.length - end).join('').length;
+  const same =
+    before.slice(0, head).trim().length + before.slice(before.length - tail).trim().length;
+  if (same * 3 < Math.max(before.trim().length, after.trim().length)) return undefined;
+  return {
+    before: { from: head, to: before.length - tail },
+    after: { from: head, to: after.length - tail },
+  };
 }

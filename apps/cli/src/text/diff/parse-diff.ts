@@ -2,16 +2,16 @@ type DiffRowKind = 'added' | 'removed' | 'context' | 'hunk' | 'file' | 'note';
 
 export interface DiffRow {
   readonly kind: DiffRowKind;
-  /** Without the sign in front. */
+  /** Without the leading sign. */
   readonly text: string;
-  /** Of the new text; of what was removed, of the old one. */
+  /** The line number in the new text, or in the old text for removed lines. */
   readonly number?: number;
 }
 
 const hunkHead = /^@@+ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@/;
 const fileHead = /^(?:---|\+\+\+|diff |Index: |===)/;
 
-/** A unified diff as rows. It counts what a hunk still has, so that `--- x` can be a removed line. */
+/** Parses a unified diff. It counts the lines of a hunk, so that `--- x` can be a removed line. */
 export function parseDiff(diff: string): readonly DiffRow[] {
   const lines = diff.split('\n');
   if (lines.at(-1) === '') lines.pop();
@@ -40,7 +40,7 @@ function rowOf(line: string, hunk: Hunk): DiffRow {
   }
 }
 
-/** Where we are in the old text and in the new one. */
+/** The current position in the old and the new text. */
 class Hunk {
   #old = 0;
   #new = 0;

@@ -1,4 +1,4 @@
-import type { OnWork } from '../work.ts';
+import type { OnWork } from '../code/highlight.ts';
 import type { DelimiterRun } from './delimiter-run.ts';
 import type { Mark } from './inline-token.ts';
 

@@ -1,8 +1,8 @@
 import { printable } from '../cells/printable.ts';
 import type { Span } from '../cells/span.ts';
+import type { OnWork } from '../code/highlight.ts';
 import { joinStyles, type Style } from '../theme/style.ts';
 import type { Role, Theme } from '../theme/theme.ts';
-import type { OnWork } from '../work.ts';
 import type { InlineToken, Mark } from './inline-token.ts';
 import { parseInline } from './parse-inline.ts';
 import { safeLink, seemsAddress, showsAddress } from './safe-link.ts';

@@ -1,4 +1,4 @@
-import type { OnWork } from '../work.ts';
+import type { OnWork } from '../code/highlight.ts';
 import { angledAt, linked } from './angle-brackets.ts';
 import { bareAddressAt } from './bare-address.ts';
 import { BracketStack } from './bracket-stack.ts';

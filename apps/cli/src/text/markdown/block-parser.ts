@@ -1,5 +1,5 @@
-import { expandTabs } from '../cells/expand-tabs.ts';
-import type { OnWork } from '../work.ts';
+import { expandTabs } from '../cells/printable.ts';
+import type { OnWork } from '../code/highlight.ts';
 import type { Block, BlockContent } from './block.ts';
 import {
   codeIndent,

@@ -1,12 +1,15 @@
-import { clipSpans } from '../cells/cut-spans.ts';
 import { type Line, paintLine, trimLine } from '../cells/span.ts';
-import { wrapSpans } from '../cells/wrap-spans.ts';
-import { codeRows, type LongLines, piecesToLine } from '../code/code-rows.ts';
-import { LineHighlighter } from '../code/line-highlighter.ts';
+import { clipSpans, wrapSpans } from '../cells/wrap-spans.ts';
+import {
+  codeRows,
+  LineHighlighter,
+  type LongLines,
+  type OnWork,
+  piecesToLine,
+} from '../code/highlight.ts';
 import { inlineSpans } from '../inline/inline-spans.ts';
 import { plain, type Style } from '../theme/style.ts';
 import type { Theme } from '../theme/theme.ts';
-import type { OnWork } from '../work.ts';
 import type { Block, CodeLine } from './block.ts';
 import { type Prefix, prefixOf } from './container-prefix.ts';
 import { renderTable } from './render-table.ts';

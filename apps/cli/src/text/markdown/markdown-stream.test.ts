@@ -2,7 +2,7 @@ import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { randomMarkdown, splitAt, wordsOf } from '../../testing/random-markdown.ts';
-import { colorTheme, plainTheme } from '../theme/themes.ts';
+import { colorTheme, plainTheme } from '../theme/theme.ts';
 import type { Block } from './block.ts';
 import { MarkdownRenderer } from './markdown-renderer.ts';
 import { MarkdownStream } from './markdown-stream.ts';

@@ -1,4 +1,4 @@
-import type { OnWork } from '../work.ts';
+import type { OnWork } from '../code/highlight.ts';
 import type { Block } from './block.ts';
 import { BlockParser } from './block-parser.ts';
 import { LineReader } from './line-reader.ts';

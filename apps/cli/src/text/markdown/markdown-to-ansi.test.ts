@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { randomMarkdown } from '../../testing/random-markdown.ts';
 import { cellWidth } from '../cells/cell-width.ts';
-import { colorTheme, dumbTheme, plainTheme, withHyperlinks } from '../theme/themes.ts';
+import { colorTheme, dumbTheme, plainTheme, withHyperlinks } from '../theme/theme.ts';
 import { markdownToAnsi } from './markdown-to-ansi.ts';
 
 const plainly = (text: string, width = 40) => markdownToAnsi(text, { theme: plainTheme, width });

@@ -1,11 +1,10 @@
-import { cellWidth } from '../cells/cell-width.ts';
-import { longestWord } from '../cells/longest-word.ts';
+import { cellWidth, longestWord } from '../cells/cell-width.ts';
 import type { Line, Span } from '../cells/span.ts';
 import { wrapSpans } from '../cells/wrap-spans.ts';
+import type { OnWork } from '../code/highlight.ts';
 import { inlineSpans } from '../inline/inline-spans.ts';
 import { plain } from '../theme/style.ts';
 import type { Theme } from '../theme/theme.ts';
-import type { OnWork } from '../work.ts';
 import type { BlockContent } from './block.ts';
 import { cellsOf } from './block-start.ts';
 import { type Column, columnWidths } from './column-widths.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { cellWidth } from '../cells/cell-width.ts';
-import { plainTheme } from '../theme/themes.ts';
+import { plainTheme } from '../theme/theme.ts';
 import { columnWidths } from './column-widths.ts';
 import { markdownToAnsi } from './markdown-to-ansi.ts';
 

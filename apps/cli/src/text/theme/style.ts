@@ -1,26 +1,29 @@
-/** SGR parameters in the order they are switched on, as in ['1', '36']; empty for text as it is. */
+/** SGR codes in their order, such as ['1', '36']. Empty for plain text. */
 export type Style = readonly string[];
 
 export const plain: Style = [];
 
-export interface Switches {
+interface EscapeCodes {
   readonly on: string;
   readonly off: string;
 }
 
-const nothing: Switches = { on: '', off: '' };
-const known = new WeakMap<Style, Switches>();
+const noCodes: EscapeCodes = { on: '', off: '' };
+const codesByStyle = new WeakMap<Style, EscapeCodes>();
 
-/** One inside of the other. It does not grow with the depth: the inner colour is the one seen. */
+/**
+ * Combines two nested styles. The inner colour replaces the outer one, so the result does not grow
+ * with the depth.
+ */
 export function joinStyles(outer: Style, inner: Style): Style {
   if (outer.length === 0) return inner;
   if (inner.length === 0) return outer;
-  const hidden = new Set(inner.map((code) => layerOf(code)));
-  return [...outer.filter((code) => !hidden.has(layerOf(code))), ...inner];
+  const hidden = new Set(inner.map((code) => attributeOf(code)));
+  return [...outer.filter((code) => !hidden.has(attributeOf(code))), ...inner];
 }
 
-/** Codes of one layer replace each other; bold and dim do not. */
-function layerOf(code: string): string {
+/** Codes of one attribute replace each other; bold and dim do not. */
+function attributeOf(code: string): string {
   const off = offCode(code);
   return off === '22' ? code : off;
 }
@@ -30,21 +33,21 @@ export function sameStyle(a: Style, b: Style): boolean {
 }
 
 /**
- * What is written before and after text of a style. Each code is switched off by its own, never by
- * a reset, so that text may be painted inside of other painted text.
+ * Returns the escape codes before and after a styled text. Each code has its own end code instead
+ * of a reset, so that styled texts can be nested.
  */
-export function switchesOf(style: Style): Switches {
-  if (style.length === 0) return nothing;
-  const found = known.get(style);
+export function escapeCodes(style: Style): EscapeCodes {
+  if (style.length === 0) return noCodes;
+  const found = codesByStyle.get(style);
   if (found !== undefined) return found;
   const on = style.map((code) => `\u001b[${code}m`).join('');
   const off = style.toReversed().map((code) => `\u001b[${offCode(code)}m`);
   const switches = { on, off: [...new Set(off)].join('') };
-  known.set(style, switches);
+  codesByStyle.set(style, switches);
   return switches;
 }
 
-/** The code that ends what another began. */
+/** Returns the code that ends another one. */
 export function offCode(code: string): string {
   const number = Number.parseInt(code, 10);
   if (number === 1 || number === 2) return '22';

@@ -1,0 +1,90 @@
+import type { AgentOptions } from '@millrace/agent';
+import type { Item } from '@millrace/core';
+import { type ModelRequest, type Provider, wrapProvider } from '@millrace/providers';
+import type { BuildOptions, ChosenModel } from '../contract/agent.ts';
+
+/** Returns the options that the main agent and its sub-agents share. */
+export function commonOptions(options: BuildOptions): Omit<AgentOptions, 'tools' | 'instructions'> {
+  const { config, chosen, log, observers, clock, ids, onProblem } = options;
+  return {
+    provider: withCacheHints(chosen.provider),
+    log,
+    observers,
+    request: chosen.request,
+    limits: limitsOf(config),
+    retry: retryOptions,
+    compaction: { whenTokens: config.compactAtTokens ?? compactionThreshold(chosen) },
+    clock,
+    ids,
+    onDiagnostic: onProblem && ((problem) => onProblem(problem)),
+  };
+}
+
+function limitsOf({ limits }: BuildOptions['config']): AgentOptions['limits'] {
+  const { maxTurns, maxTokens, maxCost } = limits;
+  return {
+    ...(maxTurns !== undefined && { maxTurns }),
+    ...(maxTokens !== undefined && { maxTokens }),
+    ...(maxCost !== undefined && { maxCost }),
+  };
+}
+
+const defaultCompactionTokens = 150_000;
+/**
+ * Every request pays for its whole context, so even models with a huge window are compacted here.
+ */
+const maxCompactionTokens = 250_000;
+
+/** Leaves 20 % of the context window free for the answer and for tool results. */
+function compactionThreshold({ contextTokens }: ChosenModel): number {
+  if (contextTokens === undefined) return defaultCompactionTokens;
+  return Math.min(maxCompactionTokens, Math.floor(contextTokens * 0.8));
+}
+
+const defaultMaxAttempts = 4;
+
+/**
+ * These failures are temporary: no network, an overloaded provider, a rate limit. More attempts
+ * help.
+ */
+const attemptsByErrorKind: Readonly<Record<string, number>> = {
+  network: 8,
+  overloaded: 8,
+  rate_limit: 8,
+};
+
+/**
+ * Retries temporary failures for about two minutes, or up to five if the provider sends a delay.
+ */
+export const retryOptions: NonNullable<AgentOptions['retry']> = {
+  ...{ maxAttempts: defaultMaxAttempts, attemptsFor: attemptsByErrorKind },
+  ...{ baseDelayMs: 1000, maxDelayMs: 300_000 },
+};
+
+/** Returns the maximum number of attempts for a request that fails with this kind of error. */
+export function maxAttemptsFor(kind: string): number {
+  return Object.hasOwn(attemptsByErrorKind, kind)
+    ? (attemptsByErrorKind[kind] ?? defaultMaxAttempts)
+    : defaultMaxAttempts;
+}
+
+/**
+ * Wraps a provider so that each request marks the parts that the next request repeats: the
+ * instructions and the latest messages. Providers with a prompt cache then charge about a tenth of
+ * the price for them.
+ */
+function withCacheHints(provider: Provider): Provider {
+  return wrapProvider(provider, (request, context, next) => next(addHints(request), context));
+}
+
+function addHints(request: ModelRequest): ModelRequest {
+  const { items, cache } = request;
+  const instructions = items.filter(({ kind }) => kind === 'system').slice(0, 1);
+  const latestInputs = items.filter(isInputOfModel).slice(-2);
+  const upTo = [...instructions, ...latestInputs].map(({ id }) => id);
+  return cache !== undefined || upTo.length === 0 ? request : { ...request, cache: { upTo } };
+}
+
+function isInputOfModel({ kind }: Item): boolean {
+  return kind === 'user' || kind === 'tool';
+}

@@ -1,0 +1,84 @@
+import { writeFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
+import { transcript } from '@millrace/core';
+import { exportSession, type Log, snapshot } from '@millrace/log';
+import { transcriptMarkdown } from '../../sessions/show-sessions.ts';
+import { shortIdLength } from '../../store/session-summaries.ts';
+import { printable } from '../../text/cells/printable.ts';
+import { note } from '../contract/block.ts';
+import type { Conversation } from '../session/conversation.ts';
+import type { SlashCommand } from './slash-command.ts';
+
+export const exportCommand: SlashCommand = {
+  name: '/export',
+  argument: '[file]',
+  description: 'Write the session to a file: .md for reading, .jsonl with every record',
+  async run({ conversation, log, cwd, print }, argument) {
+    if ((await log.info(conversation.session)) === undefined)
+      return print(note('dim', 'This session is empty.'));
+    const text = argument.endsWith('.jsonl')
+      ? await sessionAsJsonl(log, conversation)
+      : await sessionAsMarkdown(log, conversation);
+    const path = await writeNewFile(resolve(cwd, argument || defaultFileName(conversation)), text, {
+      isNamed: argument !== '',
+    });
+    print(note('dim', `Session written to ${path}.`));
+  },
+};
+
+function defaultFileName({ session }: Conversation): string {
+  return `millrace-${session.slice(0, shortIdLength)}.md`;
+}
+
+/**
+ * Writes a new file and never overwrites one. If the user chose the name, an existing file is an
+ * error; otherwise a number is added.
+ */
+async function writeNewFile(
+  path: string,
+  text: string,
+  { isNamed }: { readonly isNamed: boolean },
+): Promise<string> {
+  for (let nth = 1; ; nth++) {
+    const free = nth === 1 ? path : path.replace(/\.md$/, `-${nth}.md`);
+    try {
+      await writeFile(free, text, { flag: 'wx', mode: 0o600 });
+      return free;
+    } catch (cause) {
+      const { code } = cause as { readonly code?: string };
+      if (code !== 'EEXIST' || isNamed) throw new Error(writeProblem(code, free), { cause });
+    }
+  }
+}
+
+function writeProblem(code: string | undefined, path: string): string {
+  switch (code) {
+    case 'EEXIST':
+      return `${path} already exists. Use another name.`;
+    case 'ENOENT':
+    case 'ENOTDIR':
+      return `The folder ${dirname(path)} does not exist. Create it, or use another name.`;
+    case 'EISDIR':
+      return `${path} is a folder. Add a file name.`;
+    case 'EACCES':
+    case 'EPERM':
+    case 'EROFS':
+      return `No permission to write ${path}. Use another name.`;
+    case 'ENOSPC':
+      return `Cannot write ${path}: the disk is full. Free some space, or use another name.`;
+    default:
+      return `Cannot write ${path}: ${code ?? 'unknown error'}.`;
+  }
+}
+
+async function sessionAsJsonl(log: Log, { session }: Conversation): Promise<string> {
+  let text = '';
+  for await (const line of exportSession(log, session))
+    text += line.endsWith('\n') ? line : `${line}\n`;
+  return text;
+}
+
+async function sessionAsMarkdown(log: Log, { session }: Conversation): Promise<string> {
+  // The file may be shown in a terminal, so control sequences are removed.
+  return printable(transcriptMarkdown(transcript(await snapshot(log, session))));
+}

@@ -1,0 +1,134 @@
+import {
+  findSession,
+  listSummaries,
+  type SessionSummary,
+  shortIdLength,
+} from '../../store/session-summaries.ts';
+import { note } from '../contract/block.ts';
+import { formatAge } from '../render/format-amounts.ts';
+import type { CommandContext, SlashCommand } from './slash-command.ts';
+
+const maxListed = 20;
+
+export const newSession: SlashCommand = {
+  name: '/new',
+  description: 'Start a new session',
+  onlyWhenIdle: true,
+  run: (context) => context.open(undefined),
+};
+
+export const listSessions: SlashCommand = {
+  name: '/sessions',
+  description: 'List the sessions of this folder',
+  async run(context) {
+    const found = await sessionsOfFolder(context);
+    if (found.length === 0) return context.print(note('dim', 'This folder has no sessions yet.'));
+    const rows = found.slice(0, maxListed).map((one) => {
+      const here = one.id === context.conversation.session ? '›' : ' ';
+      const name = `${here} ${one.id.slice(0, shortIdLength)}  ${aboutSession(one)}`;
+      return [name, one.title] as const;
+    });
+    const more = found.length - rows.length;
+    const rest = more > 0 ? [[`… and ${more} more: millrace sessions`, ''] as const] : [];
+    context.print({ type: 'rows', rows: [...rows, ...rest] });
+  },
+};
+
+export const resumeSession: SlashCommand = {
+  name: '/resume',
+  argument: '[id]',
+  description: 'Resume another session',
+  onlyWhenIdle: true,
+  async run(context, argument) {
+    if (argument !== '')
+      return context.open((await findSession(context.log, argument, context.cwd)).id);
+    const others = (await sessionsOfFolder(context)).filter(
+      ({ id }) => id !== context.conversation.session,
+    );
+    if (others.length === 0) return context.print(note('dim', 'This folder has no other session.'));
+    context.pick({
+      title: 'Which session?',
+      items: others.map((one) => ({
+        label: `${ageOf(one, context.clock.now())}  ${one.title || '(empty)'}`,
+        detail: `${one.id.slice(0, shortIdLength)}, ${aboutSession(one)}`,
+      })),
+      onPick: async (index) => {
+        const id = others[index]?.id;
+        if (id !== undefined) await context.open(id);
+      },
+    });
+  },
+};
+
+export const forkSession: SlashCommand = {
+  name: '/fork',
+  description: 'Continue in a copy; this session stays unchanged',
+  onlyWhenIdle: true,
+  async run(context) {
+    const { log, conversation } = context;
+    const info = await log.info(conversation.session);
+    if (info === undefined || info.through === 0)
+      return context.print(note('dim', 'There is nothing to fork yet.'));
+    const into = context.newSession();
+    await log.fork(conversation.session, { into, through: info.through });
+    await context.open(into);
+    context.print(
+      note(
+        'dim',
+        `This is a copy. /resume ${conversation.session.slice(0, shortIdLength)} returns to the original.`,
+      ),
+    );
+  },
+};
+
+/** Padded to a fixed width, so that the list is aligned. */
+function ageOf({ changedAt }: SessionSummary, now: number): string {
+  return formatAge(Math.max(0, now - changedAt)).padStart('59 min'.length);
+}
+
+function sessionsOfFolder({ log, cwd }: CommandContext): Promise<readonly SessionSummary[]> {
+  return listSummaries(log, { cwd });
+}
+
+function aboutSession({ changedAt, hasWork, holder }: SessionSummary): string {
+  const when = new Date(changedAt).toLocaleString('sv-SE').slice(0, 16);
+  if (holder !== undefined) return `${when}, driven by ${holder}`;
+  return hasWork ? `${when}, unfinished` : when;
+}
+
+export const compact: SlashCommand = {
+  name: '/compact',
+  description: 'Summarise older messages',
+  async run({ conversation, log, print }) {
+    if ((await log.info(conversation.session)) === undefined)
+      return print(note('dim', 'This session is empty.'));
+    await conversation.compact();
+  },
+};
+
+export const retry: SlashCommand = {
+  name: '/retry',
+  description: 'Retry the failed request; Enter in an empty prompt does the same',
+  onlyWhenIdle: true,
+  run({ conversation }) {
+    if (!conversation.retry())
+      throw new Error('There is no failed request. Send a message instead');
+  },
+};
+
+const defaultSpeed = 4;
+
+export const replay: SlashCommand = {
+  name: '/replay',
+  argument: '[speed]',
+  description: 'Replay this session, by default at 4× speed',
+  onlyWhenIdle: true,
+  async run(context, argument) {
+    const speed = argument === '' ? defaultSpeed : Number(argument);
+    if (!(speed > 0))
+      return context.print(note('bad', `✗ /replay needs a number above 0, not ${argument}.`));
+    if ((await context.log.info(context.conversation.session)) === undefined)
+      return context.print(note('dim', 'This session is empty.'));
+    context.replay(speed);
+  },
+};

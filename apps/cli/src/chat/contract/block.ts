@@ -1,0 +1,38 @@
+import type { PartId, ReasoningForm } from '@millrace/core';
+import type { Block as Passage } from '../../text/markdown/block.ts';
+import type { ApprovalDialog } from './dialog.ts';
+import type { ToolCard } from './tool-card.ts';
+
+/**
+ * A unit that is printed to the scrollback exactly once. Its lines depend on the width of the
+ * terminal.
+ */
+export type Block =
+  /** A message of a user, or of another author. */
+  | { readonly type: 'message'; readonly text: string; readonly author: string | undefined }
+  /** A slash command that the user entered. */
+  | { readonly type: 'command'; readonly text: string }
+  /** Finished passages of the model's answer. Passages with the same part id belong together. */
+  | { readonly type: 'answer'; readonly partId: PartId; readonly passages: readonly Passage[] }
+  | {
+      readonly type: 'thought';
+      readonly text: string;
+      readonly form: ReasoningForm;
+      readonly tookMs: number;
+    }
+  | { readonly type: 'call'; readonly card: ToolCard }
+  /** The full content of an approval request. */
+  | { readonly type: 'approval'; readonly dialog: ApprovalDialog }
+  | { readonly type: 'note'; readonly tone: Tone; readonly text: string }
+  /** A table with a name and a description per row. */
+  | { readonly type: 'rows'; readonly rows: readonly Row[] };
+
+export type Row = readonly [name: string, about: string];
+
+export type Tone = 'plain' | 'dim' | 'good' | 'bad' | 'mark';
+
+export type NoteBlock = Extract<Block, { readonly type: 'note' }>;
+
+export function note(tone: Tone, text: string): NoteBlock {
+  return { type: 'note', tone, text };
+}

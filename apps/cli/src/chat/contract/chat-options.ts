@@ -1,0 +1,31 @@
+import type { Clock } from '@millrace/agent';
+import type { Ids, SessionId } from '@millrace/core';
+import type { Log } from '@millrace/log';
+import type { BuiltAgent, ChosenModel } from '../../contract/agent.ts';
+import type { Config } from '../../contract/config.ts';
+
+export interface RunChatOptions {
+  readonly config: Config;
+  readonly built: BuiltAgent;
+  readonly chosen: ChosenModel;
+  readonly log: Log;
+  /** Id of an existing session, or of a new one. */
+  readonly session: SessionId;
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** The first message. Default: none. */
+  readonly prompt?: string | undefined;
+  /** Aborting it stops the run and ends the chat. */
+  readonly signal?: AbortSignal | undefined;
+  readonly stdin?: NodeJS.ReadableStream | undefined;
+  readonly stdout?: Terminal | undefined;
+  readonly clock?: Clock | undefined;
+  readonly ids?: Ids | undefined;
+}
+
+/** The output side of a terminal, as Node provides it. */
+export interface Terminal extends NodeJS.WritableStream {
+  readonly columns?: number;
+  readonly rows?: number;
+  readonly isTTY?: boolean;
+}

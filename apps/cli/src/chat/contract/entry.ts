@@ -1,0 +1,67 @@
+import type { Attempt, ItemId, PartId, ReasoningForm } from '@millrace/core';
+import type { Block as Passage } from '../../text/markdown/block.ts';
+import type { MarkdownStream } from '../../text/markdown/markdown-stream.ts';
+import type { NoteBlock } from './block.ts';
+import type { ToolCard } from './tool-card.ts';
+
+/** Content that is not completely printed yet. Entries are printed in the order of their start. */
+export type Entry = TextEntry | ThoughtEntry | CallEntry | MessageEntry | NoteEntry;
+
+interface OfAttempt {
+  readonly at: Attempt;
+}
+
+export interface TextEntry extends OfAttempt {
+  readonly kind: 'text';
+  readonly partId: PartId;
+  readonly itemId: ItemId;
+  /** Splits the text into finished passages and an unfinished rest. */
+  readonly stream: MarkdownStream;
+  /** The full text. It is a rope that is flattened only if the part is replaced by another one. */
+  readonly text: string;
+  /** Finished passages that are not printed yet. */
+  readonly ready: readonly Passage[];
+  readonly end: EntryEnd;
+}
+
+export interface ThoughtEntry extends OfAttempt {
+  readonly kind: 'thought';
+  readonly partId: PartId;
+  readonly itemId: ItemId;
+  readonly form: ReasoningForm;
+  readonly text: string;
+  readonly startedAt: number;
+  readonly finishedAt: number | undefined;
+  readonly end: EntryEnd;
+}
+
+/**
+ * State of an entry. `held`: the entry was cut off, and a later event decides whether it counts.
+ */
+export type EntryEnd = 'open' | 'held' | 'done';
+
+export interface CallEntry extends OfAttempt {
+  readonly kind: 'call';
+  readonly partId: PartId | undefined;
+  readonly card: ToolCard;
+  /**
+   * The position of the call is unknown until its turn ends, because the model's own call was not
+   * seen.
+   */
+  readonly isUnplaced: boolean;
+}
+
+export interface MessageEntry extends OfAttempt {
+  readonly kind: 'message';
+  readonly itemId: ItemId;
+  /** The message comes from a user or is a notification. */
+  readonly from: 'user' | 'notification';
+  readonly author: string | undefined;
+  readonly text: string;
+  readonly isDone: boolean;
+}
+
+interface NoteEntry extends OfAttempt {
+  readonly kind: 'note';
+  readonly block: NoteBlock;
+}

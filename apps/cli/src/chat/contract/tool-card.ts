@@ -1,0 +1,50 @@
+import type { ExecutionId, JsonValue, SessionId, ToolCallId } from '@millrace/core';
+
+/** A tool call as the user sees it, from its first argument character to its result. */
+export interface ToolCard {
+  readonly id: ToolCallId;
+  readonly name: string;
+  readonly phase: CardPhase;
+  /** The arguments while the model writes them. */
+  readonly draft: ArgumentsDraft;
+  /** The complete arguments. */
+  readonly input: JsonValue | undefined;
+  /** The tool's own description of what it will do. */
+  readonly summary: string | undefined;
+  readonly execution: ExecutionId | undefined;
+  readonly startedAt: number | undefined;
+  readonly finishedAt: number | undefined;
+  /** The output during the execution. */
+  readonly output: Tail;
+  readonly result: CardResult | undefined;
+  /** Session of the sub-agent, if the call runs one. */
+  readonly child: SessionId | undefined;
+}
+
+export type CardPhase = 'writing' | 'ready' | 'asking' | 'running' | CardOutcome;
+
+/** `stopped`: the user stopped it during the execution. `unstarted`: the user stopped it before. */
+type CardOutcome = 'done' | 'failed' | 'stopped' | 'unstarted' | 'rejected' | 'lost';
+
+/** The part of a result that is shown. */
+export interface CardResult {
+  readonly text: string;
+  /** Length of the complete result. */
+  readonly length: number;
+  readonly value: JsonValue | undefined;
+}
+
+/** The arguments of a call while the model writes them: the start and the latest end. */
+export interface ArgumentsDraft {
+  readonly head: string;
+  /** The text after the head, or the last part of it. */
+  readonly tail: string;
+  readonly length: number;
+}
+
+/** The end of a growing text. Older text is dropped, so the cost does not depend on the length. */
+export interface Tail {
+  readonly text: string;
+  /** Number of line breaks in the dropped text. */
+  readonly droppedLines: number;
+}

@@ -1,0 +1,132 @@
+import type { Key } from '../../input/keys/key.ts';
+import type { ChoiceList, Dialog, PickList } from '../contract/dialog.ts';
+import { approvalChoices } from './approval-choices.ts';
+
+/** Identifies a dialog. Another key means a new list. */
+export function dialogKey(dialog: Dialog): object | string {
+  switch (dialog.type) {
+    case 'approval':
+      return `${dialog.approval.session} ${dialog.approval.id}`;
+    case 'question':
+      return dialog.question;
+    case 'pick':
+      return dialog.pick;
+  }
+}
+
+export function choiceListOf(dialog: Dialog): ChoiceList {
+  switch (dialog.type) {
+    case 'approval':
+      return { items: approvalChoices(dialog.approval, dialog.others), selected: 0 };
+    case 'question': {
+      const { options, multiple } = dialog.question;
+      const items = [
+        ...options,
+        { label: 'Something else', detail: 'type an answer', letter: 'e' },
+        { label: 'No answer', letter: 'x' },
+      ];
+      return { items, selected: 0, ...(multiple && { ticked: new Set<number>() }) };
+    }
+    case 'pick':
+      return { items: dialog.pick.items, selected: 0 };
+  }
+}
+
+type ChoiceResult =
+  | { readonly type: 'list'; readonly list: ChoiceList }
+  | { readonly type: 'chosen'; readonly index: number }
+  | { readonly type: 'cancelled' };
+
+/** Applies a key to a list. */
+export function pressChoice(list: ChoiceList, key: Key): ChoiceResult {
+  const { selected, items } = list;
+  const to = (index: number): ChoiceResult => ({
+    type: 'list',
+    list: { ...list, selected: (index + items.length) % Math.max(1, items.length) },
+  });
+  const stay: ChoiceResult = { type: 'list', list };
+  if (key.type === 'text') return pressText(list, key.text);
+  if (key.type === 'paste') return stay;
+  const name = key.type === 'key' ? key.name : `${key.ctrl ? 'ctrl+' : ''}${key.char}`;
+  switch (name) {
+    case 'up':
+    case 'ctrl+p':
+      return to(selected - 1);
+    case 'down':
+    case 'ctrl+n':
+      return to(selected + 1);
+    case 'tab':
+      return to(selected + (key.shift ? -1 : 1));
+    case 'enter':
+      return items.length === 0 ? stay : { type: 'chosen', index: selected };
+    case 'escape':
+    case 'ctrl+c':
+    case 'ctrl+d':
+      return { type: 'cancelled' };
+    default:
+      return stay;
+  }
+}
+
+/**
+ * A letter or digit chooses, a space ticks. Several characters at once are ignored, because the
+ * user is probably still typing.
+ */
+function pressText(list: ChoiceList, text: string): ChoiceResult {
+  const { items, selected, ticked } = list;
+  if (text === ' ' && ticked !== undefined) {
+    const changed = new Set(ticked);
+    if (!changed.delete(selected)) changed.add(selected);
+    return { type: 'list', list: { ...list, ticked: changed } };
+  }
+  const wanted = text.toLowerCase();
+  const byLetter = items.findIndex(({ letter }) => letter === wanted);
+  const index = byLetter === -1 && /^[1-9]$/.test(wanted) ? Number(wanted) - 1 : byLetter;
+  if (items[index] === undefined) return { type: 'list', list };
+  return ticked === undefined
+    ? { type: 'chosen', index }
+    : { type: 'list', list: { ...list, selected: index } };
+}
+
+/** A list that is filtered by the typed words. */
+export class FilteredPickList {
+  readonly #all: PickList;
+  #typed = '';
+  #filtered: PickList;
+
+  constructor(all: PickList) {
+    this.#all = all;
+    this.#filtered = filtered(all, '');
+  }
+
+  /** A new object after each change. */
+  get list(): PickList {
+    return this.#filtered;
+  }
+
+  /** Returns false if the key does not change the filter. */
+  press(key: Key): boolean {
+    if (key.type === 'text') this.#typed += key.text;
+    else if (key.type === 'key' && key.name === 'backspace') this.#typed = this.#typed.slice(0, -1);
+    else return false;
+    this.#filtered = filtered(this.#all, this.#typed);
+    return true;
+  }
+}
+
+function filtered({ title, items, onPick }: PickList, typed: string): PickList {
+  const words = typed.toLowerCase().split(/\s+/).filter(Boolean);
+  const matches = items.flatMap((item, index) => {
+    const text = `${item.label} ${item.detail ?? ''}`.toLowerCase();
+    return words.every((word) => text.includes(word)) ? [{ item, index }] : [];
+  });
+  const about = matches.length === 0 ? `no match for “${typed}”` : `“${typed}”`;
+  return {
+    title: `${title}  ${typed === '' ? 'Enter selects, Esc cancels, typing filters' : about}`,
+    items: matches.map(({ item }) => item),
+    onPick: async (index) => {
+      const chosen = matches[index];
+      if (chosen !== undefined) await onPick(chosen.index);
+    },
+  };
+}

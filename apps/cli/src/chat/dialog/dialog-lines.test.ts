@@ -1,0 +1,172 @@
+import { type JsonValue, sessionId, toolCallId } from '@millrace/core';
+import type { ChangePreview } from '@millrace/tools';
+import { describe, expect, test } from 'vitest';
+import { plainTheme } from '../../text/theme/theme.ts';
+import type { Dialog } from '../contract/dialog.ts';
+import { approvalChoices } from './approval-choices.ts';
+import { choiceListOf } from './choice-list.ts';
+import { dialogLines, fullDialogLines } from './dialog-lines.ts';
+
+interface DialogOptions {
+  readonly name: string;
+  readonly input: JsonValue;
+  readonly preview?: ChangePreview;
+  readonly rule?: object;
+  readonly others?: number;
+  readonly isChild?: boolean;
+}
+
+function dialogOf({ name, input, preview, rule, others = 0, isChild = false }: DialogOptions) {
+  const approval = {
+    ...{ session: sessionId('s'), id: toolCallId('c'), name, input, isAnswered: false },
+    ...{ reason: 'no rule allows it', rule: rule && JSON.stringify(rule) },
+  };
+  return { type: 'approval', approval, isChild, others, preview } as const satisfies Dialog;
+}
+
+const look = (width: number) => ({ width, theme: plainTheme, showsReasoning: false });
+const shown = (options: DialogOptions, width = 80, room = 30) => {
+  const ask = dialogOf(options);
+  return dialogLines(look(width), ask, choiceListOf(ask), room);
+};
+
+const long = {
+  name: 'bash',
+  input: {
+    command: [...Array.from({ length: 60 }, (_, n) => `echo ${n}`), 'rm -rf ~/important'].join(
+      '\n',
+    ),
+  },
+};
+const preview: ChangePreview = {
+  ...{ diff: '@@ -10,3 +10,3 @@\n before\n-old\n+new\n after', added: 1, removed: 1 },
+  linesBefore: 500,
+};
+
+describe('the title describes the request', () => {
+  test.each<[DialogOptions, string]>([
+    [{ name: 'bash', input: { command: 'npm test' } }, '? Run `npm test`?'],
+    [{ name: 'write', input: { path: 'a.ts', content: '' } }, '? Write a.ts?'],
+    [
+      { name: 'write', input: { path: 'a.ts', content: '' }, preview },
+      '? Write a.ts (replaces 500 lines)?',
+    ],
+    [
+      {
+        ...{ name: 'write', input: { path: 'a.ts', content: '' } },
+        preview: { ...preview, linesBefore: undefined },
+      },
+      '? Write a.ts (new)?',
+    ],
+    [{ name: 'edit', input: { path: 'a.ts', edits: [] }, preview }, '? Edit a.ts (+1 −1)?'],
+    [
+      { name: 'bash', input: { command: 'ls /' }, isChild: true },
+      '? A sub-agent asks: run `ls /`?',
+    ],
+  ])('%j', (options, title) => {
+    expect(shown(options)[0]).toBe(title);
+  });
+
+  test('keeps the end of a path and the start of a command if there is little room', () => {
+    const path = 'some/very/deep/folder/with/a/file.ts';
+    expect(shown({ name: 'write', input: { path, content: 'x' } }, 24)[0]).toBe(
+      '? Write …with/a/file.ts?',
+    );
+    expect(shown({ name: 'write', input: { path: 'big.txt', content: 'x' }, preview }, 20)[0]).toBe(
+      '? Write big.txt?',
+    );
+    const command = 'npm test -- --reporter=verbose';
+    expect(shown({ name: 'bash', input: { command } }, 24)[0]).toMatch(/^\? Run `npm test.*`\?$/);
+  });
+
+  test.each([
+    [40, 6],
+    [20, 3],
+    [20, 2],
+  ])('also in a window of %i columns, with room for %i lines', (width, room) => {
+    const lines = shown({ name: 'bash', input: { command: 'make' }, others: 20 }, width, room);
+    expect(lines[0]).toContain('Run `make`');
+    expect(lines.some((line) => line.includes('Yes, once'))).toBe(true);
+    expect(lines.length).toBeLessThanOrEqual(room);
+  });
+});
+
+describe('the content of a request', () => {
+  test('is not repeated if the title shows it', () => {
+    const lines = shown({ name: 'bash', input: { command: 'npm test' } });
+    expect(lines.filter((line) => line.includes('npm test'))).toHaveLength(1);
+  });
+
+  test('shows its start and end, and the number of hidden lines', () => {
+    const lines = shown(long, 80, 20);
+    const text = lines.join('\n');
+    expect(text).toContain('$ echo 0');
+    expect(text).toContain('rm -rf ~/important');
+    const [, hidden] = /… (\d+) lines not shown: v shows all/.exec(text) ?? [];
+    const seen = lines.filter((line) => /echo|rm -rf/.test(line)).length - 1;
+    expect(Number(hidden)).toBe(61 - seen);
+    expect(text).toContain('no rule allows it');
+  });
+
+  test('is shown in full on demand', () => {
+    const lines = fullDialogLines(look(80), dialogOf(long));
+    for (let n = 0; n < 60; n++) expect(lines.join('\n')).toContain(`echo ${n}`);
+  });
+
+  test('of a file change is a diff with line numbers and context', () => {
+    for (const name of ['edit', 'write']) {
+      const text = shown({ name, input: { path: 'a', content: 'x', edits: [] }, preview }).join(
+        '\n',
+      );
+      expect(text).toContain('10   before');
+      expect(text).toContain('11 - old');
+      expect(text).toContain('11 + new');
+    }
+  });
+
+  test('of a long file change counts the hidden lines, and the reason stays visible', () => {
+    const diff = `@@ -0,0 +1,300 @@\n${Array.from({ length: 300 }, (_, n) => `+line ${n}`).join('\n')}`;
+    const options = { name: 'write', input: { path: 'a', content: 'x' } };
+    const lines = shown({ ...options, preview: { ...preview, diff } }, 80, 20);
+    const seen = lines.filter((line) => /\+ line/.test(line)).length;
+    expect(lines.join('\n')).toContain(`… ${300 - seen} lines not shown`);
+    expect(lines.join('\n')).toContain('+ line 299');
+    expect(lines.join('\n')).toContain('no rule allows it');
+  });
+
+  test('reports a change that cannot be applied', () => {
+    const problem = 'old_text is not there';
+    const none = { ...preview, diff: '', problem };
+    const options = { name: 'edit', input: { path: 'a', edits: [] }, preview: none };
+    expect(shown(options).join('\n')).toContain(problem);
+  });
+});
+
+describe('the choices', () => {
+  const labels = (options: DialogOptions) =>
+    approvalChoices(dialogOf(options).approval, options.others).map(({ label, detail = '' }) =>
+      `${label} ${detail}`.trim(),
+    );
+  const bash = { name: 'bash', input: { command: 'npm test' } };
+
+  test.each<[object, string]>([
+    [{ tool: 'bash', command: 'npm test', decision: 'allow' }, 'all “npm test …”'],
+    [{ tool: 'bash', command: 'rm x', exact: true, decision: 'allow' }, 'exactly this command'],
+    [{ tool: '{edit,write}', path: '**', decision: 'allow' }, 'all file changes in this folder'],
+    [{ tool: 'read', path: '/etc/x', exact: true, decision: 'allow' }, 'exactly this path'],
+    [{ tool: 'issues_search', decision: 'allow' }, 'issues_search with any input'],
+  ])('by the rule %j the session’s is about %s', (rule, what) => {
+    expect(labels({ ...bash, rule })).toContain(`Yes, and ${what} in this session`);
+  });
+
+  test('a permanent rule for files is narrower than a session rule', () => {
+    const rule = { tool: '{edit,write}', path: '**', decision: 'allow', yields: true };
+    const options = { name: 'edit', input: { path: 'src/a.ts', edits: [] }, rule };
+    expect(labels(options)).toContain('Always, in this folder edit=src/a.ts');
+  });
+
+  test('include all waiting requests if there are several', () => {
+    expect(labels({ ...bash, others: 2 })).toContain('Yes to all 3 waiting now');
+    expect(labels(bash).join()).not.toContain('Yes to all');
+  });
+});

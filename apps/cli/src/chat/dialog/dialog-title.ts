@@ -1,0 +1,103 @@
+import type { JsonValue } from '@millrace/core';
+import type { ChangePreview } from '@millrace/tools';
+import { cellWidth } from '../../text/cells/cell-width.ts';
+import type { ApprovalDialog, Dialog, PendingApproval } from '../contract/dialog.ts';
+import { formatCount } from '../render/format-amounts.ts';
+import {
+  clipText,
+  clipTextStart,
+  type Look,
+  withRole,
+  withTone,
+  wrapText,
+} from '../render/look.ts';
+
+/** Draws the title of a dialog in one or more lines. */
+export function dialogTitle(look: Look, dialog: Dialog): readonly string[] {
+  const title = (text: string) =>
+    `${withTone(look, 'mark', '?')} ${withRole(look, 'strong', clipText(text, look.width - 2))}`;
+  switch (dialog.type) {
+    case 'approval':
+      return [title(requestTitle(look.width - 2, dialog).text)];
+    case 'question':
+      return wrapText(look, dialog.question.question).map((line, index) =>
+        index === 0 ? title(line) : `  ${line}`,
+      );
+    case 'pick':
+      return [title(dialog.pick.title)];
+  }
+}
+
+/** Whether the title shows the complete command. */
+export function isCommandInTitle(look: Look, dialog: ApprovalDialog): boolean {
+  return requestTitle(look.width - 2, dialog).isWhole;
+}
+
+interface RequestTitle {
+  readonly text: string;
+  /** The subject is not clipped. */
+  readonly isWhole: boolean;
+}
+
+/**
+ * Formats the request in at most `room` cells. The subject has priority over the number of waiting
+ * approvals.
+ */
+function requestTitle(room: number, dialog: ApprovalDialog): RequestTitle {
+  const { approval, others, isChild, preview } = dialog;
+  const asker = isChild ? 'A sub-agent asks: ' : '';
+  const [verb, subject, change, end] = titleParts(approval, preview);
+  const isTight = cellWidth(`${asker}${verb}${subject}${change}${end}`) > room;
+  const isCramped = room - cellWidth(`${asker}${verb}${change}${end}`) < minSubjectWidth;
+  const after = isTight && isCramped ? end : `${change}${end}`;
+  const action = isChild ? lowerCase(verb) : verb;
+  const more = others > 0 ? `  (${others} more after this)` : '';
+  const around = cellWidth(`${asker}${action}${after}`);
+  const isRoomy = around + cellWidth(subject) + cellWidth(more) <= room;
+  const left = Math.max(1, room - around - (isRoomy ? cellWidth(more) : 0));
+  const isWhole = cellWidth(subject) <= left && !subject.includes('\n');
+  const shown = approval.name === 'bash' ? clipText(subject, left) : clipTextStart(subject, left);
+  return { text: `${asker}${action}${shown}${after}${isRoomy ? more : ''}`, isWhole };
+}
+
+/** The subject gets at least this width before the effect of the change is shown. */
+const minSubjectWidth = 12;
+
+type TitleParts = readonly [before: string, subject: string, change: string, end: string];
+
+function titleParts(
+  { name, input }: PendingApproval,
+  preview: ChangePreview | undefined,
+): TitleParts {
+  const { command, path } = (input ?? {}) as {
+    readonly command?: JsonValue;
+    readonly path?: JsonValue;
+  };
+  if (name === 'bash' && typeof command === 'string') return ['Run `', command, '', '`?'];
+  const verb = verbs.get(name);
+  if (verb === undefined || typeof path !== 'string') return ['Allow ', name, '', '?'];
+  const change = name === 'write' || name === 'edit' ? changeText(name, preview) : '';
+  return [`${verb} `, path, change, '?'];
+}
+
+/** Describes the effect on the existing file. */
+function changeText(name: 'write' | 'edit', preview: ChangePreview | undefined): string {
+  if (preview === undefined) return '';
+  const { linesBefore, added, removed, problem } = preview;
+  if (problem !== undefined) return name === 'write' ? ' (replaces the file)' : '';
+  if (name === 'edit') return ` (+${added} −${removed})`;
+  return linesBefore === undefined ? ' (new)' : ` (replaces ${formatCount(linesBefore, 'line')})`;
+}
+
+const verbs: ReadonlyMap<string, string> = new Map([
+  ['read', 'Read'],
+  ['ls', 'List'],
+  ['grep', 'Search'],
+  ['glob', 'Find files in'],
+  ['edit', 'Edit'],
+  ['write', 'Write'],
+]);
+
+function lowerCase(text: string): string {
+  return text.charAt(0).toLowerCase() + text.slice(1);
+}

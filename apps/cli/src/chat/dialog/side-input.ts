@@ -1,0 +1,90 @@
+import { type JsonValue, parseJson } from '@millrace/core';
+import type { OpenQuestion, PendingApproval } from '../contract/dialog.ts';
+
+/** A text that the user types instead of a message: a reason, an answer or a changed input. */
+export interface SideInput {
+  /** Describes the purpose and the keys. */
+  readonly title: string;
+  /** The initial text. */
+  readonly text: string;
+  /** Whether an empty text is accepted. */
+  readonly mayBeEmpty: boolean;
+  /** Returns the problem with the text, or undefined if it was accepted. */
+  readonly onSubmit: (text: string) => string | undefined;
+}
+
+export function denialReasonInput(
+  { name }: PendingApproval,
+  deny: (reason: string | undefined) => void,
+): SideInput {
+  return {
+    title: `Reason for denying ${name} (sent to the model). Enter denies, Esc goes back.`,
+    text: '',
+    mayBeEmpty: true,
+    onSubmit: (text) => {
+      deny(text.trim() === '' ? undefined : text.trim());
+      return undefined;
+    },
+  };
+}
+
+/** Edits a command or a file's content as plain text, and any other input as JSON. */
+export function changedInputInput(
+  { name, input }: PendingApproval,
+  approve: (input: JsonValue) => void,
+): SideInput {
+  const key = plainTextFields.get(name);
+  const fields = (input ?? {}) as Readonly<Record<string, JsonValue>>;
+  const text = key === undefined ? undefined : fields[key];
+  if (key !== undefined && typeof text === 'string')
+    return plainTextInput(key, text, (changed) => approve({ ...fields, [key]: changed }));
+  return {
+    title: `Input of ${name} as JSON. Enter runs it, Esc goes back.`,
+    text: JSON.stringify(input ?? {}, null, 2),
+    mayBeEmpty: false,
+    onSubmit: (typed) => {
+      const parsed = parseJson(typed);
+      if (!parsed.ok) return `Not valid JSON: ${parsed.failure.message}`;
+      approve(parsed.value);
+      return undefined;
+    },
+  };
+}
+
+const plainTextFields: ReadonlyMap<string, 'command' | 'content'> = new Map([
+  ['bash', 'command'],
+  ['write', 'content'],
+]);
+
+function plainTextInput(
+  key: 'command' | 'content',
+  before: string,
+  approve: (text: string) => void,
+): SideInput {
+  const isCommand = key === 'command';
+  // The editor drops a final newline, but the file may need it.
+  const end = !isCommand && before.endsWith('\n') ? '\n' : '';
+  return {
+    title: isCommand
+      ? 'Command. Enter runs it, Alt-Enter adds a line, Esc goes back.'
+      : 'File content. Enter writes it, Alt-Enter adds a line, Esc goes back.',
+    text: before.slice(0, before.length - end.length),
+    mayBeEmpty: !isCommand,
+    onSubmit: (text) => {
+      approve(text + end);
+      return undefined;
+    },
+  };
+}
+
+export function answerInput({ answer }: OpenQuestion): SideInput {
+  return {
+    title: 'Your answer. Enter sends it, Esc goes back.',
+    text: '',
+    mayBeEmpty: false,
+    onSubmit: (text) => {
+      answer(text.trim());
+      return undefined;
+    },
+  };
+}

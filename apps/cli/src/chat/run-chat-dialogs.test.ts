@@ -1,0 +1,351 @@
+import { createAgent, defineTool, subAgent } from '@millrace/agent';
+import { memoryLog } from '@millrace/log';
+import { scriptedProvider } from '@millrace/providers/scripted';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
+import { keys, TestChat, type TestChatOptions, toolCalls } from '../testing/test-chat.ts';
+
+const note = defineTool({
+  ...{ name: 'note', description: 'Notes', input: z.object({ text: z.string() }) },
+  summarize: ({ text }) => `Note ${text}`,
+  execute: async ({ text }) => `noted ${text}`,
+});
+const rule = '{"tool":"note","decision":"allow"}';
+const approve = () => ({ decision: 'ask', reason: 'no rule allows it', rule }) as const;
+const noteCall = toolCalls(['c1', 'note', { text: 'a' }]);
+
+async function chatWithDialog(options: TestChatOptions): Promise<TestChat> {
+  const chat = new TestChat({ tools: [note], approve, ...options });
+  await chat.send('Go');
+  await chat.waitForText('Allow note?');
+  await chat.advance(300);
+  return chat;
+}
+
+describe('a call that needs approval', () => {
+  test('shows input, reason and choices, and runs when it is approved', async () => {
+    const chat = await chatWithDialog({ script: [noteCall, 'Done.'] });
+    const { screen } = chat.terminal;
+    expect(screen).toContain('"text": "a"');
+    expect(screen).toContain('no rule allows it');
+    expect(screen).toMatch(/waiting for your answer · [\d.]+ s · Esc stops$/m);
+    chat.type(keys.enter);
+    await chat.waitForText('Done.');
+    await chat.idle();
+    expect(chat.terminal.text).toContain('✓ Note a\n  │ noted a');
+    expect(chat.terminal.text).not.toContain('Allow note?');
+  });
+
+  test('needs approval again, unless it was approved for the session', async () => {
+    const again = toolCalls(['c2', 'note', { text: 'b' }]);
+    const once = await chatWithDialog({ script: [noteCall, again, 'Done.'] });
+    once.type('y');
+    await once.waitForText('✓ Note a');
+    await once.waitForText('Allow note?');
+    await once.advance(300);
+    once.type('y');
+    await once.waitForText('Done.');
+    const session = await chatWithDialog({ script: [noteCall, again, 'Done.'] });
+    session.type('s');
+    await session.waitForText('Done.');
+    expect(session.terminal.text).toContain('✓ Note b');
+  });
+
+  test('can be approved permanently: the rule is stored', async () => {
+    const chat = await chatWithDialog({ script: [noteCall, 'Done.'] });
+    chat.type('a');
+    await chat.waitForText('Done.');
+    expect(chat.remembered).toEqual([{ tool: 'note', decision: 'allow' }]);
+  });
+
+  test('can be denied with a reason that is sent to the model', async () => {
+    const chat = await chatWithDialog({
+      script: [noteCall, ({ items }) => JSON.stringify(items.at(-1)?.parts)],
+    });
+    chat.type('n');
+    await chat.waitForText('Reason for denying note');
+    chat.type(`not today${keys.enter}`);
+    await chat.waitForText('✗ note a  not run');
+    await chat.waitForText('It was not allowed: not today');
+  });
+
+  test('can be denied without a reason', async () => {
+    const chat = await chatWithDialog({ script: [noteCall, 'Done.'] });
+    chat.type('n');
+    await chat.waitForText('Reason for denying note');
+    chat.type(keys.enter);
+    await chat.waitForText('It was not allowed.');
+    await chat.waitForText('Done.');
+  });
+
+  test('can get a changed input, which must be JSON', async () => {
+    const chat = await chatWithDialog({ script: [noteCall, 'Done.'] });
+    chat.type('c');
+    await chat.waitForText('as JSON');
+    // Moves back over the brace, the line end and the closing quote.
+    chat.type(`x${keys.enter}`);
+    await chat.waitForText('Not valid JSON');
+    chat.type('\u007f');
+    await chat.advance(50);
+    chat.type(`${keys.up}\u001b[F\u007f!"${keys.enter}`);
+    await chat.waitForText('Done.');
+    expect(chat.terminal.text).toContain('✓ Note a!');
+  });
+
+  test('ignores keys that were typed while the dialog opened', async () => {
+    const chat = new TestChat({ tools: [note], approve, script: [noteCall, 'Done.'] });
+    await chat.send('Go');
+    await chat.waitForText('Allow note?');
+    chat.type(`yes${keys.enter}`);
+    await chat.advance(100);
+    await chat.advance(1000);
+    expect(chat.terminal.screen).toContain('Allow note?');
+  });
+
+  test('keeps the typed message in the prompt', async () => {
+    const gate = Promise.withResolvers<'ask'>();
+    const options = { script: [noteCall, 'Done.'], tools: [note], approve: () => gate.promise };
+    const chat = new TestChat(options);
+    await chat.send('Go');
+    await chat.waitForText('Esc stops');
+    chat.type('half a sen');
+    await chat.waitForText('> half a sen');
+    gate.resolve('ask');
+    await chat.waitForText('Allow note?');
+    await chat.advance(300);
+    chat.type('n');
+    await chat.waitForText('Reason for denying note');
+    chat.type(`no${keys.enter}`);
+    await chat.waitForText('Done.');
+    expect(chat.terminal.screen).toContain('> half a sen');
+  });
+
+  test('is closed when the run is stopped', async () => {
+    const chat = await chatWithDialog({ script: [noteCall] });
+    chat.type(keys.escape);
+    await chat.waitForText('■ stopped');
+    await chat.idle();
+    expect(chat.terminal.screen).not.toContain('Allow note?');
+  });
+
+  test('waits while another dialog is open', async () => {
+    const two = toolCalls(['c1', 'note', { text: 'a' }], ['c2', 'note', { text: 'b' }]);
+    const chat = await chatWithDialog({ script: [two, 'Done.'], approve: () => 'ask' });
+    await chat.waitForText('(1 more after this)');
+    chat.type('y');
+    await chat.waitUntilGone('more after this');
+    await chat.advance(300);
+    expect(chat.terminal.screen).toContain('"text": "b"');
+    chat.type('y');
+    await chat.waitForText('Done.');
+  });
+});
+
+describe('several calls that wait', () => {
+  const three = toolCalls(
+    ['c1', 'note', { text: 'a' }],
+    ['c2', 'note', { text: 'b' }],
+    ['c3', 'note', { text: 'c' }],
+  );
+
+  test('are approved together if one is approved for the session', async () => {
+    const chat = await chatWithDialog({ script: [three, 'Done.'] });
+    await chat.waitForText('(2 more after this)');
+    chat.type('s');
+    await chat.waitForText('Done.');
+    expect(chat.terminal.text.match(/✓ Note [abc]/g)).toHaveLength(3);
+  });
+
+  test('can be approved at once, without later ones', async () => {
+    const later = toolCalls(['c4', 'note', { text: 'd' }]);
+    const chat = await chatWithDialog({ script: [three, later, 'Done.'], approve: () => 'ask' });
+    await chat.waitForText('Yes to all 3 waiting now');
+    chat.type('w');
+    await chat.waitForText('✓ Note c');
+    await chat.waitForText('"text": "d"');
+    await chat.advance(300);
+    expect(chat.terminal.screen).not.toContain('waiting now');
+    chat.type('y');
+    await chat.waitForText('Done.');
+  });
+
+  test('can be answered without delay one after another', async () => {
+    const chat = await chatWithDialog({ script: [three, 'Done.'], approve: () => 'ask' });
+    await chat.waitForText('(2 more after this)');
+    for (const _ of [1, 2, 3]) {
+      chat.type('y');
+      await chat.advance(50);
+    }
+    await chat.waitForText('Done.');
+    expect(chat.terminal.text.match(/✓ Note [abc]/g)).toHaveLength(3);
+  });
+});
+
+describe('the content of an approval', () => {
+  const shell = defineTool({
+    ...{ name: 'bash', description: 'Runs', input: z.object({ command: z.string() }) },
+    execute: async ({ command }) => `ran ${command}`,
+  });
+  const lines = Array.from({ length: 60 }, (_, n) => `echo ${n}`);
+  const command = [...lines, 'rm -rf important'].join('\n');
+  const runs = toolCalls(['c1', 'bash', { command }]);
+
+  const commanded = async (input: string) => {
+    const script = [toolCalls(['c1', 'bash', { command: input }]), 'Done.'];
+    const chat = new TestChat({ script, tools: [shell], approve });
+    await chat.send('Go');
+    await chat.waitForText('Run `');
+    await chat.advance(300);
+    return chat;
+  };
+
+  test('shows its start and end, and everything on demand', async () => {
+    const chat = new TestChat({ script: [runs, 'Done.'], tools: [shell], approve });
+    await chat.send('Go');
+    await chat.waitForText('lines not shown: v shows all');
+    expect(chat.terminal.screen).toContain('rm -rf important');
+    await chat.advance(300);
+    chat.type('v');
+    await chat.waitForText('(end)');
+    for (const line of lines) expect(chat.terminal.text).toContain(line);
+    expect(chat.terminal.screen).toContain('Yes, once');
+    chat.type('y');
+    await chat.waitForText('Done.');
+  });
+
+  test('can be edited as plain text if it is a command', async () => {
+    const chat = await commanded('make al');
+    chat.type('c');
+    await chat.waitForText('Command. Enter runs it');
+    expect(chat.terminal.screen).toContain('> make al');
+    chat.type(`l${keys.enter}`);
+    await chat.waitForText('ran make all');
+  });
+
+  test('can be edited as plain text if it is a file, which keeps its final newline', async () => {
+    const write = defineTool({
+      ...{ name: 'write', description: 'Writes' },
+      input: z.object({ path: z.string(), content: z.string() }),
+      execute: async (input) => `wrote ${JSON.stringify(input)}`,
+    });
+    const inputs: string[] = [];
+    const observed = {
+      ...write,
+      execute: async (input: unknown) => {
+        inputs.push(JSON.stringify(input));
+        return 'Made a.txt';
+      },
+    };
+    const script = [toolCalls(['c1', 'write', { path: 'a.txt', content: 'one\n' }]), 'Done.'];
+    const chat = new TestChat({ script, tools: [observed], approve });
+    await chat.send('Go');
+    await chat.waitForText('Write a.txt?');
+    await chat.advance(300);
+    chat.type('c');
+    await chat.waitForText('File content.');
+    chat.type(`!${keys.enter}`);
+    await chat.waitForText('Done.');
+    expect(inputs).toEqual(['{"path":"a.txt","content":"one!\\n"}']);
+  });
+
+  test('includes the file diff as soon as it is known', async () => {
+    const edit = defineTool({
+      ...{ name: 'edit', description: 'Edits', input: z.object({ path: z.string() }) },
+      execute: async () => 'Edited',
+    });
+    const gate = Promise.withResolvers<void>();
+    const chat = new TestChat({
+      ...{
+        script: [toolCalls(['c1', 'edit', { path: 'a.txt' }]), 'Done.'],
+        tools: [edit],
+        approve,
+      },
+      preview: async () => {
+        await gate.promise;
+        return { diff: '@@ -7 +7 @@\n-old\n+new', added: 1, removed: 1, linesBefore: 9 };
+      },
+    });
+    await chat.send('Go');
+    await chat.waitForText('Edit a.txt?');
+    gate.resolve();
+    await chat.waitForText('Edit a.txt (+1 −1)?');
+    expect(chat.terminal.screen).toContain('7 + new');
+  });
+});
+
+test('an approval of a sub-agent is shown here and answered there', async () => {
+  const clock = new VirtualClock();
+  const log = memoryLog({ clock });
+  const provider = scriptedProvider([noteCall, 'I noted it.'], { clock });
+  const worker = createAgent({ provider, log, clock, tools: [note], approve, name: 'worker' });
+  const task = subAgent({ name: 'worker', description: 'Works', agent: worker });
+  const script = [toolCalls(['t1', 'worker', { task: 'Note it' }]), 'All done.'];
+  const chat = new TestChat({ script, tools: [task], log, clock });
+  await chat.send('Go');
+  await chat.waitForText('A sub-agent asks: allow note?');
+  await chat.advance(300);
+  chat.type('y');
+  await chat.waitForText('All done.');
+  expect(chat.terminal.text).toContain('I noted it.');
+});
+
+describe('a question of the model', () => {
+  const colors = {
+    question: 'Which colour?',
+    multiple: false,
+    options: [{ label: 'Red' }, { label: 'Blue', description: 'as the sky' }],
+  };
+
+  const questioned = async (question: Parameters<TestChat['ask']>[0]) => {
+    const chat = new TestChat();
+    await chat.idle();
+    const given = chat.ask(question, new AbortController().signal);
+    await chat.waitForText(question.question);
+    await chat.advance(300);
+    return { chat, given };
+  };
+
+  test('is answered with a choice', async () => {
+    const { chat, given } = await questioned(colors);
+    chat.type(`${keys.down}${keys.enter}`);
+    expect(await given).toBe('Blue');
+  });
+
+  test('is answered with free text', async () => {
+    const { chat, given } = await questioned({ ...colors, options: [] });
+    chat.type('e');
+    await chat.waitForText('Your answer.');
+    chat.type(`Green${keys.enter}`);
+    expect(await given).toBe('Green');
+  });
+
+  test('can have several answers', async () => {
+    const { chat, given } = await questioned({ ...colors, multiple: true });
+    chat.type(' ');
+    await chat.waitForText('[x] Red');
+    chat.type(keys.down);
+    await chat.advance(50);
+    chat.type(' ');
+    await chat.waitForText('[x] Blue');
+    chat.type(keys.enter);
+    expect(await given).toEqual(['Red', 'Blue']);
+  });
+
+  test('can be dismissed', async () => {
+    const { chat, given } = await questioned(colors);
+    chat.type('x');
+    expect(await given).toBeUndefined();
+  });
+
+  test('is closed when its signal aborts', async () => {
+    const chat = new TestChat();
+    await chat.idle();
+    const signal = new AbortController();
+    const given = chat.ask(colors, signal.signal);
+    await chat.waitForText('Which colour?');
+    signal.abort();
+    expect(await given).toBeUndefined();
+    await chat.idle();
+  });
+});

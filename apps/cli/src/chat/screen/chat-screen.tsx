@@ -1,0 +1,203 @@
+import { Box, Static, Text, useApp, useWindowSize } from 'ink';
+import {
+  type ReactElement,
+  useEffect,
+  useLayoutEffect,
+  useMemo,
+  useState,
+  useSyncExternalStore,
+} from 'react';
+import type { CompletionSources } from '../../input/completion/completion.ts';
+import {
+  FileList,
+  maxWorkspaceFiles,
+  workspaceFiles,
+} from '../../input/completion/workspace-files.ts';
+import type { HistoryEntry } from '../../input/editor/editor-state.ts';
+import { useKeys } from '../../input/keys/use-keys.ts';
+import { Prompt, type PromptProps, promptAbove, promptHeight } from '../../input/prompt/prompt.tsx';
+import { type Editor, useEditor } from '../../input/prompt/use-editor.ts';
+import type { ChatApp } from '../chat-app.ts';
+import { commandTable } from '../commands/command-table.ts';
+import { note } from '../contract/block.ts';
+import { dialogLines } from '../dialog/dialog-lines.ts';
+import type { SideInput } from '../dialog/side-input.ts';
+import { activityLine, queuedLines } from '../render/activity-line.ts';
+import { liveLines } from '../render/live-lines.ts';
+import { statusLine } from '../render/status-line.ts';
+import { maxLiveRows, type ScreenLayout, screenLayout } from './screen-layout.ts';
+import { useSideEditor } from './use-side-editor.ts';
+
+interface ChatRootProps {
+  readonly app: ChatApp;
+  readonly history: readonly HistoryEntry[];
+  readonly onSent: (entry: HistoryEntry) => void;
+}
+
+/** The chat screen with its completions: commands, and the files of the folder. */
+export function ChatRoot({ app, history, onSent }: ChatRootProps): ReactElement {
+  const [files, setFiles] = useState<readonly string[]>([]);
+  const { cwd, env, clock } = app;
+  const fileList = useMemo(
+    () =>
+      new FileList({
+        list: (signal) => workspaceFiles({ cwd, env, signal }),
+        onChange: (found) => {
+          setFiles(found);
+          if (found.length >= maxWorkspaceFiles) warnTooManyFiles(app);
+        },
+        clock,
+      }),
+    [app, cwd, env, clock],
+  );
+  useEffect(() => () => fileList.close(), [fileList]);
+  const sources = useMemo(() => ({ files, commands: completableCommands(app) }), [files, app]);
+  const onFilesWanted = () => void fileList.refresh();
+  return <ChatScreen {...{ app, sources, history, onSent, onFilesWanted }} />;
+}
+
+const warnedApps = new WeakSet<ChatApp>();
+
+function warnTooManyFiles(app: ChatApp): void {
+  if (warnedApps.has(app)) return;
+  warnedApps.add(app);
+  const limit = maxWorkspaceFiles.toLocaleString('en');
+  app.print(
+    note('mark', `This folder has more than ${limit} files. @ finds only the first ${limit}.`),
+  );
+}
+
+function completableCommands(app: ChatApp) {
+  return commandTable.map(({ name, description, argument, choices }) => ({
+    name,
+    description,
+    ...(choices !== undefined && { choices: () => choices(app) }),
+    // An optional argument does not keep Enter from sending the command.
+    takesText: argument !== undefined && !argument.startsWith('['),
+  }));
+}
+
+interface ChatScreenProps {
+  readonly app: ChatApp;
+  readonly sources: CompletionSources;
+  readonly history: readonly HistoryEntry[];
+  readonly onSent: (entry: HistoryEntry) => void;
+  readonly onFilesWanted: () => void;
+}
+
+/** Draws the printed blocks once, and below them the live content, the dialog and the prompt. */
+function ChatScreen(props: ChatScreenProps): ReactElement {
+  const { app, sources, history, onSent, onFilesWanted } = props;
+  const { display, dialogs, isBusy, clock } = app;
+  const snapshot = useSyncExternalStore(display.subscribe, display.snapshot);
+  const { columns: width, rows } = useWindowSize();
+  const isPromptFree = dialogs.list === undefined;
+  const { sideInput } = dialogs;
+  const isDialogOpen = !isPromptFree && sideInput === undefined;
+  const editor = useEditor({
+    ...{ onSubmit: app.submit, onQueue: app.queue, onStop: app.stop, onLeave: app.quit },
+    ...{ onKey: app.press, onSent, onFilesWanted, sources, history },
+    ...{ onInterrupt: app.interrupt, onEmptyEnter: () => void app.conversation.retry() },
+    onTakeBack: app.conversation.hasQueued ? app.withdrawLast : undefined,
+    ...{ isBusy, width, clock, isActive: isPromptFree },
+  });
+  const sideEditor = useSideEditor(app, width);
+  const { dispatch } = editor;
+  useEffect(() => app.onPutBack((text) => dispatch({ type: 'put_back', text })), [app, dispatch]);
+  const { suspendTerminal } = useApp();
+  useEffect(() => app.onSuspend(suspendTerminal), [app, suspendTerminal]);
+  useKeys((key) => void (app.press(key) || dialogs.press(key)), { isActive: isDialogOpen, clock });
+  const { problem } = sideEditor;
+  const shown = sideInput === undefined ? editor : sideEditor.editor;
+  const prompt = promptProps(shown, { width, rows, isBusy, sideInput, problem, hint: app.hint });
+  const promptRows = isDialogOpen ? 0 : promptHeight(prompt);
+  const { above, below } = layoutOf(app, rows, promptRows);
+  useLayoutEffect(() => {
+    const { lines, column } = promptAbove(prompt);
+    const height = above.length + promptRows + below.length;
+    // Without a prompt, the cursor is below everything.
+    display.renderedFrame = isDialogOpen
+      ? { lines: [...above, ...below], column: 0, height }
+      : { lines: [...above, ...lines], column, height };
+  });
+  const printed = (
+    <Static key={snapshot.printed.number} items={[snapshot.printed.lines]}>
+      {(lines) => <Lines key="printed" lines={lines} />}
+    </Static>
+  );
+  // Only the printed content stays after the chat, and nothing that looks like a prompt.
+  if (snapshot.isOver) return printed;
+  return (
+    <>
+      {printed}
+      <Box flexDirection="column" maxHeight={maxLiveRows(rows)} overflow="hidden">
+        <Lines lines={above} />
+        {isDialogOpen ? null : <Prompt {...prompt} top={above.length} />}
+        <Lines lines={below} />
+      </Box>
+    </>
+  );
+}
+
+/** Lays out everything except the prompt. */
+function layoutOf(app: ChatApp, rows: number, promptRows: number): ScreenLayout {
+  const { display, dialogs, isBusy, state, built, conversation } = app;
+  const { look, printer } = display;
+  const moment = { ...display.snapshot().moment, now: app.now };
+  const { chosen } = built;
+  const { list, dialog, sideInput } = dialogs;
+  const isDialogOpen = dialog !== undefined && list !== undefined && sideInput === undefined;
+  const needsAnswer = isDialogOpen && dialog.type !== 'pick';
+  const dialogCallId = isDialogOpen && dialog.type === 'approval' ? dialog.approval.id : undefined;
+  return screenLayout({
+    ...{ rows, promptRows, queued: queuedLines(look, state) },
+    status: statusLine(look, { chosen, stats: state.stats, holder: conversation.holder }),
+    activity: isBusy
+      ? activityLine(look, state, { moment, label: chosen.label, isDialogOpen: needsAnswer })
+      : undefined,
+    dialog: isDialogOpen ? (room) => dialogLines(look, dialog, list, room) : undefined,
+    live: (room) => liveLines(look, state, { room, moment, printer, dialogCallId }),
+  });
+}
+
+/** One element per line, so that unchanged lines are not measured again. */
+function Lines({ lines }: { readonly lines: readonly string[] }): ReactElement {
+  return (
+    <Box flexDirection="column" flexShrink={0}>
+      {lines.map((line, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a line is its place
+        <Text key={index} wrap="truncate-end">
+          {line === '' ? ' ' : line}
+        </Text>
+      ))}
+    </Box>
+  );
+}
+
+interface PromptLayout {
+  readonly width: number;
+  readonly rows: number;
+  readonly isBusy: boolean;
+  readonly sideInput: SideInput | undefined;
+  /** The problem with the typed text. */
+  readonly problem: string | undefined;
+  /** Replaces the default hint. */
+  readonly hint: string | undefined;
+}
+
+/** Rows that stay free next to a long prompt. */
+const reservedRows = 9;
+const placeholder = 'Say what to do. / for commands, @ for files';
+
+/** Fits the prompt to the screen: fewer rows, and no hint if there is no room. */
+function promptProps({ state, menu }: Editor, setting: PromptLayout): PromptProps {
+  const { width, rows, isBusy, sideInput, problem } = setting;
+  const limit = Math.max(1, rows - reservedRows);
+  const sized = { width, maxRows: Math.min(10, limit), maxMenuRows: Math.min(8, limit) };
+  const hint = sideInput === undefined ? setting.hint : (problem ?? sideInput.title);
+  return {
+    ...{ state, menu, isBusy, ...sized },
+    hint: hint ?? (rows < reservedRows ? '' : undefined),
+    ...(sideInput === undefined && { placeholder }),
+  };
+}

@@ -1,0 +1,89 @@
+import type { Clock } from '@millrace/agent';
+import type { Terminal } from '../contract/chat-options.ts';
+
+interface DebouncedSizeOptions {
+  readonly clock: Clock;
+  /** Called when the size starts to change. Output for the old size is useless from now on. */
+  readonly onChanging: () => void;
+  /** Called when the size has settled. `notify` calls the resize listeners. */
+  readonly onSettled: (notify: () => void) => void;
+}
+
+/** Longer than the delay of the last resize report. tmux reports a size four times a second. */
+const settleMs = 300;
+
+type Listener = () => void;
+
+/** The size of a terminal, reported after it has stopped changing. */
+export class DebouncedSize {
+  readonly #terminal: Terminal;
+  readonly #options: DebouncedSizeOptions;
+  readonly #listeners = new Set<Listener>();
+  #reported: { readonly columns: number | undefined; readonly rows: number | undefined };
+  #cancel: (() => void) | undefined;
+  #isDebouncing = true;
+
+  constructor(terminal: Terminal, options: DebouncedSizeOptions) {
+    this.#terminal = terminal;
+    this.#options = options;
+    this.#reported = sizeOf(terminal);
+    terminal.on('resize', this.#onResize);
+  }
+
+  get columns(): number | undefined {
+    return this.#reported.columns;
+  }
+
+  get rows(): number | undefined {
+    return this.#reported.rows;
+  }
+
+  get isSettled(): boolean {
+    return this.#cancel === undefined;
+  }
+
+  on(listener: Listener): void {
+    this.#listeners.add(listener);
+  }
+
+  off(listener: Listener): void {
+    this.#listeners.delete(listener);
+  }
+
+  notify(): void {
+    for (const listener of [...this.#listeners]) listener();
+  }
+
+  /** Reports each change at once until `resume`. Used while another program has the terminal. */
+  pause(): void {
+    this.#isDebouncing = false;
+    if (!this.isSettled) this.#settle();
+  }
+
+  resume(): void {
+    this.#isDebouncing = true;
+  }
+
+  close(): void {
+    this.pause();
+    this.#terminal.off('resize', this.#onResize);
+  }
+
+  readonly #onResize = (): void => {
+    if (this.isSettled) this.#options.onChanging();
+    this.#cancel?.();
+    this.#cancel = this.#options.clock.after(settleMs, () => this.#settle());
+    if (!this.#isDebouncing) this.#settle();
+  };
+
+  #settle(): void {
+    this.#cancel?.();
+    this.#cancel = undefined;
+    this.#reported = sizeOf(this.#terminal);
+    this.#options.onSettled(() => this.notify());
+  }
+}
+
+function sizeOf({ columns, rows }: Terminal) {
+  return { columns, rows };
+}

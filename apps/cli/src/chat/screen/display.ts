@@ -1,0 +1,195 @@
+import type { Clock } from '@millrace/agent';
+import type { Theme } from '../../text/theme/theme.ts';
+import type { Block } from '../contract/block.ts';
+import type { Moment } from '../render/call-lines.ts';
+import type { Look } from '../render/look.ts';
+import { Printer } from '../render/printer.ts';
+import { type DrawnFrame, emptyFrame } from './reflow.ts';
+
+interface DisplayOptions {
+  readonly clock: Clock;
+  readonly theme: Theme;
+  readonly size: () => { readonly columns: number; readonly rows: number };
+  /** A run or replay is in progress, so the screen changes without input. */
+  readonly isBusy: () => boolean;
+}
+
+/** The content to draw: the last printed lines, which are written once, and the current moment. */
+interface DisplaySnapshot {
+  readonly printed: { readonly number: number; readonly lines: readonly string[] };
+  readonly moment: Moment;
+  /** The user has left the chat. */
+  readonly isOver: boolean;
+}
+
+/** More lines than a screen shows. */
+const maxKeptLines = 400;
+
+/** Decides when to draw: at once, but at a limited rate while content streams. */
+export class Display {
+  readonly printer: Printer = new Printer();
+  /** The last rendered frame. `writtenFrame` is the last frame that was written to the terminal. */
+  renderedFrame: DrawnFrame = emptyFrame;
+  writtenFrame: DrawnFrame = emptyFrame;
+  showsReasoning = false;
+  readonly #options: DisplayOptions;
+  readonly #frames: FrameLimiter;
+  readonly #spinner: Spinner;
+  readonly #listeners = new Set<() => void>();
+  #pendingBlocks: readonly Block[] = [];
+  #lastPrinted: readonly string[] = [];
+  #isHeld = false;
+  #snapshot: DisplaySnapshot;
+
+  constructor(options: DisplayOptions) {
+    const { clock } = options;
+    this.#options = options;
+    this.#frames = new FrameLimiter(clock, () => this.#draw(false));
+    this.#spinner = new Spinner(clock, () => this.#frames.request());
+    const printed = { number: 0, lines: [] };
+    this.#snapshot = { printed, moment: this.#moment(), isOver: false };
+  }
+
+  get look(): Look {
+    const { size, theme } = this.#options;
+    return { width: size().columns, theme, showsReasoning: this.showsReasoning };
+  }
+
+  get rows(): number {
+    return this.#options.size().rows;
+  }
+
+  readonly snapshot = (): DisplaySnapshot => this.#snapshot;
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  /** Draws soon, because something may have changed. */
+  requestDraw(): void {
+    this.#frames.request();
+  }
+
+  /** Draws now, because a key was pressed. */
+  drawNow(): void {
+    this.#frames.drawNow();
+  }
+
+  print(blocks: readonly Block[]): void {
+    this.#pendingBlocks = [...this.#pendingBlocks, ...blocks];
+    this.#frames.request();
+  }
+
+  /** Draws nothing until `release`. Blocks to print are buffered. */
+  hold(): void {
+    this.#isHeld = true;
+  }
+
+  release(): void {
+    this.#isHeld = false;
+    this.#frames.request();
+  }
+
+  /** Returns the last printed lines. */
+  lastLines(count: number): readonly string[] {
+    return count <= 0 ? [] : this.#lastPrinted.slice(-count);
+  }
+
+  /** Prints the buffered blocks and removes everything else from the screen. */
+  close(): void {
+    this.#frames.stop();
+    this.#draw(true);
+    this.#spinner.stop();
+  }
+
+  #draw(isOver: boolean): void {
+    if (this.#isHeld) return;
+    const blocks = this.#pendingBlocks;
+    this.#pendingBlocks = [];
+    const { printed } = this.#snapshot;
+    const lines = blocks.length === 0 ? [] : this.printer.print(this.look, blocks);
+    if (lines.length > 0) this.#lastPrinted = [...this.#lastPrinted, ...lines].slice(-maxKeptLines);
+    const next = lines.length === 0 ? printed : { number: printed.number + 1, lines };
+    this.#snapshot = { printed: next, moment: this.#moment(), isOver };
+    this.#spinner.update(this.#options.isBusy());
+    for (const listener of this.#listeners) listener();
+  }
+
+  #moment(): Moment {
+    const { clock, theme } = this.#options;
+    const now = clock.now();
+    return { now, frame: spinnerFrame(now, theme.symbols.cut !== '…') };
+  }
+}
+
+/** Minimum time between two frames while content streams. */
+const frameMs = 1000 / 30;
+
+/** Limits the frame rate. The first frame is drawn at once. */
+export class FrameLimiter {
+  readonly #clock: Clock;
+  readonly #draw: () => void;
+  #lastMs = Number.NEGATIVE_INFINITY;
+  #cancel: (() => void) | undefined;
+
+  constructor(clock: Clock, draw: () => void) {
+    this.#clock = clock;
+    this.#draw = draw;
+  }
+
+  /** Requests a frame. */
+  request(): void {
+    if (this.#cancel !== undefined) return;
+    const waitMs = this.#lastMs + frameMs - this.#clock.now();
+    if (waitMs <= 0) return this.drawNow();
+    this.#cancel = this.#clock.after(Math.ceil(waitMs), () => this.drawNow());
+  }
+
+  /** Draws without a delay, because a key was pressed. */
+  drawNow(): void {
+    this.stop();
+    this.#lastMs = this.#clock.now();
+    this.#draw();
+  }
+
+  stop(): void {
+    this.#cancel?.();
+    this.#cancel = undefined;
+  }
+}
+
+const spinnerFrames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
+const plainSpinnerFrames = ['|', '/', '-', '\\'];
+const spinnerFrameMs = 120;
+
+/** Computes the frame from the time, so no state is needed. */
+function spinnerFrame(nowMs: number, isPlain: boolean): string {
+  const frames = isPlain ? plainSpinnerFrames : spinnerFrames;
+  return frames[Math.floor(nowMs / spinnerFrameMs) % frames.length] ?? '';
+}
+
+/** Requests a frame regularly while it is active. */
+class Spinner {
+  readonly #clock: Clock;
+  readonly #onTurn: () => void;
+  #cancel: (() => void) | undefined;
+
+  constructor(clock: Clock, onTurn: () => void) {
+    this.#clock = clock;
+    this.#onTurn = onTurn;
+  }
+
+  update(isTurning: boolean): void {
+    if (!isTurning) return this.stop();
+    this.#cancel ??= this.#clock.after(spinnerFrameMs, () => {
+      this.#cancel = undefined;
+      this.#onTurn();
+    });
+  }
+
+  stop(): void {
+    this.#cancel?.();
+    this.#cancel = undefined;
+  }
+}

@@ -1,0 +1,64 @@
+import { stripVTControlCharacters } from 'node:util';
+import { cellWidth, graphemes } from '../../text/cells/cell-width.ts';
+
+/** The lines of the live region above the cursor, and the cursor's column. */
+export interface DrawnFrame {
+  readonly lines: readonly string[];
+  /** In cells. */
+  readonly column: number;
+  /** Height of the whole live region in rows. */
+  readonly height: number;
+}
+
+/**
+ * Erases from the second column. If erasing started at the top left corner, tmux would add the
+ * erased rows to its history.
+ */
+const eraseBelow = '\u001b[2K\u001b[2G\u001b[J\u001b[G';
+
+/** Erases the whole screen. */
+export const eraseScreen: string = `\u001b[?25l\u001b[H${eraseBelow}`;
+
+export const emptyFrame: DrawnFrame = { lines: [], column: 0, height: 0 };
+
+/**
+ * Whether the terminal rewraps lines when its width changes. Linux consoles, xterm and screen do
+ * not.
+ */
+export function terminalReflows(env: Readonly<Record<string, string | undefined>>): boolean {
+  if (env['TMUX'] !== undefined) return true;
+  const { TERM: term = '', XTERM_VERSION: xterm } = env;
+  return xterm === undefined && !/^(linux|dumb|screen)/.test(term);
+}
+
+/**
+ * Erases the frame and nothing above it, even if the terminal has another size now. It starts at
+ * the cursor, which keeps its position in the text.
+ *
+ * Pass `columns` if the terminal rewraps lines.
+ */
+export function eraseFrame(frame: Omit<DrawnFrame, 'height'>, columns: number | undefined): string {
+  const up = rowsAbove(frame, columns);
+  return `\u001b[?25l\r${up === 0 ? '' : `\u001b[${up}A`}${eraseBelow}`;
+}
+
+/** Returns the number of rows of the frame above the cursor's row. */
+export function rowsAbove(
+  { lines, column }: Omit<DrawnFrame, 'height'>,
+  columns: number | undefined,
+): number {
+  const width = columns === undefined ? Number.POSITIVE_INFINITY : Math.max(1, columns);
+  const rows = lines.map((line) => rowsOf(line, width));
+  return rows.reduce((sum, count) => sum + count, Math.floor(column / width));
+}
+
+/** A wide character is not split between two rows. */
+function rowsOf(line: string, width: number): number {
+  if (cellWidth(line) <= width) return 1;
+  let [rows, used] = [1, 0];
+  for (const { width: cells } of graphemes(stripVTControlCharacters(line))) {
+    if (used + cells > width) [rows, used] = [rows + 1, 0];
+    used += cells;
+  }
+  return rows;
+}

@@ -1,0 +1,134 @@
+import type { Clock } from '@millrace/agent';
+import type { Terminal } from '../contract/chat-options.ts';
+import { type CoalescedOutput, coalescedOutput } from './coalesced-output.ts';
+import { DebouncedSize } from './debounced-size.ts';
+import type { Display } from './display.ts';
+import { type DrawnFrame, emptyFrame, eraseFrame, eraseScreen, rowsAbove } from './reflow.ts';
+
+interface ScreenOutputOptions {
+  readonly terminal: Terminal;
+  readonly clock: Clock;
+  readonly hasColor: boolean;
+  /** The terminal rewraps lines when its width changes. */
+  readonly reflows: boolean;
+}
+
+/** A terminal may report a resize this late. */
+const lateResizeMs = 300;
+
+/** The last erased frame and the printed lines above it. */
+interface ErasedFrame {
+  readonly frame: DrawnFrame;
+  readonly columns: number;
+  readonly at: number;
+  readonly printed: readonly string[];
+}
+
+/** Forgets the last frame. It draws everything again when it receives a new size. */
+interface FrameRenderer {
+  clear(): void;
+}
+
+/**
+ * The output of the chat. It writes nothing while the terminal is being resized, because positions
+ * are unknown. Printed lines stay, and the live region is drawn again afterwards.
+ */
+export class ScreenOutput {
+  readonly size: DebouncedSize;
+  readonly #options: ScreenOutputOptions;
+  readonly #output: CoalescedOutput;
+  #display:
+    | Pick<Display, 'renderedFrame' | 'writtenFrame' | 'hold' | 'release' | 'lastLines'>
+    | undefined;
+  #renderer: FrameRenderer | undefined;
+  /** The frame on the screen when the resize started. */
+  #frameBefore: DrawnFrame = emptyFrame;
+  #erased: ErasedFrame | undefined;
+  /** Lines that must be printed again. */
+  #linesToReprint: readonly string[] = [];
+
+  constructor(options: ScreenOutputOptions) {
+    const { terminal, clock, hasColor } = options;
+    this.#options = options;
+    this.size = new DebouncedSize(terminal, {
+      clock,
+      onChanging: () => this.#hold(),
+      onSettled: (notify) => this.#redrawAfter(this.#eraseSequence(), notify),
+    });
+    const onWritten = () => {
+      if (this.#display !== undefined) this.#display.writtenFrame = this.#display.renderedFrame;
+    };
+    this.#output = coalescedOutput(terminal, { hasColor, size: this.size, onWritten });
+  }
+
+  get stream(): Terminal {
+    return this.#output.stream;
+  }
+
+  get columns(): number {
+    return this.size.columns || 80;
+  }
+
+  get rows(): number {
+    return this.size.rows || 24;
+  }
+
+  attach(display: Display, renderer: FrameRenderer): void {
+    this.#display = display;
+    this.#renderer = renderer;
+  }
+
+  /** Clears the screen and draws everything again, for a garbled screen. */
+  redraw(): void {
+    if (!this.size.isSettled || this.#display === undefined) return;
+    this.#hold();
+    const { height } = this.#frameBefore;
+    const printed = this.#display.lastLines(this.rows - height - 1);
+    const text = printed.map((line) => `${line}\r\n`).join('');
+    this.#redrawAfter(eraseScreen + text, () => this.size.notify());
+  }
+
+  close(): void {
+    this.size.close();
+    this.#output.close();
+  }
+
+  #hold(): void {
+    this.#linesToReprint = this.#lostLines();
+    this.#output.hold();
+    this.#display?.hold();
+    this.#frameBefore = this.#display?.writtenFrame ?? emptyFrame;
+  }
+
+  #eraseSequence(): string {
+    const { reflows, clock } = this.#options;
+    if (!reflows) return eraseFrame(this.#frameBefore, undefined);
+    const { columns } = this;
+    const printed = this.#display?.lastLines(this.rows) ?? [];
+    this.#erased = { frame: this.#frameBefore, columns, at: clock.now(), printed };
+    return (
+      eraseFrame(this.#frameBefore, columns) +
+      this.#linesToReprint.map((line) => `${line}\r\n`).join('')
+    );
+  }
+
+  /**
+   * Returns printed lines that the last erase removed by mistake: the terminal was already wider
+   * than reported, and the report came a moment later.
+   */
+  #lostLines(): readonly string[] {
+    const { clock, terminal } = this.#options;
+    const last = this.#erased;
+    if (last === undefined || clock.now() - last.at > lateResizeMs) return [];
+    const { columns = last.columns } = terminal;
+    const lost = rowsAbove(last.frame, last.columns) - rowsAbove(last.frame, columns);
+    return lost <= 0 ? [] : last.printed.slice(-lost);
+  }
+
+  #redrawAfter(first: string, notify: () => void): void {
+    this.#renderer?.clear();
+    this.#output.release(first);
+    notify();
+    this.#display?.release();
+  }
+}

@@ -1,0 +1,69 @@
+import { sep } from 'node:path';
+import type { ChosenModel } from '../contract/agent.ts';
+import { shortIdLength } from '../store/session-summaries.ts';
+import { type Block, note } from './contract/block.ts';
+import { formatCount } from './render/format-amounts.ts';
+import type { Look } from './render/look.ts';
+import { Printer } from './render/printer.ts';
+
+interface WelcomeOptions {
+  readonly version: string;
+  readonly chosen: Pick<ChosenModel, 'why'>;
+  readonly cwd: string;
+  readonly home: string | undefined;
+}
+
+/** The first lines: version, folder, model with the reason for it, and how to get help. */
+export function welcome({ version, chosen, cwd, home }: WelcomeOptions): readonly Block[] {
+  return [
+    note('plain', `millrace ${version} in ${shortPath(cwd, home)}`),
+    note('dim', `${chosen.why} /help lists commands and keys.`),
+  ];
+}
+
+/** Tells the user how to resume the session. */
+export function resumeNotice(session: string): Block {
+  const id = session.slice(0, shortIdLength);
+  return note('dim', `To continue: millrace --continue, or later: millrace --resume ${id}`);
+}
+
+/** Tells the user that the session is lost. */
+export function storeDeletedNotice(): Block {
+  return note('bad', '✗ The session file was deleted, so this session is not stored.');
+}
+
+function shortPath(path: string, home: string | undefined): string {
+  if (home === undefined || home === '') return path;
+  if (path === home) return '~';
+  return path.startsWith(home + sep) ? `~${path.slice(home.length)}` : path;
+}
+
+interface ScreenfulOptions {
+  /** Total number of blocks. */
+  readonly total: number;
+  readonly rows: number;
+  readonly session: string;
+}
+
+/**
+ * Returns the last blocks of a session, as many as fill a screen, and a note about how to see the
+ * rest.
+ */
+export function lastScreenful(
+  look: Look,
+  blocks: readonly Block[],
+  { total, rows, session }: ScreenfulOptions,
+): readonly Block[] {
+  let height = 0;
+  let first = blocks.length;
+  while (first > 0 && height < rows) {
+    first--;
+    height += new Printer().print(look, blocks.slice(first, first + 1)).length;
+  }
+  const shown = blocks.slice(first);
+  const hidden = total - shown.length;
+  if (hidden <= 0) return shown;
+  const id = session.slice(0, shortIdLength);
+  const text = `… ${formatCount(hidden, 'earlier block')}. Show all: millrace sessions show ${id}`;
+  return [note('dim', text), ...shown];
+}

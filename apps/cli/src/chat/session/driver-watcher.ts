@@ -1,0 +1,61 @@
+import type { Clock } from '@millrace/agent';
+import type { SessionId } from '@millrace/core';
+import type { Log } from '@millrace/log';
+import { currentDrivers } from '../../store/session-summaries.ts';
+
+interface DriverWatcherOptions {
+  readonly log: Log;
+  readonly session: SessionId;
+  readonly clock: Clock;
+  /** Called with each status. Return true to check again. */
+  readonly onStatus: (status: DriverStatus) => boolean;
+  readonly onError: (error: unknown) => void;
+}
+
+const intervalMs = 1000;
+
+/** Checks regularly whether another process still drives a session. */
+export class DriverWatcher {
+  readonly #options: DriverWatcherOptions;
+  #cancel: (() => void) | undefined;
+
+  constructor(options: DriverWatcherOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    const { clock, onError } = this.#options;
+    this.#cancel ??= clock.after(intervalMs, () => {
+      this.#check().catch(onError);
+    });
+  }
+
+  stop(): void {
+    this.#cancel?.();
+    this.#cancel = undefined;
+  }
+
+  async #check(): Promise<void> {
+    const { log, session, onStatus } = this.#options;
+    const status = await driverStatus(log, session);
+    if (this.#cancel === undefined) return;
+    this.#cancel = undefined;
+    if (onStatus(status)) this.start();
+  }
+}
+
+/** Which process drives a session, and whether there is work to do. */
+export interface DriverStatus {
+  /** The name that the driver gave. Undefined if there is no driver. */
+  readonly holder: string | undefined;
+  /** The session has an interrupted run, an open approval or a queued command. */
+  readonly hasWork: boolean;
+}
+
+export async function driverStatus(log: Log, session: SessionId): Promise<DriverStatus> {
+  const info = await log.info(session);
+  // Without work there is no driver, even if a process that ended left a lease.
+  if (info === undefined || !info.hasWork) return { holder: undefined, hasWork: false };
+  const drivers = await currentDrivers(log, [info]);
+  return { holder: drivers.get(session), hasWork: true };
+}

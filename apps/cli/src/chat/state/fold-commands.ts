@@ -1,0 +1,55 @@
+import {
+  type AgentEvent,
+  decodeTranscript,
+  type JsonObject,
+  type JsonValue,
+  transcriptVersion,
+} from '@millrace/core';
+import type { ChatState, EventOf, QueuedMessage } from '../contract/chat-state.ts';
+
+export function foldQueuedCommand(state: ChatState, event: EventOf<'command_queued'>): ChatState {
+  const { key, command } = event;
+  const message = queuedMessage(key, command);
+  if (message !== undefined) return { ...state, queued: [...state.queued, message] };
+  if (command['type'] === 'withdraw' && state.run === undefined)
+    return { ...state, queued: state.queued.filter((one) => one.key !== command['key']) };
+  if (command['type'] === 'abort') return { ...state, isStopping: state.run !== undefined };
+  const { type, rule } = command;
+  if (type === 'revoke')
+    return { ...state, sessionRules: state.sessionRules.filter((one) => one !== rule) };
+  const decided = decidedCall(event);
+  if (decided === undefined) return state;
+  const approvals = state.approvals.map((one) =>
+    one.id === decided ? { ...one, isAnswered: true } : one,
+  );
+  return { ...state, approvals };
+}
+
+/**
+ * Returns the message of a command. Undefined for other commands. The text is empty if it cannot be
+ * read.
+ */
+function queuedMessage(key: string, command: JsonObject): QueuedMessage | undefined {
+  if (command['type'] !== 'message') return undefined;
+  const when = command['when'] === 'steer' ? 'steer' : 'follow_up';
+  return { key, when, text: textOf(command['items']) };
+}
+
+function textOf(items: JsonValue | undefined): string {
+  try {
+    const read = decodeTranscript(JSON.stringify({ v: transcriptVersion, items }));
+    const parts = read.flatMap((item) => item.parts);
+    return parts.map((part) => (part.kind === 'text' ? part.text : `[${part.kind}]`)).join('\n');
+  } catch {
+    return '';
+  }
+}
+
+type CommandQueued = Extract<AgentEvent, { readonly type: 'command_queued' }>;
+
+/** Returns the call that an approve or deny command is about. */
+function decidedCall({ command }: CommandQueued): string | undefined {
+  const { type, toolCallId } = command;
+  const isDecision = type === 'approve' || type === 'deny';
+  return isDecision && typeof toolCallId === 'string' ? toolCallId : undefined;
+}

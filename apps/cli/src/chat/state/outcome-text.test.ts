@@ -1,0 +1,12 @@
+import { expect, test } from 'vitest';
+import { errorText } from './outcome-text.ts';
+
+test('errorText reduces an HTML page to one line, and cuts a long text', () => {
+  const page =
+    '<!DOCTYPE html>\n<html><head><title>502 Bad Gateway</title><style>p { color: red }</style></head>\n<body><h1>Bad   Gateway</h1>\n</body></html>';
+  expect(errorText(`The provider said: ${page}`)).toBe(
+    'The provider said: 502 Bad Gateway Bad Gateway',
+  );
+  expect(errorText('a < b\nand more')).toBe('a < b\nand more');
+  expect(errorText('x'.repeat(5000)).length).toBeLessThan(700);
+});

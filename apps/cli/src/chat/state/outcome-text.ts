@@ -1,0 +1,80 @@
+import type { Stop } from '@millrace/core';
+import { type NoteBlock, note } from '../contract/block.ts';
+import type { ChatState, EventOf } from '../contract/chat-state.ts';
+import type { Entry } from '../contract/entry.ts';
+
+/** Maximum length of a shown error. */
+const maxErrorLength = 600;
+
+/** Formats an error message. An HTML page is reduced to its text in one line. */
+export function errorText(message: string): string {
+  const isPage = /<(?:!doctype|html|head|body|title|h1|p|div)\b[^>]*>/i.test(message);
+  const words = isPage
+    ? message
+        .replaceAll(/<(script|style)\b[^>]*>[\s\S]*?<\/\1>/gi, ' ')
+        .replaceAll(/<[^>]*>/g, ' ')
+        .replaceAll(/\s+/g, ' ')
+        .trim()
+    : message;
+  return words.length > maxErrorLength ? `${words.slice(0, maxErrorLength)}…` : words;
+}
+
+/** An empty answer is reported, so that the user does not wait for more. */
+export function emptyAnswerNote(
+  { printed, entries, isSummarising }: ChatState,
+  { turn, stop }: EventOf<'turn_finished'>,
+): NoteBlock | undefined {
+  const isSomething = (entry: Entry) =>
+    entry.at.turn === turn && !('text' in entry && entry.text.trim() === '');
+  const isEmpty = stop.reason === 'stop' && printed.size === 0 && !entries.some(isSomething);
+  return isEmpty && !isSummarising ? note('dim', '(the model returned no answer)') : undefined;
+}
+
+/** Describes an unusual end of a turn or run. Returns undefined for a normal one. */
+export function stopNote({ reason, cause }: Stop): NoteBlock | undefined {
+  switch (reason) {
+    case 'stop':
+    case 'tool_use':
+    case 'pause':
+      return undefined;
+    case 'aborted':
+      return cause === 'interrupted'
+        ? note('mark', '■ interrupted: the process that ran this ended')
+        : note('mark', '■ stopped');
+    case 'length':
+      return note('mark', '■ cut off: the answer reached the length limit');
+    case 'content_filter':
+      return note('mark', '■ cut off by the provider’s content filter');
+    case 'refusal':
+      return note('mark', '■ the model refused');
+    case 'limit':
+      return note('mark', `■ stopped at a limit${reasonSuffix(cause)}`);
+    case 'parked':
+      return note('mark', `■ waiting${reasonSuffix(cause)}`);
+    case 'error':
+      return note('bad', `✗ failed${reasonSuffix(cause)}`);
+    case 'unknown':
+      return note('mark', `■ ended${reasonSuffix(cause)}`);
+  }
+}
+
+export function reasonSuffix(reason: string | undefined): string {
+  return reason === undefined ? '' : `: ${reason}`;
+}
+
+/** Descriptions of request problems for users, by code. */
+const problemTexts: ReadonlyMap<string, string> = new Map([
+  ['network', 'the provider could not be reached'],
+  ['overloaded', 'the provider is overloaded'],
+  ['rate_limit', 'the provider limits the request rate'],
+  ['server', 'the provider had an error'],
+  ['timeout', 'the provider took too long'],
+  ['truncated_stream', 'the answer was cut off'],
+  ['protocol_error', 'the answer could not be read'],
+  ['history_rejected', 'the provider rejected the earlier reasoning'],
+  ['interrupted', 'the process that ran this ended'],
+]);
+
+export function problemText(code: string): string {
+  return problemTexts.get(code) ?? code;
+}

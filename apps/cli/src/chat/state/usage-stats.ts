@@ -1,0 +1,67 @@
+import { addUsage, noUsage, type Usage } from '@millrace/core';
+import type { EventOf, UsageStats } from '../contract/chat-state.ts';
+
+export const emptyStats: UsageStats = {
+  ...{ model: undefined, before: noUsage, last: undefined, contextTokens: undefined },
+  ...{ firstTokenMs: undefined, tokensPerSecond: undefined },
+};
+
+export function sessionUsage({ before, last }: UsageStats): Usage {
+  return last === undefined ? before : addUsage(before, last.usage);
+}
+
+export function startResponse(
+  stats: UsageStats,
+  { turn, attempt, time, model }: EventOf<'response_started'>,
+  isSummary: boolean,
+): UsageStats {
+  const counted = { turn, attempt, usage: noUsage, isSummary };
+  const last = { ...counted, startedAt: time, firstAt: undefined, lastAt: time, length: 0 };
+  return { ...stats, model, before: sessionUsage(stats), last };
+}
+
+/**
+ * Records the time of the first output. It uses the start of a part, because its first deltas can
+ * be merged with later ones.
+ */
+export function beginPart(stats: UsageStats, time: number): UsageStats {
+  const { last } = stats;
+  if (last === undefined || last.firstAt !== undefined) return stats;
+  const timed = last.isSummary ? {} : { firstTokenMs: time - last.startedAt };
+  return { ...stats, ...timed, last: { ...last, firstAt: time } };
+}
+
+/** Adds streamed characters of an answer, of reasoning or of a call. */
+export function addLength(stats: UsageStats, time: number, length: number): UsageStats {
+  const begun = beginPart(stats, time);
+  const { last } = begun;
+  if (last === undefined) return stats;
+  return { ...begun, last: { ...last, lastAt: time, length: last.length + length } };
+}
+
+/**
+ * Sets the usage of the current attempt. The last report counts. An earlier attempt is already
+ * counted.
+ */
+export function reportUsage(
+  stats: UsageStats,
+  { turn, attempt, usage }: EventOf<'usage_reported' | 'response_finished'>,
+): UsageStats {
+  const { last } = stats;
+  if (last?.turn !== turn || last.attempt !== attempt) return stats;
+  return { ...stats, last: { ...last, usage } };
+}
+
+/** A shorter time gives no meaningful speed. */
+const shortestMs = 200;
+
+export function finishResponse(stats: UsageStats, event: EventOf<'response_finished'>): UsageStats {
+  const reported = reportUsage(stats, event);
+  const { last } = reported;
+  if (last === undefined || last.isSummary) return reported;
+  const { input, output } = event.usage;
+  const tookMs = last.lastAt - (last.firstAt ?? last.lastAt);
+  const tokensPerSecond = tookMs < shortestMs ? undefined : output / (tookMs / 1000);
+  const isCounted = input + output > 0;
+  return { ...reported, tokensPerSecond, ...(isCounted && { contextTokens: input + output }) };
+}

@@ -1,0 +1,75 @@
+import {
+  type Observer,
+  type OtlpExporter,
+  openTelemetryObserver,
+  otlpExporter,
+} from '@millrace/agent';
+import { isMillraceError } from '@millrace/core';
+import { UsageError } from '../contract/errors.ts';
+import type { Host } from '../contract/host.ts';
+
+export interface RunTracing {
+  /** The observers that send spans. Empty without `--otlp`. */
+  readonly observers: readonly Observer[];
+  /**
+   * Resolves when all spans are sent or dropped. Problems are printed only then, because the chat
+   * uses the screen until the end.
+   */
+  readonly close: () => Promise<void>;
+}
+
+/** Starts tracing for the collector of `--otlp`. */
+export function startTracing(otlp: string | undefined, { env, stderr }: Host): RunTracing {
+  const problems = new Set<string>();
+  const exporter = createSpanExporter(otlp, env, (problem) => problems.add(problem));
+  if (exporter === undefined) return { observers: [], close: async () => {} };
+  const { observe, end } = openTelemetryObserver(exporter);
+  const close = async () => {
+    end();
+    await exporter.close();
+    for (const problem of problems) stderr.write(`${problem}\n`);
+  };
+  return { observers: [observe], close };
+}
+
+/**
+ * Creates the exporter for the `--otlp` URL; undefined without one. The collector's key comes from
+ * the environment, so that it does not appear in the process list.
+ */
+export function createSpanExporter(
+  url: string | undefined,
+  env: Host['env'],
+  onDiagnostic: (problem: string) => void,
+): OtlpExporter | undefined {
+  if (url === undefined) return undefined;
+  const headers = parseHeaders(env['OTEL_EXPORTER_OTLP_HEADERS'] ?? '');
+  const serviceName = env['OTEL_SERVICE_NAME'] ?? 'millrace';
+  try {
+    return otlpExporter({ url, headers, serviceName, onDiagnostic });
+  } catch (error) {
+    throw isMillraceError(error) ? asUsageError(error) : error;
+  }
+}
+
+function asUsageError(cause: Error): UsageError {
+  return new UsageError(`--otlp: ${cause.message}`, {}, { cause });
+}
+
+/** Parses `key=value,key=value` with percent-encoded values, the format of OpenTelemetry. */
+function parseHeaders(text: string): Readonly<Record<string, string>> {
+  const pairs = text.split(',').flatMap((pair) => {
+    const at = pair.indexOf('=');
+    return at < 1
+      ? []
+      : [[pair.slice(0, at).trim(), decodeValue(pair.slice(at + 1).trim())] as const];
+  });
+  return Object.fromEntries(pairs);
+}
+
+function decodeValue(value: string): string {
+  try {
+    return decodeURIComponent(value);
+  } catch {
+    return value;
+  }
+}

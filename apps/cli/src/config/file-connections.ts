@@ -1,0 +1,117 @@
+import { resolve } from 'node:path';
+import type { McpServer } from '@millrace/tools/mcp';
+import type { FileMcpServer, ModelConfig } from '../contract/config.ts';
+import type { Env } from '../contract/host.ts';
+import type { Layer } from './config-layers.ts';
+import { errorAt } from './json-file.ts';
+
+/**
+ * Returns the models of a file with environment variables expanded. A model with a missing variable
+ * is skipped with a warning.
+ */
+export function fileModels(
+  { file, settings }: Layer,
+  env: Env,
+  warn: (warning: string) => void,
+): Readonly<Record<string, ModelConfig>> {
+  const models = Object.entries(settings.models ?? {}).flatMap(([name, given]) => {
+    const { value, missing } = expandEnv(given, env);
+    if (missing.length > 0) {
+      warn(`The model ${name} of ${file.path} is skipped: set ${missing.join(' and ')}`);
+      return [];
+    }
+    const { baseUrl, provider } = value;
+    if (baseUrl !== undefined && !isHttpUrl(baseUrl)) {
+      throw errorAt(file, ['models', name, 'baseUrl'], 'must be an http or https URL');
+    }
+    if (baseUrl !== undefined && hasPassword(baseUrl)) {
+      const why = 'contains a password. Put it into headers.authorization';
+      throw errorAt(file, ['models', name, 'baseUrl'], why);
+    }
+    if (provider === 'compatible' && baseUrl === undefined) {
+      throw errorAt(file, ['models', name], 'needs a baseUrl, because its server is unknown');
+    }
+    return [[name, value] as const];
+  });
+  return Object.fromEntries(models);
+}
+
+function isHttpUrl(url: string): boolean {
+  return /^https?:$/.test(URL.parse(url)?.protocol ?? '');
+}
+
+/** `fetch` rejects URLs with a password, and the password would appear in messages. */
+export function hasPassword(url: string): boolean {
+  const { username = '', password = '' } = URL.parse(url) ?? {};
+  return username !== '' || password !== '';
+}
+
+/** Returns the MCP servers of a file by name. A disabled server maps to undefined. */
+export function fileMcpServers(
+  layer: Layer,
+  { env, cwd }: { readonly env: Env; readonly cwd: string },
+  warn: (warning: string) => void,
+): ReadonlyMap<string, McpServer | undefined> {
+  const servers = Object.entries(layer.settings.mcpServers ?? {}).map(([name, given]) => {
+    if (given.disabled) return [name, undefined] as const;
+    checkFields(layer, name, given);
+    const { value, missing } = expandEnv(given, env);
+    if (missing.length === 0) return [name, toMcpServer(layer, name, value, cwd)] as const;
+    warn(`The MCP server ${name} of ${layer.file.path} is skipped: set ${missing.join(' and ')}`);
+    return [name, undefined] as const;
+  });
+  return new Map(servers);
+}
+
+const fieldsByTransport = { command: ['args', 'env', 'cwd'], url: ['headers'] } as const;
+
+function checkFields({ file }: Layer, name: string, server: FileMcpServer): void {
+  const isCommand = server.command !== undefined;
+  if (isCommand === (server.url !== undefined)) {
+    throw errorAt(file, ['mcpServers', name], 'needs either a command or a url');
+  }
+  const misplaced = fieldsByTransport[isCommand ? 'url' : 'command'].find(
+    (field) => server[field] !== undefined,
+  );
+  if (misplaced === undefined) return;
+  const why = `belongs to a ${isCommand ? 'url' : 'command'}, and this server has a ${isCommand ? 'command' : 'url'}`;
+  throw errorAt(file, ['mcpServers', name, misplaced], why);
+}
+
+function toMcpServer(layer: Layer, name: string, server: FileMcpServer, cwd: string): McpServer {
+  const { command, args, env, url = '', headers } = server;
+  if (command !== undefined) {
+    return { name, stdio: { command, args, env, cwd: resolve(cwd, server.cwd ?? '.') } };
+  }
+  if (isHttpUrl(url)) return { name, http: { url, headers } };
+  throw errorAt(layer.file, ['mcpServers', name, 'url'], 'must be an http or https URL');
+}
+
+interface Expanded<Value> {
+  readonly value: Value;
+  /** Variables that are used but not set. */
+  readonly missing: readonly string[];
+}
+
+const variablePattern = /\$\{([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}/g;
+
+/**
+ * Expands environment variables in all strings of a value: `${NAME}` or `${NAME:-default}`. This
+ * keeps keys out of the file.
+ */
+function expandEnv<Value>(value: Value, env: Env): Expanded<Value> {
+  const missing: string[] = [];
+  const expandText = (text: string) =>
+    text.replace(variablePattern, (_, name: string, otherwise: string | undefined) => {
+      const found = (Object.hasOwn(env, name) && env[name]) || otherwise;
+      if (found === undefined) missing.push(name);
+      return found ?? '';
+    });
+  const expand = (part: unknown): unknown => {
+    if (typeof part === 'string') return expandText(part);
+    if (Array.isArray(part)) return part.map(expand);
+    if (typeof part !== 'object' || part === null) return part;
+    return Object.fromEntries(Object.entries(part).map(([name, each]) => [name, expand(each)]));
+  };
+  return { value: expand(value) as Value, missing: [...new Set(missing)] };
+}

@@ -1,0 +1,102 @@
+import { isMillraceError } from '@millrace/core';
+import type { Decision, PermissionRule } from '@millrace/tools';
+import type { ConfigArgs } from '../contract/args.ts';
+import type { PermissionsConfig } from '../contract/config.ts';
+import { ConfigError, UsageError } from '../contract/errors.ts';
+import type { Layer, Layers } from './config-layers.ts';
+import type { FolderDecisions } from './folders-file.ts';
+import { errorAt } from './json-file.ts';
+import { ruleFromText } from './rule-text.ts';
+
+const readOnlyRules: readonly PermissionRule[] = ['write', 'edit', 'bash'].map((tool) => ({
+  tool,
+  decision: 'deny',
+  reason: 'this session is read-only',
+}));
+
+/**
+ * Merges the rules of the files, the stored decisions about the folder and the flags, in this
+ * order.
+ */
+export async function mergePermissions(
+  { layers, decisions, foldersFile }: Pick<Layers, 'layers' | 'decisions' | 'foldersFile'>,
+  { permissions, rules: flagRules = [] }: ConfigArgs,
+): Promise<PermissionsConfig> {
+  const modes = layers.map(({ settings }) => settings.permissions?.mode);
+  const mode = permissions ?? modes.findLast((each) => each !== undefined) ?? 'ask';
+  const ofFiles = await Promise.all(layers.map(readFileRules));
+  const remembered = rememberedRules(decisions, foldersFile);
+  for (const rule of flagRules) await checkRule(rule).catch(rethrowAsUsage);
+  const rules = [...ofFiles.flat(), ...remembered, ...flagRules];
+  switch (mode) {
+    case 'ask':
+      return { mode, rules };
+    case 'allow':
+      return { mode, rules: [...rules, { decision: 'allow' }] };
+    case 'read-only':
+      return { mode, rules: [...rules, ...readOnlyRules] };
+  }
+}
+
+function rememberedRules(
+  { allow = [], deny = [] }: FolderDecisions,
+  file = '',
+): readonly PermissionRule[] {
+  try {
+    return [
+      ...allow.map((text) => asWeakRule(ruleFromText(text, 'allow'))),
+      ...deny.map((text) => ruleFromText(text, 'deny')),
+    ];
+  } catch (error) {
+    throw isMillraceError(error) ? errorInFile(file, error) : error;
+  }
+}
+
+/** A rule that the user allowed in the chat must not override a rule that is written in a file. */
+function asWeakRule(rule: PermissionRule): PermissionRule {
+  const { path, command, exact = false } = rule;
+  return exact || (path === undefined && command === undefined) ? rule : { ...rule, yields: true };
+}
+
+function errorInFile(path: string, cause: Error): ConfigError {
+  return new ConfigError(`${path}: ${cause.message}`, { path }, { cause });
+}
+
+function rethrowAsUsage(error: unknown): never {
+  if (!isMillraceError(error)) throw error;
+  throw new UsageError(`${error.message}. Change --allow or --deny`, {}, { cause: error });
+}
+
+// Of the matching rules the last one decides, so `ask` comes after `allow`.
+const decisionOrder: readonly Decision[] = ['allow', 'ask', 'deny'];
+
+/** Reads and validates the permission rules of a file. */
+async function readFileRules({ file, settings }: Layer): Promise<readonly PermissionRule[]> {
+  const { permissions = {} } = settings;
+  const texts = decisionOrder.flatMap((decision) =>
+    (permissions[decision] ?? []).map((text, index) => ({ decision, text, index })),
+  );
+  const rules: PermissionRule[] = [];
+  for (const { decision, text, index } of texts) {
+    try {
+      const rule = ruleFromText(text, decision);
+      await checkRule(rule);
+      rules.push(rule);
+    } catch (error) {
+      if (!isMillraceError(error)) throw error;
+      throw errorAt(
+        file,
+        ['permissions', decision, index],
+        `is not a valid rule. ${error.message}`,
+        error,
+      );
+    }
+  }
+  return rules;
+}
+
+/** Validates a rule by creating a policy. The module is loaded only if there is a rule. */
+async function checkRule(rule: PermissionRule): Promise<void> {
+  const { permissionPolicy } = await import('@millrace/tools');
+  permissionPolicy({ root: '/', rules: [rule] });
+}

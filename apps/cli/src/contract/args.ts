@@ -1,0 +1,140 @@
+import type { PermissionRule } from '@millrace/tools';
+
+/** The validated command line. */
+export type Args =
+  | ChatArgs
+  | PrintArgs
+  | SessionsArgs
+  | ReplayArgs
+  | InspectArgs
+  | DoctorArgs
+  | ServeArgs
+  | HelpArgs
+  | VersionArgs;
+
+/**
+ * Arguments of every command. A missing value is undefined; the environment and the files come
+ * next.
+ */
+export interface SharedArgs {
+  readonly cwd?: string | undefined;
+  /** Use only this file instead of ./millrace.json and the user's own. */
+  readonly config?: string | undefined;
+  /** The path of the session store. */
+  readonly store?: string | undefined;
+  /** False after `--no-color`. */
+  readonly color: boolean;
+}
+
+/** The session of a run. `pick`: the user picks one from a list. */
+export type SessionChoice = 'new' | 'last' | 'pick' | { readonly id: string };
+
+/** Arguments of a run of the agent, shared by chat and print. */
+export interface RunArgs extends SharedArgs {
+  readonly session: SessionChoice;
+  readonly model?: string | undefined;
+  readonly system?: string | undefined;
+  readonly maxTurns?: number | undefined;
+  readonly maxTokens?: number | undefined;
+  /** In US dollars, an exact decimal. */
+  readonly maxCost?: string | undefined;
+  /** `--yes` sets `allow`, `--read-only` sets `read-only`. */
+  readonly permissions?: 'allow' | 'read-only' | undefined;
+  /** The rules of `--allow` and `--deny`, in their order. */
+  readonly rules: readonly PermissionRule[];
+  /** Trust all settings of the folder's millrace.json from now on. */
+  readonly trust: boolean;
+  /** The URL of the trace collector. */
+  readonly otlp?: string | undefined;
+}
+
+/** The arguments that affect the configuration, for any command. */
+export type ConfigArgs = Partial<Omit<RunArgs, 'session'>>;
+
+export interface ChatArgs extends RunArgs {
+  readonly command: 'chat';
+  /** The first message to the model. */
+  readonly prompt?: string | undefined;
+}
+
+export interface PrintArgs extends RunArgs {
+  readonly command: 'print';
+  /** If missing, piped input is the prompt. */
+  readonly prompt?: string | undefined;
+  /** Print AgentEvents as JSONL instead of the answer as text. */
+  readonly json: boolean;
+  /** The path of a JSON schema for the answer. */
+  readonly outputSchema?: string | undefined;
+  /** Print progress to standard error even without a terminal. */
+  readonly verbose?: boolean | undefined;
+}
+
+export interface SessionsArgs extends SharedArgs {
+  readonly command: 'sessions';
+  readonly action: SessionsAction;
+  /** Ids, id prefixes or `last`. For `import` the files; none means standard input. */
+  readonly operands: readonly string[];
+  /** Include the sessions of all folders. */
+  readonly all: boolean;
+  readonly json: boolean;
+  /** The file that `export` writes. Default: standard output. */
+  readonly output?: string | undefined;
+  /** Delete without asking. */
+  readonly yes: boolean;
+}
+
+export type SessionsAction = 'list' | 'show' | 'delete' | 'export' | 'import';
+
+export interface ReplayArgs extends SharedArgs {
+  readonly command: 'replay';
+  /** An id, an id prefix or `last`. */
+  readonly session: string;
+  /** The speed factor. `Infinity` shows everything at once. */
+  readonly speed: number;
+  readonly json: boolean;
+}
+
+export interface InspectArgs extends SharedArgs {
+  readonly command: 'inspect';
+  readonly session: string;
+  readonly json: boolean;
+}
+
+export interface DoctorArgs extends SharedArgs {
+  readonly command: 'doctor';
+  readonly json: boolean;
+}
+
+export interface ServeArgs {
+  readonly command: 'serve';
+  /** The folder for the demo agent. */
+  readonly cwd?: string | undefined;
+  readonly port?: number | undefined;
+  readonly host?: string | undefined;
+  /** The path of a module that exports the agents. */
+  readonly agents?: string | undefined;
+  /** The folder for sessions, tasks and keys. */
+  readonly data?: string | undefined;
+  /** The same folder, or the URL of a database that several servers share. */
+  readonly store?: string | undefined;
+  /** The URL of the bus that informs other servers about new records. */
+  readonly bus?: string | undefined;
+  readonly log: 'text' | 'json';
+  readonly token?: string | undefined;
+  /** The URL of the trace collector. */
+  readonly otlp?: string | undefined;
+  /** Allow the demo agent to change files and run programs. */
+  readonly yes: boolean;
+}
+
+interface HelpArgs {
+  readonly command: 'help';
+  /** The command to explain. Undefined for the main page. */
+  readonly topic?: HelpTopic | undefined;
+}
+
+export type HelpTopic = 'sessions' | 'replay' | 'inspect' | 'doctor' | 'serve';
+
+interface VersionArgs {
+  readonly command: 'version';
+}

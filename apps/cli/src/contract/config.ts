@@ -1,0 +1,127 @@
+import type { Cost } from '@millrace/core';
+import type { ReasoningEffort } from '@millrace/providers';
+import type { PermissionRule } from '@millrace/tools';
+import type { McpServer } from '@millrace/tools/mcp';
+
+/**
+ * The merged configuration. Priority: flags, environment, ./millrace.json, the user's config.json.
+ */
+export interface Config {
+  /** The requested model: a name of `models`, `provider/model`, `demo`, or the model's own name. */
+  readonly model?: string | undefined;
+  readonly models: Readonly<Record<string, ModelConfig>>;
+  readonly reasoning?: ReasoningEffort | undefined;
+  /** Further instructions for the model, besides the built-in ones and AGENTS.md. */
+  readonly system?: string | undefined;
+  readonly limits: LimitsConfig;
+  readonly permissions: PermissionsConfig;
+  /** The enabled MCP servers, in the form that `connectMcp` takes. */
+  readonly mcpServers: readonly McpServer[];
+  /** The absolute path of the session store. Default: see `storePath`. */
+  readonly store?: string | undefined;
+  /** Context size in tokens at which older turns are summarized. Default: depends on the model. */
+  readonly compactAtTokens?: number | undefined;
+  /** The files that were read, highest priority first, for `doctor`. */
+  readonly files: readonly string[];
+  /** Skipped settings and how to fix them. Show them once. */
+  readonly warnings: readonly string[];
+  /** Set if parts of the project's file were skipped because the user has not trusted them. */
+  readonly untrusted?: UntrustedFile | undefined;
+  /** The file that stores decisions about folders; see `rememberRule`. */
+  readonly foldersFile?: string | undefined;
+}
+
+/** A project's file and the parts that were skipped. */
+export interface UntrustedFile {
+  readonly path: string;
+  readonly parts: readonly string[];
+}
+
+/** A named model of the configuration. */
+export interface ModelConfig {
+  readonly provider: ProviderName;
+  readonly model: string;
+  readonly api?: 'chat' | 'responses' | undefined;
+  readonly baseUrl?: string | undefined;
+  /** Environment variables are already expanded. Default: the provider's usual variable. */
+  readonly apiKey?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly contextTokens?: number | undefined;
+  readonly maxOutputTokens?: number | undefined;
+  readonly reasoning?: ReasoningEffort | undefined;
+}
+
+export interface LimitsConfig {
+  readonly maxTurns?: number | undefined;
+  readonly maxTokens?: number | undefined;
+  readonly maxCost?: Cost | undefined;
+}
+
+export interface PermissionsConfig {
+  /**
+   * `ask`: the rules decide. `allow`: `rules` ends with a rule that allows everything else.
+   * `read-only`: `rules` denies the tools that change or run things, and no other such tool may be
+   * offered.
+   */
+  readonly mode: 'ask' | 'allow' | 'read-only';
+  /** Ordered from the lowest to the highest priority, as `permissionPolicy` takes them. */
+  readonly rules: readonly PermissionRule[];
+}
+
+/** The provider of a model. `compatible` is any server with OpenAI's API at `baseUrl`. */
+export type ProviderName = (typeof providerNames)[number];
+
+export const providerNames = [
+  'anthropic',
+  'openai',
+  'gemini',
+  'openrouter',
+  'azure',
+  'groq',
+  'mistral',
+  'deepseek',
+  'xai',
+  'together',
+  'ollama',
+  'lm-studio',
+  'llama.cpp',
+  'vllm',
+  'litellm',
+  'compatible',
+] as const;
+
+/** The content of a configuration file. `configSchema` validates it and describes each field. */
+export interface ConfigFile {
+  readonly $schema?: string | undefined;
+  readonly model?: string | undefined;
+  readonly models?: Readonly<Record<string, ModelConfig>> | undefined;
+  readonly reasoning?: ModelConfig['reasoning'];
+  readonly system?: string | undefined;
+  readonly limits?: FileLimits | undefined;
+  readonly permissions?: FilePermissions | undefined;
+  readonly mcpServers?: Readonly<Record<string, FileMcpServer>> | undefined;
+  readonly store?: string | undefined;
+  readonly compactAtTokens?: number | undefined;
+}
+
+interface FileLimits extends Omit<LimitsConfig, 'maxCost'> {
+  readonly maxCostUsd?: number | undefined;
+}
+
+interface FilePermissions {
+  readonly mode?: PermissionsConfig['mode'] | undefined;
+  readonly allow?: readonly string[] | undefined;
+  readonly ask?: readonly string[] | undefined;
+  readonly deny?: readonly string[] | undefined;
+}
+
+export interface FileMcpServer {
+  readonly command?: string | undefined;
+  readonly args?: readonly string[] | undefined;
+  readonly env?: Readonly<Record<string, string>> | undefined;
+  readonly cwd?: string | undefined;
+  readonly url?: string | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly type?: 'stdio' | 'http' | undefined;
+  readonly disabled?: boolean | undefined;
+}

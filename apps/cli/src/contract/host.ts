@@ -1,0 +1,17 @@
+/**
+ * Environment variables. They are passed in, so that no module reads the process's own environment.
+ */
+export type Env = Readonly<Record<string, string | undefined>>;
+
+/** Everything that a command uses of its process. Tests pass in their own. */
+export interface Host {
+  /** Without the paths of Node and of the script. */
+  readonly argv: readonly string[];
+  readonly env: Env;
+  readonly cwd: string;
+  readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean | undefined };
+  readonly stdout: NodeJS.WritableStream & { readonly isTTY?: boolean | undefined };
+  readonly stderr: NodeJS.WritableStream & { readonly isTTY?: boolean | undefined };
+  /** Aborted by SIGINT, SIGTERM and SIGHUP. */
+  readonly signal: AbortSignal;
+}

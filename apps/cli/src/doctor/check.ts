@@ -1,0 +1,29 @@
+import type { Config } from '../contract/config.ts';
+import type { LocalServerOptions } from '../models/local-servers.ts';
+import type { OutputStream } from '../print/output.ts';
+import type { InputStream } from '../print/piped-input.ts';
+
+/** The result of a check. It never contains a key. */
+export interface Finding {
+  readonly state: 'ok' | 'warn' | 'fail';
+  /** The topic: `node`, `store` … */
+  readonly about: string;
+  readonly text: string;
+  /** How to fix it. */
+  readonly advice?: string | undefined;
+}
+
+/** Everything that checks inspect. It is passed in, so that tests can simulate a machine. */
+export interface CheckContext extends LocalServerOptions {
+  /** Undefined if the configuration is invalid. */
+  readonly config: Config | undefined;
+  readonly cwd: string;
+  /** Without the leading `v`. */
+  readonly nodeVersion: string;
+  readonly platform: NodeJS.Platform;
+  readonly stdin: InputStream;
+  readonly stdout: OutputStream & { readonly rows?: number | undefined };
+}
+
+/** A function that inspects one topic. */
+export type Check = (context: CheckContext) => Promise<readonly Finding[]>;

@@ -1,0 +1,78 @@
+import { spawnSync } from 'node:child_process';
+import { describe, type SuiteAPI, type TestContext } from 'vitest';
+import { isMissing } from '../../../../../packages/log/src/testing/external-programs.ts';
+import { openTerminal, type TerminalOptions, type TestTerminal } from './test-terminal.ts';
+import { openTestWorkspace, type TestWorkspace } from './test-workspace.ts';
+
+interface TerminalHarness {
+  readonly workspace: TestWorkspace;
+  readonly open: (options?: TerminalOptions) => Promise<TestTerminal>;
+}
+
+/** Creates a workspace and opens terminals in it. Everything is removed after the test. */
+export function terminalHarness(
+  { onTestFinished }: Pick<TestContext, 'onTestFinished'>,
+  files: Readonly<Record<string, string>> = {},
+): TerminalHarness {
+  const workspace = openTestWorkspace(files);
+  const terminals: TestTerminal[] = [];
+  onTestFinished(async () => {
+    for (const terminal of terminals) await terminal.close();
+    await workspace.close();
+  });
+  const open = async (options: TerminalOptions = {}) => {
+    const terminal = await openTerminal(workspace, options);
+    terminals.push(terminal);
+    return terminal;
+  };
+  return { workspace, open };
+}
+
+/** Shown in an empty prompt. */
+export const promptText = 'Say what to do.';
+
+/** Shown while no run is in progress. */
+export const idleHint = 'Enter sends';
+
+/** Starts the chat and waits for the prompt. */
+export async function startChat(terminal: TestTerminal, args = ''): Promise<string> {
+  await terminal.send(`millrace ${args}`);
+  return terminal.waitFor(promptText);
+}
+
+/**
+ * Waits until a dialog accepts keys. A new dialog ignores keys for a moment, because the user may
+ * still be typing.
+ */
+export async function waitForDialog(terminal: TestTerminal): Promise<string> {
+  const first = secondsOf(await terminal.waitFor('waiting for your answer'));
+  // The time is shown in tenths at first, and later in whole seconds. Both are rounded.
+  const settled = first < 9 ? first + 0.4 : first + 2;
+  return terminal.waitUntil((screen) => secondsOf(screen) >= settled, `an ask until ${settled} s`);
+}
+
+function secondsOf(screen: string): number {
+  const [, minutes = '0', seconds = '0'] =
+    /waiting for your answer · (?:(\d+) min )?([\d.]+) s/.exec(screen) ?? [];
+  return 60 * Number(minutes) + Number(seconds);
+}
+
+/** Removes everything that depends on the width: line breaks and margins. */
+export function withoutLayout(text: string): string {
+  return text.replaceAll(/[\s│]+/g, ' ').trim();
+}
+
+export function countOf(text: string, wanted: string): number {
+  return text.split(wanted).length - 1;
+}
+
+const { status } = spawnSync('tmux', ['-V']);
+const missing = 'tmux is not there, and these tests need a real terminal: npm run test:setup';
+
+/**
+ * Groups tests that press keys in a real terminal. Without tmux they are skipped with a message.
+ */
+export function describeInTmux(): Pick<SuiteAPI, 'concurrent'> {
+  if (!isMissing(status === 0, missing)) return describe;
+  return { concurrent: describe.concurrent.skip as SuiteAPI['concurrent'] };
+}

@@ -1,0 +1,156 @@
+import { execFile } from 'node:child_process';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { vi } from 'vitest';
+import { type TestWorkspace, waitOptions } from './test-workspace.ts';
+
+const execute = promisify(execFile);
+
+export interface TerminalOptions {
+  readonly columns?: number;
+  readonly rows?: number;
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+let opened = 0;
+
+/** A real terminal with a shell: a separate tmux server with its own socket. */
+export class TestTerminal {
+  readonly #workspace: TestWorkspace;
+  readonly #name: string;
+
+  constructor(workspace: TestWorkspace, name: string) {
+    this.#workspace = workspace;
+    this.#name = name;
+  }
+
+  /** The visible screen, without colours. */
+  screen(): Promise<string> {
+    return this.tmux('capture-pane', '-p');
+  }
+
+  /** The screen and the scrollback. A line that the terminal wrapped counts as one. */
+  scrollback(): Promise<string> {
+    return this.tmux('capture-pane', '-p', '-J', '-S', '-');
+  }
+
+  /** All bytes that were written to the terminal, with control sequences. */
+  get written(): string {
+    return readFileSync(this.#path('written'), 'utf8');
+  }
+
+  /** Waits until the text is on the screen, and returns the screen. */
+  waitFor(wanted: string | RegExp): Promise<string> {
+    return this.waitUntil((screen) => contains(screen, wanted), String(wanted));
+  }
+
+  waitUntil(isReached: (screen: string) => boolean, what: string): Promise<string> {
+    return this.#until(() => this.screen(), isReached, what);
+  }
+
+  /** Waits until the text was printed, on the screen or in the scrollback. */
+  waitForPrinted(wanted: string | RegExp): Promise<string> {
+    const isThere = (text: string) => contains(text.replaceAll(/\s+/g, ' '), wanted);
+    return this.#until(() => this.scrollback(), isThere, String(wanted));
+  }
+
+  /** Types characters. */
+  async type(text: string): Promise<void> {
+    await this.tmux('send-keys', '-l', '--', text);
+  }
+
+  /** Presses keys by name: Enter, Escape, C-c, M-Enter. */
+  async press(...keys: readonly string[]): Promise<void> {
+    await this.tmux('send-keys', ...keys);
+  }
+
+  async send(text: string): Promise<void> {
+    await this.type(text);
+    await this.press('Enter');
+  }
+
+  async paste(text: string): Promise<void> {
+    await this.tmux('set-buffer', '--', text);
+    await this.tmux('paste-buffer', '-p', '-r');
+  }
+
+  /**
+   * Resizes the terminal and waits until the program can read the new size. tmux reports changes
+   * only four times a second.
+   */
+  async resize(columns: number, rows: number): Promise<void> {
+    await this.tmux('resize-window', '-x', String(columns), '-y', String(rows));
+    const tty = (await this.tmux('display-message', '-p', '#{pane_tty}')).trim();
+    const reportedSize = async () =>
+      (await execute('sh', ['-c', `stty size < ${tty}`])).stdout.trim();
+    const size = `${rows} ${columns}`;
+    await this.#until(reportedSize, (now) => now === size, `the size ${size}`);
+  }
+
+  /** Clears the screen and the scrollback. */
+  async clear(): Promise<void> {
+    await this.send('clear; printf "\\033[3J"');
+    await this.waitUntil((screen) => screen.trim() === '$', 'nothing but the shell');
+    await this.tmux('clear-history');
+  }
+
+  /** Saves the screen for a person to look at, if MILLRACE_SCREENS names a folder. */
+  async saveScreen(name: string): Promise<void> {
+    const folder = process.env['MILLRACE_SCREENS'];
+    if (folder === undefined) return;
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, `${name}.ansi`), await this.tmux('capture-pane', '-e', '-p'));
+  }
+
+  /** Closes the window. The programs in it receive SIGHUP. */
+  async close(): Promise<void> {
+    await this.tmux('kill-server').catch(() => {});
+  }
+
+  async tmux(...args: readonly string[]): Promise<string> {
+    const { env, folder, project: cwd } = this.#workspace;
+    const how = ['-u', '-S', this.#path('socket'), '-f', join(folder, 'tmux.conf')];
+    const { stdout } = await execute('tmux', [...how, ...args], { env, cwd });
+    return stdout;
+  }
+
+  async #until(
+    look: () => Promise<string>,
+    isReached: (seen: string) => boolean,
+    what: string,
+  ): Promise<string> {
+    let seen = '';
+    await vi.waitFor(async () => {
+      seen = await look();
+      if (!isReached(seen)) throw new Error(`Not in the terminal: ${what}\n${seen}`);
+    }, waitOptions);
+    return seen;
+  }
+
+  #path(what: string): string {
+    return join(this.#workspace.folder, `${this.#name}.${what}`);
+  }
+}
+
+/** Opens a shell in the project folder. */
+export async function openTerminal(
+  workspace: TestWorkspace,
+  { columns = 80, rows = 24, env = {} }: TerminalOptions = {},
+): Promise<TestTerminal> {
+  const name = `terminal-${++opened}`;
+  const terminal = new TestTerminal(workspace, name);
+  writeFileSync(join(workspace.folder, `${name}.written`), '');
+  const size = ['-x', String(columns), '-y', String(rows)];
+  const reportedSize = Object.entries(env).flatMap(([key, value]) => ['-e', `${key}=${value}`]);
+  const { TERM } = env;
+  const shell = TERM === undefined ? 'sh' : `TERM=${TERM} sh`;
+  await terminal.tmux('new-session', '-d', ...size, ...reportedSize, shell);
+  await terminal.tmux('pipe-pane', `cat >> '${join(workspace.folder, `${name}.written`)}'`);
+  await terminal.waitFor('$');
+  return terminal;
+}
+
+function contains(text: string, wanted: string | RegExp): boolean {
+  return typeof wanted === 'string' ? text.includes(wanted) : wanted.test(text);
+}

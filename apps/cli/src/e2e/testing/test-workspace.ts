@@ -1,0 +1,115 @@
+import { spawnSync } from 'node:child_process';
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { vi } from 'vitest';
+import { processFolder } from '../../../../../scripts/process-folder.ts';
+
+/** A user account with a small project: everything that the program can access. */
+export interface TestWorkspace {
+  readonly folder: string;
+  /** Folder of the project. */
+  readonly project: string;
+  readonly env: Readonly<Record<string, string>>;
+  /** Process ids of the programs that were started here, in order. */
+  readonly pids: () => readonly number[];
+  readonly close: () => Promise<void>;
+}
+
+const files: Readonly<Record<string, string>> = {
+  'project/README.md': '# Orders\n\nA small shop for orders.\n',
+  'project/package.json': '{ "name": "orders", "version": "1.0.0" }\n',
+  'project/src/refunds.ts': '// TODO: refund faster\nexport const refunds = 3;\n',
+  'project/src/index.ts': "export { refunds } from './refunds.ts';\n",
+  'project/millrace-demo.md': '# Millrace was here\n\nVisit 1.\n\nYou can delete it.\n',
+  // Keeps enough scrollback, and uses every row for the terminal.
+  'tmux.conf': 'set -g history-limit 5000\nset -g status off\nset -s escape-time 0\n',
+};
+
+/** Creates a workspace with an empty home folder and the command in PATH. */
+export function openTestWorkspace(more: Readonly<Record<string, string>> = {}): TestWorkspace {
+  const program = builtProgram();
+  const folder = realpathSync(mkdtempSync(join(tmpdir(), 'millrace-e2e-')));
+  const pidFile = join(folder, 'pids');
+  const start = `#!/bin/sh\necho $$ >> '${pidFile}'\nexec '${process.execPath}' '${program}' "$@"\n`;
+  for (const [name, text] of Object.entries({ ...files, ...more, 'bin/millrace': start })) {
+    const path = join(folder, name);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, text, { mode: name.startsWith('bin/') ? 0o755 : 0o644 });
+  }
+  writeFileSync(pidFile, '');
+  mkdirSync(join(folder, 'home'), { recursive: true });
+  const pids = () => readFileSync(pidFile, 'utf8').split('\n').filter(Boolean).map(Number);
+  const close = async () => {
+    for (const pid of pids()) await waitForExit(pid);
+    rmSync(folder, { recursive: true, force: true });
+  };
+  return { folder, project: join(folder, 'project'), env: envOf(folder), pids, close };
+}
+
+function envOf(folder: string): Readonly<Record<string, string>> {
+  const path = [join(folder, 'bin'), dirname(process.execPath), process.env['PATH'] ?? ''];
+  return {
+    PATH: path.join(':'),
+    HOME: join(folder, 'home'),
+    SHELL: '/bin/sh',
+    PS1: '$ ',
+    LC_ALL: 'C.UTF-8',
+    // Independent of the models that are available on this machine.
+    MILLRACE_MODEL: 'demo',
+  };
+}
+
+/** Resolves when a process has ended. */
+export async function waitForExit(pid: number): Promise<void> {
+  const ended = () => process.kill(pid, 0);
+  await vi.waitFor(() => {
+    let isThere = true;
+    try {
+      ended();
+    } catch {
+      isThere = false;
+    }
+    if (isThere) throw new Error(`The program (${pid}) has not ended`);
+  }, waitOptions);
+}
+
+/** Slightly shorter than the test timeout, so that the error message with the screen is shown. */
+export const waitOptions: { readonly timeout: number; readonly interval: number } = {
+  timeout: 60_000,
+  interval: 40,
+};
+
+const root = fileURLToPath(new URL('../../../../../', import.meta.url));
+
+let built: string | undefined;
+
+/**
+ * Builds the command as it is published. Each test process builds its own copy: a fresh clone has
+ * none, and a rebuild would break a running one.
+ */
+function builtProgram(): string {
+  built ??= build();
+  return built;
+}
+
+function build(): string {
+  const folder = processFolder('millrace-program');
+  // The program reads its version from the folder above the bundle.
+  cpSync(join(root, 'apps/cli/package.json'), join(folder, 'package.json'));
+  const script = join(root, 'scripts/bundle-cli.ts');
+  const { status, stderr } = spawnSync(process.execPath, [script, join(folder, 'bundle')], {
+    encoding: 'utf8',
+  });
+  if (status !== 0) throw new Error(`The program cannot be built:\n${stderr}`);
+  return join(folder, 'bundle/main.js');
+}

@@ -1,0 +1,57 @@
+/** One item of a completion list. */
+export interface CompletionItem {
+  readonly kind: 'command' | 'argument' | 'file' | 'folder';
+  /** The text that the list shows, such as `/model` or `src/main.ts`. */
+  readonly label: string;
+  readonly description?: string | undefined;
+  /** The text that replaces the typed text. */
+  readonly insert: string;
+  /**
+   * If true, Enter accepts the item and sends the prompt at once, because nothing can follow it.
+   */
+  readonly isComplete: boolean;
+}
+
+/** The possible completions at the cursor. */
+export interface Completions {
+  /** Start of the typed text that an item replaces. It goes up to `end`. */
+  readonly start: number;
+  readonly end: number;
+  /** The best match comes first. Never empty. */
+  readonly items: readonly CompletionItem[];
+}
+
+/** A value that a command accepts, such as the name of a model. */
+export interface Choice {
+  readonly value: string;
+  readonly description?: string | undefined;
+}
+
+/** A slash command. */
+export interface Command {
+  /** Name of the command, with its slash. */
+  readonly name: string;
+  readonly description: string;
+  /**
+   * Lists the possible arguments. Called each time, so the list can change. Without it, the command
+   * takes no listed argument.
+   */
+  readonly choices?: (() => readonly Choice[]) | undefined;
+  /**
+   * The command takes an argument that cannot be listed. Enter on the list then does not send the
+   * command.
+   */
+  readonly takesText?: boolean | undefined;
+}
+
+export interface CompletionSources {
+  readonly commands?: readonly Command[] | undefined;
+  /** The files that `@` offers: paths relative to the workspace, separated by `/`. */
+  readonly files?: readonly string[] | undefined;
+}
+
+/** The open completion list. */
+export interface Menu {
+  readonly items: readonly CompletionItem[];
+  readonly selected: number;
+}

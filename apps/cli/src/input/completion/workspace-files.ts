@@ -1,0 +1,176 @@
+import { spawn } from 'node:child_process';
+import { type Clock, systemClock } from '@millrace/agent';
+import { executionId, runId, sessionId, toolCallId } from '@millrace/core';
+import { memoryLog } from '@millrace/log';
+import { createWorkspace, globTool } from '@millrace/tools';
+
+interface FileListOptions {
+  /** Lists the files again. */
+  readonly list: (signal: AbortSignal) => Promise<readonly string[]>;
+  /** Called when the list has changed. */
+  readonly onChange: (files: readonly string[]) => void;
+  /** Maximum age of a list before it is read again. Default: 10 s. */
+  readonly maxAgeMs?: number | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+/**
+ * Caches the files of a workspace. It lists them on first use, and again when the list is too old.
+ */
+export class FileList {
+  readonly #options: FileListOptions;
+  readonly #stop = new AbortController();
+  #files: readonly string[] = [];
+  #listedMs = Number.NEGATIVE_INFINITY;
+  #listing: Promise<void> | undefined;
+
+  constructor(options: FileListOptions) {
+    this.#options = options;
+  }
+
+  get files(): readonly string[] {
+    return this.#files;
+  }
+
+  /** Resolves when the list is fresh enough. If listing fails, the old list stays. */
+  refresh(): Promise<void> {
+    const { clock = systemClock, maxAgeMs = 10_000 } = this.#options;
+    const isFresh = clock.now() - this.#listedMs < maxAgeMs;
+    if (this.#stop.signal.aborted || isFresh) return this.#listing ?? Promise.resolve();
+    this.#listing ??= this.#list(clock).finally(() => {
+      this.#listing = undefined;
+    });
+    return this.#listing;
+  }
+
+  /** Aborts a listing that is in progress. */
+  close(): void {
+    this.#stop.abort();
+  }
+
+  async #list(clock: Clock): Promise<void> {
+    const { list, onChange } = this.#options;
+    const files = await list(this.#stop.signal).catch(() => undefined);
+    // A failed listing also counts, so that it is not repeated on every key.
+    this.#listedMs = clock.now();
+    if (files === undefined || this.#stop.signal.aborted || sameFiles(files, this.#files)) return;
+    this.#files = files;
+    onChange(files);
+  }
+}
+
+/** Maximum number of files. Files after this limit are not offered. */
+export const maxWorkspaceFiles = 200_000;
+
+type WorkspaceFilesOptions = Pick<ListOptions, 'cwd' | 'env'> &
+  Partial<Pick<ListOptions, 'maxPaths' | 'signal'>>;
+
+/**
+ * Lists the files of a folder that .gitignore does not exclude. Paths are relative to the folder
+ * and use `/`.
+ */
+export async function workspaceFiles(options: WorkspaceFilesOptions): Promise<readonly string[]> {
+  const list = {
+    ...options,
+    maxPaths: options.maxPaths ?? maxWorkspaceFiles,
+    signal: options.signal ?? new AbortController().signal,
+  };
+  // Git is the fastest source inside a repository. Elsewhere the folder is walked with the same
+  // rules as the tools.
+  return (await gitFiles(list)) ?? (await walkFiles(list));
+}
+
+function sameFiles(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((path, index) => path === b[index]);
+}
+
+interface ListOptions {
+  readonly cwd: string;
+  /** Environment for the git process. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly maxPaths: number;
+  readonly signal: AbortSignal;
+}
+
+// The settings of a repository can name a program that reports changes. Listing files must not run
+// it.
+const gitSettings = ['-c', 'core.fsmonitor=false'];
+
+/**
+ * Lists the files below a folder that git tracks or would add. Returns undefined outside a
+ * repository or without git.
+ */
+async function gitFiles(options: ListOptions): Promise<readonly string[] | undefined> {
+  const [there, deleted] = await Promise.all([
+    lsFiles(['--cached', '--others', '--exclude-standard', '--deduplicate'], options),
+    lsFiles(['--deleted'], options),
+  ]);
+  const gone = new Set(deleted);
+  return there?.filter((path) => !gone.has(path));
+}
+
+async function lsFiles(
+  which: readonly string[],
+  { cwd, env, maxPaths, signal }: ListOptions,
+): Promise<readonly string[] | undefined> {
+  const child = spawn('git', [...gitSettings, 'ls-files', '-z', ...which], {
+    cwd,
+    env: { ...env, GIT_OPTIONAL_LOCKS: '0' },
+    stdio: ['ignore', 'pipe', 'ignore'],
+    signal,
+  });
+  const ended = new Promise<boolean>((resolve) => {
+    child.once('error', () => resolve(false));
+    child.once('close', (code) => resolve(code === 0));
+  });
+  const paths: string[] = [];
+  let rest = '';
+  child.stdout.setEncoding('utf8');
+  child.stdout.on('data', (chunk: string) => {
+    const parts = (rest + chunk).split('\0');
+    rest = parts.pop() ?? '';
+    for (const path of parts) if (paths.length < maxPaths) paths.push(path);
+    if (paths.length === maxPaths) child.kill();
+  });
+  const isEnded = await ended;
+  return isEnded || paths.length === maxPaths ? paths : undefined;
+}
+
+/** Large enough for the longest list of paths. */
+const maxOutputLength = 2 ** 25;
+
+/**
+ * Lists the files below a folder that .gitignore does not exclude. It uses the glob tool, which
+ * runs in its own thread.
+ */
+async function walkFiles({
+  cwd,
+  maxPaths,
+  signal,
+}: Pick<ListOptions, 'cwd' | 'maxPaths' | 'signal'>): Promise<readonly string[]> {
+  const glob = globTool({ workspace: createWorkspace({ root: cwd }), maxOutputLength });
+  const input = { pattern: '**', path: '.', order: 'name', limit: maxPaths };
+  const result = await glob.execute(input, {
+    signal,
+    session: sessionId('files'),
+    runId: runId('files'),
+    turn: 1,
+    toolCallId: toolCallId('files'),
+    executionId: executionId('files'),
+    child: undefined,
+    blobs: memoryLog().blobs,
+    update: () => {},
+  });
+  return pathsIn(result);
+}
+
+/**
+ * An empty line separates the paths from the summary. The tool prints names with control characters
+ * as JSON; those are skipped.
+ */
+function pathsIn(result: unknown): readonly string[] {
+  const { text, value } = (result as { output: { text: string; value: { files: number } } }).output;
+  if (value.files === 0) return [];
+  const [paths = ''] = text.split('\n\n', 1);
+  return paths.split('\n').filter((path) => !/^".*\\.*"$/.test(path));
+}

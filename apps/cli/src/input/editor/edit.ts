@@ -1,0 +1,191 @@
+import { addEntry, isRecorded } from '../history/history-entry.ts';
+import {
+  lineEnd,
+  lineStart,
+  stepBack,
+  stepForward,
+  wordAfter,
+  wordBefore,
+} from './cursor-stops.ts';
+import {
+  createEditor,
+  type Draft,
+  type EditAction,
+  type EditorState,
+  emptyText,
+  type HistoryEntry,
+  type Target,
+} from './editor-state.ts';
+import { joinTexts, pastedText, plainText, sliceText } from './folded-text.ts';
+import { redo, replaceRange, undo } from './replace-range.ts';
+import { columnOf, cursorRow, offsetAt, type Row, rowsAt, rowsBeside } from './rows.ts';
+
+/**
+ * Returns the editor state after an action. The function is pure, and an action that is not
+ * possible changes nothing.
+ */
+export function edit(state: EditorState, action: EditAction): EditorState {
+  const { editGroup, goalColumn } = state;
+  const now = { ...state, editGroup: undefined, goalColumn: undefined, notice: undefined };
+  switch (action.type) {
+    case 'insert':
+      return insertAtCursor({ ...now, editGroup }, plainText(action.text), 'typing');
+    case 'paste':
+      return replaceRange(now, [state.cursor, state.cursor], pastedText(plainText(action.text)));
+    case 'replace':
+      return replaceRange(now, clampRange(state, action), unfoldedText(action.text));
+    case 'move':
+      return { ...now, cursor: offsetOf(state, action.to) };
+    case 'erase':
+      return replaceRange({ ...now, editGroup }, rangeTo(state, action.to), emptyText, 'erasing');
+    case 'kill':
+      return kill({ ...now, editGroup }, action.to);
+    case 'yank':
+      return replaceRange(now, [state.cursor, state.cursor], state.killed);
+    case 'up':
+    case 'down':
+      return moveVertically({ ...now, goalColumn }, action.type, action.width);
+    case 'undo':
+      return undo(now);
+    case 'redo':
+      return redo(now);
+    case 'set':
+      return replaceRange(now, [0, state.text.length], unfoldedText(action.text));
+    case 'put_back':
+      return putBack(now, action.text);
+    case 'sent':
+      return afterSend(now);
+    case 'history':
+      return withHistory(now, action.entries);
+  }
+}
+
+function insertAtCursor(state: EditorState, text: string, editGroup: 'typing'): EditorState {
+  return replaceRange(state, [state.cursor, state.cursor], { text, folds: [] }, editGroup);
+}
+
+function putBack(state: EditorState, text: string): EditorState {
+  const gap = state.text === '' ? '' : '\n';
+  const before = replaceRange(state, [0, 0], pastedText(plainText(text) + gap));
+  return { ...before, cursor: before.text.length };
+}
+
+function unfoldedText(text: string) {
+  return { text: plainText(text), folds: [] };
+}
+
+function clampRange(
+  { text }: EditorState,
+  { start, end }: { readonly start: number; readonly end: number },
+): readonly [number, number] {
+  const from = Math.max(0, Math.min(start, text.length));
+  return [from, Math.max(from, Math.min(end, text.length))];
+}
+
+/** The range between the cursor and a target, in ascending order. */
+function rangeTo(state: EditorState, name: Target): readonly [number, number] {
+  const there = offsetOf(state, name);
+  return [Math.min(there, state.cursor), Math.max(there, state.cursor)];
+}
+
+function offsetOf(state: EditorState, name: Target): number {
+  const { cursor } = state;
+  switch (name) {
+    case 'left':
+      return stepBack(state, cursor);
+    case 'right':
+      return stepForward(state, cursor);
+    case 'word_left':
+      return wordBefore(state, cursor);
+    case 'word_right':
+      return wordAfter(state, cursor);
+    case 'line_start':
+      return lineStart(state, cursor);
+    case 'line_end':
+      return lineEnd(state, cursor);
+    case 'text_start':
+      return 0;
+    case 'text_end':
+      return state.text.length;
+  }
+}
+
+/**
+ * At the end of a line the range is its newline; at the start of a line it is the newline before
+ * it.
+ */
+function killRange(state: EditorState, name: Target): readonly [number, number] {
+  const [start, end] = rangeTo(state, name);
+  if (start < end) return [start, end];
+  if (name === 'line_start') return [stepBack(state, start), end];
+  return name === 'line_end' ? [start, stepForward(state, end)] : [start, end];
+}
+
+function kill(state: EditorState, name: Target): EditorState {
+  const [start, end] = killRange(state, name);
+  if (start === end) return state;
+  const cut = sliceText(state, start, end);
+  const isBackward = start < state.cursor;
+  const earlier = state.editGroup === 'killing' ? state.killed : emptyText;
+  const all = isBackward ? joinTexts(cut, earlier) : joinTexts(earlier, cut);
+  return { ...replaceRange(state, [start, end], emptyText, 'killing'), killed: all };
+}
+
+function afterSend(state: EditorState): EditorState {
+  const { text, folds, history, killed } = state;
+  const entry: HistoryEntry = folds.length > 0 ? { text, folds } : { text };
+  if (!isRecorded(text)) return { ...createEditor(history), killed };
+  return { ...createEditor(addEntry(history, entry)), killed };
+}
+
+function withHistory(state: EditorState, entries: readonly HistoryEntry[]): EditorState {
+  const draft = state.drafts.get(state.history.length);
+  const content = state.historyIndex === state.history.length ? state : (draft ?? state);
+  const { text, cursor, folds, undo, redo } = content;
+  return { ...createEditor(entries), killed: state.killed, text, cursor, folds, undo, redo };
+}
+
+/** Moves a row up or down. Beyond the first or the last row it moves through the history. */
+function moveVertically(
+  state: EditorState,
+  direction: 'up' | 'down',
+  width: number = Number.POSITIVE_INFINITY,
+): EditorState {
+  const rows = rowsAt(state, state.cursor, width);
+  const here = cursorRow(rows, state.cursor);
+  const target = nextRow(state, rows, here, direction, width);
+  if (target === undefined)
+    return showHistoryEntry(state, state.historyIndex + (direction === 'up' ? -1 : 1));
+  const row = rows[here];
+  const goalColumn = state.goalColumn ?? (row === undefined ? 0 : columnOf(row, state.cursor));
+  return { ...state, cursor: offsetAt(target, goalColumn), goalColumn };
+}
+
+function nextRow(
+  state: EditorState,
+  rows: readonly Row[],
+  here: number,
+  direction: 'up' | 'down',
+  width: number,
+): Row | undefined {
+  const inLine = rows[direction === 'up' ? here - 1 : here + 1];
+  if (inLine !== undefined) return inLine;
+  const beside = rowsBeside(state, direction, state.cursor, width);
+  return direction === 'up' ? beside?.at(-1) : beside?.[0];
+}
+
+/** Shows another history entry. The current text is kept with its undo steps. */
+function showHistoryEntry(state: EditorState, index: number): EditorState {
+  const next = state.drafts.get(index) ?? draftOfEntry(state, index);
+  if (next === undefined) return state;
+  const { text, cursor, folds, undo, redo } = state;
+  const drafts = new Map(state.drafts).set(state.historyIndex, { text, cursor, folds, undo, redo });
+  return { ...state, ...next, historyIndex: index, drafts, goalColumn: undefined };
+}
+
+function draftOfEntry({ history }: EditorState, index: number): Draft | undefined {
+  const entry = history[index];
+  if (entry === undefined) return undefined;
+  const { text, folds = [] } = entry;
+  return { text, cursor: text.length, folds, undo: [], redo: [] };
+}

@@ -1,0 +1,59 @@
+import { type JsonValue, parseJson } from '@millrace/core';
+import type { Fold, HistoryEntry } from '../editor/editor-state.ts';
+import { countLines, plainText } from '../editor/folded-text.ts';
+
+export const maxHistoryEntries = 1000;
+
+/** Whether the history records a text. A leading space excludes it. */
+export function isRecorded(text: string): boolean {
+  return text.trim() !== '' && !text.startsWith(' ');
+}
+
+/** Adds an entry as the newest. An older entry with the same text is removed. */
+export function addEntry(
+  entries: readonly HistoryEntry[],
+  entry: HistoryEntry,
+): readonly HistoryEntry[] {
+  const others = entries.filter(({ text }) => text !== entry.text);
+  return [...others, entry].slice(-maxHistoryEntries);
+}
+
+/** Formats an entry as a line of the history file, without the newline. */
+export function historyLine({ text, folds = [] }: HistoryEntry): string {
+  const ranges = folds.map(({ start, end }) => [start, end]);
+  return JSON.stringify(ranges.length > 0 ? { text, folds: ranges } : { text });
+}
+
+/** Parses a line of the history file. Returns undefined for a torn or foreign line. */
+export function parseHistoryLine(line: string): HistoryEntry | undefined {
+  if (line === '') return undefined;
+  const parsed = parseJson(line);
+  if (!parsed.ok || !isObject(parsed.value)) return undefined;
+  const { text, folds } = parsed.value;
+  if (typeof text !== 'string') return undefined;
+  const plain = plainText(text);
+  const kept = plain === text ? foldsIn(text, folds) : [];
+  return kept.length > 0 ? { text, folds: kept } : { text: plain };
+}
+
+function isObject(value: JsonValue): value is { readonly [key: string]: JsonValue } & {
+  readonly text?: JsonValue;
+  readonly folds?: JsonValue;
+} {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Returns the folds if all of them are in order and inside the text, otherwise none. */
+function foldsIn(text: string, ranges: JsonValue | undefined): readonly Fold[] {
+  if (!Array.isArray(ranges)) return [];
+  let last = 0;
+  const folds = ranges.flatMap((range): readonly Fold[] => {
+    const [start, end] = Array.isArray(range) ? range : [];
+    const areOffsets = Number.isInteger(start) && Number.isInteger(end);
+    if (!areOffsets || typeof start !== 'number' || typeof end !== 'number') return [];
+    if (start < last || start >= end || end > text.length) return [];
+    last = end;
+    return [{ start, end, lines: countLines(text.slice(start, end)) }];
+  });
+  return folds.length === ranges.length ? folds : [];
+}

@@ -1,0 +1,115 @@
+import { type FileHandle, open, rename, rm, stat } from 'node:fs/promises';
+
+/** Only this much of the end is read, and kept when the file is shortened. */
+const maxReadBytes = 2 ** 23;
+const ownerOnly = 0o600;
+/** Shortening takes far less time. An older lock was left by a process that ended. */
+const staleLockMs = 60_000;
+
+interface HistoryLines {
+  readonly lines: readonly string[];
+  /** The file has more lines before these. */
+  readonly isCut: boolean;
+}
+
+/** Reads the lines at the end of the file. */
+export async function readLines(path: string): Promise<HistoryLines> {
+  const file = await open(path, 'r');
+  try {
+    const { lines, isCut } = await readTail(file);
+    return { lines, isCut };
+  } finally {
+    await file.close();
+  }
+}
+
+/**
+ * Appends a line while other processes may do the same. The line starts with a newline, so that a
+ * torn line before it does no harm.
+ *
+ * If another process replaces the file during the write, the line is written again to the new file.
+ */
+export async function appendLine(
+  path: string,
+  line: string,
+  openFile: (path: string) => Promise<FileHandle> = openToAppend,
+): Promise<void> {
+  for (let tries = 0; tries < 5; tries++) {
+    const file = await openFile(path);
+    try {
+      await file.appendFile(`\n${line}\n`);
+      const [written, named] = await Promise.all([file.stat(), stat(path).catch(() => undefined)]);
+      if (named?.ino === written.ino && named.dev === written.dev) return;
+    } finally {
+      await file.close();
+    }
+  }
+}
+
+function openToAppend(path: string): Promise<FileHandle> {
+  return open(path, 'a', ownerOnly);
+}
+
+/**
+ * Replaces the file with a shorter one that has the lines which `shorten` returns. Only one process
+ * at a time does this.
+ *
+ * Other processes can append meanwhile. Lines that reached the old file are copied, and later
+ * writers notice that the file has changed. A line can then occur twice.
+ */
+export async function shortenFile(
+  path: string,
+  shorten: (lines: readonly string[]) => readonly string[],
+  nowMs: number,
+): Promise<void> {
+  const lock = `${path}.lock`;
+  if (!(await takeLock(lock, nowMs))) return;
+  const next = `${path}.next`;
+  const old = await open(path, 'r');
+  try {
+    const { lines, end } = await readTail(old);
+    await rm(next, { force: true });
+    const file = await open(next, 'wx', ownerOnly);
+    await file.appendFile(
+      shorten(lines)
+        .map((line) => `${line}\n`)
+        .join(''),
+    );
+    await file.close();
+    await rename(next, path);
+    const { lines: late } = await readTail(old, end);
+    for (const line of late) await appendLine(path, line);
+  } finally {
+    await old.close();
+    await rm(lock, { force: true });
+  }
+}
+
+async function takeLock(lock: string, nowMs: number): Promise<boolean> {
+  const made = await open(lock, 'wx', ownerOnly).catch(() => undefined);
+  if (made !== undefined) {
+    await made.close();
+    return true;
+  }
+  const existing = await stat(lock).catch(() => undefined);
+  // Another process may see the same stale lock. So it is only removed here, and the next call can
+  // take it.
+  if (existing !== undefined && nowMs - existing.mtimeMs > staleLockMs)
+    await rm(lock, { force: true });
+  return false;
+}
+
+async function readTail(
+  file: FileHandle,
+  from = 0,
+): Promise<HistoryLines & { readonly end: number }> {
+  const { size } = await file.stat();
+  const start = Math.max(from, size - maxReadBytes);
+  const bytes = Buffer.alloc(Math.max(0, size - start));
+  const { bytesRead } = await file.read(bytes, 0, bytes.length, start);
+  const read = bytes.subarray(0, bytesRead);
+  const isCut = start > from;
+  const text = read.subarray(isCut ? read.indexOf(0x0a) + 1 : 0).toString();
+  const lines = text.split('\n').filter((line) => line !== '');
+  return { lines, isCut, end: start + bytesRead };
+}

@@ -1,0 +1,241 @@
+import type { CompletionItem, Completions, Menu } from '../completion/completion.ts';
+import { edit } from '../editor/edit.ts';
+import type { EditAction, EditorState, Target } from '../editor/editor-state.ts';
+import type { Key } from '../keys/key.ts';
+
+/** What the caller must do after a key, in addition to the edit. */
+export type Effect =
+  /** `sent` is the editor state with the text. The prompt of the view is empty already. */
+  | { readonly type: 'submit' | 'queue'; readonly sent: EditorState }
+  /** Records a cleared text in the history. */
+  | { readonly type: 'keep'; readonly sent: EditorState }
+  /** Withdraws the last queued message. */
+  | { readonly type: 'take_back' }
+  | { readonly type: 'stop' }
+  /** Ctrl-C while idle with an empty prompt. */
+  | { readonly type: 'interrupt' }
+  | { readonly type: 'leave' };
+
+interface KeyResult {
+  readonly view: EditorView;
+  readonly effect?: Effect | undefined;
+}
+
+export interface PressContext {
+  readonly isBusy: boolean;
+  /** Alt-Enter queues a message during a run. */
+  readonly canQueue: boolean;
+  /** Up in an empty prompt withdraws a queued message. */
+  readonly canTakeBack?: boolean | undefined;
+  /** Width of a text row in cells. */
+  readonly width: number;
+  /** The possible completions at the cursor. */
+  readonly completions: Completions | undefined;
+}
+
+/** Applies a key. The function is pure: the caller performs the effect. */
+export function pressKey(before: EditorView, key: Key, context: PressContext): KeyResult {
+  const view = context.completions === undefined ? { ...before, closedAt: undefined } : before;
+  if (key.type === 'text' || key.type === 'paste') return applyBinding(view, key);
+  switch (keyId(key)) {
+    case 'enter':
+      return key.shift ? newline(view) : enter(view, context);
+    case 'alt+enter':
+      return context.isBusy && context.canQueue ? send(view, 'queue') : newline(view);
+    case 'ctrl+enter':
+      return newline(view);
+    case 'tab':
+      return key.shift ? { view } : tab(view, context);
+    case 'escape':
+    case 'ctrl+[':
+      return closeMenuOrStop(view, context);
+    case 'ctrl+c':
+      return interrupt(view, context);
+    case 'ctrl+d':
+      return view.state.text === '' ? leave(view, context) : applyBinding(view, key);
+    case 'up':
+    case 'ctrl+p':
+      return moveVertically(view, 'up', context);
+    case 'down':
+    case 'ctrl+n':
+      return moveVertically(view, 'down', context);
+    default:
+      return applyBinding(view, key);
+  }
+}
+
+function applyBinding(view: EditorView, key: Key): KeyResult {
+  const action = boundAction(key);
+  return action === undefined ? { view } : applyEdit(view, action);
+}
+
+function applyEdit(view: EditorView, action: EditAction): KeyResult {
+  return { view: withEdit(view, action) };
+}
+
+function newline(view: EditorView): KeyResult {
+  return applyEdit(view, { type: 'insert', text: '\n' });
+}
+
+/**
+ * Enter accepts the selected completion, or continues a line that ends with a backslash, or sends
+ * the prompt.
+ */
+function enter(view: EditorView, context: PressContext): KeyResult {
+  const { state } = view;
+  const item = itemForEnter(view, context);
+  if (item !== undefined) {
+    const { view: accepted } = accept(view, item, context);
+    return item.isComplete ? send(accepted, 'submit') : { view: accepted };
+  }
+  const { cursor } = state;
+  // Some terminals are configured to send a backslash and Enter for Shift-Enter. It also works when
+  // typed.
+  if (cursor > 0 && state.text[cursor - 1] === '\\')
+    return applyEdit(view, { type: 'replace', start: cursor - 1, end: cursor, text: '\n' });
+  return send(view, 'submit');
+}
+
+/** Returns the item that Enter accepts. Undefined if the user has typed it in full. */
+function itemForEnter(view: EditorView, { completions }: PressContext): CompletionItem | undefined {
+  const menu = menuOf(view, completions);
+  const item = menu?.items[menu.selected];
+  if (completions === undefined || item === undefined) return undefined;
+  const typed = view.state.text.slice(completions.start, completions.end);
+  return typed === item.insert.trimEnd() ? undefined : item;
+}
+
+function accept(view: EditorView, item: CompletionItem, { completions }: PressContext): KeyResult {
+  const { cursor } = view.state;
+  const { start, end } = completions ?? { start: cursor, end: cursor };
+  return applyEdit(view, { type: 'replace', start, end, text: item.insert });
+}
+
+function send(view: EditorView, type: 'submit' | 'queue'): KeyResult {
+  if (view.state.text.trim() === '') return { view };
+  return { view: withEdit(view, { type: 'sent' }), effect: { type, sent: view.state } };
+}
+
+/** Tab accepts the selected item, or opens the list. */
+function tab(view: EditorView, context: PressContext): KeyResult {
+  const menu = menuOf(view, context.completions);
+  const item = menu?.items[menu.selected];
+  if (item !== undefined) return accept(view, item, context);
+  return { view: { ...view, mayComplete: true, closedAt: undefined } };
+}
+
+function closeMenuOrStop(view: EditorView, { isBusy, completions }: PressContext): KeyResult {
+  if (menuOf(view, completions) !== undefined)
+    return { view: { ...view, closedAt: completions?.start } };
+  return isBusy ? { view, effect: { type: 'stop' } } : { view };
+}
+
+/**
+ * Ctrl-C stops the run, then clears the text, then leaves the program. A cleared text is in the
+ * history.
+ */
+function interrupt(view: EditorView, { isBusy }: PressContext): KeyResult {
+  if (isBusy) return { view, effect: { type: 'stop' } };
+  const { state } = view;
+  if (state.text === '') return { view, effect: { type: 'interrupt' } };
+  return { view: withEdit(view, { type: 'sent' }), effect: { type: 'keep', sent: state } };
+}
+
+function leave(view: EditorView, { isBusy }: PressContext): KeyResult {
+  return isBusy ? { view } : { view, effect: { type: 'leave' } };
+}
+
+function moveVertically(view: EditorView, type: 'up' | 'down', context: PressContext): KeyResult {
+  const menu = menuOf(view, context.completions);
+  const isEmpty = view.state.text === '' && view.state.historyIndex === view.state.history.length;
+  if (type === 'up' && isEmpty && context.canTakeBack)
+    return { view, effect: { type: 'take_back' } };
+  if (menu === undefined) return applyEdit(view, { type, width: context.width });
+  const { length } = menu.items;
+  const selected = (menu.selected + (type === 'up' ? length - 1 : 1)) % length;
+  return { view: { ...view, selected } };
+}
+
+/** The editor and its completion list. */
+export interface EditorView {
+  readonly state: EditorState;
+  /** True after typing: the list can be shown. False after cursor moves and history changes. */
+  readonly mayComplete: boolean;
+  readonly selected: number;
+  /** Start of the list that the user closed. It stays closed while the user types on. */
+  readonly closedAt: number | undefined;
+}
+
+export function createView(state: EditorState): EditorView {
+  return { state, mayComplete: false, selected: 0, closedAt: undefined };
+}
+
+/** Returns the open completion list. */
+export function menuOf(view: EditorView, completions: Completions | undefined): Menu | undefined {
+  if (completions === undefined || !view.mayComplete || view.closedAt === completions.start)
+    return undefined;
+  return {
+    items: completions.items,
+    selected: Math.min(view.selected, completions.items.length - 1),
+  };
+}
+
+/** Applies an edit. It resets the selection, because the items change. */
+export function withEdit(view: EditorView, action: EditAction): EditorView {
+  const state = edit(view.state, action);
+  const isTyping = action.type === 'insert' || action.type === 'erase' || action.type === 'replace';
+  const closedAt = isTyping ? view.closedAt : undefined;
+  return { state, mayComplete: isTyping, selected: 0, closedAt };
+}
+
+function bindKeys(keys: string, action: EditAction): readonly (readonly [string, EditAction])[] {
+  return keys.split(' ').map((key) => [key, action] as const);
+}
+
+const move = (keys: string, to: Target) => bindKeys(keys, { type: 'move', to });
+const kill = (keys: string, to: Target) => bindKeys(keys, { type: 'kill', to });
+
+/** The usual key bindings of shells. */
+const bindings: ReadonlyMap<string, EditAction> = new Map([
+  ...move('left ctrl+b', 'left'),
+  ...move('right ctrl+f', 'right'),
+  ...move('ctrl+left alt+left alt+b', 'word_left'),
+  ...move('ctrl+right alt+right alt+f', 'word_right'),
+  ...move('home ctrl+a', 'line_start'),
+  ...move('end ctrl+e', 'line_end'),
+  ...move('ctrl+home alt+home alt+<', 'text_start'),
+  ...move('ctrl+end alt+end alt+>', 'text_end'),
+  ...bindKeys('backspace ctrl+h', { type: 'erase', to: 'left' }),
+  ...bindKeys('delete ctrl+d', { type: 'erase', to: 'right' }),
+  ...kill('ctrl+w alt+backspace ctrl+backspace', 'word_left'),
+  ...kill('alt+d ctrl+delete alt+delete', 'word_right'),
+  ...kill('ctrl+u', 'line_start'),
+  ...kill('ctrl+k', 'line_end'),
+  ...bindKeys('ctrl+y', { type: 'yank' }),
+  // Terminals send different codes for the same keys.
+  ...bindKeys('ctrl+_ ctrl+- ctrl+/', { type: 'undo' }),
+  ...bindKeys('alt+_ alt+- alt+/', { type: 'redo' }),
+  ...bindKeys('ctrl+j', { type: 'insert', text: '\n' }),
+]);
+
+/** Returns the edit that is bound to a key. Undefined if the key depends on more than the text. */
+function boundAction(key: Key): EditAction | undefined {
+  switch (key.type) {
+    case 'text':
+      return { type: 'insert', text: key.text };
+    case 'paste':
+      return { type: 'paste', text: key.text };
+    case 'key':
+    case 'chord':
+      return bindings.get(keyId(key));
+  }
+}
+
+/**
+ * Returns an id such as `ctrl+alt+left` or `alt+b`. Shift is left out, because only Enter and Tab
+ * depend on it.
+ */
+function keyId(key: Exclude<Key, { readonly type: 'text' | 'paste' }>): string {
+  const name = key.type === 'key' ? key.name : key.char;
+  return `${key.ctrl ? 'ctrl+' : ''}${key.alt ? 'alt+' : ''}${name}`;
+}

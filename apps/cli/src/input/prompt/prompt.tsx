@@ -1,0 +1,95 @@
+import { Box, Text, useCursor } from 'ink';
+import { createElement, type ReactElement } from 'react';
+import type { Menu } from '../completion/completion.ts';
+import type { EditorState } from '../editor/editor-state.ts';
+import { hintText, menuLines } from './menu-lines.ts';
+import { type Span, type StyledLine, span } from './styled-line.ts';
+import { type TextLines, textLines } from './text-lines.ts';
+
+export interface PromptProps {
+  readonly state: EditorState;
+  readonly menu?: Menu | undefined;
+  /** A run is in progress, so the hint describes the keys of a run. Default: false. */
+  readonly isBusy?: boolean | undefined;
+  /** False if another component receives the keys. Then no cursor is drawn. Default: true. */
+  readonly isActive?: boolean | undefined;
+  /** Replaces the default hint. An empty string shows no hint. */
+  readonly hint?: string | undefined;
+  readonly placeholder?: string | undefined;
+  /** Width in cells. The prompt uses all of it. */
+  readonly width: number;
+  /** Maximum number of text rows. Longer text scrolls. Default: 10. */
+  readonly maxRows?: number | undefined;
+  /** Maximum number of rows of the completion list. Default: 8. */
+  readonly maxMenuRows?: number | undefined;
+  /**
+   * Number of rows of the live region above the prompt. If set, the terminal's own cursor is moved
+   * into the prompt, where input methods need it. Default: a cursor is drawn.
+   */
+  readonly top?: number | undefined;
+}
+
+/**
+ * Draws the editor: the text, the completion list and the hint. `promptHeight` returns its height.
+ */
+export function Prompt(props: PromptProps): ReactElement {
+  const { lines, cursor } = promptLines(props);
+  const { setCursorPosition } = useCursor();
+  const { top, isActive = true, width } = props;
+  const isPlaced = top !== undefined && isActive;
+  setCursorPosition(isPlaced ? { x: cursor.x, y: top + cursor.y } : undefined);
+  return createElement(Box, { flexDirection: 'column', width }, ...lines.map(lineElement));
+}
+
+/**
+ * Returns the number of rows of `<Prompt>`. The caller keeps the live region lower than the
+ * terminal with it.
+ */
+export function promptHeight(props: PromptProps): number {
+  return promptLines(props).lines.length;
+}
+
+/** Returns the lines above the cursor and the cursor's column. */
+export function promptAbove(props: PromptProps): {
+  readonly lines: readonly string[];
+  readonly column: number;
+} {
+  const { lines, cursor } = promptLines(props);
+  const above = lines.slice(0, cursor.y);
+  return { lines: above.map((line) => line.map(({ text }) => text).join('')), column: cursor.x };
+}
+
+function promptLines(props: PromptProps): TextLines {
+  const { state, menu, width, isBusy = false, isActive = true } = props;
+  const { lines, cursor } = textLines({
+    state,
+    width,
+    maxRows: props.maxRows ?? 10,
+    placeholder: props.placeholder ?? '',
+    drawsCursor: isActive && props.top === undefined,
+  });
+  const list = menu === undefined ? [] : menuLines(menu, width, props.maxMenuRows ?? 8);
+  const hint = hintText({ notice: state.notice, hint: props.hint, menu, isBusy, width });
+  return { lines: [...lines, ...list, ...(hint === '' ? [] : [[span(hint, 'dim')]])], cursor };
+}
+
+function lineElement(line: StyledLine): ReactElement {
+  // Every line fits. If a terminal measures a line differently, truncation keeps the height.
+  return createElement(Text, { wrap: 'truncate-end' }, ...line.map(spanElement));
+}
+
+function spanElement({ text, style }: Span): ReactElement | string {
+  switch (style) {
+    case 'plain':
+      return text;
+    case 'dim':
+      return createElement(Text, { dimColor: true }, text);
+    case 'bold':
+      return createElement(Text, { bold: true }, text);
+    case 'accent':
+      return createElement(Text, { color: 'cyan' }, text);
+    case 'cursor':
+      // Written directly, because reverse video is not a colour and must also work without colours.
+      return `\u001b[7m${text}\u001b[27m`;
+  }
+}

@@ -1,0 +1,196 @@
+import type { Clock } from '@millrace/agent';
+import { useEffect, useState, useSyncExternalStore } from 'react';
+import type { CompletionSources, Completions, Menu } from '../completion/completion.ts';
+import { completions, isNamingFile } from '../completion/completions.ts';
+import {
+  createEditor,
+  type EditAction,
+  type EditorState,
+  type HistoryEntry,
+} from '../editor/editor-state.ts';
+import { isRecorded } from '../history/history-entry.ts';
+import type { Key } from '../keys/key.ts';
+import { useKeys } from '../keys/use-keys.ts';
+import {
+  createView,
+  type EditorView,
+  type Effect,
+  menuOf,
+  type PressContext,
+  pressKey,
+  withEdit,
+} from './press-key.ts';
+import { markWidth } from './text-lines.ts';
+
+export interface UseEditorOptions {
+  /**
+   * Called on Enter with a text that is never blank. It starts a run, or steers the current run.
+   */
+  readonly onSubmit: (text: string) => void;
+  /**
+   * Called on Alt-Enter during a run with the next message. Without it, Alt-Enter always inserts a
+   * newline.
+   */
+  readonly onQueue?: ((text: string) => void) | undefined;
+  /** Called on Esc or Ctrl-C during a run. */
+  readonly onStop: () => void;
+  /** Called on Ctrl-D while idle with an empty prompt. */
+  readonly onLeave: () => void;
+  /** Called on Ctrl-C while idle with an empty prompt. Default: `onLeave`. */
+  readonly onInterrupt?: (() => void) | undefined;
+  /** Called on Up in an empty prompt. Without it, Up shows the history. */
+  readonly onTakeBack?: (() => void) | undefined;
+  /** Called on Enter in an empty prompt. */
+  readonly onEmptyEnter?: (() => void) | undefined;
+  /** Called first for each key. If it returns true, the editor ignores the key. */
+  readonly onKey?: ((key: Key) => boolean) | undefined;
+  /** Called for each text that the history records. Pass `history.add`. */
+  readonly onSent?: ((entry: HistoryEntry) => void) | undefined;
+  /** Called while the user types an `@` mention. Refresh the file list here. */
+  readonly onFilesWanted?: (() => void) | undefined;
+  readonly isBusy: boolean;
+  /**
+   * False while another component, such as a dialog, receives the keys. The text stays. Default:
+   * true.
+   */
+  readonly isActive?: boolean | undefined;
+  /** Width of the whole prompt in cells, as `<Prompt>` gets it. */
+  readonly width: number;
+  /** Must be the same object as long as its content does not change. */
+  readonly sources?: CompletionSources | undefined;
+  /** Texts that were sent before, the oldest first. A new list replaces the old one. */
+  readonly history?: readonly HistoryEntry[] | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+export interface Editor {
+  readonly state: EditorState;
+  readonly menu: Menu | undefined;
+  /** Applies an edit that does not come from a key, such as `{ type: 'set', text }`. */
+  readonly dispatch: (action: EditAction) => void;
+}
+
+const noSources: CompletionSources = {};
+const noHistory: readonly HistoryEntry[] = [];
+
+/**
+ * Connects the keys of the terminal to an editor that `<Prompt>` draws.
+ *
+ * @example const { state, menu } = useEditor({ width, isBusy, onSubmit, onQueue, onStop, onLeave,
+ * sources, history }); return <Prompt state={state} menu={menu} width={width} isBusy={isBusy} />;
+ */
+export function useEditor(options: UseEditorOptions): Editor {
+  const { sources = noSources, history = noHistory, isActive, clock } = options;
+  const [store] = useState(() => new EditorStore(history));
+  const { state, menu } = useSyncExternalStore(store.subscribe, store.snapshot);
+  useEffect(() => store.setSources(sources), [store, sources]);
+  useEffect(() => store.dispatch({ type: 'history', entries: history }), [store, history]);
+  const onKey = (key: Key) => {
+    if (options.onKey?.(key) === true) return;
+    const isEmpty = store.snapshot().state.text === '';
+    if (isEmpty && isPlainEnter(key)) return options.onEmptyEnter?.();
+    const { isBusy, width, onQueue, onTakeBack } = options;
+    const can = { canQueue: onQueue !== undefined, canTakeBack: onTakeBack !== undefined };
+    const effect = store.press(key, { isBusy, ...can, width: width - markWidth });
+    if (effect !== undefined) perform(effect, options);
+    if (store.wantsFiles()) options.onFilesWanted?.();
+  };
+  useKeys(onKey, { isActive, clock });
+  return { state, menu, dispatch: store.dispatch };
+}
+
+function isPlainEnter(key: Key): boolean {
+  return key.type === 'key' && key.name === 'enter' && !key.shift && !key.alt && !key.ctrl;
+}
+
+function perform(effect: Effect, options: UseEditorOptions): void {
+  switch (effect.type) {
+    case 'stop':
+      return options.onStop();
+    case 'leave':
+      return options.onLeave();
+    case 'interrupt':
+      return (options.onInterrupt ?? options.onLeave)();
+    case 'take_back':
+      return options.onTakeBack?.();
+    case 'keep':
+      return recordEntry(effect.sent, options);
+    case 'submit':
+    case 'queue':
+      return send(effect.type, effect.sent, options);
+  }
+}
+
+function recordEntry({ text, folds }: EditorState, { onSent }: UseEditorOptions): void {
+  if (isRecorded(text)) onSent?.(folds.length > 0 ? { text, folds } : { text });
+}
+
+function send(type: 'submit' | 'queue', sent: EditorState, options: UseEditorOptions): void {
+  const { text } = sent;
+  recordEntry(sent, options);
+  const whole = text.trimEnd();
+  return type === 'queue' ? options.onQueue?.(whole) : options.onSubmit(whole);
+}
+
+interface EditorSnapshot {
+  readonly state: EditorState;
+  readonly menu: Menu | undefined;
+}
+
+/**
+ * Stores the editor outside React. Each key of a chunk sees the result of the key before it, and a
+ * change is drawn at once instead of waiting for streamed output.
+ */
+export class EditorStore {
+  #view: EditorView;
+  #sources: CompletionSources = {};
+  #completions: Completions | undefined;
+  #snapshot: EditorSnapshot;
+  readonly #listeners = new Set<() => void>();
+
+  constructor(history: readonly HistoryEntry[] = []) {
+    this.#view = createView(createEditor(history));
+    this.#snapshot = { state: this.#view.state, menu: undefined };
+  }
+
+  readonly snapshot = (): EditorSnapshot => this.#snapshot;
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  readonly dispatch = (action: EditAction): void => this.#update(withEdit(this.#view, action));
+
+  /** Sets the commands and files to offer. An open list is updated. */
+  setSources(sources: CompletionSources): void {
+    if (sources === this.#sources) return;
+    this.#sources = sources;
+    this.#update(this.#view);
+  }
+
+  press(key: Key, context: Omit<PressContext, 'completions'>): Effect | undefined {
+    const { view, effect } = pressKey(this.#view, key, {
+      ...context,
+      completions: this.#completions,
+    });
+    this.#update(view);
+    return effect;
+  }
+
+  /** Whether the user is typing an `@` mention. */
+  wantsFiles(): boolean {
+    return this.#view.mayComplete && isNamingFile(this.#view.state);
+  }
+
+  #update(view: EditorView): void {
+    this.#view = view;
+    this.#completions = completions(view.state, this.#sources);
+    const menu = menuOf(view, this.#completions);
+    const { state, menu: before } = this.#snapshot;
+    const isSame = state === view.state && menu === undefined && before === undefined;
+    if (isSame) return;
+    this.#snapshot = { state: view.state, menu };
+    for (const listener of this.#listeners) listener();
+  }
+}

@@ -1,0 +1,158 @@
+import { join } from 'node:path';
+import { createAgent, defineTool, systemClock } from '@millrace/agent';
+import { type AgentEvent, sessionId } from '@millrace/core';
+import type { Log } from '@millrace/log';
+import { scriptedProvider } from '@millrace/providers/scripted';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
+import type { ReplayArgs } from '../contract/args.ts';
+import { exitCodes } from '../exit-code.ts';
+import { openStore } from '../store/open-store.ts';
+import { userItem } from '../store/session-summaries.ts';
+import { CapturedOutput, FailingOutput } from '../testing/output-streams.ts';
+import { eventsIn, toolCall } from '../testing/run-print.ts';
+import { temporaryFolder } from '../testing/temporary-folder.ts';
+import { type ReplayCommandOptions, replayCommand } from './replay-command.ts';
+
+const folder = temporaryFolder('replay');
+const cwd = '/here';
+const session = sessionId('one');
+let store: string;
+let count = 0;
+beforeEach(() => {
+  store = join(folder(), `${++count}.db`);
+});
+
+/** A tool that takes ten seconds, and a person who comes back the next day. */
+async function record(more: (log: Log) => Promise<void> = async () => {}) {
+  const clock = new VirtualClock();
+  // What the store waits for is real; what it writes down is not.
+  const storeClock = { ...systemClock, now: () => clock.now() };
+  const { log, close } = await openStore({ config: { store }, env: {}, clock: storeClock });
+  const slow = defineTool({
+    ...{ name: 'slow', description: 'Takes its time', input: z.object({}) },
+    summarize: () => 'wait for it',
+    execute: async () => {
+      clock.advance(10_000);
+      return 'done';
+    },
+  });
+  const first = { content: { parts: ['I wait.', toolCall('c1', 'slow', {})] } };
+  const script = [first, 'It turns.', 'Still.'];
+  const provider = scriptedProvider(script, { pieces: 'whole' });
+  const agent = createAgent({ provider, log, clock, tools: [slow] });
+  const events: AgentEvent[] = [];
+  for (const words of ['The weather?', 'And now?\nReally?']) {
+    const run = agent.run(userItem([words], { cwd }), { session });
+    for await (const event of run.events) events.push(event);
+    clock.advance(86_400_000);
+  }
+  await more(log);
+  await close();
+  return events;
+}
+
+const args: ReplayArgs = {
+  command: 'replay',
+  ...{ session: 'one', speed: Number.POSITIVE_INFINITY, json: false, color: true },
+};
+
+async function replay(own: Partial<ReplayArgs>, options: Partial<ReplayCommandOptions> = {}) {
+  const [stdout, stderr] = [new CapturedOutput(), new CapturedOutput()];
+  const code = await replayCommand({
+    ...{ args: { ...args, ...own }, config: { store }, stdout, stderr, env: {}, cwd },
+    ...options,
+  });
+  return { code, stdout: stdout.text, stderr: stderr.text };
+}
+
+/** Runs a virtual clock as fast as it is waited for, and notes how long each wait was. */
+class HastyClock extends VirtualClock {
+  readonly waits: number[] = [];
+
+  override after(ms: number, run: () => void): () => void {
+    this.waits.push(ms);
+    const cancel = super.after(ms, run);
+    setImmediate(() => this.advance(ms));
+    return cancel;
+  }
+}
+
+const whole = [
+  '\n› The weather?\n\n',
+  'I wait.\n',
+  '▸ wait for it ✓ 10.0 s\n',
+  'It turns.\n',
+  '— stop\n',
+  '\n› And now?\n  Really?\n\n',
+  'Still.\n',
+  '— stop\n',
+].join('');
+
+describe('a session that is shown again', () => {
+  test('has what people, the model and tools said, and nothing is run', async () => {
+    await record();
+    expect(await replay({})).toEqual({ code: exitCodes.done, stdout: whole, stderr: '' });
+  });
+
+  test('as JSONL has the events that its runs told', async () => {
+    const told = await record();
+    const { stdout } = await replay({ json: true });
+    expect(eventsIn(stdout)).toEqual(told);
+  });
+
+  test('shows what is left of a turn that was settled', async () => {
+    await record(async (log) => {
+      for (const turn of [1, 2, 3]) expect(await log.settle(session, turn)).toBe(true);
+    });
+    const { stdout } = await replay({});
+    for (const words of ['› The weather?', 'I wait.', 'It turns.', 'Still.'])
+      expect(stdout).toContain(`${words}\n`);
+  });
+
+  test('takes its time as it was, long pauses shortened, which is said', async () => {
+    await record();
+    const clock = new HastyClock();
+    const { stdout, stderr } = await replay({ speed: 1 }, { clock });
+    expect(stdout).toBe(whole);
+    expect(clock.waits).toEqual([2000, 2000]);
+    expect(stderr.split('\n')).toEqual([
+      '(a pause of 10.0 s, shortened to 2.0 s)',
+      '(a pause of 86400.0 s, shortened to 2.0 s)',
+      '',
+    ]);
+  });
+
+  test('takes a fourth of it at four times the speed', async () => {
+    await record();
+    const clock = new HastyClock();
+    await replay({ speed: 4 }, { clock });
+    expect(clock.waits).toEqual([500, 500]);
+  });
+
+  test('stops where it is told to, also in a pause', async () => {
+    await record();
+    const stop = new AbortController();
+    const clock = new VirtualClock();
+    const stdout = new CapturedOutput();
+    const replaying = replay({ speed: 1 }, { clock, stdout, signal: stop.signal });
+    while (clock.pending === 0) await new Promise(setImmediate);
+    stop.abort();
+    expect((await replaying).code).toBe(exitCodes.aborted);
+    expect(stdout.text).toBe('\n› The weather?\n\nI wait.\n▸ wait for it\n');
+    expect(clock.pending).toBe(0);
+  });
+
+  test('ends quietly where nobody looks any more, and says where it cannot be written', async () => {
+    await record();
+    const left = await replay({}, { stdout: new FailingOutput('EPIPE', 1) });
+    expect([left.code, left.stderr]).toEqual([exitCodes.done, '']);
+    const full = replay({}, { stdout: new FailingOutput('ENOSPC', 1) });
+    await expect(full).rejects.toMatchObject({ code: 'cannot_write' });
+  });
+
+  test('has to be there', async () => {
+    await expect(replay({ session: 'nope' })).rejects.toMatchObject({ code: 'no_such_session' });
+  });
+});

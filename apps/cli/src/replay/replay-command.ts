@@ -1,0 +1,131 @@
+import { systemClock } from '@millrace/agent';
+import { type AgentEvent, agentEvents, encodeEvent, Folder, type LogRecord } from '@millrace/core';
+import type { Log } from '@millrace/log';
+import type { Clock } from '@millrace/providers';
+import type { ReplayArgs } from '../contract/args.ts';
+import type { Config } from '../contract/config.ts';
+import type { Env } from '../contract/host.ts';
+import { exitCodes } from '../exit-code.ts';
+import { hasColor, Notes, Output, type OutputStream } from '../print/output.ts';
+import { secondsText } from '../print/printer.ts';
+import { withStore } from '../store/open-store.ts';
+import { readRecords } from '../store/session-records.ts';
+import { findSession } from '../store/session-summaries.ts';
+import { ReplayScreen } from './replay-screen.ts';
+
+export interface ReplayCommandOptions {
+  readonly args: ReplayArgs;
+  readonly config: Pick<Config, 'store'>;
+  readonly stdout: OutputStream;
+  readonly stderr: OutputStream;
+  readonly env: Env;
+  readonly cwd: string;
+  readonly signal?: AbortSignal | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+/**
+ * Runs `millrace replay`: streams a past session with its original timing. It runs no tool and
+ * sends no request.
+ */
+export async function replayCommand(options: ReplayCommandOptions): Promise<number> {
+  return withStore(options, ({ log }) => replay(log, options));
+}
+
+async function replay(log: Log, options: ReplayCommandOptions): Promise<number> {
+  const { args, stdout, stderr, env, cwd, signal, clock = systemClock } = options;
+  const { id } = await findSession(log, args.session, cwd);
+  const output = new Output(stdout);
+  const isShared = stdout.isTTY === true && stderr.isTTY === true && !args.json;
+  let isLineStart = true;
+  const notes = new Notes(stderr, {
+    hasColor: hasColor(stderr, { env, color: args.color }),
+    showDetails: true,
+    isMidLine: () => isShared && !isLineStart,
+  });
+  const onShortened = (pauseMs: number) =>
+    notes.writeDetail(
+      `(a pause of ${secondsText(pauseMs)}, shortened to ${secondsText(maxPauseMs)})`,
+    );
+  const folder = new Folder(id);
+  const show = args.json ? showJson : createTextShow(options);
+  for await (const record of paceRecords(readRecords(log, id), {
+    ...{ speed: args.speed, clock, signal, onShortened },
+  })) {
+    const text = show(record, foldRecord(folder, record));
+    if (text !== '') isLineStart = text.endsWith('\n');
+    await output.write(text);
+    if (output.failure !== undefined) break;
+  }
+  // An interrupted or unfinished answer does not end its line.
+  if (!isLineStart) await output.write('\n');
+  if (output.failure?.code === 'cannot_write') throw output.failure;
+  return signal?.aborted ? exitCodes.aborted : exitCodes.done;
+}
+
+type ShowRecord = (record: LogRecord, events: readonly AgentEvent[]) => string;
+
+const showJson: ShowRecord = (_record, events) =>
+  events.map((event) => `${encodeEvent(event)}\n`).join('');
+
+function createTextShow({ stdout, env, args }: ReplayCommandOptions): ShowRecord {
+  const color = hasColor(stdout, { env, color: args.color });
+  const screen = new ReplayScreen({ color, columns: stdout.columns ?? 80 });
+  return (record, events) => screen.show(record, events);
+}
+
+/**
+ * In a settled log offsets may be missing before a record. A snapshot contains what it replaces.
+ */
+function foldRecord(folder: Folder, record: LogRecord): readonly AgentEvent[] {
+  const events: AgentEvent[] = [];
+  const batch = { after: folder.state.through, through: record.offset, records: [record] };
+  folder.addBatch(batch, (...step) => events.push(...agentEvents(...step)));
+  return events;
+}
+
+interface PaceOptions {
+  /** The speed factor. `Infinity` shows everything at once. */
+  readonly speed: number;
+  readonly clock: Clock;
+  readonly signal?: AbortSignal | undefined;
+  /** Called if a pause is too long to be shown in full. */
+  readonly onShortened?: ((pauseMs: number) => void | Promise<void>) | undefined;
+}
+
+/** Longer pauses are shortened to this. A user may have returned a day later. */
+const maxPauseMs = 2000;
+
+/** Yields the records with their original pauses. Ends early if the signal aborts. */
+async function* paceRecords(
+  records: AsyncIterable<LogRecord>,
+  { speed, clock, signal, onShortened }: PaceOptions,
+): AsyncGenerator<LogRecord> {
+  let lastTime: number | undefined;
+  // The time at which the next record is due. A late record does not delay the following ones.
+  let dueMs = clock.now();
+  for await (const record of records) {
+    // If the clock was set back, there is no pause.
+    const pauseMs = Math.max(0, record.time - (lastTime ?? record.time));
+    lastTime = record.time;
+    if (pauseMs > maxPauseMs && Number.isFinite(speed)) await onShortened?.(pauseMs);
+    dueMs += Math.min(pauseMs, maxPauseMs) / speed;
+    const waitMs = dueMs - clock.now();
+    if (waitMs >= 1) await waitFor(waitMs, clock, signal);
+    if (signal?.aborted) return;
+    yield record;
+  }
+}
+
+function waitFor(ms: number, clock: Clock, signal: AbortSignal | undefined): Promise<void> {
+  return new Promise((resolve) => {
+    const done = () => {
+      cancel();
+      signal?.removeEventListener('abort', done);
+      resolve();
+    };
+    const cancel = clock.after(ms, done);
+    if (signal?.aborted) done();
+    else signal?.addEventListener('abort', done);
+  });
+}

@@ -1,0 +1,110 @@
+import { existsSync } from 'node:fs';
+import { basename } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { Agent } from '@millrace/agent';
+import { isMillraceError, MillraceError } from '@millrace/core';
+import type { Log } from '@millrace/log';
+import type { ServedAgent } from '@millrace/server';
+
+/** Loads the agents that a module exports. Node strips the types of a .ts file. */
+export async function loadAgents(path: string, log: Log): Promise<readonly ServedAgent[]> {
+  const fileName = basename(path);
+  if (!existsSync(path)) {
+    const message = `Cannot serve ${path}: the file does not exist. Choose another with --agents <file>`;
+    throw new MillraceError('no_agents', message, { path });
+  }
+  try {
+    const module = (await import(pathToFileURL(path).href)) as Readonly<Record<string, unknown>>;
+    return await agentsFromExports(module, { log, fileName });
+  } catch (error) {
+    if (isMillraceError(error)) throw error;
+    throw loadError(path, error);
+  }
+}
+
+/** It is the user's own module, so its error message is shown. */
+function loadError(path: string, cause: unknown): MillraceError {
+  const why = cause instanceof Error ? `${cause.name}: ${cause.message}` : String(cause);
+  return new MillraceError('bad_agents', `Cannot load ${path}: ${why}`, { path }, { cause });
+}
+
+interface ExportOptions {
+  readonly log: Log;
+  /** Gives the default export its name. */
+  readonly fileName: string;
+}
+
+/**
+ * Converts the exports of a module to agents. Throws if an export is not an agent, or if there is
+ * none.
+ */
+export async function agentsFromExports(
+  exports: Readonly<Record<string, unknown>>,
+  options: ExportOptions,
+): Promise<readonly ServedAgent[]> {
+  const agents: ServedAgent[] = [];
+  for (const [key, value] of Object.entries(exports)) {
+    const made = typeof value === 'function' ? await value({ log: options.log }) : value;
+    const isMade = made !== value;
+    const all: readonly unknown[] = Array.isArray(made) ? made : [made];
+    for (const one of all)
+      agents.push(toServedAgent(one, { key, isFromFunction: isMade, ...options }));
+  }
+  if (agents.length > 0) return agents;
+  throw new MillraceError('no_agents', `Cannot serve ${options.fileName}: it exports nothing`);
+}
+
+interface ExportContext extends ExportOptions {
+  readonly key: string;
+  /** True if a function with the log as its argument created the agent. */
+  readonly isFromFunction: boolean;
+}
+
+function toServedAgent(value: unknown, place: ExportContext): ServedAgent {
+  if (isAgent(value)) {
+    if (place.isFromFunction) return { type: 'loop', name: agentName(place), agent: value };
+    throw badExport(place, 'has its own log. Export ({ log }) => createAgent({ log, … })');
+  }
+  if (!isObject(value)) throw badExport(place, `is ${typeText(value)}. ${agentForms}`);
+  const { type, name, onMessage, onEvent, agent } = value;
+  const isWhole =
+    (type === 'sync' && typeof onMessage === 'function') ||
+    (type === 'async' && typeof onEvent === 'function') ||
+    (type === 'loop' && isAgent(agent));
+  if (!isWhole) throw badExport(place, `is not an agent. ${agentForms}`);
+  if (typeof name !== 'string' || !/^[a-z0-9-]+$/.test(name))
+    throw badExport(place, 'needs a `name` of lower case letters, digits and hyphens');
+  if (type === 'loop' && !place.isFromFunction)
+    throw badExport(place, "has its own log. Export ({ log }) => ({ type: 'loop', … })");
+  return value as unknown as ServedAgent;
+}
+
+const agentForms =
+  "An agent is { type: 'sync', name, onMessage }, { type: 'async', name, onEvent }, or a function ({ log }) => createAgent({ log, … })";
+
+function badExport({ key, fileName }: ExportContext, what: string): MillraceError {
+  const message = `Cannot serve ${fileName}: its export ${JSON.stringify(key)} ${what}`;
+  return new MillraceError('bad_agent', message, { export: key });
+}
+
+/** `reviewBot` becomes review-bot. The default export gets the file's name. */
+function agentName({ key, fileName }: ExportContext): string {
+  const words = key === 'default' ? fileName.replace(/\.\w+$/, '') : key;
+  const name = words.replaceAll(/([a-z0-9])([A-Z])/g, '$1-$2').toLowerCase();
+  return name.replaceAll(/[^a-z0-9]+/g, '-').replaceAll(/^-+|-+$/g, '') || 'agent';
+}
+
+function isAgent(value: unknown): value is Agent {
+  return (
+    isObject(value) && typeof value['run'] === 'function' && typeof value['resume'] === 'function'
+  );
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null;
+}
+
+function typeText(value: unknown): string {
+  if (value === null || value === undefined) return String(value);
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
+}

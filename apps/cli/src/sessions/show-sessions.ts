@@ -1,0 +1,139 @@
+import { encodeTranscript, type Item, liveTranscript, type Part } from '@millrace/core';
+import { snapshot } from '@millrace/log';
+import { oneLine, printable } from '../print/printable.ts';
+import { textTable } from '../print/text-table.ts';
+import {
+  findSession,
+  listSummaries,
+  type SessionSummary,
+  shortIdLength,
+} from '../store/session-summaries.ts';
+import type { SessionsContext } from './sessions-context.ts';
+
+/** Lists the sessions, newest first. With `--all`, those of this folder come before the others. */
+export async function listSessions(context: SessionsContext): Promise<void> {
+  const { args, log, output, notes, cwd } = context;
+  const all = await listSummaries(log);
+  const [here, elsewhere] = [
+    all.filter((session) => session.cwd === cwd),
+    all.filter((session) => session.cwd !== cwd),
+  ];
+  const shown = args.all ? [...here, ...elsewhere] : here;
+  if (args.json) return output.write(`${JSON.stringify(shown, undefined, 2)}\n`);
+  const columns = output.stream.isTTY ? output.stream.columns : undefined;
+  const rows = shown.map((session) => rowOf(session, args.all));
+  for (const line of textTable(rows, { columns })) await output.write(`${line}\n`);
+  const left = all.length - shown.length;
+  if (shown.length === 0) await notes.write(`${emptyMessage(cwd, left)}\n`);
+  else if (left > 0) await notes.write(`${left} more in other folders: millrace sessions --all\n`);
+}
+
+function rowOf(session: SessionSummary, isWithFolder: boolean): readonly string[] {
+  const { id, title, cwd, changedAt } = session;
+  const words = oneLine(title, 200) || '(no message)';
+  const folder = isWithFolder ? [oneLine(cwd ?? '–', 200)] : [];
+  return [
+    id.slice(0, shortIdLength),
+    formatDateTime(changedAt),
+    stateText(session),
+    ...folder,
+    words,
+  ];
+}
+
+function stateText({ holder, hasWork }: SessionSummary): string {
+  if (holder !== undefined) return `run by ${oneLine(holder, 20)}`;
+  return hasWork ? 'not finished' : '';
+}
+
+/** Local time, to the minute. */
+function formatDateTime(ms: number): string {
+  return new Date(ms).toLocaleString('sv-SE').slice(0, 16);
+}
+
+function emptyMessage(cwd: string, elsewhere: number): string {
+  const others =
+    elsewhere === 0 ? 'Start one with millrace' : `There are ${elsewhere} in other folders: --all`;
+  return `There are no sessions of ${cwd} yet. ${others}`;
+}
+
+/** Prints a transcript as Markdown, or with `--json` as JSON. */
+export async function showSession({ args, log, output, cwd }: SessionsContext): Promise<void> {
+  const [which = 'last'] = args.operands;
+  const session = await findSession(log, which, cwd);
+  const items = liveTranscript(await snapshot(log, session.id));
+  if (args.json) return output.write(`${encodeTranscript(items)}\n`);
+  const about = [session.cwd ?? 'no folder', formatDateTime(session.changedAt)].join(', ');
+  const text = `# Session ${session.id}\n\n${about}\n\n${transcriptMarkdown(items)}`;
+  await output.write(output.stream.isTTY ? printable(text) : text);
+}
+
+const headingByKind: { readonly [Kind in Item['kind']]: string } = {
+  system: 'Instructions',
+  developer: 'Instructions',
+  user: 'You',
+  assistant: 'Assistant',
+  tool: 'Tools',
+  context: 'Summary',
+  notification: 'Notice',
+};
+
+/** Formats a transcript as Markdown, with a heading for each speaker. */
+export function transcriptMarkdown(items: readonly Item[]): string {
+  return items.map(itemMarkdown).filter(Boolean).join('\n\n').concat('\n');
+}
+
+function itemMarkdown({ kind, author, parts, stop, redacted }: Item): string {
+  const said = redacted ? ['*(redacted)*'] : parts.map(partMarkdown).filter(Boolean);
+  const end = stop === undefined ? undefined : stopNotes[stop.reason];
+  const whole = [...said, ...(end === undefined ? [] : [`*(${end})*`])];
+  if (whole.length === 0) return '';
+  return [`## ${author?.name ?? headingByKind[kind]}`, ...whole].join('\n\n');
+}
+
+/** Normal stop reasons are not mentioned. */
+const stopNotes: Readonly<Partial<Record<string, string>>> = {
+  length: 'cut off at the maximum length',
+  aborted: 'stopped',
+  error: 'ended by an error',
+  content_filter: 'cut off by the content filter',
+  refusal: 'refused',
+};
+
+function partMarkdown(part: Part): string {
+  switch (part.kind) {
+    case 'text':
+      return part.text.trimEnd();
+    case 'reasoning':
+      return part.text === '' ? '' : quoted(part.text.trimEnd());
+    case 'tool_call':
+      return `**${part.name}**\n\n${fenced(part.arguments || '{}', 'json')}`;
+    case 'tool_result': {
+      const what = `${part.name}${part.isError ? ' failed' : ''}`;
+      const attached = (part.attachments ?? []).map(partMarkdown);
+      const text = part.text === '' ? [] : [fenced(part.text.trimEnd())];
+      return [`*${what}:*`, ...text, ...attached].join('\n\n');
+    }
+    case 'structured':
+    case 'custom':
+      return fenced(JSON.stringify(part.value, undefined, 2), 'json');
+    case 'media':
+      return `*(${part.mimeType})*`;
+    case 'file':
+      return `*(file ${part.name}, ${part.mimeType})*`;
+  }
+}
+
+function quoted(text: string): string {
+  return text.replace(/^/gm, '> ');
+}
+
+/** Uses a fence that is longer than any fence in the text. */
+function fenced(text: string, language = ''): string {
+  const longest = [...text.matchAll(/`{3,}/g)].reduce(
+    (most, [run]) => Math.max(most, run.length),
+    2,
+  );
+  const fence = '`'.repeat(longest + 1);
+  return `${fence}${language}\n${text}\n${fence}`;
+}

@@ -1,0 +1,185 @@
+import {
+  Folder,
+  type Ids,
+  type Item,
+  isId,
+  randomIds,
+  type SessionId,
+  transcript,
+} from '@millrace/core';
+import { type Log, LogError, type SessionInfo } from '@millrace/log';
+import { SessionLookupError } from '../contract/errors.ts';
+
+/** The length of ids in lists and messages. */
+export const shortIdLength = 8;
+
+/**
+ * Finds a session by id, by id prefix, or `last` for the most recently changed one of this folder.
+ */
+export async function findSession(log: Log, which: string, cwd: string): Promise<SessionSummary> {
+  if (which === 'last') return findLast(log, cwd);
+  const exact = isId(which) ? await log.info(which as SessionId) : undefined;
+  const info = exact ?? (await findByPrefix(log, which));
+  const drivers = await currentDrivers(log, [info]);
+  return summarize(log, info, drivers.get(info.session));
+}
+
+async function findLast(log: Log, cwd: string): Promise<SessionSummary> {
+  for await (const last of newestSummaries(log, { cwd })) return last;
+  const message = `Cannot continue the last session of ${cwd}: there is none. Start one with millrace, or list all sessions with millrace sessions --all`;
+  throw new SessionLookupError('no_such_session', message, { cwd });
+}
+
+async function findByPrefix(log: Log, prefix: string): Promise<SessionInfo> {
+  const found = (await log.list()).filter(({ session }) => session.startsWith(prefix));
+  const [first, ...others] = prefix === '' ? [] : found;
+  if (first === undefined) throw notFoundError(prefix);
+  if (others.length > 0) throw ambiguousError(prefix, found);
+  return first;
+}
+
+function notFoundError(id: string): SessionLookupError {
+  const message = `Cannot find session ${id}: no session id starts with it. List them with millrace sessions --all`;
+  return new SessionLookupError('no_such_session', message, { session: id });
+}
+
+/** Lists some of the matches with enough letters to tell them apart. */
+function ambiguousError(prefix: string, found: readonly SessionInfo[]): SessionLookupError {
+  const named = found.slice(0, 5).map(({ session }) => session.slice(0, prefix.length + 4));
+  const more = found.length > named.length ? ', …' : '';
+  const message = `The session id ${prefix} is ambiguous: ${found.length} sessions start with it (${named.join(', ')}${more}). Type more of the id`;
+  return new SessionLookupError('ambiguous_session', message, { session: prefix });
+}
+
+interface ListSummariesOptions {
+  /** Include only sessions of this folder. */
+  readonly cwd?: string | undefined;
+}
+
+/** Returns the sessions of a store, most recently changed first. */
+export async function listSummaries(
+  log: Log,
+  options: ListSummariesOptions = {},
+): Promise<readonly SessionSummary[]> {
+  const summaries: SessionSummary[] = [];
+  for await (const summary of newestSummaries(log, options)) summaries.push(summary);
+  return summaries;
+}
+
+/** Yields one summary at a time, so that finding the last session does not read all of them. */
+async function* newestSummaries(
+  log: Log,
+  { cwd }: ListSummariesOptions = {},
+): AsyncGenerator<SessionSummary> {
+  const infos = [...(await log.list())].sort(
+    (a, b) => b.changedAt - a.changedAt || (a.session < b.session ? -1 : 1),
+  );
+  const drivers = await currentDrivers(log, infos);
+  for (const info of infos) {
+    const summary = await summarize(log, info, drivers.get(info.session));
+    if (cwd === undefined || summary.cwd === cwd) yield summary;
+  }
+}
+
+/**
+ * Returns the current driver of each session. The lease of a dead process does not count; such a
+ * session waits for a driver.
+ */
+export async function currentDrivers(
+  log: Log,
+  infos: readonly SessionInfo[],
+): Promise<ReadonlyMap<SessionId, string>> {
+  const waiting = new Set((await log.list({ isWaiting: true })).map(({ session }) => session));
+  return new Map(
+    infos.flatMap(({ session, lease }) =>
+      lease === undefined || waiting.has(session) ? [] : [[session, lease.holder] as const],
+    ),
+  );
+}
+
+/** A session as lists show it. */
+export interface SessionSummary {
+  readonly id: SessionId;
+  /** The user's first message, in one line. */
+  readonly title: string;
+  /** The session's folder. Undefined for sub-agents and for sessions of other programs. */
+  readonly cwd: string | undefined;
+  /** Milliseconds since 1970. */
+  readonly changedAt: number;
+  readonly through: number;
+  /** True if work was interrupted, waits for an answer or is queued. */
+  readonly hasWork: boolean;
+  /** The current driver. */
+  readonly holder: string | undefined;
+}
+
+/**
+ * The first message is at the start of a session. A page contains at least one record of any size.
+ */
+const pageBytes = 1024;
+const maxPages = 16;
+const titleLength = 200;
+
+async function summarize(
+  log: Log,
+  info: SessionInfo,
+  holder: string | undefined,
+): Promise<SessionSummary> {
+  const { session: id, changedAt, through, hasWork } = info;
+  const first = info.isDamaged ? undefined : await firstUserItem(log, info);
+  const cwd = first?.metadata?.['cwd'];
+  return {
+    id,
+    title: info.isDamaged ? '(damaged)' : titleText(first),
+    cwd: typeof cwd === 'string' ? cwd : undefined,
+    ...{ changedAt, through, hasWork, holder },
+  };
+}
+
+/** Returns the first user item with text. */
+async function firstUserItem(
+  log: Log,
+  { session, through }: SessionInfo,
+): Promise<Item | undefined> {
+  const folder = new Folder(session);
+  for (let page = 0; page < maxPages && folder.state.through < through; page++) {
+    const from = folder.state.through;
+    const batch = await log.read(session, { from, maxBytes: pageBytes }).catch(unreadable);
+    if (batch === undefined || folder.addBatch(batch).outcome !== 'applied') return undefined;
+    const said = transcript(folder.state).find(
+      ({ kind, parts }) => kind === 'user' && parts.some((part) => part.kind === 'text'),
+    );
+    if (said !== undefined) return said;
+  }
+  return transcript(folder.state).find(({ kind }) => kind === 'user');
+}
+
+/** An unreadable session must not prevent the others from being listed. */
+function unreadable(error: unknown): undefined {
+  if (error instanceof LogError) return undefined;
+  throw error;
+}
+
+function titleText(item: Item | undefined): string {
+  if (item?.redacted) return '(redacted)';
+  const text = item?.parts.find((part) => part.kind === 'text')?.text ?? '';
+  const words = text
+    .slice(0, titleLength * 4)
+    .replace(/\s+/g, ' ')
+    .trim();
+  return words.slice(0, titleLength).toWellFormed();
+}
+
+interface UserItemOptions {
+  readonly cwd: string;
+  readonly ids?: Pick<Ids, 'item'> | undefined;
+}
+
+const systemIds = randomIds((bytes) => crypto.getRandomValues(bytes));
+
+/** Creates a user message. The folder goes into its metadata, where `summarize` reads it. */
+export function userItem(texts: readonly string[], options: UserItemOptions): Item {
+  const { cwd, ids = systemIds } = options;
+  const parts = texts.map((text) => ({ kind: 'text', text }) as const);
+  return { id: ids.item(), kind: 'user', parts, metadata: { cwd } };
+}

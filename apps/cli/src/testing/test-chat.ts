@@ -1,0 +1,207 @@
+import { type AgentOptions, createAgent, type Tool } from '@millrace/agent';
+import { type JsonObject, type Part, type SessionId, sessionId, toolCallId } from '@millrace/core';
+import { type Log, memoryLog } from '@millrace/log';
+import type { Provider } from '@millrace/providers';
+import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
+import { type PermissionRule, permissionPolicy } from '@millrace/tools';
+import { onTestFinished } from 'vitest';
+import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
+import { retryOptions } from '../agent/agent-options.ts';
+import { runChat } from '../chat/run-chat.ts';
+import type { BuiltAgent, ChosenModel } from '../contract/agent.ts';
+import type { Config } from '../contract/config.ts';
+import { FakeKeyboard, FakeTerminal } from './fake-terminal.ts';
+
+export interface TestChatOptions {
+  readonly script?: readonly Scripted[] | undefined;
+  /** Pause between two pieces of an answer. */
+  readonly pauseMs?: number | undefined;
+  readonly tools?: readonly Tool[] | undefined;
+  readonly approve?: AgentOptions['approve'] | undefined;
+  /** Stores the sessions. Default: a new memory log. */
+  readonly log?: Log | undefined;
+  readonly clock?: VirtualClock | undefined;
+  readonly session?: SessionId | undefined;
+  readonly prompt?: string | undefined;
+  readonly columns?: number | undefined;
+  readonly rows?: number | undefined;
+  readonly env?: Readonly<Record<string, string | undefined>> | undefined;
+  readonly cwd?: string | undefined;
+  /** Delay before a failed request is retried. Default: 0. */
+  readonly retryMs?: number | undefined;
+  /** Name of the driver. Default: `millrace`. */
+  readonly name?: string | undefined;
+  readonly reflows?: boolean | undefined;
+  /** Computes the preview of a file change. Default: none. */
+  readonly preview?: BuiltAgent['preview'] | undefined;
+  /** Name of the model, read on each draw. Default: `script`. */
+  readonly label?: (() => string) | undefined;
+}
+
+type AskUser = NonNullable<Parameters<BuiltAgent['setQuestionHandler']>[0]>;
+
+/** A chat in a fake terminal with a fake keyboard and a virtual clock. */
+export class TestChat {
+  readonly terminal: FakeTerminal;
+  readonly keyboard = new FakeKeyboard();
+  readonly clock: VirtualClock;
+  readonly log: Log;
+  readonly session: SessionId;
+  /** The rules that the user granted permanently. */
+  readonly remembered: PermissionRule[] = [];
+  /** Resolves with the exit code when the user leaves the chat. */
+  readonly exitCode: Promise<number>;
+  readonly #abort = new AbortController();
+  #ask: AskUser | undefined;
+  #policy = permissionPolicy({ root: '/folder' });
+  #isOver = false;
+
+  constructor(options: TestChatOptions = {}) {
+    const { columns = 80, rows = 24, clock = new VirtualClock(), reflows = false } = options;
+    const { cwd = '/folder', prompt, env = { NO_COLOR: '1' } } = options;
+    this.terminal = new FakeTerminal({ columns, rows, reflows });
+    this.clock = clock;
+    this.log = options.log ?? memoryLog({ clock });
+    this.session = options.session ?? sessionId('chat');
+    const built = this.#builtOf(options, undefined);
+    const { log, session, terminal, keyboard } = this;
+    this.exitCode = runChat({
+      ...{ config, built, chosen: built.chosen, log, session, cwd, env, prompt, clock },
+      signal: this.#abort.signal,
+      stdout: terminal as never,
+      stdin: keyboard as never,
+    }).finally(() => {
+      this.#isOver = true;
+    });
+    onTestFinished(() => this.abort());
+  }
+
+  /** Types keys in the encoding of a terminal. */
+  type(keys: string): void {
+    this.keyboard.write(keys);
+  }
+
+  /** Advances the clock until a condition is true. */
+  async until(isSo: () => boolean): Promise<void> {
+    while (!isSo()) await this.advance(10);
+  }
+
+  /** Advances the clock and lets pending work run. */
+  async advance(ms: number): Promise<void> {
+    this.clock.advance(ms);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+
+  /** Waits until a text is on the screen or in the scrollback. */
+  waitForText(text: string): Promise<void> {
+    return this.until(() => this.terminal.text.includes(text));
+  }
+
+  /** Waits until a text is no longer on the screen. */
+  waitUntilGone(text: string): Promise<void> {
+    return this.until(() => !this.terminal.screen.includes(text));
+  }
+
+  /** Waits until the prompt accepts input and no run is in progress. */
+  async idle(): Promise<void> {
+    await this.until(() => this.terminal.screen.includes('Enter sends'));
+    await this.advance(100);
+  }
+
+  async send(text: string): Promise<void> {
+    await this.idle();
+    this.type(`${text}\r`);
+  }
+
+  /** Presses Ctrl-D and waits for the exit code. */
+  async quit(): Promise<number> {
+    this.type('\u0004');
+    await this.until(() => this.#isOver);
+    return this.exitCode;
+  }
+
+  /** Ends the chat as a signal does. */
+  async abort(): Promise<void> {
+    this.#abort.abort();
+    await this.until(() => this.#isOver);
+  }
+
+  /** Asks a question as the tool `ask_user` does. */
+  get ask(): AskUser {
+    if (this.#ask === undefined) throw new Error('Nobody answers questions');
+    return this.#ask;
+  }
+
+  #builtOf(options: TestChatOptions, other: Provider | undefined): BuiltAgent {
+    const { script = [], pauseMs, tools = [], approve, name = 'millrace' } = options;
+    const { log, clock } = this;
+    const provider = other ?? scriptedProvider(script, { pieces: 'token', pauseMs, clock });
+    const { label = () => 'script' } = options;
+    const chosen: ChosenModel = {
+      ...{ provider, why: 'Using a script.', isDemo: true },
+      get label() {
+        return label();
+      },
+    };
+    const retry = { ...retryOptions, baseDelayMs: options.retryMs ?? 0 };
+    return {
+      agent: createAgent({ provider, log, tools, approve, clock, name, retry }),
+      ...{ chosen, tools, problems: [], close: async () => {} },
+      allows: async ({ name: tool, input = {} }) =>
+        this.#policy.decide({ tool, input }).decision === 'allow',
+      policy: () => this.#policy,
+      remember: async (rule, forHowLong) => {
+        if (forHowLong === 'always') this.remembered.push(rule);
+        this.#policy = this.#policy.remember(rule);
+      },
+      forget: async (rule) => {
+        const without = (all: readonly PermissionRule[]) =>
+          all.filter((one) => JSON.stringify(one) !== JSON.stringify(rule));
+        this.remembered.splice(0, Number.POSITIVE_INFINITY, ...without(this.remembered));
+        this.#policy = permissionPolicy({
+          ...this.#policy,
+          remembered: without(this.#policy.remembered),
+        });
+      },
+      rememberedRules: async () => this.remembered,
+      preview: options.preview ?? (async () => undefined),
+      setQuestionHandler: (ask) => {
+        this.#ask = ask;
+      },
+      with: ({ chosen: changed = chosen }) => ({
+        ...this.#builtOf(options, changed.provider),
+        chosen: changed,
+      }),
+    };
+  }
+}
+
+const config: Config = {
+  ...{ models: {}, limits: {}, mcpServers: [], files: [], warnings: [] },
+  permissions: { mode: 'ask', rules: [] },
+};
+
+/** A scripted response with one or more tool calls. */
+export function toolCalls(...wanted: readonly (readonly [string, string, JsonObject])[]): Scripted {
+  return {
+    content: {
+      parts: wanted.map(
+        ([id, name, input]): Part => ({
+          ...({ kind: 'tool_call', toolCallId: toolCallId(id), name } as const),
+          arguments: JSON.stringify(input),
+        }),
+      ),
+    },
+  };
+}
+
+export const keys = {
+  enter: '\r',
+  altEnter: '\u001b\r',
+  escape: '\u001b',
+  up: '\u001b[A',
+  down: '\u001b[B',
+  ctrlC: '\u0003',
+  ctrlD: '\u0004',
+  ctrlR: '\u0012',
+} as const;
