@@ -2,9 +2,8 @@ import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ClientPlugin } from '@temporalio/client';
 import type { BundleOptions, BundlerPlugin, WorkerPlugin } from '@temporalio/worker';
-import { activityInterceptor } from './activities/activity-interceptor.ts';
 import { type ActivitiesOptions, createActivities } from './activities/create-activities.ts';
-import { clientInterceptor } from './client/client-interceptor.ts';
+import { activityInterceptor, clientInterceptor } from './ids/current-ids.ts';
 
 /** Has what a Worker, a Client and a bundler take as a plugin. */
 export type MillracePlugin = Required<

@@ -1,11 +1,11 @@
 import type { AsyncAgent } from '@millrace/server';
 import { Agent, type ModelProvider, type Runner } from '@openai/agents';
 import { describe, expect, test } from 'vitest';
-import { millraceModels } from '../model/millrace-models.ts';
-import { toInputItems } from '../request/to-input-items.ts';
+import { millraceModels } from '../model/millrace-model.ts';
+import { toInputItems } from '../request/convert-items.ts';
 import { calls, foreignModels, says } from '../testing/foreign-model.ts';
 import { call, miller, runnerOf, saying, storyAsMessages, telling } from '../testing/mill.ts';
-import { stageOf } from '../testing/stage.ts';
+import { stageOf } from '../testing/test-server.ts';
 import { type RunHooks, runHooks } from './run-hooks.ts';
 
 type Run = (runner: Runner, asked: string, signal: AbortSignal) => Promise<unknown>;

@@ -9,7 +9,7 @@ import {
   toArray,
 } from '@millrace/core';
 import { ProviderError, type StreamItem } from '@millrace/providers';
-import type { NamedPart } from '../response/to-output-items.ts';
+import type { NamedPart } from '../response/to-response.ts';
 
 /** What a stream's deltas build, folded as a log would. */
 export class Answer {

@@ -4,10 +4,9 @@ import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
 import { Agent, retryPolicies, type StreamEvent } from '@openai/agents';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { ask } from '../testing/ask.ts';
 import { call, miller, runnerOf, saying, telling, thought } from '../testing/mill.ts';
-import { MillraceModel } from './millrace-model.ts';
-import { millraceModels } from './millrace-models.ts';
+import { ask } from '../testing/model-request.ts';
+import { MillraceModel, millraceModels } from './millrace-model.ts';
 
 const modelOf = (...script: readonly Scripted[]) =>
   new MillraceModel(telling(script), { ids: countingIds() });

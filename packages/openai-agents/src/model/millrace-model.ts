@@ -2,21 +2,21 @@ import { type Ids, randomIds } from '@millrace/core';
 import type { Provider, ResponseEnd, StreamContext, StreamStep } from '@millrace/providers';
 import {
   type Model,
+  type ModelProvider,
   type ModelRequest,
   type ModelResponse,
   type ModelRetryAdvice,
   type StreamEvent,
   Usage,
   type UsageInput,
+  UserError,
 } from '@openai/agents';
 import { toModelRequest } from '../request/to-model-request.ts';
 import { toResponse } from '../response/to-response.ts';
 import { Answer } from './answer.ts';
-import { failureOf } from './model-failure.ts';
-import { retryAdvice } from './retry-advice.ts';
-import { StepRelay } from './step-relay.ts';
+import { failureOf, retryAdvice } from './model-failure.ts';
 import { StreamEvents } from './stream-events.ts';
-import type { TurnStream } from './turn-stream.ts';
+import { StepRelay, type TurnStream } from './turn-stream.ts';
 
 export interface MillraceModelOptions {
   readonly stream?: TurnStream | undefined;
@@ -103,4 +103,46 @@ async function* told(
   // An answer that failed is no failure of those who keep it: its end says so.
   if (end?.error === undefined) await sent;
   else await sent.catch(() => {});
+}
+
+export interface MillraceModelsOptions extends MillraceModelOptions, NamedProviders {}
+
+/**
+ * Millrace's providers as the SDK's models: `new Runner({ modelProvider: millraceModels({ provider }) })`.
+ * With `stream: runHooks(context)` what the models say also goes to a task as they say it.
+ */
+export function millraceModels(options: MillraceModelsOptions): ModelProvider {
+  const { provider, providers, ...rest } = options;
+  return {
+    getModel: (name) => new MillraceModel(providerNamed({ provider, providers }, name), rest),
+  };
+}
+
+export interface NamedProviders {
+  /** For agents that name no model, or this one's. */
+  readonly provider?: Provider | undefined;
+  /** By the names that agents call them. */
+  readonly providers?: Readonly<Record<string, Provider>> | undefined;
+}
+
+/** The provider that an agent means. */
+export function providerNamed(
+  { provider, providers = {} }: NamedProviders,
+  name: string | undefined,
+): Provider {
+  const isOwn = !name || name === provider?.model;
+  const named = !isOwn && Object.hasOwn(providers, name) ? providers[name] : undefined;
+  const found = isOwn ? provider : named;
+  if (found === undefined) throw unknownModel(name, { provider, providers });
+  return found;
+}
+
+function unknownModel(
+  name: string | undefined,
+  { provider, providers = {} }: NamedProviders,
+): UserError {
+  const known = [...(provider ? [provider.model] : []), ...Object.keys(providers)];
+  const asked = name ? `There is no model “${name}”` : 'The agent names no model';
+  const way = name ? 'Add it to `providers`' : 'Give one as `provider`, or the agent a `model`';
+  return new UserError(`${asked}. There are: ${known.join(', ') || 'none'}. ${way}`);
 }

@@ -1,15 +1,15 @@
-import type { ResponseEnd } from '@millrace/providers';
-import { ModelBehaviorError } from '@openai/agents';
-import type { NamedPart } from '../response/to-output-items.ts';
+import { ProviderError, type ResponseEnd } from '@millrace/providers';
+import { ModelBehaviorError, type ModelRetryAdvice } from '@openai/agents';
+import type { NamedPart } from '../response/to-response.ts';
 
-const said = new WeakMap<object, readonly NamedPart[]>();
+const partsBeforeFailure = new WeakMap<object, readonly NamedPart[]>();
 
 /**
  * What the model had said when it failed. The SDK drops events that nobody has read yet when a run
  * fails, and so would lose the last words of it.
  */
 export function saidBefore(error: unknown): readonly NamedPart[] {
-  return (typeof error === 'object' && error !== null && said.get(error)) || [];
+  return (typeof error === 'object' && error !== null && partsBeforeFailure.get(error)) || [];
 }
 
 /** What the SDK is told of a response that it cannot use: it knows an abort by its name. */
@@ -21,7 +21,7 @@ export function failureOf(
     error?.kind === 'aborted' || stop.reason === 'aborted'
       ? aborted(error)
       : (error ?? cutCalls(stop.reason, parts));
-  if (failure !== undefined) said.set(failure, parts);
+  if (failure !== undefined) partsBeforeFailure.set(failure, parts);
   return failure;
 }
 
@@ -39,4 +39,24 @@ function cutCalls(reason: string, parts: readonly NamedPart[]): ModelBehaviorErr
   return new ModelBehaviorError(
     `The answer was cut off (${reason}) with ${calls} tool calls in it, which are not run. Raise maxTokens, or ask for less`,
   );
+}
+
+/** What a retry policy of the SDK should know of a failure: the taxonomy of Millrace's providers. */
+export function retryAdvice(error: unknown): ModelRetryAdvice | undefined {
+  if (!(error instanceof ProviderError)) return undefined;
+  const { kind, retryable, retryAfterMs, status, providerCode } = error;
+  const wasRefused = kind === 'rate_limit' || kind === 'overloaded';
+  const responseStarted = saidBefore(error).length > 0;
+  return {
+    suggested: retryable,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    reason: kind,
+    ...(wasRefused && !responseStarted && { replaySafety: 'safe' as const }),
+    responseStarted,
+    normalized: {
+      ...(status !== undefined && { statusCode: status }),
+      errorCode: providerCode ?? kind,
+      isNetworkError: kind === 'network' || kind === 'timeout' || kind === 'truncated_stream',
+    },
+  };
 }

@@ -4,7 +4,7 @@ import { Agent } from '@openai/agents';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { miller, runnerOf } from '../testing/mill.ts';
-import { millraceModels } from './millrace-models.ts';
+import { millraceModels } from './millrace-model.ts';
 
 type Wire = (options: {
   readonly model: string;

@@ -9,12 +9,11 @@ import {
 } from '@openai/agents';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { millraceModels } from '../model/millrace-models.ts';
-import { toOutputItems } from '../response/to-output-items.ts';
-import { ask } from '../testing/ask.ts';
+import { millraceModels } from '../model/millrace-model.ts';
+import { toOutputItems } from '../response/to-response.ts';
 import { call, miller, runnerOf, saying, telling } from '../testing/mill.ts';
-import { toInputItems } from './to-input-items.ts';
-import { toItems } from './to-items.ts';
+import { ask } from '../testing/model-request.ts';
+import { toInputItems, toItems } from './convert-items.ts';
 import { toModelRequest } from './to-model-request.ts';
 
 type JsonObjectSchema = JsonSchemaDefinition['schema'];

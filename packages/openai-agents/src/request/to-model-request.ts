@@ -1,8 +1,12 @@
 import type { JsonObject } from '@millrace/core';
-import type { ModelRequest, ReasoningEffort, ToolChoice } from '@millrace/providers';
+import type {
+  ModelRequest,
+  ReasoningEffort,
+  ToolChoice,
+  ToolDefinition,
+} from '@millrace/providers';
 import { type ModelSettings, type ModelRequest as SdkRequest, UserError } from '@openai/agents';
-import { toItems } from './to-items.ts';
-import { toolDefinitions } from './tool-definitions.ts';
+import { toItems } from './convert-items.ts';
 
 /** What the SDK asks, in Millrace's words. Throws `UserError` for what no provider of ours could be asked. */
 export function toModelRequest(request: SdkRequest): ModelRequest {
@@ -56,4 +60,35 @@ function assertWhole({ previousResponseId, conversationId, prompt }: SdkRequest)
     throw new UserError(
       `Cannot use prompt template ${prompt.promptId}: it is kept by OpenAI. Write it as the agent's instructions`,
     );
+}
+
+/** The tools and the hand-offs, which are tools to a model. */
+export function toolDefinitions({
+  tools,
+  handoffs,
+}: Pick<SdkRequest, 'tools' | 'handoffs'>): readonly ToolDefinition[] {
+  return [
+    ...tools.map((tool): ToolDefinition => {
+      if (tool.type !== 'function') throw hosted(tool.type, tool.name);
+      const { name, description, parameters, strict } = tool;
+      return { name, description, inputSchema: objectSchema(parameters), strict };
+    }),
+    ...handoffs.map(({ toolName, toolDescription, inputJsonSchema, strictJsonSchema }) => ({
+      ...{ name: toolName, description: toolDescription, strict: strictJsonSchema },
+      inputSchema: objectSchema(inputJsonSchema),
+    })),
+  ];
+}
+
+/** A tool without input may come without a schema. */
+function objectSchema(given: object): JsonObject {
+  const none = { type: 'object', properties: {}, required: [], additionalProperties: false };
+  return 'type' in given ? (given as JsonObject) : none;
+}
+
+function hosted(type: string, name: string): UserError {
+  return new UserError(
+    `Cannot offer tool “${name}” of type ${type} to a Millrace provider: only function tools are the same everywhere. ` +
+      'Give what the provider itself hosts in modelSettings.providerData, as its API has it',
+  );
 }

@@ -12,8 +12,7 @@ import {
 } from '@openai/agents';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { MillraceModel } from '../model/millrace-model.ts';
-import { millraceModels } from '../model/millrace-models.ts';
+import { MillraceModel, millraceModels } from '../model/millrace-model.ts';
 import { calls, foreignModels, says, thinks } from '../testing/foreign-model.ts';
 import {
   call,
@@ -24,7 +23,7 @@ import {
   telling,
   thought,
 } from '../testing/mill.ts';
-import { inShort, stageOf } from '../testing/stage.ts';
+import { inShort, stageOf } from '../testing/test-server.ts';
 import { convertRunEvents, type RunEvents } from './convert-run-events.ts';
 
 type Run = (runner: Runner, asked: string, signal: AbortSignal) => Promise<RunEvents>;

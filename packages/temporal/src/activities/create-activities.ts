@@ -1,13 +1,13 @@
-import { type Agent, AgentError } from '@millrace/agent';
+import { type Agent, AgentError, createAgent } from '@millrace/agent';
 import { advance, callStep, hearStep, requestStep, submitStep } from '@millrace/agent/steps';
 import { runId, sessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { Provider } from '@millrace/providers';
 import { Context } from '@temporalio/activity';
-import type { MillraceActivities } from '../contract/activities.ts';
+import type { AutoSendInput, MillraceActivities, Sent } from '../contract/activities.ts';
 import { currentIds } from '../ids/current-ids.ts';
-import { autoSend } from './auto-send.ts';
-import { failing, living } from './living.ts';
+import { failing, type LivingSignals, living } from './heartbeat.ts';
+import { runHere } from './run-in-activity.ts';
 
 export interface ActivitiesOptions {
   /** Those that workflows name, by their own names. */
@@ -46,7 +46,7 @@ export function createActivities(options: ActivitiesOptions): MillraceActivities
       living(async (signals) => requestStep(agentOf(agent), { ...ofTask(given), ...signals })),
     millraceCall: ({ agent, ...given }) =>
       living(async (signals) => callStep(agentOf(agent), { ...ofTask(given), ...signals })),
-    millraceAutoSend: (given) => living(async (signals) => autoSend(options, given, signals)),
+    millraceAutoSend: (given) => living(async (signals) => sendAnswer(options, given, signals)),
   };
 }
 
@@ -62,4 +62,30 @@ function unknownAgent(name: string, known: readonly string[]): AgentError {
   const there = known.length === 0 ? 'it has none' : `it has ${known.join(', ')}`;
   const message = `Cannot find agent ${name} in this worker: ${there}. Give it to millracePlugin({ agents })`;
   return new AgentError('unknown_agent', message, { agent: name });
+}
+
+/** Has a provider answer, streams that to the log, and gives the settled messages. */
+export async function sendAnswer(
+  { providers = {}, log }: Pick<ActivitiesOptions, 'providers' | 'log'>,
+  { provider: name, instructions, items, ...given }: AutoSendInput,
+  signals: LivingSignals,
+): Promise<Sent> {
+  const provider = Object.hasOwn(providers, name) ? providers[name] : undefined;
+  if (provider === undefined || log === undefined)
+    throw missingProvider(name, provider !== undefined);
+  const agent = createAgent({ name, provider, log, instructions });
+  const { owner, key } = given;
+  return runHere(agent, {
+    ...{ session: sessionId(given.session), runId: runId(given.runId), items, key, signals },
+    claim: {
+      ...{ owner: `${owner}, auto-send ${given.runId}`, life: key },
+      attempt: Context.current().info.attempt,
+    },
+  });
+}
+
+function missingProvider(name: string, isThere: boolean): AgentError {
+  const what = isThere ? 'this worker has no log' : 'this worker does not have it';
+  const message = `Cannot send by provider ${name}: ${what}. Give both to millracePlugin({ providers, log })`;
+  return new AgentError('bad_option', message, { provider: name });
 }

@@ -5,9 +5,8 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { expect, test } from 'vitest';
 import type { Sent } from '../contract/activities.ts';
-import { textsOf } from '../testing/transcript-of.ts';
-import { having, saying, until } from '../testing/until.ts';
-import type { OpenStream } from './hand-fed-provider.ts';
+import { having, saying, textsOf, until } from '../testing/session-log.ts';
+import type { OpenStream } from './manual-provider.ts';
 import { streamingContext } from './streaming-context.ts';
 
 const session = sessionId('mill');

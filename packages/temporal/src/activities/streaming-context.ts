@@ -4,9 +4,9 @@ import type { Log } from '@millrace/log';
 import { Context } from '@temporalio/activity';
 import type { Sent } from '../contract/activities.ts';
 import { currentIds } from '../ids/current-ids.ts';
-import { handFedProvider, type OpenStream } from './hand-fed-provider.ts';
-import { living } from './living.ts';
-import { type RunHereOptions, runHere } from './run-here.ts';
+import { living } from './heartbeat.ts';
+import { handFedProvider, type OpenStream } from './manual-provider.ts';
+import { type RunHereOptions, runHere } from './run-in-activity.ts';
 
 export interface StreamingContextOptions {
   readonly log: Log;

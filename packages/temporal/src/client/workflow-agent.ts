@@ -1,12 +1,10 @@
-import type { Agent, Run } from '@millrace/agent';
-import { AgentError } from '@millrace/agent';
+import { type Agent, AgentError, type Run } from '@millrace/agent';
 import { type Item, type SessionId, sessionId, type TraceContext } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { Client } from '@temporalio/client';
-import type { AgentWorkflowOptions } from '../contract/workflow-input.ts';
+import type { AgentWorkflowOptions } from '../contract/agent-workflow.ts';
 import { withIds } from '../ids/current-ids.ts';
-import { inputItems } from './input-items.ts';
-import { WorkflowRun } from './workflow-run.ts';
+import { inputItems, WorkflowRun } from './workflow-run.ts';
 
 export interface WorkflowAgentOptions {
   readonly client: Client;

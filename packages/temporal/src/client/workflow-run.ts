@@ -6,6 +6,7 @@ import {
   Folder,
   type Item,
   isMillraceError,
+  itemId,
   type JsonObject,
   noUsage,
   parseJson,
@@ -16,9 +17,8 @@ import {
   type TraceContext,
 } from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
-import { inputItems } from './input-items.ts';
 
-export interface WorkflowRunOptions {
+interface WorkflowRunOptions {
   readonly log: Log;
   readonly session: SessionId;
   readonly input: readonly Item[];
@@ -163,4 +163,17 @@ function failed(session: SessionId, cause: unknown): RunResult {
   const stop = { reason: 'error', cause: code } as const;
   const error = { code, message };
   return { session, stop, text: '', items: [], usage: noUsage, error, cause };
+}
+
+/** Texts become the items that they stand for. */
+export function inputItems(input: RunInput): readonly Item[] {
+  if (typeof input === 'string') {
+    const id = itemId(crypto.randomUUID());
+    return [{ id, kind: 'user', parts: [{ kind: 'text', text: input }] }];
+  }
+  return isList(input) ? input : [input];
+}
+
+function isList(input: Item | readonly Item[]): input is readonly Item[] {
+  return Array.isArray(input);
 }

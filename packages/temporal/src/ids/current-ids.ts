@@ -1,12 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { TraceContext } from '@millrace/core';
-
-/** What goes with a task through clients, workflows and activities. */
-export interface TravellingIds {
-  /** The task, which is a session. */
-  readonly task?: string | undefined;
-  readonly trace?: TraceContext | undefined;
-}
+import type { WorkflowClientInterceptor } from '@temporalio/client';
+import type { ActivityInterceptorsFactory } from '@temporalio/worker';
+import { idsIn, type TravellingIds, withHeader } from './id-header.ts';
 
 const storage = new AsyncLocalStorage<TravellingIds>();
 
@@ -19,3 +14,17 @@ export function currentIds(): TravellingIds {
 export function withIds<T>(ids: TravellingIds, work: () => T): T {
   return storage.run({ ...currentIds(), ...ids }, work);
 }
+
+/** The ids of `withIds` go with whatever starts or signals a workflow. */
+export const clientInterceptor: WorkflowClientInterceptor = {
+  startWithDetails: (input, next) =>
+    next({ ...input, headers: withHeader(input.headers, currentIds()) }),
+  signal: (input, next) => next({ ...input, headers: withHeader(input.headers, currentIds()) }),
+  signalWithStart: (input, next) =>
+    next({ ...input, headers: withHeader(input.headers, currentIds()) }),
+};
+
+/** An activity has the ids that came with it: `currentIds()`. */
+export const activityInterceptor: ActivityInterceptorsFactory = () => ({
+  inbound: { execute: (input, next) => withIds(idsIn(input.headers), () => next(input)) },
+});

@@ -10,7 +10,7 @@ type Events = temporal.api.history.v1.IHistory;
 const folder = fileURLToPath(new URL('./histories', import.meta.url));
 
 /** The workflow's id is a part of what it does, and not of its history. */
-export interface KeptHistory {
+interface KeptHistory {
   readonly name: string;
   readonly workflowId: string;
   readonly history: Events;

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import type { WorkerOrder } from './worker-process.ts';
 
-export interface StartedWorker {
+interface StartedWorker {
   /** When it says this; at once, where it did. */
   told(what: string): Promise<void>;
   kill(signal: NodeJS.Signals): void;

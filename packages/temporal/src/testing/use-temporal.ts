@@ -16,7 +16,7 @@ import type { ActivitiesOptions } from '../activities/create-activities.ts';
 import { millracePlugin } from '../plugin.ts';
 import { temporalServerPath } from './temporal-server-path.ts';
 
-export interface TemporalStage {
+interface TemporalStage {
   client(): Client;
   address(): string;
   bundle(): WorkflowBundleWithSourceMap;

@@ -5,7 +5,7 @@ import { sqliteLog } from '@millrace/log/sqlite';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { z } from 'zod';
-import { handFedProvider } from '../activities/hand-fed-provider.ts';
+import { handFedProvider } from '../activities/manual-provider.ts';
 import { millracePlugin } from '../plugin.ts';
 
 export interface WorkerOrder {

@@ -1,6 +1,6 @@
 // What a user's own workflow module would have.
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
-import type { TravellingIds } from '../ids/current-ids.ts';
+import type { TravellingIds } from '../ids/id-header.ts';
 import {
   AgentSession,
   type AgentWorkflowInput,

@@ -2,25 +2,20 @@ import type { Plan, Requested, RunEnd } from '@millrace/agent/steps';
 import type { JsonObject } from '@millrace/core';
 import { CancellationScope, condition, uuid4, workflowInfo } from '@temporalio/workflow';
 import type { MillraceActivities } from '../contract/activities.ts';
-import type { Carried, StateAnswer, TranscriptAnswer } from '../contract/workflow-input.ts';
-import { activitiesFor } from './activities.ts';
-import { gone, typeOf, unlessFenced } from './failure-type.ts';
-import { Gate } from './gate.ts';
-import { itemsOf } from './items-of.ts';
-import { KnownItems } from './known-items.ts';
-import { Lock } from './lock.ts';
-import { OwnSteps } from './own-steps.ts';
-import { countFrom, countOf, nextKey } from './said-keys.ts';
 import type {
   AdvanceSessionOptions,
   AgentSessionOptions,
   CallsPlan,
+  Carried,
   OnPlan,
   RequestPlan,
   RunSessionOptions,
-} from './session-options.ts';
-import { smallEnough } from './small-enough.ts';
-import { stoppedByCancel } from './stopped-by-cancel.ts';
+  StateAnswer,
+  TranscriptAnswer,
+} from '../contract/agent-workflow.ts';
+import { activitiesFor, gone, smallEnough, typeOf, unlessFenced } from './activities.ts';
+import { Gate, Lock, stoppedByCancel } from './concurrency.ts';
+import { countFrom, countOf, itemsOf, KnownItems, nextKey, OwnSteps } from './session-progress.ts';
 
 /** After so many failures of the same call, which its tool did not see, the run is stopped. */
 const maxCallFailures = 3;

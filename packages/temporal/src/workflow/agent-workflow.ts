@@ -1,9 +1,18 @@
 import { noUsage } from '@millrace/core';
-import { allHandlersFinished, condition, continueAsNew } from '@temporalio/workflow';
-import type { AgentWorkflowInput, AgentWorkflowResult } from '../contract/workflow-input.ts';
+import {
+  allHandlersFinished,
+  CancellationScope,
+  condition,
+  continueAsNew,
+} from '@temporalio/workflow';
+import type {
+  AgentWorkflowInput,
+  AgentWorkflowResult,
+  Carried,
+  OnPlan,
+} from '../contract/agent-workflow.ts';
 import { AgentSession } from './agent-session.ts';
-import { continueWhenFull } from './continue-when-full.ts';
-import { listenTo } from './listen-to.ts';
+import { isListeningAlone, listenTo } from './signals.ts';
 
 /** An agent as a workflow: what it says and does is on the log, and history has what it came to. */
 export async function agentWorkflow(input: AgentWorkflowInput): Promise<AgentWorkflowResult> {
@@ -41,4 +50,22 @@ async function isAskedFor(room: AgentSession, isAsked: boolean, idleMs: number):
   if (idleMs === 0 || !(await condition(() => room.hasNews, idleMs))) return false;
   await condition(allHandlersFinished);
   return true;
+}
+
+/**
+ * For `run({ onPlan })`: when this execution is full, the next one goes on. `next` continues as new, with
+ * what is carried in its input: `(carried) => continueAsNew({ …, carried })`.
+ */
+export function continueWhenFull(
+  session: AgentSession,
+  next: (carried: Carried) => Promise<unknown>,
+): OnPlan {
+  const whole = CancellationScope.current();
+  return async () => {
+    if (!session.isFull) return;
+    await condition(allHandlersFinished);
+    // The next execution would not know that it was cancelled, nor of other sessions that go on here.
+    if (whole.consideredCancelled || !isListeningAlone(session)) return;
+    await next(session.carried);
+  };
 }

@@ -1,6 +1,5 @@
 import type { WorkflowInterceptors } from '@temporalio/workflow';
-import type { TravellingIds } from '../ids/current-ids.ts';
-import { idsIn, withHeader } from '../ids/header.ts';
+import { idsIn, type TravellingIds, withHeader } from '../ids/id-header.ts';
 
 /** The ids that a workflow was started with go on to its activities, its children and its next execution. */
 export function interceptors(): WorkflowInterceptors {

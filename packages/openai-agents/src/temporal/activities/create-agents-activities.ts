@@ -1,10 +1,8 @@
-import type { AgentOptions } from '@millrace/agent';
 import { type Item, sessionId, transcript } from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
 import type { AgentInputItem, ModelRequest } from '@openai/agents';
-import { MillraceModel } from '../../model/millrace-model.ts';
-import { type NamedProviders, providerNamed } from '../../model/provider-named.ts';
-import { toInputItems } from '../../request/to-input-items.ts';
+import { MillraceModel, type NamedProviders, providerNamed } from '../../model/millrace-model.ts';
+import { toInputItems } from '../../request/convert-items.ts';
 import type { SdkResponse } from '../../response/to-response.ts';
 import type {
   AgentsActivities,
@@ -12,20 +10,10 @@ import type {
   HistoryInput,
   Responded,
 } from '../contract/agents-activities.ts';
-import { alive } from './alive.ts';
-import { call } from './call.ts';
+import { alive, smallEnough } from './activity-failures.ts';
+import { call } from './call-tool.ts';
+import type { AgentsActivitiesOptions } from './logging-agent.ts';
 import { respond } from './respond.ts';
-import { smallEnough } from './small-enough.ts';
-import type { WorkerTool } from './worker-tool.ts';
-
-export interface AgentsActivitiesOptions
-  extends NamedProviders,
-    Pick<AgentOptions, 'retry' | 'observers'> {
-  /** Where sessions are kept, which a server calls its tasks. */
-  readonly log: Log;
-  /** What each `activityTool` of the workflows does, by its name. */
-  readonly tools?: Readonly<Record<string, WorkerTool>> | undefined;
-}
 
 /** What workflows that run agents of the SDK need of a worker. `openaiAgentsPlugin` registers them. */
 export function createAgentsActivities(options: AgentsActivitiesOptions): AgentsActivities {

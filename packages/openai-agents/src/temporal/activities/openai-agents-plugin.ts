@@ -1,10 +1,7 @@
 import { type ActivitiesOptions, type MillracePlugin, millracePlugin } from '@millrace/temporal';
 import { withAgentsSdk } from '../sandbox/with-agents-sdk.ts';
-import { bookkeeperOf } from './bookkeeper.ts';
-import {
-  type AgentsActivitiesOptions,
-  createAgentsActivities,
-} from './create-agents-activities.ts';
+import { createAgentsActivities } from './create-agents-activities.ts';
+import { type AgentsActivitiesOptions, bookkeeperOf } from './logging-agent.ts';
 
 /** With agents of Millrace beside them: this plugin is in the place of `millracePlugin`. */
 export interface OpenaiAgentsPluginOptions

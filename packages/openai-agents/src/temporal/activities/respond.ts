@@ -16,15 +16,13 @@ import type { ResponseEnd } from '@millrace/providers';
 import type { LivingSignals } from '@millrace/temporal/activities';
 import type { ModelRequest } from '@openai/agents';
 import { ApplicationFailure } from '@temporalio/activity';
+import { providerNamed } from '../../model/millrace-model.ts';
 import { failureOf } from '../../model/model-failure.ts';
-import { providerNamed } from '../../model/provider-named.ts';
 import { toModelRequest } from '../../request/to-model-request.ts';
 import { toResponse } from '../../response/to-response.ts';
 import type { Responded, RespondInput } from '../contract/agents-activities.ts';
-import { bookkeeperOf } from './bookkeeper.ts';
-import type { AgentsActivitiesOptions } from './create-agents-activities.ts';
-import { dictatedProvider } from './dictated-provider.ts';
-import { smallEnough } from './small-enough.ts';
+import { smallEnough } from './activity-failures.ts';
+import { type AgentsActivitiesOptions, bookkeeperOf, dictatedProvider } from './logging-agent.ts';
 
 /**
  * Asks for a turn's answer and streams it to the log. Done again it replaces what a dead try had

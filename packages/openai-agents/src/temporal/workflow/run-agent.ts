@@ -8,11 +8,10 @@ import {
   condition,
   isCancellation,
 } from '@temporalio/workflow';
-import { callIdOf } from '../../updates/call-content.ts';
+import { callIdOf } from '../../updates/message-content.ts';
 import { bookkeeper } from '../contract/agents-activities.ts';
 import type { ActivityTimes } from './activities.ts';
-import { currentTask, TaskRun } from './task-run.ts';
-import { workflowModels } from './workflow-models.ts';
+import { currentTask, TaskRun, workflowModels } from './task-run.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: agents of any context and output, as the SDK's own Runner takes them
 type AnyAgent = Agent<any, any>;

@@ -2,6 +2,8 @@ import type { JsonValue } from '@millrace/core';
 import type { AgentSession, Plan } from '@millrace/temporal/workflow';
 import {
   type AgentInputItem,
+  type Model,
+  type ModelProvider,
   type ModelRequest,
   type ModelResponse,
   Usage,
@@ -22,7 +24,7 @@ import { Steering } from './steering.ts';
 export const currentTask: InstanceType<typeof AsyncLocalStorage<TaskRun>> =
   new AsyncLocalStorage<TaskRun>();
 
-export interface AnswerCall {
+interface AnswerCall {
   readonly callId: string;
   readonly name: string;
 }
@@ -199,4 +201,21 @@ function modelResponse({
     ...(rawUsage && { rawUsage }),
     ...(providerData && { providerData }),
   };
+}
+
+/** Models whose answers are activities. */
+export function workflowModels(task: TaskRun): ModelProvider {
+  return {
+    getModel: (name): Model => ({
+      getResponse: (request) => task.respond(name || undefined, request),
+      getStreamedResponse: () => {
+        throw refused(name);
+      },
+    }),
+  };
+}
+
+function refused(name: string | undefined): ApplicationFailure {
+  const message = `Cannot stream model ${name || 'of the agent'} in workflow code: it does I/O, which a workflow must not. Run the agent without \`stream\`: getResponse streams to the log by an activity, as autoSend(…) does; or use a streaming context in your own activity: streamingContext(…)`;
+  return ApplicationFailure.nonRetryable(message, 'millrace.stream_in_workflow');
 }

@@ -1,8 +1,7 @@
 import { AgentSession } from '@millrace/temporal/workflow';
 import { Runner } from '@openai/agents';
 import { bookkeeper } from '../../temporal/contract/agents-activities.ts';
-import { TaskRun } from '../../temporal/workflow/task-run.ts';
-import { workflowModels } from '../../temporal/workflow/workflow-models.ts';
+import { TaskRun, workflowModels } from '../../temporal/workflow/task-run.ts';
 import { miller } from '../mill.ts';
 
 /** Streams a run, and a model, which a workflow must not: gives what it is told. */

@@ -22,7 +22,7 @@ import {
   type OpenaiAgentsPluginOptions,
   openaiAgentsPlugin,
 } from '../../temporal/activities/index.ts';
-import { inShort } from '../stage.ts';
+import { inShort } from '../test-server.ts';
 
 type ClientTask = Awaited<ReturnType<ReturnType<typeof createClient>['createTask']>>;
 type WorkerParts = Omit<OpenaiAgentsPluginOptions, 'log'>;
@@ -38,7 +38,7 @@ interface Served {
   withWorker<T>(parts: WorkerParts, work: () => Promise<T>): Promise<T>;
 }
 
-export interface AgentsStage {
+interface AgentsStage {
   client(): Client;
   address(): string;
   /** A file with the workflows, for workers elsewhere. */

@@ -1,0 +1,186 @@
+import { fileURLToPath } from 'node:url';
+import { createAgent, defineTool } from '@millrace/agent';
+import { type LogRecord, sessionId, type ToolCallPart, toolCallId } from '@millrace/core';
+import { memoryLog } from '@millrace/log';
+import { scriptedProvider } from '@millrace/providers/scripted';
+import { expect } from 'vitest';
+import { z } from 'zod';
+import { createActivities } from '../activities/create-activities.ts';
+import { workflowAgent } from '../client/workflow-agent.ts';
+import type { MillraceActivities } from '../contract/activities.ts';
+import { having, saying, textsOf, until } from '../testing/session-log.ts';
+import { temporalTest, useTemporal } from '../testing/use-temporal.ts';
+import { autoSendWorkflow, bothWorkflow } from '../testing/workflows.ts';
+import { agentWorkflow, messageSignal, transcriptQuery } from './index.ts';
+
+const temporal = useTemporal(fileURLToPath(new URL('../testing/workflows.ts', import.meta.url)));
+
+const call: ToolCallPart = {
+  ...{ kind: 'tool_call', toolCallId: toolCallId('c1'), name: 'look' },
+  arguments: '{}',
+};
+const stalled = {
+  content: { parts: ['Half an answer'] },
+  pieces: 'token',
+  fault: { type: 'stall', after: 2 },
+} as const;
+
+/** In characters below what Temporal takes, in bytes above it. */
+const huge = '水'.repeat(690_000);
+
+temporalTest(
+  'a message that no activity takes is not heard, and the workflow goes on',
+  async () => {
+    const log = memoryLog();
+    const provider = scriptedProvider(['One.', 'Two.']);
+    const miller = createAgent({ name: 'miller', provider, log });
+    const taskQueue = 'huge';
+    await temporal.withWorker({ taskQueue, agents: [miller] }, async () => {
+      const handle = await temporal.client().workflow.signalWithStart(agentWorkflow, {
+        ...{ taskQueue, workflowId: 'huge', signal: messageSignal, signalArgs: [huge] },
+        args: [{ agent: 'miller', input: 'Look.' }],
+      });
+      expect(await handle.result()).toMatchObject({ stop: { reason: 'stop' }, text: 'One.' });
+    });
+    expect(await textsOf(log, sessionId('huge'))).toEqual(['Look.', 'One.']);
+  },
+);
+
+temporalTest('what is too large to begin with fails the workflow, and says why', async () => {
+  const log = memoryLog();
+  const miller = createAgent({ name: 'miller', provider: scriptedProvider([]), log });
+  const taskQueue = 'huge-input';
+  const { workflow } = temporal.client();
+  await temporal.withWorker({ taskQueue, agents: [miller], providers: {}, log }, async () => {
+    const begun = workflow.execute(agentWorkflow, {
+      ...{ taskQueue, workflowId: 'huge-input', args: [{ agent: 'miller', input: huge }] },
+    });
+    await expect(begun).rejects.toMatchObject({ cause: { type: 'millrace.too_large' } });
+    const sent = workflow.execute(autoSendWorkflow, {
+      ...{ taskQueue, workflowId: 'huge-sent', args: [huge] },
+    });
+    await expect(sent).rejects.toMatchObject({ cause: { type: 'millrace.too_large' } });
+  });
+});
+
+temporalTest('however much was said, the transcript can be asked for', async () => {
+  const log = memoryLog();
+  const session = sessionId('long');
+  const miller = createAgent({ name: 'miller', provider: scriptedProvider(['Fine.']), log });
+  const { millraceSubmit } = createActivities({ agents: [miller] });
+  for (let said = 0; said < 200; said++) {
+    const parts = [{ kind: 'text', text: 'x'.repeat(15_000) }];
+    const command = {
+      type: 'message',
+      when: 'steer',
+      items: [{ id: `i${said}`, kind: 'user', parts }],
+    };
+    await millraceSubmit({ agent: 'miller', session, command, key: `${said}` });
+  }
+  const taskQueue = 'long';
+  await temporal.withWorker({ taskQueue, agents: [miller] }, async () => {
+    const handle = await temporal.client().workflow.start(agentWorkflow, {
+      ...{ taskQueue, workflowId: session, args: [{ agent: 'miller' }] },
+    });
+    expect(await handle.result()).toMatchObject({ text: 'Fine.' });
+    const { items } = await handle.query(transcriptQuery);
+    expect(items).toHaveLength(201);
+  });
+});
+
+temporalTest('answers that are asked for at once in one session come in turn', async () => {
+  const log = memoryLog();
+  const writer = scriptedProvider(['One.', 'Two.']);
+  const taskQueue = 'both';
+  await temporal.withWorker({ taskQueue, providers: { writer }, log }, async () => {
+    const sent = await temporal.client().workflow.execute(bothWorkflow, {
+      ...{ taskQueue, workflowId: 'both', args: [['A?', 'B?']] },
+    });
+    expect(sent.map(({ text }) => text)).toEqual(['One.', 'Two.']);
+  });
+  expect(await textsOf(log, sessionId('both'))).toEqual(['A?', 'One.', 'B?', 'Two.']);
+});
+
+const isSecondTurn = (records: readonly LogRecord[]) =>
+  records.filter(({ fact }) => fact?.type === 'turn_started').length === 2;
+
+temporalTest('cancelled when it would continue as new, a workflow is cancelled', async () => {
+  const log = memoryLog();
+  const session = sessionId('cancelled');
+  const [looks, says] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const submitting = Promise.withResolvers<void>();
+  const look = defineTool({
+    ...{ name: 'look', description: 'Looks', input: z.object({}) },
+    execute: () => looks.promise.then(() => 'fine'),
+  });
+  const provider = scriptedProvider([{ content: { parts: [call] } }, stalled]);
+  const agents = [createAgent({ name: 'miller', provider, tools: [look], log })];
+  const { millraceSubmit: submit } = createActivities({ agents });
+  const millraceSubmit: MillraceActivities['millraceSubmit'] = async (input) => {
+    if (input.key.endsWith(':2')) {
+      submitting.resolve();
+      await says.promise;
+    }
+    return submit(input);
+  };
+  const taskQueue = 'cancelled';
+  await temporal.withWorker({ taskQueue, agents, activities: { millraceSubmit } }, async () => {
+    const options = { turnsPerExecution: 1, heartbeatMs: 1_000 };
+    const handle = await temporal.client().workflow.start(agentWorkflow, {
+      ...{ taskQueue, workflowId: session, args: [{ agent: 'miller', input: 'Look.', options }] },
+    });
+    // What comes before the first task would be heard first.
+    await until(log, session, having('turn_started'));
+    await handle.signal(messageSignal, 'And?');
+    // It continues as new when this is on the log.
+    await submitting.promise;
+    looks.resolve();
+    await until(log, session, isSecondTurn);
+    await handle.cancel();
+    says.resolve();
+    await expect(handle.result()).rejects.toThrow('Workflow execution cancelled');
+  });
+});
+
+temporalTest('a workflow that is reset drives its session again', async () => {
+  const log = memoryLog();
+  const session = sessionId('reset');
+  const look = defineTool({
+    ...{ name: 'look', description: 'Looks', input: z.object({}) },
+    execute: async () => 'fine',
+  });
+  const provider = scriptedProvider([{ content: { parts: [call] } }, stalled]);
+  const agents = [createAgent({ name: 'miller', provider, tools: [look], log })];
+  const [taskQueue, client] = ['reset', temporal.client()];
+  await temporal.withWorker({ taskQueue, agents }, async () => {
+    const options = { heartbeatMs: 1_000 };
+    const handle = await client.workflow.start(agentWorkflow, {
+      ...{ taskQueue, workflowId: session, args: [{ agent: 'miller', input: 'Look.', options }] },
+    });
+    await until(log, session, saying('Half'));
+    const { events } = await handle.fetchHistory();
+    const first = events?.find((event) => event.workflowTaskCompletedEventAttributes);
+    const { runId } = await client.workflowService.resetWorkflowExecution({
+      ...{ namespace: 'default', reason: 'a test', requestId: 'reset' },
+      workflowExecution: { workflowId: session, runId: handle.firstExecutionRunId },
+      workflowTaskFinishEventId: first?.eventId ?? null,
+    });
+    const again = client.workflow.getHandle<typeof agentWorkflow>(session, runId);
+    expect(await again.result()).toMatchObject({ session });
+  });
+  expect((await log.info(session))?.lease).toBeUndefined();
+});
+
+temporalTest('a workflow of another name is started by who asks for it', async () => {
+  const log = memoryLog();
+  const miller = createAgent({ name: 'miller', provider: scriptedProvider(['Fine.']), log });
+  const [taskQueue, client] = ['named', temporal.client()];
+  const workflowType = 'millWorkflow';
+  const agent = workflowAgent({ client, log, taskQueue, workflowType, name: 'miller' });
+  await temporal.withWorker({ taskQueue, agents: [miller] }, async () => {
+    const { result, session } = agent.run('Look.');
+    expect(await result).toMatchObject({ stop: { reason: 'stop' } });
+    const { type } = await client.workflow.getHandle(session).describe();
+    expect(type).toBe('millWorkflow');
+  });
+});
