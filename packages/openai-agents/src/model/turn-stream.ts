@@ -1,42 +1,44 @@
 import type { StreamStep } from '@millrace/providers';
 
-/** Where a model's answer goes besides the SDK, as it comes. */
+/** An additional receiver for a model's answer while it streams. */
 export interface TurnStream {
   /**
-   * Takes the steps of one answer. Rejects where they cannot be kept, and where the answer failed.
+   * Consumes the steps of one answer. Rejects if they cannot be stored, or if the answer failed.
    * `handoffs` are the names of the calls that hand over to another agent.
    */
   send(steps: AsyncIterable<StreamStep>, handoffs: ReadonlySet<string>): Promise<void>;
 }
 
-/** Hands steps to a second reader, one at a time: whoever gives waits until the reader wants more. */
+/**
+ * Passes steps to a second reader one at a time. The producer waits until the reader asks for more.
+ */
 export class StepRelay implements AsyncIterable<StreamStep> {
   #next = Promise.withResolvers<IteratorResult<StreamStep>>();
-  #wanted = Promise.withResolvers<void>();
-  #isLeft = false;
+  #readRequested = Promise.withResolvers<void>();
+  #hasReaderLeft = false;
 
-  /** The reader is gone, with or without an end. */
-  get isLeft(): boolean {
-    return this.#isLeft;
+  /** True if the reader has stopped reading. */
+  get hasReaderLeft(): boolean {
+    return this.#hasReaderLeft;
   }
 
-  /** Resolves when the reader has dealt with it, or is gone. */
+  /** Resolves when the reader has processed the step or has stopped reading. */
   async push(step: StreamStep): Promise<void> {
-    if (this.#isLeft) return;
-    await this.#wanted.promise;
-    if (this.#isLeft) return;
-    this.#wanted = Promise.withResolvers();
+    if (this.#hasReaderLeft) return;
+    await this.#readRequested.promise;
+    if (this.#hasReaderLeft) return;
+    this.#readRequested = Promise.withResolvers();
     this.#next.resolve({ done: false, value: step });
-    await this.#wanted.promise;
+    await this.#readRequested.promise;
   }
 
-  /** Nobody reads any more, or ever did. */
-  leave(): void {
-    this.#isLeft = true;
-    this.#wanted.resolve();
+  /** Marks the reader as gone, even if it never started. */
+  readerLeft(): void {
+    this.#hasReaderLeft = true;
+    this.#readRequested.resolve();
   }
 
-  /** There is no more. Where the last step had no end, that is because of this. */
+  /** Ends the stream. With a reason, the reader gets this error instead of a normal end. */
   close(reason?: Error): void {
     if (reason === undefined) this.#next.resolve({ done: true, value: undefined });
     else this.#next.reject(reason);
@@ -46,14 +48,14 @@ export class StepRelay implements AsyncIterable<StreamStep> {
   [Symbol.asyncIterator](): AsyncIterator<StreamStep> {
     return {
       next: async () => {
-        this.#wanted.resolve();
+        this.#readRequested.resolve();
         const { promise } = this.#next;
         const result = await promise;
         this.#next = Promise.withResolvers();
         return result;
       },
       return: async () => {
-        this.leave();
+        this.readerLeft();
         return { done: true, value: undefined };
       },
     };

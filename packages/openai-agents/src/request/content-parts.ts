@@ -11,11 +11,11 @@ import {
   toolCallId,
 } from '@millrace/core';
 import { type protocol, UserError } from '@openai/agents';
-import { keptPart } from '../response/preserved-part.ts';
+import { preservedPart } from '../response/preserved-part.ts';
 
 type UserContent = Exclude<protocol.UserMessageItem['content'], string>[number];
 
-/** What somebody said, or a tool gave, as parts. */
+/** Converts the content of a user message or a tool result to parts. */
 export function userParts(content: string | readonly UserContent[]): readonly Part[] {
   if (typeof content === 'string') return [{ kind: 'text', text: content }];
   return content.flatMap((one) => userPart(one) ?? []);
@@ -27,12 +27,12 @@ function userPart(content: UserContent): Part | undefined {
       return { kind: 'text', text: content.text };
     case 'input_image':
       if (content.image === undefined) return undefined;
-      if (typeof content.image !== 'string') throw elsewhere('a picture');
+      if (typeof content.image !== 'string') throw uploadedFileError('a picture');
       return { kind: 'media', ...sourceOf(content.image, 'image/png') };
     case 'input_file':
       return filePart(content);
     case 'audio':
-      if (typeof content.audio !== 'string') throw elsewhere('a recording');
+      if (typeof content.audio !== 'string') throw uploadedFileError('a recording');
       return { kind: 'media', ...sourceOf(content.audio, `audio/${content.format ?? 'wav'}`) };
   }
 }
@@ -40,59 +40,67 @@ function userPart(content: UserContent): Part | undefined {
 function filePart({ file, filename = 'file' }: UserContent & { type: 'input_file' }) {
   if (file === undefined) return undefined;
   const given = typeof file === 'string' ? file : 'url' in file ? file.url : undefined;
-  if (given === undefined) throw elsewhere('a file');
+  if (given === undefined) throw uploadedFileError('a file');
   const mimeType = /\.pdf$/i.test(filename) ? 'application/pdf' : 'application/octet-stream';
   return { kind: 'file', name: filename, ...sourceOf(given, mimeType) } as const;
 }
 
 type AssistantContent = protocol.AssistantMessageItem['content'][number];
 
-/** What the model said, as the part that it was where it came from us. */
-export function saidPart(content: AssistantContent): Part | undefined {
-  const kept = keptPart(content);
+/**
+ * Converts the content of an assistant message. Restores the original part if it came from
+ * Millrace.
+ */
+export function assistantPart(content: AssistantContent): Part | undefined {
+  const preserved = preservedPart(content);
   switch (content.type) {
     case 'output_text':
-      if (kept?.kind === 'structured') return structuredPart(content.text, kept);
-      return { ...kept, kind: 'text', text: content.text };
+      if (preserved?.kind === 'structured') return structuredPart(content.text, preserved);
+      return { ...preserved, kind: 'text', text: content.text };
     case 'refusal':
-      return { ...kept, kind: 'text', text: content.refusal };
+      return { ...preserved, kind: 'text', text: content.refusal };
     case 'image':
-      return { ...kept, kind: 'media', ...sourceOf(content.image, 'image/png') };
+      return { ...preserved, kind: 'media', ...sourceOf(content.image, 'image/png') };
     case 'audio':
-      // The model's own voice: what it said is in the transcript.
+      // Audio of the model. Its text is the transcript.
       return content.transcript ? { kind: 'text', text: content.transcript } : undefined;
   }
 }
 
-function structuredPart(text: string, kept: JsonObject): Part {
+function structuredPart(text: string, preserved: JsonObject): Part {
   const parsed = parseJson(text);
-  return parsed.ok ? { ...kept, kind: 'structured', value: parsed.value } : { kind: 'text', text };
+  return parsed.ok
+    ? { ...preserved, kind: 'structured', value: parsed.value }
+    : { kind: 'text', text };
 }
 
 export function callPart(item: protocol.FunctionCallItem): Part {
   const { callId, name, arguments: text } = item;
-  const said = {
+  const call = {
     kind: 'tool_call',
     toolCallId: toolCallId(callId),
     name,
     arguments: text,
   } as const;
-  return { ...keptPart(item), ...said };
+  return { ...preservedPart(item), ...call };
 }
 
-/** Reasoning of another model, and what else only its maker can read, is nothing to ours. */
-export function privatePart(item: protocol.ReasoningItem): Part | undefined {
-  const kept = keptPart(item);
-  if (kept?.kind === 'custom') return kept as JsonObject as unknown as Part;
-  if (kept?.kind !== 'reasoning') return undefined;
+/**
+ * Restores reasoning that came from Millrace. Reasoning of other models is dropped, because only
+ * their vendor can read it.
+ */
+export function reasoningPart(item: protocol.ReasoningItem): Part | undefined {
+  const preserved = preservedPart(item);
+  if (preserved?.kind === 'custom') return preserved as JsonObject as unknown as Part;
+  if (preserved?.kind !== 'reasoning') return undefined;
   const texts = [...item.content, ...(item.rawContent ?? [])].map(({ text }) => text);
   return {
-    ...(kept as JsonObject as unknown as Part & { kind: 'reasoning' }),
+    ...(preserved as JsonObject as unknown as Part & { kind: 'reasoning' }),
     text: texts.join(''),
   };
 }
 
-/** What a tool gave: its words, and what else it gave as attachments. */
+/** Converts a tool result: its text, and other content as attachments. */
 export function resultPart(item: protocol.FunctionCallResultItem): ToolResultPart {
   const { callId, name, output, status } = item;
   const parts = userParts(typeof output === 'string' ? output : contentOf(output));
@@ -108,7 +116,7 @@ export function resultPart(item: protocol.FunctionCallResultItem): ToolResultPar
 type Output = Exclude<protocol.FunctionCallResultItem['output'], string>;
 type Content = Extract<Output, readonly unknown[]>[number];
 
-/** The older forms of an output say the same in other words. */
+/** Converts the older forms of an output to a content list. */
 function contentOf(output: Output): readonly Content[] {
   if (Array.isArray(output)) return output;
   switch (output.type) {
@@ -117,30 +125,30 @@ function contentOf(output: Output): readonly Content[] {
     case 'image':
       return output.image === undefined
         ? []
-        : [{ type: 'input_image', image: given(output.image) }];
+        : [{ type: 'input_image', image: toAttachmentUrl(output.image) }];
     case 'file': {
       const { file } = output;
       const filename = typeof file === 'string' ? undefined : file.filename;
-      return [{ type: 'input_file', file: given(file), filename }];
+      return [{ type: 'input_file', file: toAttachmentUrl(file), filename }];
     }
   }
 }
 
-type Given =
+type AttachmentInput =
   | string
   | { readonly url: string }
-  | Inline
+  | InlineData
   | { readonly id: string }
   | { readonly fileId: string };
-interface Inline {
+interface InlineData {
   readonly data: string | Uint8Array;
   readonly mediaType?: string | undefined;
 }
 
-function given(source: Given): string {
+function toAttachmentUrl(source: AttachmentInput): string {
   if (typeof source === 'string') return source;
   if ('url' in source) return source.url;
-  if (!('data' in source)) throw elsewhere('an attachment');
+  if (!('data' in source)) throw uploadedFileError('an attachment');
   const { data, mediaType = 'application/octet-stream' } = source;
   if (typeof data === 'string' && data.startsWith('data:')) return data;
   return `data:${mediaType};base64,${typeof data === 'string' ? data : toBase64(data)}`;
@@ -150,13 +158,13 @@ function isAttachment(part: { readonly kind: string }): part is MediaPart | File
   return part.kind === 'media' || part.kind === 'file';
 }
 
-interface Attached {
+interface AttachmentSource {
   readonly mimeType: string;
   readonly source: Source;
 }
 
-/** What the SDK writes as a text: a data URL, an address, or bare base64 of the type that is expected. */
-function sourceOf(given: string, mimeType: string): Attached {
+/** Reads an SDK attachment: a data URL, an http URL, or base64 of the expected type. */
+function sourceOf(given: string, mimeType: string): AttachmentSource {
   const [, type, data] = /^data:([^,;]*)[^,]*;base64,(.*)$/is.exec(given) ?? [];
   if (data !== undefined) return { mimeType: type || mimeType, source: bytesOf(data) };
   if (/^(https?|data):/i.test(given)) return { mimeType, source: { type: 'url', url: given } };
@@ -167,13 +175,13 @@ function bytesOf(base64: string): Source {
   const bytes = fromBase64(base64);
   if (bytes !== undefined) return { type: 'bytes', bytes };
   throw new UserError(
-    `Cannot send an attachment of ${base64.length} characters: it is no data URL, no http address and no base64`,
+    `Cannot send an attachment of ${base64.length} characters: it is not a data URL, an http URL or base64`,
   );
 }
 
-/** Files that were uploaded to OpenAI are there, and nowhere else. */
-function elsewhere(what: string): UserError {
+/** Files that were uploaded to OpenAI are not available to other providers. */
+function uploadedFileError(what: string): UserError {
   return new UserError(
-    `Cannot send ${what} that is named by the id of an uploaded file: give its data or its address`,
+    `Cannot send ${what} by the id of an uploaded file: pass its data or its URL`,
   );
 }

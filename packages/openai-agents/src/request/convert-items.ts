@@ -7,43 +7,47 @@ import {
   type ToolResultPart,
 } from '@millrace/core';
 import type { AgentInputItem, protocol } from '@openai/agents';
-import { addressOf, toOutputItems } from '../response/to-response.ts';
-import { callPart, privatePart, resultPart, saidPart, userParts } from './content-parts.ts';
+import { toOutputItems, toUrl } from '../response/to-response.ts';
+import { assistantPart, callPart, reasoningPart, resultPart, userParts } from './content-parts.ts';
 
+/** The items of an SDK input. */
 export interface InputItems {
   readonly items: readonly Item[];
-  /** Those at whose end the caller marked a prefix that is worth keeping. */
+  /** Items that end a prefix which the caller marked for caching. */
   readonly cachePoints: readonly ItemId[];
 }
 
-/** The SDK's input as items: what the model said in a row is one, and so are the results that follow. */
+/**
+ * Converts the SDK's input to items. Consecutive output of the model becomes one item, and so do
+ * the tool results after it.
+ */
 export function toItems(
   input: string | readonly AgentInputItem[],
   instructions?: string,
 ): InputItems {
-  const history = new History();
+  const history = new ItemBuilder();
   if (instructions) history.add('system', [{ kind: 'text', text: instructions }]);
   if (typeof input === 'string') history.add('user', userParts(input));
-  else for (const item of input) history.take(item);
+  else for (const item of input) history.addInput(item);
   return history;
 }
 
-class History implements InputItems {
+class ItemBuilder implements InputItems {
   readonly items: (Item & { readonly parts: Part[] })[] = [];
   readonly cachePoints: ItemId[] = [];
   readonly #ids = countingIds();
 
-  take(item: AgentInputItem): void {
+  addInput(item: AgentInputItem): void {
     if ('role' in item) return this.#message(item);
     switch (item.type) {
       case 'reasoning':
-        return this.#join('assistant', privatePart(item));
+        return this.#join('assistant', reasoningPart(item));
       case 'function_call':
         return this.#join('assistant', callPart(item));
       case 'function_call_result':
         return this.#join('tool', resultPart(item));
       default:
-        // Of tools that another provider hosts, or that the SDK runs for its own models only.
+        // Items of tools that another provider hosts, or that the SDK runs only for its own models.
         return;
     }
   }
@@ -60,7 +64,7 @@ class History implements InputItems {
         this.add('user', userParts(item.content));
         return this.#markCachePoint(item.content);
       case 'assistant':
-        for (const content of item.content) this.#join('assistant', saidPart(content));
+        for (const content of item.content) this.#join('assistant', assistantPart(content));
     }
   }
 
@@ -80,8 +84,8 @@ class History implements InputItems {
 }
 
 /**
- * Millrace's items as input of a run, for instance `context.toItems(await context.messages.list())`:
- * the way back of `toModelRequest`. What is for people only is left out.
+ * Converts Millrace items to the input of a run, for example `context.toItems(await
+ * context.messages.list())`. Notifications are left out. It is the inverse of `toItems`.
  */
 export function toInputItems(items: readonly Item[]): AgentInputItem[] {
   return items.flatMap(itemToInput);
@@ -94,7 +98,7 @@ function itemToInput({ id, kind, parts }: Item): readonly AgentInputItem[] {
       return [{ role: 'system', content: textOf(parts) }];
     case 'user':
     case 'context':
-      return [{ role: 'user', content: parts.flatMap((part) => heard(part) ?? []) }];
+      return [{ role: 'user', content: parts.flatMap((part) => toInputContent(part) ?? []) }];
     case 'assistant':
       return toOutputItems(parts.map((part, at) => ({ id: `${id}.${at}`, part })));
     case 'tool':
@@ -108,9 +112,9 @@ function textOf(parts: readonly Part[]): string {
   return parts.map((part) => (part.kind === 'text' ? part.text : '')).join('');
 }
 
-type Heard = protocol.InputText | protocol.InputImage | protocol.InputFile;
+type InputContent = protocol.InputText | protocol.InputImage | protocol.InputFile;
 
-function heard(part: Part): Heard | undefined {
+function toInputContent(part: Part): InputContent | undefined {
   switch (part.kind) {
     case 'text':
       return { type: 'input_text', text: part.text };
@@ -118,7 +122,7 @@ function heard(part: Part): Heard | undefined {
       return { type: 'input_text', text: JSON.stringify(part.value) };
     case 'media':
     case 'file': {
-      const address = addressOf(part);
+      const address = toUrl(part);
       if (address === undefined) return undefined;
       if (part.mimeType.startsWith('image/')) return { type: 'input_image', image: address };
       const filename = part.kind === 'file' ? part.name : undefined;
@@ -131,10 +135,10 @@ function heard(part: Part): Heard | undefined {
 
 function resultItem(part: ToolResultPart): protocol.FunctionCallResultItem {
   const { toolCallId: callId, name, text, isError, attachments = [] } = part;
-  const shown = attachments.flatMap((one) => heard(one) ?? []);
+  const attached = attachments.flatMap((one) => toInputContent(one) ?? []);
   return {
     ...{ type: 'function_call_result', callId, name },
     status: isError ? 'incomplete' : 'completed',
-    output: shown.length === 0 ? text : [{ type: 'input_text', text }, ...shown],
+    output: attached.length === 0 ? text : [{ type: 'input_text', text }, ...attached],
   };
 }

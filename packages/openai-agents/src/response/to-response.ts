@@ -9,11 +9,12 @@ import {
 } from '@millrace/core';
 import type { ResponseEnd } from '@millrace/providers';
 import type { AgentOutputItem, protocol, StreamEventResponseCompleted } from '@openai/agents';
-import { keepPart } from './preserved-part.ts';
+import { preservePart } from './preserved-part.ts';
 
+/** A complete response of the SDK. */
 export type SdkResponse = StreamEventResponseCompleted['response'];
 
-/** A whole answer, as the SDK has it. */
+/** Converts a complete answer to a response of the SDK. */
 export function toResponse(
   parts: readonly NamedPart[],
   { stop, usage, responseId, model }: ResponseEnd,
@@ -39,27 +40,27 @@ function toUsage({ input, output, cacheRead, cacheWrite, reasoning }: MillraceUs
   };
 }
 
-/** A part and the id that the SDK's item has, by which its deltas are found again. */
+/** A part and the id of its SDK item, which its deltas also use. */
 export interface NamedPart {
   readonly id: string;
   readonly part: Part;
 }
 
-/** What a model said as the SDK's output: an item for each part. */
+/** Converts the parts of an answer to output items of the SDK, one item per part. */
 export function toOutputItems(parts: readonly NamedPart[], stop?: Stop): AgentOutputItem[] {
   const items = parts.flatMap(({ id, part }) => toOutputItem(id, part, stop) ?? []);
   if (stop === undefined || !isEmptyAnswer(items, stop)) return items;
   const id = `${parts[0]?.id ?? 'answer'}.end`;
   const isRefusal = stop.reason === 'refusal';
-  return [...items, message(id, isRefusal ? refused : { type: 'output_text', text: '' })];
+  return [...items, message(id, isRefusal ? defaultRefusal : { type: 'output_text', text: '' })];
 }
 
-const refused: AssistantContent = {
+const defaultRefusal: AssistantContent = {
   type: 'refusal',
-  refusal: 'The model refused to answer, and did not say why',
+  refusal: 'The model refused to answer without a reason',
 };
 
-/** Without a message the SDK would ask again, and again: an answer of no words is an answer too. */
+/** Without a message the SDK would repeat the request forever. An empty answer is an answer too. */
 function isEmptyAnswer(items: readonly AgentOutputItem[], { reason }: Stop): boolean {
   if (reason === 'pause' || reason === 'tool_use') return false;
   return items.every(({ type }) => type === 'reasoning');
@@ -69,46 +70,47 @@ function toOutputItem(id: string, part: Part, stop: Stop | undefined): AgentOutp
   switch (part.kind) {
     case 'text':
       if (part.text === '' && part.providerState === undefined) return undefined;
-      return message(id, words(part, stop), part.partial || stop?.reason === 'length');
+      return message(id, textContent(part, stop), part.partial || stop?.reason === 'length');
     case 'structured':
       return message(id, {
         ...{ type: 'output_text', text: JSON.stringify(part.value) },
-        ...keepPart(part),
+        ...preservePart(part),
       });
     case 'reasoning':
-      return { type: 'reasoning', id, ...thought(part), ...keepPart(part) };
+      return { type: 'reasoning', id, ...reasoningContent(part), ...preservePart(part) };
     case 'tool_call':
       return {
         ...{ type: 'function_call', id, callId: part.toolCallId, name: part.name },
-        ...{ arguments: part.arguments, status: 'completed', ...keepPart(part) },
+        ...{ arguments: part.arguments, status: 'completed', ...preservePart(part) },
       };
     case 'media':
-      return picture(id, part);
+      return imageMessage(id, part);
     case 'custom':
-      // Only its maker can read it, as with reasoning, and the SDK hands such items on as they are.
-      return { type: 'reasoning', id, content: [], ...keepPart(part) };
+      // Only the vendor can read a custom part. The SDK passes reasoning items on unchanged, so it
+      // is sent as one.
+      return { type: 'reasoning', id, content: [], ...preservePart(part) };
     case 'tool_result':
     case 'file':
       return undefined;
   }
 }
 
-function words(part: Part & { kind: 'text' }, stop: Stop | undefined): AssistantContent {
+function textContent(part: Part & { kind: 'text' }, stop: Stop | undefined): AssistantContent {
   const isRefusal = stop?.reason === 'refusal' || part.metadata?.['refusal'] === true;
-  if (isRefusal) return { type: 'refusal', refusal: part.text, ...keepPart(part) };
-  return { type: 'output_text', text: part.text, ...keepPart(part) };
+  if (isRefusal) return { type: 'refusal', refusal: part.text, ...preservePart(part) };
+  return { type: 'output_text', text: part.text, ...preservePart(part) };
 }
 
-function thought({ form, text }: Part & { kind: 'reasoning' }) {
+function reasoningContent({ form, text }: Part & { kind: 'reasoning' }) {
   if (form === 'summary') return { content: [{ type: 'input_text' as const, text }] };
   if (form === 'redacted') return { content: [] };
   return { content: [], rawContent: [{ type: 'reasoning_text' as const, text }] };
 }
 
-function picture(id: string, part: Part & { kind: 'media' }): AgentOutputItem | undefined {
-  const image = addressOf(part);
+function imageMessage(id: string, part: Part & { kind: 'media' }): AgentOutputItem | undefined {
+  const image = toUrl(part);
   if (image === undefined) return undefined;
-  return message(id, { type: 'image', image, ...keepPart(part) });
+  return message(id, { type: 'image', image, ...preservePart(part) });
 }
 
 type AssistantContent = protocol.AssistantMessageItem['content'][number];
@@ -122,8 +124,8 @@ function message(
   return { type: 'message', role: 'assistant', id, status, content: [content] };
 }
 
-/** Where its bytes are, as the SDK writes it; undefined for what is kept beside a log. */
-export function addressOf({ source, mimeType }: MediaPart | FilePart): string | undefined {
+/** The URL of an attachment for the SDK. Undefined for a blob, which is only stored with a log. */
+export function toUrl({ source, mimeType }: MediaPart | FilePart): string | undefined {
   switch (source.type) {
     case 'bytes':
       return `data:${mimeType};base64,${toBase64(source.bytes)}`;

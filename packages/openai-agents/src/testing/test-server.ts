@@ -9,8 +9,8 @@ import {
 } from '@millrace/server';
 import { onTestFinished } from 'vitest';
 
-/** A server on a port of its own with one agent, and what its clients see of it. */
-export async function stageOf(agent: ServedAgent) {
+/** A server with one agent on its own port, and the views of its clients. */
+export async function startTestServer(agent: ServedAgent) {
   const server = createServer({ agents: [agent] });
   const { url } = await server.listen({ port: 0 });
   const client = createClient({ url });
@@ -31,7 +31,7 @@ export async function stageOf(agent: ServedAgent) {
   const task_id = task?.id ?? '';
   const content = { type: 'text', author: 'user', content: 'Bread?' };
   return {
-    /** What comes of a message, as it streams. */
+    /** Sends a message and returns its streamed updates. */
     send: () => rpc<Update>('message/send', { task_id, content, stream: true }),
     sendQuietly: () => rpc('message/send', { task_id, content }),
     tell: () => rpc('event/send', { task_id, content }),
@@ -39,14 +39,14 @@ export async function stageOf(agent: ServedAgent) {
     messages: async (): Promise<readonly string[]> => {
       const response = await fetch(`${url}/messages?task_id=${task_id}`);
       const messages = (await response.json()) as readonly TaskMessage[];
-      return messages.map((message) => inShort(message.content)).reverse();
+      return messages.map((message) => summarize(message.content)).reverse();
     },
     task: async (): Promise<Task> =>
       (await fetch(`${url}/tasks/${task_id}`)).json() as Promise<Task>,
-    /** Resolves when the agent has said this. */
+    /** Resolves when the agent has written this text. */
     until: (text: string) =>
       client.task(task_id).until(({ items }) => JSON.stringify(items).includes(text)),
-    /** Resolves when the agent was at work, and is no more. */
+    /** Resolves when the agent has worked and is idle again. */
     rest: () =>
       client.task(task_id).until(({ items, isRunning }) => items.length > 0 && !isRunning),
   };
@@ -54,14 +54,14 @@ export async function stageOf(agent: ServedAgent) {
 
 function resultIn<T>(line: string): T {
   const parsed = parseJson(line);
-  if (!parsed.ok) throw new Error(`This is no JSON: ${line}`);
+  if (!parsed.ok) throw new Error(`Not JSON: ${line}`);
   const { result, error } = parsed.value as { result?: T; error?: { message: string } };
   if (error !== undefined && error !== null) throw new Error(error.message);
   return result as T;
 }
 
-/** A message in short, without what is the same in all of them. */
-export function inShort(content: TaskMessage['content']): string {
+/** A short form of a message, without common fields. */
+export function summarize(content: TaskMessage['content']): string {
   switch (content.type) {
     case 'text':
       return `${content.author}: ${content.content}`;

@@ -6,8 +6,8 @@ import type {
   RunStreamEvent,
   StreamEvent,
 } from '@openai/agents';
-import { saidBefore } from '../model/model-failure.ts';
-import { keptPart } from '../response/preserved-part.ts';
+import { partsBefore } from '../model/model-failure.ts';
+import { preservedPart } from '../response/preserved-part.ts';
 import type { NamedPart } from '../response/to-response.ts';
 import { callContent, messageContent, outputContent } from './message-content.ts';
 import {
@@ -26,44 +26,47 @@ export interface RunEvents extends AsyncIterable<RunStreamEvent> {
 }
 
 /**
- * A streamed run as what a sync agent yields: text and reasoning as they come, calls, results and
- * hand-offs whole, each message under an index of its own. A run that fails throws here too, after
- * all that was said; what is open then the server keeps as partial. Whoever leaves stops the run.
+ * Converts a streamed run to the updates that a sync agent yields. Text and reasoning are streamed;
+ * calls, results and hand-offs are sent whole. Each message has its own index. If the run fails,
+ * the error is thrown after all output, and the server keeps open messages as partial. If the
+ * reader leaves, the run is stopped.
  */
 export async function* convertRunEvents(run: RunEvents): AsyncGenerator<UpdateInput> {
   const updates = new RunUpdates();
   const earlier = new Set(itemsSoFar(run));
   try {
-    // Not `yield*`: in an async generator that costs four more promises for each piece.
-    for await (const event of run) for (const update of updates.of(event)) yield update;
+    // Not `yield*`: in an async generator it costs four more promises per update.
+    for await (const event of run) for (const update of updates.convert(event)) yield update;
   } catch (error) {
-    // When a run fails, the SDK drops the events that nobody has read yet.
+    // When a run fails, the SDK drops unread events.
     const items = itemsSoFar(run).filter((item) => !earlier.has(item));
     for (const rawItem of items) yield* updates.item({ rawItem });
-    yield* updates.said(saidBefore(error));
+    yield* updates.failedParts(partsBefore(error));
     throw error;
   }
   yield* updates.end();
 }
 
-/** All that came of it so far. Of an answer that the SDK could not use, its words. */
+/**
+ * All items so far. If the SDK could not use the last answer, its text and reasoning are included.
+ */
 function itemsSoFar({
   newItems = [],
   rawResponses = [],
 }: RunEvents): readonly RunItem['rawItem'][] {
-  const said = rawResponses.at(-1)?.output ?? [];
+  const lastOutput = rawResponses.at(-1)?.output ?? [];
   const isWord = ({ type }: AgentOutputItem) => type === 'message' || type === 'reasoning';
-  return [...newItems.map(({ rawItem }) => rawItem), ...said.filter(isWord)];
+  return [...newItems.map(({ rawItem }) => rawItem), ...lastOutput.filter(isWord)];
 }
 
-/** The events of one run as updates of a task's messages. */
+/** Converts the events of one run to updates of a task's messages. */
 export class RunUpdates {
   #count = 0;
   readonly #texts = new StreamedTexts(() => this.#count++);
   readonly #thoughts = new StreamedTexts(() => this.#count++);
-  readonly #told = new Set<RunItem['rawItem']>();
+  readonly #emittedItems = new Set<RunItem['rawItem']>();
 
-  of(event: RunStreamEvent): readonly UpdateInput[] {
+  convert(event: RunStreamEvent): readonly UpdateInput[] {
     switch (event.type) {
       case 'raw_model_stream_event':
         return this.#streamed(event.data);
@@ -74,11 +77,13 @@ export class RunUpdates {
     }
   }
 
-  /** Once each. What needs no message, such as a request for approval, has none. */
+  /**
+   * Converts each item once. Items without a message, such as approval requests, give no update.
+   */
   item(item: Pick<RunItem, 'rawItem'>): readonly UpdateInput[] {
     const { rawItem } = item;
-    if (rawItem === undefined || this.#told.has(rawItem)) return [];
-    this.#told.add(rawItem);
+    if (rawItem === undefined || this.#emittedItems.has(rawItem)) return [];
+    this.#emittedItems.add(rawItem);
     if ('role' in rawItem) return rawItem.role === 'assistant' ? this.#message(rawItem) : [];
     switch (rawItem.type) {
       case 'reasoning':
@@ -99,13 +104,13 @@ export class RunUpdates {
     }
   }
 
-  /** What a model had said when it failed. */
-  said(parts: readonly NamedPart[]): readonly UpdateInput[] {
+  /** Sends the parts that a model produced before it failed. */
+  failedParts(parts: readonly NamedPart[]): readonly UpdateInput[] {
     return parts.flatMap(({ id, part }) => {
-      if (part.kind === 'text') return rest(this.#texts, id, part.text, textPiece);
+      if (part.kind === 'text') return remainingText(this.#texts, id, part.text, textPiece);
       if (part.kind !== 'reasoning') return [];
       const piece = part.form === 'summary' ? summaryPiece : thoughtPiece;
-      return rest(this.#thoughts, id, part.text, piece);
+      return remainingText(this.#thoughts, id, part.text, piece);
     });
   }
 
@@ -117,15 +122,15 @@ export class RunUpdates {
     if (data.type === 'output_text_delta') {
       const isJson = data.providerData?.['mimeType'] === 'application/json';
       const piece = isJson ? dataPiece(data.delta) : textPiece(data.delta);
-      return this.#texts.grow(data.itemId ?? '', piece);
+      return this.#texts.append(data.itemId ?? '', piece);
     }
     const raw = data.type === 'model' ? rawReasoning(data.event) : undefined;
     if (raw === undefined) return [];
     const { itemId, piece } = raw;
-    return piece ? this.#thoughts.grow(itemId, piece) : this.#thoughts.close(itemId);
+    return piece ? this.#thoughts.append(itemId, piece) : this.#thoughts.close(itemId);
   }
 
-  /** It is as it streamed, or this instead: the message has the last word. */
+  /** Ends the streamed message, or replaces it if the final message differs. */
   #message(item: protocol.AssistantMessageItem): readonly UpdateInput[] {
     const id = item.id !== undefined && this.#texts.has(item.id) ? item.id : '';
     const content = messageContent(item);
@@ -136,15 +141,15 @@ export class RunUpdates {
 
   #reasoning(item: protocol.ReasoningItem): readonly UpdateInput[] {
     const { id = '', content, rawContent = [] } = item;
-    const kept = keptPart(item);
+    const kept = preservedPart(item);
     if (kept?.kind === 'custom') {
       const data = { name: kept['name'] ?? '', value: kept['value'] ?? null };
       return this.#full({ type: 'data', author: 'agent', data });
     }
     const summary = content.map(({ text }) => text);
     const thoughts = rawContent.map(({ text }) => text);
-    const told = this.#thoughts.textOf(id);
-    if (told === [...summary, ...thoughts].join('')) return this.#thoughts.finish(id);
+    const streamed = this.#thoughts.textOf(id);
+    if (streamed === [...summary, ...thoughts].join('')) return this.#thoughts.finish(id);
     const shown = { type: 'reasoning', author: 'agent', summary, content: thoughts } as const;
     return [{ type: 'full', index: this.#thoughts.take(id), content: shown }];
   }
@@ -154,17 +159,17 @@ export class RunUpdates {
   }
 }
 
-function rest(
+function remainingText(
   texts: StreamedTexts,
   id: string,
   text: string,
   piece: (text: string) => Piece,
 ): readonly UpdateInput[] {
-  const told = texts.textOf(id);
-  return text.startsWith(told) ? texts.grow(id, piece(text.slice(told.length))) : [];
+  const emitted = texts.textOf(id);
+  return text.startsWith(emitted) ? texts.append(id, piece(text.slice(emitted.length))) : [];
 }
 
-/** A piece of reasoning in a raw event of OpenAI's Responses API; the end of it has none. */
+/** A piece of reasoning from a raw event of OpenAI's Responses API. The end event has no piece. */
 export interface RawReasoning {
   readonly itemId: string;
   readonly piece?: Piece;

@@ -1,14 +1,14 @@
 import { type JsonObject, type JsonValue, parseJson } from '@millrace/core';
 import type { ContentInput } from '@millrace/server';
 import type { protocol } from '@openai/agents';
-import { keptPart } from '../response/preserved-part.ts';
+import { preservedPart } from '../response/preserved-part.ts';
 
-/** What a message of the model says: data where a schema was asked for, else its text. */
+/** Converts a message of the model: data if the request had a schema, otherwise text. */
 export function messageContent({ content }: protocol.AssistantMessageItem): ContentInput {
   const author = 'agent';
   const [first] = content;
   if (first?.type === 'image') return { type: 'data', author, data: { image: first.image } };
-  if (first?.type === 'output_text' && keptPart(first)?.kind === 'structured') {
+  if (first?.type === 'output_text' && preservedPart(first)?.kind === 'structured') {
     const parsed = parseJson(first.text);
     const value = parsed.ok ? parsed.value : first.text;
     return { type: 'data', author, data: isObject(value) ? value : { value } };
@@ -21,7 +21,9 @@ function textIn(content: protocol.AssistantMessageItem['content'][number]): stri
   return content.type === 'refusal' ? content.refusal : '';
 }
 
-/** A call as a message. Arguments that are no object have a name, because the wire takes objects only. */
+/**
+ * Converts a call. Arguments that are not an object are wrapped, because the wire requires objects.
+ */
 export function callContent(call: protocol.ToolCallItem): ContentInput {
   const head = { type: 'tool_request', author: 'agent', tool_call_id: callIdOf(call) } as const;
   if (call.type === 'function_call' || call.type === 'hosted_tool_call')
@@ -44,21 +46,21 @@ function isObject(value: JsonValue): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-interface ResultOf {
+interface CallReference {
   readonly callId: string;
   readonly name: string;
 }
 
-/** A result as a message. What a tool gave as an object, the SDK has as its JSON: it is an object again. */
-export function resultContent({ callId, name }: ResultOf, output: unknown): ContentInput {
+/** Converts a result. The SDK stores an object result as JSON text, which is parsed here. */
+export function resultContent({ callId, name }: CallReference, output: unknown): ContentInput {
   const head = { type: 'tool_response', author: 'agent', tool_call_id: callId, name } as const;
-  return { ...head, content: shown(output) };
+  return { ...head, content: toContent(output) };
 }
 
-function shown(output: unknown): JsonValue {
+function toContent(output: unknown): JsonValue {
   if (typeof output === 'string') return objectIn(output) ?? output;
-  if (isText(output)) return shown(output.text);
-  if (Array.isArray(output) && output.length === 1) return shown(output[0]);
+  if (isText(output)) return toContent(output.text);
+  if (Array.isArray(output) && output.length === 1) return toContent(output[0]);
   return (output ?? null) as JsonValue;
 }
 

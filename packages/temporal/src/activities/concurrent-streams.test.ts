@@ -6,31 +6,31 @@ import { scriptedProvider } from '@millrace/providers/scripted';
 import { expect } from 'vitest';
 import { z } from 'zod';
 import type { MillraceActivities } from '../contract/activities.ts';
-import { having, textsOf, until } from '../testing/session-log.ts';
+import { hasFact, textsOf, waitForRecords } from '../testing/session-log.ts';
 import { temporalTest, useTemporal } from '../testing/use-temporal.ts';
-import { chorusWorkflow, elsewhereWorkflow } from '../testing/workflows.ts';
+import { concurrentShoutsWorkflow, otherSessionWorkflow } from '../testing/workflows.ts';
 import { agentWorkflow } from '../workflow/index.ts';
 import { createActivities } from './create-activities.ts';
 import { streamingContext } from './index.ts';
-import { handFedProvider } from './manual-provider.ts';
+import { manualProvider } from './manual-provider.ts';
 
 const temporal = useTemporal(fileURLToPath(new URL('../testing/workflows.ts', import.meta.url)));
 
-/** Resolves when so many came. */
-function meeting(size: number) {
+/** A barrier that resolves when this many callers have arrived. */
+function barrier(size: number) {
   const all = Promise.withResolvers<void>();
-  let there = 0;
-  const come = () => {
-    if (++there === size) all.resolve();
+  let arrived = 0;
+  const arrive = () => {
+    if (++arrived === size) all.resolve();
   };
-  return { come, all: all.promise };
+  return { come: arrive, all: all.promise };
 }
 
 temporalTest(
-  'streaming contexts of one workflow in one session speak one after the other',
+  'streaming contexts of one workflow in one session run one after the other',
   async () => {
     const log = memoryLog();
-    const { come, all } = meeting(3);
+    const { come, all } = barrier(3);
     const shout = (text: string) => {
       come();
       return streamingContext({ log }, async (stream) => {
@@ -42,12 +42,12 @@ temporalTest(
     const taskQueue = 'chorus';
     const texts = ['one', 'two', 'three'];
     await temporal.withWorker({ taskQueue, activities: { shout } }, async () => {
-      const sent = await temporal.client().workflow.execute(chorusWorkflow, {
+      const sent = await temporal.client().workflow.execute(concurrentShoutsWorkflow, {
         ...{ taskQueue, workflowId: 'chorus', args: [texts] },
       });
       expect(sent.map(({ text }) => text)).toEqual(texts.map((text) => `${text} again`));
     });
-    const records = await until(log, sessionId('chorus'), having('run_finished'));
+    const records = await waitForRecords(log, sessionId('chorus'), hasFact('run_finished'));
     expect(records.map(({ fact }) => fact?.type)).not.toContain('attempt_superseded');
     const said = await textsOf(log, sessionId('chorus'));
     expect([...said].sort()).toEqual(['one again', 'three again', 'two again']);
@@ -56,12 +56,12 @@ temporalTest(
 );
 
 temporalTest(
-  'answers that workflows ask for at once in one session come in turn, each after its question',
+  'concurrent requests of several workflows in one session are answered in order',
   async () => {
     const log = memoryLog();
-    const { come, all } = meeting(2);
+    const { come, all } = barrier(2);
     let [answers, tries] = [0, 0];
-    const { provider: writer } = handFedProvider(async (stream) => {
+    const { provider: writer } = manualProvider(async (stream) => {
       const name = `Answer ${++answers}`;
       stream.write(name);
       await all;
@@ -78,13 +78,13 @@ temporalTest(
       const { workflow } = temporal.client();
       await Promise.all(
         ['A?', 'B?'].map((input) =>
-          workflow.execute(elsewhereWorkflow, {
+          workflow.execute(otherSessionWorkflow, {
             ...{ taskQueue, workflowId: `asks ${input}`, args: ['shared', input] },
           }),
         ),
       );
     });
-    // Who waits does so in its first try: others would come to an end.
+    // Each activity waits in its first attempt. Failed attempts would reach the limit.
     expect(tries).toBe(2);
     const [first, second] = await textsOf(log, sessionId('shared')).then((texts) => [
       texts.slice(0, 2),
@@ -95,7 +95,7 @@ temporalTest(
   },
 );
 
-temporalTest('a tool that streams to the session it is called in is told why not', async () => {
+temporalTest('a tool that streams to its own session gets an error with the reason', async () => {
   const log = memoryLog();
   const call: ToolCallPart = {
     ...{ kind: 'tool_call', toolCallId: toolCallId('c1'), name: 'look' },
@@ -109,11 +109,11 @@ temporalTest('a tool that streams to the session it is called in is told why not
     },
   });
   const provider = scriptedProvider([{ content: { parts: [call] } }, 'So be it.']);
-  const agents = [createAgent({ name: 'miller', provider, tools: [look], log })];
+  const agents = [createAgent({ name: 'weather', provider, tools: [look], log })];
   const taskQueue = 'own-run';
   await temporal.withWorker({ taskQueue, agents }, async () => {
     const end = await temporal.client().workflow.execute(agentWorkflow, {
-      ...{ taskQueue, workflowId: 'own-run', args: [{ agent: 'miller', input: 'Look.' }] },
+      ...{ taskQueue, workflowId: 'own-run', args: [{ agent: 'weather', input: 'Look.' }] },
     });
     expect(end).toMatchObject({ text: 'So be it.', stop: { reason: 'stop' } });
   });

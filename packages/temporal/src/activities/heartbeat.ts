@@ -1,25 +1,29 @@
 import { isMillraceError } from '@millrace/core';
 import { ApplicationFailure, Context } from '@temporalio/activity';
 
-/** How work is stopped: as by an abort, keeping what there is; or at once, because another worker does it again. */
+/**
+ * How an activity is stopped. `signal` aborts the work and keeps its partial result. `leave` stops
+ * it at once, because another worker does it again.
+ */
 export interface LivingSignals {
   readonly signal: AbortSignal;
   readonly leave: AbortSignal;
 }
 
 /**
- * Work that may be long: it tells Temporal that it lives, and hears when it is to stop. Cancelled means
- * aborted; anything else means that this process is not to do it any more.
+ * Runs long work in an activity with heartbeats. A Temporal cancellation aborts `signal`. Any other
+ * stop, for example a worker shutdown, aborts `leave`: the activity then fails with a retryable
+ * error.
  */
 export async function living<T>(work: (signals: LivingSignals) => Promise<T>): Promise<T> {
   const context = Context.current();
   const { cancellationSignal, info } = context;
-  const aborts = new AbortController();
-  const leaves = new AbortController();
+  const abortController = new AbortController();
+  const leaveController = new AbortController();
   const onCancel = () => {
     const { reason } = cancellationSignal;
     const isCancelled = reason instanceof Error && reason.message === 'CANCELLED';
-    (isCancelled ? aborts : leaves).abort(reason);
+    (isCancelled ? abortController : leaveController).abort(reason);
   };
   if (cancellationSignal.aborted) onCancel();
   cancellationSignal.addEventListener('abort', onCancel);
@@ -27,20 +31,28 @@ export async function living<T>(work: (signals: LivingSignals) => Promise<T>): P
   const beat = () => context.heartbeat();
   const timer = heartbeatTimeoutMs && setInterval(beat, Math.max(50, heartbeatTimeoutMs / 3));
   try {
-    return await failing(() => work({ signal: aborts.signal, leave: leaves.signal }));
+    return await withFailureTypes(() =>
+      work({ signal: abortController.signal, leave: leaveController.signal }),
+    );
   } catch (error) {
-    // Not cancelled, but to be done by another worker.
-    throw leaves.signal.aborted ? ApplicationFailure.retryable(left, 'millrace.left') : error;
+    // The activity is not cancelled. Another worker retries it.
+    throw leaveController.signal.aborted
+      ? ApplicationFailure.retryable(leftMessage, 'millrace.left')
+      : error;
   } finally {
     clearInterval(timer);
     cancellationSignal.removeEventListener('abort', onCancel);
   }
 }
 
-const left = 'This worker stopped, or was too late: another one does it again';
+const leftMessage =
+  'This worker stopped or missed its deadline; another worker retries the activity';
 
-/** Errors that have a code are told by it: retry policies go by that. */
-export async function failing<T>(work: () => Promise<T>): Promise<T> {
+/**
+ * Converts Millrace errors to application failures whose type contains the error code. Retry
+ * policies use that type.
+ */
+export async function withFailureTypes<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {

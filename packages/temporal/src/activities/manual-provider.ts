@@ -7,41 +7,42 @@ import {
   type StreamStep,
 } from '@millrace/providers';
 
-/** What is written to, by hand. */
+/** A stream that the caller writes to. */
 export interface OpenStream {
-  /** Aborts when what is written is not wanted any more. */
+  /** Aborted when the output is no longer needed. */
   readonly signal: AbortSignal;
+  /** Writes text of the answer. */
   write(text: string): void;
-  /** Thoughts, which are shown apart. */
+  /** Writes reasoning, which clients show separately from the answer. */
   reason(text: string): void;
 }
 
-export interface HandFed {
+export interface ManualProvider {
   readonly provider: Provider;
-  /** What the work threw, where it did. */
+  /** The error that the work threw, if it did. */
   thrown(): { readonly error: unknown } | undefined;
 }
 
-/** A provider that says what somebody writes. */
-export function handFedProvider(work: (stream: OpenStream) => Promise<void>): HandFed {
+/** Creates a provider whose answer is the output of `work`. */
+export function manualProvider(work: (stream: OpenStream) => Promise<void>): ManualProvider {
   let thrown: { readonly error: unknown } | undefined;
   const provider = createProvider('by hand', 'by hand', async function* (_request, context) {
-    const hand = new Hand(context);
-    const done = work(hand).then(
-      () => hand.end(),
+    const stream = new ManualStream(context);
+    const done = work(stream).then(
+      () => stream.end(),
       (error: unknown) => {
         thrown = { error };
-        hand.end();
+        stream.end();
       },
     );
-    yield* hand.steps();
+    yield* stream.steps();
     await done;
-    yield hand.last(thrown !== undefined);
+    yield stream.endStep(thrown !== undefined);
   });
   return { provider, thrown: () => thrown };
 }
 
-class Hand implements OpenStream {
+class ManualStream implements OpenStream {
   readonly signal: AbortSignal;
   readonly #writer: DeltaWriter;
   #part: TextWriter | undefined;
@@ -75,11 +76,11 @@ class Hand implements OpenStream {
     while (!this.#isOver && !this.signal.aborted) {
       const deltas = this.#writer.take();
       if (deltas.length > 0) yield { deltas };
-      else await Promise.race([new Promise<void>((wake) => this.#listen(wake)), aborted]);
+      else await Promise.race([new Promise<void>((wake) => this.#onWake(wake)), aborted]);
     }
   }
 
-  last(hasThrown: boolean): StreamStep {
+  endStep(hasThrown: boolean): StreamStep {
     const isCut = hasThrown || this.signal.aborted;
     if (isCut) this.#part?.commit({ partial: true });
     else this.#part?.commit();
@@ -87,14 +88,14 @@ class Hand implements OpenStream {
     const usage = { ...noUsage };
     if (!isCut) return { deltas, end: { stop: { reason: 'stop' }, usage } };
     const kind = this.signal.aborted ? 'aborted' : 'invalid_request';
-    const error = new ProviderError(kind, 'Cannot go on: whoever wrote the answer stopped', {
+    const error = new ProviderError(kind, 'Cannot complete the answer: its writer stopped early', {
       provider: 'by hand',
     });
     const reason = this.signal.aborted ? 'aborted' : 'error';
     return { deltas, end: { stop: { reason }, usage, error } };
   }
 
-  #listen(wake: () => void): void {
+  #onWake(wake: () => void): void {
     this.#wake = wake;
   }
 

@@ -22,90 +22,102 @@ import type { Sent } from '../contract/activities.ts';
 import { currentIds } from '../ids/current-ids.ts';
 import type { LivingSignals } from './heartbeat.ts';
 
-export interface RunHereOptions {
+export interface RunInActivityOptions {
   readonly session: SessionId;
   readonly runId: RunId;
   readonly claim: Pick<Claim, 'owner' | 'life' | 'attempt'>;
-  /** What is said first, as JSON. */
+  /** The first message as JSON items. May be empty. */
   readonly items: readonly JsonObject[];
   readonly key: string;
   readonly signals: LivingSignals;
   readonly startsTurn?: boolean | undefined;
-  /** A run that failed, and that is done again by this one. */
+  /** A failed run that this run repeats. */
   readonly replaces?: RunId | undefined;
-  /** Is told who drives the session, where it has to wait. */
+  /** Called with the current holder of the lease while the session is in use. */
   readonly onHeld?: ((holder: string) => void) | undefined;
 }
 
-/** Claims within one try of an activity are told apart by their last digits. */
+/** A claim number contains the attempt of the activity and the count within that attempt. */
 const claimsPerTry = 100_000;
 
 /**
- * All steps of a run in one activity, which waits until nobody else drives the session. Tried again, it
- * takes the session from the dead try and goes on where that was.
+ * Runs all steps of a run in one activity. Waits until no other process drives the session. A retry
+ * takes the session over from the failed attempt and continues there.
  */
-export async function runHere(agent: Agent, options: RunHereOptions): Promise<Sent> {
+export async function runInActivity(agent: Agent, options: RunInActivityOptions): Promise<Sent> {
   try {
-    return await runAlone(agent, options);
+    return await runExclusively(agent, options);
   } catch (error) {
     const code = isMillraceError(error) ? error.code : undefined;
-    if (code === 'no_session') throw gone(options.session);
+    if (code === 'no_session') throw sessionDeleted(options.session);
     if (code !== 'fenced') throw error;
-    // It was taken for dead. Where its next try has the session, nobody asks; else that one says it anew.
-    const message = `Cannot go on in session ${options.session}: another one drives it since`;
+    // Temporal assumed that this worker is dead. If the next attempt holds the session, this
+    // failure has no effect. Otherwise the next attempt starts again.
+    const message = `Cannot continue in session ${options.session}: another process took it over`;
     throw ApplicationFailure.retryable(message, 'millrace.overtaken');
   }
 }
 
-async function runAlone(agent: Agent, options: RunHereOptions): Promise<Sent> {
+async function runExclusively(agent: Agent, options: RunInActivityOptions): Promise<Sent> {
   const { session, items, key, signals, replaces } = options;
-  const leaseMs = leaseMsHere();
-  const claimed = (count: number): Claim => {
+  const leaseMs = leaseDurationMs();
+  const claimFor = (count: number): Claim => {
     const attempt = options.claim.attempt * claimsPerTry + count;
     return { ...options.claim, step: 1, attempt, leaseMs, isHeld: count > 0 };
   };
-  const take = () => holdStep(agent, { session, claim: claimed(0) });
-  await whenFree(take, signals, options.onHeld);
+  const acquire = () => holdStep(agent, { session, claim: claimFor(0) });
+  await waitForSession(acquire, signals, options.onHeld);
   if (items.length > 0) {
     const command = { type: 'message', when: 'follow_up', items };
     await submitStep(agent, { session, command, key });
   }
-  let { runId: own, startsTurn } = options;
+  let { runId: currentRunId, startsTurn } = options;
   let messages: readonly Settled[] = [];
-  let known: number | undefined;
+  let knownItems: number | undefined;
   let createdAt: number | undefined;
   for (let count = 1; ; count++) {
     const { trace } = currentIds();
-    const given = { session, runId: own, claim: claimed(count), trace, startsTurn, items: known };
+    const given = {
+      session,
+      runId: currentRunId,
+      claim: claimFor(count),
+      trace,
+      startsTurn,
+      items: knownItems,
+    };
     const { leave } = signals;
     const advanced = await advance(agent, { ...given, leave, createdAt, replaces });
     const { plan, epoch, settled } = advanced;
     createdAt = advanced.createdAt;
-    // Somebody else came after a dead try, and ended what that had begun: it is said anew.
+    // Another process ended the run of the dead attempt. This attempt starts a new run.
     if (count === 1 && plan.do === 'done' && plan.stop.cause === 'interrupted') {
-      own = runId(`${own}:${options.claim.attempt}`);
+      currentRunId = runId(`${currentRunId}:${options.claim.attempt}`);
       startsTurn = true;
       continue;
     }
     messages = [...messages, ...settled];
-    known = advanced.items;
+    knownItems = advanced.items;
     if (plan.do === 'done') {
       const { stop, text, usage, error } = plan;
       return { session, stop, text, usage, ...(error && { error }), messages };
     }
-    await done(agent, plan, { session, epoch, leaseMs, ...signals });
+    await executePlan(agent, plan, { session, epoch, leaseMs, ...signals });
   }
 }
 
-interface Held extends LivingSignals {
+interface HeldSession extends LivingSignals {
   readonly session: SessionId;
   readonly epoch: number;
   readonly leaseMs: number;
 }
 
-/** The request of a plan, or its calls side by side. */
-async function done(agent: Agent, plan: Exclude<Plan, { do: 'done' }>, held: Held): Promise<void> {
-  if (plan.do === 'idle') throw nothingToSay(held.session);
+/** Executes the model request of a plan, or its tool calls in parallel. */
+async function executePlan(
+  agent: Agent,
+  plan: Exclude<Plan, { do: 'done' }>,
+  held: HeldSession,
+): Promise<void> {
+  if (plan.do === 'idle') throw nothingToAnswer(held.session);
   const { turn } = plan;
   if (plan.do === 'request') await requestStep(agent, { ...held, turn });
   else
@@ -116,52 +128,53 @@ async function done(agent: Agent, plan: Exclude<Plan, { do: 'done' }>, held: Hel
     );
 }
 
-/** It was deleted meanwhile: another try would say it in an empty one. */
-function gone(session: SessionId): ApplicationFailure {
-  const message = `Cannot go on in session ${session}: it was deleted meanwhile`;
+/** The session was deleted. A retry would write to a new, empty session. */
+function sessionDeleted(session: SessionId): ApplicationFailure {
+  const message = `Cannot continue in session ${session}: it was deleted during the run`;
   return ApplicationFailure.nonRetryable(message, 'millrace.no_session');
 }
 
-/** It is not asked for. */
-function nothingToSay(session: SessionId): AgentError {
-  const message = `Cannot answer in session ${session}: nothing was said`;
+/** The session has no message to answer. */
+function nothingToAnswer(session: SessionId): AgentError {
+  const message = `Cannot answer in session ${session}: it has no message to answer. Send a message first`;
   return new AgentError('stuck', message, { session });
 }
 
-/** How long is waited before it is tried again: soon at first, then every second. */
+/** Delay before the next attempt to acquire the session: short at first, then up to one second. */
 const [firstMs, longestMs] = [50, 1_000];
 
 /**
- * Takes a session when it is free: when whoever drives it is through, or its lease ended because it died.
- * Whoever is told to stop meanwhile has said nothing, and throws what it was told.
+ * Acquires the session when it is free: when its driver is done, or when the lease of a dead driver
+ * has expired. Throws the reason of the stop signal if it is stopped while it waits.
  */
-async function whenFree<T>(
-  take: () => Promise<T>,
+async function waitForSession<T>(
+  acquire: () => Promise<T>,
   { signal, leave }: LivingSignals,
   onHeld: (holder: string) => void = () => {},
 ): Promise<T> {
-  const stops = AbortSignal.any([leave, signal]);
+  const stopSignal = AbortSignal.any([leave, signal]);
   for (let waitMs = firstMs; ; waitMs = Math.min(2 * waitMs, longestMs)) {
-    stops.throwIfAborted();
+    stopSignal.throwIfAborted();
     try {
-      return await take();
+      return await acquire();
     } catch (error) {
       if (!isMillraceError(error) || error.code !== 'held') throw error;
       onHeld(String(error.place['holder']));
     }
-    // Told to stop, it wakes up and throws above.
-    await after(waitMs, undefined, { signal: stops }).catch(() => {});
+    // A stop wakes the wait up, and the check above throws.
+    await after(waitMs, undefined, { signal: stopSignal }).catch(() => {});
   }
 }
 
-const [leastMs, withoutHeartbeatsMs] = [15_000, 60_000];
+const [minLeaseMs, leaseWithoutHeartbeatsMs] = [15_000, 60_000];
 
 /**
- * How long a session stays an activity's after its last sign of life. Longer than Temporal takes to find
- * out that a worker died, so that the next try of the same activity comes before those who wait.
+ * Lease duration after the last heartbeat. It is longer than Temporal needs to detect a dead
+ * worker, so that the retry of the same activity acquires the session before other waiting
+ * activities.
  */
-function leaseMsHere(): number {
+function leaseDurationMs(): number {
   const { heartbeatTimeoutMs } = Context.current().info;
-  if (heartbeatTimeoutMs === undefined || heartbeatTimeoutMs === 0) return withoutHeartbeatsMs;
-  return Math.max(leastMs, 3 * heartbeatTimeoutMs);
+  if (heartbeatTimeoutMs === undefined || heartbeatTimeoutMs === 0) return leaseWithoutHeartbeatsMs;
+  return Math.max(minLeaseMs, 3 * heartbeatTimeoutMs);
 }

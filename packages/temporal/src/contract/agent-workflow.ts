@@ -1,47 +1,62 @@
 import type { Plan, RunEnd, Settled } from '@millrace/agent/steps';
 import type { JsonObject, Stop, Usage } from '@millrace/core';
 
-/** What an agent workflow is started with. */
+/** Input of an agent workflow. */
 export interface AgentWorkflowInput {
-  /** The name of the agent, as the worker has it. */
+  /** Name of the agent on the worker. */
   readonly agent: string;
-  /** The session, which a server calls its task; the workflow's id unless told. */
+  /** Session id, which is the task id on a server. Default: the workflow id. */
   readonly session?: string | undefined;
-  /** What is said first: a text, or items as JSON. Nothing, where it waits on the log already. */
+  /** First message: a text, or items as JSON. Omit it if the message is already on the log. */
   readonly input?: string | readonly JsonObject[] | undefined;
+  /** Limits and timeouts. Default: see `AgentWorkflowOptions`. */
   readonly options?: AgentWorkflowOptions | undefined;
-  /** From the execution before, which this one continues. */
+  /** State of the previous execution, if this one continues it. */
   readonly carried?: Carried | undefined;
 }
 
+/** Limits and timeouts of an agent workflow. */
 export interface AgentWorkflowOptions {
-  /** After so many turns it continues as new, unless Temporal suggests it before. */
+  /**
+   * Number of turns after which the workflow continues as new. It may do so earlier if Temporal
+   * suggests it. Default: 200.
+   */
   readonly turnsPerExecution?: number | undefined;
-  /** So long it waits for more when a run is over. 0 unless told: a message starts it again. */
+  /**
+   * How long the workflow waits for more messages after a run, in milliseconds. Default: 0. A later
+   * message starts the workflow again.
+   */
   readonly idleMs?: number | undefined;
-  /** A worker that says nothing for so long is taken for dead; 30 seconds unless told. */
+  /** A worker without a heartbeat for this long is considered dead. Default: 30 s. */
   readonly heartbeatMs?: number | undefined;
-  /** Of one model request with its retries; an hour unless told. */
+  /** Timeout of one model request, including retries. Default: 1 h. */
   readonly requestTimeoutMs?: number | undefined;
-  /** Of one tool call; an hour unless told. */
+  /** Timeout of one tool call. Default: 1 h. */
   readonly callTimeoutMs?: number | undefined;
-  /** How often an activity is tried whose worker died or timed out; 10 times unless told. */
+  /** Maximum attempts of an activity whose worker died or timed out. Default: 10. */
   readonly maxAttempts?: number | undefined;
 }
 
-/** What an execution hands to the next, as plain data: the conversation itself is on the log. */
+/**
+ * State that an execution passes to the next one as plain data. The conversation itself is on the
+ * log.
+ */
 export interface Carried {
   readonly step: number;
   readonly epoch: number;
   readonly runId: string | undefined;
-  /** Signals and inputs so far: each has its own key on the log. */
+  /** Number of commands so far. Each command has its own key on the log. */
   readonly said: number;
-  /** How many items were told of. */
+  /** Number of items that earlier executions have reported. */
   readonly items: number | undefined;
-  /** When the session was made: one that was deleted since is not gone on with. */
+  /**
+   * Creation time of the session. If the session was deleted, the workflow does not continue in a
+   * new one.
+   */
   readonly createdAt?: number | undefined;
 }
 
+/** Result of an agent workflow. An error of the model is a result, not a failed workflow. */
 export interface AgentWorkflowResult
   extends Pick<RunEnd, 'stop' | 'text' | 'value' | 'valueAt' | 'error'> {
   readonly session: string;
@@ -49,50 +64,57 @@ export interface AgentWorkflowResult
   readonly usage: Usage;
 }
 
-/** The answer to the query `transcript`. */
+/** Result of the query `transcript`. */
 export interface TranscriptAnswer {
   readonly session: string;
-  /** The place of the first of these in the session; those before it are on the log. */
+  /** Index of the first of these items in the session. Earlier items are on the log. */
   readonly first: number;
   readonly items: readonly Settled[];
 }
 
-/** The answer to the query `state`. */
+/** Result of the query `state`. */
 export interface StateAnswer {
   readonly session: string;
   readonly agent: string;
   readonly doing: 'idle' | 'advance' | 'request' | 'calls' | 'wait';
   readonly turn: number | undefined;
-  /** The calls that somebody has to decide on. */
+  /** Ids of the tool calls that wait for an approval. */
   readonly asked: readonly string[];
   readonly isStopping: boolean;
 }
 
+/** Options of an `AgentSession`. */
 export interface AgentSessionOptions extends AgentWorkflowOptions {
+  /** Name of the agent on the worker. */
   readonly agent: string;
-  /** The workflow's id unless told. */
+  /** Session id. Default: the workflow id. */
   readonly session?: string | undefined;
-  /** From the execution before, where that had the session: `session.carried`. */
+  /** State of the previous execution in this session: `session.carried`. */
   readonly carried?: Carried | undefined;
-  /** A run follows at once: whoever interrupts means that one. */
+  /** True if a run starts immediately. An interrupt then applies to that run. */
   readonly isStarting?: boolean | undefined;
 }
 
+/** A plan to send a model request. */
 export type RequestPlan = Extract<Plan, { do: 'request' }>;
+/** A plan to run the tool calls of a turn. */
 export type CallsPlan = Extract<Plan, { do: 'calls' }>;
 
-/** Hears what comes next, before it is done. */
+/** Called with the next plan before it is executed. */
 export type OnPlan = (plan: RequestPlan | CallsPlan) => Promise<void>;
 
+/** Options of `AgentSession.run`. */
 export interface RunSessionOptions {
-  /** A place to continue as new: `continueWhenFull(…)`. */
+  /** The point at which a workflow can continue as new: `continueWhenFull(…)`. */
   readonly onPlan?: OnPlan | undefined;
+  /** Start a run only if a message waits for an answer. Default: false. */
   readonly ifAsked?: boolean | undefined;
 }
 
+/** Options of `AgentSession.advance`. */
 export interface AdvanceSessionOptions {
-  /** Nobody asks again for an answer that was cut off. */
+  /** Keep an incomplete answer instead of requesting it again. Default: false. */
   readonly keepsCut?: boolean | undefined;
-  /** No run is begun where nothing waits to be answered. */
+  /** Start a run only if a message waits for an answer. Default: false. */
   readonly ifAsked?: boolean | undefined;
 }

@@ -5,17 +5,19 @@ import { idsIn, type TravellingIds, withHeader } from './id-header.ts';
 
 const storage = new AsyncLocalStorage<TravellingIds>();
 
-/** In an activity: the ids that came with it. Elsewhere: those of `withIds`. */
+/** Returns the ids of the current activity, or those of `withIds` elsewhere. */
 export function currentIds(): TravellingIds {
   return storage.getStore() ?? {};
 }
 
-/** Workflows that are started or signalled by this work carry the ids to their activities. */
+/**
+ * Runs work with these ids. Workflows that it starts or signals pass the ids to their activities.
+ */
 export function withIds<T>(ids: TravellingIds, work: () => T): T {
   return storage.run({ ...currentIds(), ...ids }, work);
 }
 
-/** The ids of `withIds` go with whatever starts or signals a workflow. */
+/** Sends the ids of `withIds` with every start or signal of a workflow. */
 export const clientInterceptor: WorkflowClientInterceptor = {
   startWithDetails: (input, next) =>
     next({ ...input, headers: withHeader(input.headers, currentIds()) }),
@@ -24,7 +26,7 @@ export const clientInterceptor: WorkflowClientInterceptor = {
     next({ ...input, headers: withHeader(input.headers, currentIds()) }),
 };
 
-/** An activity has the ids that came with it: `currentIds()`. */
+/** Makes the received ids available in an activity through `currentIds()`. */
 export const activityInterceptor: ActivityInterceptorsFactory = () => ({
   inbound: { execute: (input, next) => withIds(idsIn(input.headers), () => next(input)) },
 });

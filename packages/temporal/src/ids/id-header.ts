@@ -1,14 +1,14 @@
 import type { TraceContext } from '@millrace/core';
 import { defaultPayloadConverter, type Headers } from '@temporalio/common';
 
-/** What goes with a task through clients, workflows and activities. */
+/** Ids that are propagated with a task through clients, workflows and activities. */
 export interface TravellingIds {
-  /** The task, which is a session. */
+  /** The task id, which is a session id. */
   readonly task?: string | undefined;
   readonly trace?: TraceContext | undefined;
 }
 
-/** The header that the ids travel in. */
+/** Name of the Temporal header that contains the ids. */
 const headerName = 'millrace';
 
 export function withHeader(headers: Headers, ids: TravellingIds): Headers {
@@ -16,7 +16,7 @@ export function withHeader(headers: Headers, ids: TravellingIds): Headers {
   return { ...headers, [headerName]: defaultPayloadConverter.toPayload({ ...ids }) };
 }
 
-/** What is none of ours counts as nothing. */
+/** Reads the ids from a header. A missing or invalid header gives no ids. */
 export function idsIn(headers: Headers): TravellingIds {
   const payload = headers[headerName];
   if (payload === undefined) return {};

@@ -10,9 +10,9 @@ import { z } from 'zod';
 import { streamingContext } from '../activities/index.ts';
 import type { AgentWorkflowOptions } from '../contract/agent-workflow.ts';
 import { currentIds, withIds } from '../ids/current-ids.ts';
-import { keepHistory } from '../testing/histories.ts';
-import { having, saying, textsOf, until } from '../testing/session-log.ts';
-import { isTemporalThere, temporalTest, useTemporal } from '../testing/use-temporal.ts';
+import { saveHistory } from '../testing/histories.ts';
+import { hasFact, hasText, textsOf, waitForRecords } from '../testing/session-log.ts';
+import { hasTemporalServer, temporalTest, useTemporal } from '../testing/use-temporal.ts';
 import {
   autoSendWorkflow,
   idsWorkflow,
@@ -47,75 +47,73 @@ const stalled = {
   fault: { type: 'stall', after: 2 },
 } as const;
 
-interface Play {
+interface StartedWorkflow {
   readonly log: Log;
   readonly handle: WorkflowHandleWithFirstExecutionRunId<typeof agentWorkflow>;
 }
 
-/** All histories that the tests of this file made: they have to replay. */
+/** All histories of the tests in this file. They must be replayable. */
 const recorded: { readonly name: string; readonly handle: WorkflowHandle }[] = [];
 
-/** Under the name of the test. */
+/** Records a history under the name of the test. */
 function record(handle: WorkflowHandle, more = ''): void {
-  const claim = `${expect.getState().currentTestName}${more}`;
-  recorded.push({ handle, name: claim.toLowerCase().replaceAll(/[^a-z]+/g, '-') });
+  const title = `${expect.getState().currentTestName}${more}`;
+  recorded.push({ handle, name: title.toLowerCase().replaceAll(/[^a-z]+/g, '-') });
 }
 
-let plays = 0;
+let workflowCount = 0;
 
-/** Runs an agent as a workflow, with a worker of its own. */
-async function play(
+/** Runs an agent as a workflow with its own worker. */
+async function withWorkflow(
   script: readonly Scripted[],
   options: Partial<AgentOptions> & { readonly workflow?: AgentWorkflowOptions },
-  work: (play: Play) => Promise<void>,
+  work: (play: StartedWorkflow) => Promise<void>,
 ): Promise<void> {
   const log = memoryLog();
   const { workflow, ...own } = options;
   const provider = scriptedProvider(script);
-  const agent: Agent = createAgent({ name: 'miller', provider, tools: [look], log, ...own });
-  const taskQueue = `queue-${++plays}`;
+  const agent: Agent = createAgent({ name: 'weather', provider, tools: [look], log, ...own });
+  const taskQueue = `queue-${++workflowCount}`;
   await temporal.withWorker({ taskQueue, agents: [agent] }, async () => {
     const handle = await temporal.client().workflow.start(agentWorkflow, {
-      ...{ taskQueue, workflowId: `task-${plays}` },
-      args: [{ agent: 'miller', input: 'Look.', options: { heartbeatMs: 1_000, ...workflow } }],
+      ...{ taskQueue, workflowId: `task-${workflowCount}` },
+      args: [{ agent: 'weather', input: 'Look.', options: { heartbeatMs: 1_000, ...workflow } }],
     });
     record(handle);
     await work({ log, handle });
   });
 }
 
-const sessionOf = ({ handle }: Play) => sessionId(handle.workflowId);
+const sessionOf = ({ handle }: StartedWorkflow) => sessionId(handle.workflowId);
 const factsIn = (records: readonly LogRecord[]) => records.flatMap(({ fact }) => fact?.type ?? []);
 
-temporalTest(
-  'a run with tools comes to its end; queries tell of it, large items by reference',
-  () =>
-    play(
-      [
-        { content: { parts: [call('c1', 'wheel')] } },
-        { content: { parts: ['x'.repeat(20_000)] }, pieces: 'whole' },
-      ],
-      {},
-      async (played) => {
-        const { log, handle } = played;
-        expect(await handle.result()).toMatchObject({ stop: { reason: 'stop' } });
-        expect((await textsOf(log, sessionOf(played))).slice(0, 2)).toEqual([
-          'Look.',
-          'the wheel is fine',
-        ]);
-        const { items, first } = await handle.query(transcriptQuery);
-        expect(first).toBe(0);
-        expect(items.map(({ by }) => by)).toEqual(['value', 'value', 'value', 'reference']);
-        expect(await handle.query(stateQuery)).toMatchObject({ doing: 'idle', asked: [] });
-        expect((await log.info(sessionOf(played)))?.lease).toBeUndefined();
-      },
-    ),
+temporalTest('a run with tools ends, and queries return it with large items by reference', () =>
+  withWorkflow(
+    [
+      { content: { parts: [call('c1', 'door')] } },
+      { content: { parts: ['x'.repeat(20_000)] }, pieces: 'whole' },
+    ],
+    {},
+    async (played) => {
+      const { log, handle } = played;
+      expect(await handle.result()).toMatchObject({ stop: { reason: 'stop' } });
+      expect((await textsOf(log, sessionOf(played))).slice(0, 2)).toEqual([
+        'Look.',
+        'the door is fine',
+      ]);
+      const { items, first } = await handle.query(transcriptQuery);
+      expect(first).toBe(0);
+      expect(items.map(({ by }) => by)).toEqual(['value', 'value', 'value', 'reference']);
+      expect(await handle.query(stateQuery)).toMatchObject({ doing: 'idle', asked: [] });
+      expect((await log.info(sessionOf(played)))?.lease).toBeUndefined();
+    },
+  ),
 );
 
-temporalTest('calls of a turn are activities that write side by side', async () => {
-  const gates = { wheel: Promise.withResolvers<void>(), gate: Promise.withResolvers<void>() };
+temporalTest('calls of a turn are activities that write in parallel', async () => {
+  const gates = { door: Promise.withResolvers<void>(), window: Promise.withResolvers<void>() };
   const slow = defineTool({
-    ...{ name: 'look', description: 'Looks', input: z.object({ at: z.enum(['wheel', 'gate']) }) },
+    ...{ name: 'look', description: 'Looks', input: z.object({ at: z.enum(['door', 'window']) }) },
     async *execute({ at }) {
       yield `${at} one `;
       await gates[at].promise;
@@ -123,66 +121,72 @@ temporalTest('calls of a turn are activities that write side by side', async () 
       return `${at} done`;
     },
   });
-  const calls = [call('c1', 'wheel'), call('c2', 'gate')];
-  await play([{ content: { parts: calls } }, 'Fine.'], { tools: [slow] }, async (played) => {
-    const { log, handle } = played;
-    const session = sessionOf(played);
-    await until(log, session, saying('wheel one'));
-    await until(log, session, saying('gate one'));
-    gates.gate.resolve();
-    await until(log, session, saying('gate two'));
-    gates.wheel.resolve();
-    await handle.result();
-    expect(await textsOf(log, session)).toEqual(['Look.', 'wheel done', 'gate done', 'Fine.']);
-    const records = await until(log, session, having('run_finished'));
-    const producers = new Set(records.map(({ producer }) => producer));
-    expect([...producers].filter((name) => name.startsWith('call '))).toHaveLength(2);
-  });
+  const calls = [call('c1', 'door'), call('c2', 'window')];
+  await withWorkflow(
+    [{ content: { parts: calls } }, 'Fine.'],
+    { tools: [slow] },
+    async (played) => {
+      const { log, handle } = played;
+      const session = sessionOf(played);
+      await waitForRecords(log, session, hasText('door one'));
+      await waitForRecords(log, session, hasText('window one'));
+      gates.window.resolve();
+      await waitForRecords(log, session, hasText('window two'));
+      gates.door.resolve();
+      await handle.result();
+      expect(await textsOf(log, session)).toEqual(['Look.', 'door done', 'window done', 'Fine.']);
+      const records = await waitForRecords(log, session, hasFact('run_finished'));
+      const producers = new Set(records.map(({ producer }) => producer));
+      expect([...producers].filter((name) => name.startsWith('call '))).toHaveLength(2);
+    },
+  );
 });
 
-temporalTest('an interrupt stops the model, and what was said is kept', () =>
-  play([stalled, 'Again.'], {}, async (played) => {
+temporalTest('an interrupt stops the model and keeps its partial answer', () =>
+  withWorkflow([stalled, 'Again.'], {}, async (played) => {
     const { log, handle } = played;
-    await until(log, sessionOf(played), saying('Half'));
+    await waitForRecords(log, sessionOf(played), hasText('Half'));
     await handle.signal(interruptSignal, 'enough');
     expect(await handle.result()).toMatchObject({ stop: { reason: 'aborted' } });
     expect(await textsOf(log, sessionOf(played))).toEqual(['Look.', 'Half an']);
-    const facts = factsIn(await until(log, sessionOf(played), having('run_finished')));
+    const facts = factsIn(await waitForRecords(log, sessionOf(played), hasFact('run_finished')));
     expect(facts.filter((type) => type === 'aborted')).toHaveLength(1);
     expect(facts.indexOf('aborted')).toBeLessThan(facts.indexOf('response_finished'));
   }),
 );
 
-temporalTest('a cancelled workflow aborts its run, keeps what was said, and is cancelled', () =>
-  play([stalled], {}, async (played) => {
-    const { log, handle } = played;
-    await until(log, sessionOf(played), saying('Half'));
-    await handle.cancel();
-    await expect(handle.result()).rejects.toThrow('Workflow execution cancelled');
-    expect(await textsOf(log, sessionOf(played))).toEqual(['Look.', 'Half an']);
-    const records = await until(log, sessionOf(played), having('run_finished'));
-    const last = records.findLast(({ fact }) => fact?.type === 'run_finished');
-    expect(last?.fact).toMatchObject({ stop: { reason: 'aborted' } });
-    expect((await log.info(sessionOf(played)))?.lease).toBeUndefined();
-  }),
+temporalTest(
+  'a cancelled workflow aborts its run, keeps its partial answer, and is cancelled',
+  () =>
+    withWorkflow([stalled], {}, async (played) => {
+      const { log, handle } = played;
+      await waitForRecords(log, sessionOf(played), hasText('Half'));
+      await handle.cancel();
+      await expect(handle.result()).rejects.toThrow('Workflow execution cancelled');
+      expect(await textsOf(log, sessionOf(played))).toEqual(['Look.', 'Half an']);
+      const records = await waitForRecords(log, sessionOf(played), hasFact('run_finished'));
+      const last = records.findLast(({ fact }) => fact?.type === 'run_finished');
+      expect(last?.fact).toMatchObject({ stop: { reason: 'aborted' } });
+      expect((await log.info(sessionOf(played)))?.lease).toBeUndefined();
+    }),
 );
 
-temporalTest('what asks waits in the workflow; it is approved and denied by signals', () =>
-  play(
-    [{ content: { parts: [call('c1', 'wheel'), call('c2', 'gate')] } }, 'Fine.'],
+temporalTest('calls that need approval wait in the workflow until a signal decides', () =>
+  withWorkflow(
+    [{ content: { parts: [call('c1', 'door'), call('c2', 'window')] } }, 'Fine.'],
     { approve: () => 'ask' },
     async (played) => {
       const { log, handle } = played;
       const asked = (records: readonly LogRecord[]) =>
         factsIn(records).filter((type) => type === 'approval_asked').length === 2;
-      await until(log, sessionOf(played), asked);
-      await handle.signal(approveSignal, { toolCallId: 'c1', by: 'ann', input: { at: 'sluice' } });
-      await until(log, sessionOf(played), having('tool_execution_finished'));
+      await waitForRecords(log, sessionOf(played), asked);
+      await handle.signal(approveSignal, { toolCallId: 'c1', by: 'ann', input: { at: 'roof' } });
+      await waitForRecords(log, sessionOf(played), hasFact('tool_execution_finished'));
       expect(await handle.query(stateQuery)).toMatchObject({ doing: 'wait', asked: ['c2'] });
       await handle.signal(denySignal, { toolCallId: 'c2', reason: 'not that' });
       await handle.result();
       expect((await textsOf(log, sessionOf(played))).slice(1)).toEqual([
-        'the sluice is fine',
+        'the roof is fine',
         'It was not allowed: not that',
         'Fine.',
       ]);
@@ -196,16 +200,16 @@ temporalTest('a steer joins the next request, and a message is answered afterwar
     ...{ name: 'look', description: 'Looks', input: z.object({ at: z.string() }) },
     execute: () => gate.promise.then(() => 'looked'),
   });
-  const script = [{ content: { parts: [call('c1', 'wheel')] } }, 'Steered.', 'Answered.'];
-  await play(script, { tools: [waits] }, async (played) => {
+  const script = [{ content: { parts: [call('c1', 'door')] } }, 'Steered.', 'Answered.'];
+  await withWorkflow(script, { tools: [waits] }, async (played) => {
     const { log, handle } = played;
     const session = sessionOf(played);
-    await until(log, session, having('tool_execution_started'));
+    await waitForRecords(log, session, hasFact('tool_execution_started'));
     await handle.signal(messageSignal, 'And then?');
     await handle.signal(steerSignal, 'Quick!');
     const queued = (records: readonly LogRecord[]) =>
       factsIn(records).filter((type) => type === 'command_queued').length === 3;
-    await until(log, session, queued);
+    await waitForRecords(log, session, queued);
     gate.resolve();
     expect(await handle.result()).toMatchObject({ text: 'Answered.' });
     expect((await textsOf(log, session)).slice(1)).toEqual([
@@ -218,59 +222,58 @@ temporalTest('a steer joins the next request, and a message is answered afterwar
   });
 });
 
-temporalTest('a worker that is shut down leaves its answer to the next one', async () => {
+temporalTest('another worker repeats the answer of a worker that shut down', async () => {
   const log = memoryLog();
   const taskQueue = 'shut-down';
-  const millerOf = (script: readonly Scripted[]) =>
-    createAgent({ name: 'miller', provider: scriptedProvider(script), log });
+  const agentWith = (script: readonly Scripted[]) =>
+    createAgent({ name: 'weather', provider: scriptedProvider(script), log });
   const session = sessionId('shut-down');
   const handle = await temporal.client().workflow.start(agentWorkflow, {
     ...{ taskQueue, workflowId: session },
-    args: [{ agent: 'miller', input: 'Look.', options: { heartbeatMs: 1_000 } }],
+    args: [{ agent: 'weather', input: 'Look.', options: { heartbeatMs: 1_000 } }],
   });
-  const first = { taskQueue, agents: [millerOf([stalled])] };
-  await temporal.withWorker(first, () => until(log, session, saying('Half')));
-  const second = { taskQueue, agents: [millerOf(['Whole.'])] };
+  const first = { taskQueue, agents: [agentWith([stalled])] };
+  await temporal.withWorker(first, () => waitForRecords(log, session, hasText('Half')));
+  const second = { taskQueue, agents: [agentWith(['Whole.'])] };
   await temporal.withWorker(second, () => handle.result());
   expect(await textsOf(log, session)).toEqual(['Look.', 'Whole.']);
 });
 
-temporalTest(
-  'an answer that no worker brings to its end is given up, and kept as far as it came',
-  () =>
-    play([stalled], { workflow: { requestTimeoutMs: 1_500, maxAttempts: 1 } }, async (played) => {
+temporalTest('an answer that no worker completes is abandoned and kept as partial', () =>
+  withWorkflow(
+    [stalled],
+    { workflow: { requestTimeoutMs: 1_500, maxAttempts: 1 } },
+    async (played) => {
       const { log, handle } = played;
       expect(await handle.result()).toMatchObject({ stop: { reason: 'aborted' } });
       expect(await textsOf(log, sessionOf(played))).toEqual(['Look.', 'Half an']);
       expect((await log.info(sessionOf(played)))?.lease).toBeUndefined();
-    }),
+    },
+  ),
 );
 
-temporalTest(
-  'a tool that takes longer than its activity may is lost, and the model is told',
-  async () => {
-    const hangs = defineTool({
-      ...{ name: 'look', description: 'Looks', input: z.object({ at: z.string() }) },
-      execute: () => new Promise<string>(() => {}),
-    });
-    const script = [{ content: { parts: [call('c1', 'wheel')] } }, 'I had better ask.'];
-    const workflow = { callTimeoutMs: 1_500, maxAttempts: 1 };
-    await play(script, { tools: [hangs], workflow }, async (played) => {
-      const { log, handle } = played;
-      expect(await handle.result()).toMatchObject({ text: 'I had better ask.' });
-      const [, result] = await textsOf(log, sessionOf(played));
-      expect(result).toMatch(/nobody knows whether it was done/);
-    });
-  },
-);
+temporalTest('a tool that exceeds its timeout is lost, and the model gets a result', async () => {
+  const hangs = defineTool({
+    ...{ name: 'look', description: 'Looks', input: z.object({ at: z.string() }) },
+    execute: () => new Promise<string>(() => {}),
+  });
+  const script = [{ content: { parts: [call('c1', 'door')] } }, 'I had better ask.'];
+  const workflow = { callTimeoutMs: 1_500, maxAttempts: 1 };
+  await withWorkflow(script, { tools: [hangs], workflow }, async (played) => {
+    const { log, handle } = played;
+    expect(await handle.result()).toMatchObject({ text: 'I had better ask.' });
+    const [, result] = await textsOf(log, sessionOf(played));
+    expect(result).toMatch(/nobody knows whether it was done/);
+  });
+});
 
-temporalTest('a signal that nobody can read is not heard, and the workflow goes on', () =>
-  play(
-    [{ content: { parts: [call('c1', 'wheel')] } }, 'Fine.'],
+temporalTest('an invalid signal is ignored and the workflow continues', () =>
+  withWorkflow(
+    [{ content: { parts: [call('c1', 'door')] } }, 'Fine.'],
     { approve: () => 'ask' },
     async (played) => {
       const { log, handle } = played;
-      await until(log, sessionOf(played), having('approval_asked'));
+      await waitForRecords(log, sessionOf(played), hasFact('approval_asked'));
       await handle.signal(approveSignal, { toolCallId: 7 as never });
       await handle.signal(approveSignal, null as never);
       await handle.signal(messageSignal, [{ kind: 'nonsense' }]);
@@ -280,7 +283,7 @@ temporalTest('a signal that nobody can read is not heard, and the workflow goes 
   ),
 );
 
-temporalTest('it continues as new, and the conversation goes on', async () => {
+temporalTest('it continues as new with the same conversation', async () => {
   const looks = ['a', 'b', 'c', 'd'].map((at) => ({ content: { parts: [call(`c-${at}`, at)] } }));
   const seen: number[] = [];
   const last: Scripted = ({ items }) => {
@@ -288,36 +291,36 @@ temporalTest('it continues as new, and the conversation goes on', async () => {
     return 'All seen.';
   };
   const workflow = { turnsPerExecution: 3 };
-  await play([...looks, last], { workflow }, async (played) => {
+  await withWorkflow([...looks, last], { workflow }, async (played) => {
     const { handle, log } = played;
     expect(await handle.result()).toMatchObject({ text: 'All seen.' });
     const { runId } = await handle.describe();
     expect(runId).not.toBe(handle.firstExecutionRunId);
-    // The model had all of it: one message, and four calls with their results.
+    // The model received everything: one message, and four calls with their results.
     expect(seen).toEqual([9]);
     expect(await textsOf(log, sessionOf(played))).toHaveLength(6);
-    const facts = factsIn(await until(log, sessionOf(played), having('run_finished')));
+    const facts = factsIn(await waitForRecords(log, sessionOf(played), hasFact('run_finished')));
     expect(facts.filter((type) => type === 'run_started')).toHaveLength(1);
     const { workflowId, firstExecutionRunId } = handle;
     record(temporal.client().workflow.getHandle(workflowId, firstExecutionRunId), ' before');
   });
 });
 
-temporalTest('a workflow that stays open answers what is said later', () =>
-  play(['One.', 'Two.'], { workflow: { idleMs: 60_000 } }, async (played) => {
+temporalTest('a workflow that stays open answers later messages', () =>
+  withWorkflow(['One.', 'Two.'], { workflow: { idleMs: 60_000 } }, async (played) => {
     const { handle, log } = played;
     const ended = (count: number) => (records: readonly LogRecord[]) =>
       factsIn(records).filter((type) => type === 'run_finished').length === count;
-    await until(log, sessionOf(played), ended(1));
+    await waitForRecords(log, sessionOf(played), ended(1));
     await handle.signal(messageSignal, 'More?');
-    await until(log, sessionOf(played), ended(2));
+    await waitForRecords(log, sessionOf(played), ended(2));
     expect(await textsOf(log, sessionOf(played))).toEqual(['Look.', 'One.', 'More?', 'Two.']);
     await handle.terminate();
   }),
 );
 
 temporalTest(
-  'workflows of one’s own: auto-send is one activity that gives the settled messages',
+  'custom workflows: autoSend is one activity that returns the settled messages',
   async () => {
     const log = memoryLog();
     const writer = scriptedProvider(['Written.']);
@@ -342,14 +345,14 @@ temporalTest(
   },
 );
 
-temporalTest('workflows of one’s own: turn by turn', async () => {
+temporalTest('custom workflows: turn by turn', async () => {
   const log = memoryLog();
-  const provider = scriptedProvider([{ content: { parts: [call('c1', 'wheel')] } }, 'Fine.']);
-  const miller = createAgent({ name: 'miller', provider, tools: [look], log });
+  const provider = scriptedProvider([{ content: { parts: [call('c1', 'door')] } }, 'Fine.']);
+  const weatherAgent = createAgent({ name: 'weather', provider, tools: [look], log });
   const taskQueue = 'stepping';
-  await temporal.withWorker({ taskQueue, agents: [miller] }, async () => {
+  await temporal.withWorker({ taskQueue, agents: [weatherAgent] }, async () => {
     const handle = await temporal.client().workflow.start(steppingWorkflow, {
-      ...{ taskQueue, workflowId: 'stepping', args: ['miller', 'Look.'] },
+      ...{ taskQueue, workflowId: 'stepping', args: ['weather', 'Look.'] },
     });
     record(handle);
     expect(await handle.result()).toEqual(['request', 'calls', 'request', 'done', 'Fine.']);
@@ -357,7 +360,7 @@ temporalTest('workflows of one’s own: turn by turn', async () => {
 });
 
 temporalTest(
-  'iterating a provider in workflow code is refused, by an error that names both ways',
+  'iterating a provider in workflow code throws an error that names both alternatives',
   async () => {
     const taskQueue = 'iterating';
     await temporal.withWorker({ taskQueue }, async () => {
@@ -375,7 +378,7 @@ temporalTest(
 );
 
 temporalTest(
-  'a streaming context in one’s own activity closes itself, on a throw too',
+  'a streaming context in a custom activity closes automatically, also after an error',
   async () => {
     const log = memoryLog();
     let tries = 0;
@@ -383,8 +386,8 @@ temporalTest(
       streamingContext({ log }, async (stream) => {
         stream.reason('Loud. ');
         stream.write(text.toUpperCase());
-        await until(log, sessionId('shouting'), saying(text.toUpperCase()));
-        if (++tries === 1) throw new Error('no voice left');
+        await waitForRecords(log, sessionId('shouting'), hasText(text.toUpperCase()));
+        if (++tries === 1) throw new Error('out of memory');
         stream.write('!');
       });
     const taskQueue = 'shouting';
@@ -395,19 +398,19 @@ temporalTest(
       record(handle);
       expect(await handle.result()).toMatchObject({ text: 'HELLO!', stop: { reason: 'stop' } });
     });
-    // The throw was Temporal's to act on; what had been said until then was taken back by the next try.
+    // Temporal handled the error. The retry replaced the partial output.
     expect(await textsOf(log, sessionId('shouting'))).toEqual(['Loud. ', 'HELLO!']);
   },
 );
 
-temporalTest('ids of task and trace travel to the activity and to the log', async () => {
+temporalTest('task and trace ids reach the activity and the log', async () => {
   const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`;
   const ids = { task: 'task-of-ids', trace: { traceparent } };
   const taskQueue = 'ids';
   const log = memoryLog();
-  const miller = createAgent({ name: 'miller', provider: scriptedProvider(['Fine.']), log });
+  const weatherAgent = createAgent({ name: 'weather', provider: scriptedProvider(['Fine.']), log });
   const activities = { idsHere: async () => currentIds() };
-  await temporal.withWorker({ taskQueue, activities, agents: [miller] }, async () => {
+  await temporal.withWorker({ taskQueue, activities, agents: [weatherAgent] }, async () => {
     const client = temporal.client();
     const got = await withIds(ids, () =>
       client.workflow.execute(idsWorkflow, { taskQueue, workflowId: 'ids' }),
@@ -418,11 +421,11 @@ temporalTest('ids of task and trace travel to the activity and to the log', asyn
     );
     await withIds(ids, () =>
       client.workflow.execute(agentWorkflow, {
-        ...{ taskQueue, workflowId: 'traced', args: [{ agent: 'miller', input: 'Look.' }] },
+        ...{ taskQueue, workflowId: 'traced', args: [{ agent: 'weather', input: 'Look.' }] },
       }),
     );
   });
-  const records = await until(log, sessionId('traced'), having('run_finished'));
+  const records = await waitForRecords(log, sessionId('traced'), hasFact('run_finished'));
   const started = records.find(({ fact }) => fact?.type === 'run_started');
   expect(started?.fact).toMatchObject({ trace: { traceparent } });
 });
@@ -433,10 +436,10 @@ temporalTest('all of these histories replay without a determinism error', async 
     const history = await handle.fetchHistory();
     const options = { workflowBundle: temporal.bundle() };
     await Worker.runReplayHistory(options, history, handle.workflowId);
-    keepHistory(name, handle.workflowId, history);
+    saveHistory(name, handle.workflowId, history);
   }
 });
 
 afterAll(() => {
-  if (isTemporalThere) console.log(`${recorded.length} histories were replayed`);
+  if (hasTemporalServer) console.log(`${recorded.length} histories were replayed`);
 });

@@ -3,75 +3,86 @@ import type { JsonObject } from '@millrace/core';
 import { ApplicationFailure, uuid4, workflowInfo } from '@temporalio/workflow';
 import type { Sent } from '../contract/activities.ts';
 import type { AgentWorkflowOptions, CallsPlan, RequestPlan } from '../contract/agent-workflow.ts';
-import { activitiesFor, smallEnough } from './activities.ts';
+import { activitiesFor, assertPayloadSize } from './activities.ts';
 import type { AgentSession } from './agent-session.ts';
 import { Lock } from './concurrency.ts';
-import { itemsOf } from './session-progress.ts';
+import { toItems } from './session-progress.ts';
 
+/** Options of `autoSend`. */
 export interface AutoSendOptions extends AgentWorkflowOptions {
-  /** By name, as the worker has it: `workflowProvider('claude')`. */
+  /** Name of the provider on the worker: `workflowProvider('claude')`. */
   readonly provider: WorkflowProvider | string;
-  /** Where it is streamed to; the workflow's id unless told. */
+  /** Session to stream to. Default: the workflow id. */
   readonly session?: string | undefined;
-  /** What is to be answered: a text, or items as JSON. What was said in the session before counts too. */
+  /**
+   * The message to answer: a text, or items as JSON. Earlier messages of the session are included
+   * in the request.
+   */
   readonly input: string | readonly JsonObject[];
+  /** System instructions for the provider. Default: none. */
   readonly instructions?: string | undefined;
 }
 
-/** Has a provider answer: one activity, which streams it to the log and returns the settled messages. */
+/**
+ * Sends a request to a provider in one activity. It streams the answer to the log and returns the
+ * settled messages.
+ */
 export async function autoSend(options: AutoSendOptions): Promise<Sent> {
   const { session = workflowInfo().workflowId } = options;
-  const lock = sending.get(session) ?? new Lock();
-  sending.set(session, lock);
-  return lock.through(() => send(session, options));
+  const lock = sendLocks.get(session) ?? new Lock();
+  sendLocks.set(session, lock);
+  return lock.run(() => send(session, options));
 }
 
-/** A session has one run at a time: those that are asked for at once are answered in turn. */
-const sending = new Map<string, Lock>();
+/** A session has one run at a time, so concurrent requests wait for each other. */
+const sendLocks = new Map<string, Lock>();
 
 function send(session: string, options: AutoSendOptions): Promise<Sent> {
   const { workflowId } = workflowInfo();
   const { provider, input, instructions } = options;
   const runId = uuid4();
-  const asked = {
+  const request = {
     provider: typeof provider === 'string' ? provider : provider.name,
-    ...{ session, items: itemsOf(input), instructions, runId, key: `${workflowId}:${runId}` },
+    ...{ session, items: toItems(input), instructions, runId, key: `${workflowId}:${runId}` },
     owner: `temporal workflow ${workflowId}`,
   };
-  return activitiesFor(options).millraceAutoSend(smallEnough('a request', asked));
+  return activitiesFor(options).millraceAutoSend(assertPayloadSize('a request', request));
 }
 
-/** One model request of a plan: an activity that streams it to the log. */
+/** Executes the model request of a plan in an activity that streams to the log. */
 export function runTurn(session: AgentSession, plan: RequestPlan): Promise<Requested | undefined> {
   return session.request(plan);
 }
 
-/** The calls of a plan: an activity each, side by side. */
+/** Executes the tool calls of a plan in parallel, one activity each. */
 export function runTools(session: AgentSession, plan: CallsPlan): Promise<void> {
   return session.calls(plan);
 }
 
 export type { Plan };
 
-/** A provider, by its name: in a workflow there is nothing else of it. */
+/** A provider in workflow code, which is only a name. */
 export interface WorkflowProvider {
   readonly name: string;
-  /** Refuses: a workflow does no I/O. */
+  /** Throws: a workflow must not do I/O. */
   stream(...given: readonly unknown[]): never;
-  /** Refuses, too. */
+  /** Throws: a workflow must not do I/O. */
   complete(...given: readonly unknown[]): never;
   [Symbol.asyncIterator](): AsyncIterator<never>;
 }
 
-/** Stands for a provider in workflow code, for `autoSend`. Whoever iterates it is told what to do instead. */
+/**
+ * Creates a placeholder for a provider in workflow code, for `autoSend`. Iterating it throws an
+ * error that names the alternatives.
+ */
 export function workflowProvider(name: string): WorkflowProvider {
   const refuse = (): never => {
-    throw refused(name);
+    throw ioInWorkflow(name);
   };
   return { name, stream: refuse, complete: refuse, [Symbol.asyncIterator]: refuse };
 }
 
-function refused(name: string): ApplicationFailure {
-  const message = `Cannot stream provider ${name} in workflow code: it does I/O, which a workflow must not. Use autoSend({ provider, … }), or a streaming context in your own activity: streamingContext(…)`;
+function ioInWorkflow(name: string): ApplicationFailure {
+  const message = `Cannot stream provider ${name} in workflow code: it does I/O, which workflow code must not do. Use autoSend({ provider, … }), or streamingContext(…) in your own activity`;
   return ApplicationFailure.nonRetryable(message, 'millrace.stream_in_workflow');
 }

@@ -1,27 +1,27 @@
 import { CancellationScope } from '@temporalio/workflow';
 
-/** Lets one through at a time, in the order in which they came. */
+/** Runs one task at a time, in order of arrival. */
 export class Lock {
   #last: Promise<unknown> = Promise.resolve();
 
-  through<T>(work: () => Promise<T>): Promise<T> {
+  run<T>(work: () => Promise<T>): Promise<T> {
     const next = this.#last.then(work, work);
     this.#last = next.catch(() => {});
     return next;
   }
 }
 
-/** Lets so many through at once, in the order in which they came. */
-export class Gate {
+/** Runs a limited number of tasks at once, in order of arrival. */
+export class Semaphore {
   #free: number;
   readonly #waiting: (() => void)[] = [];
 
-  /** No bound where there is none: in JSON, infinity is null. */
+  /** Null means no limit, because JSON encodes infinity as null. */
   constructor(width: number | null) {
     this.#free = width ?? Number.POSITIVE_INFINITY;
   }
 
-  async through<T>(work: () => Promise<T>): Promise<T> {
+  async run<T>(work: () => Promise<T>): Promise<T> {
     if (this.#free > 0) this.#free--;
     else await new Promise<void>((resolve) => this.#waiting.push(resolve));
     try {
@@ -34,17 +34,20 @@ export class Gate {
   }
 }
 
-interface Stopping<T> {
-  /** Told when the caller's scope is cancelled. */
+interface StopHandlers<T> {
+  /** Called when the caller's scope is cancelled. */
   readonly stop: () => Promise<void>;
-  /** Whether the work ended by that. */
+  /** Returns true if the work ended because of the stop. */
   readonly isStopped: (end: T) => boolean;
 }
 
-/** Work that is stopped where others are cancelled, and comes to an end of its own: then it is cancelled. */
-export function stoppedByCancel<T>(
+/**
+ * Runs work that is stopped, not cancelled, when the caller's scope is cancelled. When the stopped
+ * work has ended, the cancellation is rethrown.
+ */
+export function stopOnCancel<T>(
   work: () => Promise<T>,
-  { stop, isStopped }: Stopping<T>,
+  { stop, isStopped }: StopHandlers<T>,
 ): Promise<T> {
   const { cancelRequested } = CancellationScope.current();
   return CancellationScope.nonCancellable(async () => {

@@ -7,7 +7,7 @@ import type { WorkflowHandle } from '@temporalio/client';
 import { expect } from 'vitest';
 import { z } from 'zod';
 import { streamingContext } from '../activities/index.ts';
-import { having, saying, until } from '../testing/session-log.ts';
+import { hasFact, hasText, waitForRecords } from '../testing/session-log.ts';
 import { temporalTest, useTemporal } from '../testing/use-temporal.ts';
 import { shoutWorkflow } from '../testing/workflows.ts';
 import { agentWorkflow, messageSignal, wakeSignal } from './index.ts';
@@ -28,8 +28,10 @@ const stalled = {
   fault: { type: 'stall', after: 2 },
 } as const;
 
-/** A workflow whose session is deleted while it runs: it ends, and says why. */
-async function deleted(
+/**
+ * Runs a workflow whose session is deleted meanwhile, and expects that it fails with the reason.
+ */
+async function withDeletedSession(
   name: string,
   script: readonly Scripted[],
   work: (log: Log, handle: WorkflowHandle) => Promise<void>,
@@ -37,13 +39,13 @@ async function deleted(
   const log = memoryLog();
   const provider = scriptedProvider(script);
   const agents = [
-    createAgent({ name: 'miller', provider, tools: [look], log, approve: () => 'ask' }),
+    createAgent({ name: 'weather', provider, tools: [look], log, approve: () => 'ask' }),
   ];
   await temporal.withWorker({ taskQueue: name, agents }, async () => {
     const options = { heartbeatMs: 1_000, idleMs: 60_000 };
     const handle = await temporal.client().workflow.start(agentWorkflow, {
       ...{ taskQueue: name, workflowId: name },
-      args: [{ agent: 'miller', input: 'Look.', options }],
+      args: [{ agent: 'weather', input: 'Look.', options }],
     });
     await work(log, handle);
     const cause = { type: 'millrace.no_session', nonRetryable: true };
@@ -52,76 +54,78 @@ async function deleted(
   return log;
 }
 
-temporalTest('deleted while its model speaks, a session does not come back', async () => {
+temporalTest('a session that is deleted during an answer is not created again', async () => {
   const session = sessionId('deleted-speaking');
-  const log = await deleted(session, [stalled, 'Again.'], async (log) => {
-    await until(log, session, saying('Half'));
+  const log = await withDeletedSession(session, [stalled, 'Again.'], async (log) => {
+    await waitForRecords(log, session, hasText('Half'));
     await log.delete(session);
   });
   expect(await log.info(session)).toBeUndefined();
 });
 
-temporalTest('deleted while a call waits for somebody, it ends when it is woken', async () => {
+temporalTest('a workflow whose session is deleted during an approval ends on wake', async () => {
   const session = sessionId('deleted-asking');
-  const log = await deleted(session, [{ content: { parts: [call] } }], async (log, handle) => {
-    await until(log, session, having('approval_asked'));
+  const log = await withDeletedSession(
+    session,
+    [{ content: { parts: [call] } }],
+    async (log, handle) => {
+      await waitForRecords(log, session, hasFact('approval_asked'));
+      await log.delete(session);
+      await handle.signal(wakeSignal);
+    },
+  );
+  expect(await log.info(session)).toBeUndefined();
+});
+
+temporalTest('a message after the deletion does not start another session', async () => {
+  const session = sessionId('deleted-idle');
+  const log = await withDeletedSession(session, ['Fine.'], async (log, handle) => {
+    await waitForRecords(log, session, hasFact('run_finished'));
+    // The step that ended the run has released the session.
+    while ((await log.info(session))?.lease !== undefined) await new Promise(setImmediate);
     await log.delete(session);
-    await handle.signal(wakeSignal);
+    await handle.signal(messageSignal, 'And?');
   });
   expect(await log.info(session)).toBeUndefined();
 });
 
-temporalTest(
-  'deleted while it waits for more, what is said then is not said in another',
-  async () => {
-    const session = sessionId('deleted-idle');
-    const log = await deleted(session, ['Fine.'], async (log, handle) => {
-      await until(log, session, having('run_finished'));
-      // The step that ended the run has given the session back.
-      while ((await log.info(session))?.lease !== undefined) await new Promise(setImmediate);
-      await log.delete(session);
-      await handle.signal(messageSignal, 'And?');
-    });
-    expect(await log.info(session)).toBeUndefined();
-  },
-);
-
-temporalTest('another session of its name is left alone', async () => {
+temporalTest('a new session with the same name is not used', async () => {
   const session = sessionId('deleted-anew');
-  const log = await deleted(session, [{ content: { parts: [call] } }], async (log, handle) => {
-    await until(log, session, having('approval_asked'));
-    const { createdAt = 0 } = (await log.info(session)) ?? {};
-    await log.delete(session);
-    while (Date.now() <= createdAt) await new Promise(setImmediate);
-    await log.submit(session, { type: 'message', when: 'follow_up', items: [] }, 'key');
-    await handle.signal(wakeSignal);
-  });
+  const log = await withDeletedSession(
+    session,
+    [{ content: { parts: [call] } }],
+    async (log, handle) => {
+      await waitForRecords(log, session, hasFact('approval_asked'));
+      const { createdAt = 0 } = (await log.info(session)) ?? {};
+      await log.delete(session);
+      while (Date.now() <= createdAt) await new Promise(setImmediate);
+      await log.submit(session, { type: 'message', when: 'follow_up', items: [] }, 'key');
+      await handle.signal(wakeSignal);
+    },
+  );
   expect(await log.info(session)).toMatchObject({ through: 1 });
 });
 
-temporalTest(
-  'deleted while a streaming context speaks, it ends and is not tried again',
-  async () => {
-    const log = memoryLog();
-    const session = sessionId('deleted-shouting');
-    let tries = 0;
-    const shout = (text: string) =>
-      streamingContext({ log }, async (stream) => {
-        tries += 1;
-        stream.write(text);
-        await until(log, session, saying(text));
-        await log.delete(session);
-        stream.write('more');
-      });
-    const taskQueue = 'deleted-shouting';
-    await temporal.withWorker({ taskQueue, activities: { shout } }, async () => {
-      const run = temporal.client().workflow.execute(shoutWorkflow, {
-        ...{ taskQueue, workflowId: session, args: ['hello'] },
-      });
-      const cause = { cause: { type: 'millrace.no_session' } };
-      await expect(run).rejects.toMatchObject({ cause });
+temporalTest('a streaming context whose session is deleted fails without a retry', async () => {
+  const log = memoryLog();
+  const session = sessionId('deleted-shouting');
+  let tries = 0;
+  const shout = (text: string) =>
+    streamingContext({ log }, async (stream) => {
+      tries += 1;
+      stream.write(text);
+      await waitForRecords(log, session, hasText(text));
+      await log.delete(session);
+      stream.write('more');
     });
-    expect(tries).toBe(1);
-    expect(await log.info(session)).toBeUndefined();
-  },
-);
+  const taskQueue = 'deleted-shouting';
+  await temporal.withWorker({ taskQueue, activities: { shout } }, async () => {
+    const run = temporal.client().workflow.execute(shoutWorkflow, {
+      ...{ taskQueue, workflowId: session, args: ['hello'] },
+    });
+    const cause = { cause: { type: 'millrace.no_session' } };
+    await expect(run).rejects.toMatchObject({ cause });
+  });
+  expect(tries).toBe(1);
+  expect(await log.info(session)).toBeUndefined();
+});

@@ -8,9 +8,9 @@ import { z } from 'zod';
 import { createActivities } from '../activities/create-activities.ts';
 import { workflowAgent } from '../client/workflow-agent.ts';
 import type { MillraceActivities } from '../contract/activities.ts';
-import { having, saying, textsOf, until } from '../testing/session-log.ts';
+import { hasFact, hasText, textsOf, waitForRecords } from '../testing/session-log.ts';
 import { temporalTest, useTemporal } from '../testing/use-temporal.ts';
-import { autoSendWorkflow, bothWorkflow } from '../testing/workflows.ts';
+import { autoSendWorkflow, concurrentSendsWorkflow } from '../testing/workflows.ts';
 import { agentWorkflow, messageSignal, transcriptQuery } from './index.ts';
 
 const temporal = useTemporal(fileURLToPath(new URL('../testing/workflows.ts', import.meta.url)));
@@ -25,20 +25,20 @@ const stalled = {
   fault: { type: 'stall', after: 2 },
 } as const;
 
-/** In characters below what Temporal takes, in bytes above it. */
+/** Below Temporal's limit in characters, above it in bytes. */
 const huge = '水'.repeat(690_000);
 
 temporalTest(
-  'a message that no activity takes is not heard, and the workflow goes on',
+  'a message that is too large for an activity is ignored and the workflow continues',
   async () => {
     const log = memoryLog();
     const provider = scriptedProvider(['One.', 'Two.']);
-    const miller = createAgent({ name: 'miller', provider, log });
+    const weatherAgent = createAgent({ name: 'weather', provider, log });
     const taskQueue = 'huge';
-    await temporal.withWorker({ taskQueue, agents: [miller] }, async () => {
+    await temporal.withWorker({ taskQueue, agents: [weatherAgent] }, async () => {
       const handle = await temporal.client().workflow.signalWithStart(agentWorkflow, {
         ...{ taskQueue, workflowId: 'huge', signal: messageSignal, signalArgs: [huge] },
-        args: [{ agent: 'miller', input: 'Look.' }],
+        args: [{ agent: 'weather', input: 'Look.' }],
       });
       expect(await handle.result()).toMatchObject({ stop: { reason: 'stop' }, text: 'One.' });
     });
@@ -46,14 +46,14 @@ temporalTest(
   },
 );
 
-temporalTest('what is too large to begin with fails the workflow, and says why', async () => {
+temporalTest('an input that is too large fails the workflow with the reason', async () => {
   const log = memoryLog();
-  const miller = createAgent({ name: 'miller', provider: scriptedProvider([]), log });
+  const weatherAgent = createAgent({ name: 'weather', provider: scriptedProvider([]), log });
   const taskQueue = 'huge-input';
   const { workflow } = temporal.client();
-  await temporal.withWorker({ taskQueue, agents: [miller], providers: {}, log }, async () => {
+  await temporal.withWorker({ taskQueue, agents: [weatherAgent], providers: {}, log }, async () => {
     const begun = workflow.execute(agentWorkflow, {
-      ...{ taskQueue, workflowId: 'huge-input', args: [{ agent: 'miller', input: huge }] },
+      ...{ taskQueue, workflowId: 'huge-input', args: [{ agent: 'weather', input: huge }] },
     });
     await expect(begun).rejects.toMatchObject({ cause: { type: 'millrace.too_large' } });
     const sent = workflow.execute(autoSendWorkflow, {
@@ -63,11 +63,11 @@ temporalTest('what is too large to begin with fails the workflow, and says why',
   });
 });
 
-temporalTest('however much was said, the transcript can be asked for', async () => {
+temporalTest('the transcript query works for any length of the conversation', async () => {
   const log = memoryLog();
   const session = sessionId('long');
-  const miller = createAgent({ name: 'miller', provider: scriptedProvider(['Fine.']), log });
-  const { millraceSubmit } = createActivities({ agents: [miller] });
+  const weatherAgent = createAgent({ name: 'weather', provider: scriptedProvider(['Fine.']), log });
+  const { millraceSubmit } = createActivities({ agents: [weatherAgent] });
   for (let said = 0; said < 200; said++) {
     const parts = [{ kind: 'text', text: 'x'.repeat(15_000) }];
     const command = {
@@ -75,12 +75,12 @@ temporalTest('however much was said, the transcript can be asked for', async () 
       when: 'steer',
       items: [{ id: `i${said}`, kind: 'user', parts }],
     };
-    await millraceSubmit({ agent: 'miller', session, command, key: `${said}` });
+    await millraceSubmit({ agent: 'weather', session, command, key: `${said}` });
   }
   const taskQueue = 'long';
-  await temporal.withWorker({ taskQueue, agents: [miller] }, async () => {
+  await temporal.withWorker({ taskQueue, agents: [weatherAgent] }, async () => {
     const handle = await temporal.client().workflow.start(agentWorkflow, {
-      ...{ taskQueue, workflowId: session, args: [{ agent: 'miller' }] },
+      ...{ taskQueue, workflowId: session, args: [{ agent: 'weather' }] },
     });
     expect(await handle.result()).toMatchObject({ text: 'Fine.' });
     const { items } = await handle.query(transcriptQuery);
@@ -88,12 +88,12 @@ temporalTest('however much was said, the transcript can be asked for', async () 
   });
 });
 
-temporalTest('answers that are asked for at once in one session come in turn', async () => {
+temporalTest('concurrent requests in one session are answered in order', async () => {
   const log = memoryLog();
   const writer = scriptedProvider(['One.', 'Two.']);
   const taskQueue = 'both';
   await temporal.withWorker({ taskQueue, providers: { writer }, log }, async () => {
-    const sent = await temporal.client().workflow.execute(bothWorkflow, {
+    const sent = await temporal.client().workflow.execute(concurrentSendsWorkflow, {
       ...{ taskQueue, workflowId: 'both', args: [['A?', 'B?']] },
     });
     expect(sent.map(({ text }) => text)).toEqual(['One.', 'Two.']);
@@ -104,43 +104,50 @@ temporalTest('answers that are asked for at once in one session come in turn', a
 const isSecondTurn = (records: readonly LogRecord[]) =>
   records.filter(({ fact }) => fact?.type === 'turn_started').length === 2;
 
-temporalTest('cancelled when it would continue as new, a workflow is cancelled', async () => {
-  const log = memoryLog();
-  const session = sessionId('cancelled');
-  const [looks, says] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-  const submitting = Promise.withResolvers<void>();
-  const look = defineTool({
-    ...{ name: 'look', description: 'Looks', input: z.object({}) },
-    execute: () => looks.promise.then(() => 'fine'),
-  });
-  const provider = scriptedProvider([{ content: { parts: [call] } }, stalled]);
-  const agents = [createAgent({ name: 'miller', provider, tools: [look], log })];
-  const { millraceSubmit: submit } = createActivities({ agents });
-  const millraceSubmit: MillraceActivities['millraceSubmit'] = async (input) => {
-    if (input.key.endsWith(':2')) {
-      submitting.resolve();
-      await says.promise;
-    }
-    return submit(input);
-  };
-  const taskQueue = 'cancelled';
-  await temporal.withWorker({ taskQueue, agents, activities: { millraceSubmit } }, async () => {
-    const options = { turnsPerExecution: 1, heartbeatMs: 1_000 };
-    const handle = await temporal.client().workflow.start(agentWorkflow, {
-      ...{ taskQueue, workflowId: session, args: [{ agent: 'miller', input: 'Look.', options }] },
+temporalTest(
+  'a workflow that is cancelled when it would continue as new is cancelled',
+  async () => {
+    const log = memoryLog();
+    const session = sessionId('cancelled');
+    const [looks, says] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const submitting = Promise.withResolvers<void>();
+    const look = defineTool({
+      ...{ name: 'look', description: 'Looks', input: z.object({}) },
+      execute: () => looks.promise.then(() => 'fine'),
     });
-    // What comes before the first task would be heard first.
-    await until(log, session, having('turn_started'));
-    await handle.signal(messageSignal, 'And?');
-    // It continues as new when this is on the log.
-    await submitting.promise;
-    looks.resolve();
-    await until(log, session, isSecondTurn);
-    await handle.cancel();
-    says.resolve();
-    await expect(handle.result()).rejects.toThrow('Workflow execution cancelled');
-  });
-});
+    const provider = scriptedProvider([{ content: { parts: [call] } }, stalled]);
+    const agents = [createAgent({ name: 'weather', provider, tools: [look], log })];
+    const { millraceSubmit: submit } = createActivities({ agents });
+    const millraceSubmit: MillraceActivities['millraceSubmit'] = async (input) => {
+      if (input.key.endsWith(':2')) {
+        submitting.resolve();
+        await says.promise;
+      }
+      return submit(input);
+    };
+    const taskQueue = 'cancelled';
+    await temporal.withWorker({ taskQueue, agents, activities: { millraceSubmit } }, async () => {
+      const options = { turnsPerExecution: 1, heartbeatMs: 1_000 };
+      const handle = await temporal.client().workflow.start(agentWorkflow, {
+        ...{
+          taskQueue,
+          workflowId: session,
+          args: [{ agent: 'weather', input: 'Look.', options }],
+        },
+      });
+      // A signal before the first workflow task would be processed first.
+      await waitForRecords(log, session, hasFact('turn_started'));
+      await handle.signal(messageSignal, 'And?');
+      // The workflow continues as new when this message is on the log.
+      await submitting.promise;
+      looks.resolve();
+      await waitForRecords(log, session, isSecondTurn);
+      await handle.cancel();
+      says.resolve();
+      await expect(handle.result()).rejects.toThrow('Workflow execution cancelled');
+    });
+  },
+);
 
 temporalTest('a workflow that is reset drives its session again', async () => {
   const log = memoryLog();
@@ -150,14 +157,14 @@ temporalTest('a workflow that is reset drives its session again', async () => {
     execute: async () => 'fine',
   });
   const provider = scriptedProvider([{ content: { parts: [call] } }, stalled]);
-  const agents = [createAgent({ name: 'miller', provider, tools: [look], log })];
+  const agents = [createAgent({ name: 'weather', provider, tools: [look], log })];
   const [taskQueue, client] = ['reset', temporal.client()];
   await temporal.withWorker({ taskQueue, agents }, async () => {
     const options = { heartbeatMs: 1_000 };
     const handle = await client.workflow.start(agentWorkflow, {
-      ...{ taskQueue, workflowId: session, args: [{ agent: 'miller', input: 'Look.', options }] },
+      ...{ taskQueue, workflowId: session, args: [{ agent: 'weather', input: 'Look.', options }] },
     });
-    await until(log, session, saying('Half'));
+    await waitForRecords(log, session, hasText('Half'));
     const { events } = await handle.fetchHistory();
     const first = events?.find((event) => event.workflowTaskCompletedEventAttributes);
     const { runId } = await client.workflowService.resetWorkflowExecution({
@@ -171,16 +178,16 @@ temporalTest('a workflow that is reset drives its session again', async () => {
   expect((await log.info(session))?.lease).toBeUndefined();
 });
 
-temporalTest('a workflow of another name is started by who asks for it', async () => {
+temporalTest('workflowAgent starts a workflow of another type on request', async () => {
   const log = memoryLog();
-  const miller = createAgent({ name: 'miller', provider: scriptedProvider(['Fine.']), log });
+  const weatherAgent = createAgent({ name: 'weather', provider: scriptedProvider(['Fine.']), log });
   const [taskQueue, client] = ['named', temporal.client()];
-  const workflowType = 'millWorkflow';
-  const agent = workflowAgent({ client, log, taskQueue, workflowType, name: 'miller' });
-  await temporal.withWorker({ taskQueue, agents: [miller] }, async () => {
+  const workflowType = 'supportWorkflow';
+  const agent = workflowAgent({ client, log, taskQueue, workflowType, name: 'weather' });
+  await temporal.withWorker({ taskQueue, agents: [weatherAgent] }, async () => {
     const { result, session } = agent.run('Look.');
     expect(await result).toMatchObject({ stop: { reason: 'stop' } });
     const { type } = await client.workflow.getHandle(session).describe();
-    expect(type).toBe('millWorkflow');
+    expect(type).toBe('supportWorkflow');
   });
 });

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url';
 import { Worker, type WorkflowBundleWithSourceMap } from '@temporalio/worker';
 import { beforeAll, expect, test } from 'vitest';
-import { keptHistories } from '../testing/histories.ts';
+import { savedHistories } from '../testing/histories.ts';
 import { bundleWorkflows, installRuntime } from '../testing/use-temporal.ts';
 
 const path = fileURLToPath(new URL('../testing/workflows.ts', import.meta.url));
@@ -12,13 +12,13 @@ beforeAll(async () => {
   workflowBundle = await bundleWorkflows(path);
 }, 120_000);
 
-const histories = keptHistories();
+const histories = savedHistories();
 
 test('there are recorded histories of signals, approvals and continuing as new', () => {
   expect(histories.length).toBeGreaterThanOrEqual(4);
 });
 
-// A workflow that began with an earlier version goes on with this one.
+// A workflow that started with an earlier version continues with this one.
 test.each(histories)(
   '$name replays without a determinism error',
   async ({ workflowId, history }) => {
@@ -26,7 +26,7 @@ test.each(histories)(
   },
 );
 
-test('a history that the workflow would not have made is refused', async () => {
+test('a history that does not match the workflow code is rejected', async () => {
   const [first] = histories;
   const events = first?.history.events?.map((event) => {
     const { activityTaskScheduledEventAttributes: scheduled } = event;

@@ -2,15 +2,18 @@ import type { Settled } from '@millrace/agent/steps';
 import { type JsonObject, sessionId } from '@millrace/core';
 import { sleep, uuid4, workflowInfo } from '@temporalio/workflow';
 import type { OwnerInput } from '../contract/activities.ts';
-import { typeOf } from './activities.ts';
+import { failureType } from './activities.ts';
 
-/** Of the JSON of what a query answers: Temporal takes no more than 2 MiB. */
+/** Maximum JSON length of the items in a query result. Temporal accepts at most 2 MiB. */
 const maxLength = 512 * 1024;
 
-/** What this execution was told of; where it is too much, what was said first is known by reference. */
-export class KnownItems {
+/**
+ * The items that this execution has received. If they become too large, the oldest are replaced by
+ * references.
+ */
+export class SettledItems {
   readonly #items: Settled[] = [];
-  /** Those before it are references. */
+  /** Items before this index are references. */
   #firstValue = 0;
   #length = 0;
 
@@ -18,7 +21,7 @@ export class KnownItems {
     return this.#items;
   }
 
-  /** By `through` the session's log has them. */
+  /** Adds items, which the session's log contains up to `through`. */
   add(items: readonly Settled[], session: string, through: number): void {
     this.#items.push(...items);
     for (const one of items) this.#length += lengthOf(one);
@@ -39,8 +42,8 @@ function lengthOf(one: Settled): number {
   return one.by === 'value' ? JSON.stringify(one.item).length : 0;
 }
 
-/** The steps of a workflow, counted: a later one fences what is left of an earlier one. */
-export class OwnSteps {
+/** Counts the steps of a workflow. A later step fences the rest of an earlier one. */
+export class StepCounter {
   #count: number;
 
   constructor(count = 0) {
@@ -51,7 +54,7 @@ export class OwnSteps {
     return this.#count;
   }
 
-  /** A workflow that was reset counts anew, and has to come after what it did before. */
+  /** A reset workflow starts to count again. The count grows until it is above the earlier one. */
   async next<T>(work: (owner: OwnerInput) => Promise<T>): Promise<T> {
     const { workflowId, firstExecutionRunId: life } = workflowInfo();
     for (let tries = 0; ; tries++) {
@@ -59,7 +62,7 @@ export class OwnSteps {
         const step = ++this.#count;
         return await work({ owner: `temporal workflow ${workflowId}`, life, step });
       } catch (error) {
-        if (typeOf(error) !== 'millrace.fenced') throw error;
+        if (failureType(error) !== 'millrace.fenced') throw error;
         this.#count *= 2;
         await sleep(Math.min(30_000, 200 * 2 ** tries));
       }
@@ -67,27 +70,27 @@ export class OwnSteps {
   }
 }
 
-/** How much this workflow said in each session, by whichever object. */
-const saidIn = new Map<string, number>();
+/** Number of commands that this workflow sent in each session. */
+const commandCounts = new Map<string, number>();
 
-/** From here on counts what is said in a session: an execution before had so much. */
-export function countFrom(session: string, said: number): void {
-  saidIn.set(session, Math.max(saidIn.get(session) ?? 0, said));
+/** Sets the count to at least the count of the previous execution. */
+export function raiseCommandCount(session: string, said: number): void {
+  commandCounts.set(session, Math.max(commandCounts.get(session) ?? 0, said));
 }
 
-export function countOf(session: string): number {
-  return saidIn.get(session) ?? 0;
+export function commandCount(session: string): number {
+  return commandCounts.get(session) ?? 0;
 }
 
-/** Each thing that is said has its own key: what has the same on the log is the same thing. */
-export function nextKey(session: string): string {
+/** Returns a unique key for a command. The log ignores a second command with the same key. */
+export function nextCommandKey(session: string): string {
   const { workflowId, firstExecutionRunId } = workflowInfo();
-  countFrom(session, countOf(session) + 1);
-  return `${workflowId}:${firstExecutionRunId}:${countOf(session)}`;
+  raiseCommandCount(session, commandCount(session) + 1);
+  return `${workflowId}:${firstExecutionRunId}:${commandCount(session)}`;
 }
 
-/** Texts become the items that they stand for. */
-export function itemsOf(input: string | readonly JsonObject[]): readonly JsonObject[] {
+/** Converts an input text to a user item. */
+export function toItems(input: string | readonly JsonObject[]): readonly JsonObject[] {
   if (typeof input !== 'string') return input;
   return [{ id: uuid4(), kind: 'user', parts: [{ kind: 'text', text: input }] }];
 }

@@ -6,9 +6,9 @@ import { scriptedProvider } from '@millrace/providers/scripted';
 import { Worker } from '@temporalio/worker';
 import { expect } from 'vitest';
 import { z } from 'zod';
-import { having, saying, textsOf, until } from '../testing/session-log.ts';
+import { hasFact, hasText, textsOf, waitForRecords } from '../testing/session-log.ts';
 import { temporalTest, useTemporal } from '../testing/use-temporal.ts';
-import { millsWorkflow, ownWorkflow } from '../testing/workflows.ts';
+import { ownWorkflow, severalAgentsWorkflow } from '../testing/workflows.ts';
 import {
   agentWorkflow,
   approveSignal,
@@ -35,29 +35,29 @@ const stalled = {
 } as const;
 const options = { heartbeatMs: 1_000 };
 
-temporalTest('two agents of a workflow hear the signals that are addressed to them', async () => {
+temporalTest('two agents of a workflow receive the signals for their sessions', async () => {
   const log = memoryLog();
   const upper = createAgent({ name: 'upper', provider: scriptedProvider([stalled]), log });
   const lower = createAgent({
     ...{ name: 'lower', log, tools: [look], approve: () => 'ask' },
     provider: scriptedProvider([{ content: { parts: [call('c1')] } }, 'Low.', 'Lower.']),
   });
-  const [taskQueue, workflowId] = ['mills', 'mills'];
+  const [taskQueue, workflowId] = ['several', 'several'];
   await temporal.withWorker({ taskQueue, agents: [upper, lower] }, async () => {
     const inputs = ['upper', 'lower'].map((agent) => ({
       ...{ agent, session: agent, input: 'Look.', options },
     }));
-    const handle = await temporal.client().workflow.start(millsWorkflow, {
+    const handle = await temporal.client().workflow.start(severalAgentsWorkflow, {
       ...{ taskQueue, workflowId, args: [inputs] },
     });
-    await until(log, sessionId('upper'), saying('Half'));
-    await until(log, sessionId('lower'), having('approval_asked'));
+    await waitForRecords(log, sessionId('upper'), hasText('Half'));
+    await waitForRecords(log, sessionId('lower'), hasFact('approval_asked'));
     expect(await handle.query(stateQuery)).toMatchObject({ session: 'upper' });
     const [low, high] = [{ session: 'lower' }, { session: 'upper' }];
     expect(await handle.query(transcriptQuery, low)).toMatchObject(low);
     await handle.signal(messageSignal, 'And?', low);
     await handle.signal(approveSignal, { toolCallId: 'c1', ...low });
-    await until(log, sessionId('lower'), saying('Lower.'));
+    await waitForRecords(log, sessionId('lower'), hasText('Lower.'));
     await handle.signal(interruptSignal, 'enough', high);
     expect(await handle.result()).toEqual(['Half an', 'Lower.']);
     const replayed = { workflowBundle: temporal.bundle() };
@@ -68,19 +68,20 @@ temporalTest('two agents of a workflow hear the signals that are addressed to th
   expect(await textsOf(log, sessionId('upper'))).toEqual(['Look.', 'Half an']);
 });
 
-temporalTest('workflows of one worker hear nothing that is said to another', async () => {
+temporalTest('workflows of one worker do not receive signals for another workflow', async () => {
   const log = memoryLog();
   const provider = scriptedProvider([stalled, stalled]);
-  const agents = [createAgent({ name: 'miller', provider, log })];
+  const agents = [createAgent({ name: 'weather', provider, log })];
   const taskQueue = 'neighbours';
   await temporal.withWorker({ taskQueue, agents }, async () => {
     const { workflow } = temporal.client();
     const begin = (workflowId: string) =>
       workflow.start(agentWorkflow, {
-        ...{ taskQueue, workflowId, args: [{ agent: 'miller', input: 'Look.', options }] },
+        ...{ taskQueue, workflowId, args: [{ agent: 'weather', input: 'Look.', options }] },
       });
     const [left, right] = await Promise.all([begin('left'), begin('right')]);
-    for (const session of ['left', 'right']) await until(log, sessionId(session), saying('Half'));
+    for (const session of ['left', 'right'])
+      await waitForRecords(log, sessionId(session), hasText('Half'));
     await right.signal(interruptSignal, 'enough');
     expect(await right.result()).toMatchObject({ session: 'right', stop: { reason: 'aborted' } });
     expect(await left.query(stateQuery)).toMatchObject({ session: 'left', doing: 'request' });
@@ -89,32 +90,29 @@ temporalTest('workflows of one worker hear nothing that is said to another', asy
   });
 });
 
-temporalTest(
-  'a second agent in a session that another of the workflow has is refused',
-  async () => {
-    const log = memoryLog();
-    const agents = [createAgent({ name: 'miller', provider: scriptedProvider(['Fine.']), log })];
-    const taskQueue = 'twice';
-    await temporal.withWorker({ taskQueue, agents }, async () => {
-      const inputs = ['One?', 'Two?'].map((input) => ({ agent: 'miller', input, options }));
-      const run = temporal.client().workflow.execute(millsWorkflow, {
-        ...{ taskQueue, workflowId: 'twice', args: [inputs] },
-      });
-      const message = expect.stringContaining('session of its own');
-      const cause = { type: 'millrace.session_in_use', nonRetryable: true, message };
-      await expect(run).rejects.toMatchObject({ cause });
+temporalTest('a second agent in a session of the same workflow is rejected', async () => {
+  const log = memoryLog();
+  const agents = [createAgent({ name: 'weather', provider: scriptedProvider(['Fine.']), log })];
+  const taskQueue = 'twice';
+  await temporal.withWorker({ taskQueue, agents }, async () => {
+    const inputs = ['One?', 'Two?'].map((input) => ({ agent: 'weather', input, options }));
+    const run = temporal.client().workflow.execute(severalAgentsWorkflow, {
+      ...{ taskQueue, workflowId: 'twice', args: [inputs] },
     });
-  },
-);
+    const message = expect.stringContaining('session of its own');
+    const cause = { type: 'millrace.session_in_use', nonRetryable: true, message };
+    await expect(run).rejects.toMatchObject({ cause });
+  });
+});
 
-temporalTest('agents in a row in one session lose nothing of what is said', async () => {
+temporalTest('agents that use one session in sequence lose no message', async () => {
   const log = memoryLog();
   const provider = scriptedProvider(['One.', 'Two.']);
-  const agents = [createAgent({ name: 'miller', provider, log })];
+  const agents = [createAgent({ name: 'weather', provider, log })];
   const taskQueue = 'in-a-row';
   await temporal.withWorker({ taskQueue, agents }, async () => {
-    const inputs = ['One?', 'Two?'].map((input) => ({ agent: 'miller', input, options }));
-    const run = temporal.client().workflow.execute(millsWorkflow, {
+    const inputs = ['One?', 'Two?'].map((input) => ({ agent: 'weather', input, options }));
+    const run = temporal.client().workflow.execute(severalAgentsWorkflow, {
       ...{ taskQueue, workflowId: 'in-a-row', args: [inputs, true] },
     });
     expect(await run).toEqual(['One.', 'Two.']);
@@ -125,16 +123,16 @@ temporalTest('agents in a row in one session lose nothing of what is said', asyn
 temporalTest('what is said to an agent before it begins waits for it', async () => {
   const log = memoryLog();
   const provider = scriptedProvider([stalled, 'One.', 'Two.']);
-  const agents = [createAgent({ name: 'miller', provider, log })];
+  const agents = [createAgent({ name: 'weather', provider, log })];
   const taskQueue = 'early';
   await temporal.withWorker({ taskQueue, agents }, async () => {
     const inputs = ['now', 'later'].map((session) => ({
-      ...{ agent: 'miller', session, input: 'Look.', options },
+      ...{ agent: 'weather', session, input: 'Look.', options },
     }));
-    const handle = await temporal.client().workflow.start(millsWorkflow, {
+    const handle = await temporal.client().workflow.start(severalAgentsWorkflow, {
       ...{ taskQueue, workflowId: 'early', args: [inputs, true] },
     });
-    await until(log, sessionId('now'), saying('Half'));
+    await waitForRecords(log, sessionId('now'), hasText('Half'));
     await handle.signal(messageSignal, 'And?', { session: 'later' });
     await handle.signal(interruptSignal);
     expect(await handle.result()).toEqual(['Half an', 'Two.']);
@@ -142,14 +140,14 @@ temporalTest('what is said to an agent before it begins waits for it', async () 
   expect(await textsOf(log, sessionId('later'))).toEqual(['And?', 'One.', 'Look.', 'Two.']);
 });
 
-/** An agent that looks in every turn but the last. */
+/** An agent that calls a tool in every turn except the last. */
 function busy(log: ReturnType<typeof memoryLog>, turns: number) {
   const calls = Array.from({ length: turns - 1 }, (_, at) => ({
     content: { parts: ['z'.repeat(400), call(`c${at}`)] },
   }));
   const limits = { maxRepeats: turns };
   const provider = scriptedProvider([...calls, 'Fine.']);
-  return createAgent({ name: 'miller', provider, tools: [look], log, limits });
+  return createAgent({ name: 'weather', provider, tools: [look], log, limits });
 }
 
 temporalTest('a workflow of one’s own hands its session on to the next execution', async () => {
@@ -158,7 +156,7 @@ temporalTest('a workflow of one’s own hands its session on to the next executi
   await temporal.withWorker({ taskQueue, agents: [busy(log, 5)] }, async () => {
     const handle = await temporal.client().workflow.start(ownWorkflow, {
       ...{ taskQueue, workflowId: 'handing-on' },
-      args: [{ agent: 'miller', input: 'Look.', turnsPerExecution: 2 }],
+      args: [{ agent: 'weather', input: 'Look.', turnsPerExecution: 2 }],
     });
     expect(await handle.result()).toBe('Fine.');
     const { runId } = await temporal.client().workflow.getHandle('handing-on').describe();
@@ -178,7 +176,7 @@ temporalTest(
       const taskQueue = `of-${turns}-turns`;
       await temporal.withWorker({ taskQueue, agents: [busy(log, turns)] }, async () => {
         const handle = await temporal.client().workflow.start(agentWorkflow, {
-          ...{ taskQueue, workflowId: taskQueue, args: [{ agent: 'miller', input: 'Look.' }] },
+          ...{ taskQueue, workflowId: taskQueue, args: [{ agent: 'weather', input: 'Look.' }] },
         });
         expect(await handle.result()).toMatchObject({ text: 'Fine.' });
         sizes.push((await handle.describe()).historySize ?? 0);

@@ -13,23 +13,26 @@ const temporal = useTemporal(fileURLToPath(new URL('../testing/workflows.ts', im
 temporalTest.for([
   ['small', 1_000],
   ['huge', 3_000_000],
-] as const)('a %s answer by a schema comes as it is, or by reference', async ([name, length]) => {
-  const log = memoryLog();
-  const value = { level: 'x'.repeat(length) };
-  const content = { parts: [{ kind: 'structured', value } as const] };
-  const provider = scriptedProvider([{ content, pieces: 'whole' }]);
-  const output = z.object({ level: z.string() });
-  const agents = [createAgent({ name: 'miller', provider, output, log })];
-  const [taskQueue, session] = [name, sessionId(name)];
-  await temporal.withWorker({ taskQueue, agents }, async () => {
-    const end = await temporal.client().workflow.execute(agentWorkflow, {
-      ...{ taskQueue, workflowId: name, args: [{ agent: 'miller', input: 'Look.' }] },
+] as const)(
+  'a %s structured answer is returned by value or by reference',
+  async ([name, length]) => {
+    const log = memoryLog();
+    const value = { level: 'x'.repeat(length) };
+    const content = { parts: [{ kind: 'structured', value } as const] };
+    const provider = scriptedProvider([{ content, pieces: 'whole' }]);
+    const output = z.object({ level: z.string() });
+    const agents = [createAgent({ name: 'weather', provider, output, log })];
+    const [taskQueue, session] = [name, sessionId(name)];
+    await temporal.withWorker({ taskQueue, agents }, async () => {
+      const end = await temporal.client().workflow.execute(agentWorkflow, {
+        ...{ taskQueue, workflowId: name, args: [{ agent: 'weather', input: 'Look.' }] },
+      });
+      expect(end.stop).toEqual({ reason: 'stop' });
+      const last = transcript(await snapshot(log, session)).at(-1);
+      expect(last?.parts).toMatchObject([{ kind: 'structured', value }]);
+      if (name === 'small') expect(end).toMatchObject({ value });
+      else expect(end).toMatchObject({ valueAt: { by: 'reference', session, itemId: last?.id } });
+      expect('value' in end && 'valueAt' in end).toBe(false);
     });
-    expect(end.stop).toEqual({ reason: 'stop' });
-    const last = transcript(await snapshot(log, session)).at(-1);
-    expect(last?.parts).toMatchObject([{ kind: 'structured', value }]);
-    if (name === 'small') expect(end).toMatchObject({ value });
-    else expect(end).toMatchObject({ valueAt: { by: 'reference', session, itemId: last?.id } });
-    expect('value' in end && 'valueAt' in end).toBe(false);
-  });
-});
+  },
+);

@@ -1,10 +1,13 @@
 import { type LivingSignals, living } from '@millrace/temporal/activities';
 import { AgentsError } from '@openai/agents';
 import { ApplicationFailure } from '@temporalio/activity';
-import { bytesOf, maxJsonBytes } from '../contract/agents-activities.ts';
+import { maxJsonBytes, utf8Length } from '../contract/agents-activities.ts';
 
-/** Work that may be long. What the SDK refuses, it refuses again. */
-export function alive<T>(work: (signals: LivingSignals) => Promise<T>): Promise<T> {
+/**
+ * Runs long work with heartbeats. Errors of the SDK become non-retryable failures, because a retry
+ * would fail again.
+ */
+export function withSdkFailures<T>(work: (signals: LivingSignals) => Promise<T>): Promise<T> {
   return living(async (signals) => {
     try {
       return await work(signals);
@@ -17,12 +20,12 @@ export function alive<T>(work: (signals: LivingSignals) => Promise<T>): Promise<
   });
 }
 
-/** What an activity gives back goes into history, which takes no more than so much. */
-export function smallEnough<T>(what: string, value: T): T {
-  const bytes = bytesOf(JSON.stringify(value));
+/** Throws if the result of an activity is too large for the workflow history. */
+export function assertPayloadSize<T>(what: string, value: T): T {
+  const bytes = utf8Length(JSON.stringify(value));
   if (bytes <= maxJsonBytes) return value;
   throw ApplicationFailure.nonRetryable(
-    `Cannot give ${what} to the workflow: its JSON has ${bytes} bytes, and ${maxJsonBytes} is the most. It is on the log; give the model less, or shorten what tools return`,
+    `Cannot return ${what} to the workflow: its JSON has ${bytes} bytes, but the limit is ${maxJsonBytes}. It is on the log; shorten the history or the tool results`,
     'millrace.too_large',
   );
 }

@@ -14,46 +14,49 @@ import type { LivingSignals } from '@millrace/temporal/activities';
 import { ApplicationFailure } from '@temporalio/activity';
 import type {
   CallInput,
+  CallLocation,
   CallOutput,
-  CallPlace,
   CallWork,
   RunWork,
 } from '../contract/agents-activities.ts';
-import { smallEnough } from './activity-failures.ts';
-import { type AgentsActivitiesOptions, bookkeeperOf } from './logging-agent.ts';
-import { runPlainly, stepTool, type WorkerTool } from './worker-tool.ts';
+import { assertPayloadSize } from './activity-failures.ts';
+import { type AgentsActivitiesOptions, loggingAgent } from './logging-agent.ts';
+import { runToText, stepTool, type WorkerTool } from './worker-tool.ts';
 
-/** Gives a call its result: on the log, as the producer of that call, and to the workflow. */
-export async function call(
+/**
+ * Produces the result of a call: writes it to the log as the producer of that call, and returns it
+ * to the workflow.
+ */
+export async function callTool(
   options: AgentsActivitiesOptions,
   given: CallInput,
   signals: LivingSignals,
 ): Promise<CallOutput> {
   const { name } = given;
-  if (given.at === undefined) return untold(options, name, given.work, signals.signal);
+  if (given.at === undefined) return runUnlogged(options, name, given.work, signals.signal);
   const { at, work } = given;
   const { epoch, turn, attempt } = at;
   const session = sessionId(at.session);
   const from = (await options.log.info(session))?.through ?? 0;
-  const agent = bookkeeperOf(options, { tools: [toolFor(options, name, work)] });
+  const agent = loggingAgent(options, { tools: [toolFor(options, name, work)] });
   const held = { session, epoch, turn, attempt, toolCallId: toolCallId(at.toolCallId) };
   const { outcome } = await callStep(agent, { ...held, ...signals });
-  const result = outcome === 'answered' ? await resultOn(options, at, from) : undefined;
-  if (result === undefined) throw left(at);
+  const result = outcome === 'answered' ? await findResult(options, at, from) : undefined;
+  if (result === undefined) throw stoppedError(at);
   const { text, isError } = result;
-  return smallEnough(`what ${name} returned`, { text, isError });
+  return assertPayloadSize(`the result of ${name}`, { text, isError });
 }
 
 function toolFor(options: AgentsActivitiesOptions, name: string, work: CallWork): Tool {
   if (work.do === 'run') return stepTool(name, toolNamed(options, name), work.input);
   const { output, isError = false } = work;
   const text = typeof output === 'string' ? output : JSON.stringify(output);
-  const told = { text, isError, ...valueIn(output) };
-  return stepTool(name, { execute: async () => ({ output: told }), replay: 'safe' }, null);
+  const recorded = { text, isError, ...parsedValue(output) };
+  return stepTool(name, { execute: async () => ({ output: recorded }), replay: 'safe' }, null);
 }
 
-/** What a tool gave as an object, the SDK has as its JSON: it is an object again. */
-function valueIn(output: JsonValue): { readonly value?: JsonValue } {
+/** The SDK converts an object result to JSON text. This converts it back. */
+function parsedValue(output: JsonValue): { readonly value?: JsonValue } {
   if (typeof output !== 'string') return { value: output };
   const parsed = /^\s*[[{]/.test(output) ? parseJson(output) : undefined;
   return parsed?.ok ? { value: parsed.value } : {};
@@ -63,12 +66,14 @@ function toolNamed({ tools = {} }: AgentsActivitiesOptions, name: string): Worke
   const tool = Object.hasOwn(tools, name) ? tools[name] : undefined;
   if (tool !== undefined) return tool;
   const known = Object.keys(tools).join(', ') || 'none';
-  const message = `Cannot run tool ${name}: this worker does not have it. There are: ${known}. Give it as openaiAgentsPlugin({ tools: { ${name}: … } })`;
+  const message = `Cannot run tool ${name}: this worker does not have it. There are: ${known}. Pass it as openaiAgentsPlugin({ tools: { ${name}: … } })`;
   throw ApplicationFailure.nonRetryable(message, 'millrace.unknown_tool');
 }
 
-/** The call of an agent that is a tool: what it does meanwhile is not told. A throw is a result too. */
-async function untold(
+/**
+ * Runs a call of an agent that is used as a tool. It is not logged, and an error becomes a result.
+ */
+async function runUnlogged(
   options: AgentsActivitiesOptions,
   name: string,
   { input }: RunWork,
@@ -77,14 +82,14 @@ async function untold(
   const tool = toolNamed(options, name);
   const isText = (text: string) => ({ text, isError: false });
   const isThrown = (error: unknown) => ({ text: String(error), isError: true });
-  const output = await runPlainly(tool, input, signal).then(isText, isThrown);
-  return smallEnough(`what ${name} returned`, output);
+  const output = await runToText(tool, input, signal).then(isText, isThrown);
+  return assertPayloadSize(`the result of ${name}`, output);
 }
 
-/** As the model gets it: what was too long is clipped there. */
-async function resultOn(
+/** Finds the result as the model receives it: the log clips long results. */
+async function findResult(
   { log }: AgentsActivitiesOptions,
-  { session: given, toolCallId: id }: CallPlace,
+  { session: given, toolCallId: id }: CallLocation,
   from: number,
 ): Promise<ToolResultPart | undefined> {
   const session = sessionId(given);
@@ -96,12 +101,12 @@ async function resultOn(
   );
   const found = fresh.findLast(isIt);
   if (found !== undefined) return found;
-  // An earlier try gave it, or others wrote much meanwhile.
+  // An earlier attempt produced it, or the new records do not contain it.
   const items = transcript(await snapshot(log, session));
   return items.flatMap(({ parts }) => parts).findLast(isIt);
 }
 
-function left({ session, toolCallId: id }: CallPlace): ApplicationFailure {
-  const message = `Cannot go on with call ${id} of session ${session}: it was stopped`;
+function stoppedError({ session, toolCallId: id }: CallLocation): ApplicationFailure {
+  const message = `Cannot continue call ${id} of session ${session}: it was stopped`;
   return ApplicationFailure.nonRetryable(message, 'millrace.aborted');
 }

@@ -7,51 +7,52 @@ import {
   type ResponseEnd,
 } from '@millrace/providers';
 import type { NamedProviders } from '../../model/millrace-model.ts';
-import { bookkeeper } from '../contract/agents-activities.ts';
+import { loggingAgentName } from '../contract/agents-activities.ts';
 import type { WorkerTool } from './worker-tool.ts';
 
+/** Providers, tools and the log of a worker. */
 export interface AgentsActivitiesOptions
   extends NamedProviders,
     Pick<AgentOptions, 'retry' | 'observers'> {
-  /** Where sessions are kept, which a server calls its tasks. */
+  /** The log with the sessions, which are tasks on a server. */
   readonly log: Log;
-  /** What each `activityTool` of the workflows does, by its name. */
+  /** The implementation of each `activityTool` of the workflows, by name. Default: none. */
   readonly tools?: Readonly<Record<string, WorkerTool>> | undefined;
 }
 
-/** What to ask and when to stop is the SDK's to say: this one only keeps the books. */
+/** The SDK decides what to request and when to stop. This agent only writes to the log. */
 const unlimited = {
   maxTurns: Number.POSITIVE_INFINITY,
   maxTokens: Number.POSITIVE_INFINITY,
   maxRepeats: Number.POSITIVE_INFINITY,
 };
 
-/** Asks nobody: each request brings its own. */
-const nobody = createProvider('nobody', 'nobody', async function* () {
+/** A placeholder: each request brings its own provider. */
+const noProvider = createProvider('nobody', 'nobody', async function* () {
   yield { deltas: [] };
 });
 
-/** The agent that a run of the SDK is on the log. */
-export function bookkeeperOf(
+/** Creates the agent that records a run of the SDK on the log. */
+export function loggingAgent(
   { log, retry, observers }: AgentsActivitiesOptions,
   own: Partial<Pick<AgentOptions, 'provider' | 'tools'>> = {},
 ): Agent {
-  const { provider = nobody, tools = [] } = own;
+  const { provider = noProvider, tools = [] } = own;
   const limits = { ...unlimited, maxParallelTools: 100 };
-  return createAgent({ name: bookkeeper, provider, tools, log, retry, observers, limits });
+  return createAgent({ name: loggingAgentName, provider, tools, log, retry, observers, limits });
 }
 
-export interface Dictated {
+export interface FixedRequest {
   readonly provider: Provider;
-  /** How the last answer ended, where one did. */
+  /** The end of the last answer, if there was one. */
   end(): ResponseEnd | undefined;
 }
 
-/** A provider that is asked this, whatever the loop would ask: the SDK keeps its own history. */
-export function dictatedProvider(asked: Provider, request: ModelRequest): Dictated {
+/** Creates a provider that always sends this request, because the SDK keeps its own history. */
+export function fixedRequestProvider(inner: Provider, request: ModelRequest): FixedRequest {
   let end: ResponseEnd | undefined;
-  const provider = createProvider(asked.id, asked.model, async function* (_own, context) {
-    for await (const step of asked.stream(request, context)) {
+  const provider = createProvider(inner.id, inner.model, async function* (_own, context) {
+    for await (const step of inner.stream(request, context)) {
       end = step.end;
       yield step;
     }

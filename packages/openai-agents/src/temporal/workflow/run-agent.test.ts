@@ -4,9 +4,9 @@ import { snapshot } from '@millrace/log';
 import type { Provider, StreamStep } from '@millrace/providers';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { expect } from 'vitest';
-import { saying as heard, until } from '../../../../temporal/src/testing/session-log.ts';
+import { hasText as heard, waitForRecords } from '../../../../temporal/src/testing/session-log.ts';
 import { temporalTest } from '../../../../temporal/src/testing/use-temporal.ts';
-import { call, saying, storyAsMessages, telling, thought } from '../../testing/mill.ts';
+import { call, response, scriptedModel, thought, tripMessages } from '../../testing/mill.ts';
 import { startWorker } from '../../testing/temporal/start-worker.ts';
 import { useAgents } from '../../testing/temporal/use-agents.ts';
 
@@ -21,7 +21,7 @@ function answerOf({ items }: Pick<TaskSnapshot, 'items'>): string {
 
 const said = (text: string) => (now: TaskSnapshot) => !now.isRunning && answerOf(now) === text;
 
-/** Says the first word of this answer, and no more until the gate opens. */
+/** Sends the first token of this answer, and the rest when the gate opens. */
 function gated(provider: Provider, answer: number, gate: Promise<void>): Provider {
   let count = 0;
   async function* held(steps: AsyncIterable<StreamStep>): AsyncGenerator<StreamStep> {
@@ -42,7 +42,7 @@ function gated(provider: Provider, answer: number, gate: Promise<void>): Provide
 temporalTest('an agent with a tool and a hand-off streams while its workflow runs', () =>
   temporal.served('story', async ({ task, messages, withWorker }) => {
     const seen = Promise.withResolvers<void>();
-    const provider = gated(telling(), 3, seen.promise);
+    const provider = gated(scriptedModel(), 3, seen.promise);
     await withWorker({ provider, tools }, async () => {
       await task.send('Bread?');
       await task.until((now) => now.isRunning && answerOf(now).trim() === 'Bread');
@@ -51,38 +51,38 @@ temporalTest('an agent with a tool and a hand-off streams while its workflow run
       const handle = temporal.client().workflow.getHandle(task.id);
       expect(await handle.result()).toBe('Bread is ready.');
     });
-    // What the same run comes to in a sync agent.
-    expect(await messages()).toEqual(storyAsMessages);
+    // The same messages as those of a sync agent.
+    expect(await messages()).toEqual(tripMessages);
     await temporal.replay(task.id);
   }),
 );
 
-temporalTest('a signal that nobody can read, or that is too large, is not heard', () =>
+temporalTest('an invalid or too large signal is ignored', () =>
   temporal.served('unread', async ({ task, taskQueue, messages, withWorker }) => {
     const { workflow } = temporal.client();
     const isPlain = true;
     const args: [object] = [{ session: task.id, input: 'Bread?', isPlain }];
     const started = { taskQueue, workflowId: 'unread', args };
-    await withWorker({ provider: telling() }, async () => {
+    await withWorker({ provider: scriptedModel() }, async () => {
       const handle = await workflow.signalWithStart('agentWorkflow', {
         ...{ ...started, signal: 'message', signalArgs: [42] },
       });
       await handle.signal('message', '水'.repeat(690_000));
       expect(await handle.result()).toBe('Bread is ready.');
     });
-    expect(await messages()).toEqual(storyAsMessages);
+    expect(await messages()).toEqual(tripMessages);
   }),
 );
 
-temporalTest('tools may run in the workflow itself: what came of them is told all the same', () =>
+temporalTest('results of tools that run in the workflow are recorded too', () =>
   temporal.served('plain', async ({ task, taskQueue, messages, withWorker }) => {
     const args: [object] = [{ session: task.id, input: 'Bread?', isPlain: true }];
     const started = { taskQueue, workflowId: 'plain', args };
-    await withWorker({ provider: telling() }, async () => {
+    await withWorker({ provider: scriptedModel() }, async () => {
       const { workflow } = temporal.client();
       expect(await workflow.execute('agentWorkflow', started)).toBe('Bread is ready.');
     });
-    expect(await messages()).toEqual(storyAsMessages);
+    expect(await messages()).toEqual(tripMessages);
     await temporal.replay('plain');
   }),
 );
@@ -92,74 +92,74 @@ function stall(after: number) {
   return { type: 'stall', after } as const;
 }
 
-temporalTest(
-  'a worker that is killed in an answer is followed by another: its words are there once',
-  () =>
-    temporal.served('killed', async ({ task, log, file, taskQueue, messages }) => {
-      const order = { address: temporal.address(), taskQueue, file, bundle: temporal.bundle() };
-      const looks = saying(thought, 'Let me look. ', call('c1', 'weather', { town: 'Bath' }));
-      const hands = saying(call('c2', 'transfer_to_Baker'));
-      const kill = await startWorker({ ...order, script: [looks, hands, stalling] });
-      await task.send('Bread?');
-      await task.until((now) => answerOf(now).startsWith('Bread is'));
-      await kill();
-      const killOther = await startWorker({ ...order, script: ['Bread is ready.'] });
-      try {
-        await task.until(said('Bread is ready.'));
-        await temporal.client().workflow.getHandle(task.id).result();
-      } finally {
-        await killOther();
-      }
-      expect(await messages()).toEqual(storyAsMessages);
-      const { records } = await log.read(sessionId(task.id));
-      const superseded = records.filter(({ fact }) => fact?.type === 'attempt_superseded');
-      expect(superseded).toHaveLength(1);
-      await temporal.replay(task.id);
-    }),
+temporalTest('after a worker is killed during an answer, another one answers exactly once', () =>
+  temporal.served('killed', async ({ task, log, file, taskQueue, messages }) => {
+    const order = { address: temporal.address(), taskQueue, file, bundle: temporal.bundle() };
+    const looks = response(thought, 'Let me look. ', call('c1', 'weather', { town: 'Bath' }));
+    const hands = response(call('c2', 'transfer_to_Baker'));
+    const kill = await startWorker({ ...order, script: [looks, hands, stalling] });
+    await task.send('Bread?');
+    await task.until((now) => answerOf(now).startsWith('Bread is'));
+    await kill();
+    const killOther = await startWorker({ ...order, script: ['Bread is ready.'] });
+    try {
+      await task.until(said('Bread is ready.'));
+      await temporal.client().workflow.getHandle(task.id).result();
+    } finally {
+      await killOther();
+    }
+    expect(await messages()).toEqual(tripMessages);
+    const { records } = await log.read(sessionId(task.id));
+    const superseded = records.filter(({ fact }) => fact?.type === 'attempt_superseded');
+    expect(superseded).toHaveLength(1);
+    await temporal.replay(task.id);
+  }),
 );
 
-temporalTest('what is said meanwhile reaches the model, and an interrupt keeps what it said', () =>
-  temporal.served('steered', async ({ task, messages, withWorker }) => {
-    const script = [saying(call('c1', 'weather', { town: 'Bath' })), stalling, 'Cake it is.'];
-    const provider = telling(script);
-    const [isLooking, mayLook] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
-    const weather = async () => {
-      isLooking.resolve();
-      await mayLook.promise;
-      return 'rain';
-    };
-    await withWorker({ provider, tools: { weather } }, async () => {
-      await task.send('Bread?');
-      await isLooking.promise;
-      await temporal.client().workflow.getHandle(task.id).signal('steer', 'Or cake?');
-      mayLook.resolve();
-      await task.until((now) => answerOf(now).startsWith('Bread is'));
-      await task.stop();
-      await task.until((now) => now.task?.status === 'INTERRUPTED');
-      await task.send('Well?');
-      await task.until(said('Cake it is.'));
-      await temporal.client().workflow.getHandle(task.id).result();
-    });
-    const asked = provider.calls.map(({ request }) =>
-      request.items.filter(({ kind }) => kind === 'user').map(({ parts }) => textIn(parts)),
-    );
-    expect(asked).toEqual([['Bread?'], ['Bread?', 'Or cake?'], ['Bread?', 'Or cake?', 'Well?']]);
-    expect((await messages()).filter((one) => one.startsWith('agent: '))).toEqual([
-      expect.stringMatching(/^agent: Bread is/),
-      'agent: Cake it is.',
-    ]);
-  }),
+temporalTest(
+  'messages during a run reach the model, and an interrupt keeps the partial answer',
+  () =>
+    temporal.served('steered', async ({ task, messages, withWorker }) => {
+      const script = [response(call('c1', 'weather', { town: 'Bath' })), stalling, 'Cake it is.'];
+      const provider = scriptedModel(script);
+      const [isLooking, mayLook] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const weather = async () => {
+        isLooking.resolve();
+        await mayLook.promise;
+        return 'rain';
+      };
+      await withWorker({ provider, tools: { weather } }, async () => {
+        await task.send('Bread?');
+        await isLooking.promise;
+        await temporal.client().workflow.getHandle(task.id).signal('steer', 'Or cake?');
+        mayLook.resolve();
+        await task.until((now) => answerOf(now).startsWith('Bread is'));
+        await task.stop();
+        await task.until((now) => now.task?.status === 'INTERRUPTED');
+        await task.send('Well?');
+        await task.until(said('Cake it is.'));
+        await temporal.client().workflow.getHandle(task.id).result();
+      });
+      const asked = provider.calls.map(({ request }) =>
+        request.items.filter(({ kind }) => kind === 'user').map(({ parts }) => textIn(parts)),
+      );
+      expect(asked).toEqual([['Bread?'], ['Bread?', 'Or cake?'], ['Bread?', 'Or cake?', 'Well?']]);
+      expect((await messages()).filter((one) => one.startsWith('agent: '))).toEqual([
+        expect.stringMatching(/^agent: Bread is/),
+        'agent: Cake it is.',
+      ]);
+    }),
 );
 
 function textIn(parts: readonly Part[]): string {
   return parts.map((part) => (part.kind === 'text' ? part.text : '')).join('');
 }
 
-temporalTest('an agent that is a tool is one: what it says and does meanwhile is not told', () =>
+temporalTest('the output and calls of an agent that is used as a tool are not recorded', () =>
   temporal.served('nested', async ({ taskQueue, log, withWorker }) => {
-    const looks = saying(call('n1', 'weather', { town: 'Bath' }));
-    const asks = saying(call('c1', 'ask_baker', { input: 'Well?' }));
-    const provider = telling([asks, looks, 'In an hour.', 'Soon.']);
+    const looks = response(call('n1', 'weather', { town: 'Bath' }));
+    const asks = response(call('c1', 'ask_baker', { input: 'Well?' }));
+    const provider = scriptedModel([asks, looks, 'In an hour.', 'Soon.']);
     const started = { taskQueue, workflowId: 'nested', args: ['Bread?'] };
     await withWorker({ provider, tools }, async () => {
       expect(await temporal.client().workflow.execute('nestedWorkflow', started)).toBe('Soon.');
@@ -174,10 +174,10 @@ temporalTest('an agent that is a tool is one: what it says and does meanwhile is
   }),
 );
 
-temporalTest('what the SDK refuses fails the workflow, and leaves no run open on the log', () =>
+temporalTest('an SDK error fails the workflow and leaves no open run on the log', () =>
   temporal.served('refused', async ({ taskQueue, log, withWorker }) => {
     const started = { taskQueue, workflowId: 'refused', args: ['Bread?'] };
-    await withWorker({ provider: telling() }, async () => {
+    await withWorker({ provider: scriptedModel() }, async () => {
       const { workflow } = temporal.client();
       await expect(workflow.execute('shortWorkflow', started)).rejects.toMatchObject({
         cause: { type: 'MaxTurnsExceededError' },
@@ -187,23 +187,23 @@ temporalTest('what the SDK refuses fails the workflow, and leaves no run open on
   }),
 );
 
-temporalTest('a worker that is shut down in an answer leaves it to the next one', () =>
+temporalTest('another worker repeats the answer of a worker that shut down', () =>
   temporal.served('shut-down', async ({ task, log, messages, withWorker }) => {
-    await withWorker({ provider: telling([stalling]) }, async () => {
+    await withWorker({ provider: scriptedModel([stalling]) }, async () => {
       await task.send('Bread?');
       await task.until((now) => answerOf(now).startsWith('Bread is'));
     });
-    const provider = telling(['Bread is ready.']);
+    const provider = scriptedModel(['Bread is ready.']);
     await withWorker({ provider }, () => task.until(said('Bread is ready.')));
     expect(await messages()).toEqual(['user: Bread?', 'agent: Bread is ready.']);
     expect(await log.info(sessionId(task.id))).toMatchObject({ hasWork: false });
   }),
 );
 
-temporalTest('a run that is cancelled keeps what was said', () =>
+temporalTest('a cancelled run keeps its partial answer', () =>
   temporal.served('cancelled', async ({ task, taskQueue, log, withWorker }) => {
     const args: [object] = [{ session: task.id, input: 'Bread?' }];
-    await withWorker({ provider: telling([stalling]) }, async () => {
+    await withWorker({ provider: scriptedModel([stalling]) }, async () => {
       const started = { taskQueue, workflowId: 'cancelled', args };
       const handle = await temporal.client().workflow.start('agentWorkflow', started);
       await task.until((now) => answerOf(now).startsWith('Bread is'));
@@ -217,7 +217,7 @@ temporalTest('a run that is cancelled keeps what was said', () =>
   }),
 );
 
-temporalTest('streaming in workflow code is refused, and told what to do instead', () =>
+temporalTest('streaming in workflow code throws an error that names the alternatives', () =>
   temporal.served('streaming', async ({ taskQueue, withWorker }) => {
     const started = { taskQueue, workflowId: 'streaming', args: [] };
     const told = await withWorker({}, () =>
@@ -230,19 +230,19 @@ temporalTest('streaming in workflow code is refused, and told what to do instead
   }),
 );
 
-temporalTest('a tool that no worker has has failed, as the model is told', () =>
+temporalTest('a tool that no worker has gives the model an error result', () =>
   temporal.served('no-tool', async ({ task, messages, withWorker }) => {
-    await withWorker({ provider: telling() }, async () => {
+    await withWorker({ provider: scriptedModel() }, async () => {
       await task.send('Bread?');
       await task.until(said('Bread is ready.'));
       await temporal.client().workflow.getHandle(task.id).result();
     });
     const failed = expect.stringMatching(/^c1: weather = .*error/i);
-    expect(await messages()).toEqual(storyAsMessages.with(4, failed));
+    expect(await messages()).toEqual(tripMessages.with(4, failed));
   }),
 );
 
-temporalTest('two agents of a workflow hear what is addressed to their sessions', () =>
+temporalTest('two agents of a workflow receive the signals for their sessions', () =>
   temporal.served('pair', async ({ log, taskQueue, withWorker }) => {
     const stall = { type: 'stall', after: 2 } as const;
     const stalled = {
@@ -254,7 +254,8 @@ temporalTest('two agents of a workflow hear what is addressed to their sessions'
       const { workflow } = temporal.client();
       const args = [['one', 'two']];
       const handle = await workflow.start('pairWorkflow', { taskQueue, workflowId: 'pair', args });
-      for (const session of ['one', 'two']) await until(log, sessionId(session), heard('Half'));
+      for (const session of ['one', 'two'])
+        await waitForRecords(log, sessionId(session), heard('Half'));
       for (const session of ['two', 'one']) await handle.signal('interrupt', 'enough', { session });
       await handle.result();
       const same = { taskQueue, workflowId: 'same', args: [['same', 'same']] };
