@@ -80,7 +80,7 @@ describe('the request of a runner', () => {
       { input: [user({ type: 'input_image', image: { id: 'f' } })] },
       'its data',
     ],
-    ['no picture', { input: [user({ type: 'input_image', image: '!' })] }, 'not a data URL'],
+    ['an invalid image', { input: [user({ type: 'input_image', image: '!' })] }, 'not a data URL'],
   ])('is rejected if it has %s', (_name, given, why) => {
     expect(() => toModelRequest(modelRequest(given))).toThrow(UserError);
     expect(() => toModelRequest(modelRequest(given))).toThrow(why);
