@@ -6,8 +6,8 @@ const flags = ['--conditions=@millrace/source', 'examples/14-temporal/main.ts'];
 
 temporalTest('14-temporal streams the run of a workflow and keeps its history small', () => {
   const lines = execFileSync(process.execPath, flags, { encoding: 'utf8' }).trimEnd().split('\n');
-  const [said, counted] = lines.slice(-2);
-  expect(said).toBe(
+  const [answer, counted] = lines.slice(-2);
+  expect(answer).toBe(
     'Let me look at both. [looked] [looked] The weir has 212 cm and the race 87: open the gate by a hand.',
   );
   expect(counted).toMatch(/^The workflow ran \d+ activities and knows 4 items$/);

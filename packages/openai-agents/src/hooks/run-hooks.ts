@@ -118,13 +118,13 @@ async function drain(steps: AsyncIterable<StreamStep>): Promise<void> {
   for await (const _ of steps);
 }
 
-export interface AnswerCall {
+interface AnswerCall {
   readonly callId: string;
   readonly name: string;
 }
 
 /** Tracks the calls of an answer while its steps pass through. */
-export class AnswerCalls {
+class AnswerCalls {
   readonly #calls = new Map<PartId, AnswerCall>();
 
   get calls(): readonly AnswerCall[] {

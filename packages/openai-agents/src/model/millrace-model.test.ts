@@ -22,10 +22,10 @@ const run = (script: readonly Scripted[], agent = new Agent({ name: 'Weather' })
 
 describe('a streamed answer', () => {
   const full: Part = { kind: 'reasoning', form: 'full', text: 'Two towns' };
-  const said = response(thought, full, 'No bread.', call('c', 'weather', { town: 'Bath' }));
+  const answer = response(thought, full, 'No bread.', call('c', 'weather', { town: 'Bath' }));
 
   test('streams text, reasoning and arguments', async () => {
-    const events = await all(modelOf(said).getStreamedResponse(modelRequest()));
+    const events = await all(modelOf(answer).getStreamedResponse(modelRequest()));
     const raw = events.flatMap((event) => (event.type === 'model' ? [event.event] : []));
     const joined = (type: string) =>
       raw.flatMap((event) => (event.type === type ? [event.delta] : [])).join('');
@@ -39,14 +39,14 @@ describe('a streamed answer', () => {
   });
 
   test('starts with an event, ends with the response, and equals getResponse', async () => {
-    const events = await all(modelOf(said).getStreamedResponse(modelRequest()));
+    const events = await all(modelOf(answer).getStreamedResponse(modelRequest()));
     const last = events.at(-1);
     const response = last?.type === 'response_done' ? last.response : undefined;
     expect(events[0]).toEqual({ type: 'response_started' });
     expect(response?.output.map(({ type }) => type)).toEqual([
       ...['reasoning', 'reasoning', 'message', 'function_call'],
     ]);
-    const { output, responseId } = await modelOf(said).getResponse(modelRequest());
+    const { output, responseId } = await modelOf(answer).getResponse(modelRequest());
     expect({ output, id: responseId }).toEqual({ output: response?.output, id: response?.id });
   });
 
@@ -65,9 +65,9 @@ describe('a streamed answer', () => {
 
 describe('an additional stream', () => {
   test('fails the answer if it rejects, also before the first read', async () => {
-    const send = () => Promise.reject(new Error('The task is gone'));
+    const send = () => Promise.reject(new Error('The task was deleted'));
     const model = new MillraceModel(scriptedModel(['No bread.']), { stream: { send } });
-    await expect(model.getResponse(modelRequest())).rejects.toThrow('The task is gone');
+    await expect(model.getResponse(modelRequest())).rejects.toThrow('The task was deleted');
   });
 });
 

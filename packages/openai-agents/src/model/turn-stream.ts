@@ -32,7 +32,7 @@ export class StepRelay implements AsyncIterable<StreamStep> {
     await this.#readRequested.promise;
   }
 
-  /** Marks the reader as gone, even if it never started. */
+  /** Records that the reader has stopped, or never started. */
   readerLeft(): void {
     this.#hasReaderLeft = true;
     this.#readRequested.resolve();

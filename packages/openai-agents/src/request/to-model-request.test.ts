@@ -171,7 +171,7 @@ describe('the answer of a model', () => {
     ...{ kind: 'reasoning', form: 'summary', text: 'Is it wet?', signature: 'signed' },
     providerState: state,
   };
-  const said: readonly Part[] = [
+  const parts: readonly Part[] = [
     reasoning,
     { kind: 'custom', name: 'search', value: { hits: 2 }, providerState: state },
     { kind: 'text', text: 'Let me look. ', metadata: { citations: [] }, providerState: state },
@@ -182,23 +182,23 @@ describe('the answer of a model', () => {
   ];
 
   test('is in the next request unchanged, including signatures', async () => {
-    const provider = scriptedModel([response(...said), 'Rain.', 'Still rain.']);
+    const provider = scriptedModel([response(...parts), 'Rain.', 'Still rain.']);
     const runner = runnerOf(millraceModels({ provider }));
     const first = await runner.run(miller, 'Bread?');
-    expect(provider.calls[1]?.request.items[2]?.parts).toEqual(said);
+    expect(provider.calls[1]?.request.items[2]?.parts).toEqual(parts);
     // The same for a history that was stored.
     const stored = JSON.parse(JSON.stringify(first.history)) as AgentInputItem[];
     await runner.run(miller, [...stored, { role: 'user', content: 'Now?' }]);
-    expect(provider.calls[2]?.request.items[2]?.parts).toEqual(said);
+    expect(provider.calls[2]?.request.items[2]?.parts).toEqual(parts);
   });
 
   test('survives a run state that was stored and loaded', async () => {
-    const provider = scriptedModel([response(...said), 'Rain.']);
+    const provider = scriptedModel([response(...parts), 'Rain.']);
     const runner = runnerOf(millraceModels({ provider }));
     const { state: done } = await runner.run(miller, 'Bread?');
     const again = await RunState.fromString(miller as Agent<unknown, 'text'>, done.toString());
     const { items } = toItems(again.history);
-    expect(items[1]?.parts).toEqual(said);
+    expect(items[1]?.parts).toEqual(parts);
   });
 
   test('is dropped if it is private to another vendor', () => {

@@ -71,7 +71,7 @@ function assertSupported({ previousResponseId, conversationId, prompt }: SdkRequ
 }
 
 /** Tools and hand-offs. A model sees both as tools. */
-export function toolDefinitions({
+function toolDefinitions({
   tools,
   handoffs,
 }: Pick<SdkRequest, 'tools' | 'handoffs'>): readonly ToolDefinition[] {

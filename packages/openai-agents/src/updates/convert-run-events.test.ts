@@ -66,10 +66,10 @@ describe('a run with a tool and a hand-off in a sync agent', () => {
       [1, 'Let me look. '],
       [6, 'Bread is ready.'],
     ]) {
-      const told = of(Number(index));
-      expect([told.at(0), told.at(-1)]).toEqual([`${index} start`, `${index} done`]);
+      const sent = of(Number(index));
+      expect([sent.at(0), sent.at(-1)]).toEqual([`${index} start`, `${index} done`]);
       expect(
-        told
+        sent
           .slice(1, -1)
           .map((update) => update.slice(4))
           .join(''),
@@ -199,19 +199,19 @@ describe('a slow reader loses nothing', () => {
     const run = await runner.run(miller, 'Bread?', { stream: true, maxTurns: 1 });
     const updates = convertRunEvents(run);
     const { value: first } = await updates.next();
-    const told: UpdateInput[] = first === undefined ? [] : [first];
+    const sent: UpdateInput[] = first === undefined ? [] : [first];
     await expect(run.completed).rejects.toThrow(why);
     const reading = (async () => {
-      for await (const update of updates) told.push(update);
+      for await (const update of updates) sent.push(update);
     })();
     await expect(reading).rejects.toThrow(why);
-    return told;
+    return sent;
   }
 
   test('when the run fails between two answers', async () => {
     const answer = response(thought, 'Let me look. ', call('c1', 'weather', { town: 'Bath' }));
-    const told = await lagging([answer], 'Max turns');
-    const whole = told.flatMap((update) => (update.type === 'full' ? [update] : []));
+    const sent = await lagging([answer], 'Max turns');
+    const whole = sent.flatMap((update) => (update.type === 'full' ? [update] : []));
     expect(whole.map(({ index, content }) => `${index} ${content.type}`)).toEqual([
       ...['0 reasoning', '1 text', '2 tool_request', '3 tool_response'],
     ]);
@@ -222,8 +222,8 @@ describe('a slow reader loses nothing', () => {
       content: { parts: [thought, 'So far so good. Or is it?'] },
       fault: { type: 'error', after: 8, error: 'overloaded' },
     };
-    const told = await lagging([cut], 'overloaded');
-    const pieces = told.map((update) => (update.type === 'delta' ? update.delta : null));
+    const sent = await lagging([cut], 'overloaded');
+    const pieces = sent.map((update) => (update.type === 'delta' ? update.delta : null));
     const texts = pieces.map((delta) => Object.values(delta ?? {}).at(-1));
     expect(texts.join('')).toBe('Is it wet?So far so good.');
   });

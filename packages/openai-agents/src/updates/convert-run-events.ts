@@ -60,7 +60,7 @@ function itemsSoFar({
 }
 
 /** Converts the events of one run to updates of a task's messages. */
-export class RunUpdates {
+class RunUpdates {
   #count = 0;
   readonly #texts = new StreamedTexts(() => this.#count++);
   readonly #thoughts = new StreamedTexts(() => this.#count++);
@@ -170,12 +170,12 @@ function remainingText(
 }
 
 /** A piece of reasoning from a raw event of OpenAI's Responses API. The end event has no piece. */
-export interface RawReasoning {
+interface RawReasoning {
   readonly itemId: string;
   readonly piece?: Piece;
 }
 
-export function rawReasoning(event: unknown): RawReasoning | undefined {
+function rawReasoning(event: unknown): RawReasoning | undefined {
   const { type, item_id, delta, summary_index, content_index, item } = fieldsOf(event);
   const itemId = String(item_id ?? '');
   const text = String(delta ?? '');

@@ -39,19 +39,19 @@ temporalTest(
         stream.write('again');
       });
     };
-    const taskQueue = 'chorus';
+    const taskQueue = 'concurrent';
     const texts = ['one', 'two', 'three'];
     await temporal.withWorker({ taskQueue, activities: { shout } }, async () => {
       const sent = await temporal.client().workflow.execute(concurrentShoutsWorkflow, {
-        ...{ taskQueue, workflowId: 'chorus', args: [texts] },
+        ...{ taskQueue, workflowId: 'concurrent', args: [texts] },
       });
       expect(sent.map(({ text }) => text)).toEqual(texts.map((text) => `${text} again`));
     });
-    const records = await waitForRecords(log, sessionId('chorus'), hasFact('run_finished'));
+    const records = await waitForRecords(log, sessionId('concurrent'), hasFact('run_finished'));
     expect(records.map(({ fact }) => fact?.type)).not.toContain('attempt_superseded');
-    const said = await textsOf(log, sessionId('chorus'));
-    expect([...said].sort()).toEqual(['one again', 'three again', 'two again']);
-    expect((await log.info(sessionId('chorus')))?.lease).toBeUndefined();
+    const stored = await textsOf(log, sessionId('concurrent'));
+    expect([...stored].sort()).toEqual(['one again', 'three again', 'two again']);
+    expect((await log.info(sessionId('concurrent')))?.lease).toBeUndefined();
   },
 );
 
@@ -117,6 +117,6 @@ temporalTest('a tool that streams to its own session gets an error with the reas
     });
     expect(end).toMatchObject({ text: 'So be it.', stop: { reason: 'stop' } });
   });
-  const [, told] = await textsOf(log, sessionId('own-run'));
-  expect(told).toMatch(/the run waits for the tool.*streamingContext\(\{ session \}\)/);
+  const [, result] = await textsOf(log, sessionId('own-run'));
+  expect(result).toMatch(/the run waits for the tool.*streamingContext\(\{ session \}\)/);
 });

@@ -71,7 +71,7 @@ function unknownAgent(name: string, known: readonly string[]): AgentError {
 }
 
 /** Streams the answer of a provider to the log and returns the settled messages. */
-export async function sendAnswer(
+async function sendAnswer(
   { providers = {}, log }: Pick<ActivitiesOptions, 'providers' | 'log'>,
   { provider: name, instructions, items, ...given }: AutoSendInput,
   signals: LivingSignals,

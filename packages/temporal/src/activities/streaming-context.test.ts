@@ -93,8 +93,8 @@ test('an activity may have several streams, each stored once after retries', asy
   const log = memoryLog({ clock: new TestClock() });
   const both = async (attempt: number) => {
     const { stream } = activityAttempt(log, '1', attempt);
-    const said = [await stream(writes('One.')), await stream(writes('Two.'))];
-    return said.map(({ text }) => text);
+    const sent = [await stream(writes('One.')), await stream(writes('Two.'))];
+    return sent.map(({ text }) => text);
   };
   expect(await both(1)).toEqual(['One.', 'Two.']);
   expect(await both(2)).toEqual(['One.', 'Two.']);

@@ -23,7 +23,7 @@ export interface WorkerConfig {
 }
 
 const config = JSON.parse(process.argv[2] ?? '{}') as WorkerConfig;
-const report = (told: string) => writeSync(1, `${JSON.stringify(told)}\n`);
+const report = (message: string) => writeSync(1, `${JSON.stringify(message)}\n`);
 
 const half = manualProvider(async (stream) => {
   stream.write('Half an answer');

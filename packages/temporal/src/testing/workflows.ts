@@ -29,9 +29,9 @@ export function concurrentSendsWorkflow(inputs: readonly string[]): Promise<read
 
 /** Iterates a provider, which is not allowed. */
 export async function iteratingWorkflow(): Promise<string> {
-  let said = '';
-  for await (const chunk of workflowProvider('writer')) said += String(chunk);
-  return said;
+  let text = '';
+  for await (const chunk of workflowProvider('writer')) text += String(chunk);
+  return text;
 }
 
 export interface OwnActivities {

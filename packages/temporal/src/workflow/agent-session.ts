@@ -120,8 +120,8 @@ export class AgentSession {
     const { session } = this;
     const key = nextCommandKey(session);
     return this.#submitLock.run(async () => {
-      const said = { agent: this.#agent, session, command, key, createdAt: this.#createdAt };
-      await this.#detectDeletion(this.#activities.millraceSubmit(said));
+      const input = { agent: this.#agent, session, command, key, createdAt: this.#createdAt };
+      await this.#detectDeletion(this.#activities.millraceSubmit(input));
       this.hasNews = true;
     });
   }
@@ -161,13 +161,13 @@ export class AgentSession {
     return this.#driverLock.run(async () => {
       if (!this.#holdsLease) return;
       const held = { ...this.#leaseInput, createdAt: this.#createdAt };
-      const heard = await this.#detectDeletion(this.#activities.millraceHear(held)).catch(
+      const commands = await this.#detectDeletion(this.#activities.millraceHear(held)).catch(
         ignoreFenced,
       );
       // A fenced workflow must advance first, and processes commands then.
-      if (heard === undefined) return;
-      this.#pendingApprovals = new Set(heard.asked);
-      if (!heard.isAborted) return;
+      if (commands === undefined) return;
+      this.#pendingApprovals = new Set(commands.asked);
+      if (!commands.isAborted) return;
       this.#isAborted = true;
       this.#work?.cancel();
     });

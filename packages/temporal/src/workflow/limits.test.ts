@@ -68,14 +68,14 @@ temporalTest('the transcript query works for any length of the conversation', as
   const session = sessionId('long');
   const weatherAgent = createAgent({ name: 'weather', provider: scriptedProvider(['Fine.']), log });
   const { millraceSubmit } = createActivities({ agents: [weatherAgent] });
-  for (let said = 0; said < 200; said++) {
+  for (let index = 0; index < 200; index++) {
     const parts = [{ kind: 'text', text: 'x'.repeat(15_000) }];
     const command = {
       type: 'message',
       when: 'steer',
-      items: [{ id: `i${said}`, kind: 'user', parts }],
+      items: [{ id: `i${index}`, kind: 'user', parts }],
     };
-    await millraceSubmit({ agent: 'weather', session, command, key: `${said}` });
+    await millraceSubmit({ agent: 'weather', session, command, key: `${index}` });
   }
   const taskQueue = 'long';
   await temporal.withWorker({ taskQueue, agents: [weatherAgent] }, async () => {
@@ -109,11 +109,11 @@ temporalTest(
   async () => {
     const log = memoryLog();
     const session = sessionId('cancelled');
-    const [looks, says] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const [lookGate, submitGate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const submitting = Promise.withResolvers<void>();
     const look = defineTool({
       ...{ name: 'look', description: 'Looks', input: z.object({}) },
-      execute: () => looks.promise.then(() => 'fine'),
+      execute: () => lookGate.promise.then(() => 'fine'),
     });
     const provider = scriptedProvider([{ content: { parts: [call] } }, stalled]);
     const agents = [createAgent({ name: 'weather', provider, tools: [look], log })];
@@ -121,7 +121,7 @@ temporalTest(
     const millraceSubmit: MillraceActivities['millraceSubmit'] = async (input) => {
       if (input.key.endsWith(':2')) {
         submitting.resolve();
-        await says.promise;
+        await submitGate.promise;
       }
       return submit(input);
     };
@@ -140,10 +140,10 @@ temporalTest(
       await handle.signal(messageSignal, 'And?');
       // The workflow continues as new when this message is on the log.
       await submitting.promise;
-      looks.resolve();
+      lookGate.resolve();
       await waitForRecords(log, session, isSecondTurn);
       await handle.cancel();
-      says.resolve();
+      submitGate.resolve();
       await expect(handle.result()).rejects.toThrow('Workflow execution cancelled');
     });
   },

@@ -74,8 +74,8 @@ export class StepCounter {
 const commandCounts = new Map<string, number>();
 
 /** Sets the count to at least the count of the previous execution. */
-export function raiseCommandCount(session: string, said: number): void {
-  commandCounts.set(session, Math.max(commandCounts.get(session) ?? 0, said));
+export function raiseCommandCount(session: string, count: number): void {
+  commandCounts.set(session, Math.max(commandCounts.get(session) ?? 0, count));
 }
 
 export function commandCount(session: string): number {

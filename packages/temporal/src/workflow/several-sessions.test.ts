@@ -63,8 +63,8 @@ temporalTest('two agents of a workflow receive the signals for their sessions', 
     const replayed = { workflowBundle: temporal.bundle() };
     await Worker.runReplayHistory(replayed, await handle.fetchHistory(), workflowId);
   });
-  const told = await textsOf(log, sessionId('lower'));
-  expect(told).toEqual(['Look.', 'y'.repeat(400), 'Low.', 'And?', 'Lower.']);
+  const texts = await textsOf(log, sessionId('lower'));
+  expect(texts).toEqual(['Look.', 'y'.repeat(400), 'Low.', 'And?', 'Lower.']);
   expect(await textsOf(log, sessionId('upper'))).toEqual(['Look.', 'Half an']);
 });
 
@@ -120,7 +120,7 @@ temporalTest('agents that use one session in sequence lose no message', async ()
   expect(await textsOf(log, sessionId('in-a-row'))).toEqual(['One?', 'One.', 'Two?', 'Two.']);
 });
 
-temporalTest('what is said to an agent before it begins waits for it', async () => {
+temporalTest('messages for a session that has not started wait for it', async () => {
   const log = memoryLog();
   const provider = scriptedProvider([stalled, 'One.', 'Two.']);
   const agents = [createAgent({ name: 'weather', provider, log })];
@@ -168,7 +168,7 @@ temporalTest('a workflow of one’s own hands its session on to the next executi
 });
 
 temporalTest(
-  'twice the turns take twice the history, however much was said before',
+  'twice the turns take twice the history, for any length of the conversation',
   async () => {
     const sizes: number[] = [];
     for (const turns of [8, 16]) {

@@ -68,8 +68,10 @@ async function findAnswer(
   end: ResponseEnd | undefined,
 ): Promise<LoggedAnswer | undefined> {
   if (item?.by === 'value' && end !== undefined) {
-    const [said] = decodeTranscript(JSON.stringify({ v: transcriptVersion, items: [item.item] }));
-    return said && { item: said, usage: end.usage };
+    const [decoded] = decodeTranscript(
+      JSON.stringify({ v: transcriptVersion, items: [item.item] }),
+    );
+    return decoded && { item: decoded, usage: end.usage };
   }
   const state = await snapshot(log, session);
   const found = item && findItem(state, item.itemId);

@@ -34,11 +34,11 @@ export class RuntimeEventEmitter {
   }
 
   once(type: string, listener: Listener): this {
-    const heard = (...args: readonly unknown[]) => {
-      this.off(type, heard);
+    const onceListener = (...args: readonly unknown[]) => {
+      this.off(type, onceListener);
       listener(...args);
     };
-    return this.on(type, heard);
+    return this.on(type, onceListener);
   }
 
   emit(type: string, ...args: readonly unknown[]): boolean {

@@ -4,7 +4,7 @@ import { snapshot } from '@millrace/log';
 import type { Provider, StreamStep } from '@millrace/providers';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { expect } from 'vitest';
-import { hasText as heard, waitForRecords } from '../../../../temporal/src/testing/session-log.ts';
+import { hasText, waitForRecords } from '../../../../temporal/src/testing/session-log.ts';
 import { temporalTest } from '../../../../temporal/src/testing/use-temporal.ts';
 import { call, response, scriptedModel, thought, tripMessages } from '../../testing/mill.ts';
 import { startWorker } from '../../testing/temporal/start-worker.ts';
@@ -19,7 +19,8 @@ function answerOf({ items }: Pick<TaskSnapshot, 'items'>): string {
   return (last?.parts ?? []).map((part) => (part.kind === 'text' ? part.text : '')).join('');
 }
 
-const said = (text: string) => (now: TaskSnapshot) => !now.isRunning && answerOf(now) === text;
+const hasAnswered = (text: string) => (now: TaskSnapshot) =>
+  !now.isRunning && answerOf(now) === text;
 
 /** Sends the first token of this answer, and the rest when the gate opens. */
 function gated(provider: Provider, answer: number, gate: Promise<void>): Provider {
@@ -47,7 +48,7 @@ temporalTest('an agent with a tool and a hand-off streams while its workflow run
       await task.send('Bread?');
       await task.until((now) => now.isRunning && answerOf(now).trim() === 'Bread');
       seen.resolve();
-      await task.until(said('Bread is ready.'));
+      await task.until(hasAnswered('Bread is ready.'));
       const handle = temporal.client().workflow.getHandle(task.id);
       expect(await handle.result()).toBe('Bread is ready.');
     });
@@ -103,7 +104,7 @@ temporalTest('after a worker is killed during an answer, another one answers exa
     await kill();
     const killOther = await startWorker({ ...order, script: ['Bread is ready.'] });
     try {
-      await task.until(said('Bread is ready.'));
+      await task.until(hasAnswered('Bread is ready.'));
       await temporal.client().workflow.getHandle(task.id).result();
     } finally {
       await killOther();
@@ -137,7 +138,7 @@ temporalTest(
         await task.stop();
         await task.until((now) => now.task?.status === 'INTERRUPTED');
         await task.send('Well?');
-        await task.until(said('Cake it is.'));
+        await task.until(hasAnswered('Cake it is.'));
         await temporal.client().workflow.getHandle(task.id).result();
       });
       const asked = provider.calls.map(({ request }) =>
@@ -194,7 +195,7 @@ temporalTest('another worker repeats the answer of a worker that shut down', () 
       await task.until((now) => answerOf(now).startsWith('Bread is'));
     });
     const provider = scriptedModel(['Bread is ready.']);
-    await withWorker({ provider }, () => task.until(said('Bread is ready.')));
+    await withWorker({ provider }, () => task.until(hasAnswered('Bread is ready.')));
     expect(await messages()).toEqual(['user: Bread?', 'agent: Bread is ready.']);
     expect(await log.info(sessionId(task.id))).toMatchObject({ hasWork: false });
   }),
@@ -220,10 +221,10 @@ temporalTest('a cancelled run keeps its partial answer', () =>
 temporalTest('streaming in workflow code throws an error that names the alternatives', () =>
   temporal.served('streaming', async ({ taskQueue, withWorker }) => {
     const started = { taskQueue, workflowId: 'streaming', args: [] };
-    const told = await withWorker({}, () =>
+    const errors = await withWorker({}, () =>
       temporal.client().workflow.execute('streamingWorkflow', started),
     );
-    expect(told).toEqual([
+    expect(errors).toEqual([
       expect.stringContaining('Run it without `stream`'),
       expect.stringMatching(/model clever .*getResponse .*autoSend.*streamingContext/),
     ]);
@@ -234,7 +235,7 @@ temporalTest('a tool that no worker has gives the model an error result', () =>
   temporal.served('no-tool', async ({ task, messages, withWorker }) => {
     await withWorker({ provider: scriptedModel() }, async () => {
       await task.send('Bread?');
-      await task.until(said('Bread is ready.'));
+      await task.until(hasAnswered('Bread is ready.'));
       await temporal.client().workflow.getHandle(task.id).result();
     });
     const failed = expect.stringMatching(/^c1: weather = .*error/i);
@@ -255,7 +256,7 @@ temporalTest('two agents of a workflow receive the signals for their sessions', 
       const args = [['one', 'two']];
       const handle = await workflow.start('pairWorkflow', { taskQueue, workflowId: 'pair', args });
       for (const session of ['one', 'two'])
-        await waitForRecords(log, sessionId(session), heard('Half'));
+        await waitForRecords(log, sessionId(session), hasText('Half'));
       for (const session of ['two', 'one']) await handle.signal('interrupt', 'enough', { session });
       await handle.result();
       const same = { taskQueue, workflowId: 'same', args: [['same', 'same']] };

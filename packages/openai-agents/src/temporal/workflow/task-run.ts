@@ -113,8 +113,8 @@ export class TaskRun {
     const ids = this.#steering.newItemIds(this.#agentSession.transcript);
     const { session } = this.#agentSession;
     if (ids.length > 0) {
-      const said = await activitiesFor(this.#times).openaiAgentsHistory({ session, ids });
-      this.#steering.insert(said, input);
+      const messages = await activitiesFor(this.#times).openaiAgentsHistory({ session, ids });
+      this.#steering.insert(messages, input);
     }
     return this.#steering.apply(input);
   }
@@ -166,9 +166,9 @@ export class TaskRun {
   #record({ callId, name }: AnswerCall, output: JsonValue, isError = false): void {
     const at = this.#locate(callId);
     if (at === undefined) return;
-    const told = this.#call({ name, at, work: { do: 'record', output, isError } }, this.#times);
-    told.catch(() => {});
-    this.#records.push(told);
+    const recorded = this.#call({ name, at, work: { do: 'record', output, isError } }, this.#times);
+    recorded.catch(() => {});
+    this.#records.push(recorded);
   }
 
   async #call(input: CallInput, times: ActivityTimes): Promise<CallOutput> {
