@@ -4,7 +4,14 @@ import { describe, expect, test } from 'vitest';
 import { millraceModels } from '../model/millrace-model.ts';
 import { toInputItems } from '../request/convert-items.ts';
 import { callItem, foreignModels, messageItem } from '../testing/foreign-model.ts';
-import { call, miller, response, runnerOf, scriptedModel, tripMessages } from '../testing/mill.ts';
+import {
+  call,
+  handoffMessages,
+  miller,
+  response,
+  runnerOf,
+  scriptedModel,
+} from '../testing/mill.ts';
 import { startTestServer } from '../testing/test-server.ts';
 import { type RunHooks, runHooks } from './run-hooks.ts';
 
@@ -36,7 +43,7 @@ describe('a run with a tool and a hand-off in an async agent', () => {
     const { tell, messages, rest } = await startTestServer(ours(provider));
     await tell();
     await rest();
-    expect(await messages()).toEqual(tripMessages);
+    expect(await messages()).toEqual(handoffMessages);
     provider.assertUsedUp();
   });
 
@@ -50,7 +57,7 @@ describe('a run with a tool and a hand-off in an async agent', () => {
     const { tell, messages, rest } = await startTestServer(agent);
     await tell();
     await rest();
-    expect(await messages()).toEqual(tripMessages);
+    expect(await messages()).toEqual(handoffMessages);
   });
 
   test('of a model from another vendor gets its calls from the hooks', async () => {

@@ -36,13 +36,13 @@ export const miller = Agent.create({
 export const thought: Part = { kind: 'reasoning', form: 'summary', text: 'Is it wet?' };
 
 /** A turn with a tool call, one with a hand-off, and the final answer. */
-const tripScript: readonly Scripted[] = [
+const handoffScript: readonly Scripted[] = [
   response(thought, 'Let me look. ', call('c1', 'weather', { town: 'Bath' })),
   response(call('c2', 'transfer_to_Baker')),
   response('Bread is ready.'),
 ];
 
-export const tripMessages: readonly string[] = [
+export const handoffMessages: readonly string[] = [
   'user: Bread?',
   'thought: Is it wet?',
   'agent: Let me look. ',
@@ -53,5 +53,5 @@ export const tripMessages: readonly string[] = [
   'agent: Bread is ready.',
 ];
 
-export const scriptedModel = (script: readonly Scripted[] = tripScript) =>
+export const scriptedModel = (script: readonly Scripted[] = handoffScript) =>
   scriptedProvider(script, { pieces: 'token' });

@@ -16,12 +16,12 @@ import { MillraceModel, millraceModels } from '../model/millrace-model.ts';
 import { callItem, foreignModels, messageItem, reasoningItem } from '../testing/foreign-model.ts';
 import {
   call,
+  handoffMessages,
   miller,
   response,
   runnerOf,
   scriptedModel,
   thought,
-  tripMessages,
 } from '../testing/mill.ts';
 import { startTestServer, summarize } from '../testing/test-server.ts';
 import { convertRunEvents, type RunEvents } from './convert-run-events.ts';
@@ -53,7 +53,7 @@ describe('a run with a tool and a hand-off in a sync agent', () => {
     const provider = scriptedModel();
     const { send, messages } = await startTestServer(served(millraceModels({ provider })));
     const updates = (await send()).map(short);
-    expect(await messages()).toEqual(tripMessages);
+    expect(await messages()).toEqual(handoffMessages);
     expect(updates.filter((update) => update.includes('='))).toEqual([
       '2 = c1: weather({"town":"Bath"})',
       '3 = c1: weather = {"town":"Bath","sky":"rain"}',
@@ -83,7 +83,7 @@ describe('a run with a tool and a hand-off in a sync agent', () => {
       served(millraceModels({ provider: scriptedModel() })),
     );
     await sendQuietly();
-    expect(await messages()).toEqual(tripMessages);
+    expect(await messages()).toEqual(handoffMessages);
   });
 
   test('is the same with a model from another vendor', async () => {
@@ -99,7 +99,7 @@ describe('a run with a tool and a hand-off in a sync agent', () => {
     const { send, messages } = await startTestServer(served(models));
     await send();
     // Content that arrives whole at the end comes after streamed content.
-    const [asked, thinking, looking, ...rest] = tripMessages;
+    const [asked, thinking, looking, ...rest] = handoffMessages;
     expect(await messages()).toEqual([asked, looking, thinking, ...rest]);
   });
 });

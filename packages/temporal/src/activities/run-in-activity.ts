@@ -38,7 +38,7 @@ export interface RunInActivityOptions {
 }
 
 /** A claim number contains the attempt of the activity and the count within that attempt. */
-const claimsPerTry = 100_000;
+const claimsPerAttempt = 100_000;
 
 /**
  * Runs all steps of a run in one activity. Waits until no other process drives the session. A retry
@@ -62,7 +62,7 @@ async function runExclusively(agent: Agent, options: RunInActivityOptions): Prom
   const { session, items, key, signals, replaces } = options;
   const leaseMs = leaseDurationMs();
   const claimFor = (count: number): Claim => {
-    const attempt = options.claim.attempt * claimsPerTry + count;
+    const attempt = options.claim.attempt * claimsPerAttempt + count;
     return { ...options.claim, step: 1, attempt, leaseMs, isHeld: count > 0 };
   };
   const acquire = () => holdStep(agent, { session, claim: claimFor(0) });

@@ -6,7 +6,7 @@ import { scriptedProvider } from '@millrace/providers/scripted';
 import { expect } from 'vitest';
 import { hasText, waitForRecords } from '../../../../temporal/src/testing/session-log.ts';
 import { temporalTest } from '../../../../temporal/src/testing/use-temporal.ts';
-import { call, response, scriptedModel, thought, tripMessages } from '../../testing/mill.ts';
+import { call, handoffMessages, response, scriptedModel, thought } from '../../testing/mill.ts';
 import { startWorker } from '../../testing/temporal/start-worker.ts';
 import { useAgents } from '../../testing/temporal/use-agents.ts';
 
@@ -53,7 +53,7 @@ temporalTest('an agent with a tool and a hand-off streams while its workflow run
       expect(await handle.result()).toBe('Bread is ready.');
     });
     // The same messages as those of a sync agent.
-    expect(await messages()).toEqual(tripMessages);
+    expect(await messages()).toEqual(handoffMessages);
     await temporal.replay(task.id);
   }),
 );
@@ -71,7 +71,7 @@ temporalTest('an invalid or too large signal is ignored', () =>
       await handle.signal('message', '水'.repeat(690_000));
       expect(await handle.result()).toBe('Bread is ready.');
     });
-    expect(await messages()).toEqual(tripMessages);
+    expect(await messages()).toEqual(handoffMessages);
   }),
 );
 
@@ -83,7 +83,7 @@ temporalTest('results of tools that run in the workflow are recorded too', () =>
       const { workflow } = temporal.client();
       expect(await workflow.execute('agentWorkflow', started)).toBe('Bread is ready.');
     });
-    expect(await messages()).toEqual(tripMessages);
+    expect(await messages()).toEqual(handoffMessages);
     await temporal.replay('plain');
   }),
 );
@@ -109,7 +109,7 @@ temporalTest('after a worker is killed during an answer, another one answers exa
     } finally {
       await killOther();
     }
-    expect(await messages()).toEqual(tripMessages);
+    expect(await messages()).toEqual(handoffMessages);
     const { records } = await log.read(sessionId(task.id));
     const superseded = records.filter(({ fact }) => fact?.type === 'attempt_superseded');
     expect(superseded).toHaveLength(1);
@@ -239,7 +239,7 @@ temporalTest('a tool that no worker has gives the model an error result', () =>
       await temporal.client().workflow.getHandle(task.id).result();
     });
     const failed = expect.stringMatching(/^c1: weather = .*error/i);
-    expect(await messages()).toEqual(tripMessages.with(4, failed));
+    expect(await messages()).toEqual(handoffMessages.with(4, failed));
   }),
 );
 
