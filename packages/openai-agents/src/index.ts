@@ -1,10 +1,17 @@
 export { type RunHooks, runHooks } from './hooks/run-hooks.ts';
-export { MillraceModel, type MillraceModelOptions } from './model/millrace-model.ts';
-export { type MillraceModelsOptions, millraceModels } from './model/millrace-models.ts';
+export {
+  MillraceModel,
+  type MillraceModelOptions,
+  type MillraceModelsOptions,
+  millraceModels,
+} from './model/millrace-model.ts';
 export type { TurnStream } from './model/turn-stream.ts';
-export { toInputItems } from './request/to-input-items.ts';
-export { type InputItems, toItems } from './request/to-items.ts';
+export { type InputItems, toInputItems, toItems } from './request/convert-items.ts';
 export { toModelRequest } from './request/to-model-request.ts';
-export { type NamedPart, toOutputItems } from './response/to-output-items.ts';
-export { type SdkResponse, toResponse } from './response/to-response.ts';
+export {
+  type NamedPart,
+  type SdkResponse,
+  toOutputItems,
+  toResponse,
+} from './response/to-response.ts';
 export { convertRunEvents, type RunEvents } from './updates/convert-run-events.ts';

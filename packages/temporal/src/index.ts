@@ -7,8 +7,9 @@ export type {
   AgentWorkflowResult,
   StateAnswer,
   TranscriptAnswer,
-} from './contract/workflow-input.ts';
-export { currentIds, type TravellingIds, withIds } from './ids/current-ids.ts';
+} from './contract/agent-workflow.ts';
+export { currentIds, withIds } from './ids/current-ids.ts';
+export type { TravellingIds } from './ids/id-header.ts';
 export {
   type MillracePlugin,
   type MillracePluginOptions,

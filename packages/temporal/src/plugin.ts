@@ -2,34 +2,35 @@ import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { ClientPlugin } from '@temporalio/client';
 import type { BundleOptions, BundlerPlugin, WorkerPlugin } from '@temporalio/worker';
-import { activityInterceptor } from './activities/activity-interceptor.ts';
 import { type ActivitiesOptions, createActivities } from './activities/create-activities.ts';
-import { clientInterceptor } from './client/client-interceptor.ts';
+import { activityInterceptor, clientInterceptor } from './ids/current-ids.ts';
 
-/** Has what a Worker, a Client and a bundler take as a plugin. */
+/** A plugin for a Worker, a Client and a bundler. */
 export type MillracePlugin = Required<
   Pick<WorkerPlugin, 'name' | 'configureWorker' | 'configureReplayWorker'> &
     Pick<BundlerPlugin, 'configureBundler'> &
     Pick<ClientPlugin, 'configureClient'>
 >;
 
-/** Built, or as it was written. */
+/** `.ts` when run from sources, `.js` when built. */
 const extension = extname(import.meta.url);
-const inWorkflow = (name: string) =>
+const workflowFile = (name: string) =>
   fileURLToPath(new URL(`./workflow/${name}${extension}`, import.meta.url));
-const interceptorsPath = inWorkflow('interceptors');
+const interceptorsPath = workflowFile('interceptors');
 
-/** The module of `agentWorkflow`, for workers that have no workflows of their own. */
-export const workflowsPath: string = inWorkflow('index');
+/** Path of the module with `agentWorkflow`, for workers without their own workflows. */
+export const workflowsPath: string = workflowFile('index');
 
+/** Options of `millracePlugin`. */
 export interface MillracePluginOptions extends ActivitiesOptions {
-  /** False for a worker that is for activities alone. */
+  /** False for a worker that only runs activities. Default: true. */
   readonly hasWorkflows?: boolean | undefined;
 }
 
 /**
- * For `new Worker({ plugins: [millracePlugin({ agents })] })` and `new Client({ plugins: [millracePlugin()] })`:
- * the activities, the workflow where there is none, and the ids of task and trace on all ways.
+ * Creates the plugin for `new Worker({ plugins: [millracePlugin({ agents })] })` and `new Client({
+ * plugins: [millracePlugin()] })`. It adds the activities, a default workflow and the propagation
+ * of task and trace ids.
  */
 export function millracePlugin(options: MillracePluginOptions = {}): MillracePlugin {
   const { hasWorkflows = true } = options;
@@ -45,20 +46,22 @@ export function millracePlugin(options: MillracePluginOptions = {}): MillracePlu
         interceptors: {
           ...interceptors,
           activity: [...(interceptors.activity ?? []), activityInterceptor],
-          workflowModules: withOwn(interceptors.workflowModules),
+          workflowModules: withIdInterceptors(interceptors.workflowModules),
         },
       };
     },
     configureReplayWorker(worker) {
       const { interceptors = {}, workflowBundle } = worker;
-      const workflowModules = withOwn(interceptors.workflowModules);
+      const workflowModules = withIdInterceptors(interceptors.workflowModules);
       const own = workflowsFor(workflowBundle);
       return { ...own, ...worker, interceptors: { ...interceptors, workflowModules } };
     },
     configureBundler: (bundle) => ({
       ...bundle,
-      workflowInterceptorModules: withOwn(bundle.workflowInterceptorModules),
-      ...(extension === '.ts' && { webpackConfigHook: fromSources(bundle.webpackConfigHook) }),
+      workflowInterceptorModules: withIdInterceptors(bundle.workflowInterceptorModules),
+      ...(extension === '.ts' && {
+        webpackConfigHook: resolveFromSources(bundle.webpackConfigHook),
+      }),
     }),
     configureClient(client) {
       const { workflow = [] } = client.interceptors ?? {};
@@ -68,12 +71,15 @@ export function millracePlugin(options: MillracePluginOptions = {}): MillracePlu
   };
 }
 
-function withOwn(modules: readonly string[] = []): string[] {
+function withIdInterceptors(modules: readonly string[] = []): string[] {
   return modules.includes(interceptorsPath) ? [...modules] : [...modules, interceptorsPath];
 }
 
-/** Where this is not built, nor are the packages that workflow code takes from. */
-function fromSources(hook: BundleOptions['webpackConfigHook'] = (config) => config) {
+/**
+ * When run from sources, the packages that workflow code imports must also be resolved from
+ * sources.
+ */
+function resolveFromSources(hook: BundleOptions['webpackConfigHook'] = (config) => config) {
   const conditionNames = ['@millrace/source', 'webpack', 'import', 'require', 'default'];
   return (config: Parameters<typeof hook>[0]): ReturnType<typeof hook> =>
     hook({ ...config, resolve: { ...config.resolve, conditionNames } });

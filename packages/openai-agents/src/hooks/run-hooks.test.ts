@@ -1,11 +1,18 @@
 import type { AsyncAgent } from '@millrace/server';
 import { Agent, type ModelProvider, type Runner } from '@openai/agents';
 import { describe, expect, test } from 'vitest';
-import { millraceModels } from '../model/millrace-models.ts';
-import { toInputItems } from '../request/to-input-items.ts';
-import { calls, foreignModels, says } from '../testing/foreign-model.ts';
-import { call, miller, runnerOf, saying, storyAsMessages, telling } from '../testing/mill.ts';
-import { stageOf } from '../testing/stage.ts';
+import { millraceModels } from '../model/millrace-model.ts';
+import { toInputItems } from '../request/convert-items.ts';
+import { callItem, foreignModels, messageItem } from '../testing/foreign-model.ts';
+import {
+  call,
+  handoffMessages,
+  miller,
+  response,
+  runnerOf,
+  scriptedModel,
+} from '../testing/mill.ts';
+import { startTestServer } from '../testing/test-server.ts';
 import { type RunHooks, runHooks } from './run-hooks.ts';
 
 type Run = (runner: Runner, asked: string, signal: AbortSignal) => Promise<unknown>;
@@ -15,7 +22,7 @@ const quietly: Run = (runner, asked, signal) => runner.run(miller, asked, { sign
 function served(models: (hooks: RunHooks) => ModelProvider, run = quietly): AsyncAgent {
   return {
     type: 'async',
-    name: 'mill',
+    name: 'weather',
     async onEvent({ content }, context) {
       if (content?.type !== 'text') return;
       await context.messages.create(content);
@@ -27,55 +34,56 @@ function served(models: (hooks: RunHooks) => ModelProvider, run = quietly): Asyn
   };
 }
 
-const ours = (provider = telling()) => served((stream) => millraceModels({ provider, stream }));
+const ours = (provider = scriptedModel()) =>
+  served((stream) => millraceModels({ provider, stream }));
 
-describe('a run with a tool and a hand-off, in an async agent', () => {
-  test('writes what happens, in order', async () => {
-    const provider = telling();
-    const { tell, messages, rest } = await stageOf(ours(provider));
+describe('a run with a tool and a hand-off in an async agent', () => {
+  test('writes all messages in order', async () => {
+    const provider = scriptedModel();
+    const { tell, messages, rest } = await startTestServer(ours(provider));
     await tell();
     await rest();
-    expect(await messages()).toEqual(storyAsMessages);
+    expect(await messages()).toEqual(handoffMessages);
     provider.assertUsedUp();
   });
 
-  test('writes the same where the run itself is streamed', async () => {
-    const provider = telling();
+  test('writes the same messages if the run is streamed', async () => {
+    const provider = scriptedModel();
     const streamed: Run = async (runner, asked, signal) => {
       const run = await runner.run(miller, asked, { stream: true, signal });
       await run.completed;
     };
     const agent = served((stream) => millraceModels({ provider, stream }), streamed);
-    const { tell, messages, rest } = await stageOf(agent);
+    const { tell, messages, rest } = await startTestServer(agent);
     await tell();
     await rest();
-    expect(await messages()).toEqual(storyAsMessages);
+    expect(await messages()).toEqual(handoffMessages);
   });
 
-  test('of a model that is not ours has the calls from the hooks', async () => {
+  test('of a model from another vendor gets its calls from the hooks', async () => {
     const models = foreignModels([
-      [says('Let me look. '), calls('c1', 'weather', { town: 'Bath' })],
-      [calls('c2', 'transfer_to_Baker')],
-      [says('Bread is ready.')],
+      [messageItem('Let me look. '), callItem('c1', 'weather', { town: 'Bath' })],
+      [callItem('c2', 'transfer_to_Baker')],
+      [messageItem('Bread is ready.')],
     ]);
-    const { tell, messages, rest } = await stageOf(served(() => models));
+    const { tell, messages, rest } = await startTestServer(served(() => models));
     await tell();
     await rest();
     expect(await messages()).toEqual([
       'user: Bread?',
       'c1: weather({"town":"Bath"})',
       'c1: weather = {"town":"Bath","sky":"rain"}',
-      'data: {"handoff":{"from":"Miller","to":"Baker"}}',
+      'data: {"handoff":{"from":"Weather","to":"Baker"}}',
     ]);
   });
 });
 
-test('calls of one answer run side by side, and each has one result', async () => {
-  const provider = telling([
-    saying(call('a', 'weather', { town: 'Bath' }), call('b', 'weather', { town: 'Wells' })),
+test('calls of one answer run in parallel, and each has one result', async () => {
+  const provider = scriptedModel([
+    response(call('a', 'weather', { town: 'Bath' }), call('b', 'weather', { town: 'Wells' })),
     'Wet, both.',
   ]);
-  const { tell, messages, rest } = await stageOf(ours(provider));
+  const { tell, messages, rest } = await startTestServer(ours(provider));
   await tell();
   await rest();
   expect(await messages()).toEqual([
@@ -88,12 +96,12 @@ test('calls of one answer run side by side, and each has one result', async () =
   ]);
 });
 
-test('of two hand-offs in one answer the first counts, and the other is answered too', async () => {
-  const provider = telling([
-    saying(call('c1', 'transfer_to_Baker'), call('c2', 'transfer_to_Baker')),
+test('the first of two hand-offs in one answer counts, and both get a result', async () => {
+  const provider = scriptedModel([
+    response(call('c1', 'transfer_to_Baker'), call('c2', 'transfer_to_Baker')),
     'Bread is ready.',
   ]);
-  const { tell, messages, rest } = await stageOf(ours(provider));
+  const { tell, messages, rest } = await startTestServer(ours(provider));
   await tell();
   await rest();
   expect((await messages()).slice(3)).toEqual([
@@ -103,12 +111,12 @@ test('of two hand-offs in one answer the first counts, and the other is answered
   ]);
 });
 
-test('an interrupt stops the model, and what it said is kept', async () => {
-  const provider = telling([
-    { content: { parts: ['Once upon a time, in a mill'] }, fault: { type: 'stall', after: 3 } },
+test('an interrupt stops the model and keeps its partial answer', async () => {
+  const provider = scriptedModel([
+    { content: { parts: ['Once upon a time, in a town'] }, fault: { type: 'stall', after: 3 } },
     'Yes?',
   ]);
-  const { tell, messages, until, rest, interrupt } = await stageOf(ours(provider));
+  const { tell, messages, until, rest, interrupt } = await startTestServer(ours(provider));
   await tell();
   await until('Once upon a');
   await interrupt();
@@ -120,14 +128,14 @@ test('an interrupt stops the model, and what it said is kept', async () => {
   expect((await messages()).slice(2)).toEqual(['user: Bread?', 'agent: Yes?']);
 });
 
-test('an error is told, and what was said before it is kept', async () => {
-  const provider = telling([
+test('an error is reported, and earlier output is kept', async () => {
+  const provider = scriptedModel([
     {
       content: { parts: ['So far so good. ', call('c', 'weather', { town: 'Bath' })] },
       fault: { type: 'error', after: 7, error: 'overloaded' },
     },
   ]);
-  const { tell, messages, rest, task } = await stageOf(ours(provider));
+  const { tell, messages, rest, task } = await startTestServer(ours(provider));
   await tell();
   await rest();
   expect(await messages()).toEqual(['user: Bread?', 'agent: So far so good. ']);
@@ -135,14 +143,14 @@ test('an error is told, and what was said before it is kept', async () => {
 });
 
 test('the messages of a task are the input of the next run', async () => {
-  const provider = telling([
-    saying('Let me look. ', call('c1', 'weather', { town: 'Bath' })),
+  const provider = scriptedModel([
+    response('Let me look. ', call('c1', 'weather', { town: 'Bath' })),
     'Rain.',
     (request) => `${request.items.map(({ kind }) => kind).join(', ')}`,
   ]);
-  const { tell, messages, until, rest } = await stageOf({
+  const { tell, messages, until, rest } = await startTestServer({
     type: 'async',
-    name: 'mill',
+    name: 'weather',
     async onEvent({ content }, context) {
       if (content === null) return;
       await context.messages.create(content);
@@ -166,9 +174,9 @@ test('the messages of a task are the input of the next run', async () => {
   ]);
 });
 
-test('what an agent that is a tool says is not said by the run', async () => {
-  const provider = telling([
-    saying(call('c1', 'ask_baker', { input: 'Bread?' })),
+test('the output of an agent that is used as a tool is not part of the run', async () => {
+  const provider = scriptedModel([
+    response(call('c1', 'ask_baker', { input: 'Bread?' })),
     'In the oven.',
     'The baker says: in the oven.',
   ]);
@@ -176,9 +184,9 @@ test('what an agent that is a tool says is not said by the run', async () => {
   const toolDescription = 'Asks the baker';
   const tools = [baker.asTool({ toolName: 'ask_baker', toolDescription })];
   const asking: Run = (runner, asked, signal) =>
-    runner.run(new Agent({ name: 'Miller', tools }), asked, { signal });
+    runner.run(new Agent({ name: 'Weather', tools }), asked, { signal });
   const agent = served((stream) => millraceModels({ provider, stream }), asking);
-  const { tell, messages, rest } = await stageOf(agent);
+  const { tell, messages, rest } = await startTestServer(agent);
   await tell();
   await rest();
   expect(await messages()).toEqual([
@@ -190,17 +198,17 @@ test('what an agent that is a tool says is not said by the run', async () => {
   provider.assertUsedUp();
 });
 
-test('arguments are seen as the model writes them, and half a call is taken back', async () => {
-  const input = { town: 'Bath', why: 'The wheel wants water, and more of it. '.repeat(9) };
-  const provider = telling([
+test('arguments are streamed, and an incomplete call is retracted', async () => {
+  const input = { town: 'Bath', why: 'The order needs a delivery date, and more. '.repeat(9) };
+  const provider = scriptedModel([
     {
       content: { parts: ['Let me look. ', call('c1', 'weather', input)] },
       fault: { type: 'stall', after: 30 },
     },
   ]);
-  const { tell, messages, until, rest, interrupt } = await stageOf(ours(provider));
+  const { tell, messages, until, rest, interrupt } = await startTestServer(ours(provider));
   await tell();
-  const { items } = await until('The wheel');
+  const { items } = await until('The order');
   const half = items.at(-1)?.parts.at(-1);
   expect(half).toMatchObject({ kind: 'tool_call', name: 'weather' });
   expect(half).not.toHaveProperty('input');

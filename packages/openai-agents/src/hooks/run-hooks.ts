@@ -1,26 +1,25 @@
+import type { Delta, PartId } from '@millrace/core';
 import type { StreamStep } from '@millrace/providers';
 import type { ContentInput, HandlerContext } from '@millrace/server';
 import type { Runner } from '@openai/agents';
 import type { TurnStream } from '../model/turn-stream.ts';
-import { callContent, callIdOf } from '../updates/call-content.ts';
-import { resultContent } from '../updates/result-content.ts';
-import { type AnswerCall, AnswerCalls } from './answer-calls.ts';
+import { callContent, callIdOf, resultContent } from '../updates/message-content.ts';
 
 type Emitter = Pick<Runner, 'on' | 'off'>;
-type Name = 'agent_tool_start' | 'agent_tool_end' | 'agent_handoff';
+type HookName = 'agent_tool_start' | 'agent_tool_end' | 'agent_handoff';
 
-/** What an async agent writes of a run: one for each event that it handles. */
+/** Writes the events of a run to a task. Create one for each event that an async agent handles. */
 export interface RunHooks extends TurnStream, AsyncDisposable {
-  /** Listens to the hooks of this runner from now on. */
+  /** Subscribes to the hooks of this runner. */
   attach(runner: Emitter): this;
-  /** When all is written. Rejects where something could not be. */
+  /** Resolves when everything is written. Rejects if something could not be written. */
   settled(): Promise<void>;
 }
 
 /**
- * The hooks of a run write what happens between the model's answers: results and hand-offs, and the
- * calls of models that are not ours. Ours stream by the same context, `millraceModels({ provider,
- * stream: hooks })`, so that all comes in order.
+ * Creates hooks that write the events between model answers: tool results, hand-offs, and the calls
+ * of models from other vendors. Millrace models stream through the same context with
+ * `millraceModels({ provider, stream: hooks })`, so that all messages are in order.
  */
 export function runHooks(context: Pick<HandlerContext, 'stream' | 'signal'>): RunHooks {
   return new ContextHooks(context);
@@ -28,7 +27,7 @@ export function runHooks(context: Pick<HandlerContext, 'stream' | 'signal'>): Ru
 
 class ContextHooks implements RunHooks {
   readonly #context: Pick<HandlerContext, 'stream' | 'signal'>;
-  /** Those that are in the task already, because their model streamed them. */
+  /** Calls that are already in the task, because their model streamed them. */
   readonly #streamed = new Set<string>();
   readonly #running = new Set<string>();
   #handoffs: readonly AnswerCall[] = [];
@@ -50,15 +49,16 @@ class ContextHooks implements RunHooks {
       this.#write(resultContent({ callId: callIdOf(toolCall), name: tool.name }, result));
     });
     this.#listen(runner, 'agent_handoff', (_context, from, to) => {
-      for (const content of this.#handedOver(from.name, to.name)) this.#write(content);
+      for (const content of this.#handoffContents(from.name, to.name)) this.#write(content);
     });
     return this;
   }
 
   async send(steps: AsyncIterable<StreamStep>, handoffs: ReadonlySet<string>): Promise<void> {
-    // A model that is asked while a tool runs is asked by the tool: an agent of its own, whose words are not this run's.
+    // A model request during a tool call comes from an agent inside the tool. Its output is not
+    // part of this run.
     if (this.#running.size > 0) return await drain(steps);
-    // What happened before the model speaks stands before its words.
+    // Earlier events are written before the model's answer.
     await this.settled();
     const answer = new AnswerCalls();
     await this.#context.stream.auto(answer.watch(steps));
@@ -68,7 +68,7 @@ class ContextHooks implements RunHooks {
 
   async settled(): Promise<void> {
     await this.#last;
-    // Once it was stopped nothing is written any more, and nobody expects it.
+    // After an abort nothing more is written, and no write is expected.
     if (this.#failure !== undefined && !this.#context.signal.aborted) throw this.#failure.error;
   }
 
@@ -77,8 +77,11 @@ class ContextHooks implements RunHooks {
     await this.settled();
   }
 
-  /** The first hand-off of an answer counts, as the SDK has it. One of a model that is not ours has no call. */
-  #handedOver(from: string, to: string): readonly ContentInput[] {
+  /**
+   * Only the first hand-off of an answer counts, as in the SDK. Hand-offs of other models have no
+   * call here.
+   */
+  #handoffContents(from: string, to: string): readonly ContentInput[] {
     const [call, ...ignored] = this.#handoffs;
     this.#handoffs = [];
     if (call === undefined)
@@ -101,7 +104,7 @@ class ContextHooks implements RunHooks {
       });
   }
 
-  #listen<K extends Name>(
+  #listen<K extends HookName>(
     runner: Emitter,
     name: K,
     listener: Parameters<typeof runner.on<K>>[1],
@@ -113,4 +116,43 @@ class ContextHooks implements RunHooks {
 
 async function drain(steps: AsyncIterable<StreamStep>): Promise<void> {
   for await (const _ of steps);
+}
+
+interface AnswerCall {
+  readonly callId: string;
+  readonly name: string;
+}
+
+/** Tracks the calls of an answer while its steps pass through. */
+class AnswerCalls {
+  readonly #calls = new Map<PartId, AnswerCall>();
+
+  get calls(): readonly AnswerCall[] {
+    return [...this.#calls.values()];
+  }
+
+  async *watch(steps: AsyncIterable<StreamStep>): AsyncGenerator<StreamStep> {
+    for await (const step of steps) {
+      for (const delta of step.deltas) this.#track(delta);
+      yield step;
+    }
+  }
+
+  #track(delta: Delta): void {
+    switch (delta.type) {
+      case 'begin_part':
+        return delta.kind === 'tool_call' ? this.#add(delta.partId, delta) : undefined;
+      case 'commit_part':
+        return delta.part?.kind === 'tool_call' ? this.#add(delta.partId, delta.part) : undefined;
+      case 'retract_part':
+        this.#calls.delete(delta.partId);
+        return;
+      default:
+        return;
+    }
+  }
+
+  #add(id: PartId, { toolCallId, name }: { readonly toolCallId: string; readonly name: string }) {
+    this.#calls.set(id, { callId: toolCallId, name });
+  }
 }

@@ -9,10 +9,10 @@ import {
   toArray,
 } from '@millrace/core';
 import { ProviderError, type StreamItem } from '@millrace/providers';
-import type { NamedPart } from '../response/to-output-items.ts';
+import type { NamedPart } from '../response/to-response.ts';
 
-/** What a stream's deltas build, folded as a log would. */
-export class Answer {
+/** The answer that the deltas of a stream build, folded like a log. */
+export class FoldedAnswer {
   readonly #folder = new Folder(sessionId('answer'));
   readonly #provider: string;
   readonly #item: StreamItem;
@@ -23,12 +23,12 @@ export class Answer {
     this.#add({ fact: { type: 'item_started', itemId: item.id, kind: 'assistant' } });
   }
 
-  /** Throws for what no log would take: a broken provider's. */
+  /** Throws if a delta is invalid, which means that the provider is faulty. */
   add(delta: Delta): void {
     this.#add({ delta });
   }
 
-  /** As far as it came; parts that are open are not in it. */
+  /** The committed parts so far. Open parts are not included. */
   get parts(): readonly NamedPart[] {
     const [item] = toArray(this.#folder.state.items);
     return (item?.parts ?? []).flatMap(({ id, part }) => (part ? { id, part } : []));
@@ -39,7 +39,7 @@ export class Answer {
   }
 
   assertClosed(): void {
-    if (this.#folder.state.open.length > 0) throw this.broken('parts are open at its end');
+    if (this.#folder.state.open.length > 0) throw this.protocolError('parts are open at its end');
   }
 
   #add(body: { readonly delta: Delta } | { readonly fact: Fact }): void {
@@ -48,12 +48,12 @@ export class Answer {
     const head = { v: recordVersion, offset, time: 0, turn, attempt, producer: 'model' } as const;
     const folded = this.#folder.add({ ...head, ...body });
     if (folded.outcome === 'gap')
-      throw this.broken(`a delta does not follow those before it (${folded.gap.code})`);
+      throw this.protocolError(`a delta does not follow those before it (${folded.gap.code})`);
   }
 
-  broken(why: string): ProviderError {
+  protocolError(why: string): ProviderError {
     const provider = this.#provider;
-    const message = `Cannot read the stream of ${provider}: ${why}. Mend the provider or its wrapper`;
+    const message = `Cannot read the stream of ${provider}: ${why}. Fix the provider or its wrapper`;
     return new ProviderError('protocol_error', message, { provider });
   }
 }

@@ -4,13 +4,12 @@ import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
 import { Agent, retryPolicies, type StreamEvent } from '@openai/agents';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { ask } from '../testing/ask.ts';
-import { call, miller, runnerOf, saying, telling, thought } from '../testing/mill.ts';
-import { MillraceModel } from './millrace-model.ts';
-import { millraceModels } from './millrace-models.ts';
+import { call, miller, response, runnerOf, scriptedModel, thought } from '../testing/mill.ts';
+import { modelRequest } from '../testing/model-request.ts';
+import { MillraceModel, millraceModels } from './millrace-model.ts';
 
 const modelOf = (...script: readonly Scripted[]) =>
-  new MillraceModel(telling(script), { ids: countingIds() });
+  new MillraceModel(scriptedModel(script), { ids: countingIds() });
 
 async function all(events: AsyncIterable<StreamEvent>): Promise<readonly StreamEvent[]> {
   const list: StreamEvent[] = [];
@@ -18,42 +17,44 @@ async function all(events: AsyncIterable<StreamEvent>): Promise<readonly StreamE
   return list;
 }
 
-const run = (script: readonly Scripted[], agent = new Agent({ name: 'Miller' })) =>
-  runnerOf(millraceModels({ provider: telling(script) })).run(agent, 'Bread?');
+const run = (script: readonly Scripted[], agent = new Agent({ name: 'Weather' })) =>
+  runnerOf(millraceModels({ provider: scriptedModel(script) })).run(agent, 'Bread?');
 
 describe('a streamed answer', () => {
-  const full: Part = { kind: 'reasoning', form: 'full', text: 'Two stones' };
-  const said = saying(thought, full, 'No bread.', call('c', 'weather', { town: 'Bath' }));
+  const full: Part = { kind: 'reasoning', form: 'full', text: 'Two towns' };
+  const answer = response(thought, full, 'No bread.', call('c', 'weather', { town: 'Bath' }));
 
-  test('has text, reasoning and arguments as they come', async () => {
-    const events = await all(modelOf(said).getStreamedResponse(ask()));
+  test('streams text, reasoning and arguments', async () => {
+    const events = await all(modelOf(answer).getStreamedResponse(modelRequest()));
     const raw = events.flatMap((event) => (event.type === 'model' ? [event.event] : []));
     const joined = (type: string) =>
       raw.flatMap((event) => (event.type === type ? [event.delta] : [])).join('');
     const texts = events.flatMap((event) => (event.type === 'output_text_delta' ? [event] : []));
     expect(joined('response.reasoning_summary_text.delta')).toBe('Is it wet?');
-    expect(joined('response.reasoning_text.delta')).toBe('Two stones');
+    expect(joined('response.reasoning_text.delta')).toBe('Two towns');
     expect(joined('response.function_call_arguments.delta')).toBe('{"town":"Bath"}');
     expect(texts.map(({ delta }) => delta).join('')).toBe('No bread.');
     const pieces = raw.filter(({ type }) => type === 'response.function_call_arguments.delta');
     expect(Math.min(pieces.length, texts.length)).toBeGreaterThan(1);
   });
 
-  test('begins with its start, ends with the whole, and is the same for who does not watch', async () => {
-    const events = await all(modelOf(said).getStreamedResponse(ask()));
+  test('starts with an event, ends with the response, and equals getResponse', async () => {
+    const events = await all(modelOf(answer).getStreamedResponse(modelRequest()));
     const last = events.at(-1);
     const response = last?.type === 'response_done' ? last.response : undefined;
     expect(events[0]).toEqual({ type: 'response_started' });
     expect(response?.output.map(({ type }) => type)).toEqual([
       ...['reasoning', 'reasoning', 'message', 'function_call'],
     ]);
-    const { output, responseId } = await modelOf(said).getResponse(ask());
+    const { output, responseId } = await modelOf(answer).getResponse(modelRequest());
     expect({ output, id: responseId }).toEqual({ output: response?.output, id: response?.id });
   });
 
-  test('counts what was used', async () => {
+  test('reports the usage', async () => {
     const usage = { input: 10, output: 4, cacheRead: 6, reasoning: 1 };
-    const response = await modelOf({ content: { parts: ['Yes'] }, usage }).getResponse(ask());
+    const response = await modelOf({ content: { parts: ['Yes'] }, usage }).getResponse(
+      modelRequest(),
+    );
     expect(response.usage).toMatchObject({
       ...{ requests: 1, inputTokens: 10, outputTokens: 4, totalTokens: 14 },
       inputTokensDetails: [{ cached_tokens: 6, cache_write_tokens: 0 }],
@@ -62,17 +63,17 @@ describe('a streamed answer', () => {
   });
 });
 
-describe('a stream that also goes elsewhere', () => {
-  test('fails where it cannot be kept, also where nobody began to read it', async () => {
-    const send = () => Promise.reject(new Error('The task is gone'));
-    const model = new MillraceModel(telling(['No bread.']), { stream: { send } });
-    await expect(model.getResponse(ask())).rejects.toThrow('The task is gone');
+describe('an additional stream', () => {
+  test('fails the answer if it rejects, also before the first read', async () => {
+    const send = () => Promise.reject(new Error('The task was deleted'));
+    const model = new MillraceModel(scriptedModel(['No bread.']), { stream: { send } });
+    await expect(model.getResponse(modelRequest())).rejects.toThrow('The task was deleted');
   });
 });
 
 describe('an abort', () => {
-  test('stops the provider, and is one to the SDK', async () => {
-    const provider = telling([
+  test('stops the provider and is an AbortError for the SDK', async () => {
+    const provider = scriptedModel([
       { content: { parts: ['Once upon'] }, fault: { type: 'stall', after: 1 } },
     ]);
     const stop = new AbortController();
@@ -89,18 +90,18 @@ describe('an abort', () => {
     expect(provider.calls[0]?.context.signal?.aborted).toBe(true);
   });
 
-  test('of a run that nobody watches rejects with its name', async () => {
-    const provider = telling([
+  test('rejects a run without streaming with an AbortError', async () => {
+    const provider = scriptedModel([
       { content: { parts: ['Once upon'] }, fault: { type: 'stall', after: 0 } },
     ]);
     const model = new MillraceModel(provider);
     const stop = new AbortController();
-    const asking = model.getResponse(ask({ signal: stop.signal }));
+    const asking = model.getResponse(modelRequest({ signal: stop.signal }));
     stop.abort();
     await expect(asking).rejects.toMatchObject({ name: 'AbortError' });
   });
 
-  test('is also what leaving the stream is to the provider', async () => {
+  test('is sent to the provider when the reader leaves the stream', async () => {
     const left = Promise.withResolvers<void>();
     const script = scriptedProvider([{ content: { parts: ['Once upon a time'] } }]);
     const model = new MillraceModel({
@@ -113,7 +114,7 @@ describe('an abort', () => {
         }
       },
     });
-    for await (const event of model.getStreamedResponse(ask()))
+    for await (const event of model.getStreamedResponse(modelRequest()))
       if (event.type === 'output_text_delta') break;
     await left.promise;
   });
@@ -126,18 +127,18 @@ describe('a failure', () => {
   };
 
   test('is the error of the provider', async () => {
-    const asking = modelOf(overloaded).getResponse(ask());
+    const asking = modelOf(overloaded).getResponse(modelRequest());
     await expect(asking).rejects.toBeInstanceOf(ProviderError);
     await expect(run([overloaded])).rejects.toMatchObject({ kind: 'overloaded' });
   });
 
-  test('is tried again by a policy that asks the provider', async () => {
+  test('is retried by a policy that follows the provider', async () => {
     const retry = {
       maxRetries: 1,
       policy: retryPolicies.providerSuggested(),
       backoff: { initialDelayMs: 1 },
     };
-    const agent = new Agent({ name: 'Miller', modelSettings: { retry } });
+    const agent = new Agent({ name: 'Weather', modelSettings: { retry } });
     expect((await run([overloaded, 'At last'], agent)).finalOutput).toBe('At last');
     const refused: Scripted = {
       content: { parts: [''] },
@@ -146,23 +147,23 @@ describe('a failure', () => {
     await expect(run([refused, 'Never'], agent)).rejects.toMatchObject({ kind: 'auth' });
   });
 
-  test('is a stream that no log would take', async () => {
+  test('is an invalid stream', async () => {
     const swapped: Scripted = {
       content: { parts: ['Once upon a time'] },
       fault: { type: 'swap', after: 1 },
     };
-    await expect(modelOf(swapped).getResponse(ask())).rejects.toMatchObject({
+    await expect(modelOf(swapped).getResponse(modelRequest())).rejects.toMatchObject({
       kind: 'protocol_error',
     });
   });
 });
 
-describe('an answer that is none', () => {
-  test('of no words ends the run', async () => {
-    expect((await run([saying(thought)])).finalOutput).toBe('');
+describe('an answer without a result', () => {
+  test('that is empty ends the run', async () => {
+    expect((await run([response(thought)])).finalOutput).toBe('');
   });
 
-  test('that was cut off runs none of its calls', async () => {
+  test('that was cut runs none of its calls', async () => {
     const cut: Scripted = {
       content: { parts: [call('c', 'weather', { town: 'Bath' })] },
       stop: 'length',
@@ -170,7 +171,7 @@ describe('an answer that is none', () => {
     await expect(run([cut, 'Never'], miller)).rejects.toThrow('cut off (length)');
   });
 
-  test('is a refusal to the SDK where it is one', async () => {
+  test('that is a refusal is one for the SDK', async () => {
     const refusal: Scripted = { content: { parts: ['I would rather not.'] }, stop: 'refusal' };
     await expect(run([refusal])).rejects.toMatchObject({ refusal: 'I would rather not.' });
     const silent: Scripted = { content: { parts: [] }, stop: 'refusal' };
@@ -178,17 +179,20 @@ describe('an answer that is none', () => {
   });
 });
 
-test('output by a schema is what the run gives', async () => {
+test('structured output is the result of the run', async () => {
   const agent = new Agent({ name: 'Counter', outputType: z.object({ loaves: z.number() }) });
   const structured: Part = { kind: 'structured', name: 'final_output', value: { loaves: 3 } };
-  const provider = telling([saying(structured)]);
+  const provider = scriptedModel([response(structured)]);
   const { finalOutput } = await runnerOf(millraceModels({ provider })).run(agent, 'Bread?');
   expect(finalOutput).toEqual({ loaves: 3 });
   expect(provider.calls[0]?.request.output?.schema).toMatchObject({ required: ['loaves'] });
 });
 
-test('models are found by name, and an unknown one is named with those that there are', async () => {
-  const models = millraceModels({ provider: telling(), providers: { fast: telling() } });
+test('models are found by name, and the error for an unknown one lists the known models', async () => {
+  const models = millraceModels({
+    provider: scriptedModel(),
+    providers: { fast: scriptedModel() },
+  });
   for (const name of [undefined, '', 'script', 'fast']) {
     expect(models.getModel(name)).toBeInstanceOf(MillraceModel);
   }

@@ -2,28 +2,34 @@ import { type Ids, randomIds } from '@millrace/core';
 import type { Provider, ResponseEnd, StreamContext, StreamStep } from '@millrace/providers';
 import {
   type Model,
+  type ModelProvider,
   type ModelRequest,
   type ModelResponse,
   type ModelRetryAdvice,
   type StreamEvent,
   Usage,
   type UsageInput,
+  UserError,
 } from '@openai/agents';
 import { toModelRequest } from '../request/to-model-request.ts';
 import { toResponse } from '../response/to-response.ts';
-import { Answer } from './answer.ts';
-import { failureOf } from './model-failure.ts';
-import { retryAdvice } from './retry-advice.ts';
-import { StepRelay } from './step-relay.ts';
+import { FoldedAnswer } from './answer.ts';
+import { retryAdvice, toSdkError } from './model-failure.ts';
 import { StreamEvents } from './stream-events.ts';
-import type { TurnStream } from './turn-stream.ts';
+import { StepRelay, type TurnStream } from './turn-stream.ts';
 
+/** Options of a `MillraceModel`. */
 export interface MillraceModelOptions {
+  /** Receives the answers in addition to the SDK. Default: none. */
   readonly stream?: TurnStream | undefined;
+  /** Source of item ids. Default: random ids. */
   readonly ids?: Ids | undefined;
 }
 
-/** A provider of Millrace as a model of the SDK. Streaming is the only path: who does not watch gets its end. */
+/**
+ * A Millrace provider as a model of the SDK. Both methods stream; `getResponse` returns the end of
+ * the stream.
+ */
 export class MillraceModel implements Model {
   readonly #provider: Pick<Provider, 'id' | 'stream'>;
   readonly #stream: TurnStream | undefined;
@@ -46,29 +52,29 @@ export class MillraceModel implements Model {
         ...(request.modelSettings.preserveRawUsage && rawUsage && { rawUsage }),
       };
     }
-    throw new TypeError('Cannot find the end of a stream that ended');
+    throw new TypeError('The stream ended without a response_done event');
   }
 
   async *getStreamedResponse(request: ModelRequest): AsyncGenerator<StreamEvent> {
     const item = { id: this.#ids.item(), turn: 1, attempt: 1 };
     const context: StreamContext = { item, ids: this.#ids, signal: request.signal };
     const steps = this.#provider.stream(toModelRequest(request), context);
-    const answer = new Answer(this.#provider.id, item);
+    const answer = new FoldedAnswer(this.#provider.id, item);
     const events = new StreamEvents(answer);
     let end: ResponseEnd | undefined;
     yield { type: 'response_started' };
     const stream = this.#stream;
-    for await (const step of stream === undefined ? steps : told(steps, request, stream)) {
+    for await (const step of stream === undefined ? steps : forwardSteps(steps, request, stream)) {
       for (const delta of step.deltas) {
         answer.add(delta);
-        // Not `yield*`: in an async generator that costs four more promises for each piece.
-        for (const event of events.of(delta)) yield event;
+        // Not `yield*`: in an async generator it costs four more promises per event.
+        for (const event of events.convert(delta)) yield event;
       }
       end = step.end;
     }
-    if (end === undefined) throw answer.broken('there is no end step');
+    if (end === undefined) throw answer.protocolError('there is no end step');
     answer.assertClosed();
-    const failure = failureOf(end, answer.parts);
+    const failure = toSdkError(end, answer.parts);
     if (failure !== undefined) throw failure;
     yield { type: 'response_done', response: toResponse(answer.parts, end, item.id) };
   }
@@ -78,8 +84,8 @@ export class MillraceModel implements Model {
   }
 }
 
-/** The steps, each after it is told to whoever else listens. */
-async function* told(
+/** Yields each step after it was sent to the additional stream. */
+async function* forwardSteps(
   steps: AsyncIterable<StreamStep>,
   request: ModelRequest,
   stream: TurnStream,
@@ -87,20 +93,64 @@ async function* told(
   const relay = new StepRelay();
   const handoffs = new Set(request.handoffs.map(({ toolName }) => toolName));
   const sent = stream.send(relay, handoffs);
-  const leave = () => relay.leave();
+  const leave = () => relay.readerLeft();
   sent.then(leave, leave);
   let end: ResponseEnd | undefined;
   try {
     for await (const step of steps) {
       await relay.push(step);
       end = step.end;
-      if (relay.isLeft && end === undefined) break;
+      if (relay.hasReaderLeft && end === undefined) break;
       yield step;
     }
   } finally {
     relay.close(end === undefined ? new DOMException('Left', 'AbortError') : undefined);
   }
-  // An answer that failed is no failure of those who keep it: its end says so.
+  // A failed answer is not a failure of the additional stream, because the end step contains the
+  // error.
   if (end?.error === undefined) await sent;
   else await sent.catch(() => {});
+}
+
+/** Options of `millraceModels`. */
+export interface MillraceModelsOptions extends MillraceModelOptions, NamedProviders {}
+
+/**
+ * Creates the SDK's models from Millrace providers: `new Runner({ modelProvider: millraceModels({
+ * provider }) })`. With `stream: runHooks(context)`, the answers are also streamed to a task.
+ */
+export function millraceModels(options: MillraceModelsOptions): ModelProvider {
+  const { provider, providers, ...rest } = options;
+  return {
+    getModel: (name) => new MillraceModel(findProvider({ provider, providers }, name), rest),
+  };
+}
+
+export interface NamedProviders {
+  /** Used for agents without a model, or with the name of this provider's model. */
+  readonly provider?: Provider | undefined;
+  /** Providers by the model names that agents use. Default: none. */
+  readonly providers?: Readonly<Record<string, Provider>> | undefined;
+}
+
+/** Finds the provider for the model name of an agent. */
+export function findProvider(
+  { provider, providers = {} }: NamedProviders,
+  name: string | undefined,
+): Provider {
+  const isOwn = !name || name === provider?.model;
+  const named = !isOwn && Object.hasOwn(providers, name) ? providers[name] : undefined;
+  const found = isOwn ? provider : named;
+  if (found === undefined) throw unknownModel(name, { provider, providers });
+  return found;
+}
+
+function unknownModel(
+  name: string | undefined,
+  { provider, providers = {} }: NamedProviders,
+): UserError {
+  const known = [...(provider ? [provider.model] : []), ...Object.keys(providers)];
+  const asked = name ? `There is no model “${name}”` : 'The agent names no model';
+  const way = name ? 'Add it to `providers`' : 'Set `provider`, or a `model` on the agent';
+  return new UserError(`${asked}. There are: ${known.join(', ') || 'none'}. ${way}`);
 }

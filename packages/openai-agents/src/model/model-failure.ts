@@ -1,42 +1,68 @@
-import type { ResponseEnd } from '@millrace/providers';
-import { ModelBehaviorError } from '@openai/agents';
-import type { NamedPart } from '../response/to-output-items.ts';
+import { ProviderError, type ResponseEnd } from '@millrace/providers';
+import { ModelBehaviorError, type ModelRetryAdvice } from '@openai/agents';
+import type { NamedPart } from '../response/to-response.ts';
 
-const said = new WeakMap<object, readonly NamedPart[]>();
+const partsBeforeFailure = new WeakMap<object, readonly NamedPart[]>();
 
 /**
- * What the model had said when it failed. The SDK drops events that nobody has read yet when a run
- * fails, and so would lose the last words of it.
+ * The parts that the model had produced before it failed. The SDK drops unread events when a run
+ * fails, so the last output would be lost.
  */
-export function saidBefore(error: unknown): readonly NamedPart[] {
-  return (typeof error === 'object' && error !== null && said.get(error)) || [];
+export function partsBefore(error: unknown): readonly NamedPart[] {
+  return (typeof error === 'object' && error !== null && partsBeforeFailure.get(error)) || [];
 }
 
-/** What the SDK is told of a response that it cannot use: it knows an abort by its name. */
-export function failureOf(
+/**
+ * The error for the SDK if it cannot use a response. The SDK recognizes an abort by the error's
+ * name.
+ */
+export function toSdkError(
   { error, stop }: ResponseEnd,
   parts: readonly NamedPart[],
 ): Error | undefined {
   const failure =
     error?.kind === 'aborted' || stop.reason === 'aborted'
-      ? aborted(error)
-      : (error ?? cutCalls(stop.reason, parts));
-  if (failure !== undefined) said.set(failure, parts);
+      ? abortError(error)
+      : (error ?? cutCallsError(stop.reason, parts));
+  if (failure !== undefined) partsBeforeFailure.set(failure, parts);
   return failure;
 }
 
-function aborted(cause: Error | undefined): Error {
-  const error = new Error('The model was stopped before its answer was whole', { cause });
+function abortError(cause: Error | undefined): Error {
+  const error = new Error('The model was stopped before its answer was complete', { cause });
   error.name = 'AbortError';
   return error;
 }
 
-/** Calls of an answer that was cut off do not count: nobody knows what else it would have said. */
-function cutCalls(reason: string, parts: readonly NamedPart[]): ModelBehaviorError | undefined {
+/** Calls of an incomplete answer are not run, because the rest of the answer is unknown. */
+function cutCallsError(
+  reason: string,
+  parts: readonly NamedPart[],
+): ModelBehaviorError | undefined {
   const isCut = reason === 'length' || reason === 'content_filter';
   const calls = parts.filter(({ part }) => part.kind === 'tool_call').length;
   if (!isCut || calls === 0) return undefined;
   return new ModelBehaviorError(
-    `The answer was cut off (${reason}) with ${calls} tool calls in it, which are not run. Raise maxTokens, or ask for less`,
+    `The answer was cut off (${reason}) with ${calls} tool calls in it, which are not run. Raise maxTokens, or request less output`,
   );
+}
+
+/** Gives the SDK's retry policies the error kind and delay of a Millrace provider error. */
+export function retryAdvice(error: unknown): ModelRetryAdvice | undefined {
+  if (!(error instanceof ProviderError)) return undefined;
+  const { kind, retryable, retryAfterMs, status, providerCode } = error;
+  const wasRefused = kind === 'rate_limit' || kind === 'overloaded';
+  const responseStarted = partsBefore(error).length > 0;
+  return {
+    suggested: retryable,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    reason: kind,
+    ...(wasRefused && !responseStarted && { replaySafety: 'safe' as const }),
+    responseStarted,
+    normalized: {
+      ...(status !== undefined && { statusCode: status }),
+      errorCode: providerCode ?? kind,
+      isNetworkError: kind === 'network' || kind === 'timeout' || kind === 'truncated_stream',
+    },
+  };
 }

@@ -4,7 +4,7 @@ import { Agent } from '@openai/agents';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { miller, runnerOf } from '../testing/mill.ts';
-import { millraceModels } from './millrace-models.ts';
+import { millraceModels } from './millrace-model.ts';
 
 type Wire = (options: {
   readonly model: string;
@@ -22,7 +22,7 @@ describe.each(Object.entries(wires))('over the wire of %s', (name, wire) => {
     return { server, runner: runnerOf(millraceModels({ provider })) };
   }
 
-  test('a tool and a hand-off run, and the provider gets back what it signed', async () => {
+  test('a tool and a hand-off run, and the provider gets its signatures back', async () => {
     const { server, runner } = await connected();
     const town = { name: 'weather', arguments: '{"town":"Bath"}', id: 'call_1' };
     server.answer({
@@ -42,7 +42,7 @@ describe.each(Object.entries(wires))('over the wire of %s', (name, wire) => {
     server.assertUsedUp();
   });
 
-  test('output by a schema is what the run gives', async () => {
+  test('structured output is the result of the run', async () => {
     const { server, runner } = await connected();
     const counter = new Agent({ name: 'Counter', outputType: z.object({ loaves: z.number() }) });
     server.answer({ text: '{ "loaves": 3 }' });

@@ -9,23 +9,22 @@ import {
 } from '@openai/agents';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { millraceModels } from '../model/millrace-models.ts';
-import { toOutputItems } from '../response/to-output-items.ts';
-import { ask } from '../testing/ask.ts';
-import { call, miller, runnerOf, saying, telling } from '../testing/mill.ts';
-import { toInputItems } from './to-input-items.ts';
-import { toItems } from './to-items.ts';
+import { millraceModels } from '../model/millrace-model.ts';
+import { toOutputItems } from '../response/to-response.ts';
+import { call, miller, response, runnerOf, scriptedModel } from '../testing/mill.ts';
+import { modelRequest } from '../testing/model-request.ts';
+import { toInputItems, toItems } from './convert-items.ts';
 import { toModelRequest } from './to-model-request.ts';
 
 type JsonObjectSchema = JsonSchemaDefinition['schema'];
 
-describe('what a runner asks', () => {
+describe('the request of a runner', () => {
   test('has instructions, tools and hand-offs', async () => {
-    const provider = telling(['Hello']);
+    const provider = scriptedModel(['Hello']);
     await runnerOf(millraceModels({ provider })).run(miller, 'Bread?');
     const { items, tools, ...rest } = provider.calls[0]?.request ?? { items: [] };
     expect(items).toEqual([
-      { id: 'item1', kind: 'system', parts: [{ kind: 'text', text: 'You mill.' }] },
+      { id: 'item1', kind: 'system', parts: [{ kind: 'text', text: 'You report the weather.' }] },
       { id: 'item2', kind: 'user', parts: [{ kind: 'text', text: 'Bread?' }] },
     ]);
     expect(tools?.map(({ name, strict }) => [name, strict])).toEqual([
@@ -35,13 +34,13 @@ describe('what a runner asks', () => {
       ],
     ]);
     expect(tools?.[0]?.inputSchema).toMatchObject({ properties: { town: { type: 'string' } } });
-    // The SDK's guess for OpenAI's default model is not the caller's wish.
+    // The caller did not choose the SDK's default for OpenAI's default model.
     expect(Object.values(rest).filter((value) => value !== undefined)).toEqual([]);
   });
 
-  test('has the settings that every provider knows, and the rest as the caller wrote it', () => {
+  test('has the common settings, and the others unchanged', () => {
     const { items, ...request } = toModelRequest(
-      ask({
+      modelRequest({
         modelSettings: {
           ...{ temperature: 0.5, topP: 0.9, maxTokens: 100, reasoning: { effort: 'xhigh' } },
           providerData: { service_tier: 'flex' },
@@ -58,12 +57,12 @@ describe('what a runner asks', () => {
   });
 
   test.each(['auto', 'none', 'required'])('may choose tools: %s', (toolChoice) => {
-    const asked = ask({ tools: [weather], modelSettings: { toolChoice } });
+    const asked = modelRequest({ tools: [weather], modelSettings: { toolChoice } });
     expect(toModelRequest(asked).toolChoice).toBe(toolChoice);
   });
 
   test('may choose a tool by name', () => {
-    const asked = ask({ tools: [weather], modelSettings: { toolChoice: 'weather' } });
+    const asked = modelRequest({ tools: [weather], modelSettings: { toolChoice: 'weather' } });
     expect(toModelRequest(asked).toolChoice).toEqual({ name: 'weather' });
   });
 
@@ -81,10 +80,10 @@ describe('what a runner asks', () => {
       { input: [user({ type: 'input_image', image: { id: 'f' } })] },
       'its data',
     ],
-    ['no picture', { input: [user({ type: 'input_image', image: '!' })] }, 'no base64'],
-  ])('is refused where it is %s', (_name, given, why) => {
-    expect(() => toModelRequest(ask(given))).toThrow(UserError);
-    expect(() => toModelRequest(ask(given))).toThrow(why);
+    ['an invalid image', { input: [user({ type: 'input_image', image: '!' })] }, 'not a data URL'],
+  ])('is rejected if it has %s', (_name, given, why) => {
+    expect(() => toModelRequest(modelRequest(given))).toThrow(UserError);
+    expect(() => toModelRequest(modelRequest(given))).toThrow(why);
   });
 });
 
@@ -101,13 +100,13 @@ function user(...content: Exclude<Extract<AgentInputItem, { role: 'user' }>['con
   return { role: 'user', content } as const;
 }
 
-test('pictures, files and sound are told as what they are', () => {
+test('images, files and audio are converted to media and file parts', () => {
   const png = `data:image/png;base64,${btoa('png')}`;
   const { items } = toItems([
     user(
       { type: 'input_text', text: 'Look' },
       { type: 'input_image', image: png },
-      { type: 'input_image', image: 'https://mill.example/wheel.png' },
+      { type: 'input_image', image: 'https://shop.example/photo.png' },
       { type: 'input_file', file: btoa('pdf'), filename: 'plan.pdf' },
       { type: 'audio', audio: btoa('mp3'), format: 'mp3' },
     ),
@@ -119,7 +118,7 @@ test('pictures, files and sound are told as what they are', () => {
     {
       kind: 'media',
       mimeType: 'image/png',
-      source: { type: 'url', url: 'https://mill.example/wheel.png' },
+      source: { type: 'url', url: 'https://shop.example/photo.png' },
     },
     { kind: 'file', name: 'plan.pdf', mimeType: 'application/pdf', source: bytes('pdf') },
     { kind: 'media', mimeType: 'audio/mp3', source: bytes('mp3') },
@@ -128,7 +127,7 @@ test('pictures, files and sound are told as what they are', () => {
   expect(again[0]?.parts.slice(0, 4)).toEqual(items[0]?.parts.slice(0, 4));
 });
 
-test('results are told with what is attached to them', () => {
+test('results are converted with their attachments', () => {
   const head = { type: 'function_call_result', name: 'look', status: 'completed' } as const;
   const { items } = toItems([
     { ...head, callId: 'a', output: 'plain' },
@@ -138,7 +137,7 @@ test('results are told with what is attached to them', () => {
       callId: 'c',
       output: [
         { type: 'input_text', text: 'see' },
-        { type: 'input_image', image: 'https://mill.example/a.png' },
+        { type: 'input_image', image: 'https://shop.example/a.png' },
       ],
     },
     {
@@ -160,19 +159,19 @@ test('results are told with what is attached to them', () => {
   ]);
 });
 
-test('a mark for the cache is one in the request', () => {
+test('a cache breakpoint is set in the request', () => {
   const promptCacheBreakpoint = { mode: 'explicit' } as const;
   const input = [user({ type: 'input_text', text: 'Long', promptCacheBreakpoint }), user()];
-  expect(toModelRequest(ask({ input })).cache?.upTo).toEqual(['item1']);
+  expect(toModelRequest(modelRequest({ input })).cache?.upTo).toEqual(['item1']);
 });
 
-describe('what a model said', () => {
+describe('the answer of a model', () => {
   const state = { provider: 'scripted', model: 'script', data: { encrypted: 'x', ids: [1] } };
   const reasoning: Part = {
     ...{ kind: 'reasoning', form: 'summary', text: 'Is it wet?', signature: 'signed' },
     providerState: state,
   };
-  const said: readonly Part[] = [
+  const parts: readonly Part[] = [
     reasoning,
     { kind: 'custom', name: 'search', value: { hits: 2 }, providerState: state },
     { kind: 'text', text: 'Let me look. ', metadata: { citations: [] }, providerState: state },
@@ -182,27 +181,27 @@ describe('what a model said', () => {
     },
   ];
 
-  test('comes back in the next request as it was, signatures and all', async () => {
-    const provider = telling([saying(...said), 'Rain.', 'Still rain.']);
+  test('is in the next request unchanged, including signatures', async () => {
+    const provider = scriptedModel([response(...parts), 'Rain.', 'Still rain.']);
     const runner = runnerOf(millraceModels({ provider }));
     const first = await runner.run(miller, 'Bread?');
-    expect(provider.calls[1]?.request.items[2]?.parts).toEqual(said);
-    // And from a history that was stored.
+    expect(provider.calls[1]?.request.items[2]?.parts).toEqual(parts);
+    // The same for a history that was stored.
     const stored = JSON.parse(JSON.stringify(first.history)) as AgentInputItem[];
     await runner.run(miller, [...stored, { role: 'user', content: 'Now?' }]);
-    expect(provider.calls[2]?.request.items[2]?.parts).toEqual(said);
+    expect(provider.calls[2]?.request.items[2]?.parts).toEqual(parts);
   });
 
-  test('survives a run that was stored while it waited', async () => {
-    const provider = telling([saying(...said), 'Rain.']);
+  test('survives a run state that was stored and loaded', async () => {
+    const provider = scriptedModel([response(...parts), 'Rain.']);
     const runner = runnerOf(millraceModels({ provider }));
     const { state: done } = await runner.run(miller, 'Bread?');
     const again = await RunState.fromString(miller as Agent<unknown, 'text'>, done.toString());
     const { items } = toItems(again.history);
-    expect(items[1]?.parts).toEqual(said);
+    expect(items[1]?.parts).toEqual(parts);
   });
 
-  test('is nothing to ours where another maker hid it', () => {
+  test('is dropped if it is private to another vendor', () => {
     const { items } = toItems([
       { type: 'reasoning', id: 'rs', content: [], providerData: { encryptedContent: 'x' } },
       { type: 'hosted_tool_call', name: 'web_search_call' },
@@ -211,7 +210,7 @@ describe('what a model said', () => {
     expect(items.map(({ parts }) => parts)).toEqual([[{ kind: 'text', text: 'Hi' }]]);
   });
 
-  /** As it is when it was written and read: JSON knows no -0. */
+  /** A value after a JSON round trip, because JSON has no -0. */
   const json = fc
     .jsonValue({ maxDepth: 2 })
     .map((value) => JSON.parse(JSON.stringify(value)) as JsonValue);
@@ -242,7 +241,7 @@ describe('what a model said', () => {
     }),
   );
 
-  test('is the same parts after any way through the SDK’s items', () => {
+  test('has the same parts after conversion to SDK items and back', () => {
     const parts = fc.array(
       fc.tuple(bodies, kept).map(([body, rest]): Part => ({ ...body, ...rest })),
       { minLength: 1, maxLength: 5 },

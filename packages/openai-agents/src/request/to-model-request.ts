@@ -1,12 +1,19 @@
 import type { JsonObject } from '@millrace/core';
-import type { ModelRequest, ReasoningEffort, ToolChoice } from '@millrace/providers';
+import type {
+  ModelRequest,
+  ReasoningEffort,
+  ToolChoice,
+  ToolDefinition,
+} from '@millrace/providers';
 import { type ModelSettings, type ModelRequest as SdkRequest, UserError } from '@openai/agents';
-import { toItems } from './to-items.ts';
-import { toolDefinitions } from './tool-definitions.ts';
+import { toItems } from './convert-items.ts';
 
-/** What the SDK asks, in Millrace's words. Throws `UserError` for what no provider of ours could be asked. */
+/**
+ * Converts a request of the SDK to a Millrace request. Throws `UserError` for features that no
+ * Millrace provider supports.
+ */
 export function toModelRequest(request: SdkRequest): ModelRequest {
-  assertWhole(request);
+  assertSupported(request);
   const { input, systemInstructions, modelSettings, outputType } = request;
   const { items, cachePoints } = toItems(input, systemInstructions);
   const tools = toolDefinitions(request);
@@ -34,7 +41,10 @@ function choiceOf(choice: string | undefined): ToolChoice | undefined {
   return { name: choice };
 }
 
-/** Where nobody chose one, the SDK fills in what OpenAI's default model likes: that is not for ours. */
+/**
+ * If the caller set no effort, the SDK adds the default for OpenAI's default model. Other models
+ * must not get it.
+ */
 function effortOf(request: SdkRequest): ReasoningEffort | undefined {
   const { effort } = request.modelSettings.reasoning ?? {};
   const { _internal: hidden } = request as { _internal?: { reasoningEffortImplicit?: boolean } };
@@ -46,14 +56,47 @@ function outputOf({ name, schema, strict }: Exclude<SdkRequest['outputType'], 't
   return { name, schema: schema as unknown as JsonObject, strict };
 }
 
-/** Half a conversation would be answered as if it were all of it. */
-function assertWhole({ previousResponseId, conversationId, prompt }: SdkRequest): void {
+/**
+ * Rejects conversations that OpenAI stores, because the request would contain only a part of them.
+ */
+function assertSupported({ previousResponseId, conversationId, prompt }: SdkRequest): void {
   if (previousResponseId || conversationId)
     throw new UserError(
-      'Cannot go on with a conversation that OpenAI keeps (previousResponseId, conversationId): Millrace sends the whole history. Give it as input, or use a session',
+      'Cannot continue a conversation that OpenAI stores (previousResponseId, conversationId): Millrace sends the whole history. Pass it as input, or use a session',
     );
   if (prompt)
     throw new UserError(
-      `Cannot use prompt template ${prompt.promptId}: it is kept by OpenAI. Write it as the agent's instructions`,
+      `Cannot use prompt template ${prompt.promptId}: OpenAI stores it. Write it as the agent's instructions`,
     );
+}
+
+/** Tools and hand-offs. A model sees both as tools. */
+function toolDefinitions({
+  tools,
+  handoffs,
+}: Pick<SdkRequest, 'tools' | 'handoffs'>): readonly ToolDefinition[] {
+  return [
+    ...tools.map((tool): ToolDefinition => {
+      if (tool.type !== 'function') throw hostedToolError(tool.type, tool.name);
+      const { name, description, parameters, strict } = tool;
+      return { name, description, inputSchema: objectSchema(parameters), strict };
+    }),
+    ...handoffs.map(({ toolName, toolDescription, inputJsonSchema, strictJsonSchema }) => ({
+      ...{ name: toolName, description: toolDescription, strict: strictJsonSchema },
+      inputSchema: objectSchema(inputJsonSchema),
+    })),
+  ];
+}
+
+/** A tool without input may have no schema. */
+function objectSchema(given: object): JsonObject {
+  const none = { type: 'object', properties: {}, required: [], additionalProperties: false };
+  return 'type' in given ? (given as JsonObject) : none;
+}
+
+function hostedToolError(type: string, name: string): UserError {
+  return new UserError(
+    `Cannot offer tool “${name}” of type ${type} to a Millrace provider: only function tools work with every provider. ` +
+      'Pass tools that the provider hosts in modelSettings.providerData, in the format of its API',
+  );
 }

@@ -1,11 +1,20 @@
-import type { JsonObject, Usage as MillraceUsage } from '@millrace/core';
+import {
+  type FilePart,
+  type JsonObject,
+  type MediaPart,
+  type Usage as MillraceUsage,
+  type Part,
+  type Stop,
+  toBase64,
+} from '@millrace/core';
 import type { ResponseEnd } from '@millrace/providers';
-import type { StreamEventResponseCompleted } from '@openai/agents';
-import { type NamedPart, toOutputItems } from './to-output-items.ts';
+import type { AgentOutputItem, protocol, StreamEventResponseCompleted } from '@openai/agents';
+import { preservePart } from './preserved-part.ts';
 
+/** A complete response of the SDK. */
 export type SdkResponse = StreamEventResponseCompleted['response'];
 
-/** A whole answer, as the SDK has it. */
+/** Converts a complete answer to a response of the SDK. */
 export function toResponse(
   parts: readonly NamedPart[],
   { stop, usage, responseId, model }: ResponseEnd,
@@ -29,4 +38,100 @@ function toUsage({ input, output, cacheRead, cacheWrite, reasoning }: MillraceUs
     inputTokensDetails: { cached_tokens: cacheRead, cache_write_tokens: cacheWrite },
     outputTokensDetails: { reasoning_tokens: reasoning },
   };
+}
+
+/** A part and the id of its SDK item, which its deltas also use. */
+export interface NamedPart {
+  readonly id: string;
+  readonly part: Part;
+}
+
+/** Converts the parts of an answer to output items of the SDK, one item per part. */
+export function toOutputItems(parts: readonly NamedPart[], stop?: Stop): AgentOutputItem[] {
+  const items = parts.flatMap(({ id, part }) => toOutputItem(id, part, stop) ?? []);
+  if (stop === undefined || !isEmptyAnswer(items, stop)) return items;
+  const id = `${parts[0]?.id ?? 'answer'}.end`;
+  const isRefusal = stop.reason === 'refusal';
+  return [...items, message(id, isRefusal ? defaultRefusal : { type: 'output_text', text: '' })];
+}
+
+const defaultRefusal: AssistantContent = {
+  type: 'refusal',
+  refusal: 'The model refused to answer without a reason',
+};
+
+/** Without a message the SDK would repeat the request forever. An empty answer is an answer too. */
+function isEmptyAnswer(items: readonly AgentOutputItem[], { reason }: Stop): boolean {
+  if (reason === 'pause' || reason === 'tool_use') return false;
+  return items.every(({ type }) => type === 'reasoning');
+}
+
+function toOutputItem(id: string, part: Part, stop: Stop | undefined): AgentOutputItem | undefined {
+  switch (part.kind) {
+    case 'text':
+      if (part.text === '' && part.providerState === undefined) return undefined;
+      return message(id, textContent(part, stop), part.partial || stop?.reason === 'length');
+    case 'structured':
+      return message(id, {
+        ...{ type: 'output_text', text: JSON.stringify(part.value) },
+        ...preservePart(part),
+      });
+    case 'reasoning':
+      return { type: 'reasoning', id, ...reasoningContent(part), ...preservePart(part) };
+    case 'tool_call':
+      return {
+        ...{ type: 'function_call', id, callId: part.toolCallId, name: part.name },
+        ...{ arguments: part.arguments, status: 'completed', ...preservePart(part) },
+      };
+    case 'media':
+      return imageMessage(id, part);
+    case 'custom':
+      // Only the vendor can read a custom part. The SDK passes reasoning items on unchanged, so it
+      // is sent as one.
+      return { type: 'reasoning', id, content: [], ...preservePart(part) };
+    case 'tool_result':
+    case 'file':
+      return undefined;
+  }
+}
+
+function textContent(part: Part & { kind: 'text' }, stop: Stop | undefined): AssistantContent {
+  const isRefusal = stop?.reason === 'refusal' || part.metadata?.['refusal'] === true;
+  if (isRefusal) return { type: 'refusal', refusal: part.text, ...preservePart(part) };
+  return { type: 'output_text', text: part.text, ...preservePart(part) };
+}
+
+function reasoningContent({ form, text }: Part & { kind: 'reasoning' }) {
+  if (form === 'summary') return { content: [{ type: 'input_text' as const, text }] };
+  if (form === 'redacted') return { content: [] };
+  return { content: [], rawContent: [{ type: 'reasoning_text' as const, text }] };
+}
+
+function imageMessage(id: string, part: Part & { kind: 'media' }): AgentOutputItem | undefined {
+  const image = toUrl(part);
+  if (image === undefined) return undefined;
+  return message(id, { type: 'image', image, ...preservePart(part) });
+}
+
+type AssistantContent = protocol.AssistantMessageItem['content'][number];
+
+function message(
+  id: string,
+  content: AssistantContent,
+  isCut = false,
+): protocol.AssistantMessageItem {
+  const status = isCut ? 'incomplete' : 'completed';
+  return { type: 'message', role: 'assistant', id, status, content: [content] };
+}
+
+/** The URL of an attachment for the SDK. Undefined for a blob, which is only stored with a log. */
+export function toUrl({ source, mimeType }: MediaPart | FilePart): string | undefined {
+  switch (source.type) {
+    case 'bytes':
+      return `data:${mimeType};base64,${toBase64(source.bytes)}`;
+    case 'url':
+      return source.url;
+    case 'blob':
+      return undefined;
+  }
 }

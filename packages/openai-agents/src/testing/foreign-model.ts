@@ -2,7 +2,9 @@ import { type Model, type ModelProvider, type StreamEvent, Usage } from '@openai
 
 type Output = Extract<StreamEvent, { type: 'response_done' }>['response']['output'];
 
-/** A model that is not ours: it streams text without ids, and tells all else at the end. */
+/**
+ * A model from another vendor: it streams text without ids, and sends everything else at the end.
+ */
 export function foreignModels(answers: readonly Output[]): ModelProvider {
   let count = 0;
   const usage = { inputTokens: 1, outputTokens: 1, totalTokens: 2 };
@@ -23,15 +25,15 @@ export function foreignModels(answers: readonly Output[]): ModelProvider {
   return { getModel: () => model };
 }
 
-export const says = (text: string): Output[number] => ({
+export const messageItem = (text: string): Output[number] => ({
   ...{ type: 'message', role: 'assistant', id: `m ${text}`, status: 'completed' },
   content: [{ type: 'output_text', text }],
 });
-export const thinks = (text: string): Output[number] => ({
+export const reasoningItem = (text: string): Output[number] => ({
   ...{ type: 'reasoning', id: `t ${text}` },
   content: [{ type: 'input_text', text }],
 });
-export const calls = (callId: string, name: string, input: object = {}): Output[number] => ({
+export const callItem = (callId: string, name: string, input: object = {}): Output[number] => ({
   ...{ type: 'function_call', id: `f ${callId}`, callId, name, status: 'completed' },
   arguments: JSON.stringify(input),
 });

@@ -3,7 +3,7 @@ import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
 import { Agent, type ModelProvider, Runner, tool } from '@openai/agents';
 import { z } from 'zod';
 
-/** No key, no network: the SDK would send its traces to OpenAI. */
+/** Without a key and a network. Tracing is off, because the SDK would send traces to OpenAI. */
 export const runnerOf = (modelProvider: ModelProvider): Runner =>
   new Runner({ modelProvider, tracingDisabled: true });
 
@@ -12,7 +12,9 @@ export const call = (id: string, name: string, input: object = {}): Part => ({
   arguments: JSON.stringify(input),
 });
 
-export const saying = (...parts: readonly (Part | string)[]): Scripted => ({ content: { parts } });
+export const response = (...parts: readonly (Part | string)[]): Scripted => ({
+  content: { parts },
+});
 
 const weather = tool({
   name: 'weather',
@@ -23,24 +25,24 @@ const weather = tool({
 
 const baker = new Agent({ name: 'Baker', instructions: 'You bake.' });
 
-/** Looks at the weather, and hands over to the baker. */
+/** An agent with a weather tool and a hand-off to the baker. */
 export const miller = Agent.create({
-  name: 'Miller',
-  instructions: 'You mill.',
+  name: 'Weather',
+  instructions: 'You report the weather.',
   tools: [weather],
   handoffs: [baker],
 });
 
 export const thought: Part = { kind: 'reasoning', form: 'summary', text: 'Is it wet?' };
 
-/** A turn with a tool, one with a hand-off, and the last word. */
-const story: readonly Scripted[] = [
-  saying(thought, 'Let me look. ', call('c1', 'weather', { town: 'Bath' })),
-  saying(call('c2', 'transfer_to_Baker')),
-  saying('Bread is ready.'),
+/** A turn with a tool call, one with a hand-off, and the final answer. */
+const handoffScript: readonly Scripted[] = [
+  response(thought, 'Let me look. ', call('c1', 'weather', { town: 'Bath' })),
+  response(call('c2', 'transfer_to_Baker')),
+  response('Bread is ready.'),
 ];
 
-export const storyAsMessages: readonly string[] = [
+export const handoffMessages: readonly string[] = [
   'user: Bread?',
   'thought: Is it wet?',
   'agent: Let me look. ',
@@ -51,5 +53,5 @@ export const storyAsMessages: readonly string[] = [
   'agent: Bread is ready.',
 ];
 
-export const telling = (script: readonly Scripted[] = story) =>
+export const scriptedModel = (script: readonly Scripted[] = handoffScript) =>
   scriptedProvider(script, { pieces: 'token' });

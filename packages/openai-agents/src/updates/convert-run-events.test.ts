@@ -12,29 +12,29 @@ import {
 } from '@openai/agents';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { MillraceModel } from '../model/millrace-model.ts';
-import { millraceModels } from '../model/millrace-models.ts';
-import { calls, foreignModels, says, thinks } from '../testing/foreign-model.ts';
+import { MillraceModel, millraceModels } from '../model/millrace-model.ts';
+import { callItem, foreignModels, messageItem, reasoningItem } from '../testing/foreign-model.ts';
 import {
   call,
+  handoffMessages,
   miller,
+  response,
   runnerOf,
-  saying,
-  storyAsMessages,
-  telling,
+  scriptedModel,
   thought,
 } from '../testing/mill.ts';
-import { inShort, stageOf } from '../testing/stage.ts';
+import { startTestServer, summarize } from '../testing/test-server.ts';
 import { convertRunEvents, type RunEvents } from './convert-run-events.ts';
 
 type Run = (runner: Runner, asked: string, signal: AbortSignal) => Promise<RunEvents>;
 
-const mill: Run = (runner, asked, signal) => runner.run(miller, asked, { stream: true, signal });
+const streamRun: Run = (runner, asked, signal) =>
+  runner.run(miller, asked, { stream: true, signal });
 
-function served(models: ModelProvider, run = mill): SyncAgent {
+function served(models: ModelProvider, run = streamRun): SyncAgent {
   return {
     type: 'sync',
-    name: 'mill',
+    name: 'weather',
     async *onMessage(content, { signal }) {
       const asked = content.type === 'text' ? content.content : '';
       yield* convertRunEvents(await run(runnerOf(models), asked, signal));
@@ -45,15 +45,15 @@ function served(models: ModelProvider, run = mill): SyncAgent {
 const short = (update: Update) => {
   const { type, index } = update;
   if (type === 'delta') return `${index} + ${Object.values(update.delta ?? {}).at(-1)}`;
-  return type === 'full' ? `${index} = ${inShort(update.content)}` : `${index} ${type}`;
+  return type === 'full' ? `${index} = ${summarize(update.content)}` : `${index} ${type}`;
 };
 
-describe('a run with a tool and a hand-off, in a sync agent', () => {
-  test('streams text and reasoning, and has calls, results and hand-offs whole', async () => {
-    const provider = telling();
-    const { send, messages } = await stageOf(served(millraceModels({ provider })));
+describe('a run with a tool and a hand-off in a sync agent', () => {
+  test('streams text and reasoning, and sends calls, results and hand-offs whole', async () => {
+    const provider = scriptedModel();
+    const { send, messages } = await startTestServer(served(millraceModels({ provider })));
     const updates = (await send()).map(short);
-    expect(await messages()).toEqual(storyAsMessages);
+    expect(await messages()).toEqual(handoffMessages);
     expect(updates.filter((update) => update.includes('='))).toEqual([
       '2 = c1: weather({"town":"Bath"})',
       '3 = c1: weather = {"town":"Bath","sky":"rain"}',
@@ -66,10 +66,10 @@ describe('a run with a tool and a hand-off, in a sync agent', () => {
       [1, 'Let me look. '],
       [6, 'Bread is ready.'],
     ]) {
-      const told = of(Number(index));
-      expect([told.at(0), told.at(-1)]).toEqual([`${index} start`, `${index} done`]);
+      const sent = of(Number(index));
+      expect([sent.at(0), sent.at(-1)]).toEqual([`${index} start`, `${index} done`]);
       expect(
-        told
+        sent
           .slice(1, -1)
           .map((update) => update.slice(4))
           .join(''),
@@ -78,34 +78,38 @@ describe('a run with a tool and a hand-off, in a sync agent', () => {
     provider.assertUsedUp();
   });
 
-  test('is the same where nobody streams', async () => {
-    const { messages, sendQuietly } = await stageOf(
-      served(millraceModels({ provider: telling() })),
+  test('is the same without streaming', async () => {
+    const { messages, sendQuietly } = await startTestServer(
+      served(millraceModels({ provider: scriptedModel() })),
     );
     await sendQuietly();
-    expect(await messages()).toEqual(storyAsMessages);
+    expect(await messages()).toEqual(handoffMessages);
   });
 
-  test('is the same with a model that is not ours', async () => {
+  test('is the same with a model from another vendor', async () => {
     const models = foreignModels([
-      [thinks('Is it wet?'), says('Let me look. '), calls('c1', 'weather', { town: 'Bath' })],
-      [calls('c2', 'transfer_to_Baker')],
-      [says('Bread is ready.')],
+      [
+        reasoningItem('Is it wet?'),
+        messageItem('Let me look. '),
+        callItem('c1', 'weather', { town: 'Bath' }),
+      ],
+      [callItem('c2', 'transfer_to_Baker')],
+      [messageItem('Bread is ready.')],
     ]);
-    const { send, messages } = await stageOf(served(models));
+    const { send, messages } = await startTestServer(served(models));
     await send();
-    // What comes whole at the end stands after what streamed.
-    const [asked, thinking, looking, ...rest] = storyAsMessages;
+    // Content that arrives whole at the end comes after streamed content.
+    const [asked, thinking, looking, ...rest] = handoffMessages;
     expect(await messages()).toEqual([asked, looking, thinking, ...rest]);
   });
 });
 
-test('calls of one answer run side by side, each with its result', async () => {
-  const provider = telling([
-    saying(call('a', 'weather', { town: 'Bath' }), call('b', 'weather', { town: 'Wells' })),
+test('calls of one answer run in parallel, each with its result', async () => {
+  const provider = scriptedModel([
+    response(call('a', 'weather', { town: 'Bath' }), call('b', 'weather', { town: 'Wells' })),
     'Wet, both.',
   ]);
-  const { send, messages } = await stageOf(served(millraceModels({ provider })));
+  const { send, messages } = await startTestServer(served(millraceModels({ provider })));
   await send();
   expect(await messages()).toEqual([
     'user: Bread?',
@@ -117,13 +121,13 @@ test('calls of one answer run side by side, each with its result', async () => {
   ]);
 });
 
-test('output by a schema is data', async () => {
+test('structured output is data', async () => {
   const outputType = z.object({ loaves: z.number() });
   const agent = new Agent({ name: 'Counter', outputType });
-  const provider = telling([
-    saying({ kind: 'structured', name: 'final_output', value: { loaves: 3 } }),
+  const provider = scriptedModel([
+    response({ kind: 'structured', name: 'final_output', value: { loaves: 3 } }),
   ]);
-  const { send, messages } = await stageOf(
+  const { send, messages } = await startTestServer(
     served(millraceModels({ provider }), (runner, asked, signal) =>
       runner.run(agent, asked, { stream: true, signal }),
     ),
@@ -132,23 +136,25 @@ test('output by a schema is data', async () => {
   expect(await messages()).toEqual(['user: Bread?', 'data: {"loaves":3}']);
 });
 
-test('what only the provider can read is shown as the data that it is', async () => {
-  const provider = telling([
-    saying({ kind: 'custom', name: 'search', value: { hits: 2 } }, 'Found it.'),
+test('content that only the provider can read is sent as data', async () => {
+  const provider = scriptedModel([
+    response({ kind: 'custom', name: 'search', value: { hits: 2 } }, 'Found it.'),
   ]);
-  const { send, messages } = await stageOf(served(millraceModels({ provider })));
+  const { send, messages } = await startTestServer(served(millraceModels({ provider })));
   await send();
   expect(new Set(await messages())).toEqual(
     new Set(['user: Bread?', 'data: {"name":"search","value":{"hits":2}}', 'agent: Found it.']),
   );
 });
 
-test('an interrupt stops the model, and what it said is kept', async () => {
-  const provider = telling([
-    { content: { parts: ['Once upon a time, in a mill'] }, fault: { type: 'stall', after: 3 } },
+test('an interrupt stops the model and keeps its partial answer', async () => {
+  const provider = scriptedModel([
+    { content: { parts: ['Once upon a time, in a town'] }, fault: { type: 'stall', after: 3 } },
     'Yes?',
   ]);
-  const { send, messages, until, interrupt } = await stageOf(served(millraceModels({ provider })));
+  const { send, messages, until, interrupt } = await startTestServer(
+    served(millraceModels({ provider })),
+  );
   const sending = send();
   await until('Once upon a');
   await interrupt();
@@ -159,14 +165,14 @@ test('an interrupt stops the model, and what it said is kept', async () => {
   expect((await messages()).slice(2)).toEqual(['user: Bread?', 'agent: Yes?']);
 });
 
-test('an error is told after all that was said before it, of which half a call is no part', async () => {
-  const provider = telling([
+test('an error is thrown after all earlier output, without incomplete calls', async () => {
+  const provider = scriptedModel([
     {
       content: { parts: [thought, 'So far so good. ', call('c', 'weather', { town: 'Bath' })] },
       fault: { type: 'error', after: 11, error: 'overloaded' },
     },
   ]);
-  const { send, messages, task } = await stageOf(served(millraceModels({ provider })));
+  const { send, messages, task } = await startTestServer(served(millraceModels({ provider })));
   await expect(send()).rejects.toThrow('overloaded');
   expect(await messages()).toEqual([
     'user: Bread?',
@@ -176,54 +182,54 @@ test('an error is told after all that was said before it, of which half a call i
   expect((await task()).status).toBe('FAILED');
 });
 
-test('a mistake of the model is told after what it said', async () => {
-  const provider = telling([saying('I know a tool. ', call('c', 'nonsense'))]);
-  const { send, messages } = await stageOf(served(millraceModels({ provider })));
+test('a mistake of the model is thrown after its output', async () => {
+  const provider = scriptedModel([response('I know a tool. ', call('c', 'nonsense'))]);
+  const { send, messages } = await startTestServer(served(millraceModels({ provider })));
   await expect(send()).rejects.toThrow('nonsense');
   expect(await messages()).toEqual(['user: Bread?', 'agent: I know a tool. ']);
 });
 
-describe('a reader that lags loses nothing', () => {
-  /** Reads one update, and the others when the run has failed. */
+describe('a slow reader loses nothing', () => {
+  /** Reads one update, and the others after the run has failed. */
   async function lagging(
     script: readonly Scripted[],
     why: string,
   ): Promise<readonly UpdateInput[]> {
-    const runner = runnerOf(millraceModels({ provider: telling(script) }));
+    const runner = runnerOf(millraceModels({ provider: scriptedModel(script) }));
     const run = await runner.run(miller, 'Bread?', { stream: true, maxTurns: 1 });
     const updates = convertRunEvents(run);
     const { value: first } = await updates.next();
-    const told: UpdateInput[] = first === undefined ? [] : [first];
+    const sent: UpdateInput[] = first === undefined ? [] : [first];
     await expect(run.completed).rejects.toThrow(why);
     const reading = (async () => {
-      for await (const update of updates) told.push(update);
+      for await (const update of updates) sent.push(update);
     })();
     await expect(reading).rejects.toThrow(why);
-    return told;
+    return sent;
   }
 
   test('when the run fails between two answers', async () => {
-    const answer = saying(thought, 'Let me look. ', call('c1', 'weather', { town: 'Bath' }));
-    const told = await lagging([answer], 'Max turns');
-    const whole = told.flatMap((update) => (update.type === 'full' ? [update] : []));
+    const answer = response(thought, 'Let me look. ', call('c1', 'weather', { town: 'Bath' }));
+    const sent = await lagging([answer], 'Max turns');
+    const whole = sent.flatMap((update) => (update.type === 'full' ? [update] : []));
     expect(whole.map(({ index, content }) => `${index} ${content.type}`)).toEqual([
       ...['0 reasoning', '1 text', '2 tool_request', '3 tool_response'],
     ]);
   });
 
-  test('when the model fails in the middle of one', async () => {
+  test('when the model fails during an answer', async () => {
     const cut: Scripted = {
       content: { parts: [thought, 'So far so good. Or is it?'] },
       fault: { type: 'error', after: 8, error: 'overloaded' },
     };
-    const told = await lagging([cut], 'overloaded');
-    const pieces = told.map((update) => (update.type === 'delta' ? update.delta : null));
+    const sent = await lagging([cut], 'overloaded');
+    const pieces = sent.map((update) => (update.type === 'delta' ? update.delta : null));
     const texts = pieces.map((delta) => Object.values(delta ?? {}).at(-1));
     expect(texts.join('')).toBe('Is it wet?So far so good.');
   });
 });
 
-describe('a piece of text costs as many promises as it does to hand it on', () => {
+describe('a text event costs no additional promises', () => {
   async function promisesOf(stream: () => AsyncIterable<unknown>): Promise<number> {
     let promises = 0;
     const stop = promiseHooks.onInit(() => void promises++);
@@ -232,11 +238,11 @@ describe('a piece of text costs as many promises as it does to hand it on', () =
     return promises;
   }
 
-  /** How many more there are for each piece. */
+  /** Number of additional promises per event. */
   async function promisesEach(stream: (pieces: number) => AsyncIterable<unknown>) {
     const [few, many] = [100, 1100];
     const costs = [await promisesOf(() => stream(few)), await promisesOf(() => stream(many))];
-    // The runner has a few of its own now and then.
+    // The runner occasionally creates a few of its own.
     return Math.round((Number(costs[1]) - Number(costs[0])) / (many - few));
   }
 
@@ -255,7 +261,7 @@ describe('a piece of text costs as many promises as it does to hand it on', () =
 
   test('in a model', async () => {
     const ids = randomIds((bytes) => crypto.getRandomValues(bytes));
-    const provider = (pieces: number) => telling(['abc '.repeat(pieces)]);
+    const provider = (pieces: number) => scriptedModel(['abc '.repeat(pieces)]);
     const request: ModelRequest = {
       ...{ input: 'Bread?', modelSettings: {}, tools: [], handoffs: [] },
       ...{ outputType: 'text', tracing: false },

@@ -1,16 +1,15 @@
-import type { UpdateInput } from '@millrace/server';
-import type { Piece } from './update-pieces.ts';
+import type { UpdateDelta, UpdateInput } from '@millrace/server';
 
-/** A text that streams: which message it is, and how much of it was told. */
-interface Streamed {
+/** A streamed text: the index of its message and the part that was sent. */
+interface StreamedText {
   readonly index: number;
   text: string;
   isDone: boolean;
 }
 
-/** The texts that stream, by the ids of the SDK's items, each with an index of its own. */
+/** The streamed texts by the ids of the SDK's items. Each has its own message index. */
 export class StreamedTexts {
-  readonly #streamed = new Map<string, Streamed>();
+  readonly #streamed = new Map<string, StreamedText>();
   readonly #takeIndex: () => number;
 
   constructor(takeIndex: () => number) {
@@ -25,7 +24,7 @@ export class StreamedTexts {
     return this.#streamed.get(id)?.text ?? '';
   }
 
-  grow(id: string, { text, delta }: Piece): readonly UpdateInput[] {
+  append(id: string, { text, delta }: Piece): readonly UpdateInput[] {
     if (text === '') return [];
     const known = this.#streamed.get(id);
     const streamed = known ?? { index: this.#takeIndex(), text: '', isDone: false };
@@ -41,7 +40,7 @@ export class StreamedTexts {
     return [{ type: 'done', index: streamed.index }];
   }
 
-  /** The same, and what comes under this id from now on is another text. */
+  /** Closes the text. Later content with this id starts a new text. */
   finish(id: string): readonly UpdateInput[] {
     const closed = this.close(id);
     this.#streamed.delete(id);
@@ -52,10 +51,33 @@ export class StreamedTexts {
     return [...this.#streamed.keys()].flatMap((id) => this.close(id));
   }
 
-  /** Its index, or a new one, for what takes its place. */
+  /** Returns the index of the text, or a new one, for the message that replaces it. */
   take(id: string): number {
     const index = this.#streamed.get(id)?.index ?? this.#takeIndex();
     this.#streamed.delete(id);
     return index;
   }
+}
+
+/** A piece of text and its update delta. */
+export interface Piece {
+  readonly text: string;
+  readonly delta: UpdateDelta;
+}
+
+export function textPiece(text: string): Piece {
+  return { text, delta: { type: 'text', text_delta: text } };
+}
+
+/** A piece of JSON text. */
+export function dataPiece(text: string): Piece {
+  return { text, delta: { type: 'data', data_delta: text } };
+}
+
+export function summaryPiece(text: string, summary_index = 0): Piece {
+  return { text, delta: { type: 'reasoning_summary', summary_index, summary_delta: text } };
+}
+
+export function thoughtPiece(text: string, content_index = 0): Piece {
+  return { text, delta: { type: 'reasoning_content', content_index, content_delta: text } };
 }

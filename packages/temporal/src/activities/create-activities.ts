@@ -1,24 +1,28 @@
-import { type Agent, AgentError } from '@millrace/agent';
+import { type Agent, AgentError, createAgent } from '@millrace/agent';
 import { advance, callStep, hearStep, requestStep, submitStep } from '@millrace/agent/steps';
 import { runId, sessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { Provider } from '@millrace/providers';
 import { Context } from '@temporalio/activity';
-import type { MillraceActivities } from '../contract/activities.ts';
+import type { AutoSendInput, MillraceActivities, Sent } from '../contract/activities.ts';
 import { currentIds } from '../ids/current-ids.ts';
-import { autoSend } from './auto-send.ts';
-import { failing, living } from './living.ts';
+import { type LivingSignals, living, withFailureTypes } from './heartbeat.ts';
+import { runInActivity } from './run-in-activity.ts';
 
+/** Agents, providers and the log of a worker. */
 export interface ActivitiesOptions {
-  /** Those that workflows name, by their own names. */
+  /** Agents that workflows refer to by name. Default: none. */
   readonly agents?: readonly Agent[] | undefined;
-  /** Those that `autoSend` names. */
+  /** Providers that `autoSend` refers to by name. Default: none. */
   readonly providers?: { readonly [name: string]: Provider } | undefined;
-  /** Where `autoSend` streams to; agents have their own. */
+  /** The log that `autoSend` streams to. Agents have their own log. Required for `autoSend`. */
   readonly log?: Log | undefined;
 }
 
-/** The steps of an agent's run, as activities: each opens the session, does its part and lets it go. */
+/**
+ * Creates the activities for the steps of an agent's run. Each one opens the session, does its step
+ * and releases the session.
+ */
 export function createActivities(options: ActivitiesOptions): MillraceActivities {
   const agents = new Map((options.agents ?? []).map((agent) => [agent.name, agent]));
   const agentOf = (name: string): Agent => {
@@ -26,31 +30,33 @@ export function createActivities(options: ActivitiesOptions): MillraceActivities
     if (agent === undefined) throw unknownAgent(name, [...agents.keys()]);
     return agent;
   };
-  const ofTask = <T extends { readonly session: string }>({ session, ...rest }: T) => ({
+  const withSessionId = <T extends { readonly session: string }>({ session, ...rest }: T) => ({
     ...rest,
     session: sessionId(session),
   });
   return {
     millraceSubmit: ({ agent, ...given }) =>
-      failing(async () => submitStep(agentOf(agent), withTrace(ofTask(given)))),
+      withFailureTypes(async () => submitStep(agentOf(agent), withTrace(withSessionId(given)))),
     millraceHear: ({ agent, ...held }) =>
-      failing(async () => hearStep(agentOf(agent), ofTask(held))),
+      withFailureTypes(async () => hearStep(agentOf(agent), withSessionId(held))),
     millraceAdvance: ({ agent, owner, life, step, ...given }) =>
       living(async ({ leave }) => {
         const claim = { owner, life, step, attempt: Context.current().info.attempt };
         const { trace } = currentIds();
-        const own = { ...ofTask(given), runId: runId(given.runId) };
+        const own = { ...withSessionId(given), runId: runId(given.runId) };
         return advance(agentOf(agent), { ...own, claim, leave, trace });
       }),
     millraceRequest: ({ agent, ...given }) =>
-      living(async (signals) => requestStep(agentOf(agent), { ...ofTask(given), ...signals })),
+      living(async (signals) =>
+        requestStep(agentOf(agent), { ...withSessionId(given), ...signals }),
+      ),
     millraceCall: ({ agent, ...given }) =>
-      living(async (signals) => callStep(agentOf(agent), { ...ofTask(given), ...signals })),
-    millraceAutoSend: (given) => living(async (signals) => autoSend(options, given, signals)),
+      living(async (signals) => callStep(agentOf(agent), { ...withSessionId(given), ...signals })),
+    millraceAutoSend: (given) => living(async (signals) => sendAnswer(options, given, signals)),
   };
 }
 
-/** A message brings the trace of whoever sent it, for the run that is begun for it. */
+/** Adds the sender's trace to a message, so that the run for this message belongs to that trace. */
 function withTrace<T extends { readonly command: object }>(given: T): T {
   const { trace } = currentIds();
   const isMessage = 'type' in given.command && given.command.type === 'message';
@@ -60,6 +66,32 @@ function withTrace<T extends { readonly command: object }>(given: T): T {
 
 function unknownAgent(name: string, known: readonly string[]): AgentError {
   const there = known.length === 0 ? 'it has none' : `it has ${known.join(', ')}`;
-  const message = `Cannot find agent ${name} in this worker: ${there}. Give it to millracePlugin({ agents })`;
+  const message = `Cannot find agent ${name} on this worker: ${there}. Pass it to millracePlugin({ agents })`;
   return new AgentError('unknown_agent', message, { agent: name });
+}
+
+/** Streams the answer of a provider to the log and returns the settled messages. */
+async function sendAnswer(
+  { providers = {}, log }: Pick<ActivitiesOptions, 'providers' | 'log'>,
+  { provider: name, instructions, items, ...given }: AutoSendInput,
+  signals: LivingSignals,
+): Promise<Sent> {
+  const provider = Object.hasOwn(providers, name) ? providers[name] : undefined;
+  if (provider === undefined || log === undefined)
+    throw missingProvider(name, provider !== undefined);
+  const agent = createAgent({ name, provider, log, instructions });
+  const { owner, key } = given;
+  return runInActivity(agent, {
+    ...{ session: sessionId(given.session), runId: runId(given.runId), items, key, signals },
+    claim: {
+      ...{ owner: `${owner}, auto-send ${given.runId}`, life: key },
+      attempt: Context.current().info.attempt,
+    },
+  });
+}
+
+function missingProvider(name: string, isThere: boolean): AgentError {
+  const what = isThere ? 'this worker has no log' : 'this worker does not have it';
+  const message = `Cannot use provider ${name}: ${what}. Pass both to millracePlugin({ providers, log })`;
+  return new AgentError('bad_option', message, { provider: name });
 }

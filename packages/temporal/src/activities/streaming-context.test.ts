@@ -5,16 +5,15 @@ import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { expect, test } from 'vitest';
 import type { Sent } from '../contract/activities.ts';
-import { textsOf } from '../testing/transcript-of.ts';
-import { having, saying, until } from '../testing/until.ts';
-import type { OpenStream } from './hand-fed-provider.ts';
+import { hasFact, hasText, textsOf, waitForRecords } from '../testing/session-log.ts';
+import type { OpenStream } from './manual-provider.ts';
 import { streamingContext } from './streaming-context.ts';
 
-const session = sessionId('mill');
+const session = sessionId('weather');
 
-/** One try of an activity, and how it is told to stop. */
-function activity(log: Log, id: string, attempt = 1) {
-  const workflowExecution = { workflowId: 'mill', runId: 'run' };
+/** One attempt of an activity, and a function that stops it. */
+function activityAttempt(log: Log, id: string, attempt = 1) {
+  const workflowExecution = { workflowId: 'weather', runId: 'run' };
   const info = { activityId: id, attempt, workflowExecution, heartbeatTimeoutMs: 2_000 };
   const env = new MockActivityEnvironment(info, { logger: new DefaultLogger('ERROR') });
   const stream = (work: (stream: OpenStream) => Promise<void>): Promise<Sent> =>
@@ -22,8 +21,8 @@ function activity(log: Log, id: string, attempt = 1) {
   return { stream, stop: env.cancel };
 }
 
-/** The log, and when somebody came in vain for the nth time. */
-function counted(log: Log) {
+/** Wraps the log and reports when `open` has been refused n times. */
+function countRefusals(log: Log) {
   let refusals = 0;
   const waiting = new Map<number, () => void>();
   const open: Log['open'] = async (...asked) => {
@@ -49,147 +48,151 @@ function counted(log: Log) {
 const runsIn = (records: readonly LogRecord[]) =>
   records.filter(({ fact }) => fact?.type === 'run_started').length;
 
-const says = (text: string) => async (stream: OpenStream) => stream.write(text);
-const forEver = (text: string) => async (stream: OpenStream) => {
+const writes = (text: string) => async (stream: OpenStream) => stream.write(text);
+const writesAndStalls = (text: string) => async (stream: OpenStream) => {
   stream.write(text);
   await new Promise<void>((resolve) => stream.signal.addEventListener('abort', () => resolve()));
 };
 
-/** A worker dies in an activity, which keeps the session. */
-async function dies(log: Log, id: string, text: string, attempt = 1): Promise<void> {
-  const { stream, stop } = activity(log, id, attempt);
-  const died = stream(forEver(text));
+/** Simulates a worker that dies in an activity, which still holds the session. */
+async function crash(log: Log, id: string, text: string, attempt = 1): Promise<void> {
+  const { stream, stop } = activityAttempt(log, id, attempt);
+  const died = stream(writesAndStalls(text));
   died.catch(() => {});
-  await until(log, session, saying(text));
+  await waitForRecords(log, session, hasText(text));
   stop('WORKER_SHUTDOWN');
   await expect(died).rejects.toMatchObject({ type: 'millrace.left' });
 }
 
-test('the next try of an activity takes the session from the dead one at once', async () => {
+test('a retry of an activity takes the session from the dead attempt immediately', async () => {
   const log = memoryLog({ clock: new TestClock() });
-  await dies(log, '1', 'Half');
-  expect(await activity(log, '1', 2).stream(says('Whole.'))).toMatchObject({ text: 'Whole.' });
+  await crash(log, '1', 'Half');
+  expect(await activityAttempt(log, '1', 2).stream(writes('Whole.'))).toMatchObject({
+    text: 'Whole.',
+  });
   expect(await textsOf(log, session)).toEqual(['Whole.']);
 });
 
-test('who waits for an activity that died for good begins when its lease ended', async () => {
+test('an activity that waits for a dead one starts when the lease has expired', async () => {
   const clock = new TestClock();
-  const { log, refused } = counted(memoryLog({ clock }));
-  await dies(log, '1', 'Half');
-  const waits = activity(log, '2').stream(says('Whole.'));
+  const { log, refused } = countRefusals(memoryLog({ clock }));
+  await crash(log, '1', 'Half');
+  const waits = activityAttempt(log, '2').stream(writes('Whole.'));
   await refused(3);
   await clock.advance(20_000);
   expect(await waits).toMatchObject({ text: 'Whole.', stop: { reason: 'stop' } });
   expect(await textsOf(log, session)).toEqual(['Half', 'Whole.']);
-  // The next try of the dead one comes late: it says what it has to say anew.
-  expect(await activity(log, '1', 2).stream(says('At last.'))).toMatchObject({ text: 'At last.' });
+  // The late retry of the dead activity streams its answer again.
+  expect(await activityAttempt(log, '1', 2).stream(writes('At last.'))).toMatchObject({
+    text: 'At last.',
+  });
   expect(await textsOf(log, session)).toEqual(['Half', 'Whole.', 'At last.']);
 });
 
-test('an activity may have several, each said once however often it is tried', async () => {
+test('an activity may have several streams, each stored once after retries', async () => {
   const log = memoryLog({ clock: new TestClock() });
   const both = async (attempt: number) => {
-    const { stream } = activity(log, '1', attempt);
-    const said = [await stream(says('One.')), await stream(says('Two.'))];
-    return said.map(({ text }) => text);
+    const { stream } = activityAttempt(log, '1', attempt);
+    const sent = [await stream(writes('One.')), await stream(writes('Two.'))];
+    return sent.map(({ text }) => text);
   };
   expect(await both(1)).toEqual(['One.', 'Two.']);
   expect(await both(2)).toEqual(['One.', 'Two.']);
   expect(await textsOf(log, session)).toEqual(['One.', 'Two.']);
 });
 
-const breaks = (text: string) => async (stream: OpenStream) => {
+const writesAndThrows = (text: string) => async (stream: OpenStream) => {
   stream.write(text);
-  throw new Error('no voice left');
+  throw new Error('out of memory');
 };
 
-/** A try says something, and fails. */
-async function fails(log: Log, id: string, text: string, attempt = 1): Promise<void> {
-  const failed = activity(log, id, attempt).stream(breaks(text));
-  await expect(failed).rejects.toThrow('no voice left');
+/** Simulates an attempt that writes text and then fails. */
+async function failAttempt(log: Log, id: string, text: string, attempt = 1): Promise<void> {
+  const failed = activityAttempt(log, id, attempt).stream(writesAndThrows(text));
+  await expect(failed).rejects.toThrow('out of memory');
 }
 
-test('the next try takes back what a failed one said; the last one’s words stay, as partial', async () => {
+test('a retry replaces the output of a failed attempt, and the last attempt is kept as partial', async () => {
   const log = memoryLog({ clock: new TestClock() });
-  await activity(log, '0').stream(says('Before.'));
+  await activityAttempt(log, '0').stream(writes('Before.'));
   for (const attempt of [1, 2, 3]) {
-    await fails(log, '1', 'Half', attempt);
+    await failAttempt(log, '1', 'Half', attempt);
     const parts = transcript(await snapshot(log, session)).flatMap((item) => item.parts);
     expect(parts).toMatchObject([{ text: 'Before.' }, { text: 'Half', partial: true }]);
   }
-  const sent = await activity(log, '1', 4).stream(says('Half and whole.'));
+  const sent = await activityAttempt(log, '1', 4).stream(writes('Half and whole.'));
   expect(sent).toMatchObject({ text: 'Half and whole.', messages: [{}] });
   expect(await textsOf(log, session)).toEqual(['Before.', 'Half and whole.']);
   const state = await snapshot(log, session);
-  // Nobody waits for another try of a turn that is over.
+  // The finished turn waits for no further attempt.
   expect([state.superseded, state.open, state.run]).toEqual([[], [], undefined]);
 });
 
-test('a try that dies in the place of a failed one is followed by one that takes back both', async () => {
+test('a retry replaces the output of a failed attempt and of a dead one', async () => {
   const log = memoryLog({ clock: new TestClock() });
-  await fails(log, '1', 'Half');
-  await dies(log, '1', 'Nearly', 2);
-  await activity(log, '1', 3).stream(says('Whole.'));
+  await failAttempt(log, '1', 'Half');
+  await crash(log, '1', 'Nearly', 2);
+  await activityAttempt(log, '1', 3).stream(writes('Whole.'));
   expect(await textsOf(log, session)).toEqual(['Whole.']);
 });
 
-test('the next try takes back what a failed one said, also where that was settled since', async () => {
+test('a retry replaces the output of a failed attempt that was settled', async () => {
   const log = memoryLog({ clock: new TestClock() });
-  await fails(log, '1', 'Half');
+  await failAttempt(log, '1', 'Half');
   const reader = new Folder(await snapshot(log, session));
   expect(await log.settle(session, 1)).toBe(true);
-  await activity(log, '1', 2).stream(says('Whole.'));
+  await activityAttempt(log, '1', 2).stream(writes('Whole.'));
   await log.settle(session, 1);
   expect(await textsOf(log, session)).toEqual(['Whole.']);
-  // Who read the failed one to its end comes to the same.
+  // A reader that followed the failed attempt reaches the same state.
   expect(reader.addBatch(await log.read(session, { from: reader.state.through })).outcome).toBe(
     'applied',
   );
   expect(transcript(reader.state)).toEqual(transcript(await snapshot(log, session)));
 });
 
-test('what a failed try said stays where somebody spoke after it', async () => {
+test('the output of a failed attempt is kept if another activity wrote after it', async () => {
   const log = memoryLog({ clock: new TestClock() });
-  await fails(log, '1', 'Half');
-  await activity(log, '2').stream(says('I see.'));
-  await activity(log, '1', 2).stream(says('Whole.'));
+  await failAttempt(log, '1', 'Half');
+  await activityAttempt(log, '2').stream(writes('I see.'));
+  await activityAttempt(log, '1', 2).stream(writes('Whole.'));
   expect(await textsOf(log, session)).toEqual(['Half', 'I see.', 'Whole.']);
 });
 
-test('an activity that gets over a throw goes on, and nobody has to wait', async () => {
+test('an activity that handles an error continues and releases the session', async () => {
   const log = memoryLog({ clock: new TestClock() });
-  const { stream } = activity(log, '1');
-  await stream(breaks('Half')).catch(() => stream(says('Sorry.')));
-  await activity(log, '2').stream(says('I see.'));
+  const { stream } = activityAttempt(log, '1');
+  await stream(writesAndThrows('Half')).catch(() => stream(writes('Sorry.')));
+  await activityAttempt(log, '2').stream(writes('I see.'));
   expect(await textsOf(log, session)).toEqual(['Half', 'Sorry.', 'I see.']);
 });
 
-test('who is cancelled while it waits says nothing, and is cancelled', async () => {
-  const { log, refused } = counted(memoryLog({ clock: new TestClock() }));
-  await dies(log, '1', 'Half');
-  const { stream, stop } = activity(log, '2');
-  const waits = stream(() => expect.fail('it was not its turn'));
+test('an activity that is cancelled while it waits writes nothing', async () => {
+  const { log, refused } = countRefusals(memoryLog({ clock: new TestClock() }));
+  await crash(log, '1', 'Half');
+  const { stream, stop } = activityAttempt(log, '2');
+  const waits = stream(() => expect.fail('the work started too early'));
   await refused(1);
   stop('CANCELLED');
   await expect(waits).rejects.toMatchObject({ name: 'CancelledFailure' });
-  expect(runsIn(await until(log, session, saying('Half')))).toBe(1);
+  expect(runsIn(await waitForRecords(log, session, hasText('Half')))).toBe(1);
 });
 
-test('a worker that stops while it waits leaves the activity to another one', async () => {
-  const { log, refused } = counted(memoryLog({ clock: new TestClock() }));
-  await dies(log, '1', 'Half');
-  const { stream, stop } = activity(log, '2');
-  const waits = stream(() => expect.fail('it was not its turn'));
+test('a worker that stops while it waits leaves the activity to another worker', async () => {
+  const { log, refused } = countRefusals(memoryLog({ clock: new TestClock() }));
+  await crash(log, '1', 'Half');
+  const { stream, stop } = activityAttempt(log, '2');
+  const waits = stream(() => expect.fail('the work started too early'));
   await refused(1);
   stop('WORKER_SHUTDOWN');
   await expect(waits).rejects.toMatchObject({ type: 'millrace.left' });
 });
 
-test('a try that was done and not told of is told of again, also when others spoke since', async () => {
+test('a retry of a completed attempt returns its result, also if others wrote since', async () => {
   const log = memoryLog({ clock: new TestClock() });
-  const first = await activity(log, '1').stream(says('One.'));
-  await activity(log, '2').stream(says('Two.'));
-  const again = await activity(log, '1', 2).stream(() => expect.fail('it was said'));
+  const first = await activityAttempt(log, '1').stream(writes('One.'));
+  await activityAttempt(log, '2').stream(writes('Two.'));
+  const again = await activityAttempt(log, '1', 2).stream(() => expect.fail('the work ran again'));
   expect(again).toEqual(first);
-  expect(runsIn(await until(log, session, having('run_finished')))).toBe(2);
+  expect(runsIn(await waitForRecords(log, session, hasFact('run_finished')))).toBe(2);
 });

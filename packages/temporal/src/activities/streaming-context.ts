@@ -4,23 +4,30 @@ import type { Log } from '@millrace/log';
 import { Context } from '@temporalio/activity';
 import type { Sent } from '../contract/activities.ts';
 import { currentIds } from '../ids/current-ids.ts';
-import { handFedProvider, type OpenStream } from './hand-fed-provider.ts';
-import { living } from './living.ts';
-import { type RunHereOptions, runHere } from './run-here.ts';
+import { living } from './heartbeat.ts';
+import { manualProvider, type OpenStream } from './manual-provider.ts';
+import { type RunInActivityOptions, runInActivity } from './run-in-activity.ts';
 
+/** Options of `streamingContext`. */
 export interface StreamingContextOptions {
+  /** The log to stream to. */
   readonly log: Log;
-  /** Where it is streamed to: the task that came with the activity, else the workflow's id. */
+  /**
+   * The session to stream to. Default: the task id that came with the activity, otherwise the
+   * workflow id.
+   */
   readonly session?: string | undefined;
-  /** Who says it. */
+  /** Name of the author. Default: `streaming context`. */
   readonly name?: string | undefined;
 }
 
 /**
- * In an activity of one's own: streams what the work writes to the log, and gives it back settled. It
- * closes itself: what was written until a throw is kept as partial, and the throw goes on. The next try,
- * after a throw or the death of a worker, replaces what was written by its own words. Where somebody else
- * writes to the session, the work begins when that one is through.
+ * Streams the output of an activity to the log and returns the settled messages. For use in your
+ * own activities.
+ *
+ * The stream closes automatically. If `work` throws, the output is kept as partial and the error is
+ * rethrown. A retry, after an error or a dead worker, replaces the output of the previous attempt.
+ * If another writer uses the session, `work` starts when that writer is done.
  */
 export async function streamingContext(
   { log, session: given, name = 'streaming context' }: StreamingContextOptions,
@@ -30,53 +37,54 @@ export async function streamingContext(
   const { info } = context;
   const { workflowId = '', runId: life = '' } = info.workflowExecution ?? {};
   const session = sessionId(given ?? currentIds().task ?? workflowId);
-  const { provider, thrown } = handFedProvider(work);
+  const { provider, thrown } = manualProvider(work);
   const agent = createAgent({ ...{ name, provider, log }, retry: { maxAttempts: 1 } });
-  const base = `${life}:${info.activityId}${placeIn(context)}`;
-  const ofWorkflow = `temporal workflow ${workflowId}`;
+  const base = `${life}:${info.activityId}${contextSuffix(context)}`;
+  const workflowOwner = `temporal workflow ${workflowId}`;
   const onHeld = (holder: string) => {
-    // The run waits for its tool: who waited for the run would wait for ever.
-    const isOwnRun = info.activityType === 'millraceCall' && holder.startsWith(`${ofWorkflow} [`);
-    if (isOwnRun) throw inOwnRun(session);
+    // The run waits for its tool. A tool that waits for the run would wait forever.
+    const isOwnRun =
+      info.activityType === 'millraceCall' && holder.startsWith(`${workflowOwner} [`);
+    if (isOwnRun) throw streamsIntoOwnRun(session);
   };
   const sent = await living(async (signals) =>
-    runHere(agent, {
+    runInActivity(agent, {
       ...{ session, items: [], key: base, signals, startsTurn: true, onHeld },
-      ...(await runFor(log, session, base, info.attempt)),
+      ...(await selectRun(log, session, base, info.attempt)),
       claim: {
-        ...{ owner: `${ofWorkflow}, activity ${base}`, life: base },
+        ...{ owner: `${workflowOwner}, activity ${base}`, life: base },
         attempt: info.attempt,
       },
     }),
   );
-  const failed = thrown();
-  if (failed !== undefined) throw failed.error;
+  const failure = thrown();
+  if (failure !== undefined) throw failure.error;
   return sent;
 }
 
 const opened = new WeakMap<Context, number>();
 
-/** An activity may have several, one after the other: its next try opens them in the same order. */
-function placeIn(context: Context): string {
+/** An activity may open several contexts in sequence. A retry opens them in the same order. */
+function contextSuffix(context: Context): string {
   const before = opened.get(context) ?? 0;
   opened.set(context, before + 1);
   return before === 0 ? '' : `#${before}`;
 }
 
-function inOwnRun(session: SessionId): AgentError {
-  const message = `Cannot stream to session ${session} from a tool that is called in it: the run waits for the tool. Tell what it does by update(…), or give streamingContext({ session }) another one`;
+function streamsIntoOwnRun(session: SessionId): AgentError {
+  const message = `Cannot stream to session ${session} from a tool of its own run: the run waits for the tool. Report progress with update(…), or pass another session: streamingContext({ session })`;
   return new AgentError('bad_option', message, { session });
 }
 
-type RunFor = Pick<RunHereOptions, 'runId' | 'replaces'>;
+type SelectedRun = Pick<RunInActivityOptions, 'runId' | 'replaces'>;
 
-/** Goes on with what a dead try left, and begins anew in the place of one that threw. */
-async function runFor(
+/** Continues the run of a dead attempt, or starts a new run that replaces a failed one. */
+async function selectRun(
   log: Log,
   session: SessionId,
   base: string,
   attempt: number,
-): Promise<RunFor> {
+): Promise<SelectedRun> {
   let last: RunId | undefined;
   let replaces: RunId | undefined;
   if (attempt > 1 && (await log.info(session)) !== undefined)
@@ -84,7 +92,7 @@ async function runFor(
       if (fact?.type === 'run_started' && fact.runId.startsWith(`${base}:`)) last = fact.runId;
       const isOver = fact?.type === 'run_finished' && fact.runId === last;
       if (!isOver || fact.stop.reason === 'stop') continue;
-      // What somebody stopped is kept, as he was told.
+      // The output of an interrupted run is kept.
       replaces = fact.stop.reason === 'error' ? last : undefined;
       last = undefined;
     }

@@ -1,30 +1,35 @@
-import type { Agent, Run } from '@millrace/agent';
-import { AgentError } from '@millrace/agent';
+import { type Agent, AgentError, type Run } from '@millrace/agent';
 import { type Item, type SessionId, sessionId, type TraceContext } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { Client } from '@temporalio/client';
-import type { AgentWorkflowOptions } from '../contract/workflow-input.ts';
+import type { AgentWorkflowOptions } from '../contract/agent-workflow.ts';
 import { withIds } from '../ids/current-ids.ts';
-import { inputItems } from './input-items.ts';
-import { WorkflowRun } from './workflow-run.ts';
+import { inputItems, WorkflowRun } from './workflow-run.ts';
 
+/** Options of `workflowAgent`. */
 export interface WorkflowAgentOptions {
+  /** The Temporal client that starts and signals the workflows. */
   readonly client: Client;
-  /** The one that the workers write to. */
+  /** The log that the workers write to. */
   readonly log: Log;
-  /** The agent, as the workers have it. */
+  /** Name of the agent on the workers. */
   readonly name: string;
+  /** Task queue of the workers. */
   readonly taskQueue: string;
+  /** Options of the workflows. Default: see `AgentWorkflowOptions`. */
   readonly options?: AgentWorkflowOptions | undefined;
-  /** What a session's workflow is called; the session's id unless told. */
+  /** Returns the workflow id for a session. Default: the session id. */
   readonly workflowId?: ((session: SessionId) => string) | undefined;
-  /** Of a workflow of one's own that takes what `agentWorkflow` takes; that one unless told. */
+  /**
+   * Name of a custom workflow that accepts the input of `agentWorkflow`. Default: `agentWorkflow`.
+   */
   readonly workflowType?: string | undefined;
 }
 
 /**
- * An agent whose runs are workflows, for whoever takes an agent: `createServer({ agents: [{ type: 'loop',
- * name, agent: workflowAgent(…) }] })`. What is said goes to the log, and the workflow is told to look.
+ * Creates an agent whose runs are workflows. Use it wherever an agent is expected: `createServer({
+ * agents: [{ type: 'loop', name, agent: workflowAgent(…) }] })`. Messages are written to the log,
+ * and a signal wakes the workflow.
  */
 export function workflowAgent(given: WorkflowAgentOptions): Agent {
   const { client, log, name, taskQueue, options, workflowId = (session) => session } = given;
@@ -41,7 +46,7 @@ export function workflowAgent(given: WorkflowAgentOptions): Agent {
     const handle = client.workflow.getHandle(workflowId(session));
     await client.withAbortSignal(until, () => handle.result());
   };
-  const start = (session: SessionId, input: readonly Item[], own: OwnOptions): Run =>
+  const start = (session: SessionId, input: readonly Item[], own: StartOptions): Run =>
     new WorkflowRun({ log, session, input, wake, result, ...own });
   return {
     name,
@@ -49,21 +54,21 @@ export function workflowAgent(given: WorkflowAgentOptions): Agent {
       start(session, inputItems(input), own),
     resume: (session, own = {}) => start(session, [], own),
     regenerate: () => {
-      throw unsupported(name, 'answer again');
+      throw unsupported(name, 'regenerate an answer');
     },
     edit: () => {
-      throw unsupported(name, 'edit what was said');
+      throw unsupported(name, 'edit a message');
     },
-    replay: () => Promise.reject(unsupported(name, 'replay')),
+    replay: () => Promise.reject(unsupported(name, 'replay a session')),
   };
 }
 
-interface OwnOptions {
+interface StartOptions {
   readonly signal?: AbortSignal | undefined;
   readonly trace?: TraceContext | undefined;
 }
 
 function unsupported(name: string, what: string): AgentError {
-  const message = `Cannot ${what} with agent ${name} here: its runs are workflows. Fork the session and run that`;
+  const message = `Cannot ${what} with agent ${name}: its runs are workflows. Fork the session and run the fork`;
   return new AgentError('bad_option', message, { agent: name });
 }

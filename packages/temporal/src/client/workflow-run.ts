@@ -6,6 +6,7 @@ import {
   Folder,
   type Item,
   isMillraceError,
+  itemId,
   type JsonObject,
   noUsage,
   parseJson,
@@ -16,32 +17,34 @@ import {
   type TraceContext,
 } from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
-import { inputItems } from './input-items.ts';
 
-export interface WorkflowRunOptions {
+interface WorkflowRunOptions {
   readonly log: Log;
   readonly session: SessionId;
   readonly input: readonly Item[];
-  /** Aborted from the start: the run is to be stopped. Aborted later: it is not followed any more. */
+  /**
+   * If already aborted at the start, the run is stopped. If aborted later, the client stops
+   * following the run.
+   */
   readonly signal?: AbortSignal | undefined;
   readonly trace?: TraceContext | undefined;
   readonly wake: (session: SessionId, trace?: TraceContext) => Promise<void>;
-  /** When the workflow is over; rejects where it failed. */
+  /** Resolves when the workflow ends, and rejects if it failed. */
   readonly result: (session: SessionId, until: AbortSignal) => Promise<void>;
 }
 
-/** A run that a workflow drives, seen from outside: all that is known of it is the log. */
+/** A run that a workflow drives, seen by a client. The log is the only source of its state. */
 export class WorkflowRun implements Run {
   readonly session: SessionId;
   readonly result: Promise<RunResult>;
   readonly #options: WorkflowRunOptions;
-  readonly #over = new AbortController();
+  readonly #closed = new AbortController();
   #id: RunId = '' as RunId;
 
   constructor(options: WorkflowRunOptions) {
     this.#options = options;
     this.session = options.session;
-    this.result = this.#run().catch((error: unknown) => failed(this.session, error));
+    this.result = this.#run().catch((error: unknown) => failedResult(this.session, error));
   }
 
   get id(): RunId {
@@ -58,11 +61,11 @@ export class WorkflowRun implements Run {
   }
 
   steer(input: RunInput): Promise<void> {
-    return this.#say(inputItems(input), 'steer');
+    return this.#sendMessage(inputItems(input), 'steer');
   }
 
   followUp(input: RunInput): Promise<void> {
-    return this.#say(inputItems(input), 'follow_up');
+    return this.#sendMessage(inputItems(input), 'follow_up');
   }
 
   compact(): Promise<void> {
@@ -70,18 +73,18 @@ export class WorkflowRun implements Run {
   }
 
   approve(toolCallId: ToolCallId, options: ApproveOptions = {}): Promise<void> {
-    return this.#submit({ type: 'approve', toolCallId, ...plain(options) });
+    return this.#submit({ type: 'approve', toolCallId, ...toJsonObject(options) });
   }
 
   deny(toolCallId: ToolCallId, options: DenyOptions = {}): Promise<void> {
-    return this.#submit({ type: 'deny', toolCallId, ...plain(options) });
+    return this.#submit({ type: 'deny', toolCallId, ...toJsonObject(options) });
   }
 
   async *#events(): AsyncGenerator<AgentEvent> {
     const { log, session } = this.#options;
     const folder = new Folder(await snapshot(log, session));
     const from = folder.state.through;
-    for await (const batch of log.follow(session, { from, signal: this.#over.signal })) {
+    for await (const batch of log.follow(session, { from, signal: this.#closed.signal })) {
       const events: AgentEvent[] = [];
       folder.addBatch(batch, (before, record, after) => {
         events.push(...agentEvents(before, record, after));
@@ -90,7 +93,7 @@ export class WorkflowRun implements Run {
     }
   }
 
-  #say(items: readonly Item[], when: 'steer' | 'follow_up'): Promise<void> {
+  #sendMessage(items: readonly Item[], when: 'steer' | 'follow_up'): Promise<void> {
     const parsed = parseJson(encodeTranscript(items));
     const json = parsed.ok ? ((parsed.value as JsonObject)['items'] ?? []) : [];
     const { trace } = this.#options;
@@ -107,32 +110,32 @@ export class WorkflowRun implements Run {
   async #run(): Promise<RunResult> {
     const { log, session, signal, wake, trace, input, result } = this.#options;
     const info = await log.info(session);
-    if (info?.isClosed) return ended(session, { reason: 'error', cause: 'session_closed' });
+    if (info?.isClosed) return endedResult(session, { reason: 'error', cause: 'session_closed' });
     const from = info?.through ?? 0;
     if (signal?.aborted) await this.abort(String(signal.reason));
-    else if (input.length > 0) await this.#say(input, 'follow_up');
+    else if (input.length > 0) await this.#sendMessage(input, 'follow_up');
     else await wake(session, trace);
-    const leave = () => this.#over.abort();
+    const leave = () => this.#closed.abort();
     signal?.addEventListener('abort', leave);
     try {
       const isLeft = { reason: 'parked', cause: 'left' } as const;
-      // A workflow that comes to its end has said so on the log; one that fails may have not.
+      // A workflow that ends normally writes its end to the log. A failed workflow may not.
       const lost = new Promise<never>(
-        (_resolve, reject) => void result(session, this.#over.signal).catch(reject),
+        (_resolve, reject) => void result(session, this.#closed.signal).catch(reject),
       );
       lost.catch(() => {});
       const stop = await Promise.race([this.#follow(from), lost]);
-      return ended(session, stop ?? isLeft);
+      return endedResult(session, stop ?? isLeft);
     } finally {
       signal?.removeEventListener('abort', leave);
-      this.#over.abort();
+      this.#closed.abort();
     }
   }
 
-  /** To the end of the last run; whatever is left on the log meanwhile, the workflow is told to look. */
+  /** Follows the log to the end of the last run. Wakes the workflow for every new command. */
   async #follow(from: number): Promise<Stop | undefined> {
     const { log, session, wake } = this.#options;
-    for await (const { records } of log.follow(session, { from, signal: this.#over.signal })) {
+    for await (const { records } of log.follow(session, { from, signal: this.#closed.signal })) {
       const facts = records.flatMap(({ fact }) => fact ?? []);
       if (facts.some(({ type }) => type === 'command_queued')) await wake(session);
       for (const fact of facts) if (fact.type === 'run_started') this.#id = fact.runId;
@@ -145,22 +148,38 @@ export class WorkflowRun implements Run {
   }
 }
 
-function plain(options: object): JsonObject {
+function toJsonObject(options: object): JsonObject {
   const parsed = parseJson(JSON.stringify(options));
   return parsed.ok ? (parsed.value as JsonObject) : {};
 }
 
-function ended(session: SessionId, stop: Stop): RunResult {
+function endedResult(session: SessionId, stop: Stop): RunResult {
   const error = { code: stop.cause ?? stop.reason, message: `The run ended: ${stop.reason}` };
   const why = stop.reason === 'error' ? { error } : {};
   return { session, stop, text: '', items: [], usage: noUsage, ...why };
 }
 
-/** Temporal's errors may say what nobody should read: it is the result's `cause`, for this process alone. */
-function failed(session: SessionId, cause: unknown): RunResult {
+/**
+ * Errors of Temporal may contain internal details. They are only in the result's `cause`, for this
+ * process.
+ */
+function failedResult(session: SessionId, cause: unknown): RunResult {
   const code = isMillraceError(cause) ? cause.code : 'workflow';
-  const message = 'Cannot go on: the workflow failed, or could not be reached';
+  const message = 'Cannot continue: the workflow failed or is not reachable';
   const stop = { reason: 'error', cause: code } as const;
   const error = { code, message };
   return { session, stop, text: '', items: [], usage: noUsage, error, cause };
+}
+
+/** Converts an input text to a user item. */
+export function inputItems(input: RunInput): readonly Item[] {
+  if (typeof input === 'string') {
+    const id = itemId(crypto.randomUUID());
+    return [{ id, kind: 'user', parts: [{ kind: 'text', text: input }] }];
+  }
+  return isList(input) ? input : [input];
+}
+
+function isList(input: Item | readonly Item[]): input is readonly Item[] {
+  return Array.isArray(input);
 }

@@ -1,51 +1,53 @@
 import type { Advanced, Called, Heard, Requested, RunEnd, Settled } from '@millrace/agent/steps';
 import type { JsonObject, ToolCallId } from '@millrace/core';
 
-/** What a workflow has done by activities: the steps of an agent's run. All of it is plain data. */
+/**
+ * The activities of an agent workflow: the steps of a run. All inputs and results are plain data.
+ */
 export interface MillraceActivities {
-  /** Leaves a command on the session's log, once for each key. */
+  /** Writes a command to the session's log, once per key. */
   millraceSubmit(input: SubmitInput): Promise<void>;
-  /** Aborts and decisions are heard, and are facts from then on. */
+  /** Reads new aborts and approval decisions from the log and records them as facts. */
   millraceHear(input: HearInput): Promise<Heard>;
-  /** Drives the run to the next thing that is to be done elsewhere. */
+  /** Drives the run to the next model request or tool calls. */
   millraceAdvance(input: AdvanceInput): Promise<Advanced>;
   /** Streams a model's answer to the log. */
   millraceRequest(input: RequestInput): Promise<Requested>;
   /** Runs a tool. */
   millraceCall(input: CallInput): Promise<Called>;
-  /** Has a provider answer, and streams that to the log: a whole run in one. */
+  /** Streams a provider's answer to the log: a whole run in one activity. */
   millraceAutoSend(input: AutoSendInput): Promise<Sent>;
 }
 
-interface OfAgent {
+interface AgentInput {
   readonly agent: string;
   readonly session: string;
 }
 
-interface SubmitInput extends OfAgent, OfLife {
+interface SubmitInput extends AgentInput, SessionIdentity {
   readonly command: JsonObject;
   readonly key: string;
 }
 
-interface HeldInput extends OfAgent {
+interface HeldInput extends AgentInput {
   readonly epoch: number;
 }
 
-interface HearInput extends HeldInput, OfLife {}
+interface HearInput extends HeldInput, SessionIdentity {}
 
-/** The session that is meant, where it is known: not another that has its name since. */
-interface OfLife {
+/** Identifies the session by its creation time. A new session with the same name does not match. */
+interface SessionIdentity {
   readonly createdAt?: number | undefined;
 }
 
-/** Whose the session is: one life of a workflow, and how often it has advanced. */
+/** The owner of the session: one chain of workflow executions, and the number of its steps. */
 export interface OwnerInput {
   readonly owner: string;
   readonly life: string;
   readonly step: number;
 }
 
-interface AdvanceInput extends OfAgent, OfLife, OwnerInput {
+interface AdvanceInput extends AgentInput, SessionIdentity, OwnerInput {
   readonly runId: string;
   readonly keepsCut?: boolean | undefined;
   readonly ifAsked?: boolean | undefined;
@@ -72,9 +74,9 @@ export interface AutoSendInput {
   readonly key: string;
 }
 
-/** What came of a streamed answer. */
+/** The result of a streamed answer. */
 export interface Sent extends Pick<RunEnd, 'stop' | 'text' | 'usage' | 'error'> {
   readonly session: string;
-  /** What is new in the transcript. */
+  /** The new items of the transcript. */
   readonly messages: readonly Settled[];
 }

@@ -1,21 +1,32 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { TraceContext } from '@millrace/core';
-
-/** What goes with a task through clients, workflows and activities. */
-export interface TravellingIds {
-  /** The task, which is a session. */
-  readonly task?: string | undefined;
-  readonly trace?: TraceContext | undefined;
-}
+import type { WorkflowClientInterceptor } from '@temporalio/client';
+import type { ActivityInterceptorsFactory } from '@temporalio/worker';
+import { idsIn, type TravellingIds, withHeader } from './id-header.ts';
 
 const storage = new AsyncLocalStorage<TravellingIds>();
 
-/** In an activity: the ids that came with it. Elsewhere: those of `withIds`. */
+/** Returns the ids of the current activity, or those of `withIds` elsewhere. */
 export function currentIds(): TravellingIds {
   return storage.getStore() ?? {};
 }
 
-/** Workflows that are started or signalled by this work carry the ids to their activities. */
+/**
+ * Runs work with these ids. Workflows that it starts or signals pass the ids to their activities.
+ */
 export function withIds<T>(ids: TravellingIds, work: () => T): T {
   return storage.run({ ...currentIds(), ...ids }, work);
 }
+
+/** Sends the ids of `withIds` with every start or signal of a workflow. */
+export const clientInterceptor: WorkflowClientInterceptor = {
+  startWithDetails: (input, next) =>
+    next({ ...input, headers: withHeader(input.headers, currentIds()) }),
+  signal: (input, next) => next({ ...input, headers: withHeader(input.headers, currentIds()) }),
+  signalWithStart: (input, next) =>
+    next({ ...input, headers: withHeader(input.headers, currentIds()) }),
+};
+
+/** Makes the received ids available in an activity through `currentIds()`. */
+export const activityInterceptor: ActivityInterceptorsFactory = () => ({
+  inbound: { execute: (input, next) => withIds(idsIn(input.headers), () => next(input)) },
+});

@@ -6,42 +6,42 @@ import { temporal } from '@temporalio/proto';
 const { History } = temporal.api.history.v1;
 type Events = temporal.api.history.v1.IHistory;
 
-/** Recorded once, and replayed by every version after it: `RECORD_HISTORIES=1` records them again. */
+/** Histories that every later version must replay. `RECORD_HISTORIES=1` records them again. */
 const folder = fileURLToPath(new URL('./histories', import.meta.url));
 
-/** The workflow's id is a part of what it does, and not of its history. */
-export interface KeptHistory {
+/** The workflow id influences the workflow, but the history does not contain it. */
+interface SavedHistory {
   readonly name: string;
   readonly workflowId: string;
   readonly history: Events;
 }
 
-/** Keeps what a workflow did, where that is asked for: the names of its events to read, and its bytes. */
-export function keepHistory(name: string, workflowId: string, history: Events): void {
+/** Saves a history if recording is enabled: its event names for readers, and its bytes. */
+export function saveHistory(name: string, workflowId: string, history: Events): void {
   if (process.env['RECORD_HISTORIES'] !== '1') return;
   mkdirSync(folder, { recursive: true });
   const copy = History.decode(History.encode(history).finish());
-  forget(copy);
+  removeMachineNames(copy);
   const base64 = Buffer.from(History.encode(copy).finish()).toString('base64');
   const events = (history.events ?? []).map(
     ({ attributes }: { attributes?: string }) => attributes,
   );
-  const kept = { workflowId, events, history: base64.match(/.{1,100}/g) };
-  writeFileSync(`${folder}/${name}.json`, `${JSON.stringify(kept, undefined, 2)}\n`);
+  const saved = { workflowId, events, history: base64.match(/.{1,100}/g) };
+  writeFileSync(`${folder}/${name}.json`, `${JSON.stringify(saved, undefined, 2)}\n`);
 }
 
-/** Whose machine it was is nobody's business, and no part of what is replayed. */
-function forget(value: unknown): void {
+/** Removes names of the recording machine, which are not needed for a replay. */
+function removeMachineNames(value: unknown): void {
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return;
   const fields = value as Record<string, unknown>;
   for (const [name, field] of Object.entries(fields)) {
     const isNamed = typeof field === 'string' && field.includes(hostname());
     if (name === 'identity' || name === 'stackTrace' || isNamed) fields[name] = '';
-    else forget(field);
+    else removeMachineNames(field);
   }
 }
 
-export function keptHistories(): readonly KeptHistory[] {
+export function savedHistories(): readonly SavedHistory[] {
   const files = readdirSync(folder).filter((file) => file.endsWith('.json'));
   return files.map((file) => {
     const kept = JSON.parse(readFileSync(`${folder}/${file}`, 'utf8')) as {

@@ -2,32 +2,32 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import type { WorkerOrder } from './worker-process.ts';
+import type { WorkerConfig } from './worker-process.ts';
 
-export interface StartedWorker {
-  /** When it says this; at once, where it did. */
-  told(what: string): Promise<void>;
+interface StartedWorker {
+  /** Resolves when the worker has reported this message, which may be immediately. */
+  waitFor(what: string): Promise<void>;
   kill(signal: NodeJS.Signals): void;
-  /** Ends it, however it is. */
+  /** Kills the process in any state. */
   end(): Promise<void>;
 }
 
 const started = new Set<StartedWorker>();
 
-/** Those that a test which failed left behind. */
+/** Ends the workers that a failed test did not end. */
 export async function endWorkers(): Promise<void> {
   await Promise.all([...started].map((worker) => worker.end()));
 }
 
-/** A worker in a process of its own, which polls when this resolves. */
-export async function startWorker(order: WorkerOrder): Promise<StartedWorker> {
+/** Starts a worker in a separate process. Resolves when the worker polls. */
+export async function startWorker(order: WorkerConfig): Promise<StartedWorker> {
   const program = fileURLToPath(new URL('./worker-process.ts', import.meta.url));
   const args = ['--conditions=@millrace/source', program, JSON.stringify(order)];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
-  const heard = hear(child);
+  const waitFor = readMessages(child);
   const exit = once(child, 'close');
   const worker: StartedWorker = {
-    told: heard,
+    waitFor: waitFor,
     kill: (signal) => child.kill(signal),
     end: async () => {
       child.kill('SIGKILL');
@@ -36,21 +36,24 @@ export async function startWorker(order: WorkerOrder): Promise<StartedWorker> {
     },
   };
   started.add(worker);
-  await Promise.race([heard('ready'), exit.then(() => Promise.reject(new Error('It died')))]);
+  await Promise.race([
+    waitFor('ready'),
+    exit.then(() => Promise.reject(new Error('The worker process died'))),
+  ]);
   return worker;
 }
 
-function hear({ stdout }: ChildProcess): (what: string) => Promise<void> {
-  const told = new Set<string>();
+function readMessages({ stdout }: ChildProcess): (what: string) => Promise<void> {
+  const received = new Set<string>();
   const waiting = new Map<string, () => void>();
   if (stdout !== null)
     createInterface({ input: stdout }).on('line', (line) => {
-      // Temporal's own lines are no JSON.
+      // Temporal's own output lines are not JSON.
       if (!line.startsWith('"')) return;
       const what = JSON.parse(line) as string;
-      told.add(what);
+      received.add(what);
       waiting.get(what)?.();
     });
   return (what) =>
-    told.has(what) ? Promise.resolve() : new Promise((resolve) => waiting.set(what, resolve));
+    received.has(what) ? Promise.resolve() : new Promise((resolve) => waiting.set(what, resolve));
 }

@@ -16,30 +16,32 @@ import type { ActivitiesOptions } from '../activities/create-activities.ts';
 import { millracePlugin } from '../plugin.ts';
 import { temporalServerPath } from './temporal-server-path.ts';
 
-export interface TemporalStage {
+interface TemporalTestServer {
   client(): Client;
   address(): string;
   bundle(): WorkflowBundleWithSourceMap;
   /** A file for a log that several processes share. */
   file(name: string): string;
-  /** Runs a worker of this process while the work goes on: for workflow code alone, or for all. */
+  /** Runs a worker in this process during `work`: for workflow code only, or for everything. */
   withWorkflows<T>(taskQueue: string, work: () => Promise<T>): Promise<T>;
-  withWorker<T>(options: WorkerStageOptions, work: () => Promise<T>): Promise<T>;
+  withWorker<T>(options: TestWorkerOptions, work: () => Promise<T>): Promise<T>;
 }
 
-interface WorkerStageOptions extends ActivitiesOptions {
+interface TestWorkerOptions extends ActivitiesOptions {
   readonly taskQueue: string;
   readonly activities?: object;
 }
 
-export const isTemporalThere: boolean = spawnSync(temporalServerPath, ['--version']).status === 0;
+export const hasTemporalServer: boolean = spawnSync(temporalServerPath, ['--version']).status === 0;
 
-/** Without the server a test fails where all is required, else it is skipped and says how to get it. */
+/**
+ * Without the server, a test fails if everything is required. Otherwise it is skipped with a hint.
+ */
 export const temporalTest: typeof test | typeof test.skip = (
-  isTemporalThere || process.env['MILLRACE_REQUIRE_ALL'] === '1' ? test : test.skip
+  hasTemporalServer || process.env['MILLRACE_REQUIRE_ALL'] === '1' ? test : test.skip
 ) as typeof test;
 
-/** Workflow code, bundled as a worker would. */
+/** Bundles workflow code as a worker does. */
 export function bundleWorkflows(workflowsPath: string): Promise<WorkflowBundleWithSourceMap> {
   return bundleWorkflowCode({
     workflowsPath,
@@ -50,25 +52,25 @@ export function bundleWorkflows(workflowsPath: string): Promise<WorkflowBundleWi
 
 let isInstalled = false;
 
-/** Once a process, however many files of tests it has. */
+/** Installs the runtime once per process, for all test files. */
 export function installRuntime(): void {
   if (!isInstalled) Runtime.install({ logger: new DefaultLogger('ERROR'), shutdownSignals: [] });
   isInstalled = true;
 }
 
-/** A private Temporal server for the tests of a file. */
-export function useTemporal(workflowsPath: string): TemporalStage {
+/** Starts a private Temporal server for the tests of a file. */
+export function useTemporal(workflowsPath: string): TemporalTestServer {
   let env: TestWorkflowEnvironment | undefined;
   let bundle: WorkflowBundleWithSourceMap | undefined;
   let folder = '';
-  const there = <T>(value: T | undefined): T => {
+  const required = <T>(value: T | undefined): T => {
     if (value !== undefined) return value;
-    throw new Error(`There is no Temporal server at ${temporalServerPath}: npm run test:setup`);
+    throw new Error(`There is no Temporal server at ${temporalServerPath}: run npm run test:setup`);
   };
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'millrace-temporal-'));
-    if (!isTemporalThere)
-      return console.log('skips what needs a Temporal server: npm run test:setup');
+    if (!hasTemporalServer)
+      return console.log('Skipped the tests that need a Temporal server: run npm run test:setup');
     installRuntime();
     const executable = { type: 'existing-path', path: temporalServerPath } as const;
     env = await TestWorkflowEnvironment.createLocal({ server: { executable } });
@@ -79,19 +81,19 @@ export function useTemporal(workflowsPath: string): TemporalStage {
     rmSync(folder, { recursive: true, force: true });
   });
   return {
-    client: () => new Client({ connection: there(env).connection, plugins: [millracePlugin()] }),
-    address: () => there(env).address,
-    bundle: () => there(bundle),
+    client: () => new Client({ connection: required(env).connection, plugins: [millracePlugin()] }),
+    address: () => required(env).address,
+    bundle: () => required(bundle),
     file: (name) => join(folder, name),
     withWorkflows: async (taskQueue, work) => {
-      const connection = there(env).nativeConnection;
-      const workflowBundle = there(bundle);
+      const connection = required(env).nativeConnection;
+      const workflowBundle = required(bundle);
       return (await Worker.create({ connection, taskQueue, workflowBundle })).runUntil(work);
     },
     withWorker: async ({ taskQueue, activities, ...options }, work) => {
       const worker = await Worker.create({
-        ...{ connection: there(env).nativeConnection, taskQueue },
-        ...{ workflowBundle: there(bundle), ...(activities && { activities }) },
+        ...{ connection: required(env).nativeConnection, taskQueue },
+        ...{ workflowBundle: required(bundle), ...(activities && { activities }) },
         plugins: [millracePlugin(options)],
         shutdownForceTime: 5_000,
       });

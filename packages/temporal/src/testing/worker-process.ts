@@ -1,34 +1,38 @@
-// A worker in a process of its own, to be killed or stopped. Its model says what it was started with.
+// A worker in a separate process that a test can kill or stop. Its model follows the given
+// behavior.
 import { writeSync } from 'node:fs';
 import { createAgent, defineTool } from '@millrace/agent';
 import { sqliteLog } from '@millrace/log/sqlite';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { z } from 'zod';
-import { handFedProvider } from '../activities/hand-fed-provider.ts';
+import { manualProvider } from '../activities/manual-provider.ts';
 import { millracePlugin } from '../plugin.ts';
 
-export interface WorkerOrder {
+export interface WorkerConfig {
   readonly address: string;
   readonly taskQueue: string;
   readonly file: string;
-  /** The workflow code; none, where it is for activities alone, one at a time. */
+  /** The workflow code. Undefined for a worker that only runs activities, one at a time. */
   readonly bundle: string | undefined;
-  /** `stalls` after half an answer; `babbles` on and on; says it `whole`; or `looks` first. */
-  readonly does: 'stalls' | 'babbles' | 'whole' | 'looks';
+  /**
+   * `stalls` after half an answer, `babbles` without end, gives the `whole` answer, or `looks` with
+   * a tool first.
+   */
+  readonly behavior: 'stalls' | 'babbles' | 'whole' | 'looks';
 }
 
-const order = JSON.parse(process.argv[2] ?? '{}') as WorkerOrder;
-const tell = (told: string) => writeSync(1, `${JSON.stringify(told)}\n`);
+const config = JSON.parse(process.argv[2] ?? '{}') as WorkerConfig;
+const report = (message: string) => writeSync(1, `${JSON.stringify(message)}\n`);
 
-const half = handFedProvider(async (stream) => {
+const half = manualProvider(async (stream) => {
   stream.write('Half an answer');
   await new Promise<void>((resolve) => {
     const more = () => stream.write(' and on');
-    const timer = order.does === 'babbles' ? setInterval(more, 20) : undefined;
+    const timer = config.behavior === 'babbles' ? setInterval(more, 20) : undefined;
     const leave = () => {
       clearInterval(timer);
-      tell('left');
+      report('left');
       resolve();
     };
     stream.signal.addEventListener('abort', leave);
@@ -38,7 +42,7 @@ const half = handFedProvider(async (stream) => {
 const look = defineTool({
   ...{ name: 'look', description: 'Looks', input: z.object({}) },
   execute: async () => {
-    tell('looking');
+    report('looking');
     return new Promise<string>(() => {});
   },
 });
@@ -49,29 +53,32 @@ const call = {
   arguments: '{}',
 } as const;
 const scripts = { whole: ['A whole answer.'], looks: [{ content: { parts: [call] } }] };
-const { does } = order;
+const { behavior } = config;
 const provider =
-  does === 'whole' || does === 'looks' ? scriptedProvider(scripts[does]) : half.provider;
+  behavior === 'whole' || behavior === 'looks'
+    ? scriptedProvider(scripts[behavior])
+    : half.provider;
 
-// Here no transaction is open: one that is stopped inside of it would hold the file from everybody.
+// No transaction is open at this point. A process that stops inside a transaction would lock the
+// file for all others.
 process.on('SIGUSR2', () => process.kill(process.pid, 'SIGSTOP'));
 
 Runtime.install({ logger: new DefaultLogger('ERROR'), shutdownSignals: [] });
-const log = sqliteLog({ path: order.file });
+const log = sqliteLog({ path: config.file });
 const worker = await Worker.create({
-  connection: await NativeConnection.connect({ address: order.address }),
-  taskQueue: order.taskQueue,
-  ...(order.bundle === undefined
+  connection: await NativeConnection.connect({ address: config.address }),
+  taskQueue: config.taskQueue,
+  ...(config.bundle === undefined
     ? { maxConcurrentActivityTaskExecutions: 1 }
-    : { workflowBundle: { codePath: order.bundle } }),
-  // What was dispatched to a dead worker goes to another one soon.
+    : { workflowBundle: { codePath: config.bundle } }),
+  // Tasks of a dead worker are soon given to another one.
   stickyQueueScheduleToStartTimeout: 500,
   plugins: [
     millracePlugin({
-      hasWorkflows: order.bundle !== undefined,
-      agents: [createAgent({ name: 'miller', provider, tools: [look], log })],
+      hasWorkflows: config.bundle !== undefined,
+      agents: [createAgent({ name: 'weather', provider, tools: [look], log })],
     }),
   ],
 });
-tell('ready');
+report('ready');
 await worker.run();

@@ -1,6 +1,6 @@
-// What a user's own workflow module would have.
+// A workflow module as a user would write it.
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
-import type { TravellingIds } from '../ids/current-ids.ts';
+import type { TravellingIds } from '../ids/id-header.ts';
 import {
   AgentSession,
   type AgentWorkflowInput,
@@ -15,23 +15,23 @@ import {
   workflowProvider,
 } from '../workflow/index.ts';
 
-export { agentWorkflow, agentWorkflow as millWorkflow } from '../workflow/index.ts';
+export { agentWorkflow, agentWorkflow as supportWorkflow } from '../workflow/index.ts';
 
-/** Asks a provider, without any agent. */
+/** Sends a request to a provider without an agent. */
 export async function autoSendWorkflow(input: string): Promise<Sent> {
   return autoSend({ provider: workflowProvider('writer'), input, heartbeatMs: 2_000 });
 }
 
-/** Asks for two answers at once. */
-export function bothWorkflow(inputs: readonly string[]): Promise<readonly Sent[]> {
+/** Sends two requests at once. */
+export function concurrentSendsWorkflow(inputs: readonly string[]): Promise<readonly Sent[]> {
   return Promise.all(inputs.map(autoSendWorkflow));
 }
 
-/** Iterates a provider, which it must not. */
+/** Iterates a provider, which is not allowed. */
 export async function iteratingWorkflow(): Promise<string> {
-  let said = '';
-  for await (const chunk of workflowProvider('writer')) said += String(chunk);
-  return said;
+  let text = '';
+  for await (const chunk of workflowProvider('writer')) text += String(chunk);
+  return text;
 }
 
 export interface OwnActivities {
@@ -44,18 +44,18 @@ const { shout, idsHere } = proxyActivities<OwnActivities>({
   retry: { initialInterval: 50, maximumAttempts: 2 },
 });
 
-/** Has an activity of its own that streams. */
+/** Calls a custom activity that streams. */
 export function shoutWorkflow(text: string): Promise<Sent> {
   return shout(text);
 }
 
-/** Has several of them at once, all in one session. */
-export function chorusWorkflow(texts: readonly string[]): Promise<readonly Sent[]> {
+/** Calls several of them at once in one session. */
+export function concurrentShoutsWorkflow(texts: readonly string[]): Promise<readonly Sent[]> {
   return Promise.all(texts.map((text) => shout(text)));
 }
 
-/** Asks a provider in a session that is not the workflow's own. */
-export function elsewhereWorkflow(session: string, input: string): Promise<Sent> {
+/** Sends a request to a provider in another session than the workflow's own. */
+export function otherSessionWorkflow(session: string, input: string): Promise<Sent> {
   return autoSend({ provider: 'writer', session, input, heartbeatMs: 2_000 });
 }
 
@@ -70,7 +70,7 @@ interface OwnInput {
   readonly carried?: Carried;
 }
 
-/** Has an agent, listens for it, and continues as new by itself. */
+/** Drives an agent, handles its signals and continues as new. */
 export async function ownWorkflow({ input, ...rest }: OwnInput): Promise<string> {
   const session = new AgentSession(rest);
   listenTo(session);
@@ -80,18 +80,18 @@ export async function ownWorkflow({ input, ...rest }: OwnInput): Promise<string>
   return end?.text ?? '';
 }
 
-/** Several agents at once, or the same one several times in a row. */
-export async function millsWorkflow(
+/** Runs several agents in parallel or in sequence. */
+export async function severalAgentsWorkflow(
   inputs: readonly AgentWorkflowInput[],
-  isInARow = false,
+  isSequential = false,
 ): Promise<readonly string[]> {
-  if (!isInARow) return (await Promise.all(inputs.map(agentWorkflow))).map(({ text }) => text);
+  if (!isSequential) return (await Promise.all(inputs.map(agentWorkflow))).map(({ text }) => text);
   const texts: string[] = [];
   for (const input of inputs) texts.push((await agentWorkflow(input)).text);
   return texts;
 }
 
-/** Drives an agent step by step, and counts. */
+/** Drives an agent step by step and returns the steps. */
 export async function steppingWorkflow(agent: string, input: string): Promise<readonly string[]> {
   const session = new AgentSession({ agent });
   await session.say(input);

@@ -1,17 +1,19 @@
 import {
   ActivityCancellationType,
+  ActivityFailure,
   type ActivityOptions,
+  ApplicationFailure,
   proxyActivities,
 } from '@temporalio/workflow';
 import type { MillraceActivities } from '../contract/activities.ts';
-import type { AgentWorkflowOptions } from '../contract/workflow-input.ts';
+import type { AgentWorkflowOptions } from '../contract/agent-workflow.ts';
 
 const hourMs = 3_600_000;
 
-/** Once the lease is another's, trying again is in vain: the workflow has to advance first. */
+/** After the lease is lost, a retry cannot succeed. The workflow must advance first. */
 const fenced = 'millrace.fenced';
-/** What does not mend itself. */
-const hopeless = [
+/** Errors that do not go away by themselves. */
+const permanentErrors = [
   'bad_option',
   'unknown_agent',
   'session_closed',
@@ -19,33 +21,63 @@ const hopeless = [
   'not_understood',
   'not_foldable',
 ].map((code) => `millrace.${code}`);
-const nonRetryableErrorTypes = [fenced, ...hopeless];
+const nonRetryableErrorTypes = [fenced, ...permanentErrors];
 
-/** The activities, each with the time that its work takes. */
+/** Returns the activities with their timeouts and retry policies. */
 export function activitiesFor(options: AgentWorkflowOptions): MillraceActivities {
   const { heartbeatMs = 30_000, requestTimeoutMs = hourMs, callTimeoutMs = hourMs } = options;
   const { maxAttempts: maximumAttempts = 10 } = options;
-  const soon = { initialInterval: 200, maximumInterval: 30_000 };
-  const live: ActivityOptions = {
+  const retryDelays = { initialInterval: 200, maximumInterval: 30_000 };
+  const longRunning: ActivityOptions = {
     heartbeatTimeout: heartbeatMs,
-    // What was said until it stopped is what it returns.
+    // A cancelled activity returns its partial result.
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-    retry: { ...soon, maximumAttempts, nonRetryableErrorTypes },
+    retry: { ...retryDelays, maximumAttempts, nonRetryableErrorTypes },
   };
-  // A log that is away comes back: what only keeps the books is tried until then.
-  const quick: ActivityOptions = {
+  // An unavailable log comes back, so activities that only write records are retried without a
+  // limit.
+  const shortRunning: ActivityOptions = {
     startToCloseTimeout: 60_000,
-    retry: { ...soon, nonRetryableErrorTypes },
+    retry: { ...retryDelays, nonRetryableErrorTypes },
   };
-  const { millraceSubmit, millraceHear } = proxyActivities<MillraceActivities>(quick);
+  const { millraceSubmit, millraceHear } = proxyActivities<MillraceActivities>(shortRunning);
   const { millraceAdvance } = proxyActivities<MillraceActivities>({
     ...{ startToCloseTimeout: requestTimeoutMs, heartbeatTimeout: heartbeatMs },
-    retry: { ...soon, nonRetryableErrorTypes },
+    retry: { ...retryDelays, nonRetryableErrorTypes },
   });
-  const forModel = { ...live, startToCloseTimeout: requestTimeoutMs };
+  const forModel = { ...longRunning, startToCloseTimeout: requestTimeoutMs };
   const { millraceRequest, millraceAutoSend } = proxyActivities<MillraceActivities>(forModel);
-  const forTool = { ...live, startToCloseTimeout: callTimeoutMs };
+  const forTool = { ...longRunning, startToCloseTimeout: callTimeoutMs };
   const { millraceCall } = proxyActivities<MillraceActivities>(forTool);
-  const calls = { millraceRequest, millraceCall, millraceAutoSend };
-  return { millraceSubmit, millraceHear, millraceAdvance, ...calls };
+  const longActivities = { millraceRequest, millraceCall, millraceAutoSend };
+  return { millraceSubmit, millraceHear, millraceAdvance, ...longActivities };
+}
+
+/** Ignores the failure of an activity whose lease was lost, and rethrows any other failure. */
+export function ignoreFenced(error: unknown): undefined {
+  if (failureType(error) !== 'millrace.fenced') throw error;
+}
+
+/** Ends a workflow whose session was deleted. It must not continue in a new conversation. */
+export function sessionDeleted(session: string): ApplicationFailure {
+  const message = `Cannot continue session ${session}: it was deleted while its workflow ran`;
+  return ApplicationFailure.nonRetryable(message, 'millrace.no_session');
+}
+
+/** The failure type that retry policies use. */
+export function failureType(error: unknown): string | undefined {
+  const cause = error instanceof ActivityFailure ? error.cause : error;
+  if (cause instanceof ApplicationFailure) return cause.type ?? undefined;
+  return cause instanceof Error ? cause.name : undefined;
+}
+
+/** Temporal accepts at most 2 MiB per activity. A workflow with a larger input would get stuck. */
+const maxBytes = 1_500_000;
+
+/** Throws if a value is too large for an activity, before Temporal rejects it. */
+export function assertPayloadSize<T>(what: string, value: T): T {
+  const { length } = new TextEncoder().encode(JSON.stringify(value));
+  if (length <= maxBytes) return value;
+  const message = `Cannot pass ${what} to an activity: its JSON has ${length} bytes, but the limit is ${maxBytes}. Write it with log.submit(…) and signal wake instead`;
+  throw ApplicationFailure.nonRetryable(message, 'millrace.too_large');
 }

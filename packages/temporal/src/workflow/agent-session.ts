@@ -2,57 +2,70 @@ import type { Plan, Requested, RunEnd } from '@millrace/agent/steps';
 import type { JsonObject } from '@millrace/core';
 import { CancellationScope, condition, uuid4, workflowInfo } from '@temporalio/workflow';
 import type { MillraceActivities } from '../contract/activities.ts';
-import type { Carried, StateAnswer, TranscriptAnswer } from '../contract/workflow-input.ts';
-import { activitiesFor } from './activities.ts';
-import { gone, typeOf, unlessFenced } from './failure-type.ts';
-import { Gate } from './gate.ts';
-import { itemsOf } from './items-of.ts';
-import { KnownItems } from './known-items.ts';
-import { Lock } from './lock.ts';
-import { OwnSteps } from './own-steps.ts';
-import { countFrom, countOf, nextKey } from './said-keys.ts';
 import type {
   AdvanceSessionOptions,
   AgentSessionOptions,
   CallsPlan,
+  Carried,
   OnPlan,
   RequestPlan,
   RunSessionOptions,
-} from './session-options.ts';
-import { smallEnough } from './small-enough.ts';
-import { stoppedByCancel } from './stopped-by-cancel.ts';
+  StateAnswer,
+  TranscriptAnswer,
+} from '../contract/agent-workflow.ts';
+import {
+  activitiesFor,
+  assertPayloadSize,
+  failureType,
+  ignoreFenced,
+  sessionDeleted,
+} from './activities.ts';
+import { Lock, Semaphore, stopOnCancel } from './concurrency.ts';
+import {
+  commandCount,
+  nextCommandKey,
+  raiseCommandCount,
+  SettledItems,
+  StepCounter,
+  toItems,
+} from './session-progress.ts';
 
-/** After so many failures of the same call, which its tool did not see, the run is stopped. */
+/** The run is stopped after this many failures of one call that its tool did not cause. */
 const maxCallFailures = 3;
 const defaultTurns = 200;
 
-/** A session that a workflow drives: everything it does are activities, and what is said is on the log. */
+/**
+ * A session that a workflow drives. All work is done in activities, and the conversation is on the
+ * log.
+ */
 export class AgentSession {
   readonly session: string;
   readonly #agent: string;
   readonly #activities: MillraceActivities;
-  /** Driving and hearing are one's at a time: both write as the session's driver. */
-  readonly #driving = new Lock();
-  /** What is said is on the log in the order in which it was said. */
-  readonly #saying = new Lock();
-  readonly #known = new KnownItems();
-  readonly #steps: OwnSteps;
+  /**
+   * Advancing and processing commands are exclusive, because both write as the session's driver.
+   */
+  readonly #driverLock = new Lock();
+  /** Keeps commands in the order in which they were submitted. */
+  readonly #submitLock = new Lock();
+  readonly #settledItems = new SettledItems();
+  readonly #stepCounter: StepCounter;
   readonly #failures = new Map<string, number>();
-  /** Something was left on the log that no step may have seen. */
+  /** True if the log may have commands that no step has read. */
   hasNews = false;
   #work: CancellationScope | undefined;
-  #asked: ReadonlySet<string> = new Set();
+  #pendingApprovals: ReadonlySet<string> = new Set();
   #doing: StateAnswer['doing'];
   #turn: number | undefined;
   #epoch: number;
   #items: number | undefined;
   #runId: string | undefined;
-  #isHeld: boolean;
+  #holdsLease: boolean;
   #isAborted = false;
-  /** When it was made, once that is known: another of its name is not meant. */
+  /** Creation time of the session, once known. A new session with the same name is not used. */
   #createdAt: number | undefined;
-  /** It was deleted: nothing of it goes on. */
-  #gone: Error | undefined;
+  /** Set when the session was deleted. All further work fails with it. */
+  #deletedError: Error | undefined;
   #turns = 0;
   readonly #maxTurns: number;
 
@@ -61,106 +74,114 @@ export class AgentSession {
     this.session = session;
     this.#agent = agent;
     this.#activities = activitiesFor(options);
-    this.#steps = new OwnSteps(carried?.step);
+    this.#stepCounter = new StepCounter(carried?.step);
     this.#epoch = carried?.epoch ?? 0;
     this.#createdAt = carried?.createdAt;
     this.#maxTurns = options.turnsPerExecution ?? defaultTurns;
-    countFrom(session, carried?.said ?? 0);
+    raiseCommandCount(session, carried?.said ?? 0);
     this.#items = carried?.items;
     this.#runId = carried?.runId;
-    this.#isHeld = carried?.runId !== undefined;
+    this.#holdsLease = carried?.runId !== undefined;
     this.#doing = options.isStarting ? 'advance' : 'idle';
   }
 
-  /** What another execution needs to go on, between two steps: ids and counts, however long the talk. */
+  /**
+   * State that the next execution needs, valid between two steps. Its size does not grow with the
+   * conversation.
+   */
   get carried(): Carried {
-    const [step, epoch, items] = [this.#steps.count, this.#epoch, this.#items];
-    const [said, createdAt] = [countOf(this.session), this.#createdAt];
+    const [step, epoch, items] = [this.#stepCounter.count, this.#epoch, this.#items];
+    const [said, createdAt] = [commandCount(this.session), this.#createdAt];
     return { step, epoch, said, items, runId: this.#runId, createdAt };
   }
 
-  /** This execution had its turns, or Temporal suggests another one: time to continue as new. */
+  /** True if the turn limit is reached or Temporal suggests to continue as new. */
   get isFull(): boolean {
     return this.#turns > this.#maxTurns || workflowInfo().continueAsNewSuggested;
   }
 
   get state(): StateAnswer {
     const { session } = this;
-    const isWaiting = this.#doing === 'calls' && this.#asked.size > 0;
+    const isWaiting = this.#doing === 'calls' && this.#pendingApprovals.size > 0;
     return {
       ...{ session, agent: this.#agent, doing: isWaiting ? 'wait' : this.#doing },
-      ...{ turn: this.#turn, asked: [...this.#asked], isStopping: this.#isAborted },
+      ...{ turn: this.#turn, asked: [...this.#pendingApprovals], isStopping: this.#isAborted },
     };
   }
 
   get transcript(): TranscriptAnswer {
-    const { items } = this.#known;
+    const { items } = this.#settledItems;
     return { session: this.session, first: (this.#items ?? 0) - items.length, items };
   }
 
-  /** Leaves a command on the log: it is heard by the next step that looks. */
+  /** Writes a command to the log. The next step reads it. */
   async submit(command: JsonObject): Promise<void> {
-    smallEnough('what is said', command);
+    assertPayloadSize('a command', command);
     const { session } = this;
-    const key = nextKey(session);
-    return this.#saying.through(async () => {
-      const said = { agent: this.#agent, session, command, key, createdAt: this.#createdAt };
-      await this.#there(this.#activities.millraceSubmit(said));
+    const key = nextCommandKey(session);
+    return this.#submitLock.run(async () => {
+      const input = { agent: this.#agent, session, command, key, createdAt: this.#createdAt };
+      await this.#detectDeletion(this.#activities.millraceSubmit(input));
       this.hasNews = true;
     });
   }
 
-  /** A message: joins the next request (`steer`), or is answered when the run would end. */
+  /**
+   * Sends a message. It joins the next request (`steer`), or is answered when the run would end
+   * (`follow_up`). Default: `follow_up`.
+   */
   say(
     input: string | readonly JsonObject[],
     when: 'steer' | 'follow_up' = 'follow_up',
   ): Promise<void> {
-    return this.submit({ type: 'message', when, items: itemsOf(input) });
+    return this.submit({ type: 'message', when, items: toItems(input) });
   }
 
-  /** A command that does not wait: an abort, or a decision on a call. */
+  /** Sends a command that must not wait: an abort or an approval decision. */
   async tell(command: JsonObject): Promise<void> {
     await this.submit(command);
     await this.hear();
   }
 
-  /** Stops what goes on, and keeps what was said. */
+  /** Stops the current run and keeps its partial answer. */
   async interrupt(reason?: string): Promise<void> {
-    // A run that is about to begin is meant as well.
-    await condition(() => this.#isHeld || this.#doing === 'idle');
+    // An interrupt also applies to a run that is about to start.
+    await condition(() => this.#holdsLease || this.#doing === 'idle');
     await this.tell({ type: 'abort', ...(reason !== undefined && { reason }) });
   }
 
-  /** Something was left on the log: what cannot wait is heard now, the rest by the next step. */
+  /** Reads new commands: urgent ones now, others in the next step. */
   wake(): Promise<void> {
     this.hasNews = true;
     return this.hear();
   }
 
-  /** Looks for commands on the log, whoever left them. */
+  /** Processes urgent commands on the log, from any process. */
   hear(): Promise<void> {
-    return this.#driving.through(async () => {
-      if (!this.#isHeld) return;
-      const held = { ...this.#held, createdAt: this.#createdAt };
-      const heard = await this.#there(this.#activities.millraceHear(held)).catch(unlessFenced);
-      // Who is fenced has to advance first, and hears then.
-      if (heard === undefined) return;
-      this.#asked = new Set(heard.asked);
-      if (!heard.isAborted) return;
+    return this.#driverLock.run(async () => {
+      if (!this.#holdsLease) return;
+      const held = { ...this.#leaseInput, createdAt: this.#createdAt };
+      const commands = await this.#detectDeletion(this.#activities.millraceHear(held)).catch(
+        ignoreFenced,
+      );
+      // A fenced workflow must advance first, and processes commands then.
+      if (commands === undefined) return;
+      this.#pendingApprovals = new Set(commands.asked);
+      if (!commands.isAborted) return;
       this.#isAborted = true;
       this.#work?.cancel();
     });
   }
 
   /**
-   * Drives one run to its end; none, and undefined, where it was only to be begun if something waits to
-   * be answered. Whatever cancels the caller's scope aborts it: what was said is kept.
+   * Drives one run to its end. Returns undefined if `ifAsked` is set and no message waits. If the
+   * caller's scope is cancelled, the run is aborted and its partial answer is kept.
    */
   run({
     onPlan = async () => {},
     ifAsked = false,
   }: RunSessionOptions = {}): Promise<RunEnd | undefined> {
-    return stoppedByCancel(() => this.#drive(onPlan, ifAsked), {
+    return stopOnCancel(() => this.#drive(onPlan, ifAsked), {
       stop: () => this.interrupt('The workflow was cancelled'),
       isStopped: (end) => end?.stop.reason === 'aborted',
     });
@@ -179,26 +200,26 @@ export class AgentSession {
     }
   }
 
-  /** What comes next. Turns and runs are begun and ended on the way there. */
+  /** Returns the next plan. Starts and ends turns and runs as needed. */
   advance({ keepsCut = false, ifAsked = false }: AdvanceSessionOptions = {}): Promise<Plan> {
     this.#doing = 'advance';
     this.#runId ??= uuid4();
     const runId = this.#runId;
-    return this.#driving.through(async () => {
-      if (this.#gone !== undefined) throw this.#gone;
+    return this.#driverLock.run(async () => {
+      if (this.#deletedError !== undefined) throw this.#deletedError;
       this.hasNews = false;
       const of = { agent: this.#agent, session: this.session, createdAt: this.#createdAt };
       const given = { ...of, runId, keepsCut, ifAsked, items: this.#items };
-      const advanced = await this.#steps.next((owner) =>
-        this.#there(this.#activities.millraceAdvance({ ...given, ...owner })),
+      const advanced = await this.#stepCounter.next((owner) =>
+        this.#detectDeletion(this.#activities.millraceAdvance({ ...given, ...owner })),
       );
       const { plan, epoch, settled, items, through, createdAt } = advanced;
       this.#epoch = epoch;
       this.#createdAt = createdAt;
       this.#items = items;
-      this.#known.add(settled, this.session, through);
+      this.#settledItems.add(settled, this.session, through);
       const isOver = plan.do === 'done' || plan.do === 'idle';
-      this.#isHeld = !isOver;
+      this.#holdsLease = !isOver;
       if (isOver) this.#runId = undefined;
       if (isOver) this.#doing = 'idle';
       else this.#turn = plan.turn;
@@ -207,47 +228,54 @@ export class AgentSession {
     });
   }
 
-  /** One model request, streamed to the log. Undefined where it is to be planned again. */
+  /**
+   * Streams one model request to the log. Returns undefined if the request must be planned again.
+   */
   async request({ turn }: Pick<RequestPlan, 'turn'>): Promise<Requested | undefined> {
     this.#doing = 'request';
-    const asked = { ...this.#held, turn };
+    const asked = { ...this.#leaseInput, turn };
     try {
-      return await this.#working(() => this.#there(this.#activities.millraceRequest(asked)));
+      return await this.#cancellable(() =>
+        this.#detectDeletion(this.#activities.millraceRequest(asked)),
+      );
     } catch (error) {
-      if (typeOf(error) !== 'millrace.fenced') await this.#giveUp(error);
+      if (failureType(error) !== 'millrace.fenced') await this.#giveUp(error);
       return undefined;
     }
   }
 
-  /** The calls of a turn side by side, each an activity; those that ask wait for somebody. */
+  /**
+   * Runs the calls of a turn in parallel, one activity each. Calls that need an approval wait for
+   * it.
+   */
   async calls(plan: CallsPlan): Promise<void> {
     this.#doing = 'calls';
-    this.#asked = new Set(
+    this.#pendingApprovals = new Set(
       plan.calls.flatMap(({ isAsked, toolCallId }) => (isAsked ? toolCallId : [])),
     );
-    const gate = new Gate(plan.maxParallel);
-    await this.#working(async () => {
-      await Promise.all(plan.calls.map((call) => this.#answer(plan, call.toolCallId, gate)));
+    const gate = new Semaphore(plan.maxParallel);
+    await this.#cancellable(async () => {
+      await Promise.all(plan.calls.map((call) => this.#runCall(plan, call.toolCallId, gate)));
     });
-    this.#asked = new Set();
+    this.#pendingApprovals = new Set();
   }
 
-  async #answer(
+  async #runCall(
     { turn, attempt }: CallsPlan,
     toolCallId: CallsPlan['calls'][number]['toolCallId'],
-    gate: Gate,
+    gate: Semaphore,
   ): Promise<void> {
-    const call = { ...this.#held, turn, attempt, toolCallId };
-    const isDecided = () => !this.#asked.has(toolCallId) || this.#isAborted;
+    const call = { ...this.#leaseInput, turn, attempt, toolCallId };
+    const isDecided = () => !this.#pendingApprovals.has(toolCallId) || this.#isAborted;
     for (;;) {
       await CancellationScope.nonCancellable(() => condition(isDecided));
       if (this.#isAborted) return;
       try {
-        const { outcome } = await gate.through(() =>
-          this.#there(this.#activities.millraceCall(call)),
+        const { outcome } = await gate.run(() =>
+          this.#detectDeletion(this.#activities.millraceCall(call)),
         );
         if (outcome !== 'asked') return;
-        // Somebody may have decided while it was asked.
+        // The decision may have arrived during the call.
         await CancellationScope.nonCancellable(() => this.hear());
       } catch (error) {
         return this.#callFailed(toolCallId, error);
@@ -255,40 +283,40 @@ export class AgentSession {
     }
   }
 
-  /** It is planned again: then it is told as lost, and only what is safe to run again does. */
+  /** The call is planned again: it is recorded as lost, and runs again only if that is safe. */
   async #callFailed(toolCallId: string, error: unknown): Promise<void> {
-    if (this.#isAborted || typeOf(error) === 'millrace.fenced') return;
+    if (this.#isAborted || failureType(error) === 'millrace.fenced') return;
     const failures = (this.#failures.get(toolCallId) ?? 0) + 1;
     this.#failures.set(toolCallId, failures);
     if (failures >= maxCallFailures) await this.#giveUp(error);
   }
 
-  /** No worker could do it: the run ends, with what there is. */
+  /** No worker could do the work. The run ends with its partial result. */
   async #giveUp(error: unknown): Promise<void> {
     if (this.#isAborted) return;
-    const why = typeOf(error) ?? 'it failed';
+    const why = failureType(error) ?? 'it failed';
     await CancellationScope.nonCancellable(() => this.interrupt(`An activity failed: ${why}`));
   }
 
-  get #held(): { readonly agent: string; readonly session: string; readonly epoch: number } {
+  get #leaseInput(): { readonly agent: string; readonly session: string; readonly epoch: number } {
     return { agent: this.#agent, session: this.session, epoch: this.#epoch };
   }
 
-  /** Where the session was deleted, all that goes on stops, and the next step says why. */
-  async #there<T>(work: Promise<T>): Promise<T> {
+  /** If the session was deleted, all work stops and the next step throws. */
+  async #detectDeletion<T>(work: Promise<T>): Promise<T> {
     return work.catch((error: unknown) => {
-      if (typeOf(error) !== 'millrace.no_session') throw error;
-      this.#gone ??= gone(this.session);
+      if (failureType(error) !== 'millrace.no_session') throw error;
+      this.#deletedError ??= sessionDeleted(this.session);
       this.#isAborted = true;
-      this.#isHeld = false;
+      this.#holdsLease = false;
       this.hasNews = true;
       this.#work?.cancel();
-      throw this.#gone;
+      throw this.#deletedError;
     });
   }
 
-  /** Cancelled by an abort, as soon as that is on the log. */
-  async #working<T>(work: () => Promise<T>): Promise<T> {
+  /** Runs work in a scope that an abort cancels once it is on the log. */
+  async #cancellable<T>(work: () => Promise<T>): Promise<T> {
     const scope = new CancellationScope();
     this.#work = scope;
     try {

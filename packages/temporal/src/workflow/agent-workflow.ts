@@ -1,44 +1,82 @@
 import { noUsage } from '@millrace/core';
-import { allHandlersFinished, condition, continueAsNew } from '@temporalio/workflow';
-import type { AgentWorkflowInput, AgentWorkflowResult } from '../contract/workflow-input.ts';
+import {
+  allHandlersFinished,
+  CancellationScope,
+  condition,
+  continueAsNew,
+} from '@temporalio/workflow';
+import type {
+  AgentWorkflowInput,
+  AgentWorkflowResult,
+  Carried,
+  OnPlan,
+} from '../contract/agent-workflow.ts';
 import { AgentSession } from './agent-session.ts';
-import { continueWhenFull } from './continue-when-full.ts';
-import { listenTo } from './listen-to.ts';
+import { isListeningAlone, listenTo } from './signals.ts';
 
-/** An agent as a workflow: what it says and does is on the log, and history has what it came to. */
+/**
+ * Runs an agent as a workflow. The log contains the conversation; the workflow history contains
+ * only results.
+ */
 export async function agentWorkflow(input: AgentWorkflowInput): Promise<AgentWorkflowResult> {
   const { agent, session, options = {}, carried } = input;
-  const room = new AgentSession({ ...options, agent, session, carried, isStarting: true });
-  const leave = listenTo(room);
+  const agentSession = new AgentSession({ ...options, agent, session, carried, isStarting: true });
+  const stopListening = listenTo(agentSession);
   try {
-    return await answerAll(room, input);
+    return await answerAll(agentSession, input);
   } finally {
-    leave();
+    stopListening();
   }
 }
 
 async function answerAll(
-  room: AgentSession,
+  agentSession: AgentSession,
   { agent, input, options = {}, carried }: AgentWorkflowInput,
 ): Promise<AgentWorkflowResult> {
-  if (input !== undefined && carried === undefined) await room.say(input);
-  const { session } = room;
-  const onPlan = continueWhenFull(room, (given) =>
+  if (input !== undefined && carried === undefined) await agentSession.say(input);
+  const { session } = agentSession;
+  const onPlan = continueWhenFull(agentSession, (given) =>
     continueAsNew<typeof agentWorkflow>({ agent, session, options, carried: given }),
   );
-  let end = await room.run({ onPlan });
-  while (await isAskedFor(room, end?.isAsked ?? false, options.idleMs ?? 0))
-    end = (await room.run({ onPlan, ifAsked: true })) ?? end;
+  let end = await agentSession.run({ onPlan });
+  while (await hasMoreToAnswer(agentSession, end?.isAsked ?? false, options.idleMs ?? 0))
+    end = (await agentSession.run({ onPlan, ifAsked: true })) ?? end;
   const { stop = { reason: 'unknown' }, text = '', usage = noUsage } = end ?? {};
   const { value, valueAt, error } = end ?? {};
   return { session, stop, text, usage, value, ...(valueAt && { valueAt }), error };
 }
 
-/** Whether there is, or comes in time, something that another run may have to answer. */
-async function isAskedFor(room: AgentSession, isAsked: boolean, idleMs: number): Promise<boolean> {
+/**
+ * Waits for running handlers and up to `idleMs` for a new message. Returns true if another run may
+ * be needed.
+ */
+async function hasMoreToAnswer(
+  agentSession: AgentSession,
+  isAsked: boolean,
+  idleMs: number,
+): Promise<boolean> {
   await condition(allHandlersFinished);
-  if (isAsked || room.hasNews) return true;
-  if (idleMs === 0 || !(await condition(() => room.hasNews, idleMs))) return false;
+  if (isAsked || agentSession.hasNews) return true;
+  if (idleMs === 0 || !(await condition(() => agentSession.hasNews, idleMs))) return false;
   await condition(allHandlersFinished);
   return true;
+}
+
+/**
+ * Creates the `onPlan` option for `run`: when the execution is full, it continues as new. `next`
+ * must pass the state on: `(carried) => continueAsNew({ …, carried })`.
+ */
+export function continueWhenFull(
+  session: AgentSession,
+  next: (carried: Carried) => Promise<unknown>,
+): OnPlan {
+  const workflowScope = CancellationScope.current();
+  return async () => {
+    if (!session.isFull) return;
+    await condition(allHandlersFinished);
+    // The next execution would not be cancelled, and would not include other sessions of this
+    // workflow.
+    if (workflowScope.consideredCancelled || !isListeningAlone(session)) return;
+    await next(session.carried);
+  };
 }

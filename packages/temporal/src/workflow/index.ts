@@ -1,25 +1,29 @@
 export type { Sent } from '../contract/activities.ts';
 export type {
+  AdvanceSessionOptions,
+  AgentSessionOptions,
   AgentWorkflowInput,
   AgentWorkflowOptions,
   AgentWorkflowResult,
-  Carried,
-  StateAnswer,
-  TranscriptAnswer,
-} from '../contract/workflow-input.ts';
-export { AgentSession } from './agent-session.ts';
-export { agentWorkflow } from './agent-workflow.ts';
-export { type AutoSendOptions, autoSend, type Plan, runTools, runTurn } from './blocks.ts';
-export { continueWhenFull } from './continue-when-full.ts';
-export { listenTo } from './listen-to.ts';
-export type {
-  AdvanceSessionOptions,
-  AgentSessionOptions,
   CallsPlan,
+  Carried,
   OnPlan,
   RequestPlan,
   RunSessionOptions,
-} from './session-options.ts';
+  StateAnswer,
+  TranscriptAnswer,
+} from '../contract/agent-workflow.ts';
+export { AgentSession } from './agent-session.ts';
+export { agentWorkflow, continueWhenFull } from './agent-workflow.ts';
+export {
+  type AutoSendOptions,
+  autoSend,
+  type Plan,
+  runTools,
+  runTurn,
+  type WorkflowProvider,
+  workflowProvider,
+} from './auto-send.ts';
 export {
   type Addressed,
   type ApproveSignal,
@@ -27,10 +31,10 @@ export {
   type DenySignal,
   denySignal,
   interruptSignal,
+  listenTo,
   messageSignal,
   stateQuery,
   steerSignal,
   transcriptQuery,
   wakeSignal,
 } from './signals.ts';
-export { type WorkflowProvider, workflowProvider } from './workflow-provider.ts';

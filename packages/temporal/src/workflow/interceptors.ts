@@ -1,8 +1,7 @@
 import type { WorkflowInterceptors } from '@temporalio/workflow';
-import type { TravellingIds } from '../ids/current-ids.ts';
-import { idsIn, withHeader } from '../ids/header.ts';
+import { idsIn, type TravellingIds, withHeader } from '../ids/id-header.ts';
 
-/** The ids that a workflow was started with go on to its activities, its children and its next execution. */
+/** Passes the ids of a workflow to its activities, its child workflows and its next execution. */
 export function interceptors(): WorkflowInterceptors {
   let ids: TravellingIds = {};
   return {
@@ -13,9 +12,9 @@ export function interceptors(): WorkflowInterceptors {
           return next(input);
         },
         async handleSignal(input, next) {
-          // Of a task that is known; a trace may come with whoever says something later.
-          const told = idsIn(input.headers);
-          ids = { ...told, ...ids, ...(told.trace && { trace: told.trace }) };
+          // The task of the workflow stays the same. A later signal may bring another trace.
+          const received = idsIn(input.headers);
+          ids = { ...received, ...ids, ...(received.trace && { trace: received.trace }) };
           return next(input);
         },
       },

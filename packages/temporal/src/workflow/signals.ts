@@ -1,18 +1,25 @@
 import type { JsonObject } from '@millrace/core';
 import {
+  ApplicationFailure,
   defineQuery,
   defineSignal,
+  log,
   type QueryDefinition,
   type SignalDefinition,
+  setHandler,
 } from '@temporalio/workflow';
-import type { StateAnswer, TranscriptAnswer } from '../contract/workflow-input.ts';
+import type { StateAnswer, TranscriptAnswer } from '../contract/agent-workflow.ts';
+import type { AgentSession } from './agent-session.ts';
 
-/** Whom a signal or a query means, where a workflow has several sessions; the first unless told. */
+/**
+ * The session that a signal or query is for, if a workflow has several. Default: the first active
+ * session.
+ */
 export interface Addressed {
   readonly session?: string | undefined;
 }
 
-/** Who, and what instead. */
+/** Approves a tool call, optionally with changed input. */
 export interface ApproveSignal extends Addressed {
   readonly toolCallId: string;
   readonly input?: JsonObject | undefined;
@@ -20,25 +27,146 @@ export interface ApproveSignal extends Addressed {
   readonly until?: number | 'session' | undefined;
 }
 
+/** Denies a tool call, optionally with a reason for the model. */
 export interface DenySignal extends Addressed {
   readonly toolCallId: string;
   readonly reason?: string | undefined;
   readonly by?: string | undefined;
 }
 
-type Said = string | readonly JsonObject[];
+type MessageInput = string | readonly JsonObject[];
 
-/** Is answered when the run would end, or starts one. */
-export const messageSignal: SignalDefinition<[Said, Addressed?]> = defineSignal('message');
-/** Joins the next request. */
-export const steerSignal: SignalDefinition<[Said, Addressed?]> = defineSignal('steer');
-/** Stops the run, and keeps what was said. */
+/** Sends a message. It is answered when the current run would end, or starts a run. */
+export const messageSignal: SignalDefinition<[MessageInput, Addressed?]> = defineSignal('message');
+/** Sends a message that joins the next request. */
+export const steerSignal: SignalDefinition<[MessageInput, Addressed?]> = defineSignal('steer');
+/** Stops the run and keeps its partial answer. */
 export const interruptSignal: SignalDefinition<[string?, Addressed?]> = defineSignal('interrupt');
+/** Approves a tool call. */
 export const approveSignal: SignalDefinition<[ApproveSignal]> = defineSignal('approve');
+/** Denies a tool call. */
 export const denySignal: SignalDefinition<[DenySignal]> = defineSignal('deny');
-/** Something was left on the session's log: look. */
+/** Makes the workflow read new commands from the session's log. */
 export const wakeSignal: SignalDefinition<[Addressed?]> = defineSignal('wake');
 
+/** Returns the settled items of this execution. */
 export const transcriptQuery: QueryDefinition<TranscriptAnswer, [Addressed?]> =
   defineQuery('transcript');
+/** Returns what the session does, and which calls wait for an approval. */
 export const stateQuery: QueryDefinition<StateAnswer, [Addressed?]> = defineQuery('state');
+
+interface SessionListener {
+  readonly agentSession: AgentSession;
+  isOver: boolean;
+}
+
+/** The sessions of this workflow, in the order in which they started to listen. */
+const listeners: SessionListener[] = [];
+type SignalWork = (agentSession: AgentSession) => void;
+/** Signals for sessions that do not listen yet. */
+const earlySignals: { readonly session: string; readonly work: SignalWork }[] = [];
+
+/**
+ * Connects signals and queries to a session. Signals become commands on the session's log. Returns
+ * a function that stops the session from listening; later messages wait on the log. Several
+ * sessions can listen at once: a signal names its session, or goes to the first active one.
+ */
+export function listenTo(agentSession: AgentSession): () => void {
+  const { session } = agentSession;
+  const known = listeners.findIndex((one) => one.agentSession.session === session);
+  if (listeners[known]?.isOver === false) throw sessionInUse(session);
+  const listener = { agentSession, isOver: false };
+  listeners.splice(known === -1 ? listeners.length : known, 1, listener);
+  setHandlers();
+  for (const one of earlySignals.splice(0)) {
+    if (one.session === session) one.work(agentSession);
+    else earlySignals.push(one);
+  }
+  return () => {
+    listener.isOver = true;
+  };
+}
+
+/** Checks whether no other session of the workflow is active. */
+export function isListeningAlone(agentSession: AgentSession): boolean {
+  return listeners.every((one) => one.agentSession === agentSession || one.isOver);
+}
+
+/**
+ * Finds the addressed session. Without a name it is the first active session, or else the last one.
+ */
+function findSession(to: unknown): AgentSession | undefined {
+  const session = sessionNameIn(to);
+  if (session !== undefined)
+    return listeners.find((one) => one.agentSession.session === session)?.agentSession;
+  return (listeners.find(({ isOver }) => !isOver) ?? listeners.at(-1))?.agentSession;
+}
+
+function sessionNameIn(to: unknown): string | undefined {
+  const { session } = (to ?? {}) as { readonly session?: unknown };
+  return typeof session === 'string' ? session : undefined;
+}
+
+/** An invalid signal must not fail the workflow. */
+function logFailure(work: Promise<void>): Promise<void> {
+  return work.catch((error: unknown) => log.warn('A signal was ignored', { error: String(error) }));
+}
+
+function dispatch(
+  to: unknown,
+  work: (agentSession: AgentSession) => Promise<void>,
+): Promise<void> | undefined {
+  const agentSession = findSession(to);
+  if (agentSession !== undefined) return logFailure(work(agentSession));
+  const session = sessionNameIn(to) ?? '';
+  earlySignals.push({ session, work: (listening) => void logFailure(work(listening)) });
+  log.warn('A signal waits for a session that does not listen yet', { session });
+  return undefined;
+}
+
+/** The signal's argument can be any value. */
+function dispatchDecision(about: unknown, type: 'approve' | 'deny'): Promise<void> | undefined {
+  const { session: _session, ...rest } = (about ?? {}) as { readonly session?: string };
+  const command = JSON.parse(JSON.stringify({ ...rest, type })) as JsonObject;
+  return dispatch(about, (agentSession) => agentSession.tell(command));
+}
+
+/** Sets the handlers once for all sessions. */
+function setHandlers(): void {
+  if (listeners.length > 1) return;
+  setHandler(messageSignal, (message, to) =>
+    dispatch(to, (agentSession) => agentSession.say(message)),
+  );
+  setHandler(steerSignal, (message, to) =>
+    dispatch(to, (agentSession) => agentSession.say(message, 'steer')),
+  );
+  setHandler(interruptSignal, (reason, to) =>
+    dispatch(to, (agentSession) => agentSession.interrupt(reason)),
+  );
+  setHandler(approveSignal, (about) => dispatchDecision(about, 'approve'));
+  setHandler(denySignal, (about) => dispatchDecision(about, 'deny'));
+  setHandler(wakeSignal, (to) => {
+    // A wake signal without a session may concern any of them.
+    const all =
+      sessionNameIn(to) === undefined
+        ? listeners.map(({ agentSession }) => agentSession)
+        : [findSession(to)];
+    return Promise.all(
+      all.map((agentSession) => agentSession && logFailure(agentSession.wake())),
+    ).then(() => {});
+  });
+  setHandler(transcriptQuery, (to) => queriedSession(to).transcript);
+  setHandler(stateQuery, (to) => queriedSession(to).state);
+}
+
+function queriedSession(to: unknown): AgentSession {
+  const agentSession = findSession(to);
+  if (agentSession !== undefined) return agentSession;
+  const known = listeners.map((one) => one.agentSession.session).join(', ');
+  throw new RangeError(`Cannot query session ${sessionNameIn(to)}: this workflow has ${known}`);
+}
+
+function sessionInUse(session: string): ApplicationFailure {
+  const message = `Cannot listen for session ${session}: another agent of this workflow uses it. Give each agent a session of its own, or start the second after the first has ended`;
+  return ApplicationFailure.nonRetryable(message, 'millrace.session_in_use');
+}

@@ -1,10 +1,8 @@
-import type { AgentOptions } from '@millrace/agent';
 import { type Item, sessionId, transcript } from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
 import type { AgentInputItem, ModelRequest } from '@openai/agents';
-import { MillraceModel } from '../../model/millrace-model.ts';
-import { type NamedProviders, providerNamed } from '../../model/provider-named.ts';
-import { toInputItems } from '../../request/to-input-items.ts';
+import { findProvider, MillraceModel, type NamedProviders } from '../../model/millrace-model.ts';
+import { toInputItems } from '../../request/convert-items.ts';
 import type { SdkResponse } from '../../response/to-response.ts';
 import type {
   AgentsActivities,
@@ -12,28 +10,21 @@ import type {
   HistoryInput,
   Responded,
 } from '../contract/agents-activities.ts';
-import { alive } from './alive.ts';
-import { call } from './call.ts';
+import { assertPayloadSize, withSdkFailures } from './activity-failures.ts';
+import { callTool } from './call-tool.ts';
+import type { AgentsActivitiesOptions } from './logging-agent.ts';
 import { respond } from './respond.ts';
-import { smallEnough } from './small-enough.ts';
-import type { WorkerTool } from './worker-tool.ts';
 
-export interface AgentsActivitiesOptions
-  extends NamedProviders,
-    Pick<AgentOptions, 'retry' | 'observers'> {
-  /** Where sessions are kept, which a server calls its tasks. */
-  readonly log: Log;
-  /** What each `activityTool` of the workflows does, by its name. */
-  readonly tools?: Readonly<Record<string, WorkerTool>> | undefined;
-}
-
-/** What workflows that run agents of the SDK need of a worker. `openaiAgentsPlugin` registers them. */
+/**
+ * Creates the activities for workflows that run agents of the SDK. `openaiAgentsPlugin` registers
+ * them.
+ */
 export function createAgentsActivities(options: AgentsActivitiesOptions): AgentsActivities {
   return {
-    openaiAgentsHistory: (input) => alive(() => history(options.log, input)),
-    openaiAgentsRespond: (input) => alive((signals) => respond(options, input, signals)),
-    openaiAgentsAsk: (input) => alive(({ signal }) => ask(options, input, signal)),
-    openaiAgentsCall: (input) => alive((signals) => call(options, input, signals)),
+    openaiAgentsHistory: (input) => withSdkFailures(() => history(options.log, input)),
+    openaiAgentsRespond: (input) => withSdkFailures((signals) => respond(options, input, signals)),
+    openaiAgentsAsk: (input) => withSdkFailures(({ signal }) => ask(options, input, signal)),
+    openaiAgentsCall: (input) => withSdkFailures((signals) => callTool(options, input, signals)),
   };
 }
 
@@ -44,7 +35,7 @@ async function history(
   const items = transcript(await snapshot(log, sessionId(session)));
   const isMeant = ({ id, kind }: Item) =>
     ids === undefined || (kind === 'user' && ids.includes(id));
-  return smallEnough('what was said', toInputItems(items.filter(isMeant)));
+  return assertPayloadSize('the conversation', toInputItems(items.filter(isMeant)));
 }
 
 async function ask(
@@ -52,12 +43,12 @@ async function ask(
   { model: name, request }: AskInput,
   signal: AbortSignal,
 ): Promise<Responded> {
-  const model = new MillraceModel(providerNamed(options, name));
+  const model = new MillraceModel(findProvider(options, name));
   const asked = { ...request, signal } as ModelRequest;
   for await (const event of model.getStreamedResponse(asked)) {
     if (event.type !== 'response_done') continue;
     const response = event.response as SdkResponse;
-    return smallEnough('an answer', { stop: { reason: 'stop' }, response });
+    return assertPayloadSize('an answer', { stop: { reason: 'stop' }, response });
   }
-  throw new TypeError('Cannot find the end of a stream that ended');
+  throw new TypeError('The stream ended without a response_done event');
 }

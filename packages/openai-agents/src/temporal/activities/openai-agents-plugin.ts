@@ -1,23 +1,24 @@
 import { type ActivitiesOptions, type MillracePlugin, millracePlugin } from '@millrace/temporal';
 import { withAgentsSdk } from '../sandbox/with-agents-sdk.ts';
-import { bookkeeperOf } from './bookkeeper.ts';
-import {
-  type AgentsActivitiesOptions,
-  createAgentsActivities,
-} from './create-agents-activities.ts';
+import { createAgentsActivities } from './create-agents-activities.ts';
+import { type AgentsActivitiesOptions, loggingAgent } from './logging-agent.ts';
 
-/** With agents of Millrace beside them: this plugin is in the place of `millracePlugin`. */
+/**
+ * Options of `openaiAgentsPlugin`. It also accepts Millrace agents, because it replaces
+ * `millracePlugin`.
+ */
 export interface OpenaiAgentsPluginOptions
   extends AgentsActivitiesOptions,
     Pick<ActivitiesOptions, 'agents'> {}
 
 /**
- * For `new Worker({ plugins: [openaiAgentsPlugin({ log, provider, tools })] })`: the activities that
- * `runAgent` needs, a bundle that the SDK loads in, and all that `millracePlugin` does.
+ * Creates the plugin for `new Worker({ plugins: [openaiAgentsPlugin({ log, provider, tools })] })`.
+ * It adds the activities for `runAgent`, a bundle that can load the SDK, and everything that
+ * `millracePlugin` adds.
  */
 export function openaiAgentsPlugin(options: OpenaiAgentsPluginOptions): MillracePlugin {
   const { agents = [], log, providers } = options;
-  const base = millracePlugin({ agents: [...agents, bookkeeperOf(options)], log, providers });
+  const base = millracePlugin({ agents: [...agents, loggingAgent(options)], log, providers });
   const activities = createAgentsActivities(options);
   return {
     ...base,

@@ -16,19 +16,21 @@ import type { ResponseEnd } from '@millrace/providers';
 import type { LivingSignals } from '@millrace/temporal/activities';
 import type { ModelRequest } from '@openai/agents';
 import { ApplicationFailure } from '@temporalio/activity';
-import { failureOf } from '../../model/model-failure.ts';
-import { providerNamed } from '../../model/provider-named.ts';
+import { findProvider } from '../../model/millrace-model.ts';
+import { toSdkError } from '../../model/model-failure.ts';
 import { toModelRequest } from '../../request/to-model-request.ts';
 import { toResponse } from '../../response/to-response.ts';
 import type { Responded, RespondInput } from '../contract/agents-activities.ts';
-import { bookkeeperOf } from './bookkeeper.ts';
-import type { AgentsActivitiesOptions } from './create-agents-activities.ts';
-import { dictatedProvider } from './dictated-provider.ts';
-import { smallEnough } from './small-enough.ts';
+import { assertPayloadSize } from './activity-failures.ts';
+import {
+  type AgentsActivitiesOptions,
+  fixedRequestProvider,
+  loggingAgent,
+} from './logging-agent.ts';
 
 /**
- * Asks for a turn's answer and streams it to the log. Done again it replaces what a dead try had
- * streamed; where the answer is there already it is given as it is on the log, and nobody is asked.
+ * Requests the answer of a turn and streams it to the log. A retry replaces the partial answer of a
+ * dead attempt. If the log already has the answer, it is returned without a request.
  */
 export async function respond(
   options: AgentsActivitiesOptions,
@@ -36,52 +38,54 @@ export async function respond(
   signals: LivingSignals,
 ): Promise<Responded> {
   const session = sessionId(name);
-  const asked = toModelRequest(request as ModelRequest);
-  const { provider, end } = dictatedProvider(providerNamed(options, model), asked);
-  const agent = bookkeeperOf(options, { provider });
+  const modelRequest = toModelRequest(request as ModelRequest);
+  const { provider, end } = fixedRequestProvider(findProvider(options, model), modelRequest);
+  const agent = loggingAgent(options, { provider });
   const requested = await requestStep(agent, { session, epoch, turn, ...signals });
   const { stop } = requested;
-  const found = await answerOn({ log: options.log, session }, requested, end());
-  if (stop === undefined || found === undefined) throw noAnswer(name, turn);
-  const { said, usage } = found;
-  const { id } = said;
-  const parts = said.parts.map((part, at) => ({ id: `${id}.${at}`, part }));
+  const found = await findAnswer({ log: options.log, session }, requested, end());
+  if (stop === undefined || found === undefined) throw missingAnswer(name, turn);
+  const { item, usage } = found;
+  const { id } = item;
+  const parts = item.parts.map((part, at) => ({ id: `${id}.${at}`, part }));
   const { responseId, model: by, error } = end() ?? {};
   const ended: ResponseEnd = { stop, usage, responseId, model: by };
-  const failure = failureOf({ ...ended, error }, parts);
-  if (stop.reason !== 'aborted' && failure !== undefined) throw failed(failure, stop.cause);
-  if (stop.reason === 'error') throw failed(undefined, stop.cause);
-  return smallEnough('an answer', { stop, response: toResponse(parts, ended, id) });
+  const failure = toSdkError({ ...ended, error }, parts);
+  if (stop.reason !== 'aborted' && failure !== undefined) throw answerFailure(failure, stop.cause);
+  if (stop.reason === 'error') throw answerFailure(undefined, stop.cause);
+  return assertPayloadSize('an answer', { stop, response: toResponse(parts, ended, id) });
 }
 
-interface Said {
-  readonly said: Item;
+interface LoggedAnswer {
+  readonly item: Item;
   readonly usage: Usage;
 }
 
-/** As it stands on the log, where calls may have other ids than the model gave them. */
-async function answerOn(
+/** Reads the answer from the log, where calls may have other ids than those of the model. */
+async function findAnswer(
   { log, session }: { readonly log: Log; readonly session: SessionId },
   { item, turn, attempt }: Requested,
   end: ResponseEnd | undefined,
-): Promise<Said | undefined> {
+): Promise<LoggedAnswer | undefined> {
   if (item?.by === 'value' && end !== undefined) {
-    const [said] = decodeTranscript(JSON.stringify({ v: transcriptVersion, items: [item.item] }));
-    return said && { said, usage: end.usage };
+    const [decoded] = decodeTranscript(
+      JSON.stringify({ v: transcriptVersion, items: [item.item] }),
+    );
+    return decoded && { item: decoded, usage: end.usage };
   }
   const state = await snapshot(log, session);
   const found = item && findItem(state, item.itemId);
   const used = toArray(state.usage).findLast((one) => one.turn === turn && one.attempt === attempt);
-  return found && { said: toItem(found), usage: used?.usage ?? noUsage };
+  return found && { item: toItem(found), usage: used?.usage ?? noUsage };
 }
 
-function failed(failure: Error | undefined, cause: string | undefined): ApplicationFailure {
+function answerFailure(failure: Error | undefined, cause: string | undefined): ApplicationFailure {
   const message = failure?.message ?? 'The model could not answer';
   const type = cause === undefined ? (failure?.constructor.name ?? 'error') : `millrace.${cause}`;
   return ApplicationFailure.nonRetryable(message, type);
 }
 
-function noAnswer(session: string, turn: number): ApplicationFailure {
-  const message = `Cannot find the answer of turn ${turn} in session ${session}: the turn was ended by somebody else`;
+function missingAnswer(session: string, turn: number): ApplicationFailure {
+  const message = `Cannot find the answer of turn ${turn} in session ${session}: another process ended the turn`;
   return ApplicationFailure.nonRetryable(message, 'millrace.fenced');
 }

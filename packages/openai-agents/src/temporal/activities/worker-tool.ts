@@ -1,25 +1,39 @@
 import type { Execution, Tool, ToolContext } from '@millrace/agent';
 import type { JsonValue } from '@millrace/core';
 
-/** What an execution may use. Calls of an agent that is a tool have no place on the log, and no ids. */
+/**
+ * The context of a tool execution. Calls of an agent that is used as a tool are not on the log and
+ * have no ids.
+ */
 export type WorkerToolContext = Pick<ToolContext, 'signal' | 'update'> &
   Partial<Pick<ToolContext, 'session' | 'toolCallId' | 'turn' | 'blobs' | 'trace'>>;
 
-/** What a tool does, in the worker. It gets the input as the tool's `parameters` in the workflow made it. */
+/**
+ * The implementation of a tool in the worker. The input was parsed by the tool's `parameters` in
+ * the workflow.
+ */
 // biome-ignore lint/suspicious/noExplicitAny: each tool has its own input
 export type WorkerToolFunction = (input: any, context: WorkerToolContext) => Execution;
 
+/** A tool implementation with options for its execution. */
 export interface WorkerToolOptions
   extends Partial<Pick<Tool, 'replay' | 'timeoutMs' | 'retries' | 'maxOutputLength'>> {
+  /** Runs the tool. */
   readonly execute: WorkerToolFunction;
 }
 
-/** A function, or one with how it may be run: `replay: 'safe'` may run again after its worker died. */
+/**
+ * A function, or a function with options: with `replay: 'safe'` it may run again after its worker
+ * died.
+ */
 export type WorkerTool = WorkerToolFunction | WorkerToolOptions;
 
 const defaultOutputLength = 30_000;
 
-/** As the log's steps want it. Its input was checked in the workflow. */
+/**
+ * Converts a worker tool to a tool for the log's steps. The workflow has already validated its
+ * input.
+ */
 export function stepTool(name: string, tool: WorkerTool, input: JsonValue): Tool {
   const { execute, ...own } = typeof tool === 'function' ? { execute: tool } : tool;
   return {
@@ -32,8 +46,8 @@ export function stepTool(name: string, tool: WorkerTool, input: JsonValue): Tool
   };
 }
 
-/** Where nobody watches: to its end, and as text. */
-export async function runPlainly(
+/** Runs a tool without progress and returns its result as text. */
+export async function runToText(
   tool: WorkerTool,
   input: JsonValue,
   signal: AbortSignal,

@@ -2,29 +2,32 @@ import type { JsonValue, Stop } from '@millrace/core';
 import type { AgentInputItem, ModelRequest } from '@openai/agents';
 import type { SdkResponse } from '../../response/to-response.ts';
 
-/** What a workflow that runs an agent of the SDK has done by activities. All of it is plain data. */
+/**
+ * The activities of a workflow that runs an agent of the SDK. All inputs and results are plain
+ * data.
+ */
 export interface AgentsActivities {
-  /** What was said in the session so far, as the SDK's input. */
+  /** Returns the conversation of the session as input for the SDK. */
   openaiAgentsHistory(input: HistoryInput): Promise<readonly AgentInputItem[]>;
-  /** Has a provider answer, and streams that to the log as the producer of the turn's request. */
+  /** Streams a provider's answer to the log as the producer of the turn's request. */
   openaiAgentsRespond(input: RespondInput): Promise<Responded>;
-  /** Has a provider answer, for an agent that is a tool: nobody watches it. */
+  /** Requests an answer for an agent that is used as a tool. It is not logged. */
   openaiAgentsAsk(input: AskInput): Promise<Responded>;
-  /** Gives a call its result: by a tool of the worker, or as it was found in the workflow. */
+  /** Produces the result of a call: with a tool of the worker, or from the workflow. */
   openaiAgentsCall(input: CallInput): Promise<CallOutput>;
 }
 
 export interface HistoryInput {
   readonly session: string;
-  /** Only what users said, and of that only these; all that was said unless told. */
+  /** Return only these user items. Default: all items. */
   readonly ids?: readonly string[] | undefined;
 }
 
-/** A request, without what is no data. */
+/** A request without fields that are not data. */
 export type PlainRequest = Omit<ModelRequest, 'signal'>;
 
 export interface AskInput {
-  /** As the agent names it. */
+  /** Model name of the agent. Default: the default provider. */
   readonly model?: string | undefined;
   readonly request: PlainRequest;
 }
@@ -40,12 +43,12 @@ export interface Responded {
   readonly response: SdkResponse;
 }
 
-/** Calls of an agent that is a tool stand nowhere on the log: those only run. */
+/** Calls of an agent that is used as a tool have no location on the log and only run. */
 export type CallInput =
-  | { readonly name: string; readonly at: CallPlace; readonly work: CallWork }
+  | { readonly name: string; readonly at: CallLocation; readonly work: CallWork }
   | { readonly name: string; readonly at?: undefined; readonly work: RunWork };
 
-export interface CallPlace {
+export interface CallLocation {
   readonly session: string;
   readonly epoch: number;
   readonly turn: number;
@@ -53,7 +56,7 @@ export interface CallPlace {
   readonly toolCallId: string;
 }
 
-/** The worker's tool of that name runs. */
+/** Run the worker's tool of that name. */
 export interface RunWork {
   readonly do: 'run';
   readonly input: JsonValue;
@@ -61,7 +64,7 @@ export interface RunWork {
 
 export type CallWork =
   | RunWork
-  /** It ran in the workflow, or handed over: this is what came of it. */
+  /** The call ran in the workflow or was a hand-off. This is its result. */
   | { readonly do: 'record'; readonly output: JsonValue; readonly isError?: boolean | undefined };
 
 export interface CallOutput {
@@ -69,12 +72,12 @@ export interface CallOutput {
   readonly isError: boolean;
 }
 
-/** Of the JSON of what goes to an activity or comes from it, in bytes: Temporal takes no more than 2 MiB. */
+/** Maximum JSON size of an activity's input or result in bytes. Temporal accepts at most 2 MiB. */
 export const maxJsonBytes = 1_500_000;
 
-export function bytesOf(json: string): number {
+export function utf8Length(json: string): number {
   return new TextEncoder().encode(json).length;
 }
 
-/** The name of the agent that keeps the books of such runs on the log. */
-export const bookkeeper = 'openai-agents';
+/** Name of the agent that records these runs on the log. */
+export const loggingAgentName = 'openai-agents';

@@ -6,8 +6,8 @@ import {
 import { cloneOf } from './structured-clone.ts';
 
 /**
- * What the SDK takes from the platform (`@openai/agents-core/_shims`), as a workflow has it: ids come
- * from its own random source, and there is no environment, no process and no socket.
+ * The platform functions that the SDK imports (`@openai/agents-core/_shims`), for a workflow: ids
+ * come from the workflow's random source, and there is no environment, process or socket.
  */
 
 export const randomUUID = (): string => uuid4();
@@ -34,11 +34,11 @@ export class RuntimeEventEmitter {
   }
 
   once(type: string, listener: Listener): this {
-    const heard = (...args: readonly unknown[]) => {
-      this.off(type, heard);
+    const onceListener = (...args: readonly unknown[]) => {
+      this.off(type, onceListener);
       listener(...args);
     };
-    return this.on(type, heard);
+    return this.on(type, onceListener);
   }
 
   emit(type: string, ...args: readonly unknown[]): boolean {
@@ -57,7 +57,7 @@ export const timer: object = {
 class Stream {
   constructor() {
     throw ApplicationFailure.nonRetryable(
-      'Cannot stream a run in workflow code: it would do I/O. Run it without `stream`: its models stream to the log by themselves, by an activity',
+      'Cannot stream a run in workflow code: it would do I/O. Run it without `stream`: its models stream to the log in an activity',
       'millrace.stream_in_workflow',
     );
   }
@@ -79,10 +79,10 @@ export class MCPServerStdio extends McpServer {}
 export class MCPServerStreamableHttp extends McpServer {}
 export class MCPServerSSE extends McpServer {}
 
-/** Globals that the SDK uses and workflows lack. */
+/** Globals that the SDK uses and the workflow sandbox lacks. */
 const missing = {
   structuredClone: cloneOf,
-  // Of the same realm as the controllers that there are.
+  // From the same realm as the existing AbortController.
   AbortSignal: new AbortController().signal.constructor,
 };
 for (const [name, value] of Object.entries(missing))

@@ -1,7 +1,7 @@
 /**
- * `structuredClone`, which workflows lack: the SDK copies its items by it, which are plain data. As Temporal
- * uses it too where it is there, for what is logged, it throws for nothing: what is no data is left out,
- * and errors stay as they are.
+ * A replacement for `structuredClone`, which the workflow sandbox lacks. The SDK uses it to copy
+ * plain items. Temporal uses it for log output if it exists, so it never throws: values that are
+ * not data are dropped, and errors are not copied.
  */
 export function cloneOf<T>(value: T): T {
   return copy(value, new Map()) as T;

@@ -5,13 +5,14 @@ import type { BundleOptions } from '@temporalio/worker';
 type WebpackHook = NonNullable<BundleOptions['webpackConfigHook']>;
 type WebpackConfig = Parameters<WebpackHook>[0];
 
-/** Built, or as it was written. */
+/** `.ts` when run from sources, `.js` when built. */
 const shims = fileURLToPath(new URL(`./sdk-shims${extname(import.meta.url)}`, import.meta.url));
 
 /**
- * Makes a workflow bundle that the SDK loads in: its core alone, without OpenAI's client and its
- * sockets, on what a workflow has instead of a platform. The plugin does this; it is for those who bundle
- * by themselves: `bundleWorkflowCode({ workflowsPath, webpackConfigHook: withAgentsSdk })`.
+ * Changes a webpack configuration so that a workflow bundle can load the SDK: only its core,
+ * without OpenAI's client, and with replacements for the platform. The plugin does this
+ * automatically. If you bundle yourself: `bundleWorkflowCode({ workflowsPath, webpackConfigHook:
+ * withAgentsSdk })`.
  */
 export function withAgentsSdk(config: WebpackConfig): WebpackConfig {
   const { resolve = {}, output, module } = config;
@@ -19,7 +20,7 @@ export function withAgentsSdk(config: WebpackConfig): WebpackConfig {
   const parser = module?.parser as { readonly javascript?: object } | undefined;
   return {
     ...config,
-    // There is one file, and no address that more could be loaded from.
+    // There is only one file, and no URL to load others from.
     output: { ...output, publicPath: '' },
     module: {
       ...module,

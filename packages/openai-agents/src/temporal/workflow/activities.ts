@@ -4,19 +4,19 @@ import {
   ApplicationFailure,
   proxyActivities,
 } from '@temporalio/workflow';
-import { type AgentsActivities, bytesOf, maxJsonBytes } from '../contract/agents-activities.ts';
+import { type AgentsActivities, maxJsonBytes, utf8Length } from '../contract/agents-activities.ts';
 
-/** How long things may take. */
+/** Timeouts and attempts of activities. */
 export interface ActivityTimes {
-  /** A worker that says nothing for so long is taken for dead; 30 seconds unless told. */
+  /** A worker without a heartbeat for this long is considered dead. Default: 30 s. */
   readonly heartbeatMs?: number | undefined;
-  /** Of one answer with its retries, or of one call; an hour unless told. */
+  /** Timeout of one answer with its retries, or of one call. Default: 1 h. */
   readonly timeoutMs?: number | undefined;
-  /** How often an activity is tried whose worker died or timed out; 10 times unless told. */
+  /** Maximum attempts of an activity whose worker died or timed out. Default: 10. */
   readonly maxAttempts?: number | undefined;
 }
 
-/** Once the lease is another's, trying again is in vain: the workflow has to advance first. */
+/** After the lease is lost, a retry cannot succeed. The workflow must advance first. */
 const nonRetryableErrorTypes = ['fenced', 'bad_option', 'aborted', 'no_session'].map(
   (code) => `millrace.${code}`,
 );
@@ -25,7 +25,7 @@ export function activitiesFor(times: ActivityTimes): AgentsActivities {
   const { heartbeatMs = 30_000, timeoutMs = 3_600_000, maxAttempts: maximumAttempts = 10 } = times;
   return proxyActivities<AgentsActivities>({
     ...{ heartbeatTimeout: heartbeatMs, startToCloseTimeout: timeoutMs },
-    // What was said until it stopped is kept before anything else is done.
+    // The partial output of a cancelled activity is stored before the workflow continues.
     cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
     retry: {
       initialInterval: 200,
@@ -36,19 +36,19 @@ export function activitiesFor(times: ActivityTimes): AgentsActivities {
   });
 }
 
-/** The type of the failure that an activity ended with. */
-export function typeOf(error: unknown): string | undefined {
+/** The type of the failure that ended an activity. */
+export function failureType(error: unknown): string | undefined {
   const { cause } = error instanceof ActivityFailure ? error : {};
   return cause instanceof ApplicationFailure ? (cause.type ?? undefined) : undefined;
 }
 
-/** As data: signals, functions and what else is none is left out. */
-export function plain<T>(what: string, value: T): T {
+/** Copies a value as plain data, without signals and functions. Throws if it is too large. */
+export function toPayload<T>(what: string, value: T): T {
   const json = JSON.stringify(value);
-  const bytes = bytesOf(json);
+  const bytes = utf8Length(json);
   if (bytes <= maxJsonBytes) return JSON.parse(json) as T;
   throw ApplicationFailure.nonRetryable(
-    `Cannot give ${what} to an activity: its JSON has ${bytes} bytes, and ${maxJsonBytes} is the most. Shorten the history, for instance with a callModelInputFilter`,
+    `Cannot pass ${what} to an activity: its JSON has ${bytes} bytes, but the limit is ${maxJsonBytes}. Shorten the history, for instance with a callModelInputFilter`,
     'millrace.too_large',
   );
 }

@@ -7,18 +7,27 @@ import { currentTask } from './task-run.ts';
 type CallDetails = Parameters<FunctionTool['invoke']>[2];
 type ToolParameters = Parameters<typeof tool>[0]['parameters'];
 
+/** Options of `activityTool`. */
 export interface ActivityToolOptions
   extends ActivityTimes,
     Pick<ToolOptions<undefined>, 'isEnabled' | 'errorFunction'> {
-  /** The worker has what it does under the same name: `openaiAgentsPlugin({ tools: { … } })`. */
+  /**
+   * Name of the tool. The worker has the implementation under the same name: `openaiAgentsPlugin({
+   * tools: { … } })`.
+   */
   readonly name: string;
+  /** Description for the model. */
   readonly description: string;
-  /** A Zod object, or JSON Schema. */
+  /** A Zod object or a JSON Schema. */
   readonly parameters: ToolParameters;
+  /** Require input that matches the schema exactly. Default: true. */
   readonly strict?: boolean | undefined;
 }
 
-/** A function tool that an activity runs: what it does is the worker's, and is on the log as it happens. */
+/**
+ * Creates a function tool that runs in an activity. The worker has the implementation, and its
+ * progress is on the log.
+ */
 export function activityTool(options: ActivityToolOptions): FunctionTool {
   const { heartbeatMs, timeoutMs, maxAttempts, strict = true, ...rest } = options;
   const { name } = rest;
@@ -30,15 +39,15 @@ export function activityTool(options: ActivityToolOptions): FunctionTool {
   const execute = async (input: unknown, _context: unknown, details?: CallDetails) => {
     const task = currentTask.getStore();
     const callId = details?.toolCall?.callId;
-    if (task === undefined || callId === undefined) throw outside(name);
+    if (task === undefined || callId === undefined) throw notInRunAgent(name);
     const { text } = await task.run({ callId, name }, (input ?? {}) as JsonValue, times);
     return text;
   };
-  // Its input is what the parameters say, which the SDK checks; their type does not matter here.
+  // The SDK validates the input, so its static type does not matter here.
   return tool({ ...rest, strict, execute } as unknown as ToolOptions<undefined>) as FunctionTool;
 }
 
-function outside(name: string): ApplicationFailure {
-  const message = `Cannot run tool ${name}: its call belongs to no task. Run the agent with runAgent(…)`;
+function notInRunAgent(name: string): ApplicationFailure {
+  const message = `Cannot run tool ${name}: its call does not belong to a run. Run the agent with runAgent(…)`;
   return ApplicationFailure.nonRetryable(message, 'millrace.bad_state');
 }

@@ -8,31 +8,33 @@ import {
   condition,
   isCancellation,
 } from '@temporalio/workflow';
-import { callIdOf } from '../../updates/call-content.ts';
-import { bookkeeper } from '../contract/agents-activities.ts';
+import { callIdOf } from '../../updates/message-content.ts';
+import { loggingAgentName } from '../contract/agents-activities.ts';
 import type { ActivityTimes } from './activities.ts';
-import { currentTask, TaskRun } from './task-run.ts';
-import { workflowModels } from './workflow-models.ts';
+import { currentTask, TaskRun, workflowModels } from './task-run.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: agents of any context and output, as the SDK's own Runner takes them
 type AnyAgent = Agent<any, any>;
 
+/** Options of `runAgent`. */
 export interface RunAgentOptions extends ActivityTimes {
-  /** The session, which a server calls its task; the workflow's id unless told. */
+  /** Session id, which is the task id on a server. Default: the workflow id. */
   readonly session?: string | undefined;
-  /** What is said. Nothing, where it waits on the log already. */
+  /** The message. Omit it if the message is already on the log. */
   readonly input?: string | undefined;
-  /** For the SDK's run. */
+  /** Context for the SDK's run. */
   readonly context?: unknown;
+  /** Maximum turns of the SDK's run. Default: the default of the SDK. */
   readonly maxTurns?: number | undefined;
-  /** For the SDK's runner; models and tracing are as a workflow needs them. */
+  /** Configuration of the SDK's runner. `runAgent` sets models and tracing. */
   readonly config?: Omit<Partial<RunConfig>, 'modelProvider' | 'tracingDisabled'> | undefined;
 }
 
 /**
- * Runs an agent of the SDK in a workflow: its models answer by activities, which stream to the log, and
- * what happens between two answers is told there too. It answers all that was said, also meanwhile by
- * signals. Undefined where nothing was, and where it was interrupted.
+ * Runs an agent of the SDK in a workflow. Activities request the model's answers and stream them to
+ * the log; tool results and hand-offs are also logged. It answers all messages, including those
+ * that arrive by signal during the run. Returns undefined if there was no message, or if the run
+ * was interrupted.
  */
 export async function runAgent<A extends AnyAgent>(
   agent: A,
@@ -40,59 +42,65 @@ export async function runAgent<A extends AnyAgent>(
 ): Promise<RunResult<unknown, A> | undefined> {
   const { session, input, heartbeatMs, timeoutMs } = options;
   const times = { heartbeatMs, requestTimeoutMs: timeoutMs };
-  const room = new AgentSession({ agent: bookkeeper, session, isStarting: true, ...times });
-  const leave = listenTo(room);
+  const agentSession = new AgentSession({
+    agent: loggingAgentName,
+    session,
+    isStarting: true,
+    ...times,
+  });
+  const stopListening = listenTo(agentSession);
   try {
-    if (input !== undefined) await room.say(input);
-    return await answerAll(room, agent, options);
+    if (input !== undefined) await agentSession.say(input);
+    return await answerAll(agentSession, agent, options);
   } finally {
-    leave();
+    stopListening();
   }
 }
 
 async function answerAll<A extends AnyAgent>(
-  room: AgentSession,
+  agentSession: AgentSession,
   agent: A,
   options: RunAgentOptions,
 ): Promise<RunResult<unknown, A> | undefined> {
   let result: RunResult<unknown, A> | undefined;
   for (let next: AnyAgent = agent; ; next = result?.lastAgent ?? next) {
-    const task = new TaskRun(room, options);
+    const task = new TaskRun(agentSession, options);
     const plan = await task.advance();
-    // Of a run that somebody else left: nobody knows its calls any more.
-    if (plan.do === 'calls') await stop(room, 'The workflow that ran it is gone');
-    if (plan.do === 'request') result = await attempt(room, task, next, options);
+    // Another execution left this run. Its calls are unknown here.
+    if (plan.do === 'calls') await endOpenRun(agentSession, 'The workflow that ran it is gone');
+    if (plan.do === 'request') result = await runOnce(agentSession, task, next, options);
     await condition(allHandlersFinished);
     const isOver = plan.do === 'idle' || plan.do === 'done' || task.isStopped;
-    if (isOver && !room.hasNews) return task.isStopped ? undefined : result;
-    if (task.plan?.do === 'done' && !task.plan.isAsked && !room.hasNews) return result;
+    if (isOver && !agentSession.hasNews) return task.isStopped ? undefined : result;
+    if (task.plan?.do === 'done' && !task.plan.isAsked && !agentSession.hasNews) return result;
   }
 }
 
-/** One run of the SDK, which leaves no run open on the log. */
-async function attempt<A extends AnyAgent>(
-  room: AgentSession,
+/** Runs the SDK once, and leaves no open run on the log. */
+async function runOnce<A extends AnyAgent>(
+  agentSession: AgentSession,
   task: TaskRun,
   agent: AnyAgent,
   options: RunAgentOptions,
 ): Promise<RunResult<unknown, A> | undefined> {
   try {
-    const result = await run<A>(task, agent, options);
+    const result = await runSdk<A>(task, agent, options);
     await task.settled();
-    // A tool had the last word, or somebody has to approve it: the model is not asked again.
-    if (task.plan?.do === 'calls') await stop(room, 'The run ended with a tool');
+    // The run ended with a tool result or waits for an approval, so there is no further model
+    // request.
+    if (task.plan?.do === 'calls') await endOpenRun(agentSession, 'The run ended with a tool');
     return result;
   } catch (error) {
     const { consideredCancelled: isCancelled } = CancellationScope.current();
     const why = isCancelled ? 'The workflow was cancelled' : 'The run failed';
-    await CancellationScope.nonCancellable(() => stop(room, why));
+    await CancellationScope.nonCancellable(() => endOpenRun(agentSession, why));
     if (isCancelled) throw isCancellation(error) ? error : new CancelledFailure(why);
     if (task.isStopped) return undefined;
-    throw failureFor(error);
+    throw toFailure(error);
   }
 }
 
-async function run<A extends AnyAgent>(
+async function runSdk<A extends AnyAgent>(
   task: TaskRun,
   agent: AnyAgent,
   options: RunAgentOptions,
@@ -102,29 +110,31 @@ async function run<A extends AnyAgent>(
   const models = { modelProvider: workflowModels(task), tracingDisabled: true };
   const runner = new Runner({ ...config, ...models });
   runner.on('agent_tool_start', (_context, _agent, _tool, { toolCall }) => {
-    task.began(callIdOf(toolCall));
+    task.toolStarted(callIdOf(toolCall));
   });
   runner.on('agent_tool_end', (_context, _agent, { name }, output, { toolCall }) => {
-    task.ended({ callId: callIdOf(toolCall), name }, output);
+    task.toolEnded({ callId: callIdOf(toolCall), name }, output);
   });
   runner.on('agent_handoff', (_context, _from, { name }) => {
-    task.handedOver(name);
+    task.handoffDone(name);
   });
   const own = { context, ...(maxTurns !== undefined && { maxTurns }) };
   const result = await currentTask.run(task, () => runner.run(agent, input, own));
   return result as unknown as RunResult<unknown, A>;
 }
 
-/** Ends what is open on the log: by itself, as after an error, or as interrupted. */
-async function stop(room: AgentSession, reason: string): Promise<void> {
-  const plan = await room.advance({ ifAsked: true });
+/** Ends an open run on the log, either normally or by an interrupt. */
+async function endOpenRun(agentSession: AgentSession, reason: string): Promise<void> {
+  const plan = await agentSession.advance({ ifAsked: true });
   if (plan.do === 'done' || plan.do === 'idle') return;
-  await room.interrupt(reason);
-  await room.advance({ ifAsked: true });
+  await agentSession.interrupt(reason);
+  await agentSession.advance({ ifAsked: true });
 }
 
-/** What the SDK throws ends the workflow; by itself it would only be tried again, and again. */
-function failureFor(error: unknown): unknown {
+/**
+ * An SDK error must fail the workflow. Otherwise Temporal would retry the workflow task forever.
+ */
+function toFailure(error: unknown): unknown {
   if (!(error instanceof AgentsError)) return error;
   return ApplicationFailure.create({
     ...{ message: error.message, type: error.constructor.name, nonRetryable: true, cause: error },

@@ -11,24 +11,24 @@ function answer(...kinds: readonly string[]): TranscriptAnswer {
   return { session: 's', first: 0, items } as TranscriptAnswer;
 }
 
-test('only what users say after the run began is news, and each once', () => {
+test('only user messages after the start of the run are new, each once', () => {
   const steering = new Steering(answer('user'));
   const now = answer('user', 'assistant', 'tool', 'user');
-  expect(steering.unseen(now)).toEqual(['3']);
-  expect(steering.unseen(now)).toEqual([]);
+  expect(steering.newItemIds(now)).toEqual(['3']);
+  expect(steering.newItemIds(now)).toEqual([]);
 });
 
-test('what joined keeps its place while the SDK’s input grows', () => {
+test('inserted messages keep their position while the SDK input grows', () => {
   const steering = new Steering(answer());
   const [a, b, c, said] = ['a', 'b', 'c', 'said'].map(user) as [
     ...[AgentInputItem, AgentInputItem, AgentInputItem, AgentInputItem],
   ];
-  steering.join([said], [a, b]);
-  expect(steering.applied([a, b])).toEqual([a, b, said]);
-  expect(steering.applied([a, b, c])).toEqual([a, b, said, c]);
-  expect(steering.applied([a])).toEqual([a, said]);
+  steering.insert([said], [a, b]);
+  expect(steering.apply([a, b])).toEqual([a, b, said]);
+  expect(steering.apply([a, b, c])).toEqual([a, b, said, c]);
+  expect(steering.apply([a])).toEqual([a, said]);
 });
 
-test('an input that nobody joined is as it was', () => {
-  expect(new Steering(answer()).applied('Bread?')).toBe('Bread?');
+test('an input without inserted messages is unchanged', () => {
+  expect(new Steering(answer()).apply('Bread?')).toBe('Bread?');
 });

@@ -3,41 +3,46 @@ import type { AgentInputItem } from '@openai/agents';
 
 type Input = string | AgentInputItem[];
 
-interface Joined {
-  /** How much of the SDK's own input stands before it. */
+interface InsertedItems {
+  /** Number of the SDK's own input items before these. */
   readonly after: number;
   readonly items: readonly AgentInputItem[];
 }
 
-/** What users say while a run goes on. The SDK does not know of it: it joins what its models are asked. */
+/**
+ * Inserts messages that users send during a run into the model's input. The SDK does not have them.
+ */
 export class Steering {
-  readonly #joined: Joined[] = [];
+  readonly #inserted: InsertedItems[] = [];
   #seen: number;
 
   constructor({ items }: TranscriptAnswer) {
     this.#seen = items.length;
   }
 
-  /** Those that may be news, each once: of what is too large to be here nobody knows who said it. */
-  unseen({ items }: TranscriptAnswer): readonly string[] {
-    const news = items.slice(this.#seen);
+  /**
+   * Returns the ids of items that may be new user messages, each once. The author of an item that
+   * is only a reference is unknown, so it is included.
+   */
+  newItemIds({ items }: TranscriptAnswer): readonly string[] {
+    const newItems = items.slice(this.#seen);
     this.#seen = items.length;
-    return news.flatMap((one) =>
+    return newItems.flatMap((one) =>
       one.by === 'reference' || one.item['kind'] === 'user' ? one.itemId : [],
     );
   }
 
-  /** From now on these stand after what the SDK has by now. */
-  join(items: readonly AgentInputItem[], input: Input): void {
-    if (items.length > 0) this.#joined.push({ after: listOf(input).length, items });
+  /** Inserts items after the SDK's current input. */
+  insert(items: readonly AgentInputItem[], input: Input): void {
+    if (items.length > 0) this.#inserted.push({ after: listOf(input).length, items });
   }
 
-  /** With all that joined, where it did. */
-  applied(input: Input): Input {
-    if (this.#joined.length === 0) return input;
+  /** Returns the input with all inserted items at their positions. */
+  apply(input: Input): Input {
+    if (this.#inserted.length === 0) return input;
     const own = listOf(input);
     const at = (index: number) =>
-      this.#joined.flatMap(({ after, items }) =>
+      this.#inserted.flatMap(({ after, items }) =>
         Math.min(after, own.length) === index ? items : [],
       );
     return [...own.flatMap((item, index) => [...at(index), item]), ...at(own.length)];

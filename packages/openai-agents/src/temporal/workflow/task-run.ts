@@ -2,6 +2,8 @@ import type { JsonValue } from '@millrace/core';
 import type { AgentSession, Plan } from '@millrace/temporal/workflow';
 import {
   type AgentInputItem,
+  type Model,
+  type ModelProvider,
   type ModelRequest,
   type ModelResponse,
   Usage,
@@ -10,26 +12,26 @@ import {
 import { ApplicationFailure, AsyncLocalStorage } from '@temporalio/workflow';
 import type {
   CallInput,
+  CallLocation,
   CallOutput,
-  CallPlace,
   PlainRequest,
   Responded,
 } from '../contract/agents-activities.ts';
-import { type ActivityTimes, activitiesFor, plain, typeOf } from './activities.ts';
+import { type ActivityTimes, activitiesFor, failureType, toPayload } from './activities.ts';
 import { Steering } from './steering.ts';
 
-/** The run that goes on, for its tools. */
+/** The current run, for its tools. */
 export const currentTask: InstanceType<typeof AsyncLocalStorage<TaskRun>> =
   new AsyncLocalStorage<TaskRun>();
 
-export interface AnswerCall {
+interface AnswerCall {
   readonly callId: string;
   readonly name: string;
 }
 
 /** A run of the SDK as turns, calls and results on the log. */
 export class TaskRun {
-  readonly #room: AgentSession;
+  readonly #agentSession: AgentSession;
   readonly #times: ActivityTimes;
   readonly #running = new Set<string>();
   readonly #answered = new Set<string>();
@@ -39,44 +41,47 @@ export class TaskRun {
   #records: Promise<unknown>[] = [];
   #isStopped = false;
 
-  constructor(room: AgentSession, times: ActivityTimes) {
-    this.#room = room;
+  constructor(agentSession: AgentSession, times: ActivityTimes) {
+    this.#agentSession = agentSession;
     this.#times = times;
-    this.#steering = new Steering(room.transcript);
+    this.#steering = new Steering(agentSession.transcript);
   }
 
-  /** All that was said so far, for the SDK's run. */
+  /** Returns the conversation so far as input for the SDK. */
   async history(): Promise<AgentInputItem[]> {
-    this.#steering = new Steering(this.#room.transcript);
-    const { session } = this.#room;
+    this.#steering = new Steering(this.#agentSession.transcript);
+    const { session } = this.#agentSession;
     return [...(await activitiesFor(this.#times).openaiAgentsHistory({ session }))];
   }
 
-  /** Somebody interrupted it. */
+  /** True if the run was interrupted. */
   get isStopped(): boolean {
     return this.#isStopped;
   }
 
-  /** What comes next, as far as it is known. */
+  /** The next plan, if known. */
   get plan(): Plan | undefined {
     return this.#plan;
   }
 
   async advance(): Promise<Plan> {
-    this.#plan = await this.#room.advance({ ifAsked: true });
+    this.#plan = await this.#agentSession.advance({ ifAsked: true });
     return this.#plan;
   }
 
-  /** A model's answer: streamed to the log by an activity, and here when it is whole. */
+  /**
+   * Requests a model's answer. An activity streams it to the log and returns it when it is
+   * complete.
+   */
   async respond(model: string | undefined, request: ModelRequest): Promise<ModelResponse> {
     const { signal: _signal, ...rest } = request;
-    // A model that is asked while a tool runs is asked by the tool: an agent of its own.
+    // A model request during a tool call comes from an agent inside the tool.
     if (this.#running.size > 0) {
-      const asked = plain('a request', { model, request: rest });
+      const asked = toPayload('a request', { model, request: rest });
       const { response } = await activitiesFor(this.#times).openaiAgentsAsk(asked);
       return modelResponse(response);
     }
-    const { response, stop } = await this.#streamed(model, rest);
+    const { response, stop } = await this.#respondStreamed(model, rest);
     if (stop.reason === 'aborted') throw this.#stopped();
     const names = new Set(request.handoffs.map(({ toolName }) => toolName));
     this.#handoffs = response.output.flatMap((item) =>
@@ -86,38 +91,38 @@ export class TaskRun {
     return modelResponse(response);
   }
 
-  async #streamed(model: string | undefined, request: PlainRequest): Promise<Responded> {
+  async #respondStreamed(model: string | undefined, request: PlainRequest): Promise<Responded> {
     for (;;) {
       await this.settled();
       const plan = this.#plan?.do === 'request' ? this.#plan : await this.advance();
       if (plan.do !== 'request') throw this.#stopped();
       this.#plan = undefined;
-      const input = await this.#steered(request.input);
-      const asked = plain('a request', { model, request: { ...request, input } });
-      const { session, carried } = this.#room;
+      const input = await this.#withSteering(request.input);
+      const asked = toPayload('a request', { model, request: { ...request, input } });
+      const { session, carried } = this.#agentSession;
       const at = { session, epoch: carried.epoch, turn: plan.turn };
       try {
         return await activitiesFor(this.#times).openaiAgentsRespond({ ...at, ...asked });
       } catch (error) {
-        if (typeOf(error) !== 'millrace.fenced') throw error;
+        if (failureType(error) !== 'millrace.fenced') throw error;
       }
     }
   }
 
-  async #steered(input: PlainRequest['input']): Promise<PlainRequest['input']> {
-    const ids = this.#steering.unseen(this.#room.transcript);
-    const { session } = this.#room;
+  async #withSteering(input: PlainRequest['input']): Promise<PlainRequest['input']> {
+    const ids = this.#steering.newItemIds(this.#agentSession.transcript);
+    const { session } = this.#agentSession;
     if (ids.length > 0) {
-      const said = await activitiesFor(this.#times).openaiAgentsHistory({ session, ids });
-      this.#steering.join(said, input);
+      const messages = await activitiesFor(this.#times).openaiAgentsHistory({ session, ids });
+      this.#steering.insert(messages, input);
     }
-    return this.#steering.applied(input);
+    return this.#steering.apply(input);
   }
 
   /** Runs a worker's tool for a call. */
   async run(call: AnswerCall, input: JsonValue, times: ActivityTimes): Promise<CallOutput> {
     const { callId, name } = call;
-    const at = this.#placeOf(callId);
+    const at = this.#locate(callId);
     const work = { do: 'run', input } as const;
     const output = await this.#call(at ? { name, at, work } : { name, work }, {
       ...this.#times,
@@ -127,18 +132,18 @@ export class TaskRun {
     return output;
   }
 
-  began(callId: string): void {
+  toolStarted(callId: string): void {
     this.#running.add(callId);
   }
 
-  /** A tool ran here; what came of it is told, unless its activity did so. */
-  ended(call: AnswerCall, output: JsonValue): void {
+  /** Records the result of a tool that ran in the workflow, unless its activity already did. */
+  toolEnded(call: AnswerCall, output: JsonValue): void {
     this.#running.delete(call.callId);
     if (!this.#answered.has(call.callId)) this.#record(call, output);
   }
 
-  /** The first hand-off of an answer counts, as the SDK has it. */
-  handedOver(to: string): void {
+  /** Only the first hand-off of an answer counts, as in the SDK. */
+  handoffDone(to: string): void {
     const [call, ...ignored] = this.#handoffs;
     this.#handoffs = [];
     if (call !== undefined) this.#record(call, { assistant: to });
@@ -146,43 +151,43 @@ export class TaskRun {
     for (const other of ignored) this.#record(other, why, true);
   }
 
-  /** When all is told. */
+  /** Resolves when all results are recorded. */
   async settled(): Promise<void> {
     const records = this.#records;
     this.#records = [];
     try {
       await Promise.all(records);
     } catch (error) {
-      // A run that was interrupted answers its calls by itself.
-      if (typeOf(error) !== 'millrace.aborted') throw error;
+      // An interrupted run answers its own calls.
+      if (failureType(error) !== 'millrace.aborted') throw error;
     }
   }
 
   #record({ callId, name }: AnswerCall, output: JsonValue, isError = false): void {
-    const at = this.#placeOf(callId);
+    const at = this.#locate(callId);
     if (at === undefined) return;
-    const told = this.#call({ name, at, work: { do: 'record', output, isError } }, this.#times);
-    told.catch(() => {});
-    this.#records.push(told);
+    const recorded = this.#call({ name, at, work: { do: 'record', output, isError } }, this.#times);
+    recorded.catch(() => {});
+    this.#records.push(recorded);
   }
 
   async #call(input: CallInput, times: ActivityTimes): Promise<CallOutput> {
     const { name } = input;
-    return activitiesFor(times).openaiAgentsCall(plain(`what is given to ${name}`, input));
+    return activitiesFor(times).openaiAgentsCall(toPayload(`the input of ${name}`, input));
   }
 
-  #placeOf(toolCallId: string): CallPlace | undefined {
+  #locate(toolCallId: string): CallLocation | undefined {
     const plan = this.#plan;
     if (plan?.do !== 'calls') return undefined;
     if (!plan.calls.some((call) => call.toolCallId === toolCallId)) return undefined;
-    const { session, carried } = this.#room;
+    const { session, carried } = this.#agentSession;
     const { turn, attempt } = plan;
     return { session, epoch: carried.epoch, turn, attempt, toolCallId };
   }
 
   #stopped(): ApplicationFailure {
     this.#isStopped = true;
-    const message = `The run in session ${this.#room.session} was interrupted`;
+    const message = `The run in session ${this.#agentSession.session} was interrupted`;
     return ApplicationFailure.nonRetryable(message, 'millrace.aborted');
   }
 }
@@ -199,4 +204,21 @@ function modelResponse({
     ...(rawUsage && { rawUsage }),
     ...(providerData && { providerData }),
   };
+}
+
+/** Models whose answers are requested in activities. */
+export function workflowModels(task: TaskRun): ModelProvider {
+  return {
+    getModel: (name): Model => ({
+      getResponse: (request) => task.respond(name || undefined, request),
+      getStreamedResponse: () => {
+        throw streamInWorkflow(name);
+      },
+    }),
+  };
+}
+
+function streamInWorkflow(name: string | undefined): ApplicationFailure {
+  const message = `Cannot stream model ${name || 'of the agent'} in workflow code: it does I/O, which workflow code must not do. Run the agent without \`stream\`: getResponse streams to the log in an activity, as autoSend(…) does; or use streamingContext(…) in your own activity`;
+  return ApplicationFailure.nonRetryable(message, 'millrace.stream_in_workflow');
 }

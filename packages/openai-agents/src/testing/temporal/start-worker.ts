@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import type { WorkerOrder } from './worker-process.ts';
+import type { WorkerConfig } from './worker-process.ts';
 
-/** A worker in a process of its own, which polls when this resolves. Gives how to kill it. */
-export async function startWorker(order: WorkerOrder): Promise<() => Promise<void>> {
+/** Starts a worker in a separate process. Resolves when it polls, with a function that kills it. */
+export async function startWorker(order: WorkerConfig): Promise<() => Promise<void>> {
   const program = fileURLToPath(new URL('./worker-process.ts', import.meta.url));
   const args = ['--conditions=@millrace/source', program, JSON.stringify(order)];
   const child = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });

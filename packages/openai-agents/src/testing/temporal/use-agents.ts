@@ -17,40 +17,45 @@ import {
 } from '@temporalio/worker';
 import { afterAll, beforeAll } from 'vitest';
 import { temporalServerPath } from '../../../../temporal/src/testing/temporal-server-path.ts';
-import { installRuntime, isTemporalThere } from '../../../../temporal/src/testing/use-temporal.ts';
+import {
+  hasTemporalServer,
+  installRuntime,
+} from '../../../../temporal/src/testing/use-temporal.ts';
 import {
   type OpenaiAgentsPluginOptions,
   openaiAgentsPlugin,
 } from '../../temporal/activities/index.ts';
-import { inShort } from '../stage.ts';
+import { summarize } from '../test-server.ts';
 
 type ClientTask = Awaited<ReturnType<ReturnType<typeof createClient>['createTask']>>;
 type WorkerParts = Omit<OpenaiAgentsPluginOptions, 'log'>;
 
-/** A task of a server, whose agent's runs are workflows on a log in a file. */
-interface Served {
+/** A task of a server whose agent runs as a workflow, with a log in a file. */
+interface ServedTask {
   readonly log: Log;
   readonly file: string;
   readonly taskQueue: string;
   readonly task: ClientTask;
   messages(): Promise<readonly string[]>;
-  /** Runs a worker of this process while the work goes on. */
+  /** Runs a worker in this process during `work`. */
   withWorker<T>(parts: WorkerParts, work: () => Promise<T>): Promise<T>;
 }
 
-export interface AgentsStage {
+interface AgentsTestServer {
   client(): Client;
   address(): string;
-  /** A file with the workflows, for workers elsewhere. */
+  /** A file with the bundled workflows for other processes. */
   bundle(): string;
-  /** What happened in a workflow, done again by the same code: throws where it would do something else. */
+  /**
+   * Replays the history of a workflow with the same code. Throws if the code would act differently.
+   */
   replay(workflowId: string): Promise<void>;
-  served<T>(name: string, work: (stage: Served) => Promise<T>): Promise<T>;
+  served<T>(name: string, work: (stage: ServedTask) => Promise<T>): Promise<T>;
 }
 
 const workflowsPath = fileURLToPath(new URL('./workflows.ts', import.meta.url));
 
-/** Workflow code, bundled from its sources as a user's worker would bundle the built package. */
+/** Bundles the workflow code from sources, as a user's worker would bundle the built package. */
 function bundleWorkflows(log: Log): Promise<WorkflowBundleWithSourceMap> {
   return bundleWorkflowCode({
     ...{ workflowsPath, plugins: [openaiAgentsPlugin({ log })] },
@@ -62,19 +67,19 @@ function bundleWorkflows(log: Log): Promise<WorkflowBundleWithSourceMap> {
   });
 }
 
-/** A private Temporal server for the tests of a file. */
-export function useAgents(): AgentsStage {
+/** Starts a private Temporal server for the tests of a file. */
+export function useAgents(): AgentsTestServer {
   let env: TestWorkflowEnvironment | undefined;
   let bundle: WorkflowBundleWithSourceMap | undefined;
   let folder = '';
-  const there = <T>(value: T | undefined): T => {
+  const required = <T>(value: T | undefined): T => {
     if (value !== undefined) return value;
-    throw new Error(`There is no Temporal server at ${temporalServerPath}: npm run test:setup`);
+    throw new Error(`There is no Temporal server at ${temporalServerPath}: run npm run test:setup`);
   };
   beforeAll(async () => {
     folder = mkdtempSync(join(tmpdir(), 'millrace-openai-agents-'));
-    if (!isTemporalThere)
-      return console.log('skips what needs a Temporal server: npm run test:setup');
+    if (!hasTemporalServer)
+      return console.log('Skipped the tests that need a Temporal server: run npm run test:setup');
     installRuntime();
     const executable = { type: 'existing-path', path: temporalServerPath } as const;
     env = await TestWorkflowEnvironment.createLocal({ server: { executable } });
@@ -88,28 +93,28 @@ export function useAgents(): AgentsStage {
     rmSync(folder, { recursive: true, force: true });
   });
   const client = () =>
-    new Client({ connection: there(env).connection, plugins: [millracePlugin()] });
+    new Client({ connection: required(env).connection, plugins: [millracePlugin()] });
   return {
     client,
-    address: () => there(env).address,
+    address: () => required(env).address,
     bundle: () => join(folder, 'workflows.cjs'),
     replay: async (workflowId) => {
       const history = await client().workflow.getHandle(workflowId).fetchHistory();
-      await Worker.runReplayHistory({ workflowBundle: there(bundle) }, history, workflowId);
+      await Worker.runReplayHistory({ workflowBundle: required(bundle) }, history, workflowId);
     },
     served: async (name, work) => {
       const file = join(folder, `${name}.db`);
       const log = sqliteLog({ path: file });
-      const agent = workflowAgent({ client: client(), log, name: 'mill', taskQueue: name });
-      const server = createServer({ agents: [{ type: 'loop', name: 'mill', agent }], log });
+      const agent = workflowAgent({ client: client(), log, name: 'weather', taskQueue: name });
+      const server = createServer({ agents: [{ type: 'loop', name: 'weather', agent }], log });
       const { url } = await server.listen({ port: 0 });
       const visitor = createClient({ url });
-      const task = await visitor.createTask({ agent: 'mill' });
+      const task = await visitor.createTask({ agent: 'weather' });
       const withWorker = async <T>(parts: WorkerParts, during: () => Promise<T>): Promise<T> => {
         const own = sqliteLog({ path: file });
         const worker = await Worker.create({
-          ...{ connection: there(env).nativeConnection, taskQueue: name },
-          ...{ workflowBundle: there(bundle), shutdownForceTime: 5_000 },
+          ...{ connection: required(env).nativeConnection, taskQueue: name },
+          ...{ workflowBundle: required(bundle), shutdownForceTime: 5_000 },
           plugins: [openaiAgentsPlugin({ ...parts, log: own })],
         });
         return worker.runUntil(during).finally(() => own.close());
@@ -117,7 +122,7 @@ export function useAgents(): AgentsStage {
       const messages = async () => {
         const response = await fetch(`${url}/messages?task_id=${task.id}`);
         const all = (await response.json()) as readonly TaskMessage[];
-        return all.map(({ content }) => inShort(content)).reverse();
+        return all.map(({ content }) => summarize(content)).reverse();
       };
       try {
         return await work({ log, file, taskQueue: name, task, messages, withWorker });

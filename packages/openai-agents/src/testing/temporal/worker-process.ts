@@ -1,11 +1,11 @@
-// A worker in a process of its own, to be killed.
+// A worker in a separate process that a test can kill.
 import { writeSync } from 'node:fs';
 import { sqliteLog } from '@millrace/log/sqlite';
 import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { openaiAgentsPlugin } from '../../temporal/activities/index.ts';
 
-export interface WorkerOrder {
+export interface WorkerConfig {
   readonly address: string;
   readonly taskQueue: string;
   readonly file: string;
@@ -13,14 +13,14 @@ export interface WorkerOrder {
   readonly script: readonly Scripted[];
 }
 
-const order = JSON.parse(process.argv[2] ?? '{}') as WorkerOrder;
+const config = JSON.parse(process.argv[2] ?? '{}') as WorkerConfig;
 Runtime.install({ logger: new DefaultLogger('ERROR'), shutdownSignals: [] });
-const log = sqliteLog({ path: order.file });
-const provider = scriptedProvider(order.script, { pieces: 'token' });
+const log = sqliteLog({ path: config.file });
+const provider = scriptedProvider(config.script, { pieces: 'token' });
 const tools = { weather: async ({ town }: { town: string }) => ({ town, sky: 'rain' }) };
 const worker = await Worker.create({
-  connection: await NativeConnection.connect({ address: order.address }),
-  ...{ taskQueue: order.taskQueue, workflowBundle: { codePath: order.bundle } },
+  connection: await NativeConnection.connect({ address: config.address }),
+  ...{ taskQueue: config.taskQueue, workflowBundle: { codePath: config.bundle } },
   plugins: [openaiAgentsPlugin({ log, provider, tools })],
 });
 writeSync(1, 'ready\n');

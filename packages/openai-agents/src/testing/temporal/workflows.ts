@@ -1,8 +1,8 @@
-// What a user's own workflow module would have.
+// A workflow module as a user would write it.
 import { Agent } from '@openai/agents';
 import { z } from 'zod';
 import { activityTool, runAgent } from '../../temporal/workflow/index.ts';
-import { miller as plainMiller } from '../mill.ts';
+import { miller as plainAgent } from '../mill.ts';
 
 const weather = activityTool({
   name: 'weather',
@@ -11,27 +11,27 @@ const weather = activityTool({
   heartbeatMs: 1_000,
 });
 const baker = new Agent({ name: 'Baker', instructions: 'You bake.' });
-const miller = Agent.create({
-  ...{ name: 'Miller', instructions: 'You mill.' },
+const weatherAgent = Agent.create({
+  ...{ name: 'Weather', instructions: 'You report the weather.' },
   ...{ tools: [weather], handoffs: [baker] },
 });
 
 interface Given {
   readonly session?: string;
   readonly input?: string;
-  /** Whose tools run in the workflow itself. */
+  /** Use tools that run in the workflow itself. */
   readonly isPlain?: boolean;
 }
 
-/** As a server's `workflowAgent` starts it. */
+/** The workflow that a server's `workflowAgent` starts. */
 export async function agentWorkflow(given: Given): Promise<string | undefined> {
   const { session, input, isPlain = false } = given;
-  const agent = isPlain ? plainMiller : miller;
+  const agent = isPlain ? plainAgent : weatherAgent;
   const result = await runAgent(agent, { session, input, heartbeatMs: 1_000 });
   return result?.finalOutput as string | undefined;
 }
 
-/** Asks another agent by a tool. */
+/** Calls another agent as a tool. */
 export async function nestedWorkflow(input: string): Promise<string | undefined> {
   const busy = new Agent({ name: 'Busy baker', instructions: 'You bake.', tools: [weather] });
   const asks = busy.asTool({ toolName: 'ask_baker', toolDescription: 'Asks the baker' });
@@ -40,16 +40,16 @@ export async function nestedWorkflow(input: string): Promise<string | undefined>
   return result?.finalOutput;
 }
 
-/** More turns than it may have. */
+/** Needs more turns than allowed. */
 export async function shortWorkflow(input: string): Promise<unknown> {
-  return (await runAgent(plainMiller, { input, maxTurns: 1 }))?.finalOutput;
+  return (await runAgent(plainAgent, { input, maxTurns: 1 }))?.finalOutput;
 }
 
 export { streamingWorkflow } from './streaming-workflow.ts';
 
-/** An agent for each of the sessions, all at once. */
+/** Runs one agent per session, all at once. */
 export async function pairWorkflow(sessions: readonly string[]): Promise<readonly unknown[]> {
   const given = { input: 'Look.', heartbeatMs: 1_000 };
-  const runs = sessions.map((session) => runAgent(plainMiller, { ...given, session }));
+  const runs = sessions.map((session) => runAgent(plainAgent, { ...given, session }));
   return (await Promise.all(runs)).map((result) => result?.finalOutput);
 }

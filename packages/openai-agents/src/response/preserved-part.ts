@@ -1,0 +1,42 @@
+import type { JsonObject, JsonValue, Part } from '@millrace/core';
+
+/**
+ * Fields of a part that the SDK's items cannot hold: signatures, provider state, metadata. They are
+ * stored in `providerData`, so that the next request contains the original part, also from a stored
+ * history.
+ */
+interface PreservedPart {
+  readonly kind: Part['kind'];
+  readonly [field: string]: JsonValue;
+}
+
+const key = 'millrace';
+
+/** Fields that the item itself holds. */
+const itemFields: ReadonlySet<string> = new Set([
+  ...['text', 'arguments', 'input', 'toolCallId', 'source', 'isError', 'attachments'],
+]);
+
+/** Returns the fields for an item's `providerData`, or nothing if the item holds everything. */
+export function preservePart(part: Part): { readonly providerData?: Record<string, JsonValue> } {
+  const rest = Object.entries(part).filter(
+    ([name, value]) => value !== undefined && !itemFields.has(name) && !isItemField(part, name),
+  );
+  if (rest.length === 1 && (part.kind === 'text' || part.kind === 'tool_call')) return {};
+  return { providerData: { [key]: Object.fromEntries(rest) as JsonObject } };
+}
+
+/** The item holds the name of a call and the value of an output, but not those of custom parts. */
+function isItemField({ kind }: Part, name: string): boolean {
+  if (name === 'name') return kind === 'tool_call' || kind === 'tool_result';
+  return name === 'value' && (kind === 'structured' || kind === 'tool_result');
+}
+
+/** Reads what `preservePart` stored, if the item came from Millrace. */
+export function preservedPart(item: {
+  readonly providerData?: Readonly<Record<string, unknown>> | undefined;
+}): PreservedPart | undefined {
+  const preserved = item.providerData?.[key];
+  const isPreserved = typeof preserved === 'object' && preserved !== null && 'kind' in preserved;
+  return isPreserved ? (preserved as PreservedPart) : undefined;
+}

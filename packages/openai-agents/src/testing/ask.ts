@@ -1,7 +1,0 @@
-import type { ModelRequest } from '@openai/agents';
-
-/** A request of the SDK, as a runner makes it. */
-export const ask = (given: Partial<ModelRequest> = {}): ModelRequest => ({
-  ...{ input: 'Bread?', modelSettings: {}, tools: [], handoffs: [] },
-  ...{ outputType: 'text', tracing: false, ...given },
-});

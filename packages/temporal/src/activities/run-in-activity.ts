@@ -1,0 +1,180 @@
+import { setTimeout as after } from 'node:timers/promises';
+import { type Agent, AgentError } from '@millrace/agent';
+import {
+  advance,
+  type Claim,
+  callStep,
+  holdStep,
+  type Plan,
+  requestStep,
+  type Settled,
+  submitStep,
+} from '@millrace/agent/steps';
+import {
+  isMillraceError,
+  type JsonObject,
+  type RunId,
+  runId,
+  type SessionId,
+} from '@millrace/core';
+import { ApplicationFailure, Context } from '@temporalio/activity';
+import type { Sent } from '../contract/activities.ts';
+import { currentIds } from '../ids/current-ids.ts';
+import type { LivingSignals } from './heartbeat.ts';
+
+export interface RunInActivityOptions {
+  readonly session: SessionId;
+  readonly runId: RunId;
+  readonly claim: Pick<Claim, 'owner' | 'life' | 'attempt'>;
+  /** The first message as JSON items. May be empty. */
+  readonly items: readonly JsonObject[];
+  readonly key: string;
+  readonly signals: LivingSignals;
+  readonly startsTurn?: boolean | undefined;
+  /** A failed run that this run repeats. */
+  readonly replaces?: RunId | undefined;
+  /** Called with the current holder of the lease while the session is in use. */
+  readonly onHeld?: ((holder: string) => void) | undefined;
+}
+
+/** A claim number contains the attempt of the activity and the count within that attempt. */
+const claimsPerAttempt = 100_000;
+
+/**
+ * Runs all steps of a run in one activity. Waits until no other process drives the session. A retry
+ * takes the session over from the failed attempt and continues there.
+ */
+export async function runInActivity(agent: Agent, options: RunInActivityOptions): Promise<Sent> {
+  try {
+    return await runExclusively(agent, options);
+  } catch (error) {
+    const code = isMillraceError(error) ? error.code : undefined;
+    if (code === 'no_session') throw sessionDeleted(options.session);
+    if (code !== 'fenced') throw error;
+    // Temporal assumed that this worker is dead. If the next attempt holds the session, this
+    // failure has no effect. Otherwise the next attempt starts again.
+    const message = `Cannot continue in session ${options.session}: another process took it over`;
+    throw ApplicationFailure.retryable(message, 'millrace.overtaken');
+  }
+}
+
+async function runExclusively(agent: Agent, options: RunInActivityOptions): Promise<Sent> {
+  const { session, items, key, signals, replaces } = options;
+  const leaseMs = leaseDurationMs();
+  const claimFor = (count: number): Claim => {
+    const attempt = options.claim.attempt * claimsPerAttempt + count;
+    return { ...options.claim, step: 1, attempt, leaseMs, isHeld: count > 0 };
+  };
+  const acquire = () => holdStep(agent, { session, claim: claimFor(0) });
+  await waitForSession(acquire, signals, options.onHeld);
+  if (items.length > 0) {
+    const command = { type: 'message', when: 'follow_up', items };
+    await submitStep(agent, { session, command, key });
+  }
+  let { runId: currentRunId, startsTurn } = options;
+  let messages: readonly Settled[] = [];
+  let knownItems: number | undefined;
+  let createdAt: number | undefined;
+  for (let count = 1; ; count++) {
+    const { trace } = currentIds();
+    const given = {
+      session,
+      runId: currentRunId,
+      claim: claimFor(count),
+      trace,
+      startsTurn,
+      items: knownItems,
+    };
+    const { leave } = signals;
+    const advanced = await advance(agent, { ...given, leave, createdAt, replaces });
+    const { plan, epoch, settled } = advanced;
+    createdAt = advanced.createdAt;
+    // Another process ended the run of the dead attempt. This attempt starts a new run.
+    if (count === 1 && plan.do === 'done' && plan.stop.cause === 'interrupted') {
+      currentRunId = runId(`${currentRunId}:${options.claim.attempt}`);
+      startsTurn = true;
+      continue;
+    }
+    messages = [...messages, ...settled];
+    knownItems = advanced.items;
+    if (plan.do === 'done') {
+      const { stop, text, usage, error } = plan;
+      return { session, stop, text, usage, ...(error && { error }), messages };
+    }
+    await executePlan(agent, plan, { session, epoch, leaseMs, ...signals });
+  }
+}
+
+interface HeldSession extends LivingSignals {
+  readonly session: SessionId;
+  readonly epoch: number;
+  readonly leaseMs: number;
+}
+
+/** Executes the model request of a plan, or its tool calls in parallel. */
+async function executePlan(
+  agent: Agent,
+  plan: Exclude<Plan, { do: 'done' }>,
+  held: HeldSession,
+): Promise<void> {
+  if (plan.do === 'idle') throw nothingToAnswer(held.session);
+  const { turn } = plan;
+  if (plan.do === 'request') await requestStep(agent, { ...held, turn });
+  else
+    await Promise.all(
+      plan.calls.map(({ toolCallId }) =>
+        callStep(agent, { ...held, turn, attempt: plan.attempt, toolCallId }),
+      ),
+    );
+}
+
+/** The session was deleted. A retry would write to a new, empty session. */
+function sessionDeleted(session: SessionId): ApplicationFailure {
+  const message = `Cannot continue in session ${session}: it was deleted during the run`;
+  return ApplicationFailure.nonRetryable(message, 'millrace.no_session');
+}
+
+/** The session has no message to answer. */
+function nothingToAnswer(session: SessionId): AgentError {
+  const message = `Cannot answer in session ${session}: it has no message to answer. Send a message first`;
+  return new AgentError('stuck', message, { session });
+}
+
+/** Delay before the next attempt to acquire the session: short at first, then up to one second. */
+const [firstMs, longestMs] = [50, 1_000];
+
+/**
+ * Acquires the session when it is free: when its driver is done, or when the lease of a dead driver
+ * has expired. Throws the reason of the stop signal if it is stopped while it waits.
+ */
+async function waitForSession<T>(
+  acquire: () => Promise<T>,
+  { signal, leave }: LivingSignals,
+  onHeld: (holder: string) => void = () => {},
+): Promise<T> {
+  const stopSignal = AbortSignal.any([leave, signal]);
+  for (let waitMs = firstMs; ; waitMs = Math.min(2 * waitMs, longestMs)) {
+    stopSignal.throwIfAborted();
+    try {
+      return await acquire();
+    } catch (error) {
+      if (!isMillraceError(error) || error.code !== 'held') throw error;
+      onHeld(String(error.place['holder']));
+    }
+    // A stop wakes the wait up, and the check above throws.
+    await after(waitMs, undefined, { signal: stopSignal }).catch(() => {});
+  }
+}
+
+const [minLeaseMs, leaseWithoutHeartbeatsMs] = [15_000, 60_000];
+
+/**
+ * Lease duration after the last heartbeat. It is longer than Temporal needs to detect a dead
+ * worker, so that the retry of the same activity acquires the session before other waiting
+ * activities.
+ */
+function leaseDurationMs(): number {
+  const { heartbeatTimeoutMs } = Context.current().info;
+  if (heartbeatTimeoutMs === undefined || heartbeatTimeoutMs === 0) return leaseWithoutHeartbeatsMs;
+  return Math.max(minLeaseMs, 3 * heartbeatTimeoutMs);
+}

@@ -1,0 +1,120 @@
+import type { Plan, RunEnd, Settled } from '@millrace/agent/steps';
+import type { JsonObject, Stop, Usage } from '@millrace/core';
+
+/** Input of an agent workflow. */
+export interface AgentWorkflowInput {
+  /** Name of the agent on the worker. */
+  readonly agent: string;
+  /** Session id, which is the task id on a server. Default: the workflow id. */
+  readonly session?: string | undefined;
+  /** First message: a text, or items as JSON. Omit it if the message is already on the log. */
+  readonly input?: string | readonly JsonObject[] | undefined;
+  /** Limits and timeouts. Default: see `AgentWorkflowOptions`. */
+  readonly options?: AgentWorkflowOptions | undefined;
+  /** State of the previous execution, if this one continues it. */
+  readonly carried?: Carried | undefined;
+}
+
+/** Limits and timeouts of an agent workflow. */
+export interface AgentWorkflowOptions {
+  /**
+   * Number of turns after which the workflow continues as new. It may do so earlier if Temporal
+   * suggests it. Default: 200.
+   */
+  readonly turnsPerExecution?: number | undefined;
+  /**
+   * How long the workflow waits for more messages after a run, in milliseconds. Default: 0. A later
+   * message starts the workflow again.
+   */
+  readonly idleMs?: number | undefined;
+  /** A worker without a heartbeat for this long is considered dead. Default: 30 s. */
+  readonly heartbeatMs?: number | undefined;
+  /** Timeout of one model request, including retries. Default: 1 h. */
+  readonly requestTimeoutMs?: number | undefined;
+  /** Timeout of one tool call. Default: 1 h. */
+  readonly callTimeoutMs?: number | undefined;
+  /** Maximum attempts of an activity whose worker died or timed out. Default: 10. */
+  readonly maxAttempts?: number | undefined;
+}
+
+/**
+ * State that an execution passes to the next one as plain data. The conversation itself is on the
+ * log.
+ */
+export interface Carried {
+  readonly step: number;
+  readonly epoch: number;
+  readonly runId: string | undefined;
+  /** Number of commands so far. Each command has its own key on the log. */
+  readonly said: number;
+  /** Number of items that earlier executions have reported. */
+  readonly items: number | undefined;
+  /**
+   * Creation time of the session. If the session was deleted, the workflow does not continue in a
+   * new one.
+   */
+  readonly createdAt?: number | undefined;
+}
+
+/** Result of an agent workflow. An error of the model is a result, not a failed workflow. */
+export interface AgentWorkflowResult
+  extends Pick<RunEnd, 'stop' | 'text' | 'value' | 'valueAt' | 'error'> {
+  readonly session: string;
+  readonly stop: Stop;
+  readonly usage: Usage;
+}
+
+/** Result of the query `transcript`. */
+export interface TranscriptAnswer {
+  readonly session: string;
+  /** Index of the first of these items in the session. Earlier items are on the log. */
+  readonly first: number;
+  readonly items: readonly Settled[];
+}
+
+/** Result of the query `state`. */
+export interface StateAnswer {
+  readonly session: string;
+  readonly agent: string;
+  readonly doing: 'idle' | 'advance' | 'request' | 'calls' | 'wait';
+  readonly turn: number | undefined;
+  /** Ids of the tool calls that wait for an approval. */
+  readonly asked: readonly string[];
+  readonly isStopping: boolean;
+}
+
+/** Options of an `AgentSession`. */
+export interface AgentSessionOptions extends AgentWorkflowOptions {
+  /** Name of the agent on the worker. */
+  readonly agent: string;
+  /** Session id. Default: the workflow id. */
+  readonly session?: string | undefined;
+  /** State of the previous execution in this session: `session.carried`. */
+  readonly carried?: Carried | undefined;
+  /** True if a run starts immediately. An interrupt then applies to that run. */
+  readonly isStarting?: boolean | undefined;
+}
+
+/** A plan to send a model request. */
+export type RequestPlan = Extract<Plan, { do: 'request' }>;
+/** A plan to run the tool calls of a turn. */
+export type CallsPlan = Extract<Plan, { do: 'calls' }>;
+
+/** Called with the next plan before it is executed. */
+export type OnPlan = (plan: RequestPlan | CallsPlan) => Promise<void>;
+
+/** Options of `AgentSession.run`. */
+export interface RunSessionOptions {
+  /** The point at which a workflow can continue as new: `continueWhenFull(…)`. */
+  readonly onPlan?: OnPlan | undefined;
+  /** Start a run only if a message waits for an answer. Default: false. */
+  readonly ifAsked?: boolean | undefined;
+}
+
+/** Options of `AgentSession.advance`. */
+export interface AdvanceSessionOptions {
+  /** Keep an incomplete answer instead of requesting it again. Default: false. */
+  readonly keepsCut?: boolean | undefined;
+  /** Start a run only if a message waits for an answer. Default: false. */
+  readonly ifAsked?: boolean | undefined;
+}

@@ -1,0 +1,25 @@
+import type { TraceContext } from '@millrace/core';
+import { defaultPayloadConverter, type Headers } from '@temporalio/common';
+
+/** Ids that are propagated with a task through clients, workflows and activities. */
+export interface TravellingIds {
+  /** The task id, which is a session id. */
+  readonly task?: string | undefined;
+  readonly trace?: TraceContext | undefined;
+}
+
+/** Name of the Temporal header that contains the ids. */
+const headerName = 'millrace';
+
+export function withHeader(headers: Headers, ids: TravellingIds): Headers {
+  if (ids.task === undefined && ids.trace === undefined) return headers;
+  return { ...headers, [headerName]: defaultPayloadConverter.toPayload({ ...ids }) };
+}
+
+/** Reads the ids from a header. A missing or invalid header gives no ids. */
+export function idsIn(headers: Headers): TravellingIds {
+  const payload = headers[headerName];
+  if (payload === undefined) return {};
+  const ids: unknown = defaultPayloadConverter.fromPayload(payload);
+  return typeof ids === 'object' && ids !== null ? ids : {};
+}

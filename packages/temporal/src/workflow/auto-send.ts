@@ -1,0 +1,88 @@
+import type { Plan, Requested } from '@millrace/agent/steps';
+import type { JsonObject } from '@millrace/core';
+import { ApplicationFailure, uuid4, workflowInfo } from '@temporalio/workflow';
+import type { Sent } from '../contract/activities.ts';
+import type { AgentWorkflowOptions, CallsPlan, RequestPlan } from '../contract/agent-workflow.ts';
+import { activitiesFor, assertPayloadSize } from './activities.ts';
+import type { AgentSession } from './agent-session.ts';
+import { Lock } from './concurrency.ts';
+import { toItems } from './session-progress.ts';
+
+/** Options of `autoSend`. */
+export interface AutoSendOptions extends AgentWorkflowOptions {
+  /** Name of the provider on the worker: `workflowProvider('claude')`. */
+  readonly provider: WorkflowProvider | string;
+  /** Session to stream to. Default: the workflow id. */
+  readonly session?: string | undefined;
+  /**
+   * The message to answer: a text, or items as JSON. Earlier messages of the session are included
+   * in the request.
+   */
+  readonly input: string | readonly JsonObject[];
+  /** System instructions for the provider. Default: none. */
+  readonly instructions?: string | undefined;
+}
+
+/**
+ * Sends a request to a provider in one activity. It streams the answer to the log and returns the
+ * settled messages.
+ */
+export async function autoSend(options: AutoSendOptions): Promise<Sent> {
+  const { session = workflowInfo().workflowId } = options;
+  const lock = sendLocks.get(session) ?? new Lock();
+  sendLocks.set(session, lock);
+  return lock.run(() => send(session, options));
+}
+
+/** A session has one run at a time, so concurrent requests wait for each other. */
+const sendLocks = new Map<string, Lock>();
+
+function send(session: string, options: AutoSendOptions): Promise<Sent> {
+  const { workflowId } = workflowInfo();
+  const { provider, input, instructions } = options;
+  const runId = uuid4();
+  const request = {
+    provider: typeof provider === 'string' ? provider : provider.name,
+    ...{ session, items: toItems(input), instructions, runId, key: `${workflowId}:${runId}` },
+    owner: `temporal workflow ${workflowId}`,
+  };
+  return activitiesFor(options).millraceAutoSend(assertPayloadSize('a request', request));
+}
+
+/** Executes the model request of a plan in an activity that streams to the log. */
+export function runTurn(session: AgentSession, plan: RequestPlan): Promise<Requested | undefined> {
+  return session.request(plan);
+}
+
+/** Executes the tool calls of a plan in parallel, one activity each. */
+export function runTools(session: AgentSession, plan: CallsPlan): Promise<void> {
+  return session.calls(plan);
+}
+
+export type { Plan };
+
+/** A provider in workflow code, which is only a name. */
+export interface WorkflowProvider {
+  readonly name: string;
+  /** Throws: a workflow must not do I/O. */
+  stream(...given: readonly unknown[]): never;
+  /** Throws: a workflow must not do I/O. */
+  complete(...given: readonly unknown[]): never;
+  [Symbol.asyncIterator](): AsyncIterator<never>;
+}
+
+/**
+ * Creates a placeholder for a provider in workflow code, for `autoSend`. Iterating it throws an
+ * error that names the alternatives.
+ */
+export function workflowProvider(name: string): WorkflowProvider {
+  const refuse = (): never => {
+    throw ioInWorkflow(name);
+  };
+  return { name, stream: refuse, complete: refuse, [Symbol.asyncIterator]: refuse };
+}
+
+function ioInWorkflow(name: string): ApplicationFailure {
+  const message = `Cannot stream provider ${name} in workflow code: it does I/O, which workflow code must not do. Use autoSend({ provider, … }), or streamingContext(…) in your own activity`;
+  return ApplicationFailure.nonRetryable(message, 'millrace.stream_in_workflow');
+}
