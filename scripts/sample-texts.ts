@@ -1,0 +1,72 @@
+// Prints random comments and random sentences of the documents, for a reader who checks whether each is
+// understood at first reading:
+//   npm run sample -- [--seed 1] [--count 30]
+import { globSync, readFileSync } from 'node:fs';
+import { parseArgs } from 'node:util';
+
+const { values } = parseArgs({
+  options: { seed: { type: 'string', default: '1' }, count: { type: 'string', default: '30' } },
+});
+const count = Number(values.count);
+const random = seededRandom(Number(values.seed));
+const exclude = ['**/node_modules/**', '**/dist/**', '**/bundle/**', '**/testing/**'];
+
+const comments = globSync('{packages,apps,scripts,examples}/**/*.{ts,tsx}', { exclude })
+  .filter((path) => !/\.test\.tsx?$|\.d\.ts$/.test(path))
+  .toSorted()
+  .flatMap(commentsIn);
+const sentences = globSync('{*.md,docs/**/*.md,decisions/*.md,{packages,apps}/*/README.md}', {
+  exclude,
+})
+  .toSorted()
+  .flatMap(sentencesIn);
+
+print('Comments', comments);
+print('Sentences', sentences);
+
+function print(title: string, all: readonly string[]): void {
+  console.log(`${title}: ${count} of ${all.length}, seed ${values.seed}\n`);
+  for (let drawn = 1; drawn <= count; drawn++) {
+    console.log(`${drawn}. ${all[Math.floor(random() * all.length)]}\n`);
+  }
+}
+
+/** Each comment with the line of code that follows it. */
+function commentsIn(path: string): readonly string[] {
+  const text = readFileSync(path, 'utf8');
+  const form = /^[ \t]*(\/\*\*[\s\S]*?\*\/|(?:\/\/[^\n]*\n[ \t]*)+)\s*([^\n]*)/gm;
+  return [...text.matchAll(form)]
+    .filter(([, comment = '']) => !comment.includes('biome-ignore'))
+    .map(([, comment = '', code = '']) => `${path}\n   ${plain(comment)}\n   > ${code.trim()}`);
+}
+
+function plain(comment: string): string {
+  return comment
+    .replace(/^\/\*\*|\*\/$/g, '')
+    .replace(/^[ \t]*(?:\*|\/\/) ?/gm, '')
+    .replace(/\s+/g, ' ')
+    .trim();
+}
+
+/** The sentences of the prose: no code, no tables, no headings. */
+function sentencesIn(path: string): readonly string[] {
+  const prose = readFileSync(path, 'utf8')
+    .replace(/```[\s\S]*?```/g, '')
+    .split('\n')
+    .filter((line) => !/^\s*(?:[|#>]|$)/.test(line));
+  return prose
+    .flatMap((line) => line.split(/(?<=[.!?]) (?=[A-Z`[])/))
+    .filter((sentence) => sentence.split(' ').length > 4)
+    .map((sentence) => `${path}\n   ${sentence}`);
+}
+
+/** mulberry32: the same seed gives the same numbers everywhere. */
+function seededRandom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let bits = Math.imul(state ^ (state >>> 15), 1 | state);
+    bits = (bits + Math.imul(bits ^ (bits >>> 7), 61 | bits)) ^ bits;
+    return ((bits ^ (bits >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
