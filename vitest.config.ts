@@ -1,3 +1,4 @@
+import { globSync, readFileSync } from 'node:fs';
 import { availableParallelism, loadavg } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
@@ -14,20 +15,35 @@ const patience = Number(
   process.env['MILLRACE_TEST_PATIENCE'] ?? Math.max(1, Math.ceil(load / cores)),
 );
 
+const all = ['packages/*/src/**/*.test.ts', 'apps/*/src/**/*.test.{ts,tsx}', 'scripts/*.test.ts'];
 // Tests that need a service, a browser, a terminal or minutes.
 const slow = '**/*.full.test.{ts,tsx}';
-const all = ['packages/*/src/**/*.test.ts', 'apps/*/src/**/*.test.{ts,tsx}', 'scripts/*.test.ts'];
+const outside = ['**/node_modules/**', '**/dist/**'];
 
-/** `npm test` is the default mode; `npm run test:full` is the mode `full`. */
+/**
+ * The files of each mode. `npm test` runs the default mode, with a tenth of each property's runs.
+ * `npm run test:full` runs everything. `npm run test:rest` runs what `npm test` leaves out: slow files, and
+ * files with properties again, with all their runs.
+ */
+const filesOf: Readonly<Record<string, () => { include: string[]; exclude: string[] }>> = {
+  quick: () => ({ include: all, exclude: [...outside, slow] }),
+  full: () => ({ include: all, exclude: outside }),
+  rest: () => ({ include: globSync(all, { exclude: outside }).filter(isRest), exclude: outside }),
+};
+
+function isRest(path: string): boolean {
+  return path.includes('.full.test.') || /\bfrom 'fast-check'/.test(readFileSync(path, 'utf8'));
+}
+
 export default defineConfig(({ mode }) => {
-  const isFull = mode === 'full';
-  console.log(`${isFull ? 'all' : 'quick'} tests; random tests: SEED=${seed}`);
+  const name = mode === 'full' || mode === 'rest' ? mode : 'quick';
+  const isFull = name !== 'quick';
+  console.log(`${name} tests; random tests: SEED=${seed}`);
   return {
     resolve: { conditions },
     ssr: { resolve: { conditions } },
     test: {
-      include: all,
-      exclude: ['**/node_modules/**', '**/dist/**', ...(isFull ? [] : [slow])],
+      ...filesOf[name]?.(),
       setupFiles: ['scripts/random-seed.ts'],
       env: {
         SEED: seed,

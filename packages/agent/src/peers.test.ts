@@ -438,7 +438,7 @@ describe('TanStack AI', () => {
   });
 });
 
-// Recovery without generating again is tested in kills.test.ts.
+// Recovery without generating again is tested in kills.full.test.ts.
 describe('Cloudflare Agents', () => {
   test('everything is stored before it is published', async () => {
     answer({ text: 'One two three four five six.' }, { pieces: 'characters' });
@@ -454,7 +454,7 @@ describe('Cloudflare Agents', () => {
   });
 });
 
-// Approvals across a restart are tested in kills.test.ts, steering in agent.test.ts.
+// Approvals across a restart are tested in kills.full.test.ts, steering in agent.test.ts.
 describe('what users ask for', () => {
   test('a stalled stream times out with a reason, and keeps the partial answer', async () => {
     reply(streamReply([framed(said('One moment')), stalled]));
