@@ -5,10 +5,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
+import { patientMs } from '../packages/core/src/testing/runs.ts';
 import { runChaos } from './chaos/run-chaos.ts';
 
 /** A guard against hangs, not a measure of speed. */
-const guardMs = 600_000;
+const guardMs = patientMs(600_000);
 
 test(
   'after 100 kills at any moment nothing that was told is lost, doubled or out of order',

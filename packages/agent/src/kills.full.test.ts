@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type LogRecord, type Part, toArray, toItem } from '@millrace/core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { patientMs } from '../../core/src/testing/runs.ts';
 import { bundled } from './testing/bundled.ts';
 import { problemsIn } from './testing/check-log.ts';
 import {
@@ -36,7 +37,7 @@ beforeAll(async () => {
     moments.map((moment) => () => killsOf(program, folder, name, moment)),
   );
   deaths = (await inTurn(jobs, atOnce)).flat();
-}, 300_000);
+}, patientMs(300_000));
 afterAll(() => rmSync(folder, { recursive: true }));
 
 /** The kills that match. There must be at least one. */

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { Randomness } from '../../../scripts/chaos/randomness.ts';
 import type { TaskHandle } from '../../client/src/contract/task-handle.ts';
 import { createClient } from '../../client/src/create-client.ts';
+import { patientMs } from '../../core/src/testing/runs.ts';
 import { describeOnPostgres } from '../../log/src/testing/start-postgres.ts';
 import { needsRedis } from '../../log/src/testing/start-redis.ts';
 import { clusterChaos } from './testing/cluster/chaos.ts';
@@ -26,7 +27,7 @@ describe('two servers and a worker on Postgres and Redis', () => {
     folder = mkdtempSync(join(tmpdir(), 'cluster-'));
     cluster = await startCluster(folder);
     store = await openClusterStore(cluster.store, cluster.bus);
-  }, 120_000);
+  });
 
   afterAll(async () => {
     await store?.close();
@@ -106,16 +107,20 @@ describe('two servers and a worker on Postgres and Redis', () => {
     await a.until(({ isRunning }) => !isRunning && saysNow(a) === expectedEnd('asking first'));
   });
 
-  test('after crashes and lost connections, a client of A has exactly what the log has', async () => {
-    const seed = Number(process.env['SEED']);
-    const chance = new Randomness(seed);
-    const rounds: string[] = [];
-    const onRound = (words: string) => rounds.push(words);
-    const random = () => chance.next();
-    const { problems, counts, ...numbers } = await clusterChaos({
-      ...{ kills, random, cluster, onRound },
-    });
-    console.log('cluster:', JSON.stringify({ seed, ...counts, ...numbers }));
-    expect(problems, rounds.join('\n')).toEqual([]);
-  }, 900_000);
+  test(
+    'after crashes and lost connections, a client of A has exactly what the log has',
+    async () => {
+      const seed = Number(process.env['SEED']);
+      const chance = new Randomness(seed);
+      const rounds: string[] = [];
+      const onRound = (words: string) => rounds.push(words);
+      const random = () => chance.next();
+      const { problems, counts, ...numbers } = await clusterChaos({
+        ...{ kills, random, cluster, onRound },
+      });
+      console.log('cluster:', JSON.stringify({ seed, ...counts, ...numbers }));
+      expect(problems, rounds.join('\n')).toEqual([]);
+    },
+    patientMs(900_000),
+  );
 });

@@ -10,6 +10,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import { bundled } from '../../../../packages/agent/src/testing/bundled.ts';
 import { problemsIn } from '../../../../packages/agent/src/testing/check-log.ts';
 import { inTurn } from '../../../../packages/agent/src/testing/deaths.ts';
+import { patientMs } from '../../../../packages/core/src/testing/runs.ts';
 import type { PrintArgs } from '../contract/args.ts';
 import { exitCodes } from '../exit-code.ts';
 import { openStore } from '../store/open-store.ts';
@@ -26,7 +27,7 @@ let program: string;
 let count = 0;
 beforeAll(async () => {
   program = await bundled(new URL('../testing/print-process.ts', import.meta.url), folder());
-}, 120_000);
+});
 
 interface Started {
   readonly child: ChildProcess;
@@ -171,7 +172,7 @@ describe('SIGINT at any event', () => {
       return { at: index + 1, code, told: said.stdout, left: await leftIn(store) };
     });
     all = await inTurn(jobs, 3);
-  }, 300_000);
+  }, patientMs(300_000));
 
   test('leaves a session that goes on', () => {
     expect(whole).toBeGreaterThan(20);

@@ -1,4 +1,5 @@
-const isFull = process.env['MILLRACE_TEST'] === 'full';
+/** Whether properties run with their full counts. Fewer runs do not reach every rare outcome. */
+export const isFull: boolean = process.env['MILLRACE_TEST'] === 'full';
 
 /**
  * The number of runs of a property. `npm run test:full` runs each property `full` times. `npm test` runs

@@ -2,12 +2,13 @@ import { sessionId } from '@millrace/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { randomLog } from '../../../core/src/testing/random-log.ts';
+import { isFull, patientMs } from '../../../core/src/testing/runs.ts';
 import { checkModel, checkResume, landmarks, scriptOf, TestClock } from '../suite/index.ts';
 import { draftNumbers, number, steps } from '../testing/law-runs.ts';
 import { memoryLog } from './memory-log.ts';
 
 /** Shrinking a failing run takes long, but it is worth it. */
-const shrinkingMs = 600_000;
+const shrinkingMs = patientMs(600_000);
 
 describe('the memory log', () => {
   test(
@@ -23,7 +24,7 @@ describe('the memory log', () => {
           await checkModel(options, run, (what) => seen.add(what));
         }),
       );
-      expect([...seen]).toEqual(expect.arrayContaining([...landmarks]));
+      if (isFull) expect([...seen]).toEqual(expect.arrayContaining([...landmarks]));
     },
     shrinkingMs,
   );

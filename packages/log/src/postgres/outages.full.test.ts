@@ -15,7 +15,7 @@ let proxy: CuttingProxy;
 beforeAll(async () => {
   if (!hasPostgres) return;
   proxy = await cuttingProxy(server().port);
-}, 120_000);
+});
 afterAll(async () => {
   await proxy?.close();
 });

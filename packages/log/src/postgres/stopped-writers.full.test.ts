@@ -19,7 +19,7 @@ beforeAll(async () => {
   proxy = await cuttingProxy(server().port);
   client = new Client({ connectionString: server().url });
   await client.connect();
-}, 120_000);
+});
 afterAll(async () => {
   await client?.end();
   await proxy?.close();

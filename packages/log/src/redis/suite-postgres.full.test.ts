@@ -50,7 +50,7 @@ const numRuns = Number(process.env['MILLRACE_POSTGRES_RUNS'] ?? 60);
 needsRedis(describeOnPostgres())('the Postgres log with the Redis bus', () => {
   beforeAll(async () => {
     [server, redis] = await Promise.all([startPostgres(), startRedis()]);
-  }, 120_000);
+  });
   afterAll(async () => {
     await Promise.all([server?.remove(), redis?.stop()]);
   });

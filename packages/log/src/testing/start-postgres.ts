@@ -143,7 +143,7 @@ export function usePostgres(): () => TestPostgres {
   let server: TestPostgres | undefined;
   beforeAll(async () => {
     if (hasPostgres) server = await startPostgres();
-  }, 120_000);
+  });
   afterAll(() => server?.remove());
   return () => {
     if (server === undefined) throw new Error('Postgres is not installed');

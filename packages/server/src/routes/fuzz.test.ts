@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { runs } from '../../../core/src/testing/runs.ts';
+import { patientMs, runs } from '../../../core/src/testing/runs.ts';
 import type { ServedAgent } from '../contract/served-agent.ts';
 import { createServer } from '../create-server.ts';
 import { LearnedIds } from '../testing/learned-ids.ts';
@@ -51,47 +51,51 @@ function isFailure({ status, json }: TestAnswer): boolean {
   return status === 500 || error?.data?.code === 'internal';
 }
 
-test('10,000 random requests from the OpenAPI document: none causes an internal error', async () => {
-  const lines: string[] = [];
-  const server = createServer({
-    agents: [echoSync, echoAsync],
-    limits: { requestsPerSecond: 1e9, requestBurst: 1e9 },
-    requestLog: { format: 'json', write: (line) => lines.push(line) },
-  });
-  const { url } = await server.listen({ port: 0 });
-  const document = await (await fetch(new URL('/openapi.json', url))).json();
-  const ids = new LearnedIds();
-  const agents = await (await fetch(new URL('/agents', url))).json();
-  for (const { id, name } of agents as readonly Readonly<Record<'id' | 'name', string>>[]) {
-    ids.learn('agents', id);
-    ids.learn('agent names', name);
-  }
-  const seen = new Map<number, number>();
-  const some = fc.array(requestsOf(document), { minLength: 100, maxLength: 100 });
-  const run = async (requests: readonly RandomRequest[]) => {
-    for (let at = 0; at < requests.length; at += 10) {
-      const several = requests.slice(at, at + 10);
-      const answers = await Promise.all(several.map((request) => send(url, ids, request)));
-      for (const [index, one] of answers.entries()) {
-        seen.set(one.status, (seen.get(one.status) ?? 0) + 1);
-        const request = several[index];
-        if (request === undefined) continue;
-        if (isFailure(one)) {
-          const failures = lines.filter((line) => line.includes('"failure"'));
-          expect({ request, one, failures: failures.slice(-2) }).toBeUndefined();
-        }
-        if (one.status < 300 && request.method !== 'DELETE') ids.learnFrom(request, one.json);
-      }
-      lines.length = 0;
+test(
+  '10,000 random requests from the OpenAPI document: none causes an internal error',
+  async () => {
+    const lines: string[] = [];
+    const server = createServer({
+      agents: [echoSync, echoAsync],
+      limits: { requestsPerSecond: 1e9, requestBurst: 1e9 },
+      requestLog: { format: 'json', write: (line) => lines.push(line) },
+    });
+    const { url } = await server.listen({ port: 0 });
+    const document = await (await fetch(new URL('/openapi.json', url))).json();
+    const ids = new LearnedIds();
+    const agents = await (await fetch(new URL('/agents', url))).json();
+    for (const { id, name } of agents as readonly Readonly<Record<'id' | 'name', string>>[]) {
+      ids.learn('agents', id);
+      ids.learn('agent names', name);
     }
-  };
-  try {
-    await fc.assert(fc.asyncProperty(some, run), { numRuns: runs(100), endOnFailure: true });
-    expect((await fetch(new URL('/readyz', url))).status).toBe(200);
-    // The requests were neither all rejected nor all the same.
-    expect(seen.get(200)).toBeGreaterThan(3000);
-    expect([...seen.keys()]).toEqual(expect.arrayContaining([200, 400, 404, 422]));
-  } finally {
-    await server.close();
-  }
-}, 600_000);
+    const seen = new Map<number, number>();
+    const some = fc.array(requestsOf(document), { minLength: 100, maxLength: 100 });
+    const run = async (requests: readonly RandomRequest[]) => {
+      for (let at = 0; at < requests.length; at += 10) {
+        const several = requests.slice(at, at + 10);
+        const answers = await Promise.all(several.map((request) => send(url, ids, request)));
+        for (const [index, one] of answers.entries()) {
+          seen.set(one.status, (seen.get(one.status) ?? 0) + 1);
+          const request = several[index];
+          if (request === undefined) continue;
+          if (isFailure(one)) {
+            const failures = lines.filter((line) => line.includes('"failure"'));
+            expect({ request, one, failures: failures.slice(-2) }).toBeUndefined();
+          }
+          if (one.status < 300 && request.method !== 'DELETE') ids.learnFrom(request, one.json);
+        }
+        lines.length = 0;
+      }
+    };
+    try {
+      await fc.assert(fc.asyncProperty(some, run), { numRuns: runs(100), endOnFailure: true });
+      expect((await fetch(new URL('/readyz', url))).status).toBe(200);
+      // The requests were neither all rejected nor all the same.
+      expect(seen.get(200)).toBeGreaterThan(3000);
+      expect([...seen.keys()]).toEqual(expect.arrayContaining([200, 400, 404, 422]));
+    } finally {
+      await server.close();
+    }
+  },
+  patientMs(600_000),
+);

@@ -75,7 +75,7 @@ export function useTemporal(workflowsPath: string): TemporalTestServer {
     const executable = { type: 'existing-path', path: temporalServerPath } as const;
     env = await TestWorkflowEnvironment.createLocal({ server: { executable } });
     bundle = await bundleWorkflows(workflowsPath);
-  }, 120_000);
+  });
   afterAll(async () => {
     await env?.teardown();
     rmSync(folder, { recursive: true, force: true });

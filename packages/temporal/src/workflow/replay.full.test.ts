@@ -10,7 +10,7 @@ let workflowBundle: WorkflowBundleWithSourceMap;
 beforeAll(async () => {
   installRuntime();
   workflowBundle = await bundleWorkflows(path);
-}, 120_000);
+});
 
 const histories = savedHistories();
 

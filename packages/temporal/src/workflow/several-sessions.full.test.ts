@@ -6,6 +6,7 @@ import { scriptedProvider } from '@millrace/providers/scripted';
 import { Worker } from '@temporalio/worker';
 import { expect } from 'vitest';
 import { z } from 'zod';
+import { patientMs } from '../../../core/src/testing/runs.ts';
 import { hasFact, hasText, textsOf, waitForRecords } from '../testing/session-log.ts';
 import { temporalTest, useTemporal } from '../testing/use-temporal.ts';
 import { ownWorkflow, severalAgentsWorkflow } from '../testing/workflows.ts';
@@ -186,5 +187,5 @@ temporalTest(
     expect(many).toBeGreaterThan(few);
     expect(many / few).toBeLessThan(2.2);
   },
-  60_000,
+  patientMs(60_000),
 );

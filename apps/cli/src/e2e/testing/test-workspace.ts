@@ -12,6 +12,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { vi } from 'vitest';
+import { patientMs } from '../../../../../packages/core/src/testing/runs.ts';
 import { processFolder } from '../../../../../scripts/process-folder.ts';
 
 /** A user account with a small project: everything that the program can access. */
@@ -85,7 +86,7 @@ export async function waitForExit(pid: number): Promise<void> {
 
 /** Slightly shorter than the test timeout, so that the error message with the screen is shown. */
 export const waitOptions: { readonly timeout: number; readonly interval: number } = {
-  timeout: 60_000,
+  timeout: patientMs(60_000),
   interval: 40,
 };
 

@@ -14,7 +14,7 @@ beforeAll(async () => {
   if (!hasPostgres) return;
   client = new Client({ connectionString: server().url });
   await client.connect();
-}, 120_000);
+});
 afterAll(async () => {
   await client?.end();
 });

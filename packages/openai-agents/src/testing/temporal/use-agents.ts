@@ -87,7 +87,7 @@ export function useAgents(): AgentsTestServer {
     bundle = await bundleWorkflows(log);
     await log.close();
     writeFileSync(join(folder, 'workflows.cjs'), bundle.code);
-  }, 120_000);
+  });
   afterAll(async () => {
     await env?.teardown();
     rmSync(folder, { recursive: true, force: true });

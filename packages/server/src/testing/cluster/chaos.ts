@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { TaskHandle } from '../../../../client/src/contract/task-handle.ts';
 import { type Client, createClient } from '../../../../client/src/create-client.ts';
+import { patientMs } from '../../../../core/src/testing/runs.ts';
 import type { Cluster } from './cluster.ts';
 import { clusterAgentName } from './cluster-agent.ts';
 import { problemsOf, readToolRuns } from './cluster-check.ts';
@@ -26,7 +27,7 @@ interface ClusterChaosResult {
 
 const taskCount = 3;
 /** Maximum time to wait until all runs end. Prevents hangs. */
-const answerTimeoutMs = 90_000;
+const answerTimeoutMs = patientMs(90_000);
 const roundMs = 30_000;
 
 /**
