@@ -1,13 +1,12 @@
 import { type Client, createClient } from '@millrace/client';
 import { randomIds } from '@millrace/core';
 import { createContext, useContext, useEffect, useSyncExternalStore } from 'react';
-import { deliverTo } from '../chat/outbox/deliver-to.ts';
-import { Outbox } from '../chat/outbox/outbox.ts';
-import { LiveSources } from '../chat/state/live-sources.ts';
-import { Api } from './api.ts';
-import { Directory, type DirectoryState, type ListedTask } from './directory.ts';
-import { fetchOrEarly } from './early-stream.ts';
-import { readToken } from './token.ts';
+import { deliverTo, Outbox } from '../chat/composer/outbox.ts';
+import { LiveSources } from '../chat/state/live-source.ts';
+import { Api } from '../server/api.ts';
+import { Directory, type DirectoryState, type ListedTask } from '../server/directory.ts';
+import { fetchOrEarly } from '../server/early-stream.ts';
+import { readToken } from './browser-storage.ts';
 
 /** What every part of the page can reach. */
 export interface App {

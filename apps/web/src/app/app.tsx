@@ -1,12 +1,12 @@
 import { lazy, Suspense, useEffect, useMemo, useState } from 'react';
 import { ChatPage } from '../chat/chat-page.tsx';
+import { Sidebar } from '../sidebar/sidebar.tsx';
+import { ShellContext } from '../sidebar/sidebar-button.tsx';
 import { AppContext, createApp, useDirectory } from './app-context.ts';
 import { HelpDialog } from './help-dialog.tsx';
 import { NewPage } from './new-page.tsx';
 import { OpenTask } from './open-task.tsx';
-import { navigate, useRoute } from './route.ts';
-import { ShellContext } from './shell-context.ts';
-import { Sidebar } from './sidebar.tsx';
+import { navigate, useRoute } from './route.tsx';
 import { TokenDialog } from './token-dialog.tsx';
 import { useKey } from './use-key.ts';
 import './app.css';

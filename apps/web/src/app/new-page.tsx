@@ -1,13 +1,13 @@
 import type { AgentInfo } from '@millrace/client';
 import { useMemo, useState } from 'react';
 import { Composer } from '../chat/composer/composer.tsx';
-import { tooMany } from '../chat/outbox/out-message.ts';
+import { tooMany } from '../chat/composer/outbox.ts';
+import { Logo } from '../design/icons.tsx';
+import { SidebarButton } from '../sidebar/sidebar-button.tsx';
 import { type App, useApp, useDirectory } from './app-context.ts';
-import { Logo } from './logo.tsx';
-import { navigate, routeOf } from './route.ts';
-import { setTitle } from './set-title.ts';
-import { SidebarButton } from './sidebar-button.tsx';
-import { local, readStored, writeStored } from './stored.ts';
+import { local, readStored, writeStored } from './browser-storage.ts';
+import { navigate, routeOf } from './route.tsx';
+import { setTitle } from './task-text.ts';
 import './new-page.css';
 
 /** A session begins with an agent and something to say. */

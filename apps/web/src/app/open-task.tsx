@@ -1,7 +1,6 @@
 import { useEffect, useRef } from 'react';
-import type { ChatSource } from '../chat/state/chat-source.ts';
-import { useRead } from '../chat/state/use-source.ts';
-import { useTaskTitle } from '../chat/state/use-task-title.ts';
+import { type ChatSource, useRead } from '../chat/state/chat-source.ts';
+import { useTaskTitle } from '../chat/state/use-live.ts';
 import { useApp } from './app-context.ts';
 
 const isAskingOf = ({ state }: ChatSource) => state.asked.length > 0;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { hrefOf, type Route, routeOf } from './route.ts';
+import { hrefOf, type Route, routeOf } from './route.tsx';
 
 const name = fc
   .string({ minLength: 1, unit: 'grapheme' })

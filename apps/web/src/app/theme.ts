@@ -1,7 +1,7 @@
 import { useState } from 'react';
-import { local, readStored, writeStored } from './stored.ts';
+import { local, readStored, writeStored } from './browser-storage.ts';
 
-export type Theme = 'system' | 'light' | 'dark';
+type Theme = 'system' | 'light' | 'dark';
 
 const themes: readonly Theme[] = ['system', 'light', 'dark'];
 

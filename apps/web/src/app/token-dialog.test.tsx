@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { openDomPage } from '../testing/dom-page.ts';
-import { refusalOfToken } from './token.ts';
+import { refusalOfToken } from './browser-storage.ts';
 
 test.each(['snow☃man', 'two\nlines', 'smart “quotes”', '\u0000'])(
   'a token that no request can carry is refused with words: %j',

@@ -1,7 +1,7 @@
 import { type FormEvent, useState } from 'react';
 import { Button } from '../design/button.tsx';
 import { Dialog } from '../design/dialog.tsx';
-import { readToken, refusalOfToken, writeToken } from './token.ts';
+import { readToken, refusalOfToken, writeToken } from './browser-storage.ts';
 import './forms.css';
 
 export interface TokenDialogProps {

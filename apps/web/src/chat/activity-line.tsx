@@ -1,14 +1,13 @@
 import { type FoldState, totalUsage, type Usage } from '@millrace/core';
-import { duration } from '../design/time.ts';
-import { useNow } from './connection-banner.tsx';
-import type { ChatSource } from './state/chat-source.ts';
-import { useRead } from './state/use-source.ts';
+import { duration, useNow } from '../design/time.tsx';
+import { type ChatSource, useRead } from './state/chat-source.ts';
 import './activity-line.css';
+import { useEffect, useRef, useState } from 'react';
 
 const startedOf = ({ facts }: ChatSource) => facts.runStartedAt;
 const isRunningOf = ({ state }: ChatSource) => state.run !== undefined;
 
-export interface ActivityLineProps {
+interface ActivityLineProps {
   readonly source: ChatSource;
   /** How long it has run by now says nothing of the moment that is looked at. */
   readonly isPast: boolean;
@@ -90,5 +89,26 @@ function UsageLine({ source }: { readonly source: ChatSource }) {
     <span className="activity-usage" title="Tokens sent and generated in this session">
       {[`${about}${compact(input)} in`, `${compact(output)} out`, ...cost].join(' · ')}
     </span>
+  );
+}
+
+const askedOf = ({ state }: ChatSource) => state.asked.at(0)?.name;
+
+/** Tells those who do not see the page when a turn begins or ends and when they are asked; never the words. */
+export function Announcer({ source }: { readonly source: ChatSource }) {
+  const isRunning = useRead(source, isRunningOf);
+  const asked = useRead(source, askedOf);
+  const [words, setWords] = useState('');
+  const wasRunning = useRef(isRunning);
+  useEffect(() => {
+    if (asked !== undefined) setWords(`The agent asks whether it may use ${asked}.`);
+    else if (isRunning && !wasRunning.current) setWords('The agent is working.');
+    else if (!isRunning && wasRunning.current) setWords('The agent is done.');
+    wasRunning.current = isRunning;
+  }, [isRunning, asked]);
+  return (
+    <p className="unseen" role="status">
+      {words}
+    </p>
   );
 }

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { openDomPage } from '../testing/dom-page.ts';
 import { fakeApp, loopTask } from '../testing/fake-app.ts';
 import { GrowingSource } from '../testing/growing-source.ts';
-import { factDraft, numbered } from '../testing/told.ts';
+import { factDraft, numbered } from '../testing/records.ts';
 import type { LiveSource } from './state/live-source.ts';
 
 interface Shown {

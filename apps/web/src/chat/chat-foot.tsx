@@ -1,20 +1,18 @@
 import type { Connection, TaskStatus } from '@millrace/client';
 import { useCallback } from 'react';
 import { useApp, useListedTask } from '../app/app-context.ts';
-import { Link } from '../app/link.tsx';
-import { isClosed } from '../app/task-words.ts';
+import { Link } from '../app/route.tsx';
+import { isClosed } from '../app/task-text.ts';
 import { useKey } from '../app/use-key.ts';
 import { Button } from '../design/button.tsx';
 import { ActivityLine } from './activity-line.tsx';
 import { ApprovalDock } from './approval/approval-dock.tsx';
 import { Composer } from './composer/composer.tsx';
+import { tooMany } from './composer/outbox.ts';
 import { QueueView } from './composer/queue-view.tsx';
-import { tooMany } from './outbox/out-message.ts';
-import type { ChatSource } from './state/chat-source.ts';
+import { type ChatSource, useRead } from './state/chat-source.ts';
 import type { LiveSource } from './state/live-source.ts';
-import { useIsOver } from './state/use-is-over.ts';
-import { useConnection, useTaskRow } from './state/use-live.ts';
-import { useRead } from './state/use-source.ts';
+import { useConnection, useIsOver, useTaskRow } from './state/use-live.ts';
 
 export interface ChatFootProps {
   readonly live: LiveSource;

@@ -1,11 +1,10 @@
 import { useListedTask } from '../app/app-context.ts';
-import { SidebarButton } from '../app/sidebar-button.tsx';
-import { statusLook } from '../app/task-words.ts';
+import { statusLook } from '../app/task-text.ts';
 import { IconButton } from '../design/button.tsx';
 import { TimelineIcon } from '../design/icons.tsx';
+import { SidebarButton } from '../sidebar/sidebar-button.tsx';
 import type { LiveSource } from './state/live-source.ts';
-import { useTaskRow } from './state/use-live.ts';
-import { useTaskTitle } from './state/use-task-title.ts';
+import { useTaskRow, useTaskTitle } from './state/use-live.ts';
 
 export interface ChatHeaderProps {
   readonly live: LiveSource;

@@ -1,27 +1,27 @@
 import { lazy, Suspense, useState } from 'react';
 import { useApp } from '../app/app-context.ts';
-import { navigate } from '../app/route.ts';
-import { Announcer } from './announcer.tsx';
+import { navigate } from '../app/route.tsx';
+import type { InspectorPanelProps } from '../inspector/inspector-panel.tsx';
+import { Announcer } from './activity-line.tsx';
 import { Branches } from './branch/branches.tsx';
 import { ChatFoot } from './chat-foot.tsx';
 import { ChatHeader } from './chat-header.tsx';
+import { OutboxView, useOutMessages } from './composer/outbox-view.tsx';
 import { ConnectionBanner } from './connection-banner.tsx';
-import type { InspectorProps } from './inspector-props.ts';
-import { OutboxView, useOutMessages } from './outbox/outbox-view.tsx';
 import type { ChatSource } from './state/chat-source.ts';
 import type { LiveSource } from './state/live-source.ts';
 import { useConnection } from './state/use-live.ts';
-import { TranscriptView } from './transcript-view.tsx';
+import { TranscriptView } from './transcript/transcript-view.tsx';
 import './chat-page.css';
 
 // It is loaded when somebody opens it. Absent, there is no button for it.
-const modules = import.meta.glob<{ InspectorPanel: React.ComponentType<InspectorProps> }>(
+const modules = import.meta.glob<{ InspectorPanel: React.ComponentType<InspectorPanelProps> }>(
   '../inspector/inspector-panel.tsx',
 );
 const [load] = Object.values(modules);
 const InspectorPanel = load && lazy(async () => ({ default: (await load()).InspectorPanel }));
 
-export interface ChatPageProps {
+interface ChatPageProps {
   readonly id: string;
   /** As of that record, instead of now. */
   readonly at: number | undefined;

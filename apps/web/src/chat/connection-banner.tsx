@@ -1,8 +1,8 @@
 import type { Connection } from '@millrace/client';
-import { useEffect, useState } from 'react';
-import { failureWords } from '../app/failure-words.ts';
 import { Button } from '../design/button.tsx';
 import { AlertIcon } from '../design/icons.tsx';
+import { useNow } from '../design/time.tsx';
+import { failureWords } from '../server/api.ts';
 import './connection-banner.css';
 
 export interface ConnectionBannerProps {
@@ -55,16 +55,6 @@ function Retrying({ connection, onNow }: RetryingProps) {
 /** What a browser says when its network is back: all that waits to be tried again is tried then. */
 function tryNow(): void {
   window.dispatchEvent(new Event('online'));
-}
-
-/** The time, as often as that. */
-export function useNow(everyMs: number): number {
-  const [now, setNow] = useState(() => Date.now());
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), everyMs);
-    return () => clearInterval(timer);
-  }, [everyMs]);
-  return now;
 }
 
 interface BannerProps {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { axeFaults } from './testing/axe-faults.ts';
+import { useStage } from './testing/browser-harness.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
-import { useStage } from './testing/stage.ts';
 
 describeInChromium()('the page for everybody', () => {
   const stage = useStage();

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { hostilePayloads } from '../testing/payloads.ts';
+import { hostilePayloads } from '../testing/hostile-payloads.ts';
+import { useStage } from './testing/browser-harness.ts';
 import type { ChatOnPage } from './testing/chat-on-page.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
-import { useStage } from './testing/stage.ts';
 
 // The model, its tools and other users are not to be trusted. The stage says all payloads in answers,
 // thoughts, progress and results, and as names of files; here they are titles and messages as well.

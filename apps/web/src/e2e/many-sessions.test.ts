@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { useStage } from './testing/browser-harness.ts';
 import type { ChatOnPage } from './testing/chat-on-page.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
-import { useStage } from './testing/stage.ts';
 
 // Somebody has more sessions than can be watched at once: the page says which of them want something.
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import { useStageOf } from './testing/browser-harness.ts';
 import type { ChatOnPage } from './testing/chat-on-page.ts';
-import { MillServer } from './testing/mill-server.ts';
+import { MillServer } from './testing/handoff-server.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
-import { useStageOf } from './testing/stage.ts';
 
 // An agent of the OpenAI Agents SDK, as somebody sees it who knows nothing of it.
 

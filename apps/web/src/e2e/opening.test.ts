@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { useStage } from './testing/browser-harness.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
-import { useStage } from './testing/stage.ts';
 
 // How soon a session is there, told by what is asked for and how often it is shown, not by a clock.
 

@@ -1,7 +1,7 @@
 import type { Locator } from 'playwright-core';
 import { expect, test } from 'vitest';
+import { useStage } from './testing/browser-harness.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
-import { useStage } from './testing/stage.ts';
 
 const phone = { viewport: { width: 390, height: 844 } } as const;
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { useStage } from './testing/browser-harness.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
-import { useStage } from './testing/stage.ts';
 
 // What somebody sees who uses the page, while all that can happen to a connection happens to it.
 

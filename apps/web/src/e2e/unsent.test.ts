@@ -1,8 +1,8 @@
 import type { TaskMessage } from '@millrace/server';
 import { expect, test } from 'vitest';
+import { useStage } from './testing/browser-harness.ts';
 import type { ChatOnPage } from './testing/chat-on-page.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
-import { useStage } from './testing/stage.ts';
 
 // What somebody said is theirs until the server has it, whatever happens in between.
 

@@ -1,11 +1,17 @@
-import { hrefOf } from '../app/route.ts';
+import {
+  encodeRecord,
+  encodeTranscript,
+  type FoldState,
+  type LogRecord,
+  transcript,
+} from '@millrace/core';
+import { hrefOf } from '../app/route.tsx';
 import { Button } from '../design/button.tsx';
 import { CopyButton } from '../markdown/copy-button.tsx';
-import { fileName, recordLines, transcriptText } from './export.ts';
 import { SaveIcon } from './inspector-icons.tsx';
-import type { SessionModel } from './session-model.ts';
+import type { SessionModel } from './model/session-model.ts';
 
-export interface ExportMenuProps {
+interface ExportMenuProps {
   readonly taskId: string;
   readonly model: SessionModel;
   readonly at: number | undefined;
@@ -53,4 +59,19 @@ function save(name: string, type: string, pieces: readonly string[]): void {
   link.click();
   // The browser has to have begun before the bytes may go.
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+/** A log: one record a line. In pieces, so that a long one is never one string. */
+export function recordLines(records: readonly LogRecord[]): readonly string[] {
+  return records.map((record) => `${encodeRecord(record)}\n`);
+}
+
+/** What was committed by then: the format that a store keeps. */
+export function transcriptText(state: FoldState): string {
+  return encodeTranscript(transcript(state));
+}
+
+function fileName(taskId: string, at: number | undefined, ending: string): string {
+  const safe = taskId.replace(/[^\w-]+/g, '_').slice(0, 60);
+  return at === undefined ? `${safe}.${ending}` : `${safe}-at-${at}.${ending}`;
 }

@@ -1,18 +1,29 @@
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { useApp } from '../app/app-context.ts';
-import type { InspectorProps } from '../chat/inspector-props.ts';
+import type { ChatSource } from '../chat/state/chat-source.ts';
+import type { LiveSource } from '../chat/state/live-source.ts';
 import { IconButton } from '../design/button.tsx';
 import { CrossIcon } from '../design/icons.tsx';
 import { Inspector } from './inspector.tsx';
 import { PastSources } from './past-source.ts';
-import type { OnMoment } from './use-moment.ts';
+import type { OnMoment } from './playback/moment.ts';
 import './inspector-panel.css';
+
+/** What the inspector gets, and how it tells what the chat has to show. */
+export interface InspectorPanelProps {
+  readonly live: LiveSource;
+  /** The record that is looked at; undefined is now. */
+  readonly at: number | undefined;
+  readonly onMoment: (at: number | undefined) => void;
+  readonly onSource: (source: ChatSource | undefined) => void;
+  readonly onClose: () => void;
+}
 
 /** A browser refuses to write the URL with every record that is played. */
 const urlMs = 250;
 
 /** The inspector beside the chat, which shows the moment that it is at. */
-export function InspectorPanel({ live, at, onMoment, onSource, onClose }: InspectorProps) {
+export function InspectorPanel({ live, at, onMoment, onSource, onClose }: InspectorPanelProps) {
   const { client } = useApp();
   const [moment, setMoment] = useState(at);
   const written = useRef(at);

@@ -5,7 +5,7 @@ import { settled } from '../../../../packages/client/src/testing/settled.ts';
 import { foldAll } from '../../../../packages/core/src/testing/fold-all.ts';
 import { recordedRun } from '../../../../packages/server/src/testing/recorded-run.ts';
 import { openDomPage } from '../testing/dom-page.ts';
-import { numberedRecords } from '../testing/numbered-records.ts';
+import { numberedRecords } from '../testing/records.ts';
 import { Inspector } from './inspector.tsx';
 
 const records = numberedRecords(recordedRun(3));

@@ -1,21 +1,19 @@
 import type { Client } from '@millrace/client';
 import { type KeyboardEvent, useState } from 'react';
 import { ExportMenu } from './export-menu.tsx';
-import { InspectorNotes } from './inspector-notes.tsx';
-import { keyAction } from './key-action.ts';
-import { momentText, stepFrom } from './moment.ts';
-import { RecordsPanel } from './records-panel.tsx';
-import { Scrubber } from './scrubber.tsx';
-import { Timeline } from './timeline.tsx';
-import { Transport } from './transport.tsx';
-import { useInspected } from './use-inspected.ts';
-import { type OnMoment, useMoment } from './use-moment.ts';
-import { usePlayback } from './use-playback.ts';
-import { useSpans } from './use-spans.ts';
-import { useZoom } from './use-zoom.ts';
+import { type Inspected, useInspected } from './model/inspected-session.ts';
+import { momentText, type OnMoment, stepFrom, useMoment } from './playback/moment.ts';
+import { usePlayback } from './playback/playback.ts';
+import { Transport } from './playback/playback-controls.tsx';
+import { Scrubber } from './playback/scrubber.tsx';
+import { RecordsPanel } from './records/records-panel.tsx';
+import { useSpans } from './timeline/spans.ts';
+import { Timeline } from './timeline/timeline.tsx';
+import { useZoom, type Zoom } from './timeline/zoom.ts';
 import './inspector.css';
+import { Button } from '../design/button.tsx';
 
-export interface InspectorProps {
+interface InspectorProps {
   readonly client: Client;
   readonly taskId: string;
   /** The offset of the record that is looked at; undefined for what is now. */
@@ -91,4 +89,98 @@ export function Inspector({ client, taskId, at, onMoment }: InspectorProps) {
       />
     </div>
   );
+}
+
+interface InspectorNotesProps {
+  readonly inspected: Inspected;
+  readonly at: number | undefined;
+  readonly retry: () => void;
+}
+
+/** What one has to know to read the rest: still loading, too large, failed, nothing there, not reached. */
+function InspectorNotes({ inspected, at, retry }: InspectorNotesProps) {
+  const { status, count, through, model } = inspected;
+  const last = model.records.at(-1)?.offset ?? 0;
+  if (status.state === 'failed') {
+    const why = status.error instanceof Error ? status.error.message : 'The reason is not known';
+    return (
+      <div className="inspector-note" data-tone="bad" role="alert">
+        <p>{why}</p>
+        <Button size="small" onClick={retry}>
+          Try again
+        </Button>
+      </div>
+    );
+  }
+  if (status.state === 'full') {
+    return (
+      <p className="inspector-note" data-tone="warn">
+        This session is too large for one page: these are its first {count.toLocaleString('en')}{' '}
+        records. The rest is on the server, from offset {through} on.
+      </p>
+    );
+  }
+  if (status.state === 'loading') {
+    return <p className="inspector-note">Reading records … {count.toLocaleString('en')}</p>;
+  }
+  if (count === 0) {
+    return (
+      <p className="inspector-note">
+        Nothing was recorded yet. Say something, and every word of the answer shows up here.
+      </p>
+    );
+  }
+  if (at !== undefined && at > last) {
+    return (
+      <p className="inspector-note" data-tone="warn">
+        The link is to record {at}, which this session does not have: its last is {last}.
+      </p>
+    );
+  }
+  return null;
+}
+
+interface KeyTargets {
+  readonly zoom: Pick<Zoom, 'closer' | 'farther' | 'whole'>;
+  readonly toggle: () => void;
+  readonly toNow: () => void;
+  readonly move: (index: number) => void;
+  readonly step: (by: 1 | -1, far: boolean) => void;
+}
+
+/** What has a use for keys of its own. */
+const others = 'input, select, textarea, [contenteditable]';
+
+/** What a key does in the inspector; undefined where it is somebody else's. */
+export function keyAction(
+  event: Pick<KeyboardEvent, 'key' | 'shiftKey' | 'ctrlKey' | 'metaKey' | 'altKey' | 'target'>,
+  { zoom, toggle, toNow, move, step }: KeyTargets,
+): (() => void) | undefined {
+  const { key, shiftKey, ctrlKey, metaKey, altKey } = event;
+  const target = event.target as Element;
+  if (ctrlKey || metaKey || altKey || target.closest(others) !== null) return undefined;
+  switch (key) {
+    case 'ArrowRight':
+    case 'ArrowUp':
+      return () => step(1, shiftKey);
+    case 'ArrowLeft':
+    case 'ArrowDown':
+      return () => step(-1, shiftKey);
+    case 'Home':
+      return () => move(0);
+    case 'End':
+      return toNow;
+    case ' ':
+      // A button that has the focus is pressed by it.
+      return target.closest('button, summary, a') === null ? toggle : undefined;
+    case '+':
+    case '=':
+      return zoom.closer;
+    case '-':
+      return zoom.farther;
+    case '0':
+      return zoom.whole;
+    default:
+      return undefined;
+  }
 }

@@ -1,6 +1,6 @@
 import type { KeyboardEvent } from 'react';
 import { describe, expect, test } from 'vitest';
-import { keyAction } from './key-action.ts';
+import { keyAction } from './inspector.tsx';
 
 type Given = Parameters<typeof keyAction>[0];
 

@@ -1,9 +1,9 @@
 import { sessionId, toArray } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
 import { recordedRun } from '../../../../packages/server/src/testing/recorded-run.ts';
-import { numberedRecords } from '../testing/numbered-records.ts';
+import { numberedRecords } from '../testing/records.ts';
+import { SessionModel } from './model/session-model.ts';
 import { PastSources } from './past-source.ts';
-import { SessionModel } from './session-model.ts';
 
 const model = new SessionModel(sessionId('test'));
 const records = numberedRecords(recordedRun(3));

@@ -1,8 +1,21 @@
 import type { LiveItem } from '@millrace/client';
-import { agentEvents, type FactRecord, type FoldState, type ItemId } from '@millrace/core';
+import {
+  agentEvents,
+  type FactRecord,
+  type FoldState,
+  findItem,
+  findItemOfPart,
+  type ItemId,
+  type ItemState,
+  livePart,
+  type OpenPart,
+  type Part,
+  type PartId,
+  toArray,
+  toItem,
+} from '@millrace/core';
 import type { ChatSource } from '../chat/state/chat-source.ts';
-import { FactBook } from '../chat/state/fact-book.ts';
-import { stateSource } from '../chat/state/state-source.ts';
+import { FactBook } from '../chat/state/fact-index.ts';
 
 /** Makes of a moment what the chat shows. Whoever goes on from a moment reads only what is new. */
 export class PastSources {
@@ -38,4 +51,65 @@ function lasting(source: ChatSource): ChatSource {
       return items.get(id);
     },
   };
+}
+
+interface StateSourceOptions {
+  readonly state: FoldState;
+  /** Up to the same record. */
+  readonly facts: FactBook;
+  readonly blob: ChatSource['blob'];
+}
+
+/** A task as it was at a record: it never changes. */
+export function stateSource({ state, facts, blob }: StateSourceOptions): ChatSource {
+  const itemIds = toArray(state.items).map(({ id }) => id);
+  const openOf = (id: PartId) => state.open.find((open) => open.id === id);
+  const partOf = (item: ItemState | undefined, id: PartId) =>
+    item?.parts.find((slot) => slot.id === id)?.part ?? shown(openOf(id));
+  const streaming = new Map<ItemId, LiveItem>();
+  return {
+    ...{ id: state.session, subscribe: () => () => {}, itemIds, state, facts, blob },
+    item(id: ItemId) {
+      const item = findItem(state, id);
+      if (item === undefined) return undefined;
+      const made = streaming.get(id) ?? itemAt(item, partOf);
+      // One with a part that streams is another at the next moment, and the same at this one.
+      if (items.get(item) !== made) streaming.set(id, made);
+      return made;
+    },
+    part: (id: PartId) => partOf(findItemOfPart(state, id), id),
+  };
+}
+
+// The same state gives the same objects, so that going from one moment to the next renders what differs.
+const items = new WeakMap<ItemState, LiveItem>();
+const parts = new WeakMap<OpenPart, Part>();
+
+function shown(open: OpenPart | undefined): Part | undefined {
+  if (open === undefined) return undefined;
+  const part = parts.get(open) ?? livePart(open);
+  parts.set(open, part);
+  return part;
+}
+
+function itemAt(
+  item: ItemState,
+  partOf: (item: ItemState, id: PartId) => Part | undefined,
+): LiveItem {
+  const known = items.get(item);
+  if (known !== undefined) return known;
+  const all = item.parts.flatMap(({ id }) => {
+    const part = partOf(item, id);
+    return part === undefined ? [] : [{ id, part }];
+  });
+  const made: LiveItem = {
+    ...toItem(item),
+    parts: all.map(({ part }) => part),
+    partIds: all.map(({ id }) => id),
+    isOpen: item.finished === undefined,
+    startedAt: item.startedAt,
+    finishedAt: item.finishedAt,
+  };
+  if (item.parts.every(({ part }) => part !== undefined)) items.set(item, made);
+  return made;
 }

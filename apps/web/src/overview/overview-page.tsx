@@ -1,6 +1,14 @@
+import type { Client } from '@millrace/client';
+import { useMemo, useSyncExternalStore } from 'react';
 import { useApp } from '../app/app-context.ts';
-import { SidebarButton } from '../app/sidebar-button.tsx';
-import { Overview } from './overview.tsx';
+import { clockTime, pageClock } from '../design/time.tsx';
+import { type Api, failureWords } from '../server/api.ts';
+import { SidebarButton } from '../sidebar/sidebar-button.tsx';
+import { failuresOf, runningOf, usageRows } from './overview-figures.ts';
+import { OverviewStore } from './overview-store.ts';
+import { Failures, Running } from './status-cards.tsx';
+import { UsageTable } from './usage-table.tsx';
+import './overview.css';
 
 /** The overview as a page of the shell. */
 export function OverviewPage() {
@@ -13,5 +21,78 @@ export function OverviewPage() {
       </header>
       <Overview client={client} api={api} />
     </main>
+  );
+}
+
+export interface OverviewProps {
+  readonly client: Client;
+  readonly api: Api;
+}
+
+/** What goes on, what went wrong, and what it cost. */
+export function Overview({ client, api }: OverviewProps) {
+  const store = useMemo(() => {
+    const isVisible = () => document.visibilityState === 'visible';
+    const clock = { ...pageClock, now: () => Date.now() };
+    return new OverviewStore({ client, api, clock, isVisible });
+  }, [client, api]);
+  return <OverviewOf store={store} />;
+}
+
+export function OverviewOf({ store }: { readonly store: OverviewStore }) {
+  const state = useSyncExternalStore(store.subscribe, store.now);
+  const { isLoaded, tasks, others, isMore, isCut, error } = state;
+  if (error !== undefined && !isLoaded)
+    return (
+      <p className="overview-error" role="alert">
+        {failureWords(error)} It is asked again every few seconds.
+      </p>
+    );
+  if (!isLoaded) return <p className="overview-wait">Loading the sessions …</p>;
+  const all = [...tasks, ...others];
+  return (
+    <div className="overview">
+      {error !== undefined && <Old readAt={state.readAt} />}
+      {all.length === 0 ? (
+        <NoTasks />
+      ) : (
+        <>
+          <Running tasks={runningOf(all)} isCut={isCut} />
+          <Failures failures={failuresOf(all)} isCut={isCut} />
+          <UsageTable rows={usageRows(tasks)} />
+          <p className="overview-note">
+            {`Usage is that of ${scopeOf(tasks.length, isMore)}, read from their logs, superseded attempts included.`}
+          </p>
+        </>
+      )}
+    </div>
+  );
+}
+
+function scopeOf(count: number, isMore: boolean): string {
+  if (isMore) return `the ${count} sessions that changed last`;
+  return count === 1 ? 'the one session' : `all ${count} sessions`;
+}
+
+/** What is shown may be untrue by now. */
+function Old({ readAt }: { readonly readAt: number | undefined }) {
+  const when = readAt === undefined ? 'before' : `at ${clockTime(readAt)}`;
+  return (
+    <p className="overview-old" role="alert">
+      The server does not answer. This is how it was {when}; it is asked again every few seconds.
+    </p>
+  );
+}
+
+function NoTasks() {
+  return (
+    <div className="overview-empty">
+      <h2>No sessions yet</h2>
+      <p>
+        Start one from the page, or from a program: <code>task/create</code> at an agent’s{' '}
+        <code>/rpc</code>. What runs, what failed and why, and what each model cost then shows up
+        here.
+      </p>
+    </div>
   );
 }

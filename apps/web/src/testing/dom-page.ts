@@ -2,7 +2,7 @@ import { type HTMLElement, Window } from 'happy-dom';
 import { act, type ReactNode } from 'react';
 import { onTestFinished } from 'vitest';
 
-export interface DomPage {
+interface DomPage {
   readonly window: Window;
   render(node: ReactNode): Promise<void>;
   /** Does something, and has all that follows from it rendered. */

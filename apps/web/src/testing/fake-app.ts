@@ -1,8 +1,8 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
 import type { App } from '../app/app-context.ts';
-import type { DirectoryState, ListedTask } from '../app/directory.ts';
+import type { DirectoryState, ListedTask } from '../server/directory.ts';
 
-export interface FakeApp {
+interface FakeApp {
   readonly app: App;
   /** What was posted, in order. */
   readonly posted: readonly (readonly [path: string, body: JsonObject])[];
@@ -10,7 +10,7 @@ export interface FakeApp {
   readonly looked: readonly string[];
 }
 
-export interface FakeAppOptions {
+interface FakeAppOptions {
   readonly tasks?: readonly ListedTask[];
   readonly post?: (path: string, body: JsonObject) => Promise<JsonValue>;
 }
@@ -48,4 +48,20 @@ const none = [] as const;
 export function loopTask(id: string): ListedTask {
   const agent = { name: 'builder', registration_metadata: { kind: 'loop' } };
   return { id, agents: [agent], task_metadata: null } as unknown as ListedTask;
+}
+
+/** A browser's storage of one test. */
+export function memoryStorage(): () => Storage {
+  const kept = new Map<string, string>();
+  const storage: Storage = {
+    get length() {
+      return kept.size;
+    },
+    clear: () => kept.clear(),
+    getItem: (key) => kept.get(key) ?? null,
+    key: (at) => [...kept.keys()][at] ?? null,
+    removeItem: (key) => void kept.delete(key),
+    setItem: (key, value) => void kept.set(key, value),
+  };
+  return () => storage;
 }

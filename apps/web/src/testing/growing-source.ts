@@ -8,8 +8,8 @@ import {
   sessionId,
 } from '@millrace/core';
 import type { ChatSource } from '../chat/state/chat-source.ts';
-import { FactBook } from '../chat/state/fact-book.ts';
-import { stateSource } from '../chat/state/state-source.ts';
+import { FactBook } from '../chat/state/fact-index.ts';
+import { stateSource } from '../inspector/past-source.ts';
 
 /** A source that a test feeds record by record, and that counts how often each part's text is read. */
 export class GrowingSource implements ChatSource {

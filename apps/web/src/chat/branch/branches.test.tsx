@@ -14,7 +14,7 @@ const live = {
 async function opened(post: () => Promise<never>) {
   const page = await openDomPage('http://localhost/app/tasks/s');
   const { AppContext } = await import('../../app/app-context.ts');
-  const { useItemActions } = await import('../state/item-actions.ts');
+  const { useItemActions } = await import('./branch-switch.tsx');
   const { Branches } = await import('./branches.tsx');
   const { app, posted } = fakeApp({ tasks: [loopTask('s')], post });
   const Again = () => {

@@ -1,15 +1,17 @@
 import type { Task } from '@millrace/client';
 import type { ItemId, Metadata } from '@millrace/core';
-import { type ReactNode, useMemo, useRef, useState } from 'react';
+import { type FormEvent, type ReactNode, useMemo, useRef, useState } from 'react';
 import { type App, useApp, useDirectory, useListedTask } from '../../app/app-context.ts';
-import type { ListedTask } from '../../app/directory.ts';
-import { failureWords } from '../../app/failure-words.ts';
-import { navigate } from '../../app/route.ts';
-import { setTitle } from '../../app/set-title.ts';
-import { type ItemActions, ItemActionsContext } from '../state/item-actions.ts';
+import { navigate } from '../../app/route.tsx';
+import { setTitle } from '../../app/task-text.ts';
+import { Button } from '../../design/button.tsx';
+import { Dialog } from '../../design/dialog.tsx';
+import { failureWords } from '../../server/api.ts';
+import type { ListedTask } from '../../server/directory.ts';
 import type { LiveSource } from '../state/live-source.ts';
-import { EditDialog } from './edit-dialog.tsx';
-import { branchesAfter } from './family.ts';
+import { type ItemActions, ItemActionsContext } from './branch-switch.tsx';
+import { branchesAfter } from './branch-tree.ts';
+import './branches.css';
 
 export interface BranchesProps {
   readonly live: LiveSource;
@@ -114,4 +116,49 @@ function answerStart(live: LiveSource, id: ItemId): ItemId {
   const at = itemIds.indexOf(id);
   const said = itemIds.slice(0, at).findLastIndex((one) => live.item(one)?.kind === 'user');
   return itemIds.slice(said + 1).find((one) => live.item(one)?.kind === 'assistant') ?? id;
+}
+
+export interface EditDialogProps {
+  readonly text: string;
+  readonly onClose: () => void;
+  readonly onSend: (text: string) => Promise<void>;
+}
+
+/** Says something else than what was said. */
+export function EditDialog({ text: before, onClose, onSend }: EditDialogProps) {
+  const [text, setText] = useState(before);
+  const [error, setError] = useState<string>();
+  const [isSending, setSending] = useState(false);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    setSending(true);
+    onSend(text.trim()).catch((reason: unknown) => {
+      setSending(false);
+      setError(failureWords(reason));
+    });
+  };
+  return (
+    <Dialog title="Say something else here" onClose={onClose}>
+      <form className="edit-form" onSubmit={submit}>
+        <p>It goes on from there in a branch. This session stays as it is.</p>
+        <textarea
+          aria-label="Message"
+          dir="auto"
+          rows={5}
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+        />
+        {error !== undefined && (
+          <p className="composer-error" role="alert">
+            {error}
+          </p>
+        )}
+        <div className="edit-bar">
+          <Button look="main" type="submit" disabled={isSending || text.trim() === ''}>
+            Send in a branch
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
 }

@@ -1,13 +1,13 @@
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
-import { failureWords } from '../../app/failure-words.ts';
 import { Button, IconButton } from '../../design/button.tsx';
 import { SendIcon, StopIcon } from '../../design/icons.tsx';
+import { failureWords } from '../../server/api.ts';
 import { drafts, useDraft } from './draft.ts';
 import './composer.css';
 
-export type SendWhen = 'steer' | 'follow_up';
+type SendWhen = 'steer' | 'follow_up';
 
-export interface ComposerProps {
+interface ComposerProps {
   /** What the draft is kept under. */
   readonly draftKey: string;
   readonly placeholder: string;

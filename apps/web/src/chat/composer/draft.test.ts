@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { memoryStorage } from '../../testing/memory-storage.ts';
+import { memoryStorage } from '../../testing/fake-app.ts';
 import { Drafts } from './draft.ts';
 
 test('two tabs of one session have a draft each, and sending one leaves the other, also after a reload', () => {

@@ -1,5 +1,5 @@
 import { useSyncExternalStore } from 'react';
-import { local, readStored, session, writeStored } from '../../app/stored.ts';
+import { local, readStored, session, writeStored } from '../../app/browser-storage.ts';
 
 type Place = () => Storage;
 

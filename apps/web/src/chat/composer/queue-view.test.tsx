@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { openDomPage } from '../../testing/dom-page.ts';
 import { fakeApp } from '../../testing/fake-app.ts';
 import { GrowingSource } from '../../testing/growing-source.ts';
-import { factDraft, numbered, told } from '../../testing/told.ts';
+import { factDraft, numbered, told } from '../../testing/records.ts';
 
 const run = factDraft({ type: 'run_started', runId: runId('r1') }, 1, 1);
 const message = {

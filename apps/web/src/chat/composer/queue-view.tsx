@@ -1,8 +1,7 @@
 import { useApp } from '../../app/app-context.ts';
 import { IconButton } from '../../design/button.tsx';
 import { ClockIcon, CrossIcon } from '../../design/icons.tsx';
-import type { ChatSource } from '../state/chat-source.ts';
-import { useRead } from '../state/use-source.ts';
+import { type ChatSource, useRead } from '../state/chat-source.ts';
 import './queue-view.css';
 
 const queuedOf = ({ facts }: ChatSource) => facts.queued;

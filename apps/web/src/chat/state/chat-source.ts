@@ -1,6 +1,7 @@
 import type { LiveItem } from '@millrace/client';
-import type { FoldState, ItemId, Part, PartId } from '@millrace/core';
-import type { FactBook } from './fact-book.ts';
+import type { FoldState, ItemId, ItemState, Part, PartId, Sequence } from '@millrace/core';
+import { useCallback, useRef, useSyncExternalStore } from 'react';
+import type { CallFacts, FactBook } from './fact-index.ts';
 
 /**
  * What the chat shows: a task as it is, or as it was at a record. What did not change is the same
@@ -17,4 +18,105 @@ export interface ChatSource {
   item(id: ItemId): LiveItem | undefined;
   part(id: PartId): Part | undefined;
   blob(hash: string): Promise<Blob>;
+}
+
+/** Something read from the source; renders when it is not the same as before. */
+export function useRead<T>(source: ChatSource, read: (source: ChatSource) => T): T {
+  const get = useCallback(() => read(source), [source, read]);
+  return useSyncExternalStore(source.subscribe, get, get);
+}
+
+/** What an item is, without what streams in it. */
+export type ItemHead = Omit<LiveItem, 'parts'>;
+
+/** Renders when something else changes than the content of its parts. */
+export function useItemHead(source: ChatSource, id: ItemId): ItemHead | undefined {
+  const last = useRef<ItemHead | undefined>(undefined);
+  const read = useCallback(
+    (from: ChatSource) => {
+      const item = from.item(id);
+      if (item === undefined || last.current === undefined || !isSame(last.current, item))
+        last.current = item;
+      return last.current;
+    },
+    [id],
+  );
+  return useRead(source, read);
+}
+
+function isSame(a: ItemHead, b: ItemHead): boolean {
+  return (
+    a.id === b.id &&
+    isSameList(a.partIds, b.partIds) &&
+    a.isOpen === b.isOpen &&
+    a.stop === b.stop &&
+    a.redacted === b.redacted
+  );
+}
+
+function isSameList(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a === b || (a.length === b.length && a.every((entry, at) => entry === b[at]));
+}
+
+/** Renders with each piece while it streams, and never after its end. */
+export function usePart(source: ChatSource, id: PartId | undefined): Part | undefined {
+  const read = useCallback(
+    (from: ChatSource) => (id === undefined ? undefined : from.part(id)),
+    [id],
+  );
+  return useRead(source, read);
+}
+
+export function useResult(source: ChatSource, toolCallId: string): Part | undefined {
+  const read = useCallback((from: ChatSource) => findResult(from.state, toolCallId), [toolCallId]);
+  return usePart(source, useRead(source, read));
+}
+
+export function useCallFacts(source: ChatSource, toolCallId: string): CallFacts | undefined {
+  return useRead(
+    source,
+    useCallback((from: ChatSource) => from.facts.call(toolCallId), [toolCallId]),
+  );
+}
+
+/** The part of a tool call; those that are spoken of are mostly the newest. */
+export function findCall({ items }: FoldState, toolCallId: string): PartId | undefined {
+  for (let at: Sequence<ItemState> | undefined = items; at !== undefined; at = at.before) {
+    for (const { parts } of at.chunk.toReversed()) {
+      const found = parts.find(
+        ({ part }) => part?.kind === 'tool_call' && part.toolCallId === toolCallId,
+      );
+      if (found !== undefined) return found.id;
+    }
+  }
+  return undefined;
+}
+
+type Results = ReadonlyMap<string, PartId>;
+
+// Of a stretch of items that did not change it is known already.
+const known = new WeakMap<readonly ItemState[], Results>();
+
+/** The part that has, or will have, the result of a tool call. */
+function findResult({ items, open }: FoldState, toolCallId: string): PartId | undefined {
+  const streaming = open.findLast(
+    ({ begin }) => begin.kind === 'tool_result' && begin.toolCallId === toolCallId,
+  );
+  if (streaming !== undefined) return streaming.id;
+  for (let at: Sequence<ItemState> | undefined = items; at !== undefined; at = at.before) {
+    const found = resultsIn(at.chunk).get(toolCallId);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function resultsIn(chunk: readonly ItemState[]): Results {
+  const before = known.get(chunk);
+  if (before !== undefined) return before;
+  const results = new Map<string, PartId>();
+  for (const { parts } of chunk)
+    for (const { id, part } of parts)
+      if (part?.kind === 'tool_result') results.set(part.toolCallId, id);
+  known.set(chunk, results);
+  return results;
 }

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { frame, numbered } from '../../../../../packages/client/src/testing/batches.ts';
 import { FakeServer } from '../../../../../packages/client/src/testing/fake-server.ts';
 import { settled } from '../../../../../packages/client/src/testing/settled.ts';
-import { factDraft } from '../../testing/told.ts';
+import { factDraft } from '../../testing/records.ts';
 import { LiveSource } from './live-source.ts';
 
 const said = (key: string): DraftRecord => {

@@ -1,6 +1,6 @@
 import { type ToolResultPart, toolCallId } from '@millrace/core';
 import { expect, test } from 'vitest';
-import { type CallSituation, callStatus } from './call-status.ts';
+import { type CallSituation, callStatus } from './call-status.tsx';
 
 const nothing: CallSituation = {
   ...{ isOpen: false, isAsked: false, isLive: true },

@@ -1,8 +1,8 @@
 import type { JsonValue } from '@millrace/core';
-import { inputDiff } from './diff.ts';
-import { DiffView } from './diff-view.tsx';
-import { LongText } from './long-text.tsx';
-import { VisibleText } from './visible-text.tsx';
+import { inputDiff } from '../content/diff.ts';
+import { DiffView } from '../content/diff-view.tsx';
+import { LongText } from '../content/long-text.tsx';
+import { VisibleText } from '../content/visible-text.tsx';
 import './input-view.css';
 
 export interface InputViewProps {

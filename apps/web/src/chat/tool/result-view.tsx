@@ -1,11 +1,11 @@
 import type { ToolResultPart } from '@millrace/core';
 import { useState } from 'react';
-import { MediaView } from '../media/media-view.tsx';
+import { findDiff } from '../content/diff.ts';
+import { DiffView } from '../content/diff-view.tsx';
+import { MoreBar } from '../content/long-text.tsx';
+import { MediaView } from '../content/media-view.tsx';
+import { VisibleText } from '../content/visible-text.tsx';
 import type { ChatSource } from '../state/chat-source.ts';
-import { findDiff } from './diff.ts';
-import { DiffView } from './diff-view.tsx';
-import { MoreBar } from './more-bar.tsx';
-import { VisibleText } from './visible-text.tsx';
 import './result-view.css';
 
 export interface ResultViewProps {

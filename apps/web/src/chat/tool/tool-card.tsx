@@ -1,20 +1,18 @@
-import type { PartId, ToolCallPart } from '@millrace/core';
-import { useCallback, useId } from 'react';
+import { type JsonValue, type PartId, PartialJson, type ToolCallPart } from '@millrace/core';
+import { useCallback, useId, useState } from 'react';
 import { ChevronIcon, HandoffIcon } from '../../design/icons.tsx';
-import { duration } from '../../design/time.ts';
-import type { CallFacts } from '../state/call-facts.ts';
-import type { ChatSource } from '../state/chat-source.ts';
-import { useUnfolded } from '../state/unfolded.ts';
-import { useCallFacts, useRead, useResult } from '../state/use-source.ts';
-import { type CallStatus, callStatus, isOverAs, statusWords } from './call-status.ts';
-import { ChildSession } from './child-session.tsx';
+import { duration } from '../../design/time.tsx';
+import { VisibleText } from '../content/visible-text.tsx';
+import { type ChatSource, useCallFacts, useRead, useResult } from '../state/chat-source.ts';
+import type { CallFacts } from '../state/fact-index.ts';
+import { useUnfolded } from '../state/use-unfolded.ts';
+import { type CallStatus, callStatus, isOverAs, StatusMark, statusWords } from './call-status.tsx';
 import { handedOverTo } from './handoff.ts';
 import { InputView } from './input-view.tsx';
 import { ResultView } from './result-view.tsx';
-import { StatusMark } from './status-mark.tsx';
-import { useLiveInput } from './use-live-input.ts';
-import { VisibleText } from './visible-text.tsx';
 import './tool-card.css';
+import { useListedTask } from '../../app/app-context.ts';
+import { Link } from '../../app/route.tsx';
 
 export interface ToolCardProps {
   readonly source: ChatSource;
@@ -159,4 +157,45 @@ function stateWords(status: CallStatus, facts: CallFacts | undefined): string {
     return finishedAt - startedAt < 1 ? '' : duration(finishedAt - startedAt);
   if (status === 'rejected' && facts?.rejected?.code === 'denied') return 'denied';
   return status === 'done' ? '' : statusWords[status];
+}
+
+/**
+ * The session in which a sub-agent works. It leads there where the server has it as a task; the log alone
+ * may have it, and then there is no page of it.
+ */
+export function ChildSession({ id }: { readonly id: string }) {
+  const task = useListedTask(id);
+  const name = <code>{id}</code>;
+  return (
+    <p className="tool-words">
+      Session of the sub-agent:{' '}
+      {task === undefined ? name : <Link to={{ page: 'task', id }}>{name}</Link>}
+    </p>
+  );
+}
+
+/** Beyond that a value that grows is shown as the text that it is. */
+const maxLength = 50_000;
+
+/** What the arguments say so far; undefined where nothing can be made of them yet. */
+export function useLiveInput(part: ToolCallPart, isOpen: boolean): JsonValue | undefined {
+  const [reader] = useState(() => new GrowingJson());
+  if (part.input !== undefined && !isOpen) return part.input;
+  return part.arguments.length > maxLength ? undefined : reader.read(part.arguments);
+}
+
+/** Reads only what is new. */
+class GrowingJson {
+  #json = new PartialJson();
+  #length = 0;
+
+  read(text: string): JsonValue | undefined {
+    if (text.length < this.#length) {
+      this.#json = new PartialJson();
+      this.#length = 0;
+    }
+    if (text.length > this.#length) this.#json.feed(text.slice(this.#length));
+    this.#length = text.length;
+    return this.#json.value;
+  }
 }

@@ -1,7 +1,7 @@
 import { defineTool, type Tool } from '@millrace/agent';
 import type { FilePart, MediaPart } from '@millrace/core';
 import { z } from 'zod';
-import { hostilePayloads } from '../../testing/payloads.ts';
+import { hostilePayloads } from '../../testing/hostile-payloads.ts';
 
 const page = `<!doctype html><script>globalThis.ran = 'a file'</script>`;
 const pixel = 'https://evil.example/pixel.png';

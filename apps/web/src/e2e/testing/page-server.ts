@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { builtPage } from './built-page.ts';
-import type { Word } from './told-provider.ts';
+import type { Word } from './scripted-provider.ts';
 
 const script = fileURLToPath(new URL('./serve-for-tests.ts', import.meta.url));
 

@@ -5,9 +5,9 @@ import { createAgent } from '@millrace/agent';
 import { sqliteLog } from '@millrace/log/sqlite';
 import { createServer } from '@millrace/server';
 import { sqliteRows } from '@millrace/server/sqlite';
-import { stageTools } from '../../testing/stage-tools.ts';
+import { stageTools } from '../../testing/demo-tools.ts';
 import { hostileTool } from './hostile-tool.ts';
-import { toldProvider, type Word } from './told-provider.ts';
+import { toldProvider, type Word } from './scripted-provider.ts';
 
 const [port = '0', page, data = '.', pauseMs = '8'] = process.argv.slice(2);
 let word: Word = 'go';

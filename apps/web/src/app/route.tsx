@@ -1,0 +1,83 @@
+import { type AnchorHTMLAttributes, type MouseEvent, useSyncExternalStore } from 'react';
+
+/** Where one is on the page: all of it is in the URL. */
+export type Route =
+  | { readonly page: 'new'; readonly agent?: string | undefined }
+  | { readonly page: 'task'; readonly id: string; readonly at?: number | undefined }
+  | { readonly page: 'overview' };
+
+/** The page's own paths are below `/app/`: the others are the server's. */
+export function routeOf(href: string): Route {
+  const { pathname, searchParams } = new URL(href, 'http://page');
+  const [, app, page, id] = pathname.split('/');
+  if (app === 'app' && page === 'overview') return { page };
+  if (app === 'app' && page === 'tasks' && id)
+    return { page: 'task', id: decoded(id), at: offsetOf(searchParams.get('at')) };
+  return { page: 'new', agent: searchParams.get('agent') ?? undefined };
+}
+
+export function hrefOf(route: Route): string {
+  switch (route.page) {
+    case 'new':
+      return route.agent === undefined ? '/' : `/?agent=${encodeURIComponent(route.agent)}`;
+    case 'task': {
+      const at = route.at === undefined ? '' : `?at=${route.at}`;
+      return `/app/tasks/${encodeURIComponent(route.id)}${at}`;
+    }
+    case 'overview':
+      return '/app/overview';
+  }
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
+
+function offsetOf(text: string | null): number | undefined {
+  return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+}
+
+const moved = 'millrace:moved';
+
+/** `replace` leaves no step to go back to, as for a scrubber that is dragged. */
+export function navigate(route: Route, { replace = false }: { readonly replace?: boolean } = {}) {
+  const href = hrefOf(route);
+  if (href === location.pathname + location.search) return;
+  if (replace) history.replaceState(null, '', href);
+  else history.pushState(null, '', href);
+  dispatchEvent(new Event(moved));
+}
+
+export function useRoute(): Route {
+  const href = useSyncExternalStore(subscribe, () => location.pathname + location.search);
+  return routeOf(href);
+}
+
+function subscribe(listener: () => void): () => void {
+  addEventListener('popstate', listener);
+  addEventListener(moved, listener);
+  return () => {
+    removeEventListener('popstate', listener);
+    removeEventListener(moved, listener);
+  };
+}
+
+interface LinkProps extends Omit<AnchorHTMLAttributes<HTMLAnchorElement>, 'href'> {
+  readonly to: Route;
+}
+
+/** A link within the page. Whoever wants it in a new tab gets it there. */
+export function Link({ to, onClick, ...others }: LinkProps) {
+  const go = (event: MouseEvent<HTMLAnchorElement>) => {
+    onClick?.(event);
+    const isOther = event.ctrlKey || event.metaKey || event.shiftKey || event.altKey;
+    if (event.defaultPrevented || event.button !== 0 || isOther) return;
+    event.preventDefault();
+    navigate(to);
+  };
+  return <a {...others} href={hrefOf(to)} onClick={go} />;
+}

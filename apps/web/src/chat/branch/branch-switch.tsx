@@ -1,0 +1,54 @@
+import type { ItemId } from '@millrace/core';
+import { createContext, useContext } from 'react';
+import { navigate } from '../../app/route.tsx';
+import { IconButton } from '../../design/button.tsx';
+import { ChevronIcon, LeftIcon } from '../../design/icons.tsx';
+
+/** What can be done about an item, where it can. */
+export interface ItemActions {
+  readonly edit?: ((id: ItemId, text: string) => void) | undefined;
+  readonly regenerate?: ((id: ItemId) => void) | undefined;
+  /** The tasks that go on from there, and which of them this is; undefined where there is one way only. */
+  branches(id: ItemId): { readonly ids: readonly string[]; readonly at: number } | undefined;
+}
+
+export const ItemActionsContext = createContext<ItemActions>({ branches: () => undefined });
+
+export function useItemActions(): ItemActions {
+  return useContext(ItemActionsContext);
+}
+
+/** Where a talk went several ways from an item on: which one this is, and the way to the others. */
+export function BranchSwitch({ itemId }: { readonly itemId: ItemId }) {
+  const { branches } = useItemActions();
+  const found = branches(itemId);
+  if (found === undefined) return null;
+  const { ids, at } = found;
+  const go = (to: number) => {
+    const id = ids[to];
+    if (id !== undefined) navigate({ page: 'task', id });
+  };
+  return (
+    <fieldset className="branch-switch" aria-label="Branches">
+      <IconButton
+        size="small"
+        label="Previous branch"
+        disabled={at === 0}
+        onClick={() => go(at - 1)}
+      >
+        <LeftIcon />
+      </IconButton>
+      <span>
+        {at + 1} / {ids.length}
+      </span>
+      <IconButton
+        size="small"
+        label="Next branch"
+        disabled={at === ids.length - 1}
+        onClick={() => go(at + 1)}
+      >
+        <ChevronIcon />
+      </IconButton>
+    </fieldset>
+  );
+}

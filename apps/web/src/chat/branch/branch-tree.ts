@@ -1,0 +1,71 @@
+import type { JsonValue } from '@millrace/core';
+
+/** A task, as far as its branches go. */
+export interface BranchTask {
+  readonly id: string;
+  readonly created_at: string | null;
+  readonly task_metadata: { readonly [key: string]: JsonValue } | null;
+}
+
+interface Fork {
+  /** The task that it was forked from. */
+  readonly of: string;
+  /** The last item that both have; null where they have none. */
+  readonly after: string | null;
+}
+
+interface BranchPlace {
+  readonly ids: readonly string[];
+  readonly at: number;
+}
+
+/** The ways that a talk went after an item, and which of them a task is on; undefined where there is but one. */
+export function branchesAfter(
+  tasks: readonly BranchTask[],
+  current: string,
+  after: string | null,
+): BranchPlace | undefined {
+  const forks = new Map(tasks.map((task) => [task.id, forkOf(task)]));
+  const root = rootOf(forks, current);
+  const isHere = ({ id }: BranchTask) =>
+    forks.get(id)?.after === after && rootOf(forks, id) === root;
+  const here = tasks.filter(isHere);
+  if (here.length === 0) return undefined;
+  const origins = here.map(({ id }) => forks.get(id)?.of ?? '');
+  const members = new Set([...here.map(({ id }) => id), ...origins]);
+  const ids = tasks
+    .filter(({ id }) => members.has(id))
+    .toSorted((a, b) => (a.created_at ?? '').localeCompare(b.created_at ?? ''))
+    .map(({ id }) => id);
+  const at = pathUp(forks, current)
+    .map((id) => ids.indexOf(id))
+    .find((index) => index >= 0);
+  return at === undefined || ids.length < 2 ? undefined : { ids, at };
+}
+
+function forkOf({ task_metadata }: BranchTask): Fork | undefined {
+  const { of, after } = {
+    of: undefined,
+    after: undefined,
+    ...(task_metadata?.['branch'] as object),
+  };
+  const isFork = typeof of === 'string' && (typeof after === 'string' || after === null);
+  return isFork ? { of, after } : undefined;
+}
+
+type Forks = ReadonlyMap<string, Fork | undefined>;
+
+/** The task itself, the one that it was forked from, and so on. */
+function pathUp(forks: Forks, id: string): readonly string[] {
+  const path: string[] = [];
+  // What a server says may go round in circles.
+  for (let at: string | undefined = id; at !== undefined && !path.includes(at); ) {
+    path.push(at);
+    at = forks.get(at)?.of;
+  }
+  return path;
+}
+
+function rootOf(forks: Forks, id: string): string | undefined {
+  return pathUp(forks, id).at(-1);
+}

@@ -1,0 +1,100 @@
+import type { JsonValue } from '@millrace/core';
+
+export interface DiffLine {
+  readonly kind: 'added' | 'removed' | 'same' | 'hunk' | 'file';
+  readonly text: string;
+  /** Of the line before and after the change; undefined where it is not known. */
+  readonly before?: number | undefined;
+  readonly after?: number | undefined;
+}
+
+const hunkForm = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/;
+
+/** The lines of a unified diff, with their numbers where the diff says them. */
+export function diffLines(diff: string): readonly DiffLine[] {
+  let before: number | undefined;
+  let after: number | undefined;
+  let isInHunk = false;
+  return diff.split('\n').map((text): DiffLine => {
+    if (text.startsWith('@@')) {
+      const [, from, to] = hunkForm.exec(text) ?? [];
+      isInHunk = true;
+      before = from === undefined ? undefined : Number(from);
+      after = to === undefined ? undefined : Number(to);
+      return { kind: 'hunk', text };
+    }
+    if (!isInHunk && /^(?:---|\+\+\+|diff |index )/.test(text)) return { kind: 'file', text };
+    isInHunk = true;
+    const line = text.slice(1);
+    if (text.startsWith('+')) return { kind: 'added', text: line, after: after && after++ };
+    if (text.startsWith('-')) return { kind: 'removed', text: line, before: before && before++ };
+    const same = text.startsWith(' ') ? line : text;
+    return { kind: 'same', text: same, before: before && before++, after: after && after++ };
+  });
+}
+
+interface FoundDiff {
+  /** What is said before it. */
+  readonly words: string;
+  readonly diff: string;
+}
+
+/** A unified diff in a text, up to its end. */
+export function findDiff(text: string): FoundDiff | undefined {
+  const form = /^(?:@@ -\d[^\n]* @@|--- [^\n]+\n\+\+\+ |diff --git )/m;
+  const at = form.exec(text)?.index;
+  if (at === undefined) return undefined;
+  return { words: text.slice(0, at).trim(), diff: text.slice(at).replace(/\n$/, '') };
+}
+
+interface InputDiff {
+  /** Which field of the input it is: all others are to be shown besides. */
+  readonly field: 'content' | 'edits';
+  readonly diff: string;
+}
+
+type Fields = Readonly<Record<string, JsonValue | undefined>>;
+
+/** What an edit or a write is about to change, as far as its input says. */
+export function inputDiff(name: string, input: JsonValue | undefined): InputDiff | undefined {
+  const fields = (input ?? {}) as Fields;
+  const { content, edits } = { content: fields['content'], edits: fields['edits'] };
+  if (name === 'write' && typeof content === 'string')
+    return { field: 'content', diff: marked('+', content) };
+  if (name === 'edit' && Array.isArray(edits))
+    return { field: 'edits', diff: edits.map(editDiff).join('\n') };
+  return undefined;
+}
+
+/** One edit. Whatever it says besides the two texts stands in its first line. */
+function editDiff(edit: JsonValue): string {
+  if (typeof edit !== 'object' || edit === null || Array.isArray(edit))
+    return `@@ ${JSON.stringify(edit)} @@`;
+  const { old_text: before, new_text: after, replace_all: all, ...others } = edit as Fields;
+  const said = [
+    all === true
+      ? 'replaces every occurrence'
+      : saidOf('replace_all', all === false ? undefined : all),
+    ...[['old_text', before] as const, ['new_text', after] as const]
+      .filter(([, text]) => typeof text !== 'string')
+      .map(([key, value]) => saidOf(key, value)),
+    ...Object.entries(others).map(([key, value]) => saidOf(key, value)),
+  ].filter((words) => words !== undefined);
+  const texts = [
+    typeof before === 'string' && marked('-', before),
+    typeof after === 'string' && marked('+', after),
+  ];
+  const head = said.length === 0 ? '@@ @@' : `@@ ${said.join(', ')} @@`;
+  return [head, ...texts.filter(Boolean)].join('\n');
+}
+
+function saidOf(key: string, value: JsonValue | undefined): string | undefined {
+  return value === undefined ? undefined : `${JSON.stringify(key)}: ${JSON.stringify(value)}`;
+}
+
+/** Lines end with a line feed here, and with nothing else: a lone return is a letter as others are. */
+function marked(mark: '+' | '-', text: string): string {
+  if (text === '') return '';
+  const lines = text.replace(/\n$/, '').split('\n');
+  return lines.map((line) => `${mark}${line}`).join('\n');
+}

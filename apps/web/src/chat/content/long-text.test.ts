@@ -1,0 +1,43 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { clip } from './long-text.tsx';
+
+const limits = { headLines: 3, headLength: 40, tailLines: 2, tailLength: 20 };
+
+test('a short text is all there', () => {
+  for (const text of ['', 'a', 'a\nb\nc\nd\ne\n', 'x'.repeat(60)])
+    expect(clip(text, limits)).toEqual({ head: text, tail: '' });
+});
+
+test('of a long line both ends are there, and how much is between', () => {
+  const { head, tail, between } = clip(`${'a'.repeat(1500)}; evil`, limits);
+  expect(head).toBe('a'.repeat(40));
+  expect(tail).toBe(`${'a'.repeat(14)}; evil`);
+  expect(between).toBe('1,446 characters');
+});
+
+test('of many lines both ends are there', () => {
+  const { head, tail, between } = clip(`1\n2\n3\n${'\n'.repeat(100)}y\nz\n`, limits);
+  expect([head, tail]).toEqual(['1\n2\n3\n', 'y\nz\n']);
+  expect(between).toBe('100 lines, 100 characters');
+});
+
+test('what is shown is never longer than it may be, and is the start and the end', () => {
+  const letters = fc.constantFrom('a', '\n', '\u{1f600}', ' ');
+  const text = fc.string({ unit: letters, maxLength: 300 });
+  fc.assert(
+    fc.property(text, (said) => {
+      const { head, tail, between } = clip(said, limits);
+      if (between === undefined) {
+        expect(head).toBe(said);
+        return;
+      }
+      expect(said.startsWith(head) && said.endsWith(tail)).toBe(true);
+      expect(head.length).toBeLessThanOrEqual(40);
+      expect(tail.length).toBeLessThanOrEqual(21);
+      expect(head.split('\n').length - 1).toBeLessThanOrEqual(3);
+      expect(said.length).toBeGreaterThan(head.length + tail.length);
+      expect(`${head}|${tail}`.isWellFormed()).toBe(true);
+    }),
+  );
+});

@@ -1,0 +1,98 @@
+import { executionId, itemId, runId, toolCallId } from '@millrace/core';
+import { expect, test } from 'vitest';
+import { factDraft, told } from '../../testing/records.ts';
+import { FactBook } from './fact-index.ts';
+
+function bookOf(drafts: Parameters<typeof told>[0]): FactBook {
+  const book = new FactBook();
+  for (const event of told(drafts).events) book.add(event);
+  return book;
+}
+
+const message = (text: string, when = 'follow_up') => ({
+  ...{ type: 'message', when },
+  items: [{ id: 'u', kind: 'user', parts: [{ kind: 'text', text }] }],
+});
+const queued = (key: string, text: string, when?: string) =>
+  factDraft({ type: 'command_queued', key, command: message(text, when) });
+
+test('what was said waits until it is heard', () => {
+  const book = bookOf([
+    ...[queued('a', 'One'), queued('b', 'Two', 'steer')],
+    factDraft({ type: 'command_queued', key: 'c', command: { type: 'abort' } }),
+    factDraft({ type: 'command_consumed', key: 'a' }),
+  ]);
+  expect(book.queued).toEqual([{ key: 'b', when: 'steer', text: 'Two' }]);
+});
+
+test('a call is known by what became of it', () => {
+  const call = { toolCallId: toolCallId('t'), name: 'run' };
+  const execution = { ...call, executionId: executionId('e') };
+  const book = bookOf([
+    factDraft({ type: 'approval_asked', ...call }, 1, 1),
+    factDraft(
+      { type: 'approval_answered', ...call, decision: 'allow', by: 'Ada', input: { a: 1 } },
+      1,
+      1,
+    ),
+    factDraft({ type: 'tool_execution_started', ...execution, summary: 'Runs' }, 1, 1),
+    factDraft(
+      { type: 'tool_execution_finished', ...execution, isError: false, outcome: 'completed' },
+      1,
+      1,
+    ),
+  ]);
+  expect(book.call('t')).toEqual({
+    answer: { decision: 'allow', reason: undefined, by: 'Ada', input: { a: 1 } },
+    ...{ startedAt: 3000, summary: 'Runs', finishedAt: 4000, outcome: 'completed' },
+  });
+});
+
+test('a superseded attempt is told after what was there before it', () => {
+  const book = bookOf([
+    factDraft({ type: 'item_started', itemId: itemId('u'), kind: 'user' }),
+    factDraft({ type: 'turn_started' }, 1),
+    factDraft({ type: 'item_started', itemId: itemId('a'), kind: 'assistant' }, 1, 1),
+    factDraft({ type: 'attempt_superseded', reason: 'overloaded' }, 1, 1),
+  ]);
+  expect(book.notices).toMatchObject([{ after: 'u', look: 'warn', detail: 'overloaded' }]);
+});
+
+test('what comes twice is told once', () => {
+  const { events } = told([
+    factDraft({ type: 'run_started', runId: runId('r') }),
+    queued('a', 'One'),
+    factDraft({ type: 'error_reported', error: { code: 'c', message: 'No.' } }),
+  ]);
+  const book = new FactBook();
+  for (const event of [...events, ...events]) book.add(event);
+  expect([book.queued.length, book.notices.length, book.runStartedAt]).toEqual([1, 1, 1000]);
+});
+
+test('an answer that ended as it should needs no words', () => {
+  const finished = (reason: 'stop' | 'length') =>
+    factDraft({ type: 'run_finished', runId: runId('r'), stop: { reason } });
+  expect(bookOf([finished('stop')]).notices).toEqual([]);
+  expect(bookOf([finished('length')]).notices).toHaveLength(1);
+});
+
+test('a stop is of those calls that went on', () => {
+  const started = (id: string) =>
+    factDraft({ type: 'tool_execution_started', ...executionOf(id), summary: 'Runs' }, 1, 1);
+  const finished = (id: string) =>
+    factDraft(
+      { type: 'tool_execution_finished', ...executionOf(id), isError: true, outcome: 'completed' },
+      1,
+      1,
+    );
+  const executionOf = (id: string) => ({
+    ...{ toolCallId: toolCallId(id), name: 'run', executionId: executionId(id) },
+  });
+  const book = bookOf([
+    ...[started('before'), finished('before'), started('a'), started('b')],
+    factDraft({ type: 'aborted' }),
+    ...[finished('a'), started('after'), finished('after')],
+  ]);
+  const ids = ['before', 'a', 'b', 'after'];
+  expect(ids.filter((id) => book.call(id)?.isStopped)).toEqual(['a', 'b']);
+});

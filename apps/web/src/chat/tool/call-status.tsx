@@ -1,0 +1,83 @@
+import type { Part } from '@millrace/core';
+import { AlertIcon, CheckIcon, CrossIcon, ShieldIcon, StopIcon } from '../../design/icons.tsx';
+import type { CallFacts } from '../state/fact-index.ts';
+
+export type CallStatus =
+  | 'writing'
+  | 'asking'
+  | 'waiting'
+  | 'running'
+  | 'done'
+  | 'failed'
+  | 'stopped'
+  | 'rejected';
+
+export interface CallSituation {
+  /** Its arguments still stream. */
+  readonly isOpen: boolean;
+  readonly isAsked: boolean;
+  readonly facts: CallFacts | undefined;
+  readonly result: Part | undefined;
+  /** A run goes on, or waits for somebody: what has no result yet may get one. */
+  readonly isLive: boolean;
+}
+
+/** How things stand with a call. */
+export function callStatus(situation: CallSituation): CallStatus {
+  const { isOpen, isAsked, facts, result, isLive } = situation;
+  if (isAsked) return 'asking';
+  if (facts?.rejected !== undefined) return 'rejected';
+  const isOver = facts?.finishedAt !== undefined || (result !== undefined && !facts?.startedAt);
+  if (isOver) {
+    const isError = result?.kind === 'tool_result' && result.isError;
+    return !isError ? 'done' : facts?.isStopped ? 'stopped' : 'failed';
+  }
+  // What nobody answered, as an agent that only tells of its calls leaves them, is over with the run.
+  if (!isLive) return 'done';
+  if (facts?.startedAt !== undefined) return 'running';
+  return isOpen ? 'writing' : 'waiting';
+}
+
+export const statusWords: { readonly [Status in CallStatus]: string } = {
+  writing: 'writing the call',
+  asking: 'waits for your answer',
+  waiting: 'waiting',
+  running: 'running',
+  done: 'done',
+  failed: 'failed',
+  stopped: 'stopped',
+  rejected: 'not run',
+};
+
+export const isOverAs: { readonly [Status in CallStatus]: boolean } = {
+  ...{ writing: false, asking: false, waiting: false, running: false },
+  ...{ done: true, failed: true, stopped: true, rejected: true },
+};
+
+/** The words are beside it. */
+export function StatusMark({ status }: { readonly status: CallStatus }) {
+  return (
+    <span className="status-mark" data-status={status} aria-hidden="true">
+      <Mark status={status} />
+    </span>
+  );
+}
+
+function Mark({ status }: { readonly status: CallStatus }) {
+  switch (status) {
+    case 'asking':
+      return <ShieldIcon />;
+    case 'done':
+      return <CheckIcon />;
+    case 'failed':
+      return <AlertIcon />;
+    case 'stopped':
+      return <StopIcon />;
+    case 'rejected':
+      return <CrossIcon />;
+    case 'writing':
+    case 'waiting':
+    case 'running':
+      return <span className="spinner" />;
+  }
+}

@@ -1,0 +1,143 @@
+import type { ItemId } from '@millrace/core';
+import { memo } from 'react';
+import { type ChatSource, type ItemHead, useItemHead } from '../state/chat-source.ts';
+import { PartView } from './part-view.tsx';
+import './item-view.css';
+import { IconButton } from '../../design/button.tsx';
+import { EditIcon, RetryIcon } from '../../design/icons.tsx';
+import { clockTime, TimeText } from '../../design/time.tsx';
+import { CopyButton } from '../../markdown/copy-button.tsx';
+import { BranchSwitch, useItemActions } from '../branch/branch-switch.tsx';
+
+export interface ItemViewProps {
+  readonly source: ChatSource;
+  readonly id: ItemId;
+}
+
+/** One item. It renders when a part comes or the item ends, and not while something streams in it. */
+export const ItemView = memo(function ItemView({ source, id }: ItemViewProps) {
+  const item = useItemHead(source, id);
+  if (item === undefined) return null;
+  if (item.redacted) return <p className="item-note">The content of this item was removed.</p>;
+  switch (item.kind) {
+    case 'user':
+      return <UserItem source={source} item={item} />;
+    case 'assistant':
+      return <AssistantItem source={source} item={item} />;
+    case 'notification':
+      return <Aside source={source} item={item} title="Note" isUnfolded />;
+    case 'system':
+    case 'developer':
+      return <Aside source={source} item={item} title="Instructions" />;
+    case 'context':
+      return <Aside source={source} item={item} title="Summary of what came before" />;
+    case 'tool':
+      return null;
+  }
+});
+
+interface AsideProps {
+  readonly source: ChatSource;
+  readonly item: ItemHead;
+  readonly title: string;
+  readonly isUnfolded?: boolean;
+}
+
+function Aside({ source, item, title, isUnfolded }: AsideProps) {
+  return (
+    <details className="item-aside" open={isUnfolded}>
+      <summary>{title}</summary>
+      {item.partIds.map((id) => (
+        <PartView key={id} source={source} id={id} />
+      ))}
+    </details>
+  );
+}
+
+/** What somebody said. */
+export function UserItem({
+  source,
+  item,
+}: {
+  readonly source: ChatSource;
+  readonly item: ItemHead;
+}) {
+  const actions = useItemActions();
+  return (
+    <article className="item" data-kind="user" aria-label="You said">
+      <div className="user-bubble">
+        {item.partIds.map((id) => (
+          <PartView key={id} source={source} id={id} />
+        ))}
+      </div>
+      <footer className="item-foot">
+        <BranchSwitch itemId={item.id} />
+        <span className="item-actions">
+          <CopyButton text={textOf(source, item)} />
+          {actions.edit && (
+            <IconButton
+              size="small"
+              label="Say something else here, in a branch"
+              onClick={() => actions.edit?.(item.id, textOf(source, item))}
+            >
+              <EditIcon />
+            </IconButton>
+          )}
+        </span>
+        {item.startedAt !== undefined && <TimeText at={item.startedAt} format={clockTime} />}
+      </footer>
+    </article>
+  );
+}
+
+/** What the agent said and did in one turn. */
+export function AssistantItem({
+  source,
+  item,
+}: {
+  readonly source: ChatSource;
+  readonly item: ItemHead;
+}) {
+  const actions = useItemActions();
+  // What was said on the way to the answer is not worth a row of buttons.
+  const isAnswer = !item.isOpen && item.stop?.reason !== 'tool_use';
+  const text = isAnswer ? textOf(source, item) : '';
+  return (
+    <article
+      className="item"
+      data-kind="assistant"
+      aria-label={item.author?.name ?? 'The agent said'}
+      aria-busy={item.isOpen}
+    >
+      <div className="item-parts">
+        {item.partIds.map((id) => (
+          <PartView key={id} source={source} id={id} />
+        ))}
+      </div>
+      {text !== '' && (
+        <footer className="item-foot">
+          <BranchSwitch itemId={item.id} />
+          <span className="item-actions">
+            <CopyButton text={text} label="Copy the answer" />
+            {actions.regenerate && (
+              <IconButton
+                size="small"
+                label="Answer again, in a branch"
+                onClick={() => actions.regenerate?.(item.id)}
+              >
+                <RetryIcon />
+              </IconButton>
+            )}
+          </span>
+        </footer>
+      )}
+    </article>
+  );
+}
+
+/** The words of an item, without what was thought and done. */
+export function textOf(source: ChatSource, { partIds }: ItemHead): string {
+  const parts = partIds.map((id) => source.part(id));
+  const texts = parts.map((part) => (part?.kind === 'text' ? part.text : ''));
+  return texts.filter((text) => text !== '').join('\n\n');
+}

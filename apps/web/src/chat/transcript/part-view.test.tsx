@@ -1,0 +1,19 @@
+import type { JsonValue } from '@millrace/core';
+import { expect, test } from 'vitest';
+import { openDomPage } from '../../testing/dom-page.ts';
+
+async function shown(value: JsonValue): Promise<string> {
+  const page = await openDomPage('http://page.test/');
+  const { StructuredView } = await import('./part-view.tsx');
+  await page.render(<StructuredView value={value} isOpen={false} />);
+  return page.text();
+}
+
+test('a hand-off is told in words, in which nothing hides', async () => {
+  const handoff = { from: 'Miller', to: 'Baker\u202E' };
+  expect(await shown({ handoff })).toBe('Miller handed over to Baker\\u202E');
+});
+
+test('other data is shown as it is', async () => {
+  expect(await shown({ bread: 2 })).toContain('"bread": 2');
+});

@@ -1,0 +1,117 @@
+import type { JsonValue, PartId, ReasoningPart } from '@millrace/core';
+import { memo, useCallback, useId } from 'react';
+import { ChevronIcon, HandoffIcon, ThoughtIcon } from '../../design/icons.tsx';
+import { CodeView } from '../../markdown/code-view.tsx';
+import { MarkdownView } from '../../markdown/markdown-view.tsx';
+import { MediaView } from '../content/media-view.tsx';
+import { type ChatSource, usePart, useRead } from '../state/chat-source.ts';
+import { useUnfolded } from '../state/use-unfolded.ts';
+import { ToolCard } from '../tool/tool-card.tsx';
+import './reasoning-view.css';
+import { VisibleText } from '../content/visible-text.tsx';
+import { handoffIn } from '../tool/handoff.ts';
+
+export interface PartViewProps {
+  readonly source: ChatSource;
+  readonly id: PartId;
+}
+
+/** One part. It renders with each piece of it while it streams, and not again after its end. */
+export const PartView = memo(function PartView({ source, id }: PartViewProps) {
+  const part = usePart(source, id);
+  const isOpen = useRead(
+    source,
+    useCallback(({ state }: ChatSource) => state.open.some((open) => open.id === id), [id]),
+  );
+  switch (part?.kind) {
+    case undefined:
+      return null;
+    case 'text':
+      return part.mimeType === 'application/json' ? (
+        <CodeView text={part.text} lang="json" isDone={!isOpen} />
+      ) : (
+        <MarkdownView text={part.text} isOpen={isOpen} />
+      );
+    case 'reasoning':
+      return <ReasoningView source={source} id={id} part={part} isOpen={isOpen} />;
+    case 'tool_call':
+      return <ToolCard source={source} partId={id} part={part} isOpen={isOpen} />;
+    case 'structured':
+    case 'custom':
+      return <StructuredView value={part.value} isOpen={isOpen} />;
+    case 'media':
+    case 'file':
+      return isOpen ? null : <MediaView source={source} part={part} />;
+    // It is shown with its call.
+    case 'tool_result':
+      return null;
+  }
+});
+
+export interface ReasoningViewProps {
+  readonly source: ChatSource;
+  readonly id: PartId;
+  readonly part: ReasoningPart;
+  readonly isOpen: boolean;
+}
+
+/** What the model thought, folded. */
+export function ReasoningView({ source, id, part, isOpen }: ReasoningViewProps) {
+  const [isUnfolded, setUnfolded] = useUnfolded(source, id, false);
+  const bodyId = useId();
+  if (part.form === 'redacted' || (part.text === '' && !isOpen))
+    return (
+      <p className="reasoning-hidden">
+        <ThoughtIcon /> Thought, and does not show it
+      </p>
+    );
+  return (
+    <div className="reasoning">
+      <button
+        type="button"
+        className="reasoning-head"
+        aria-expanded={isUnfolded}
+        aria-controls={bodyId}
+        onClick={() => setUnfolded(!isUnfolded)}
+      >
+        <ThoughtIcon />
+        <span>{isOpen ? 'Thinking' : 'Thought'}</span>
+        {!isUnfolded && <span className="reasoning-glance">{glance(part.text, isOpen)}</span>}
+        <span className="fold-mark" data-open={isUnfolded || undefined}>
+          <ChevronIcon />
+        </span>
+      </button>
+      {isUnfolded && (
+        <div className="reasoning-body" id={bodyId}>
+          <MarkdownView text={part.text} isOpen={isOpen} />
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** One line of it: the latest while it streams, the first after. */
+function glance(text: string, isOpen: boolean): string {
+  const near = isOpen ? text.slice(-160) : text.slice(0, 160);
+  return near.replaceAll(/[*_#`\s]+/g, ' ').trim();
+}
+
+export interface StructuredViewProps {
+  readonly value: JsonValue;
+  readonly isOpen: boolean;
+}
+
+/** Data: in words where they are known, else as it is. */
+export function StructuredView({ value, isOpen }: StructuredViewProps) {
+  const [from, to] = handoffIn(value) ?? [];
+  if (from === undefined || to === undefined)
+    return <CodeView text={JSON.stringify(value, null, 2)} lang="json" isDone={!isOpen} />;
+  return (
+    <p className="notice">
+      <HandoffIcon />
+      <span>
+        <VisibleText text={from} /> handed over to <VisibleText text={to} />
+      </span>
+    </p>
+  );
+}

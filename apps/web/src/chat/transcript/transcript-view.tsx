@@ -1,0 +1,194 @@
+import {
+  memo,
+  type ReactNode,
+  type RefObject,
+  useCallback,
+  useEffect,
+  useMemo,
+  useRef,
+  useState,
+} from 'react';
+import { Virtualizer } from 'virtua';
+import { Button } from '../../design/button.tsx';
+import { AlertIcon, ClockIcon, DownIcon } from '../../design/icons.tsx';
+import { type ChatSource, useRead } from '../state/chat-source.ts';
+import { ItemView } from './item-view.tsx';
+import './transcript-view.css';
+import type { ItemId } from '@millrace/core';
+import type { Notice } from '../state/notice.ts';
+
+interface TranscriptViewProps {
+  readonly source: ChatSource;
+  /** How often something was said here: whoever says something wants to see the answer. */
+  readonly sent?: number | undefined;
+  /** What is said where nothing was; nothing unless told. */
+  readonly emptyWords?: string | undefined;
+  /** What comes after all that was said. */
+  readonly children?: ReactNode;
+}
+
+/** All that was said, of which only what is in sight is in the page. */
+export function TranscriptView({ source, sent = 0, emptyWords, children }: TranscriptViewProps) {
+  const scroller = useRef<HTMLElement>(null);
+  const rows = useRows(source);
+  const { isAtEnd, goToEnd } = useStickyEnd(scroller, `${source.id} ${sent}`);
+  return (
+    <div className="transcript-frame">
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled by keys */}
+      <section className="transcript" ref={scroller} aria-label="Conversation" tabIndex={0}>
+        {rows.length === 0 && <p className="transcript-empty">{emptyWords}</p>}
+        <div className="transcript-rows">
+          <Virtualizer
+            scrollRef={scroller}
+            data={rows}
+            startMargin={startMarginPx}
+            bufferSize={600}
+          >
+            {(row) => <RowView key={row.key} row={row} source={source} />}
+          </Virtualizer>
+          {children}
+        </div>
+      </section>
+      {!isAtEnd && (
+        <div className="to-end">
+          <Button size="small" onClick={goToEnd}>
+            <DownIcon /> To the end
+          </Button>
+        </div>
+      )}
+    </div>
+  );
+}
+
+/** The padding above the rows, as the style has it. */
+const startMarginPx = 24;
+
+interface RowViewProps {
+  readonly row: Row;
+  readonly source: ChatSource;
+}
+
+const RowView = memo(function RowView({ row, source }: RowViewProps) {
+  return (
+    <div className="transcript-row">
+      {row.type === 'item' ? (
+        <ItemView source={source} id={row.id} />
+      ) : (
+        <NoticeView notice={row.notice} />
+      )}
+    </div>
+  );
+});
+
+function NoticeView({ notice }: { readonly notice: Notice }) {
+  const { look, text, detail } = notice;
+  return (
+    <div className="notice" data-look={look}>
+      {look === 'plain' ? <ClockIcon /> : <AlertIcon />}
+      {detail === undefined ? (
+        <span>{text}</span>
+      ) : (
+        <details>
+          <summary>{text}</summary>
+          <p>{detail}</p>
+        </details>
+      )}
+    </div>
+  );
+}
+
+type Row =
+  | { readonly type: 'item'; readonly key: string; readonly id: ItemId }
+  | { readonly type: 'notice'; readonly key: string; readonly notice: Notice };
+
+const idsOf = ({ itemIds }: ChatSource) => itemIds;
+const noticesOf = ({ facts }: ChatSource) => facts.notices;
+
+/** What stands below one another. The same list until an item or a notice comes or goes. */
+function useRows(source: ChatSource): readonly Row[] {
+  const ids = useRead(source, idsOf);
+  const notices = useRead(source, noticesOf);
+  return useMemo(() => rowsOf(source, ids, notices), [source, ids, notices]);
+}
+
+function rowsOf(
+  source: ChatSource,
+  ids: readonly ItemId[],
+  notices: readonly Notice[],
+): readonly Row[] {
+  const after = Map.groupBy(notices, (notice) => notice.after);
+  const rowsAfter = (id: ItemId | undefined) =>
+    (after.get(id) ?? []).map((notice): Row => ({ type: 'notice', key: `n${notice.id}`, notice }));
+  const rows = ids.flatMap((id): readonly Row[] => {
+    // Results are shown with their calls.
+    const isShown = source.item(id)?.kind !== 'tool';
+    const own: readonly Row[] = isShown ? [{ type: 'item', key: `i${id}`, id }] : [];
+    return [...own, ...rowsAfter(id)];
+  });
+  return [...rowsAfter(undefined), ...rows];
+}
+
+/** So near to the end counts as there. */
+const nearPx = 48;
+
+/** What somebody does to scroll. */
+const wishes = ['wheel', 'touchmove', 'keydown', 'pointerdown'] as const;
+
+interface StickyEnd {
+  /** It stays at the end as more comes. */
+  readonly isAtEnd: boolean;
+  readonly goToEnd: () => void;
+}
+
+/** Keeps the end of a growing list in sight, until somebody scrolls up. */
+function useStickyEnd(scroller: RefObject<HTMLElement | null>, of: unknown): StickyEnd {
+  const [isAtEnd, setAtEnd] = useState(true);
+  const isSticky = useRef(true);
+  const goToEnd = useCallback(() => {
+    isSticky.current = true;
+    setAtEnd(true);
+    scroller.current?.scrollTo({ top: scroller.current.scrollHeight });
+  }, [scroller]);
+
+  // biome-ignore lint/correctness/useExhaustiveDependencies: another list begins at its end
+  useEffect(goToEnd, [goToEnd, of]);
+
+  useEffect(() => {
+    const { current: element } = scroller;
+    if (element === null) return;
+    let last = { top: element.scrollTop, height: element.scrollHeight };
+    // Rows that are measured move what is in sight as well, and that is nobody's wish.
+    let isWished = false;
+    const wish = () => {
+      isWished = true;
+    };
+    const onScroll = () => {
+      const { scrollTop: top, scrollHeight: height } = element;
+      const isUp = top < last.top - 1 && (isWished || height === last.height);
+      last = { top, height };
+      if (height - top - element.clientHeight <= nearPx) isSticky.current = true;
+      else if (isUp) isSticky.current = false;
+      setAtEnd(isSticky.current);
+    };
+    const onScrollEnd = () => {
+      isWished = false;
+    };
+    const keep = () => {
+      if (isSticky.current) element.scrollTop = element.scrollHeight;
+    };
+    const observer = new ResizeObserver(keep);
+    observer.observe(element);
+    for (const child of element.children) observer.observe(child);
+    const heard = new AbortController();
+    const how = { passive: true, signal: heard.signal } as const;
+    element.addEventListener('scroll', onScroll, how);
+    element.addEventListener('scrollend', onScrollEnd, how);
+    for (const type of wishes) element.addEventListener(type, wish, how);
+    return () => {
+      observer.disconnect();
+      heard.abort();
+    };
+  }, [scroller]);
+
+  return { isAtEnd, goToEnd };
+}

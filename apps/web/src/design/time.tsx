@@ -1,0 +1,66 @@
+import type { Clock } from '@millrace/client';
+import { useDeferredValue, useEffect, useState } from 'react';
+
+/** `850 ms`, `3.2 s`, `2 min 5 s`. */
+export function duration(ms: number): string {
+  if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
+  if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
+}
+
+// Made when they are first needed: the first of them costs a page more than all else that it starts with.
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function format(at: number, options: Intl.DateTimeFormatOptions): string {
+  const key = Object.keys(options).join();
+  const made = formats.get(key) ?? new Intl.DateTimeFormat(undefined, options);
+  formats.set(key, made);
+  return made.format(at);
+}
+
+export function clockTime(at: number): string {
+  return format(at, { hour: '2-digit', minute: '2-digit' });
+}
+
+/** The time of today, or the day. */
+export function dayOrTime(at: number, now: number = Date.now()): string {
+  const isToday = new Date(at).toDateString() === new Date(now).toDateString();
+  return isToday ? clockTime(at) : format(at, { month: 'short', day: 'numeric' });
+}
+
+interface TimeTextProps {
+  /** In ms since 1970. */
+  readonly at: number;
+  readonly format: (at: number) => string;
+}
+
+/** A time, shown right after all else: the first one that a browser formats takes longer than a page does. */
+export function TimeText({ at, format }: TimeTextProps) {
+  const shown = useDeferredValue<number | undefined>(at, undefined);
+  return (
+    <time dateTime={new Date(at).toISOString()}>
+      {shown === undefined ? '\u00a0' : format(shown)}
+    </time>
+  );
+}
+
+/** The page's own time, which no change of the machine's clock moves. */
+export const pageClock: Clock = {
+  now: () => performance.now(),
+  after(ms, run) {
+    const timer = setTimeout(run, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
+/** The time, as often as that. */
+export function useNow(everyMs: number): number {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), everyMs);
+    return () => clearInterval(timer);
+  }, [everyMs]);
+  return now;
+}

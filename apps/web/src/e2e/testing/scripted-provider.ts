@@ -1,0 +1,70 @@
+import { type DeltaWriter, type Part, toolCallPart } from '@millrace/core';
+import { createProvider, type ModelRequest, type Provider } from '@millrace/providers';
+import { type ScriptedContent, scriptedProvider } from '@millrace/providers/scripted';
+import { stageProvider } from '../../testing/demo-provider.ts';
+import { hostilePayloads } from '../../testing/hostile-payloads.ts';
+
+/** What a test tells the model while it speaks. */
+export type Word = 'go' | 'enough';
+
+interface ToldProviderOptions {
+  readonly pauseMs: number;
+  readonly told: () => Word;
+}
+
+/**
+ * The stage's model, which also counts: `count` makes it say `w1 w2 w3 …` until the test has enough, so
+ * that nobody has to be fast to come in the middle. `hostile` makes it say all that could do harm, and `write`
+ * ask for a file with each of the lines that follow, which are JSON.
+ */
+export function toldProvider({ pauseMs, told }: ToldProviderOptions): Provider {
+  const stage = stageProvider({ pauseMs });
+  return createProvider('stage', 'stage-1', (request, context) => {
+    const call = () => toolCallPart(context.ids.toolCall(), 'hostile', { path: harm, why: said() });
+    const write = (line: string) => {
+      const content = JSON.parse(line) as string;
+      return toolCallPart(context.ids.toolCall(), 'write', { path: 'notes/a.md', content });
+    };
+    const content = contentFor(request, told, call, write);
+    if (content === undefined) return stage.stream(request, context);
+    const usage = { input: 1200, output: 340 };
+    const how = { id: 'stage', model: 'stage-1', pieces: 'token' } as const;
+    const pause = { pauseMs: 'parts' in content ? 0 : pauseMs };
+    return scriptedProvider([{ content, usage }], { ...how, ...pause }).stream(request, context);
+  });
+}
+
+function contentFor(
+  { items }: ModelRequest,
+  told: () => Word,
+  call: () => Part,
+  write: (line: string) => Part,
+): ScriptedContent | undefined {
+  const at = items.findLastIndex(({ kind }) => kind === 'user');
+  const [first] = items[at]?.parts ?? [];
+  const [start, ...lines] = first?.kind === 'text' ? first.text.split('\n') : [];
+  const verb = start?.split(/\s/, 1)[0];
+  if (verb === 'count') return { write: (writer) => counted(writer, told) };
+  if (verb !== 'hostile' && verb !== 'write') return undefined;
+  if (items.length > at + 1) return { parts: ['That was all of it.'] };
+  if (verb === 'write') return { parts: lines.map(write) };
+  const texts = hostilePayloads.map(({ text }): Part => ({ kind: 'text', text }));
+  return { parts: [...texts, { kind: 'reasoning', form: 'full', text: said() }, call()] };
+}
+
+const harm = '"><img src=x onerror=globalThis.ran=1>\u202E';
+const said = () => hostilePayloads.map(({ text }) => text).join('\n\n');
+
+/** A guard against tests that never have enough. */
+const most = 100_000;
+
+function* counted(writer: DeltaWriter, told: () => Word): Generator<void> {
+  const text = writer.text();
+  for (let n = 1; n <= most && told() !== 'enough'; n++) {
+    text.append(`w${n}${n % 20 === 0 ? '\n\n' : ' '}`);
+    yield;
+  }
+  text.append('END');
+  text.commit();
+  yield;
+}

@@ -1,0 +1,31 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { recordedRun } from '../../../../../packages/server/src/testing/recorded-run.ts';
+import { numberedRecords } from '../../testing/records.ts';
+import { GrowingPlaces, isAmong } from './record-index.ts';
+
+const records = numberedRecords(recordedRun(3));
+
+test('however the count grows or shrinks, it finds what one look would find', () => {
+  const count = fc.nat(records.length);
+  fc.assert(
+    fc.property(fc.array(count, { minLength: 1, maxLength: 20 }), fc.nat(300), (counts, most) => {
+      const places = new GrowingPlaces(records, ({ fact }) => fact !== undefined, most);
+      for (const upTo of counts) {
+        const all = records.slice(0, upTo).flatMap(({ fact }, at) => (fact ? [at] : []));
+        expect(places.upTo(upTo)).toEqual(all.slice(0, most));
+      }
+    }),
+  );
+});
+
+test('what changed nothing is the same list', () => {
+  const isFirst = ({ offset }: { readonly offset: number }) => offset === 1;
+  const places = new GrowingPlaces(records, isFirst);
+  expect(places.upTo(5)).toBe(places.upTo(records.length));
+});
+
+test('a place is among others or it is not', () => {
+  const places = [1, 4, 9];
+  expect([0, 1, 2, 4, 8, 9, 10].filter((place) => isAmong(places, place))).toEqual(places);
+});

@@ -1,0 +1,75 @@
+import { foldBatch as coreFold, type foldBatch } from '@millrace/core';
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { foldAll } from '../../../../../packages/core/src/testing/fold-all.ts';
+import { randomLog, testSession } from '../../../../../packages/core/src/testing/random-log.ts';
+import { recordedRun } from '../../../../../packages/server/src/testing/recorded-run.ts';
+import { numberedRecords } from '../../testing/records.ts';
+import { Checkpoints, countUpTo } from './session-model.ts';
+
+/** Counts how many records were folded. */
+class CountedFold {
+  count = 0;
+  readonly fold: typeof foldBatch = (state, batch, onStep) => {
+    this.count += batch.records.length;
+    return coreFold(state, batch, onStep);
+  };
+}
+
+describe('a session looked at in the past', () => {
+  test('is what a fold from zero up to that record gives, wherever and in whichever order one looks', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.nat(), { maxLength: 400 }),
+        fc.integer({ min: 1, max: 40 }),
+        fc.array(fc.nat(), { maxLength: 20 }),
+        (numbers, interval, looks) => {
+          const records = randomLog(numbers);
+          const checkpoints = new Checkpoints(testSession, { interval });
+          for (const record of records) checkpoints.add(record);
+          for (const look of looks) {
+            const offset = look % (records.length + 2);
+            const prefix = records.filter((record) => record.offset <= offset);
+            expect(checkpoints.stateAt(offset)).toEqual(foldAll(prefix));
+          }
+          expect(checkpoints.head).toEqual(foldAll(records));
+        },
+      ),
+    );
+  });
+
+  test('costs less than an interval of folds, however long it is', () => {
+    const records = numberedRecords(recordedRun(40));
+    const counted = new CountedFold();
+    const interval = 64;
+    const checkpoints = new Checkpoints(testSession, { interval, fold: counted.fold });
+    for (const record of records) checkpoints.add(record);
+    expect(counted.count).toBe(records.length);
+    expect(records.length).toBeGreaterThan(20 * interval);
+    const looks = [5, records.length - 2, 100, 101, 1, 1300, records.length, 64, 63, 128];
+    for (const offset of looks) {
+      counted.count = 0;
+      checkpoints.stateAt(offset);
+      expect(counted.count).toBeLessThan(interval);
+    }
+  });
+
+  test('costs one fold a record when one goes on from where one looked', () => {
+    const records = numberedRecords(recordedRun(10));
+    const counted = new CountedFold();
+    const checkpoints = new Checkpoints(testSession, { fold: counted.fold });
+    for (const record of records) checkpoints.add(record);
+    counted.count = 0;
+    for (let offset = 1; offset < records.length; offset++) checkpoints.stateAt(offset);
+    expect(counted.count).toBeLessThan(records.length);
+  });
+
+  test('has moments only where records are: between two it is as after the first', () => {
+    const [first = expect.fail(), second = expect.fail()] = numberedRecords(recordedRun(1));
+    const settled = [first, { ...second, offset: 9 }];
+    const checkpoints = new Checkpoints(testSession);
+    for (const record of settled) checkpoints.add(record);
+    expect(checkpoints.stateAt(8)).toEqual(checkpoints.stateAt(1));
+    expect([0, 1, 8, 9, 100].map((offset) => countUpTo(settled, offset))).toEqual([0, 1, 1, 2, 2]);
+  });
+});

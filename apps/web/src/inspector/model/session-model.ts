@@ -1,0 +1,108 @@
+import {
+  emptyState,
+  type FactRecord,
+  type Folded,
+  type FoldState,
+  foldBatch,
+  type LogRecord,
+  type SessionId,
+} from '@millrace/core';
+import { Figures } from './figures.ts';
+import { partitionPoint } from './record-index.ts';
+import { TimeAxis } from './time-axis.ts';
+import { Waterfall } from './waterfall.ts';
+
+/** All that the inspector shows of a session, made of its records as they come. */
+export class SessionModel {
+  readonly checkpoints: Checkpoints;
+  readonly axis = new TimeAxis();
+  readonly waterfall = new Waterfall();
+  readonly figures = new Figures();
+  readonly #facts: FactRecord[] = [];
+
+  constructor(session: SessionId) {
+    this.checkpoints = new Checkpoints(session);
+  }
+
+  get records(): readonly LogRecord[] {
+    return this.checkpoints.records;
+  }
+
+  /** What had happened by then, besides what was said. */
+  factsUpTo(offset: number): readonly FactRecord[] {
+    return this.#facts.slice(0, countUpTo(this.#facts, offset));
+  }
+
+  add(records: readonly LogRecord[]): void {
+    for (const record of records) {
+      this.checkpoints.add(record);
+      if (record.fact !== undefined) this.#facts.push(record);
+      this.axis.add(record.time);
+      this.waterfall.add(record);
+      this.figures.add(record);
+    }
+  }
+}
+
+interface CheckpointOptions {
+  /** A state is kept after so many records: what any look back costs at most. */
+  readonly interval?: number;
+  /** Core's, unless a test counts. */
+  readonly fold?: typeof foldBatch;
+}
+
+/** The states of a session at any of its records. States share what they have in common, so keeping many is cheap. */
+export class Checkpoints {
+  readonly records: LogRecord[] = [];
+  readonly #interval: number;
+  readonly #fold: typeof foldBatch;
+  /** The k-th is that after k intervals. */
+  readonly #kept: FoldState[];
+  #head: FoldState;
+  /** What was looked at last, because the next look is mostly a little further on. */
+  #last: { readonly count: number; readonly state: FoldState };
+
+  constructor(session: SessionId, { interval = 256, fold = foldBatch }: CheckpointOptions = {}) {
+    this.#interval = interval;
+    this.#fold = fold;
+    this.#head = emptyState(session);
+    this.#kept = [this.#head];
+    this.#last = { count: 0, state: this.#head };
+  }
+
+  /** After all records. */
+  get head(): FoldState {
+    return this.#head;
+  }
+
+  add(record: LogRecord): void {
+    this.records.push(record);
+    this.#head = this.#step(this.#head, record);
+    if (this.records.length % this.#interval === 0) this.#kept.push(this.#head);
+  }
+
+  /** As it was when this was the last record. */
+  stateAt(offset: number): FoldState {
+    const count = countUpTo(this.records, offset);
+    if (count === this.records.length) return this.#head;
+    const kept = Math.floor(count / this.#interval);
+    const start = { count: kept * this.#interval, state: this.#kept[kept] ?? this.#head };
+    const isNearer = this.#last.count >= start.count && this.#last.count <= count;
+    const from = isNearer ? this.#last : start;
+    const state = this.records.slice(from.count, count).reduce(this.#step, from.state);
+    this.#last = { count, state };
+    return state;
+  }
+
+  /** A record that does not fit, which no log has, is left out: what is around it can still be looked at. */
+  readonly #step = (state: FoldState, record: LogRecord): FoldState => {
+    const batch = { after: state.through, through: record.offset, records: [record] };
+    const folded: Folded = this.#fold(state, batch);
+    return folded.state;
+  };
+}
+
+/** How many records there are up to an offset. Offsets may jump, where a turn was settled. */
+export function countUpTo(records: readonly LogRecord[], offset: number): number {
+  return partitionPoint(records.length, (index) => (records[index]?.offset ?? 0) <= offset);
+}

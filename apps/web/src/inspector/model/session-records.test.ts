@@ -1,0 +1,129 @@
+import type { Batch, LogRecord } from '@millrace/core';
+import { TestClock } from '@millrace/log/suite';
+import { describe, expect, test } from 'vitest';
+import { recordedRun } from '../../../../../packages/server/src/testing/recorded-run.ts';
+import { numberedRecords } from '../../testing/records.ts';
+import { SessionRecords, type SessionRecordsOptions } from './session-records.ts';
+
+const all = numberedRecords(recordedRun(3));
+
+/** A log that a test lets grow, read in pages of ten. */
+function stage(options: Partial<SessionRecordsOptions> = {}, start = all.length) {
+  const clock = new TestClock();
+  const taken: LogRecord[] = [];
+  const server = { records: all.slice(0, start), isBroken: false, reads: 0 };
+  const read = async (from: number): Promise<Batch> => {
+    server.reads++;
+    if (server.isBroken) throw new Error('broken');
+    const records = server.records.filter(({ offset }) => offset > from).slice(0, 10);
+    return { after: from, through: records.at(-1)?.offset ?? from, records };
+  };
+  const records = new SessionRecords({
+    ...{ read, clock, onChange: () => {} },
+    onRecords: (page) => void taken.push(...page),
+    onReset: () => void taken.splice(0),
+    ...options,
+  });
+  /** What is due soon happens, without any time going by. */
+  const settle = async () => {
+    for (let round = 0; round < 500; round++) await Promise.resolve();
+  };
+  return { clock, taken, server, records, settle };
+}
+
+describe('the records of a session', () => {
+  test('are read page by page to their end, each once and in order', async () => {
+    const { taken, records, settle } = stage();
+    records.start();
+    await settle();
+    expect(taken).toEqual(all);
+    expect(records.status).toEqual({ state: 'current' });
+  });
+
+  test('go on when somebody says that there are more, and not before', async () => {
+    const { taken, server, records, settle } = stage({}, 20);
+    records.start();
+    await settle();
+    expect(taken).toHaveLength(20);
+    server.records = all.slice(0, 40);
+    const { reads } = server;
+    records.reach(20);
+    await settle();
+    expect(server.reads).toBe(reads);
+    records.reach(40);
+    await settle();
+    expect(taken).toEqual(all.slice(0, 40));
+  });
+
+  test('are asked for seldom while they stream', async () => {
+    const { taken, clock, server, records, settle } = stage({}, 0);
+    records.start();
+    await settle();
+    const { reads } = server;
+    for (let count = 1; count <= all.length; count++) {
+      server.records = all.slice(0, count);
+      records.reach(count);
+      await clock.advance(1);
+    }
+    await clock.advance(1000);
+    expect(taken).toEqual(all);
+    expect(server.reads - reads).toBeLessThan(all.length);
+  });
+
+  test('that are too many are left out, and it says so', async () => {
+    const { taken, records, settle } = stage({ maxRecords: 25 });
+    records.start();
+    await settle();
+    expect(taken).toEqual(all.slice(0, 20));
+    expect(records.status).toEqual({ state: 'full' });
+    records.reach(1000);
+    await settle();
+    expect(taken).toHaveLength(20);
+  });
+
+  test('that are too long are left out, and it says so', async () => {
+    const { taken, records, settle } = stage({ maxLength: 4000 });
+    records.start();
+    await settle();
+    expect(records.status).toEqual({ state: 'full' });
+    expect(taken.length).toBeLessThan(all.length);
+    expect(taken.length).toBeGreaterThan(0);
+  });
+
+  test('that cannot be read say why, and are read on when that is over', async () => {
+    const { taken, server, records, settle } = stage();
+    server.isBroken = true;
+    records.start();
+    await settle();
+    expect(records.status).toEqual({ state: 'failed', error: new Error('broken') });
+    server.isBroken = false;
+    records.retry();
+    await settle();
+    expect(taken).toEqual(all);
+  });
+
+  test('are read again when something was taken out of them', async () => {
+    const { taken, server, records, settle } = stage({}, 30);
+    records.start();
+    await settle();
+    const [last = expect.fail()] = all.slice(29);
+    const { delta: _, ...head } = last;
+    const fact = { type: 'item_redacted', itemId: 'item-1' } as const;
+    const redacted = { ...head, offset: 31, fact } as unknown as LogRecord;
+    server.records = [
+      ...all.slice(0, 30).map((record) => ({ ...record, producer: 'clean' })),
+      redacted,
+    ];
+    records.reach(31);
+    await settle();
+    expect(taken).toEqual(server.records);
+  });
+
+  test('stop when nobody looks any more', async () => {
+    const { taken, records, settle } = stage();
+    records.start();
+    records.stop();
+    await settle();
+    expect(taken).toEqual([]);
+  });
+});

@@ -1,0 +1,229 @@
+import {
+  type ExecutionId,
+  type Fact,
+  type LogRecord,
+  noUsage,
+  type RunId,
+  recordVersion,
+  spanIdOf,
+} from '@millrace/core';
+import { describe, expect, test } from 'vitest';
+import { recordedRun } from '../../../../../packages/server/src/testing/recorded-run.ts';
+import { numberedRecords } from '../../testing/records.ts';
+import { placeSpans, spanBars } from '../timeline/spans.ts';
+import type { Bar } from './bar.ts';
+import { Waterfall } from './waterfall.ts';
+
+function barsOf(records: readonly LogRecord[]): readonly Bar[] {
+  const waterfall = new Waterfall();
+  for (const record of records) waterfall.add(record);
+  return waterfall.bars;
+}
+
+type Said = readonly (readonly [number, Fact, number?, number?])[];
+
+/** Facts at their times. */
+function said(...facts: Said): readonly LogRecord[] {
+  return facts.map(([time, fact, turn = 1, attempt = 1], index) => ({
+    ...{ v: recordVersion, offset: index + 1, time, turn, attempt, producer: 'test', fact },
+  }));
+}
+
+const call = { toolCallId: 'c1', name: 'bash' };
+const fact = (given: object) => given as Fact;
+const span = {
+  ...{ trace_id: 't', task_id: null, parent_id: null, input: null, output: null, data: null },
+  ...{ start_time: '2026-01-01T00:00:01Z', end_time: '2026-01-01T00:00:02Z' },
+};
+
+describe('a waterfall', () => {
+  test('has a bar for each run, turn, attempt and tool, each after what it lies in', () => {
+    const bars = barsOf(numberedRecords(recordedRun(2)));
+    expect(bars.map(({ kind, depth, label }) => `${'  '.repeat(depth)}${kind} ${label}`)).toEqual([
+      'run Run 1',
+      '  turn Turn 1',
+      '    attempt Attempt 1',
+      '      tool read_a',
+      '  turn Turn 2',
+      '    attempt Attempt 1',
+      '    attempt Attempt 2',
+      '      tool read_a',
+    ]);
+    for (const { start, end, offset, endOffset } of bars) {
+      expect(end).toBeGreaterThanOrEqual(start);
+      expect(endOffset).toBeGreaterThan(offset ?? Number.POSITIVE_INFINITY);
+    }
+  });
+
+  test('strikes an attempt that was superseded, and says why', () => {
+    const gone = barsOf(numberedRecords(recordedRun(2))).filter(({ tone }) => tone === 'gone');
+    expect(gone).toMatchObject([
+      { key: 'attempt 2.1', tone: 'gone', detail: 'superseded: truncated_stream' },
+    ]);
+  });
+
+  test('names an attempt by its model, and tells when its first token came', () => {
+    const delta = { type: 'append_text', partId: '1.1.a', at: 0, chunk: 'x' } as const;
+    const [started = expect.fail(), finished = expect.fail()] = said(
+      [100, fact({ type: 'response_started', itemId: 'i', provider: 'p', model: 'm' })],
+      [
+        900,
+        fact({ type: 'response_finished', itemId: 'i', stop: { reason: 'stop' }, usage: noUsage }),
+      ],
+    );
+    const { fact: _, ...head } = started;
+    const records = [started, { ...head, time: 400, delta } as unknown as LogRecord, finished];
+    expect(barsOf(records)).toMatchObject([{ label: 'm', start: 100, first: 400, end: 900 }]);
+  });
+
+  test('ends what a turn left open with the turn, and leaves open what goes on', () => {
+    const bars = barsOf(
+      said(
+        [0, fact({ type: 'turn_started' }), 1, 0],
+        [10, fact({ type: 'tool_execution_started', ...call, executionId: 'x', summary: 'ls' })],
+        [
+          50,
+          fact({ type: 'turn_finished', stop: { reason: 'aborted', cause: 'interrupted' } }),
+          1,
+          0,
+        ],
+        [60, fact({ type: 'turn_started' }), 2, 0],
+      ),
+    );
+    const ends = bars.map(({ key, end, tone }) => [key, end, tone]);
+    expect(ends).toEqual([
+      ['turn 1', 50, 'gone'],
+      ['attempt 1.1', 50, 'plain'],
+      ['tool x', 50, 'plain'],
+      ['turn 2', undefined, 'plain'],
+    ]);
+  });
+
+  test('shows what was waited for: an answer, and the next try', () => {
+    const error = { code: 'overloaded', message: 'busy' };
+    const bars = barsOf(
+      said(
+        [0, fact({ type: 'approval_asked', ...call })],
+        [700, fact({ type: 'approval_answered', ...call, decision: 'allow' })],
+        [800, fact({ type: 'retry_scheduled', error, delayMs: 2000 })],
+      ),
+    );
+    expect(bars.slice(1)).toMatchObject([
+      { kind: 'approval', tone: 'wait', start: 0, end: 700, detail: 'allowed' },
+      { kind: 'retry', tone: 'wait', start: 800, end: 2800, detail: 'busy' },
+    ]);
+  });
+
+  test('a question that waits for an answer does so when its turn is parked, and until it is answered', () => {
+    const asked = fact({ type: 'approval_asked', ...call });
+    const parked = fact({ type: 'turn_finished', stop: { reason: 'parked' } });
+    const waiting: Said = [
+      [0, fact({ type: 'turn_started' })],
+      [1, asked],
+      [3, parked],
+    ];
+    const approvalOf = (...facts: Said) =>
+      barsOf(said(...facts)).filter(({ kind }) => kind === 'approval');
+    expect(approvalOf(...waiting)).toMatchObject([{ start: 1, end: undefined }]);
+    const answered = fact({ type: 'approval_answered', ...call, decision: 'allow' });
+    expect(approvalOf(...waiting, [9000, answered, 2])).toMatchObject([{ end: 9000 }]);
+    expect(approvalOf(...waiting, [500, asked, 2], [900, answered, 2])).toMatchObject([
+      { start: 1, end: 500 },
+      { start: 500, end: 900 },
+    ]);
+    const superseded = fact({ type: 'attempt_superseded', reason: 'cut' });
+    expect(approvalOf([1, asked], [7, superseded])).toMatchObject([{ end: 7 }]);
+  });
+
+  test('a tool that somebody stopped has not failed', () => {
+    const execution = { ...call, executionId: 'a' };
+    const started = fact({ type: 'tool_execution_started', ...execution, summary: '' });
+    const finished = { type: 'tool_execution_finished', ...execution, outcome: 'completed' };
+    const toneOf = (...facts: Said) => barsOf(said(...facts)).at(-1)?.tone;
+    const failed = fact({ ...finished, isError: true });
+    expect(toneOf([0, started], [1, failed])).toBe('bad');
+    expect(toneOf([0, started], [1, fact({ type: 'aborted' }), 0, 0], [2, failed])).toBe('plain');
+  });
+
+  test('tells sub-agents from tools, and failures from results', () => {
+    const started = { type: 'tool_execution_started', ...call, summary: '' };
+    const finished = { type: 'tool_execution_finished', ...call, outcome: 'completed' };
+    const bars = barsOf(
+      said(
+        [0, fact({ ...started, executionId: 'a', child: 'session-2' })],
+        [1, fact({ ...started, executionId: 'b' })],
+        [2, fact({ ...finished, executionId: 'a', isError: false })],
+        [3, fact({ ...finished, executionId: 'b', isError: true })],
+      ),
+    );
+    expect(bars.slice(1)).toMatchObject([
+      { kind: 'agent', child: 'session-2', tone: 'plain' },
+      { kind: 'tool', tone: 'bad' },
+    ]);
+  });
+});
+
+describe('spans', () => {
+  test('lie in their parents, in order of their start', () => {
+    const bars = spanBars([
+      { ...span, id: 'c', name: 'child', parent_id: 'p', end_time: null },
+      { ...span, id: 'p', name: 'parent' },
+      { ...span, id: 'e', name: 'earlier', start_time: '2026-01-01T00:00:00Z' },
+    ]);
+    expect(bars.map(({ label, depth, end }) => [label, depth, end === undefined])).toEqual([
+      ['earlier', 0, false],
+      ['parent', 0, false],
+      ['child', 1, true],
+    ]);
+  });
+
+  const trace = { traceparent: `00-${'ab'.repeat(16)}-${'cd'.repeat(8)}-01` };
+  const traced = said(
+    [0, fact({ type: 'run_started', runId: 'r1', trace }), 0, 0],
+    [10, fact({ type: 'turn_started' }), 1, 0],
+    [20, fact({ type: 'tool_execution_started', ...call, executionId: 'x1', summary: 'ls' })],
+    [30, fact({ type: 'run_started', runId: 'r2' }), 0, 0],
+    [40, fact({ type: 'turn_started' }), 2, 0],
+  );
+
+  test('lie below the run, turn or tool that they are part of, and those of none come last', () => {
+    const of = (name: string, parent_id: string | null) => ({ ...span, id: name, name, parent_id });
+    const run = 'r1' as RunId;
+    const spans = spanBars([
+      of('in the tool', spanIdOf.execution(run, 'x1' as ExecutionId)),
+      of('deeper', 'in the tool'),
+      of('in the run', spanIdOf.run(run)),
+      of('of nothing known', 'f'.repeat(16)),
+      of('of nothing', null),
+    ]);
+    const shown = placeSpans(barsOf(traced), spans);
+    expect(shown.map(({ label, depth }) => `${'  '.repeat(depth)}${label}`)).toEqual([
+      'Run 1',
+      '  in the run',
+      '  Turn 1',
+      '    Attempt 1',
+      '      bash',
+      '        in the tool',
+      '          deeper',
+      'Run 2',
+      '  Turn 2',
+      'of nothing known',
+      'of nothing',
+    ]);
+  });
+
+  test('a run says which trace it is part of, where it is', () => {
+    const runs = barsOf(traced).filter(({ kind }) => kind === 'run');
+    expect(runs.map(({ traceId }) => traceId)).toEqual(['ab'.repeat(16), undefined]);
+    expect(barsOf(traced).filter(({ spanId }) => spanId === undefined)).toHaveLength(2);
+  });
+
+  test('that name each other in a circle, or no time, do no harm', () => {
+    const circle = [
+      { ...span, id: 'a', name: 'a', parent_id: 'b' },
+      { ...span, id: 'b', name: 'b', parent_id: 'a' },
+      { ...span, id: 'x', name: 'x', start_time: 'yesterday' },
+    ];
+    expect(spanBars(circle)).toEqual([]);
+  });
+});

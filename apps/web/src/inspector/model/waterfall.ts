@@ -1,0 +1,205 @@
+import {
+  type Attempt,
+  type Fact,
+  type LogRecord,
+  parseTraceparent,
+  type RunId,
+  spanIdOf,
+} from '@millrace/core';
+import { type Bar, type BarKind, stopText, stopTone } from './bar.ts';
+import { isContent } from './figures.ts';
+
+type Change = Partial<Omit<Bar, 'key' | 'kind' | 'depth' | 'start' | 'offset'>>;
+
+/** What happened in a session as bars: runs, turns, attempts, tools, and what was waited for. */
+export class Waterfall {
+  /** In the order of their begin, which puts each after what it lies in. */
+  readonly #bars = new Map<string, Bar>();
+  #runs = 0;
+  /** The run that goes on, where it is part of a trace. */
+  #traced: RunId | undefined;
+  /** The bars of calls that are asked about: they wait on when their turn is parked. */
+  readonly #asked = new Map<string, { readonly key: string } & Attempt>();
+  /** The run was stopped: what fails now does so because of that. */
+  #isStopped = false;
+  /** What goes on in a turn, and ends with it at the latest. */
+  readonly #openInTurn = new Map<number, Set<string>>();
+
+  get bars(): readonly Bar[] {
+    return [...this.#bars.values()];
+  }
+
+  get size(): number {
+    return this.#bars.size;
+  }
+
+  add(record: LogRecord): void {
+    if (record.attempt > 0) this.#hearAttempt(record);
+    if (record.fact !== undefined) this.#addFact(record, record.fact);
+  }
+
+  /** An agent that says nothing of its model still answers. */
+  #hearAttempt(record: LogRecord): void {
+    const { turn, attempt, delta, time } = record;
+    const key = attemptKey(turn, attempt);
+    const bar = this.#bars.get(key);
+    if (bar === undefined)
+      this.#begin(record, key, 'attempt', 2, {
+        label: `Attempt ${attempt}`,
+        ...this.#span((run) => spanIdOf.attempt(run, { turn, attempt })),
+      });
+    const known = this.#bars.get(key);
+    if (isContent(delta) && known?.first === undefined && known?.end === undefined)
+      this.#change(key, { first: time });
+  }
+
+  #addFact(record: LogRecord, fact: Fact): void {
+    const { turn, attempt } = record;
+    switch (fact.type) {
+      case 'run_started':
+        return this.#beginRun(record, fact);
+      case 'run_finished':
+        return this.#end(record, `run ${fact.runId}`, {
+          detail: stopText(fact),
+          tone: stopTone(fact),
+        });
+      case 'turn_started':
+        return this.#begin(record, `turn ${turn}`, 'turn', 1, {
+          label: `Turn ${turn}`,
+          ...this.#span((run) => spanIdOf.turn(run, turn)),
+        });
+      case 'turn_finished':
+        for (const key of this.#openInTurn.get(turn) ?? []) this.#end(record, key, {});
+        this.#openInTurn.delete(turn);
+        return this.#end(record, `turn ${turn}`, { detail: stopText(fact), tone: stopTone(fact) });
+      case 'response_started':
+        return this.#change(attemptKey(turn, attempt), {
+          label: fact.model,
+          detail: fact.provider,
+        });
+      case 'response_finished':
+        return this.#end(record, attemptKey(turn, attempt), {
+          detail: stopText(fact),
+          tone: stopTone(fact),
+        });
+      case 'attempt_superseded':
+        return this.#supersede(record, fact.reason);
+      case 'retry_scheduled':
+        return this.#retry(record, fact.delayMs, fact.error.message);
+      default:
+        return this.#addToolFact(record, fact);
+    }
+  }
+
+  #beginRun(record: LogRecord, { runId, trace }: Extract<Fact, { type: 'run_started' }>): void {
+    this.#runs++;
+    this.#isStopped = false;
+    this.#traced = trace && runId;
+    const traceId = trace && parseTraceparent(trace.traceparent)?.traceId;
+    this.#begin(record, `run ${runId}`, 'run', 0, {
+      ...{ label: `Run ${this.#runs}`, ...(traceId !== undefined && { traceId }) },
+      ...this.#span(spanIdOf.run),
+    });
+  }
+
+  /** Ids are reckoned only where something can be under them. */
+  #span(idOf: (run: RunId) => string): Pick<Bar, 'spanId'> {
+    return this.#traced === undefined ? {} : { spanId: idOf(this.#traced) };
+  }
+
+  #addToolFact(record: LogRecord, fact: Fact): void {
+    switch (fact.type) {
+      case 'tool_execution_started': {
+        const kind = fact.child === undefined ? 'tool' : 'agent';
+        const detail = fact.summary === fact.name ? undefined : fact.summary;
+        this.#answer(record, fact.toolCallId, {});
+        const span = this.#span((run) => spanIdOf.execution(run, fact.executionId));
+        const said = { label: fact.name, detail, child: fact.child, ...span };
+        return this.#begin(record, `tool ${fact.executionId}`, kind, 3, said);
+      }
+      case 'tool_execution_finished': {
+        const isLost = fact.outcome !== 'completed';
+        const tone = isLost ? 'gone' : fact.isError && !this.#isStopped ? 'bad' : 'plain';
+        return this.#end(record, `tool ${fact.executionId}`, { tone });
+      }
+      case 'approval_asked':
+        return this.#ask(record, fact);
+      case 'approval_answered': {
+        const detail = fact.decision === 'allow' ? 'allowed' : 'denied';
+        return this.#answer(record, fact.toolCallId, { detail });
+      }
+      case 'tool_call_rejected':
+        return this.#answer(record, fact.toolCallId, { detail: fact.code });
+      case 'aborted':
+        this.#isStopped = true;
+        return;
+      default:
+        return;
+    }
+  }
+
+  #ask(record: LogRecord, fact: Extract<Fact, { type: 'approval_asked' }>): void {
+    const { turn, attempt, offset } = record;
+    const { toolCallId, name, reason: detail } = fact;
+    // A call that is asked about again is asked about once.
+    this.#answer(record, toolCallId, {});
+    const key = `approval ${toolCallId} ${offset}`;
+    const label = `Approval of ${name}`;
+    this.#begin(record, key, 'approval', 3, { label, detail, tone: 'wait' });
+    this.#openInTurn.get(turn)?.delete(key);
+    this.#asked.set(toolCallId, { key, turn, attempt });
+  }
+
+  #answer(record: LogRecord, toolCallId: string, change: Change): void {
+    const asked = this.#asked.get(toolCallId);
+    if (asked === undefined) return;
+    this.#asked.delete(toolCallId);
+    this.#end(record, asked.key, change);
+  }
+
+  #supersede(record: LogRecord, reason: string): void {
+    for (const [id, { turn, attempt }] of [...this.#asked])
+      if (turn === record.turn && attempt === record.attempt) this.#answer(record, id, {});
+    const key = attemptKey(record.turn, record.attempt);
+    const bar = this.#bars.get(key);
+    if (bar === undefined) return;
+    this.#end(record, key, {});
+    this.#change(key, { tone: 'gone', detail: `superseded: ${reason}` });
+  }
+
+  #retry(record: LogRecord, delayMs: number, detail: string): void {
+    const key = `retry ${record.offset}`;
+    const label = `Retry in ${(delayMs / 1000).toFixed(1)} s`;
+    this.#begin(record, key, 'retry', 2, { label, detail, tone: 'wait' });
+    this.#end({ ...record, time: record.time + delayMs }, key, {});
+  }
+
+  #begin(record: LogRecord, key: string, kind: BarKind, depth: number, said: Change): void {
+    if (this.#bars.has(key)) return;
+    const { time: start, offset, turn } = record;
+    const none = { detail: undefined, first: undefined, end: undefined, endOffset: undefined };
+    const bar: Bar = {
+      ...{ key, kind, depth, start, offset, label: key, tone: 'plain', child: undefined },
+      ...none,
+      ...said,
+    };
+    this.#bars.set(key, bar);
+    if (depth < 2) return;
+    const open = this.#openInTurn.get(turn) ?? new Set();
+    this.#openInTurn.set(turn, open.add(key));
+  }
+
+  #end({ time, offset, turn }: LogRecord, key: string, change: Change): void {
+    this.#openInTurn.get(turn)?.delete(key);
+    const bar = this.#bars.get(key);
+    if (bar === undefined || bar.end !== undefined) return;
+    this.#change(key, { end: Math.max(bar.start, time), endOffset: offset, ...change });
+  }
+
+  #change(key: string, change: Change): void {
+    const bar = this.#bars.get(key);
+    if (bar !== undefined) this.#bars.set(key, { ...bar, ...change });
+  }
+}
+
+const attemptKey = (turn: number, attempt: number) => `attempt ${turn}.${attempt}`;

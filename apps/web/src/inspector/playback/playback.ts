@@ -1,0 +1,163 @@
+import type { Clock } from '@millrace/client';
+import { useEffect, useMemo, useRef, useState } from 'react';
+import { pageClock } from '../../design/time.tsx';
+import type { SessionModel } from '../model/session-model.ts';
+
+export type Speed = 0.5 | 1 | 4 | 20 | 'at once';
+
+export const speeds: readonly Speed[] = [0.5, 1, 4, 20, 'at once'];
+
+/** What is played: records by index, each with its place in time. It may grow while it plays. */
+interface Reel {
+  readonly length: () => number;
+  /** In ms from the first; never before that of the one before it. */
+  readonly positionOf: (index: number) => number;
+}
+
+interface PlaybackOptions {
+  readonly reel: Reel;
+  readonly clock: Clock;
+  /** The record that is the last one now. Records that are due at once are one move. */
+  readonly onMove: (index: number) => void;
+  readonly onStop: () => void;
+}
+
+/** A screen shows no more than this anyway. */
+const frameMs = 16;
+
+/** Goes on from a record as the session did: in order, by recorded times. */
+export class Playback {
+  readonly #options: PlaybackOptions;
+  #index = 0;
+  #speed: Speed = 1;
+  /** Where it was, in ms of the recording, at which time of the clock. */
+  #base = { position: 0, now: 0 };
+  #stopTimer: (() => void) | undefined;
+
+  constructor(options: PlaybackOptions) {
+    this.#options = options;
+  }
+
+  get isPlaying(): boolean {
+    return this.#stopTimer !== undefined;
+  }
+
+  play(index: number, speed: Speed): void {
+    this.#clear();
+    this.#index = index;
+    this.#speed = speed;
+    this.#setBase(this.#options.reel.positionOf(index));
+    this.#next();
+  }
+
+  /** Goes on from where it is, also between two records. */
+  setSpeed(speed: Speed): void {
+    const position = this.#position();
+    this.#speed = speed;
+    if (!this.isPlaying) return;
+    this.#clear();
+    this.#setBase(position);
+    this.#next();
+  }
+
+  pause(): void {
+    this.#clear();
+  }
+
+  #clear(): void {
+    this.#stopTimer?.();
+    this.#stopTimer = undefined;
+  }
+
+  #setBase(position: number): void {
+    this.#base = { position, now: this.#options.clock.now() };
+  }
+
+  #position(): number {
+    if (this.#speed === 'at once') return Number.POSITIVE_INFINITY;
+    const { position, now } = this.#base;
+    return position + (this.#options.clock.now() - now) * this.#speed;
+  }
+
+  #next(): void {
+    const { reel, clock } = this.#options;
+    const { isOver } = this.#move();
+    if (isOver) return this.#end();
+    const waitMs =
+      this.#speed === 'at once'
+        ? 0
+        : (reel.positionOf(this.#index + 1) - this.#position()) / this.#speed;
+    this.#stopTimer = clock.after(Math.max(frameMs, waitMs), () => this.#next());
+  }
+
+  #move(): { readonly isOver: boolean } {
+    const { reel, onMove } = this.#options;
+    const position = this.#position();
+    const last = reel.length() - 1;
+    let index = this.#index;
+    while (index < last && reel.positionOf(index + 1) <= position) index++;
+    if (index !== this.#index) {
+      this.#index = index;
+      onMove(index);
+    }
+    return { isOver: index >= last };
+  }
+
+  #end(): void {
+    this.#clear();
+    this.#options.onStop();
+  }
+}
+
+export interface Player {
+  readonly isPlaying: boolean;
+  readonly speed: Speed;
+  readonly setSpeed: (speed: Speed) => void;
+  readonly play: (index: number) => void;
+  readonly pause: () => void;
+}
+
+export function usePlayback(
+  model: SessionModel,
+  isShort: boolean,
+  onMove: (index: number) => void,
+): Player {
+  const [isPlaying, setIsPlaying] = useState(false);
+  const [speed, setSpeed] = useState<Speed>(1);
+  const move = useRef(onMove);
+  move.current = onMove;
+  const playback = useMemo(() => {
+    const { axis } = model;
+    return new Playback({
+      clock: pageClock,
+      reel: {
+        length: () => axis.times.length,
+        positionOf: (index) => axis.position(axis.times[index] ?? 0, isShort),
+      },
+      onMove: (index) => move.current(index),
+      onStop: () => setIsPlaying(false),
+    });
+  }, [model, isShort]);
+  useEffect(() => {
+    return () => {
+      playback.pause();
+      setIsPlaying(false);
+    };
+  }, [playback]);
+  return {
+    isPlaying,
+    speed,
+    setSpeed: (next) => {
+      setSpeed(next);
+      playback.setSpeed(next);
+    },
+    play: (index) => {
+      setIsPlaying(true);
+      playback.play(index, speed);
+    },
+    pause: () => {
+      playback.pause();
+      setIsPlaying(false);
+    },
+  };
+}

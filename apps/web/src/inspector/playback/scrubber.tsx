@@ -1,0 +1,109 @@
+import { type PointerEvent, useMemo, useRef } from 'react';
+import type { SessionModel } from '../model/session-model.ts';
+import type { TimeWindow } from '../timeline/zoom.ts';
+import { momentText } from './moment.ts';
+
+interface ScrubberProps {
+  readonly model: SessionModel;
+  readonly count: number;
+  readonly index: number;
+  readonly isShort: boolean;
+  /** What the time line below shows of it. */
+  readonly window: TimeWindow;
+  readonly onIndex: (index: number) => void;
+}
+
+const stretches = 160;
+
+/** The whole session, and where one is in it. Keys are heard by the inspector around it. */
+export function Scrubber({ model, count, index, isShort, window, onIndex }: ScrubberProps) {
+  const track = useRef<HTMLDivElement>(null);
+  const { axis } = model;
+  const length = axis.lengthMs(isShort) || 1;
+  const percent = (position: number) => Math.min(100, Math.max(0, (position / length) * 100));
+  const place = percent(axis.position(axis.times[index] ?? axis.start, isShort));
+  const scrub = ({ clientX, buttons, currentTarget, pointerId }: PointerEvent) => {
+    if (buttons !== 1 || count === 0) return;
+    currentTarget.setPointerCapture(pointerId);
+    const box = track.current?.getBoundingClientRect();
+    if (box === undefined) return;
+    const share = Math.min(1, Math.max(0, (clientX - box.left) / box.width));
+    onIndex(axis.indexAt(share * length, isShort));
+  };
+  return (
+    <div
+      ref={track}
+      className="scrubber"
+      role="slider"
+      tabIndex={0}
+      aria-label="Moment of the session"
+      aria-disabled={count === 0}
+      aria-valuemin={1}
+      aria-valuemax={Math.max(1, count)}
+      aria-valuenow={Math.max(1, index + 1)}
+      aria-valuetext={momentText(model, index)}
+      onPointerDown={scrub}
+      onPointerMove={scrub}
+    >
+      <Density model={model} count={count} isShort={isShort} />
+      {isShort && <Pauses model={model} percent={percent} />}
+      <div
+        className="scrubber-window"
+        style={{ left: `${percent(window.from)}%`, right: `${100 - percent(window.to)}%` }}
+      />
+      <div className="scrubber-future" style={{ left: `${place}%` }} />
+      <div className="scrubber-head" style={{ left: `${place}%` }} />
+    </div>
+  );
+}
+
+function Density({ model, count, isShort }: Pick<ScrubberProps, 'model' | 'count' | 'isShort'>) {
+  const path = useMemo(() => {
+    // A session that grows is another one to look at, though it is the same object.
+    const heights = count === 0 ? [] : densityOf(model, stretches, isShort);
+    return heights.map((height, at) => `M${at + 0.1} 40v${-38 * height}h.8V40`).join('');
+  }, [model, count, isShort]);
+  return (
+    <svg viewBox={`0 0 ${stretches} 40`} preserveAspectRatio="none" aria-hidden="true">
+      <path d={path} />
+    </svg>
+  );
+}
+
+function Pauses({
+  model: { axis },
+  percent,
+}: {
+  readonly model: SessionModel;
+  readonly percent: (position: number) => number;
+}) {
+  return axis.pauses.slice(0, 200).map(({ at, ms }) => {
+    const from = percent(axis.position(at, true));
+    const to = percent(axis.position(at + ms, true));
+    return (
+      <div
+        key={at}
+        className="scrubber-pause"
+        style={{ left: `${from}%`, width: `${to - from}%` }}
+      />
+    );
+  });
+}
+
+/** How much happened in each of so many stretches of the axis, from 0 to 1. */
+function densityOf(
+  { axis, records }: SessionModel,
+  stretches: number,
+  isShort: boolean,
+): readonly number[] {
+  const counts = new Array<number>(stretches).fill(0);
+  const length = axis.lengthMs(isShort) || 1;
+  for (let index = 0; index < records.length; index++) {
+    const at = axis.position(axis.times[index] ?? 0, isShort) / length;
+    const place = Math.min(stretches - 1, Math.floor(at * stretches));
+    counts[place] = (counts[place] ?? 0) + 1;
+  }
+  const most = counts.reduce((max, count) => Math.max(max, count), 1);
+  // By the root, so that a burst of tokens does not hide the single facts beside it.
+  return counts.map((count) => Math.sqrt(count / most));
+}

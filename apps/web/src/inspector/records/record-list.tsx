@@ -1,0 +1,95 @@
+import type { LogRecord } from '@millrace/core';
+import { memo, useEffect, useId, useRef } from 'react';
+import { VList, type VListHandle } from 'virtua';
+import { isAmong, partitionPoint } from '../model/record-index.ts';
+import { describeRecord } from './describe-record.ts';
+import { typeOf } from './search.ts';
+
+interface RecordListProps {
+  readonly records: readonly LogRecord[];
+  /** Which of them are listed, by their places, in order. */
+  readonly listed: readonly number[];
+  readonly start: number;
+  readonly index: number;
+  /** Those that were looked for, in order. */
+  readonly found: readonly number[];
+  readonly onIndex: (index: number) => void;
+}
+
+const rowHeight = 24;
+
+const rowsBy: Readonly<Record<string, number>> = {
+  ArrowDown: 1,
+  ArrowUp: -1,
+  PageDown: 10,
+  PageUp: -10,
+};
+
+/** Records, one a line; the one that is looked at stays in sight. Arrow keys go through them. */
+export function RecordList({ records, listed, start, index, found, onIndex }: RecordListProps) {
+  const list = useRef<VListHandle>(null);
+  const id = useId();
+  const row = Math.max(0, partitionPoint(listed.length, (at) => (listed[at] ?? 0) <= index) - 1);
+  useEffect(() => {
+    if (listed.length > 0) list.current?.scrollToIndex(row, { align: 'nearest' });
+  }, [row, listed.length]);
+  const go = (to: number) => {
+    const place = listed[Math.min(listed.length - 1, Math.max(0, to))];
+    if (place !== undefined) onIndex(place);
+  };
+  if (listed.length === 0) return <p className="inspector-empty">No record matches.</p>;
+  return (
+    <VList
+      ref={list}
+      data={listed}
+      itemSize={rowHeight}
+      className="records"
+      role="listbox"
+      tabIndex={0}
+      aria-label="Records"
+      aria-activedescendant={`${id}-${row}`}
+      onKeyDown={(event) => {
+        const by = rowsBy[event.key];
+        if (by === undefined) return;
+        event.preventDefault();
+        event.stopPropagation();
+        go(row + by);
+      }}
+    >
+      {(place: number, at: number) => (
+        // biome-ignore lint/a11y/useKeyWithClickEvents: the list hears the keys
+        // biome-ignore lint/a11y/useFocusableInteractive: the list has the focus
+        <div
+          key={place}
+          id={`${id}-${at}`}
+          className="record"
+          role="option"
+          aria-selected={at === row}
+          data-fact={records[place]?.fact !== undefined || undefined}
+          data-found={isAmong(found, place) || undefined}
+          data-future={place > index || undefined}
+          onClick={() => onIndex(place)}
+        >
+          <RecordLine record={records[place]} start={start} />
+        </div>
+      )}
+    </VList>
+  );
+}
+
+interface RecordLineProps {
+  readonly record: LogRecord | undefined;
+  readonly start: number;
+}
+
+const RecordLine = memo(function RecordLine({ record, start }: RecordLineProps) {
+  if (record === undefined) return null;
+  return (
+    <>
+      <span className="record-offset">{record.offset}</span>
+      <span className="record-time">{((record.time - start) / 1000).toFixed(3)}</span>
+      <span className="record-type">{typeOf(record)}</span>
+      <span className="record-text">{describeRecord(record)}</span>
+    </>
+  );
+});

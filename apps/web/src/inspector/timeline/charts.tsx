@@ -1,0 +1,145 @@
+import { useMemo } from 'react';
+import { type Point, seriesOf } from '../model/figures.ts';
+import type { SessionModel } from '../model/session-model.ts';
+import { percentIn, type TimeWindow } from './zoom.ts';
+
+interface ChartsProps extends Pick<ChartProps, 'window' | 'positionOf' | 'now' | 'onOffset'> {
+  readonly model: SessionModel;
+  readonly count: number;
+}
+
+const noAnswer = 'no answer measured yet';
+const noReport = 'not reported by the provider';
+
+/** The figures of a session, on the axis that they share with the waterfall. */
+export function Charts({ model, count, ...shared }: ChartsProps) {
+  const series = useMemo(() => seriesOf(count === 0 ? [] : model.figures.attempts), [model, count]);
+  return (
+    <div className="charts">
+      <Chart
+        title="Tokens per second"
+        points={series.tokensPerSecond}
+        form="bars"
+        series={1}
+        missing={noAnswer}
+        {...shared}
+      />
+      <Chart
+        title="Time to first token"
+        points={series.firstTokenMs}
+        form="bars"
+        series={3}
+        missing={noAnswer}
+        {...shared}
+      />
+      <Chart
+        title="Context"
+        points={series.context}
+        form="steps"
+        series={2}
+        missing={noReport}
+        {...shared}
+      />
+      <Chart
+        title="Cost"
+        points={series.cost}
+        form="steps"
+        series={4}
+        missing={noReport}
+        {...shared}
+      />
+    </div>
+  );
+}
+
+interface ChartProps {
+  readonly title: string;
+  readonly points: readonly Point[];
+  /** `steps`: each value holds until the next. `bars`: each holds while it lasts. */
+  readonly form: 'steps' | 'bars';
+  readonly series: 1 | 2 | 3 | 4;
+  /** The words for no value at all. */
+  readonly missing: string;
+  readonly window: TimeWindow;
+  readonly positionOf: (time: number) => number;
+  /** Of the moment that is looked at. */
+  readonly now: number;
+  readonly onOffset: (offset: number) => void;
+}
+
+const height = 100;
+
+/** One figure over the time that is looked at. */
+function Chart(props: ChartProps) {
+  const { title, points, form, series, missing } = props;
+  const said = sayingAt(props);
+  return (
+    <div className="chart" data-series={series}>
+      <span className="chart-title">{title}</span>
+      <span className="chart-value">{said?.text ?? (points.length === 0 ? missing : '–')}</span>
+      {points.length > 0 && (
+        <svg
+          viewBox={`0 0 100 ${height}`}
+          preserveAspectRatio="none"
+          role="img"
+          aria-label={`${title}: ${summary(points)}`}
+        >
+          {form === 'bars' ? <Bars {...props} /> : <Steps {...props} />}
+        </svg>
+      )}
+    </div>
+  );
+}
+
+/** The last one that had begun by then. */
+function sayingAt({ points, now, positionOf }: ChartProps): Point | undefined {
+  return points.findLast(({ to }) => positionOf(to) <= now) ?? undefined;
+}
+
+function Bars({ points, window, positionOf, onOffset }: ChartProps) {
+  const most = maxOf(points);
+  return points.map(({ from, to, value, text, offset, isGone }) => {
+    const x = percentIn(window, positionOf(from));
+    const width = Math.max(0.4, percentIn(window, positionOf(to)) - x);
+    if (x > 100 || x + width < 0) return null;
+    const size = Math.max(3, (value / most) * (height - 8));
+    return (
+      // biome-ignore lint/a11y/noStaticElementInteractions: the same attempt is a button in the waterfall
+      <rect
+        key={offset}
+        data-gone={isGone || undefined}
+        {...{ x, y: height - size, width, height: size }}
+        onClick={() => onOffset(offset)}
+      >
+        <title>{text}</title>
+      </rect>
+    );
+  });
+}
+
+function Steps({ points, window, positionOf }: ChartProps) {
+  const most = maxOf(points);
+  const yOf = (value: number) => height - (value / most) * (height - 8);
+  const line = points
+    .map(({ to, value }, at) => {
+      const x = percentIn(window, positionOf(to));
+      return at === 0 ? `M${x} ${height}V${yOf(value)}` : `H${x}V${yOf(value)}`;
+    })
+    .join('');
+  const end = percentIn(window, positionOf(Number.POSITIVE_INFINITY));
+  return (
+    <>
+      <path className="chart-area" d={`${line}H${end}V${height}Z`} />
+      <path className="chart-line" d={`${line}H${end}`} />
+    </>
+  );
+}
+
+function maxOf(points: readonly Point[]): number {
+  return points.reduce((most, { value }) => Math.max(most, value), 0) || 1;
+}
+
+function summary(points: readonly Point[]): string {
+  const last = points.at(-1)?.text ?? '';
+  return `${points.length} values, the last ${last}`;
+}

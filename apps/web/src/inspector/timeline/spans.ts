@@ -1,0 +1,85 @@
+import type { Client, SpanInfo } from '@millrace/client';
+import { useEffect, useState } from 'react';
+import type { Bar } from '../model/bar.ts';
+
+const none: readonly Bar[] = [];
+
+/** What agents traced besides the log. Asked for again when the session has moved on. */
+export function useSpans(client: Client, taskId: string, version: number): readonly Bar[] {
+  const [bars, setBars] = useState(none);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new version is why it is asked again
+  useEffect(() => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    client
+      .task(taskId)
+      .spans({ signal })
+      .then((spans) => setBars(spans.length === 0 ? none : spanBars(spans)))
+      // They are an addition: what is in the log is shown without them.
+      .catch(() => {});
+    return () => controller.abort();
+  }, [client, taskId, version]);
+  return bars;
+}
+
+/** Deeper ones are drawn as if they lay here. */
+const maxDepth = 6;
+
+/** What agents themselves say they did, each after the span that it lies in. */
+export function spanBars(spans: readonly SpanInfo[]): readonly Bar[] {
+  const known = new Set(spans.map(({ id }) => id));
+  const isRoot = ({ parent_id }: SpanInfo) => parent_id === null || !known.has(parent_id);
+  const children = Map.groupBy(spans, ({ parent_id }) => parent_id);
+  const bars: Bar[] = [];
+  const seen = new Set<string>();
+  const visit = (span: SpanInfo, depth: number): void => {
+    // Whoever writes spans may name a circle.
+    if (seen.has(span.id)) return;
+    seen.add(span.id);
+    const bar = toBar(span, Math.min(depth, maxDepth));
+    const under = (depth === 0 && span.parent_id) || undefined;
+    if (bar !== undefined) bars.push(under === undefined ? bar : { ...bar, under });
+    for (const child of byStart(children.get(span.id) ?? [])) visit(child, depth + 1);
+  };
+  for (const root of byStart(spans.filter(isRoot))) visit(root, 0);
+  return bars;
+}
+
+function byStart(spans: readonly SpanInfo[]): readonly SpanInfo[] {
+  return spans.toSorted((a, b) => Date.parse(a.start_time) - Date.parse(b.start_time));
+}
+
+function toBar({ id, name, start_time, end_time }: SpanInfo, depth: number): Bar | undefined {
+  const start = Date.parse(start_time);
+  if (!Number.isFinite(start)) return undefined;
+  const end = end_time === null ? Number.NaN : Date.parse(end_time);
+  return {
+    ...{ key: `span ${id}`, kind: 'span', depth, label: name, detail: undefined, start },
+    ...{ first: undefined, end: Number.isFinite(end) ? Math.max(start, end) : undefined },
+    ...{ tone: 'plain', offset: undefined, endOffset: undefined, child: undefined },
+  };
+}
+
+/** Spans below the run, turn, attempt or tool that they are part of; those of none come last. */
+export function placeSpans(bars: readonly Bar[], spans: readonly Bar[]): readonly Bar[] {
+  if (spans.length === 0) return bars;
+  const known = new Set(bars.flatMap(({ spanId }) => spanId ?? []));
+  const groups = Map.groupBy(rooted(spans), ({ root }) =>
+    root.under !== undefined && known.has(root.under) ? root.under : undefined,
+  );
+  const of = (spanId: string | undefined, depth: number): readonly Bar[] =>
+    (groups.get(spanId) ?? []).map(({ bar }) => ({ ...bar, depth: bar.depth + depth }));
+  const placed = bars.flatMap((bar) =>
+    bar.spanId === undefined ? [bar] : [bar, ...of(bar.spanId, bar.depth + 1)],
+  );
+  return [...placed, ...of(undefined, 0)];
+}
+
+/** Each with the first of those that it lies in: they come after it. */
+function rooted(spans: readonly Bar[]): readonly { readonly bar: Bar; readonly root: Bar }[] {
+  let root: Bar | undefined;
+  return spans.map((bar) => {
+    root = root === undefined || bar.depth === 0 ? bar : root;
+    return { bar, root };
+  });
+}

@@ -1,0 +1,126 @@
+import { useMemo, useState } from 'react';
+import { IconButton } from '../../design/button.tsx';
+import { duration } from '../../design/time.tsx';
+import { CloserIcon, FartherIcon, WholeIcon } from '../inspector-icons.tsx';
+import type { Bar } from '../model/bar.ts';
+import type { SessionModel } from '../model/session-model.ts';
+import { Charts } from './charts.tsx';
+import { WaterfallView } from './waterfall-view.tsx';
+import { percentIn, type TimeWindow, ticksIn, type Zoom } from './zoom.ts';
+import './timeline.css';
+import { CopyButton } from '../../markdown/copy-button.tsx';
+
+interface TimelineProps {
+  readonly model: SessionModel;
+  readonly count: number;
+  readonly index: number;
+  readonly spans: readonly Bar[];
+  readonly zoom: Zoom;
+  readonly isShort: boolean;
+  readonly positionOf: (time: number) => number;
+  readonly onOffset: (offset: number) => void;
+}
+
+/** Charts and waterfall on one axis, with one line through both: the moment. */
+export function Timeline(props: TimelineProps) {
+  const { model, count, index, spans, zoom, isShort, positionOf, onOffset } = props;
+  const [hasCharts, setHasCharts] = useState(true);
+  const { window, setWindow } = zoom;
+  const time = model.axis.times[index] ?? model.axis.start;
+  const now = positionOf(time);
+  const place = percentIn(window, now);
+  // biome-ignore lint/correctness/useExhaustiveDependencies: more records are why there may be more bars
+  const bars = useMemo(() => model.waterfall.bars, [model, count]);
+  const shared = { model, count, window, positionOf, onOffset };
+  return (
+    <section className="timeline" aria-label="Time line">
+      <header className="timeline-head">
+        <h3>Time line</h3>
+        <label className="transport-check">
+          <input
+            type="checkbox"
+            checked={hasCharts}
+            onChange={({ target }) => setHasCharts(target.checked)}
+          />
+          Figures
+        </label>
+        <TraceLabel bars={bars} offset={model.records[index]?.offset ?? 0} />
+        <ZoomKeys zoom={zoom} />
+      </header>
+      <div className="timeline-body" ref={zoom.ref}>
+        <Ruler {...{ window, model, isShort }} />
+        {isShort && <PauseMarks {...{ window, model, positionOf }} />}
+        {hasCharts && <Charts {...shared} now={now} />}
+        <WaterfallView
+          {...shared}
+          {...{ spans, now: time, onWindow: setWindow }}
+          offset={model.records[index]?.offset ?? 0}
+        />
+        {place >= 0 && place <= 100 && (
+          <div className="timeline-now" style={{ left: `${place}%` }} />
+        )}
+      </div>
+    </section>
+  );
+}
+
+function ZoomKeys({ zoom: { closer, farther, whole, isWhole } }: { readonly zoom: Zoom }) {
+  return (
+    <div className="timeline-zoom" role="toolbar" aria-label="Zoom">
+      <IconButton size="small" label="Zoom in (+)" onClick={closer}>
+        <CloserIcon />
+      </IconButton>
+      <IconButton size="small" label="Zoom out (−)" disabled={isWhole} onClick={farther}>
+        <FartherIcon />
+      </IconButton>
+      <IconButton size="small" label="The whole session (0)" disabled={isWhole} onClick={whole}>
+        <WholeIcon />
+      </IconButton>
+    </div>
+  );
+}
+
+interface Shown {
+  readonly window: TimeWindow;
+  readonly model: SessionModel;
+}
+
+/** The time since the first record, also after pauses that are shortened. */
+function Ruler({ window, model: { axis }, isShort }: Shown & { readonly isShort: boolean }) {
+  return (
+    <div className="ruler" aria-hidden="true">
+      {ticksIn(window, 6).map((tick) => (
+        <span key={tick} style={{ left: `${percentIn(window, tick)}%` }}>
+          {tick === 0 ? '0' : duration(axis.timeAt(tick, isShort) - axis.start)}
+        </span>
+      ))}
+    </div>
+  );
+}
+
+const maxMarks = 200;
+
+function PauseMarks({ window, model, positionOf }: Shown & Pick<TimelineProps, 'positionOf'>) {
+  return model.axis.pauses.slice(-maxMarks).map(({ at, ms }) => {
+    const left = percentIn(window, positionOf(at));
+    const width = percentIn(window, positionOf(at + ms)) - left;
+    if (left > 100 || left + width < 0) return null;
+    return (
+      <div key={at} className="pause-mark" style={{ left: `${left}%`, width: `${width}%` }}>
+        <span>{duration(ms)}</span>
+      </div>
+    );
+  });
+}
+
+/** Which trace the run at this moment is part of, to look it up where traces are collected. */
+function TraceLabel({ bars, offset }: { readonly bars: readonly Bar[]; readonly offset: number }) {
+  const run = bars.findLast((bar) => bar.kind === 'run' && (bar.offset ?? 0) <= offset);
+  if (run?.traceId === undefined) return null;
+  return (
+    <span className="trace-label">
+      Trace <code title={run.traceId}>{run.traceId.slice(0, 8)}…</code>
+      <CopyButton text={run.traceId} label="Copy the trace's id" />
+    </span>
+  );
+}

@@ -1,0 +1,176 @@
+import { type KeyboardEvent, useEffect, useMemo, useRef } from 'react';
+import { VList, type VListHandle } from 'virtua';
+import { duration } from '../../design/time.tsx';
+import type { Bar } from '../model/bar.ts';
+import type { SessionModel } from '../model/session-model.ts';
+import { placeSpans } from './spans.ts';
+import { percentIn, type TimeWindow } from './zoom.ts';
+
+export interface WaterfallViewProps {
+  readonly model: SessionModel;
+  readonly count: number;
+  readonly spans: readonly Bar[];
+  readonly window: TimeWindow;
+  readonly positionOf: (time: number) => number;
+  /** The record that is looked at. */
+  readonly offset: number;
+  /** Its time. */
+  readonly now: number;
+  readonly onOffset: (offset: number) => void;
+  readonly onWindow: (window: TimeWindow) => void;
+}
+
+const rowHeight = 22;
+
+/** Runs, turns, attempts, tools, sub-agents and spans, of what is in the window. */
+export function WaterfallView(props: WaterfallViewProps) {
+  const { model, count, spans, window, positionOf, offset, now, onOffset, onWindow } = props;
+  const bars = useMemo(() => (count === 0 ? [] : model.waterfall.bars), [model, count]);
+  const end = model.axis.end;
+  const isSeen = (bar: Bar) => {
+    const from = percentIn(window, positionOf(bar.start));
+    return from <= 100 && percentIn(window, positionOf(bar.end ?? end)) >= 0;
+  };
+  const placed = useMemo(() => placeSpans(bars, spans), [bars, spans]);
+  const rows = placed.filter(isSeen);
+  const list = useRef<VListHandle>(null);
+  // What happens at the moment is in sight. Spans have no place in the log.
+  const row = rows.findLastIndex((bar) => bar.offset !== undefined && bar.offset <= offset);
+  useEffect(() => {
+    if (row >= 0) list.current?.scrollToIndex(row, { align: 'nearest' });
+  }, [row]);
+  const zoom = (bar: Bar) => {
+    const from = positionOf(bar.start);
+    const to = positionOf(bar.end ?? end);
+    const margin = Math.max(10, (to - from) * 0.05);
+    onWindow({ from: from - margin, to: to + margin });
+  };
+  if (rows.length === 0) return <p className="inspector-empty">Nothing took any time here.</p>;
+  return (
+    // biome-ignore lint/a11y/noStaticElementInteractions: the keys go from one row's button to the next
+    <div className="waterfall" onKeyDown={moveFocus}>
+      <VList ref={list} data={rows} itemSize={rowHeight}>
+        {(bar) => (
+          <WaterfallRow
+            key={bar.key}
+            {...{ bar, window, positionOf, end }}
+            isFuture={bar.offset === undefined ? bar.start > now : bar.offset > offset}
+            isChosen={bar.offset !== undefined && bar.offset === offset}
+            onChoose={() => bar.offset !== undefined && onOffset(bar.offset)}
+            onZoom={() => zoom(bar)}
+          />
+        )}
+      </VList>
+    </div>
+  );
+}
+
+function moveFocus(event: KeyboardEvent<HTMLElement>): void {
+  if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
+  const buttons = [...event.currentTarget.querySelectorAll<HTMLElement>('button')];
+  const place = buttons.indexOf(document.activeElement as HTMLElement);
+  const next = buttons[place + (event.key === 'ArrowDown' ? 1 : -1)];
+  if (next === undefined) return;
+  event.preventDefault();
+  event.stopPropagation();
+  next.focus();
+  next.scrollIntoView({ block: 'nearest' });
+}
+
+export interface WaterfallRowProps {
+  readonly bar: Bar;
+  readonly window: TimeWindow;
+  readonly positionOf: (time: number) => number;
+  /** When the session was last heard of: what goes on lasts until then. */
+  readonly end: number;
+  readonly isFuture: boolean;
+  readonly isChosen: boolean;
+  readonly onChoose: () => void;
+  readonly onZoom: () => void;
+}
+
+/** One thing that took time: where it was, how long, and what became of it. */
+export function WaterfallRow(props: WaterfallRowProps) {
+  const { bar, window, positionOf, end, isFuture, isChosen, onChoose, onZoom } = props;
+  const { kind, tone, label, detail, first } = bar;
+  const until = bar.end ?? end;
+  const left = percentIn(window, positionOf(bar.start));
+  const right = percentIn(window, positionOf(until));
+  const width = Math.max(0.25, right - left);
+  const firstShare = first === undefined ? 0 : percentIn(window, positionOf(first)) - left;
+  return (
+    <button
+      type="button"
+      className="bar-row"
+      data-kind={kind}
+      data-tone={tone}
+      data-open={bar.end === undefined || undefined}
+      data-future={isFuture || undefined}
+      aria-pressed={isChosen}
+      title={titleOf(bar, until)}
+      onClick={onChoose}
+      onDoubleClick={onZoom}
+    >
+      <span className="bar" style={{ left: `${left}%`, width: `${width}%` }}>
+        {firstShare > 0 && (
+          <span className="bar-first" style={{ width: `${(firstShare / width) * 100}%` }} />
+        )}
+      </span>
+      <span className="bar-label" style={labelPlace(left, left + width)}>
+        <span className="unseen">{kindNames[kind]} </span>
+        <b>{label}</b> <i>{timeOf(bar, until)}</i>
+        {detail !== undefined && <em>{detail}</em>}
+        <span className="unseen"> {statesOf(bar).join(', ')}</span>
+      </span>
+    </button>
+  );
+}
+
+const kindNames: Readonly<Record<Bar['kind'], string>> = {
+  run: '',
+  turn: '',
+  attempt: 'Attempt at a request:',
+  tool: 'Tool',
+  agent: 'Sub-agent',
+  approval: '',
+  retry: '',
+  span: 'Span',
+};
+
+/** How long a question waits is not known: nothing is heard of while it does. */
+function timeOf({ kind, start, end }: Bar, until: number): string {
+  return kind === 'approval' && end === undefined ? 'still waits' : duration(until - start);
+}
+
+/** What colour and strokes say, in words. */
+function statesOf({ end, tone, kind }: Bar): readonly string[] {
+  const words: string[] = [];
+  if (end === undefined) words.push('goes on');
+  if (tone === 'bad') words.push('failed');
+  if (tone === 'gone') words.push(kind === 'attempt' ? 'superseded' : 'does not count');
+  return words;
+}
+
+function titleOf(bar: Bar, until: number): string {
+  const words = [`${kindNames[bar.kind]} ${bar.label}`.trim(), timeOf(bar, until)];
+  const first =
+    bar.first === undefined ? [] : [`first token after ${duration(bar.first - bar.start)}`];
+  const detail = bar.detail === undefined ? '' : `\n${bar.detail}`;
+  return `${[...words, ...first, ...statesOf(bar)].join(', ')}${detail}`;
+}
+
+export interface LabelPlace {
+  readonly left?: string;
+  readonly right?: string;
+}
+
+/**
+ * Where a bar's label is written, whose ends are in percent: in it if it is the widest place of the row,
+ * else beside it, where there is more room. It so never lies across an end of its bar.
+ */
+export function labelPlace(barLeft: number, barRight: number): LabelPlace {
+  const left = Math.min(100, Math.max(0, barLeft));
+  const right = Math.min(100, Math.max(0, barRight));
+  if (right - left >= Math.max(left, 100 - right)) return { left: `${left}%` };
+  return left > 100 - right ? { right: `${100 - left}%` } : { left: `${right}%` };
+}

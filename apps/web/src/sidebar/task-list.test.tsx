@@ -1,0 +1,141 @@
+import { expect, onTestFinished, test, vi } from 'vitest';
+import type { ListedTask } from '../server/directory.ts';
+import { openDomPage } from '../testing/dom-page.ts';
+import { loopTask } from '../testing/fake-app.ts';
+import type { FindTasks } from './task-search.ts';
+
+const titled = (id: string, title: string): ListedTask => ({
+  ...loopTask(id),
+  task_metadata: { title },
+});
+const many = Array.from({ length: 30 }, (_, at) =>
+  titled(`t${at}`, at === 7 ? 'The Grain Mill' : `Session ${at}`),
+);
+
+interface Listing {
+  readonly tasks: readonly ListedTask[];
+  readonly isMore?: boolean;
+  readonly find?: FindTasks;
+}
+
+async function opened({ tasks, isMore = false, find }: Listing) {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const page = await openDomPage('http://localhost/');
+  const { TaskList } = await import('./task-list.tsx');
+  const heard: string[] = [];
+  const show = (shown: readonly ListedTask[]) =>
+    page.render(
+      <TaskList
+        tasks={shown}
+        {...{ isLoaded: true, current: undefined, isMore, find }}
+        onMore={() => heard.push('more')}
+      />,
+    );
+  await show(tasks);
+  const pass = (ms: number) => page.act(() => vi.advanceTimersByTimeAsync(ms).then(() => {}));
+  const search = (text: string) => page.type(page.find('input[type=search]'), text);
+  const links = () => page.findAll('a').map((link) => link.textContent ?? '');
+  return { page, heard, show, pass, search, links };
+}
+
+/** A server that finds those with the text, and what it was asked. */
+function finding(old: readonly ListedTask[]) {
+  const asked: string[] = [];
+  const left: string[] = [];
+  const find: FindTasks = async (text, signal) => {
+    asked.push(text);
+    signal.addEventListener('abort', () => left.push(text));
+    return old.filter(({ task_metadata: data }) => String(data?.['title']).includes(text));
+  };
+  return { asked, left, find };
+}
+
+test('sessions are found by a word of their names', async () => {
+  const { page, search, links } = await opened({ tasks: many });
+  expect(links()).toHaveLength(30);
+  await search('grain');
+  expect(links()).toEqual([expect.stringContaining('The Grain Mill')]);
+  await search('nothing like it');
+  expect(page.text()).toContain('No session has that in its name.');
+});
+
+test('where the list has not all of them the server looks, once the typing pauses', async () => {
+  const { asked, find } = finding([titled('old', 'an old grain'), titled('t7', 'stale grain')]);
+  const { page, pass, search, links } = await opened({ tasks: many, find });
+  await search('gra');
+  await pass(100);
+  await search('grain');
+  expect(page.find('[role=status]').textContent).toContain('Looking');
+  expect(asked).toEqual([]);
+  await pass(1000);
+  expect(asked).toEqual(['grain']);
+  expect(page.find('[role=status]').textContent).toBe('');
+  expect(links()).toEqual([
+    expect.stringContaining('The Grain Mill'),
+    expect.stringContaining('an old grain'),
+  ]);
+});
+
+test('what was found is asked for again when the list changes, and not when nobody searches', async () => {
+  const { asked, left, find } = finding([]);
+  const { pass, search, show } = await opened({ tasks: many, find });
+  await show([...many]);
+  await pass(1000);
+  expect(asked).toEqual([]);
+  await search('mill');
+  await pass(1000);
+  await show([...many]);
+  await pass(1000);
+  expect(asked).toEqual(['mill', 'mill']);
+  expect(left).toEqual(['mill']);
+});
+
+test('that the server could not look is said beside what the list has', async () => {
+  const find = () => Promise.reject(new Error('away'));
+  const { page, pass, search, links } = await opened({ tasks: many, find });
+  await search('grain');
+  await pass(1000);
+  expect(page.find('[role=status]').textContent).toContain('could not be looked through');
+  expect(links()).toHaveLength(1);
+});
+
+test('a session that waits for somebody says so, in its place, and how many do is said above', async () => {
+  const tasks: readonly ListedTask[] = [
+    { ...titled('a', 'works'), is_at_work: true, awaits_approval: false },
+    { ...titled('b', 'asks'), is_at_work: true, awaits_approval: true },
+    { ...titled('c', 'unknown'), is_at_work: true },
+    titled('d', 'rests'),
+  ];
+  const { page, links, show } = await opened({ tasks });
+  const work = page.findAll('a').map((link) => link.querySelector('.task-link-work')?.textContent);
+  expect(work).toEqual(['in progress', 'waits for you', 'in progress', undefined]);
+  expect(links()[1]).toContain('asks');
+  expect(page.find('h2').textContent).toContain('1 waits for you');
+  await show(tasks.slice(2));
+  expect(page.find('h2').textContent).toBe('Sessions');
+});
+
+test('an open session in which nothing goes on says nothing of it, to whoever sees or hears the page', async () => {
+  const idle = { status: 'RUNNING', agents: null, updated_at: null } as const;
+  const tasks: readonly ListedTask[] = [
+    { ...titled('a', 'rests'), ...idle, is_at_work: false, awaits_approval: false },
+    { ...titled('b', 'not known'), ...idle },
+    { ...titled('c', 'works'), ...idle, is_at_work: true },
+  ];
+  const { page, links } = await opened({ tasks });
+  const said = (title: string, words = '') => `${title}unknown agent${words}`;
+  expect(links()).toEqual([said('rests'), said('not known'), said('works', 'in progress')]);
+  expect(page.findAll('a [aria-label], a [title]')).toEqual([]);
+});
+
+test('where there are older ones a button gets them', async () => {
+  const { page, heard } = await opened({ tasks: many, isMore: true });
+  await page.click(page.find('.task-list-more button'));
+  expect(heard).toEqual(['more']);
+});
+
+test('a few are seen at a glance, without anything to search them', async () => {
+  const { page } = await opened({ tasks: many.slice(0, 5) });
+  expect(page.findAll('input, button')).toEqual([]);
+});

@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import type { ListPage } from '../server/api.ts';
+import { findTasks } from './task-search.ts';
+
+/** A server that has these answers, in order, and the last one for ever. */
+function answering(...answers: readonly ListPage[]) {
+  const asked: URLSearchParams[] = [];
+  const page = async (path: string) => {
+    asked.push(new URL(path, 'http://localhost').searchParams);
+    return answers[Math.min(asked.length, answers.length) - 1] ?? { data: [], next: undefined };
+  };
+  return { asked, find: () => findTasks({ page }, 'a & b', new AbortController().signal) };
+}
+
+const some = (count: number) => Array.from({ length: count }, (_, at) => ({ id: `t${at}` }));
+
+test('a server is asked for what has the text, with whose it is and whether it waits', async () => {
+  const { asked, find } = answering({ data: some(2), next: undefined });
+  expect(await find()).toHaveLength(2);
+  expect(asked.map((query) => Object.fromEntries(query))).toEqual([
+    { search: 'a & b', relationships: 'agents,work', limit: '50' },
+  ]);
+});
+
+test('it is asked to go on where it looked at a part only, until there are enough', async () => {
+  const first = { data: some(2), next: 'one' };
+  const { asked, find } = answering(
+    first,
+    { data: [], next: 'two' },
+    { data: some(48), next: 'x' },
+  );
+  expect(await find()).toHaveLength(50);
+  expect(asked.map((query) => [query.get('cursor'), query.get('limit')])).toEqual([
+    [null, '50'],
+    ['one', '48'],
+    ['two', '48'],
+  ]);
+});
+
+test('there is an end to it also where a server says that there is none', async () => {
+  const { asked, find } = answering({ data: [], next: 'on' });
+  expect(await find()).toEqual([]);
+  expect(asked).toHaveLength(20);
+});

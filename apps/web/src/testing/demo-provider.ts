@@ -1,0 +1,161 @@
+import { type Ids, type JsonObject, type Part, toolCallPart } from '@millrace/core';
+import { createProvider, type ModelRequest, type Provider } from '@millrace/providers';
+import { type ScriptedResponse, scriptedProvider } from '@millrace/providers/scripted';
+
+export interface StageProviderOptions {
+  /** Between two tokens. */
+  readonly pauseMs?: number | undefined;
+}
+
+/**
+ * A model that does what it is told by the first word: `tools`, `ask`, `long 500`, `flaky`, `fail`,
+ * `code`. Anything else gets the essay.
+ */
+export function stageProvider({ pauseMs = 12 }: StageProviderOptions = {}): Provider {
+  const tried = new Set<string>();
+  return createProvider('stage', 'stage-1', (request, context) => {
+    const said = answer(request, context.ids, tried);
+    const how = { id: 'stage', model: 'stage-1', pieces: 'token', pauseMs } as const;
+    return scriptedProvider([{ usage: { input: 1200, output: 340 }, ...said }], how).stream(
+      request,
+      context,
+    );
+  });
+}
+
+function answer(
+  request: ModelRequest,
+  ids: Pick<Ids, 'toolCall'>,
+  tried: Set<string>,
+): ScriptedResponse {
+  const at = request.items.findLastIndex(({ kind }) => kind === 'user');
+  const words = textOf(request.items[at]?.parts ?? []);
+  const steps = request.items.slice(at + 1).filter(({ kind }) => kind === 'tool').length;
+  const call = (name: string, input: JsonObject) => toolCallPart(ids.toolCall(), name, input);
+  const [verb = '', argument = ''] = words.toLowerCase().split(/\s+/);
+  switch (verb) {
+    case 'tools':
+      return says(toolsStep(steps, call));
+    case 'ask':
+      return says(askStep(steps, call));
+    case 'draw':
+      return says(steps > 0 ? ['There it is.\n'] : [call('draw', { what: 'a river' })]);
+    case 'long':
+      return says([longText(Number(argument) || 400)]);
+    case 'flaky': {
+      const isFirst = !tried.has(words);
+      tried.add(words);
+      const fault = { type: 'error', after: 20, error: 'overloaded' } as const;
+      return { ...says([essay]), ...(isFirst && { fault }) };
+    }
+    case 'fail':
+      return {
+        ...says(['This will not end well, because']),
+        fault: { type: 'error', after: 4, error: 'auth' },
+      };
+    case 'code':
+      return says([
+        `Here it is:\n\n\`\`\`ts\n${codeOf(Number(argument) || 120)}\n\`\`\`\n\nThat is all.`,
+      ]);
+    default:
+      return says([
+        thought(
+          'They want to know what this is. I tell it with a list, a table and some code, so that all of it is seen.',
+        ),
+        essay,
+      ]);
+  }
+}
+
+function says(parts: readonly (Part | string)[]): ScriptedResponse {
+  return { content: { parts } };
+}
+
+function thought(text: string): Part {
+  return { kind: 'reasoning', form: 'full', text };
+}
+
+function textOf(parts: readonly Part[]): string {
+  return parts.map((part) => (part.kind === 'text' ? part.text : '')).join(' ');
+}
+
+type Call = (name: string, input: JsonObject) => Part;
+
+function toolsStep(step: number, call: Call): readonly (Part | string)[] {
+  if (step === 0)
+    return [
+      thought('First I look at what there is.'),
+      'I look around first.\n',
+      call('read', { path: 'src/fold.ts', from: 1, to: 40 }),
+      call('run', { command: 'npm test -- --reporter=dot', timeout_ms: 60_000 }),
+    ];
+  if (step === 1)
+    return [
+      'The test fails because of a **gap** that is no gap. I change it.\n',
+      call('patch', { path: 'src/fold.ts' }),
+    ];
+  return ['Done: a record that comes twice changes nothing now, and the tests pass.\n'];
+}
+
+function askStep(step: number, call: Call): readonly (Part | string)[] {
+  if (step > 0) return ['Thank you. That is done.\n'];
+  return [
+    'I would like to write a file.\n',
+    call('write', {
+      path: 'notes/today.md',
+      content: '# Today\n\n- the fold is fast\n- the page is calm\n',
+    }),
+  ];
+}
+
+function longText(count: number): string {
+  const words =
+    'the stream carries what a model says onto the wheel and nothing of it is lost'.split(' ');
+  const sentences = Array.from({ length: count }, (_, at) => {
+    const sentence = `${words.map((word, index) => words[(index * 7 + at) % words.length] ?? word).join(' ')}.`;
+    return at % 6 === 5 ? `${sentence}\n\n` : `${sentence} `;
+  });
+  return sentences.join('');
+}
+
+function codeOf(lines: number): string {
+  return Array.from(
+    { length: lines },
+    (_, at) => `export const line${at}: number = ${at} * 2; // the ${at}th`,
+  ).join('\n');
+}
+
+/** What the stage's model says: a bit of everything that Markdown has. */
+const essay: string = `## What a millrace is
+
+A **millrace** is the channel that carries a stream onto the wheel. Here the *stream* is what a model says, and the wheel is the agent loop.
+
+1. Everything that is streamed becomes a numbered record.
+2. Everything that is shown is a fold of those records:
+   - what was said,
+   - what was done,
+   - what it cost.
+
+| what | where | cost |
+|---|---|---:|
+| deltas | the log | 12 µs |
+| the fold | in the page | 3 µs |
+| a reconnect | anywhere | 0 words lost |
+
+\`\`\`ts
+import { createAgent } from '@millrace/agent';
+
+/** Says hello, and waits for an answer. */
+const agent = createAgent({ provider, tools: [look] });
+for await (const event of agent.run('Hello').events) {
+  if (event.type === 'assistant_text_delta') process.stdout.write(event.text);
+}
+\`\`\`
+
+> A reader who leaves ends nothing: the run goes on, and whoever comes back has all of it.
+
+- [x] tokens arrive
+- [ ] nothing is lost
+
+See [the protocol](https://example.com/protocol) for \`append_text\` and the rest.
+`;

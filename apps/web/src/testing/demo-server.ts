@@ -1,0 +1,58 @@
+import { setTimeout } from 'node:timers/promises';
+import { createAgent } from '@millrace/agent';
+import { memoryLog } from '@millrace/log';
+import { createServer, type ServedAgent, type Server } from '@millrace/server';
+import { type StageProviderOptions, stageProvider } from './demo-provider.ts';
+import { stageTools } from './demo-tools.ts';
+
+interface StageOptions extends StageProviderOptions {
+  readonly page?: string | undefined;
+}
+
+/** A server with agents that show all that the page can show. It does not listen yet. */
+function stageServer({ page, ...options }: StageOptions = {}): Server {
+  const log = memoryLog();
+  const agent = createAgent({
+    name: 'builder',
+    provider: stageProvider(options),
+    tools: stageTools,
+    log,
+    approve: ({ call: { name } }) =>
+      name === 'write'
+        ? { decision: 'ask', reason: 'It changes a file.', rule: 'write(notes/**)' }
+        : 'allow',
+    whileAsking: 'park',
+    retry: { baseDelayMs: 800 },
+  });
+  const agents: readonly ServedAgent[] = [
+    {
+      type: 'loop',
+      name: 'builder',
+      description: 'Reads, runs, asks and writes, as a script has it',
+      agent,
+    },
+    echo,
+  ];
+  return createServer({ agents, log, page });
+}
+
+const echo: ServedAgent = {
+  type: 'sync',
+  name: 'echo',
+  description: 'Says again what you say, word by word',
+  async *onMessage(content, { signal }) {
+    const said = content.type === 'text' ? content.content : JSON.stringify(content);
+    for (const word of said.match(/\S+\s*/g) ?? []) {
+      yield { type: 'delta', index: 0, delta: { type: 'text', text_delta: word } };
+      await setTimeout(40, undefined, { signal });
+    }
+  },
+};
+
+if (import.meta.main) {
+  const [port = '5010', page, pauseMs = '12'] = process.argv.slice(2);
+  const { url } = await stageServer({ page, pauseMs: Number(pauseMs) }).listen({
+    port: Number(port),
+  });
+  process.stdout.write(`${url}\n`);
+}
