@@ -1,11 +1,11 @@
 import { type Client, createClient } from '@millrace/client';
 import { randomIds } from '@millrace/core';
 import { createContext, useContext, useEffect, useSyncExternalStore } from 'react';
-import { deliverTo, Outbox } from '../chat/composer/outbox.ts';
+import { deliverWith, Outbox } from '../chat/composer/outbox.ts';
 import { LiveSources } from '../chat/state/live-source.ts';
 import { Api } from '../server/api.ts';
 import { Directory, type DirectoryState, type ListedTask } from '../server/directory.ts';
-import { fetchOrEarly } from '../server/early-stream.ts';
+import { fetchWithEarlyStream } from '../server/early-stream.ts';
 import { readToken } from './browser-storage.ts';
 
 /** What every part of the page can reach. */
@@ -18,13 +18,13 @@ export interface App {
 }
 
 export function createApp(): App {
-  const client = createClient({ url: '/', token: readToken, fetch: fetchOrEarly });
+  const client = createClient({ url: '/', token: readToken, fetch: fetchWithEarlyStream });
   const api = new Api();
   const sources = new LiveSources(client);
   const directory = new Directory(api);
   const ids = randomIds((bytes) => crypto.getRandomValues(bytes));
   const outbox = new Outbox({
-    deliver: deliverTo(sources, () => void directory.refresh()),
+    deliver: deliverWith(sources, () => void directory.refresh()),
     newKey: () => ids.session(),
     now: () => Date.now(),
   });

@@ -24,11 +24,11 @@ export const session = (): Storage => sessionStorage;
 export function readToken(): string {
   const token = readStored(session, 'token') ?? '';
   // With one that cannot be sent nothing could be asked at all, not even for another.
-  return refusalOfToken(token) === undefined ? token : '';
+  return tokenProblem(token) === undefined ? token : '';
 }
 
 /** Why no request can carry it; undefined where one can. */
-export function refusalOfToken(token: string): string | undefined {
+export function tokenProblem(token: string): string | undefined {
   const odd = /[^\u0020-\u007e\u0080-\u00ff]/u.exec(token)?.[0];
   if (odd === undefined) return undefined;
   const code = odd.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0');

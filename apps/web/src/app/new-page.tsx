@@ -1,13 +1,13 @@
 import type { AgentInfo } from '@millrace/client';
 import { useMemo, useState } from 'react';
 import { Composer } from '../chat/composer/composer.tsx';
-import { tooMany } from '../chat/composer/outbox.ts';
+import { outboxFullText } from '../chat/composer/outbox.ts';
 import { Logo } from '../design/icons.tsx';
 import { SidebarButton } from '../sidebar/sidebar-button.tsx';
 import { type App, useApp, useDirectory } from './app-context.ts';
 import { local, readStored, writeStored } from './browser-storage.ts';
 import { navigate, routeOf } from './route.tsx';
-import { setTitle } from './task-text.ts';
+import { setTaskTitle } from './task-text.ts';
 import './new-page.css';
 
 /** A session begins with an agent and something to say. */
@@ -68,8 +68,8 @@ function isLoop({ registration_metadata }: AgentInfo): boolean {
 async function begin({ client, api, outbox, directory }: App, agent: AgentInfo, text: string) {
   writeStored(local, 'agent', agent.name);
   const { id } = await client.createTask({ agent: agent.name });
-  await setTitle(api, { id, task_metadata: null }, text);
-  if (!outbox.add(id, text, 'follow_up')) throw new Error(tooMany);
+  await setTaskTitle(api, { id, task_metadata: null }, text);
+  if (!outbox.add(id, text, 'follow_up')) throw new Error(outboxFullText);
   // Whoever went elsewhere meanwhile is left there.
   if (routeOf(location.href).page === 'new') navigate({ page: 'task', id });
   void directory.refresh();

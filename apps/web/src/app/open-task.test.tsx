@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { openDomPage } from '../testing/dom-page.ts';
 import { fakeApp, loopTask } from '../testing/fake-app.ts';
 import { GrowingSource } from '../testing/growing-source.ts';
-import { factDraft, numbered } from '../testing/records.ts';
+import { factDraft, numberDrafts } from '../testing/records.ts';
 import type { App } from './app-context.ts';
 
 const call = { toolCallId: toolCallId('c'), name: 'write' };
@@ -16,7 +16,7 @@ async function opened() {
   const source = new GrowingSource();
   const live = Object.assign(source, { handle: { snapshot: () => ({ task: undefined }) } });
   const asked: string[] = [];
-  const fake = fakeApp({ tasks: [{ ...loopTask('s'), task_metadata: { title: 'Grain' } }] });
+  const fake = fakeApp({ tasks: [{ ...loopTask('s'), task_metadata: { title: 'Weather' } }] });
   const directory = { ...fake.app.directory, refresh: async () => void asked.push('list') };
   const app = { ...fake.app, sources: { get: () => live }, directory } as unknown as App;
   await page.render(
@@ -28,7 +28,7 @@ async function opened() {
   const tell = (...facts: Parameters<typeof factDraft>[0][]) =>
     page.act(() =>
       source.add(
-        numbered(
+        numberDrafts(
           facts.map((fact) => factDraft(fact, 1, 1)),
           source.state.through + 1,
         ),
@@ -39,19 +39,19 @@ async function opened() {
 
 test('the window’s title says while the open session waits, and the list is asked again then', async () => {
   const { now, tell } = await opened();
-  expect(now()).toEqual(['Grain · Millrace', 0]);
+  expect(now()).toEqual(['Weather · Millrace', 0]);
   await tell({ type: 'approval_asked', ...call });
-  expect(now()).toEqual(['Waits for you · Grain · Millrace', 1]);
+  expect(now()).toEqual(['Waits for you · Weather · Millrace', 1]);
   await tell({ type: 'approval_answered', ...call, decision: 'allow' });
-  expect(now()).toEqual(['Grain · Millrace', 2]);
+  expect(now()).toEqual(['Weather · Millrace', 2]);
 });
 
 test('the list is asked again when the open session begins and ends to work, so that it does not lag behind', async () => {
   const { now, tell } = await opened();
   await tell({ type: 'run_started', runId: runId('r') });
-  expect(now()).toEqual(['Grain · Millrace', 1]);
+  expect(now()).toEqual(['Weather · Millrace', 1]);
   await tell({ type: 'turn_started' });
-  expect(now()).toEqual(['Grain · Millrace', 1]);
+  expect(now()).toEqual(['Weather · Millrace', 1]);
   await tell({ type: 'run_finished', runId: runId('r'), stop: { reason: 'stop' } });
-  expect(now()).toEqual(['Grain · Millrace', 2]);
+  expect(now()).toEqual(['Weather · Millrace', 2]);
 });

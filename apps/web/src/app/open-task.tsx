@@ -1,10 +1,10 @@
 import { useEffect, useRef } from 'react';
-import { type ChatSource, useRead } from '../chat/state/chat-source.ts';
+import { type ChatSource, useSourceValue } from '../chat/state/chat-source.ts';
 import { useTaskTitle } from '../chat/state/use-live.ts';
 import { useApp } from './app-context.ts';
 
-const isAskingOf = ({ state }: ChatSource) => state.asked.length > 0;
-const isRunningOf = ({ state }: ChatSource) => state.run !== undefined;
+const selectIsAsking = ({ state }: ChatSource) => state.asked.length > 0;
+const selectIsRunning = ({ state }: ChatSource) => state.run !== undefined;
 
 /**
  * The open session outside of its page: in the window's title, which says that it waits to whoever looks at
@@ -15,10 +15,10 @@ export function OpenTask({ id }: { readonly id: string }) {
   const { sources, directory } = useApp();
   const live = sources.get(id);
   const title = useTaskTitle(live);
-  const isAsking = useRead(live, isAskingOf);
-  const isRunning = useRead(live, isRunningOf);
+  const isAsking = useSourceValue(live, selectIsAsking);
+  const isRunning = useSourceValue(live, selectIsRunning);
   const work = `${isRunning} ${isAsking}`;
-  const told = useRef(work);
+  const lastWork = useRef(work);
   useEffect(() => {
     document.title = `${isAsking ? 'Waits for you · ' : ''}${title} · Millrace`;
     return () => {
@@ -26,8 +26,8 @@ export function OpenTask({ id }: { readonly id: string }) {
     };
   }, [isAsking, title]);
   useEffect(() => {
-    if (told.current !== work) void directory.refresh();
-    told.current = work;
+    if (lastWork.current !== work) void directory.refresh();
+    lastWork.current = work;
   }, [directory, work]);
   return null;
 }

@@ -11,13 +11,13 @@ export function taskTitle({
   return typeof title === 'string' && title !== '' ? title : (name ?? `Session ${id.slice(0, 8)}`);
 }
 
-interface StatusLook {
+interface StatusBadge {
   readonly look: 'plain' | 'warn' | 'bad';
   readonly words: string;
 }
 
 /** What there is to say of a status; nothing of one that goes on or may go on. */
-export function statusLook(status: TaskStatus | null): StatusLook | undefined {
+export function statusBadge(status: TaskStatus | null): StatusBadge | undefined {
   switch (status) {
     case null:
     case 'RUNNING':
@@ -44,14 +44,14 @@ export function isClosed(status: TaskStatus | null | undefined): boolean {
 }
 
 /** How many sessions have a call that somebody has to allow. */
-export function waitingWords(count: number): string {
+export function waitingText(count: number): string {
   return count === 1 ? '1 waits for you' : `${count} wait for you`;
 }
 
 const maxLength = 80;
 
 /** Calls a session by the first line of what was said. Without a title it is a session as well. */
-export async function setTitle(
+export async function setTaskTitle(
   api: Api,
   { id, task_metadata }: Pick<TaskSummary, 'id' | 'task_metadata'>,
   text: string,

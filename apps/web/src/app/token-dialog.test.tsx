@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest';
 import { openDomPage } from '../testing/dom-page.ts';
-import { refusalOfToken } from './browser-storage.ts';
+import { tokenProblem } from './browser-storage.ts';
 
 test.each(['snow☃man', 'two\nlines', 'smart “quotes”', '\u0000'])(
   'a token that no request can carry is refused with words: %j',
   (token) => {
     expect(() => new Headers({ authorization: `Bearer ${token}` })).toThrow();
-    expect(refusalOfToken(token)).toMatch(/cannot be sent/);
+    expect(tokenProblem(token)).toMatch(/cannot be sent/);
   },
 );
 
 test.each(['abc', 'a-b_c.d~e+f/g==', 'naïve'])('%j is taken', (token) => {
   expect(new Headers({ authorization: `Bearer ${token}` }).has('authorization')).toBe(true);
-  expect(refusalOfToken(token)).toBeUndefined();
+  expect(tokenProblem(token)).toBeUndefined();
 });
 
 test('the dialog says so, and keeps nothing', async () => {

@@ -1,36 +1,36 @@
 import { type FoldState, totalUsage, type Usage } from '@millrace/core';
 import { duration, useNow } from '../design/time.tsx';
-import { type ChatSource, useRead } from './state/chat-source.ts';
+import { type ChatSource, useSourceValue } from './state/chat-source.ts';
 import './activity-line.css';
 import { useEffect, useRef, useState } from 'react';
 
-const startedOf = ({ facts }: ChatSource) => facts.runStartedAt;
-const isRunningOf = ({ state }: ChatSource) => state.run !== undefined;
+const selectStartedAt = ({ facts }: ChatSource) => facts.runStartedAt;
+const selectIsRunning = ({ state }: ChatSource) => state.run !== undefined;
 
 interface ActivityLineProps {
   readonly source: ChatSource;
-  /** How long it has run by now says nothing of the moment that is looked at. */
+  /** How long it has run by liveText says nothing of the moment that is looked at. */
   readonly isPast: boolean;
   /** Nothing more comes: what goes on by the log does not. */
-  readonly isOver?: boolean | undefined;
+  readonly hasEnded?: boolean | undefined;
 }
 
 /** What goes on, and what it has cost: a line that is always there, so that nothing jumps. */
-export function ActivityLine({ source, isPast, isOver = false }: ActivityLineProps) {
-  const isRunning = useRead(source, isRunningOf) && !isOver;
-  const now = useRead(source, wordsOf);
-  const words = isOver ? '' : now;
-  const startedAt = useRead(source, startedOf);
+export function ActivityLine({ source, isPast, hasEnded = false }: ActivityLineProps) {
+  const isRunning = useSourceValue(source, selectIsRunning) && !hasEnded;
+  const liveText = useSourceValue(source, activityText);
+  const text = hasEnded ? '' : liveText;
+  const startedAt = useSourceValue(source, selectStartedAt);
   return (
     <div className="activity">
       {isRunning ? (
         <span className="activity-now">
           <span className="spinner" aria-hidden="true" />
-          {words}
+          {text}
           {startedAt !== undefined && !isPast && <Since at={startedAt} />}
         </span>
       ) : (
-        <span>{words}</span>
+        <span>{text}</span>
       )}
       <UsageLine source={source} />
     </div>
@@ -45,7 +45,7 @@ function Since({ at }: { readonly at: number }) {
   );
 }
 
-function wordsOf({ state }: ChatSource): string {
+function activityText({ state }: ChatSource): string {
   if (state.asked.length > 0) return 'Waiting for your answer';
   if (state.run === undefined) return '';
   const open = state.open.at(-1);
@@ -81,34 +81,34 @@ function compact(count: number): string {
 }
 
 function UsageLine({ source }: { readonly source: ChatSource }) {
-  const { input, output, costs, estimated } = useRead(source, usageOf);
+  const { input, output, costs, estimated } = useSourceValue(source, usageOf);
   if (input + output === 0) return null;
-  const about = estimated ? '≈ ' : '';
+  const prefix = estimated ? '≈ ' : '';
   const cost = costs.map(({ amount, currency }) => `${Number(amount).toFixed(4)} ${currency}`);
   return (
     <span className="activity-usage" title="Tokens sent and generated in this session">
-      {[`${about}${compact(input)} in`, `${compact(output)} out`, ...cost].join(' · ')}
+      {[`${prefix}${compact(input)} in`, `${compact(output)} out`, ...cost].join(' · ')}
     </span>
   );
 }
 
-const askedOf = ({ state }: ChatSource) => state.asked.at(0)?.name;
+const selectAskedTool = ({ state }: ChatSource) => state.asked.at(0)?.name;
 
-/** Tells those who do not see the page when a turn begins or ends and when they are asked; never the words. */
+/** Tells those who do not see the page when a turn begins or ends and when they are asked; never the text. */
 export function Announcer({ source }: { readonly source: ChatSource }) {
-  const isRunning = useRead(source, isRunningOf);
-  const asked = useRead(source, askedOf);
-  const [words, setWords] = useState('');
+  const isRunning = useSourceValue(source, selectIsRunning);
+  const asked = useSourceValue(source, selectAskedTool);
+  const [text, setText] = useState('');
   const wasRunning = useRef(isRunning);
   useEffect(() => {
-    if (asked !== undefined) setWords(`The agent asks whether it may use ${asked}.`);
-    else if (isRunning && !wasRunning.current) setWords('The agent is working.');
-    else if (!isRunning && wasRunning.current) setWords('The agent is done.');
+    if (asked !== undefined) setText(`The agent asks whether it may use ${asked}.`);
+    else if (isRunning && !wasRunning.current) setText('The agent is working.');
+    else if (!isRunning && wasRunning.current) setText('The agent is done.');
     wasRunning.current = isRunning;
   }, [isRunning, asked]);
   return (
     <p className="unseen" role="status">
-      {words}
+      {text}
     </p>
   );
 }

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { openDomPage } from '../testing/dom-page.ts';
 import { fakeApp, loopTask } from '../testing/fake-app.ts';
 import { GrowingSource } from '../testing/growing-source.ts';
-import { factDraft, numbered } from '../testing/records.ts';
+import { factDraft, numberDrafts } from '../testing/records.ts';
 import type { LiveSource } from './state/live-source.ts';
 
 interface Shown {
@@ -19,7 +19,7 @@ async function opened({ connection, status = 'RUNNING', tasks = ['s'] }: Shown) 
   const { AppContext } = await import('../app/app-context.ts');
   const { ChatFoot } = await import('./chat-foot.tsx');
   const source = new GrowingSource();
-  source.add(numbered([factDraft({ type: 'run_started', runId: runId('r1') }, 1, 1)]));
+  source.add(numberDrafts([factDraft({ type: 'run_started', runId: runId('r1') }, 1, 1)]));
   const snapshot = { connection, task: { id: 's', status } as Task };
   const live = Object.assign(source, { handle: { snapshot: () => snapshot } });
   const { app, looked } = fakeApp({ tasks: tasks.map(loopTask) });
@@ -27,7 +27,7 @@ async function opened({ connection, status = 'RUNNING', tasks = ['s'] }: Shown) 
     <AppContext value={app}>
       <ChatFoot
         {...{ live: live as unknown as LiveSource, source, isPast: false }}
-        onNow={() => {}}
+        onBackToNow={() => {}}
         onSent={() => {}}
       />
     </AppContext>,

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { openDomPage } from '../testing/dom-page.ts';
 import { fakeApp, loopTask } from '../testing/fake-app.ts';
 import { GrowingSource } from '../testing/growing-source.ts';
-import { factDraft, numbered } from '../testing/records.ts';
+import { factDraft, numberDrafts } from '../testing/records.ts';
 import type { LiveSource } from './state/live-source.ts';
 
 /** What is below the title: the agent, and what there is to say of the session. */
@@ -14,7 +14,7 @@ async function said(status: TaskStatus, isRunning = false) {
   const { ChatHeader } = await import('./chat-header.tsx');
   const source = new GrowingSource();
   if (isRunning)
-    source.add(numbered([factDraft({ type: 'run_started', runId: runId('r') }, 1, 1)]));
+    source.add(numberDrafts([factDraft({ type: 'run_started', runId: runId('r') }, 1, 1)]));
   const snapshot = { task: { id: 's', status } as Task };
   const live = Object.assign(source, { handle: { snapshot: () => snapshot } });
   const { app } = fakeApp({ tasks: [loopTask('s')] });

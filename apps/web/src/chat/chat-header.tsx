@@ -1,5 +1,5 @@
 import { useListedTask } from '../app/app-context.ts';
-import { statusLook } from '../app/task-text.ts';
+import { statusBadge } from '../app/task-text.ts';
 import { IconButton } from '../design/button.tsx';
 import { TimelineIcon } from '../design/icons.tsx';
 import { SidebarButton } from '../sidebar/sidebar-button.tsx';
@@ -17,7 +17,7 @@ export function ChatHeader({ live, isInspecting, onInspect }: ChatHeaderProps) {
   const listed = useListedTask(live.id);
   const task = row ?? listed;
   const title = useTaskTitle(live);
-  const status = task && statusLook(task.status);
+  const status = task && statusBadge(task.status);
   return (
     <header className="chat-header">
       <SidebarButton />

@@ -6,7 +6,7 @@ import { Announcer } from './activity-line.tsx';
 import { Branches } from './branch/branches.tsx';
 import { ChatFoot } from './chat-foot.tsx';
 import { ChatHeader } from './chat-header.tsx';
-import { OutboxView, useOutMessages } from './composer/outbox-view.tsx';
+import { OutboxView, useOutgoingMessages } from './composer/outbox-view.tsx';
 import { ConnectionBanner } from './connection-banner.tsx';
 import type { ChatSource } from './state/chat-source.ts';
 import type { LiveSource } from './state/live-source.ts';
@@ -31,12 +31,12 @@ interface ChatPageProps {
 export function ChatPage({ id, at }: ChatPageProps) {
   const live = useApp().sources.get(id);
   const [moment, setMoment] = useState<ChatSource>();
-  const [sent, setSent] = useState(0);
+  const [sentCount, setSentCount] = useState(0);
   const [isInspecting, setInspecting] = useState(at !== undefined);
   const isPast = at !== undefined;
   const source = (isPast && moment) || live;
   const connection = useConnection(live);
-  const isEmpty = useOutMessages(id).length === 0 && isKnown(live);
+  const isEmpty = useOutgoingMessages(id).length === 0 && isFullyLoaded(live);
   const isOpen = InspectorPanel !== undefined && (isInspecting || isPast);
   const close = () => {
     setInspecting(false);
@@ -55,16 +55,16 @@ export function ChatPage({ id, at }: ChatPageProps) {
         <Branches live={live} isPast={isPast}>
           <TranscriptView
             source={source}
-            sent={sent}
-            emptyWords={isEmpty ? 'Nothing was said here yet.' : undefined}
+            sentCount={sentCount}
+            emptyText={isEmpty ? 'Nothing was said here yet.' : undefined}
           >
             {!isPast && <OutboxView live={live} />}
           </TranscriptView>
         </Branches>
         <ChatFoot
           {...{ live, source, isPast }}
-          onNow={close}
-          onSent={() => setSent((count) => count + 1)}
+          onBackToNow={close}
+          onSent={() => setSentCount((count) => count + 1)}
         />
         <Announcer source={live} />
       </main>
@@ -84,7 +84,7 @@ export function ChatPage({ id, at }: ChatPageProps) {
 }
 
 /** All that there is was read, if only once. */
-function isKnown({ handle }: LiveSource): boolean {
+function isFullyLoaded({ handle }: LiveSource): boolean {
   const { connection, isCatchingUp } = handle.snapshot();
   return (connection.state === 'live' && !isCatchingUp) || connection.state === 'ended';
 }

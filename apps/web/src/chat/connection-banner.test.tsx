@@ -8,7 +8,7 @@ test('whoever does not want to wait for the next try has it now', async () => {
   const error = new ClientError('unreachable', 'away');
   const connection: Connection = { state: 'retrying', failures: 3, nextTryAt: 0, error };
   let tries = 0;
-  const props = { connection, onReconnect: () => {}, onNow: () => tries++ };
+  const props = { connection, onReconnect: () => {}, onRetryNow: () => tries++ };
   await page.render(<ConnectionBanner {...props} />);
   await page.click(page.find('button'));
   expect(tries).toBe(1);

@@ -2,31 +2,31 @@ import type { Connection } from '@millrace/client';
 import { Button } from '../design/button.tsx';
 import { AlertIcon } from '../design/icons.tsx';
 import { useNow } from '../design/time.tsx';
-import { failureWords } from '../server/api.ts';
+import { errorText } from '../server/api.ts';
 import './connection-banner.css';
 
 export interface ConnectionBannerProps {
   readonly connection: Connection;
   readonly onReconnect: () => void;
   /** Tries now, instead of at the time that is told. */
-  readonly onNow?: (() => void) | undefined;
+  readonly onRetryNow?: (() => void) | undefined;
 }
 
 /** Says when what is shown may be old, and what is done about it. */
 export function ConnectionBanner(props: ConnectionBannerProps) {
-  const { connection, onReconnect, onNow = tryNow } = props;
+  const { connection, onReconnect, onRetryNow = retryNow } = props;
   switch (connection.state) {
     case 'live':
       return null;
     case 'connecting':
       return connection.failures === 0 ? null : <Banner text="Connecting again …" />;
     case 'retrying':
-      return <Retrying connection={connection} onNow={onNow} />;
+      return <Retrying connection={connection} onRetryNow={onRetryNow} />;
     case 'ended':
       return null;
     case 'failed':
       return (
-        <Banner text={failureWords(connection.error)} isBad>
+        <Banner text={errorText(connection.error)} isBad>
           <Button size="small" onClick={onReconnect}>
             Connect again
           </Button>
@@ -37,15 +37,15 @@ export function ConnectionBanner(props: ConnectionBannerProps) {
 
 interface RetryingProps {
   readonly connection: Extract<Connection, { state: 'retrying' }>;
-  readonly onNow: () => void;
+  readonly onRetryNow: () => void;
 }
 
-function Retrying({ connection, onNow }: RetryingProps) {
+function Retrying({ connection, onRetryNow }: RetryingProps) {
   const now = useNow(500);
   const seconds = Math.max(0, Math.ceil((connection.nextTryAt - now) / 1000));
   return (
     <Banner text={`The connection was lost. Trying again in ${seconds} s …`}>
-      <Button size="small" onClick={onNow}>
+      <Button size="small" onClick={onRetryNow}>
         Try now
       </Button>
     </Banner>
@@ -53,7 +53,7 @@ function Retrying({ connection, onNow }: RetryingProps) {
 }
 
 /** What a browser says when its network is back: all that waits to be tried again is tried then. */
-function tryNow(): void {
+function retryNow(): void {
   window.dispatchEvent(new Event('online'));
 }
 

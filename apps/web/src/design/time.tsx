@@ -15,9 +15,9 @@ const formats = new Map<string, Intl.DateTimeFormat>();
 
 function format(at: number, options: Intl.DateTimeFormatOptions): string {
   const key = Object.keys(options).join();
-  const made = formats.get(key) ?? new Intl.DateTimeFormat(undefined, options);
-  formats.set(key, made);
-  return made.format(at);
+  const formatter = formats.get(key) ?? new Intl.DateTimeFormat(undefined, options);
+  formats.set(key, formatter);
+  return formatter.format(at);
 }
 
 export function clockTime(at: number): string {
@@ -56,11 +56,11 @@ export const pageClock: Clock = {
 };
 
 /** The time, as often as that. */
-export function useNow(everyMs: number): number {
+export function useNow(intervalMs: number): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), everyMs);
+    const timer = setInterval(() => setNow(Date.now()), intervalMs);
     return () => clearInterval(timer);
-  }, [everyMs]);
+  }, [intervalMs]);
   return now;
 }

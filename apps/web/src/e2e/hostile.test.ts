@@ -1,23 +1,23 @@
 import { expect, test } from 'vitest';
 import { hostilePayloads } from '../testing/hostile-payloads.ts';
-import { useStage } from './testing/browser-harness.ts';
-import type { ChatOnPage } from './testing/chat-on-page.ts';
+import { useBrowserHarness } from './testing/browser-harness.ts';
+import type { ChatTab } from './testing/chat-tab.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
 // The model, its tools and other users are not to be trusted. The stage says all payloads in answers,
 // thoughts, progress and results, and as names of files; here they are titles and messages as well.
 
 describeInChromium()('what is not to be trusted', () => {
-  const stage = useStage();
+  const harness = useBrowserHarness();
 
   test('runs no script, loads nothing and leads nowhere, wherever it is shown', async () => {
     expect(hostilePayloads.length).toBeGreaterThanOrEqual(100);
-    const visitor = await stage.visitor();
+    const visitor = await harness.visitor();
     const tab = await visitor.tab();
-    await tab.say(`hostile\n${hostilePayloads.map(({ text }) => text).join('\n\n')}`);
+    await tab.send(`hostile\n${hostilePayloads.map(({ text }) => text).join('\n\n')}`);
     const path = await tab.taskPath();
-    await tab.untilSaid('That was all of it.');
-    await nameTasks(stage.server.url);
+    await tab.waitForText('That was all of it.');
+    await nameTasks(harness.server.url);
 
     // Each payload is a part of one answer, and so all of them are in the page at once.
     const parts = tab.page.locator('article[data-kind=assistant]').first().locator('.markdown');
@@ -48,12 +48,12 @@ describeInChromium()('what is not to be trusted', () => {
     expect(await leads(tab)).toEqual([]);
 
     await tab.page.goto(path);
-    await tab.untilSaid('That was all of it.');
+    await tab.waitForText('That was all of it.');
     expect(await visitor.allFaults()).toEqual([]);
   });
 
   test('would be caught if it were taken for more than text', async () => {
-    const visitor = await stage.visitor();
+    const visitor = await harness.visitor();
     const tab = await visitor.tab();
     const all = JSON.stringify(hostilePayloads.map(({ text }) => `<p>${text}</p>`));
     await tab.page.evaluate(
@@ -86,7 +86,7 @@ async function nameTasks(url: string): Promise<void> {
 }
 
 /** What on the page leads or loads from where nothing should. */
-function leads({ page }: ChatOnPage): Promise<readonly string[]> {
+function leads({ page }: ChatTab): Promise<readonly string[]> {
   return page.evaluate<readonly string[]>(`
     [...document.querySelectorAll('body *')].flatMap((element) => {
       const own = [...element.attributes];

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { useStage } from './testing/browser-harness.ts';
+import { useBrowserHarness } from './testing/browser-harness.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
 // How soon a session is there, told by what is asked for and how often it is shown, not by a clock.
@@ -14,14 +14,14 @@ new MutationObserver(() => {
 `;
 
 describeInChromium()('a session that is opened', () => {
-  const stage = useStage();
+  const harness = useBrowserHarness();
 
   test('is asked for before all else that the server knows, and once', async () => {
-    const visitor = await stage.visitor();
+    const visitor = await harness.visitor();
     const first = await visitor.tab();
-    stage.server.tell('enough');
-    await first.say('count a little');
-    await first.untilSaid('END');
+    harness.server.send('enough');
+    await first.send('count a little');
+    await first.waitForText('END');
     const path = await first.taskPath();
     const second = await visitor.context.newPage();
     const asked: string[] = [];

@@ -1,6 +1,6 @@
 import type { Locator } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { useStage } from './testing/browser-harness.ts';
+import { useBrowserHarness } from './testing/browser-harness.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
 const phone = { viewport: { width: 390, height: 844 } } as const;
@@ -24,15 +24,15 @@ async function isOnTop(what: Locator): Promise<boolean> {
 }
 
 describeInChromium()('the page where there is little room', () => {
-  const stage = useStage();
+  const harness = useBrowserHarness();
 
   test.each([
     ['a phone', phone],
     ['a desk', { viewport: { width: 1280, height: 800 } }],
   ] as const)('fits %s, whatever a session is called', async (_, { viewport }) => {
-    const tab = await (await stage.visitor({ viewport })).tab();
-    await tab.say('W'.repeat(80));
-    await tab.untilSaid('See the protocol');
+    const tab = await (await harness.visitor({ viewport })).tab();
+    await tab.send('W'.repeat(80));
+    await tab.waitForText('See the protocol');
     await tab.page.getByRole('heading', { level: 1, name: /^W+/ }).waitFor();
     const right = (selector: string) =>
       tab.page.evaluate<number>(
@@ -44,8 +44,8 @@ describeInChromium()('the page where there is little room', () => {
   });
 
   test('lets one answer what is asked while the inspector is open', async () => {
-    const tab = await (await stage.visitor(phone)).tab();
-    await tab.say('ask me');
+    const tab = await (await harness.visitor(phone)).tab();
+    await tab.send('ask me');
     const allow = tab.page.getByRole('button', { name: 'Allow', exact: true });
     await allow.waitFor();
     await tab.page.getByRole('button', { name: 'Inspector' }).click();

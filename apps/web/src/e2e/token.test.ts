@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
-import { useStage } from './testing/browser-harness.ts';
+import { useBrowserHarness } from './testing/browser-harness.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
 describeInChromium()('a server that wants a token', () => {
-  const stage = useStage();
+  const harness = useBrowserHarness();
 
   test('is given one that can be sent, however often one presses Escape before', async () => {
-    const visitor = await stage.visitor();
+    const visitor = await harness.visitor();
     const page = await visitor.context.newPage();
     const given: (string | undefined)[] = [];
     await page.route('**/agents?*', (route) => {
@@ -39,7 +39,7 @@ describeInChromium()('a server that wants a token', () => {
   });
 
   test('is asked without a token that cannot be sent, which an older page had kept', async () => {
-    const visitor = await stage.visitor();
+    const visitor = await harness.visitor();
     const tab = await visitor.tab();
     await tab.page.evaluate("sessionStorage.setItem('millrace:token', 'open☃sesame')");
     const asked = tab.page.waitForRequest('**/stream?view=records');

@@ -1,7 +1,7 @@
 import type { TaskMessage } from '@millrace/server';
 import { expect, test } from 'vitest';
-import { useStage } from './testing/browser-harness.ts';
-import type { ChatOnPage } from './testing/chat-on-page.ts';
+import { useBrowserHarness } from './testing/browser-harness.ts';
+import type { ChatTab } from './testing/chat-tab.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
 // What somebody said is theirs until the server has it, whatever happens in between.
@@ -9,21 +9,21 @@ import { describeInChromium } from './testing/needs-chromium.ts';
 const commands = '**/tasks/*/commands';
 
 describeInChromium()('what was said and is not sent yet', () => {
-  const stage = useStage();
+  const harness = useBrowserHarness();
 
   /** A session in which something was said and answered. */
-  const answered = async (): Promise<ChatOnPage> => {
-    const tab = await (await stage.visitor()).tab();
-    await tab.say('hello');
-    await tab.untilSaid('See the protocol');
+  const answered = async (): Promise<ChatTab> => {
+    const tab = await (await harness.visitor()).tab();
+    await tab.send('hello');
+    await tab.waitForText('See the protocol');
     await tab.page.getByRole('button', { name: 'Send' }).waitFor();
     return tab;
   };
-  const said = ({ page }: ChatOnPage, text: string) =>
+  const said = ({ page }: ChatTab, text: string) =>
     page.locator('article[data-kind=user]').getByText(text, { exact: true });
 
   /** How often the server has it. Of a long session only what is in sight is in the page. */
-  const heard = async ({ page }: ChatOnPage, text: string): Promise<number> => {
+  const heard = async ({ page }: ChatTab, text: string): Promise<number> => {
     const id = new URL(page.url()).pathname.split('/').at(-1) ?? '';
     const answer = await page.request.get(`/messages?task_id=${id}`);
     const messages = (await answer.json()) as readonly TaskMessage[];
@@ -36,7 +36,7 @@ describeInChromium()('what was said and is not sent yet', () => {
     await tab.page.route(commands, (route) =>
       route.fulfill({ status: 400, json: { message: 'Not today', code: 400, data: null } }),
     );
-    await tab.say('the first');
+    await tab.send('the first');
     await tab.message.fill('the second');
     await tab.transcript.getByText('Not sent: Not today').waitFor();
     expect(await tab.message.inputValue()).toBe('the second');
@@ -51,16 +51,16 @@ describeInChromium()('what was said and is not sent yet', () => {
 
   test('is sent once though the page is loaded again before an answer came', async () => {
     const tab = await answered();
-    for (const [text, isHeard] of [
+    for (const [text, hasListeners] of [
       ['not yet heard', false],
       ['heard, but nobody said so', true],
     ] as const) {
       const held = Promise.withResolvers<void>();
       await tab.page.route(commands, async (route) => {
-        if (isHeard) await route.fetch();
+        if (hasListeners) await route.fetch();
         held.resolve();
       });
-      await tab.say(text);
+      await tab.send(text);
       await held.promise;
       await tab.page.unroute(commands);
       await tab.page.reload();
@@ -73,13 +73,13 @@ describeInChromium()('what was said and is not sent yet', () => {
 
   test('waits in its session while the server is away, and is sent once when it is back', async () => {
     const tab = await answered();
-    await stage.server.kill();
-    await tab.say('are you there');
+    await harness.server.kill();
+    await tab.send('are you there');
     await tab.page.getByRole('link', { name: 'New session' }).click();
     await tab.transcript.waitFor({ state: 'detached' });
     await tab.page.goBack();
     await tab.transcript.getByText('are you there').waitFor();
-    await stage.server.restart();
+    await harness.server.restart();
     await said(tab, 'are you there').waitFor();
     await tab.page.getByRole('list', { name: 'Not sent yet' }).waitFor({ state: 'detached' });
     await tab.page.reload();

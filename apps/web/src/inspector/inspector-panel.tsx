@@ -5,7 +5,7 @@ import type { LiveSource } from '../chat/state/live-source.ts';
 import { IconButton } from '../design/button.tsx';
 import { CrossIcon } from '../design/icons.tsx';
 import { Inspector } from './inspector.tsx';
-import { PastSources } from './past-source.ts';
+import { PastSourceFactory } from './past-source.ts';
 import type { OnMoment } from './playback/moment.ts';
 import './inspector-panel.css';
 
@@ -28,7 +28,7 @@ export function InspectorPanel({ live, at, onMoment, onSource, onClose }: Inspec
   const [moment, setMoment] = useState(at);
   const written = useRef(at);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  const sources = useMemo(() => new PastSources((hash) => live.blob(hash)), [live]);
+  const sources = useMemo(() => new PastSourceFactory((hash) => live.blob(hash)), [live]);
   useEffect(() => {
     // What comes back of what was written here is no news.
     if (at === written.current) return;

@@ -30,57 +30,57 @@ interface Told {
   readonly state: FoldState;
 }
 
-/** The inspector in a page that does as it says: `at` is what was told last. */
+/** The inspector in a page that does as it says: `at` is what was reported last. */
 async function inspecting(at?: number) {
   const page = await openDomPage('http://page.test/app/tasks/test');
-  const told: Told[] = [];
+  const reported: Told[] = [];
   const client = recordedClient();
   const show = (moment: number | undefined): Promise<void> =>
     page.render(
       <Inspector
         {...{ client, taskId: 'test', at: moment }}
-        onMoment={(to, state) => void told.push({ at: to, state })}
+        onMoment={(to, state) => void reported.push({ at: to, state })}
       />,
     );
   await show(at);
   await page.act(settled);
   const slider = () => page.find('[role="slider"]');
   return {
-    told,
+    reported,
     valueText: () => slider().getAttribute('aria-valuetext'),
     async press(key: string, shiftKey = false) {
       await page.press(slider(), key, { shiftKey });
-      await show(told.at(-1)?.at);
+      await show(reported.at(-1)?.at);
     },
   };
 }
 
 describe('the inspector', () => {
   test('opened by a link tells what was on the screen at that record', async () => {
-    const { told, valueText } = await inspecting(77);
-    expect(told).toEqual([{ at: 77, state: foldAll(records.slice(0, 77)) }]);
+    const { reported, valueText } = await inspecting(77);
+    expect(reported).toEqual([{ at: 77, state: foldAll(records.slice(0, 77)) }]);
     expect(valueText()).toBe(`record 77 of ${records.length}, 760 ms`);
   });
 
   test('opened without one is at what is now, and tells nothing', async () => {
-    const { told, valueText } = await inspecting();
-    expect(told).toEqual([]);
+    const { reported, valueText } = await inspecting();
+    expect(reported).toEqual([]);
     expect(valueText()).toMatch(`record ${records.length} of ${records.length}`);
   });
 
   test('goes by keys, and each step tells the state of its record', async () => {
-    const { told, press } = await inspecting(50);
+    const { reported, press } = await inspecting(50);
     for (const key of ['ArrowRight', 'ArrowRight', 'ArrowLeft', 'Home']) await press(key);
-    expect(told.map(({ at }) => at)).toEqual([50, 51, 52, 51, 1]);
-    for (const { at, state } of told) expect(state).toEqual(foldAll(records.slice(0, at)));
+    expect(reported.map(({ at }) => at)).toEqual([50, 51, 52, 51, 1]);
+    for (const { at, state } of reported) expect(state).toEqual(foldAll(records.slice(0, at)));
   });
 
   test('goes to the next fact with shift, and back to now with End', async () => {
-    const { told, press } = await inspecting(20);
+    const { reported, press } = await inspecting(20);
     await press('ArrowRight', true);
     const next = records.find(({ offset, fact }) => offset > 20 && fact !== undefined);
-    expect(told.at(-1)?.at).toBe(next?.offset);
+    expect(reported.at(-1)?.at).toBe(next?.offset);
     await press('End');
-    expect(told.at(-1)).toEqual({ at: undefined, state: foldAll(records) });
+    expect(reported.at(-1)).toEqual({ at: undefined, state: foldAll(records) });
   });
 });

@@ -1,10 +1,10 @@
 import type { Client } from '@millrace/client';
 import { type KeyboardEvent, useState } from 'react';
 import { ExportMenu } from './export-menu.tsx';
-import { type Inspected, useInspected } from './model/inspected-session.ts';
+import { type InspectedState, useInspectedSession } from './model/inspected-session.ts';
 import { momentText, type OnMoment, stepFrom, useMoment } from './playback/moment.ts';
 import { usePlayback } from './playback/playback.ts';
-import { Transport } from './playback/playback-controls.tsx';
+import { PlaybackControls } from './playback/playback-controls.tsx';
 import { Scrubber } from './playback/scrubber.tsx';
 import { RecordsPanel } from './records/records-panel.tsx';
 import { useSpans } from './timeline/spans.ts';
@@ -24,16 +24,16 @@ interface InspectorProps {
 
 /** A session as a recording: its records on a time line that one can go along. */
 export function Inspector({ client, taskId, at, onMoment }: InspectorProps) {
-  const [inspected, retry] = useInspected(client, taskId);
+  const [inspected, retry] = useInspectedSession(client, taskId);
   const { model, count } = inspected;
   const { records, axis, checkpoints } = model;
-  const [isShort, setIsShort] = useState(true);
+  const [shortenPauses, setShortenPauses] = useState(true);
   const { index, goTo, goToIndex } = useMoment(inspected, at, onMoment);
-  const player = usePlayback(model, isShort, goToIndex);
+  const player = usePlayback(model, shortenPauses, goToIndex);
   const spans = useSpans(client, taskId, Math.floor(model.waterfall.size / 4));
-  const positionOf = (time: number) => axis.position(Math.min(time, axis.end), isShort);
+  const positionOf = (time: number) => axis.position(Math.min(time, axis.end), shortenPauses);
   const time = axis.times[index] ?? axis.start;
-  const zoom = useZoom(axis.lengthMs(isShort), positionOf(time));
+  const zoom = useZoom(axis.lengthMs(shortenPauses), positionOf(time));
   const isRunning = checkpoints.head.run !== undefined;
 
   const move = (to: number) => {
@@ -64,8 +64,15 @@ export function Inspector({ client, taskId, at, onMoment }: InspectorProps) {
     // biome-ignore lint/a11y/noStaticElementInteractions: the keys of the scrubber, wherever the focus is in here
     <div className="inspector" onKeyDown={onKeyDown}>
       <header className="inspector-head">
-        <Transport
-          {...{ player, isRunning, isShort, onShort: setIsShort, onToggle: toggle, onLive: toNow }}
+        <PlaybackControls
+          {...{
+            player,
+            isRunning,
+            shortenPauses,
+            onShortenPauses: setShortenPauses,
+            onToggle: toggle,
+            onLive: toNow,
+          }}
           isLive={at === undefined}
           onStart={() => move(0)}
           onStep={(by) => step(by, false)}
@@ -74,9 +81,9 @@ export function Inspector({ client, taskId, at, onMoment }: InspectorProps) {
         <ExportMenu {...{ taskId, model, at, offset }} />
       </header>
       <InspectorNotes {...{ inspected, retry, at }} />
-      <Scrubber {...{ model, count, index, isShort }} window={zoom.window} onIndex={move} />
+      <Scrubber {...{ model, count, index, shortenPauses }} window={zoom.window} onIndex={move} />
       <Timeline
-        {...{ model, count, index, spans, zoom, isShort, positionOf }}
+        {...{ model, count, index, spans, zoom, shortenPauses, positionOf }}
         onOffset={(to) => {
           player.pause();
           goTo(to);
@@ -92,7 +99,7 @@ export function Inspector({ client, taskId, at, onMoment }: InspectorProps) {
 }
 
 interface InspectorNotesProps {
-  readonly inspected: Inspected;
+  readonly inspected: InspectedState;
   readonly at: number | undefined;
   readonly retry: () => void;
 }
@@ -140,7 +147,7 @@ function InspectorNotes({ inspected, at, retry }: InspectorNotesProps) {
   return null;
 }
 
-interface KeyTargets {
+interface KeyHandlers {
   readonly zoom: Pick<Zoom, 'closer' | 'farther' | 'whole'>;
   readonly toggle: () => void;
   readonly toNow: () => void;
@@ -154,7 +161,7 @@ const others = 'input, select, textarea, [contenteditable]';
 /** What a key does in the inspector; undefined where it is somebody else's. */
 export function keyAction(
   event: Pick<KeyboardEvent, 'key' | 'shiftKey' | 'ctrlKey' | 'metaKey' | 'altKey' | 'target'>,
-  { zoom, toggle, toNow, move, step }: KeyTargets,
+  { zoom, toggle, toNow, move, step }: KeyHandlers,
 ): (() => void) | undefined {
   const { key, shiftKey, ctrlKey, metaKey, altKey } = event;
   const target = event.target as Element;

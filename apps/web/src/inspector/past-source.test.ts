@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { recordedRun } from '../../../../packages/server/src/testing/recorded-run.ts';
 import { numberedRecords } from '../testing/records.ts';
 import { SessionModel } from './model/session-model.ts';
-import { PastSources } from './past-source.ts';
+import { PastSourceFactory } from './past-source.ts';
 
 const model = new SessionModel(sessionId('test'));
 const records = numberedRecords(recordedRun(3));
@@ -11,7 +11,7 @@ model.add(records);
 
 const blob = async () => new Blob([]);
 const sources = () => {
-  const past = new PastSources(blob);
+  const past = new PastSourceFactory(blob);
   return (offset: number) => past.at(model.checkpoints.stateAt(offset), model.factsUpTo(offset));
 };
 

@@ -15,12 +15,12 @@ import {
   toItem,
 } from '@millrace/core';
 import type { ChatSource } from '../chat/state/chat-source.ts';
-import { FactBook } from '../chat/state/fact-index.ts';
+import { FactIndex } from '../chat/state/fact-index.ts';
 
 /** Makes of a moment what the chat shows. Whoever goes on from a moment reads only what is new. */
-export class PastSources {
+export class PastSourceFactory {
   readonly #blob: ChatSource['blob'];
-  #book = new FactBook();
+  #book = new FactIndex();
   #read = 0;
 
   constructor(blob: ChatSource['blob']) {
@@ -30,19 +30,19 @@ export class PastSources {
   at(state: FoldState, facts: readonly FactRecord[]): ChatSource {
     // A book only grows: whoever goes back begins a new one.
     if (facts.length < this.#read) {
-      this.#book = new FactBook();
+      this.#book = new FactIndex();
       this.#read = 0;
     }
     for (const record of facts.slice(this.#read)) {
       for (const event of agentEvents(state, record, state)) this.#book.add(event);
     }
     this.#read = facts.length;
-    return lasting(stateSource({ state, facts: this.#book, blob: this.#blob }));
+    return memoized(stateSource({ state, facts: this.#book, blob: this.#blob }));
   }
 }
 
 /** A moment does not change, and so what is asked for twice is the same object, also what streams then. */
-function lasting(source: ChatSource): ChatSource {
+function memoized(source: ChatSource): ChatSource {
   const items = new Map<ItemId, LiveItem | undefined>();
   return {
     ...source,
@@ -56,7 +56,7 @@ function lasting(source: ChatSource): ChatSource {
 interface StateSourceOptions {
   readonly state: FoldState;
   /** Up to the same record. */
-  readonly facts: FactBook;
+  readonly facts: FactIndex;
   readonly blob: ChatSource['blob'];
 }
 
@@ -65,17 +65,17 @@ export function stateSource({ state, facts, blob }: StateSourceOptions): ChatSou
   const itemIds = toArray(state.items).map(({ id }) => id);
   const openOf = (id: PartId) => state.open.find((open) => open.id === id);
   const partOf = (item: ItemState | undefined, id: PartId) =>
-    item?.parts.find((slot) => slot.id === id)?.part ?? shown(openOf(id));
+    item?.parts.find((slot) => slot.id === id)?.part ?? livePartOf(openOf(id));
   const streaming = new Map<ItemId, LiveItem>();
   return {
     ...{ id: state.session, subscribe: () => () => {}, itemIds, state, facts, blob },
     item(id: ItemId) {
       const item = findItem(state, id);
       if (item === undefined) return undefined;
-      const made = streaming.get(id) ?? itemAt(item, partOf);
+      const live = streaming.get(id) ?? itemAt(item, partOf);
       // One with a part that streams is another at the next moment, and the same at this one.
-      if (items.get(item) !== made) streaming.set(id, made);
-      return made;
+      if (items.get(item) !== live) streaming.set(id, live);
+      return live;
     },
     part: (id: PartId) => partOf(findItemOfPart(state, id), id),
   };
@@ -85,7 +85,7 @@ export function stateSource({ state, facts, blob }: StateSourceOptions): ChatSou
 const items = new WeakMap<ItemState, LiveItem>();
 const parts = new WeakMap<OpenPart, Part>();
 
-function shown(open: OpenPart | undefined): Part | undefined {
+function livePartOf(open: OpenPart | undefined): Part | undefined {
   if (open === undefined) return undefined;
   const part = parts.get(open) ?? livePart(open);
   parts.set(open, part);
@@ -102,7 +102,7 @@ function itemAt(
     const part = partOf(item, id);
     return part === undefined ? [] : [{ id, part }];
   });
-  const made: LiveItem = {
+  const live: LiveItem = {
     ...toItem(item),
     parts: all.map(({ part }) => part),
     partIds: all.map(({ id }) => id),
@@ -110,6 +110,6 @@ function itemAt(
     startedAt: item.startedAt,
     finishedAt: item.finishedAt,
   };
-  if (item.parts.every(({ part }) => part !== undefined)) items.set(item, made);
-  return made;
+  if (item.parts.every(({ part }) => part !== undefined)) items.set(item, live);
+  return live;
 }

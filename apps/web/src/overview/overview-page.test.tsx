@@ -7,7 +7,7 @@ import { OverviewStore } from './overview-store.ts';
 
 test('a server that does not answer any more is said beside what was known', async () => {
   const page = await openDomPage('http://localhost/app/overview');
-  const { OverviewOf } = await import('./overview-page.tsx');
+  const { OverviewView } = await import('./overview-page.tsx');
   const server = { isBroken: false };
   const list = async () => {
     if (server.isBroken) throw new Error('away');
@@ -17,7 +17,7 @@ test('a server that does not answer any more is said beside what was known', asy
   const client = { tasks: list, task: () => ({ digest }) } as unknown as Client;
   const clock = new TestClock();
   const store = new OverviewStore({ client, api: { get: async () => [] }, clock });
-  await page.render(<OverviewOf store={store} />);
+  await page.render(<OverviewView store={store} />);
   await page.act(settled);
   expect(page.text()).toContain('Running 1');
   expect(page.findAll('[role=alert]')).toEqual([]);
@@ -44,7 +44,9 @@ test('how many wait for an approval is said first, and which', async () => {
     digest: { state, agents: ['builder'], running_since: null } as unknown as TaskDigest,
   });
   const render = (...states: readonly string[]) =>
-    page.render(<Running tasks={states.map((state, at) => task(`t${at}`, state))} isCut={false} />);
+    page.render(
+      <Running tasks={states.map((state, at) => task(`t${at}`, state))} isTruncated={false} />,
+    );
   await render('waiting', 'waiting', 'running');
   expect(page.find('h2').textContent).toBe('Running 3 2 wait for you');
   const rows = page.findAll('li').map((row) => row.textContent ?? '');

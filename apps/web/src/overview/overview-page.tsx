@@ -2,9 +2,9 @@ import type { Client } from '@millrace/client';
 import { useMemo, useSyncExternalStore } from 'react';
 import { useApp } from '../app/app-context.ts';
 import { clockTime, pageClock } from '../design/time.tsx';
-import { type Api, failureWords } from '../server/api.ts';
+import { type Api, errorText } from '../server/api.ts';
 import { SidebarButton } from '../sidebar/sidebar-button.tsx';
-import { failuresOf, runningOf, usageRows } from './overview-figures.ts';
+import { failuresOf, runningOf, usageRows } from './overview-rows.ts';
 import { OverviewStore } from './overview-store.ts';
 import { Failures, Running } from './status-cards.tsx';
 import { UsageTable } from './usage-table.tsx';
@@ -36,32 +36,32 @@ export function Overview({ client, api }: OverviewProps) {
     const clock = { ...pageClock, now: () => Date.now() };
     return new OverviewStore({ client, api, clock, isVisible });
   }, [client, api]);
-  return <OverviewOf store={store} />;
+  return <OverviewView store={store} />;
 }
 
-export function OverviewOf({ store }: { readonly store: OverviewStore }) {
+export function OverviewView({ store }: { readonly store: OverviewStore }) {
   const state = useSyncExternalStore(store.subscribe, store.now);
-  const { isLoaded, tasks, others, isMore, isCut, error } = state;
+  const { isLoaded, tasks, others, hasMore, isTruncated, error } = state;
   if (error !== undefined && !isLoaded)
     return (
       <p className="overview-error" role="alert">
-        {failureWords(error)} It is asked again every few seconds.
+        {errorText(error)} It is asked again every few seconds.
       </p>
     );
   if (!isLoaded) return <p className="overview-wait">Loading the sessions …</p>;
   const all = [...tasks, ...others];
   return (
     <div className="overview">
-      {error !== undefined && <Old readAt={state.readAt} />}
+      {error !== undefined && <StaleNotice readAt={state.readAt} />}
       {all.length === 0 ? (
         <NoTasks />
       ) : (
         <>
-          <Running tasks={runningOf(all)} isCut={isCut} />
-          <Failures failures={failuresOf(all)} isCut={isCut} />
+          <Running tasks={runningOf(all)} isTruncated={isTruncated} />
+          <Failures failures={failuresOf(all)} isTruncated={isTruncated} />
           <UsageTable rows={usageRows(tasks)} />
           <p className="overview-note">
-            {`Usage is that of ${scopeOf(tasks.length, isMore)}, read from their logs, superseded attempts included.`}
+            {`Usage is that of ${scopeOf(tasks.length, hasMore)}, read from their logs, superseded attempts included.`}
           </p>
         </>
       )}
@@ -69,13 +69,13 @@ export function OverviewOf({ store }: { readonly store: OverviewStore }) {
   );
 }
 
-function scopeOf(count: number, isMore: boolean): string {
-  if (isMore) return `the ${count} sessions that changed last`;
+function scopeOf(count: number, hasMore: boolean): string {
+  if (hasMore) return `the ${count} sessions that changed last`;
   return count === 1 ? 'the one session' : `all ${count} sessions`;
 }
 
 /** What is shown may be untrue by now. */
-function Old({ readAt }: { readonly readAt: number | undefined }) {
+function StaleNotice({ readAt }: { readonly readAt: number | undefined }) {
   const when = readAt === undefined ? 'before' : `at ${clockTime(readAt)}`;
   return (
     <p className="overview-old" role="alert">

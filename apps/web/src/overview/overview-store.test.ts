@@ -13,7 +13,7 @@ interface Others {
 }
 
 /** A server of so many tasks that counts what it is asked. */
-function stage(
+function setUp(
   ids: readonly string[],
   states: Readonly<Record<string, TaskDigest['state']>> = {},
   { working = [], failed = [], waiting = [] }: Others = {},
@@ -21,7 +21,7 @@ function stage(
   const clock = new TestClock();
   const asked: string[] = [];
   const server = { isBroken: false, isVisible: true, most: 0, going: 0 };
-  const said = <T>(what: string, value: T): T => {
+  const respond = <T>(what: string, value: T): T => {
     asked.push(what);
     if (server.isBroken) throw new Error('away');
     return value;
@@ -31,7 +31,7 @@ function stage(
   const client = {
     tasks: async ({ status }: TaskFilter) => ({
       data: summaries(
-        said(status ?? 'list', status === undefined ? ids : (byStatus[status] ?? [])),
+        respond(status ?? 'list', status === undefined ? ids : (byStatus[status] ?? [])),
       ),
       next: undefined,
     }),
@@ -48,7 +48,7 @@ function stage(
     }),
   } as unknown as Client;
   const get = async () =>
-    said('work', [
+    respond('work', [
       ...ids.map((id) => ({ id, is_at_work: false })),
       ...working.map((id) => ({ id, is_at_work: true, awaits_approval: waiting.includes(id) })),
     ]);
@@ -69,7 +69,7 @@ const many = Array.from({ length: 50 }, (_, index) => `t${index}`);
 
 describe('the overview', () => {
   test('has every task with what it came to, and those that went meanwhile without', async () => {
-    const { pass, store } = stage(['a', 'gone', 'b']);
+    const { pass, store } = setUp(['a', 'gone', 'b']);
     await pass(100);
     const { isLoaded, tasks } = store.now();
     expect(isLoaded).toBe(true);
@@ -81,7 +81,7 @@ describe('the overview', () => {
   });
 
   test('asks for a few at once, and the next time only for those that may have changed', async () => {
-    const { pass, server, take } = stage(many, { t40: 'running' });
+    const { pass, server, take } = setUp(many, { t40: 'running' });
     await pass(100);
     expect(take().filter((one) => !lists.includes(one))).toHaveLength(50);
     expect(server.most).toBeLessThanOrEqual(4);
@@ -90,7 +90,7 @@ describe('the overview', () => {
   });
 
   test('asks for nothing while nobody sees it, nor after it was left', async () => {
-    const { pass, server, take, leave } = stage(['a']);
+    const { pass, server, take, leave } = setUp(['a']);
     await pass(100);
     take();
     server.isVisible = false;
@@ -103,7 +103,7 @@ describe('the overview', () => {
   });
 
   test('keeps what it has when the server is away, says so, and asks again', async () => {
-    const { pass, server, store } = stage(['a']);
+    const { pass, server, store } = setUp(['a']);
     await pass(100);
     server.isBroken = true;
     await pass(5000);
@@ -115,7 +115,7 @@ describe('the overview', () => {
   });
 
   test('finds what runs and what failed, however long ago it changed', async () => {
-    const { pass, store } = stage(many, { old: 'waiting' }, { working: ['old'], failed: ['lost'] });
+    const { pass, store } = setUp(many, { old: 'waiting' }, { working: ['old'], failed: ['lost'] });
     await pass(100);
     const { tasks, others } = store.now();
     expect(tasks).toHaveLength(50);
@@ -126,7 +126,7 @@ describe('the overview', () => {
   });
 
   test('says of when it is', async () => {
-    const { pass, server, store, clock } = stage(['a']);
+    const { pass, server, store, clock } = setUp(['a']);
     await pass(100);
     await pass(5000);
     const readAt = clock.now();
@@ -138,15 +138,15 @@ describe('the overview', () => {
 
   test('none that waits for somebody is cut off, however many work', async () => {
     const working = Array.from({ length: 70 }, (_, index) => `w${index}`);
-    const { pass, store } = stage(['a'], {}, { working, waiting: ['w69'] });
+    const { pass, store } = setUp(['a'], {}, { working, waiting: ['w69'] });
     await pass(100);
-    const { others, isCut } = store.now();
-    expect([others[0]?.task.id, others.length, isCut]).toEqual(['w69', 50, true]);
+    const { others, isTruncated } = store.now();
+    expect([others[0]?.task.id, others.length, isTruncated]).toEqual(['w69', 50, true]);
   });
 
   test('one that rested is looked at as soon as something goes on in it', async () => {
     const working: string[] = [];
-    const { pass, take } = stage(many, {}, { working });
+    const { pass, take } = setUp(many, {}, { working });
     await pass(100);
     take();
     await pass(5000);

@@ -1,7 +1,7 @@
 import type { Client, Clock, TaskDigest, TaskStatus, TaskSummary } from '@millrace/client';
 import type { Api } from '../server/api.ts';
 import type { ListedTask } from '../server/directory.ts';
-import type { OverviewTask } from './overview-figures.ts';
+import type { OverviewTask } from './overview-rows.ts';
 
 interface OverviewState {
   readonly isLoaded: boolean;
@@ -10,9 +10,9 @@ interface OverviewState {
   /** Older ones that run, wait or failed. */
   readonly others: readonly OverviewTask[];
   /** There are older ones, which are not looked at. */
-  readonly isMore: boolean;
+  readonly hasMore: boolean;
   /** There may be more that runs or failed than was found. */
-  readonly isCut: boolean;
+  readonly isTruncated: boolean;
   /** When it was so, in ms since 1970. */
   readonly readAt: number | undefined;
   readonly error: unknown;
@@ -26,14 +26,14 @@ interface OverviewOptions {
   readonly isVisible?: () => boolean;
 }
 
-const everyMs = 5_000;
+const pollIntervalMs = 5_000;
 /** Of tasks that rest, only these are looked at each time; the others every so many rounds. */
 const latest = 12;
-const roundsForAll = 6;
-const atOnce = 4;
+const fullRefreshEvery = 6;
+const maxConcurrent = 4;
 
 const empty: OverviewState = {
-  ...{ isLoaded: false, tasks: [], others: [], isMore: false, isCut: false },
+  ...{ isLoaded: false, tasks: [], others: [], hasMore: false, isTruncated: false },
   ...{ readAt: undefined, error: undefined },
 };
 
@@ -70,7 +70,7 @@ export class OverviewStore {
   async #work(signal: AbortSignal): Promise<void> {
     if (this.#options.isVisible?.() ?? true) await this.#look(signal);
     if (signal.aborted) return;
-    this.#stopTimer = this.#options.clock.after(everyMs, () => void this.#work(signal));
+    this.#stopTimer = this.#options.clock.after(pollIntervalMs, () => void this.#work(signal));
   }
 
   async #look(signal: AbortSignal): Promise<void> {
@@ -78,7 +78,7 @@ export class OverviewStore {
     try {
       const lists = await readLists(this.#options, signal);
       if (signal.aborted) return;
-      const others = othersOf(lists);
+      const others = otherTasks(lists);
       const ids = new Set([...lists.latest, ...others].map(({ id }) => id));
       for (const id of this.#digests.keys()) if (!ids.has(id)) this.#digests.delete(id);
       const show = (isLoaded: boolean) => this.#change(this.#shown(lists, isLoaded, clock.now()));
@@ -91,14 +91,14 @@ export class OverviewStore {
   }
 
   #shown(lists: TaskLists, isLoaded: boolean, readAt: number): OverviewState {
-    const { latest: newest, isMore, isCut } = lists;
+    const { latest: newest, hasMore, isTruncated } = lists;
     const tasks = this.#joined(newest);
-    const others = this.#joined(othersOf(lists));
-    return { isLoaded, tasks, others, isMore, isCut, readAt, error: undefined };
+    const others = this.#joined(otherTasks(lists));
+    return { isLoaded, tasks, others, hasMore, isTruncated, readAt, error: undefined };
   }
 
   #due({ latest: tasks, working }: TaskLists, others: readonly TaskSummary[]): string[] {
-    const isAll = this.#round++ % roundsForAll === 0;
+    const isAll = this.#round++ % fullRefreshEvery === 0;
     const atWork = new Set(working.map(({ id }) => id));
     const isDue = ({ id }: TaskSummary) =>
       isAll || atWork.has(id) || this.#digests.get(id)?.state !== 'idle';
@@ -117,7 +117,7 @@ export class OverviewStore {
         if (digest !== undefined) this.#digests.set(id, digest);
       }
     };
-    await Promise.all(Array.from({ length: atOnce }, readSome));
+    await Promise.all(Array.from({ length: maxConcurrent }, readSome));
   }
 
   #joined(tasks: readonly TaskSummary[]): readonly OverviewTask[] {
@@ -134,18 +134,18 @@ export class OverviewStore {
 interface TaskLists {
   /** Those that changed last, whatever became of them. */
   readonly latest: readonly TaskSummary[];
-  readonly isMore: boolean;
+  readonly hasMore: boolean;
   /** Those in which something goes on or waits. */
   readonly working: readonly TaskSummary[];
   readonly failed: readonly TaskSummary[];
   /** There may be more of those. */
-  readonly isCut: boolean;
+  readonly isTruncated: boolean;
 }
 
 /** Not all, because each costs the server a look into its log. */
 const maxTasks = 50;
 /** What the server tells at once of which of them are at work. */
-const maxSeen = 1000;
+const maxRunningTasks = 1000;
 
 interface ListSources {
   readonly client: Pick<Client, 'tasks'>;
@@ -155,7 +155,7 @@ interface ListSources {
 /** By what became of them, too: what runs or failed may have changed long ago. */
 async function readLists({ client, api }: ListSources, signal: AbortSignal): Promise<TaskLists> {
   const list = (status?: TaskStatus) => client.tasks({ status, limit: maxTasks }, { signal });
-  const path = `/tasks?status=RUNNING&limit=${maxSeen}&relationships=work`;
+  const path = `/tasks?status=RUNNING&limit=${maxRunningTasks}&relationships=work`;
   const [latest, failed, timedOut, seen] = await Promise.all([
     ...[list(), list('FAILED'), list('TIMED_OUT')],
     api.get(path, signal) as Promise<unknown> as Promise<readonly ListedTask[]>,
@@ -165,18 +165,18 @@ async function readLists({ client, api }: ListSources, signal: AbortSignal): Pro
   const working = seen
     .filter((task) => task.is_at_work === true)
     .toSorted((a, b) => rank(a) - rank(b));
-  const isFull = seen.length >= maxSeen || working.length > maxTasks;
+  const isFull = seen.length >= maxRunningTasks || working.length > maxTasks;
   return {
     latest: latest.data,
-    isMore: latest.next !== undefined,
+    hasMore: latest.next !== undefined,
     working: working.slice(0, maxTasks),
     failed: [...failed.data, ...timedOut.data],
-    isCut: isFull || failed.next !== undefined || timedOut.next !== undefined,
+    isTruncated: isFull || failed.next !== undefined || timedOut.next !== undefined,
   };
 }
 
 /** What is not among the latest. */
-function othersOf({ latest, working, failed }: TaskLists): readonly TaskSummary[] {
+function otherTasks({ latest, working, failed }: TaskLists): readonly TaskSummary[] {
   const known = new Set(latest.map(({ id }) => id));
   const others = new Map([...working, ...failed].map((task) => [task.id, task]));
   return [...others.values()].filter(({ id }) => !known.has(id));

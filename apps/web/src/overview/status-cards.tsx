@@ -1,28 +1,28 @@
 import { Link } from '../app/route.tsx';
-import { taskTitle, waitingWords } from '../app/task-text.ts';
+import { taskTitle, waitingText } from '../app/task-text.ts';
 import { dayOrTime, duration } from '../design/time.tsx';
-import type { Failure, OverviewTask } from './overview-figures.ts';
+import type { Failure, OverviewTask } from './overview-rows.ts';
 
 export interface RunningProps {
   readonly tasks: readonly OverviewTask[];
   /** There may be more than was found. */
-  readonly isCut: boolean;
+  readonly isTruncated: boolean;
 }
 
 /** What goes on now; what waits for somebody comes first. */
-export function Running({ tasks, isCut }: RunningProps) {
+export function Running({ tasks, isTruncated }: RunningProps) {
   const waiting = tasks.filter(({ digest }) => digest?.state === 'waiting').length;
   return (
     <section className="overview-card" aria-labelledby="overview-running">
       <h2 id="overview-running">
         Running{' '}
-        <span className="overview-count">{`${tasks.length}${isCut && tasks.length > 0 ? '+' : ''}`}</span>
-        {waiting > 0 && <span className="overview-waiting"> {waitingWords(waiting)}</span>}
+        <span className="overview-count">{`${tasks.length}${isTruncated && tasks.length > 0 ? '+' : ''}`}</span>
+        {waiting > 0 && <span className="overview-waiting"> {waitingText(waiting)}</span>}
       </h2>
       {tasks.length === 0 ? (
         <p className="overview-none">
-          {isCut ? 'Nothing runs among the sessions that changed last.' : 'Nothing runs.'} A run
-          shows up here with its first word, and stays until it ends.
+          {isTruncated ? 'Nothing runs among the sessions that changed last.' : 'Nothing runs.'} A
+          run shows up here with its first word, and stays until it ends.
         </p>
       ) : (
         <ul className="overview-list">
@@ -53,16 +53,16 @@ function RunningRow({ task, digest }: OverviewTask) {
 export interface FailuresProps {
   readonly failures: readonly Failure[];
   /** There may be more than was found. */
-  readonly isCut: boolean;
+  readonly isTruncated: boolean;
 }
 
 /** What went wrong, with the reason that was recorded. */
-export function Failures({ failures, isCut }: FailuresProps) {
+export function Failures({ failures, isTruncated }: FailuresProps) {
   return (
     <section className="overview-card" aria-labelledby="overview-failures">
       <h2 id="overview-failures">
         Failures{' '}
-        <span className="overview-count">{`${failures.length}${isCut && failures.length > 0 ? '+' : ''}`}</span>
+        <span className="overview-count">{`${failures.length}${isTruncated && failures.length > 0 ? '+' : ''}`}</span>
       </h2>
       {failures.length === 0 ? (
         <p className="overview-none">

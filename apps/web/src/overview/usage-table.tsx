@@ -1,5 +1,5 @@
 import type { Usage } from '@millrace/core';
-import { totalOf, type UsageRow } from './overview-figures.ts';
+import { totalOf, type UsageRow } from './overview-rows.ts';
 
 /** What was used, by agent and model. */
 export function UsageTable({ rows }: { readonly rows: readonly UsageRow[] }) {

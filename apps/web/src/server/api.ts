@@ -17,7 +17,7 @@ export class Api {
   async page(path: string, signal: AbortSignal): Promise<ListPage> {
     const response = await this.#send(path, { signal });
     const next = response.headers.get('x-next-cursor') ?? undefined;
-    return { data: await jsonOf(response), next };
+    return { data: await readJson(response), next };
   }
 
   post(path: string, body: JsonObject): Promise<JsonValue> {
@@ -31,12 +31,12 @@ export class Api {
   /** The bytes as they come, of a stream of server-sent events for instance. */
   async stream(path: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
     const response = await this.#send(path, { signal });
-    if (!response.ok || response.body === null) throw await refusal(response);
+    if (!response.ok || response.body === null) throw await responseError(response);
     return response.body;
   }
 
   async #json(path: string, init: RequestInit): Promise<JsonValue> {
-    return jsonOf(await this.#send(path, init));
+    return readJson(await this.#send(path, init));
   }
 
   #send(path: string, init: RequestInit): Promise<Response> {
@@ -52,18 +52,22 @@ export class Api {
   }
 }
 
-async function jsonOf(response: Response): Promise<JsonValue> {
-  if (!response.ok) throw await refusal(response);
+async function readJson(response: Response): Promise<JsonValue> {
+  if (!response.ok) throw await responseError(response);
   const parsed = parseJson(await response.text());
   if (parsed.ok) return parsed.value;
   throw new ClientError('bad_answer', 'The answer is not what a Millrace server says');
 }
 
-async function refusal(response: Response): Promise<ClientError> {
+async function responseError(response: Response): Promise<ClientError> {
   const parsed = parseJson(await response.text().catch(() => ''));
-  const said = parsed.ok ? (parsed.value as { readonly message?: JsonValue } | null)?.message : '';
+  const serverMessage = parsed.ok
+    ? (parsed.value as { readonly message?: JsonValue } | null)?.message
+    : '';
   const message =
-    typeof said === 'string' && said !== '' ? said : `The server says ${response.status}`;
+    typeof serverMessage === 'string' && serverMessage !== ''
+      ? serverMessage
+      : `The server says ${response.status}`;
   const code = response.status === 401 ? 'unauthorized' : 'bad_request';
   return new ClientError(code, message, {}, { status: response.status });
 }
@@ -74,7 +78,7 @@ export function isUnreachable(reason: unknown): boolean {
 }
 
 /** Why something was not done, for whoever wanted it: without the ids that a log has. */
-export function failureWords(reason: unknown): string {
+export function errorText(reason: unknown): string {
   if (!(reason instanceof ClientError))
     return reason instanceof Error ? reason.message : `${reason}`;
   switch (reason.code) {

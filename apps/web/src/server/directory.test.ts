@@ -7,7 +7,7 @@ import type { Api } from './api.ts';
 import { Directory, hasAllTasks } from './directory.ts';
 
 /** A server with so many tasks, which answers when the test says so. */
-async function stage(count: number) {
+async function setUp(count: number) {
   await openDomPage('http://localhost/');
   const asked: string[] = [];
   const waiting: (() => void)[] = [];
@@ -38,7 +38,7 @@ async function stage(count: number) {
 }
 
 test('who asks while it is asked gets one more answer after it, however many they are', async () => {
-  const { directory, asked, answerAll } = await stage(3);
+  const { directory, asked, answerAll } = await setUp(3);
   const all = [directory.refresh(), directory.refresh(), directory.refresh()];
   expect(asked).toHaveLength(1);
   await answerAll();
@@ -50,9 +50,9 @@ test('who asks while it is asked gets one more answer after it, however many the
 });
 
 test('the older ones are asked for in steps, as far as the server tells them at once', async () => {
-  const { directory, answerAll } = await stage(1500);
+  const { directory, answerAll } = await setUp(1500);
   await answerAll();
-  expect(directory.state()).toMatchObject({ isLoaded: true, isMore: true });
+  expect(directory.state()).toMatchObject({ isLoaded: true, hasMore: true });
   expect(directory.state().tasks).toHaveLength(200);
   void directory.more();
   await answerAll();
@@ -62,7 +62,7 @@ test('the older ones are asked for in steps, as far as the server tells them at 
     await answerAll();
   }
   expect(directory.state().tasks).toHaveLength(1000);
-  expect(directory.state().isMore).toBe(false);
+  expect(directory.state().hasMore).toBe(false);
 });
 
 test.each([
@@ -70,14 +70,14 @@ test.each([
   [200, false],
   [1500, false],
 ])('whether a list of %d has all of them is known', async (count, isAll) => {
-  const { directory, answerAll } = await stage(count);
+  const { directory, answerAll } = await setUp(count);
   expect(hasAllTasks(directory.state())).toBe(false);
   await answerAll();
   expect(hasAllTasks(directory.state())).toBe(isAll);
 });
 
 test('a task that is not in the list is found by its id', async () => {
-  const { directory, asked, answerAll } = await stage(3);
+  const { directory, asked, answerAll } = await setUp(3);
   await answerAll();
   void directory.look('old one');
   await answerAll();
@@ -89,7 +89,7 @@ test.each([
   ['nobody', 1],
   ['broken', 2],
 ])('%s is asked for %d times, however often somebody looks', async (id, times) => {
-  const { directory, asked, answerAll } = await stage(3);
+  const { directory, asked, answerAll } = await setUp(3);
   await answerAll();
   for (let looks = 0; looks < 2; looks++) {
     void directory.look(id);

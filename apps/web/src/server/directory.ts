@@ -17,26 +17,26 @@ export interface DirectoryState {
   /** The last changed first. */
   readonly tasks: readonly ListedTask[];
   /** There are older ones, which `more` asks for. */
-  readonly isMore: boolean;
+  readonly hasMore: boolean;
   /** Tasks that are not in the list and were looked for, by their id. */
   readonly others: ReadonlyMap<string, ListedTask>;
   readonly error: ClientError | undefined;
 }
 
 /** Is every task of the server in the list? Where not, one may be there that is not found in it. */
-export function hasAllTasks({ isLoaded, isMore, tasks }: DirectoryState): boolean {
-  return isLoaded && !isMore && tasks.length < maxTasks;
+export function hasAllTasks({ isLoaded, hasMore, tasks }: DirectoryState): boolean {
+  return isLoaded && !hasMore && tasks.length < maxTasks;
 }
 
 /** Lists are asked for so often: there is no stream of them. */
-const everyMs = 5000;
-const tasksAtOnce = 200;
+const pollIntervalMs = 5000;
+const taskPageSize = 200;
 /** What the server gives in one answer. */
 const maxTasks = 1000;
 const maxOthers = 100;
 
 const empty: DirectoryState = {
-  ...{ isLoaded: false, agents: [], tasks: [], isMore: false },
+  ...{ isLoaded: false, agents: [], tasks: [], hasMore: false },
   ...{ others: new Map<string, ListedTask>(), error: undefined },
 };
 
@@ -47,10 +47,10 @@ export class Directory {
   /** What was looked for and is no task: the sessions of sub-agents, for instance. */
   readonly #unknown = new Set<string>();
   #state: DirectoryState = empty;
-  #limit = tasksAtOnce;
-  #asking: Promise<void> | undefined;
+  #limit = taskPageSize;
+  #request: Promise<void> | undefined;
   #isStale = false;
-  #told = '';
+  #response = '';
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(api: Api) {
@@ -75,14 +75,14 @@ export class Directory {
 
   /** One at a time: who asks while one is under way gets another after it. */
   refresh(): Promise<void> {
-    if (this.#asking === undefined) this.#asking = this.#ask();
+    if (this.#request === undefined) this.#request = this.#poll();
     else this.#isStale = true;
-    return this.#asking;
+    return this.#request;
   }
 
   /** The older ones as well, as far as the server tells them at once. */
   more(): Promise<void> {
-    this.#limit = Math.min(maxTasks, this.#limit + tasksAtOnce);
+    this.#limit = Math.min(maxTasks, this.#limit + taskPageSize);
     return this.refresh();
   }
 
@@ -91,7 +91,7 @@ export class Directory {
     if (this.#unknown.has(id)) return;
     const path = `/tasks/${encodeURIComponent(id)}?relationships=agents`;
     const found = await this.#api.get(path).catch((error: unknown) => {
-      if (isNotFound(error)) this.#noteUnknown(id);
+      if (isNotFound(error)) this.#rememberUnknown(id);
     });
     // Its stream says what became of it.
     if (found === undefined) return;
@@ -100,23 +100,24 @@ export class Directory {
     this.#change({ ...this.#state, others: new Map([...others, one]) });
   }
 
-  #noteUnknown(id: string): void {
+  #rememberUnknown(id: string): void {
     this.#unknown.add(id);
     const [oldest] = this.#unknown;
     if (this.#unknown.size > maxOthers && oldest !== undefined) this.#unknown.delete(oldest);
   }
 
-  async #ask(): Promise<void> {
+  async #poll(): Promise<void> {
     clearTimeout(this.#timer);
     do {
       this.#isStale = false;
-      await this.#askOnce();
+      await this.#fetchLists();
     } while (this.#isStale);
-    this.#asking = undefined;
-    if (this.#listeners.size > 0) this.#timer = setTimeout(() => this.#again(), everyMs);
+    this.#request = undefined;
+    if (this.#listeners.size > 0)
+      this.#timer = setTimeout(() => this.#pollIfVisible(), pollIntervalMs);
   }
 
-  async #askOnce(): Promise<void> {
+  async #fetchLists(): Promise<void> {
     const limit = this.#limit;
     try {
       const [agents, tasks] = await Promise.all([
@@ -129,24 +130,24 @@ export class Directory {
     }
   }
 
-  #again(): void {
+  #pollIfVisible(): void {
     if (document.visibilityState === 'visible') void this.refresh();
   }
 
-  readonly #onVisible = (): void => this.#again();
+  readonly #onVisible = (): void => this.#pollIfVisible();
 
   #set(agents: JsonValue, tasks: JsonValue, limit: number): void {
     // What is the same is the same object, so that nothing renders for nothing.
-    const told = JSON.stringify([agents, tasks]);
-    if (told === this.#told && this.#state.error === undefined) return;
-    this.#told = told;
+    const response = JSON.stringify([agents, tasks]);
+    if (response === this.#response && this.#state.error === undefined) return;
+    this.#response = response;
     const listed = tasks as unknown as readonly ListedTask[];
     this.#change({
       ...this.#state,
       isLoaded: true,
       agents: agents as unknown as readonly AgentInfo[],
       tasks: listed,
-      isMore: listed.length >= limit && limit < maxTasks,
+      hasMore: listed.length >= limit && limit < maxTasks,
       error: undefined,
     });
   }

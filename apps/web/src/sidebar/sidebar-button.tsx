@@ -1,6 +1,6 @@
 import { createContext, useContext } from 'react';
 import { useDirectory } from '../app/app-context.ts';
-import { waitingWords } from '../app/task-text.ts';
+import { waitingText } from '../app/task-text.ts';
 import { IconButton } from '../design/button.tsx';
 import { MenuIcon } from '../design/icons.tsx';
 
@@ -11,7 +11,7 @@ export function SidebarButton() {
   return (
     <span className="sidebar-button">
       <IconButton
-        label={waiting > 0 ? `Sessions: ${waitingWords(waiting)}` : 'Sessions'}
+        label={waiting > 0 ? `Sessions: ${waitingText(waiting)}` : 'Sessions'}
         aria-expanded={isListOpen}
         aria-controls="sessions"
         onClick={() => setListOpen(!isListOpen)}

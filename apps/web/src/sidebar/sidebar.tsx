@@ -23,14 +23,14 @@ interface SidebarProps {
   readonly onHelp: () => void;
 }
 
-const themeWords = { system: 'as the system has it', light: 'light', dark: 'dark' } as const;
+const themeNames = { system: 'as the system has it', light: 'light', dark: 'dark' } as const;
 const themeIcons = { system: ScreenIcon, light: SunIcon, dark: MoonIcon } as const;
 
 /** Who is there, what there is, and what else can be done. */
 export function Sidebar({ route, hasOverview, onHelp }: SidebarProps) {
   const { directory, api } = useApp();
   const known = useDirectory();
-  const { tasks, isLoaded, isMore } = known;
+  const { tasks, isLoaded, hasMore } = known;
   const more = useCallback(() => void directory.more(), [directory]);
   const find = useCallback<FindTasks>((text, signal) => findTasks(api, text, signal), [api]);
   const [theme, nextTheme] = useTheme();
@@ -63,13 +63,13 @@ export function Sidebar({ route, hasOverview, onHelp }: SidebarProps) {
       <TaskList
         tasks={tasks}
         isLoaded={isLoaded}
-        isMore={isMore}
+        hasMore={hasMore}
         current={route.page === 'task' ? route.id : undefined}
         onMore={more}
         find={hasAllTasks(known) ? undefined : find}
       />
       <div className="sidebar-foot">
-        <IconButton label={`Colours: ${themeWords[theme]}`} onClick={nextTheme}>
+        <IconButton label={`Colours: ${themeNames[theme]}`} onClick={nextTheme}>
           <ThemeIcon />
         </IconButton>
         <IconButton label="Keys and help (?)" onClick={onHelp}>

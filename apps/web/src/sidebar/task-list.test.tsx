@@ -9,16 +9,16 @@ const titled = (id: string, title: string): ListedTask => ({
   task_metadata: { title },
 });
 const many = Array.from({ length: 30 }, (_, at) =>
-  titled(`t${at}`, at === 7 ? 'The Grain Mill' : `Session ${at}`),
+  titled(`t${at}`, at === 7 ? 'The Order Refund' : `Session ${at}`),
 );
 
 interface Listing {
   readonly tasks: readonly ListedTask[];
-  readonly isMore?: boolean;
+  readonly hasMore?: boolean;
   readonly find?: FindTasks;
 }
 
-async function opened({ tasks, isMore = false, find }: Listing) {
+async function opened({ tasks, hasMore = false, find }: Listing) {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   const page = await openDomPage('http://localhost/');
@@ -28,7 +28,7 @@ async function opened({ tasks, isMore = false, find }: Listing) {
     page.render(
       <TaskList
         tasks={shown}
-        {...{ isLoaded: true, current: undefined, isMore, find }}
+        {...{ isLoaded: true, current: undefined, hasMore, find }}
         onMore={() => heard.push('more')}
       />,
     );
@@ -54,26 +54,26 @@ function finding(old: readonly ListedTask[]) {
 test('sessions are found by a word of their names', async () => {
   const { page, search, links } = await opened({ tasks: many });
   expect(links()).toHaveLength(30);
-  await search('grain');
-  expect(links()).toEqual([expect.stringContaining('The Grain Mill')]);
+  await search('refund');
+  expect(links()).toEqual([expect.stringContaining('The Order Refund')]);
   await search('nothing like it');
   expect(page.text()).toContain('No session has that in its name.');
 });
 
 test('where the list has not all of them the server looks, once the typing pauses', async () => {
-  const { asked, find } = finding([titled('old', 'an old grain'), titled('t7', 'stale grain')]);
+  const { asked, find } = finding([titled('old', 'an old refund'), titled('t7', 'stale refund')]);
   const { page, pass, search, links } = await opened({ tasks: many, find });
   await search('gra');
   await pass(100);
-  await search('grain');
+  await search('refund');
   expect(page.find('[role=status]').textContent).toContain('Looking');
   expect(asked).toEqual([]);
   await pass(1000);
-  expect(asked).toEqual(['grain']);
+  expect(asked).toEqual(['refund']);
   expect(page.find('[role=status]').textContent).toBe('');
   expect(links()).toEqual([
-    expect.stringContaining('The Grain Mill'),
-    expect.stringContaining('an old grain'),
+    expect.stringContaining('The Order Refund'),
+    expect.stringContaining('an old refund'),
   ]);
 });
 
@@ -83,18 +83,18 @@ test('what was found is asked for again when the list changes, and not when nobo
   await show([...many]);
   await pass(1000);
   expect(asked).toEqual([]);
-  await search('mill');
+  await search('order');
   await pass(1000);
   await show([...many]);
   await pass(1000);
-  expect(asked).toEqual(['mill', 'mill']);
-  expect(left).toEqual(['mill']);
+  expect(asked).toEqual(['order', 'order']);
+  expect(left).toEqual(['order']);
 });
 
 test('that the server could not look is said beside what the list has', async () => {
   const find = () => Promise.reject(new Error('away'));
   const { page, pass, search, links } = await opened({ tasks: many, find });
-  await search('grain');
+  await search('refund');
   await pass(1000);
   expect(page.find('[role=status]').textContent).toContain('could not be looked through');
   expect(links()).toHaveLength(1);
@@ -130,7 +130,7 @@ test('an open session in which nothing goes on says nothing of it, to whoever se
 });
 
 test('where there are older ones a button gets them', async () => {
-  const { page, heard } = await opened({ tasks: many, isMore: true });
+  const { page, heard } = await opened({ tasks: many, hasMore: true });
   await page.click(page.find('.task-list-more button'));
   expect(heard).toEqual(['more']);
 });

@@ -1,43 +1,43 @@
 import { memo, useState } from 'react';
 import { Link } from '../app/route.tsx';
-import { statusLook, taskTitle, waitingWords } from '../app/task-text.ts';
+import { statusBadge, taskTitle, waitingText } from '../app/task-text.ts';
 import { Button } from '../design/button.tsx';
 import { BranchIcon } from '../design/icons.tsx';
 import { dayOrTime, TimeText } from '../design/time.tsx';
 import type { ListedTask } from '../server/directory.ts';
-import { type FindTasks, type FoundTasks, useFoundTasks } from './task-search.ts';
+import { type FindTasks, type TaskSearchResult, useTaskSearch } from './task-search.ts';
 
 export interface TaskListProps {
   readonly tasks: readonly ListedTask[];
   readonly isLoaded: boolean;
   readonly current: string | undefined;
   /** There are older ones. */
-  readonly isMore: boolean;
+  readonly hasMore: boolean;
   readonly onMore: () => void;
   /** Asks the server; undefined where all that it has is in the list. */
   readonly find: FindTasks | undefined;
 }
 
 /** So many are seen at a glance. */
-const few = 12;
+const minTasksForSearch = 12;
 
 export const TaskList = memo(function TaskList(props: TaskListProps) {
-  const { tasks, isLoaded, current, isMore, onMore, find } = props;
+  const { tasks, isLoaded, current, hasMore, onMore, find } = props;
   const [text, setText] = useState('');
-  const wanted = text.trim().toLowerCase();
-  const found = useFoundTasks(find, wanted, tasks);
+  const query = text.trim().toLowerCase();
+  const found = useTaskSearch(find, query, tasks);
   const shown =
-    wanted === ''
+    query === ''
       ? tasks
-      : joined(tasks, found.tasks).filter((task) => wordsOf(task).includes(wanted));
+      : mergeTasks(tasks, found.tasks).filter((task) => searchableText(task).includes(query));
   const waiting = tasks.filter((task) => task.awaits_approval === true).length;
   return (
     <div className="task-list">
       <h2>
         Sessions
-        {waiting > 0 && <span className="task-list-waiting"> {waitingWords(waiting)}</span>}
+        {waiting > 0 && <span className="task-list-waiting"> {waitingText(waiting)}</span>}
       </h2>
-      {(tasks.length > few || text !== '') && (
+      {(tasks.length > minTasksForSearch || text !== '') && (
         <input
           type="search"
           className="task-list-search"
@@ -59,9 +59,9 @@ export const TaskList = memo(function TaskList(props: TaskListProps) {
         ))}
       </ul>
       <p className="task-list-empty" role="status">
-        {wanted !== '' && searchWords(found.state, shown.length)}
+        {query !== '' && searchStatusText(found.state, shown.length)}
       </p>
-      {isMore && wanted === '' && (
+      {hasMore && query === '' && (
         <div className="task-list-more">
           <Button size="small" look="quiet" onClick={onMore}>
             Older sessions
@@ -76,18 +76,21 @@ export const TaskList = memo(function TaskList(props: TaskListProps) {
 const maxLength = 256;
 
 /** Each once: what the list says of one is newer. */
-function joined(list: readonly ListedTask[], found: readonly ListedTask[]): readonly ListedTask[] {
+function mergeTasks(
+  list: readonly ListedTask[],
+  found: readonly ListedTask[],
+): readonly ListedTask[] {
   const known = new Set(list.map(({ id }) => id));
   return [...list, ...found.filter(({ id }) => !known.has(id))];
 }
 
 /** What one would look for it by. */
-function wordsOf(task: ListedTask): string {
+function searchableText(task: ListedTask): string {
   const names = task.agents?.map(({ name }) => name) ?? [];
   return [taskTitle(task), task.name, ...names, task.id].join(' ').toLowerCase();
 }
 
-function searchWords(state: FoundTasks['state'], count: number): string {
+function searchStatusText(state: TaskSearchResult['state'], count: number): string {
   switch (state) {
     case 'asking':
       return 'Looking among the older ones …';
@@ -107,7 +110,7 @@ export const TaskLink = memo(function TaskLink({
   readonly task: ListedTask;
   readonly isCurrent: boolean;
 }) {
-  const status = statusLook(task.status);
+  const status = statusBadge(task.status);
   const at = Date.parse(task.updated_at ?? '');
   return (
     <Link
@@ -121,7 +124,7 @@ export const TaskLink = memo(function TaskLink({
       </span>
       <span className="task-link-words">
         <span>{task.agents?.[0]?.name ?? 'unknown agent'}</span>
-        <Work task={task} />
+        <WorkState task={task} />
         {status !== undefined && <span data-look={status.look}>{status.words}</span>}
         {!Number.isNaN(at) && <TimeText at={at} format={dayOrTime} />}
       </span>
@@ -130,7 +133,7 @@ export const TaskLink = memo(function TaskLink({
 });
 
 /** Whether something goes on in it. That it waits for somebody comes first: it does not go on by itself. */
-function Work({ task }: { readonly task: ListedTask }) {
+function WorkState({ task }: { readonly task: ListedTask }) {
   const isWaiting = task.awaits_approval === true;
   if (!isWaiting && task.is_at_work !== true) return null;
   return (

@@ -4,7 +4,7 @@ import type { ListedTask } from '../server/directory.ts';
 
 export type FindTasks = (text: string, signal: AbortSignal) => Promise<readonly ListedTask[]>;
 
-export interface FoundTasks {
+export interface TaskSearchResult {
   /** What was found last: it may have been for another text. */
   readonly tasks: readonly ListedTask[];
   /** `none`: there is nothing to look for elsewhere. */
@@ -24,25 +24,25 @@ const noAnswer: Answer = { text: '', tasks: [], isFailed: false };
 const pauseMs = 250;
 
 /** What the server finds for a text, asked again when the list changes. Without `find`, nothing is asked. */
-export function useFoundTasks(
+export function useTaskSearch(
   find: FindTasks | undefined,
   text: string,
   list: readonly ListedTask[],
-): FoundTasks {
+): TaskSearchResult {
   const [answer, setAnswer] = useState(noAnswer);
   // biome-ignore lint/correctness/useExhaustiveDependencies: where the list changed, what is found may have as well
   useEffect(() => {
     if (find === undefined || text === '') return;
-    const left = new AbortController();
-    const ask = async () => {
-      const tasks = await find(text, left.signal).catch(() => undefined);
-      if (left.signal.aborted) return;
+    const controller = new AbortController();
+    const search = async () => {
+      const tasks = await find(text, controller.signal).catch(() => undefined);
+      if (controller.signal.aborted) return;
       setAnswer({ text, tasks: tasks ?? [], isFailed: tasks === undefined });
     };
-    const timer = setTimeout(() => void ask(), pauseMs);
+    const timer = setTimeout(() => void search(), pauseMs);
     return () => {
       clearTimeout(timer);
-      left.abort();
+      controller.abort();
     };
   }, [find, text, list]);
   if (find === undefined || text === '') return { tasks: [], state: 'none' };
@@ -54,7 +54,7 @@ export function useFoundTasks(
 /** So many are shown: who looks for one of more than that says more of it. */
 const maxFound = 50;
 /** A server looks at a stretch of its tasks for each answer; so often it is asked to go on. */
-const maxAnswers = 20;
+const maxPages = 20;
 
 /** Tasks whose title, name or id has the text, the last changed first, found by the server among all it has. */
 export async function findTasks(
@@ -64,7 +64,7 @@ export async function findTasks(
 ): Promise<readonly ListedTask[]> {
   const found: ListedTask[] = [];
   const query = new URLSearchParams({ search: text, relationships: 'agents,work' });
-  for (let answers = 0; answers < maxAnswers; answers++) {
+  for (let pages = 0; pages < maxPages; pages++) {
     query.set('limit', String(maxFound - found.length));
     const { data, next } = await api.page(`/tasks?${query}`, signal);
     found.push(...(data as unknown as readonly ListedTask[]));

@@ -2,7 +2,7 @@ import { type Ids, type JsonObject, type Part, toolCallPart } from '@millrace/co
 import { createProvider, type ModelRequest, type Provider } from '@millrace/providers';
 import { type ScriptedResponse, scriptedProvider } from '@millrace/providers/scripted';
 
-export interface StageProviderOptions {
+export interface DemoProviderOptions {
   /** Between two tokens. */
   readonly pauseMs?: number | undefined;
 }
@@ -11,12 +11,12 @@ export interface StageProviderOptions {
  * A model that does what it is told by the first word: `tools`, `ask`, `long 500`, `flaky`, `fail`,
  * `code`. Anything else gets the essay.
  */
-export function stageProvider({ pauseMs = 12 }: StageProviderOptions = {}): Provider {
+export function demoProvider({ pauseMs = 12 }: DemoProviderOptions = {}): Provider {
   const tried = new Set<string>();
-  return createProvider('stage', 'stage-1', (request, context) => {
-    const said = answer(request, context.ids, tried);
-    const how = { id: 'stage', model: 'stage-1', pieces: 'token', pauseMs } as const;
-    return scriptedProvider([{ usage: { input: 1200, output: 340 }, ...said }], how).stream(
+  return createProvider('demo', 'demo-1', (request, context) => {
+    const response = answer(request, context.ids, tried);
+    const options = { id: 'demo', model: 'demo-1', pieces: 'token', pauseMs } as const;
+    return scriptedProvider([{ usage: { input: 1200, output: 340 }, ...response }], options).stream(
       request,
       context,
     );
@@ -35,30 +35,30 @@ function answer(
   const [verb = '', argument = ''] = words.toLowerCase().split(/\s+/);
   switch (verb) {
     case 'tools':
-      return says(toolsStep(steps, call));
+      return respond(toolsStep(steps, call));
     case 'ask':
-      return says(askStep(steps, call));
+      return respond(askStep(steps, call));
     case 'draw':
-      return says(steps > 0 ? ['There it is.\n'] : [call('draw', { what: 'a river' })]);
+      return respond(steps > 0 ? ['There it is.\n'] : [call('draw', { what: 'a river' })]);
     case 'long':
-      return says([longText(Number(argument) || 400)]);
+      return respond([longText(Number(argument) || 400)]);
     case 'flaky': {
       const isFirst = !tried.has(words);
       tried.add(words);
       const fault = { type: 'error', after: 20, error: 'overloaded' } as const;
-      return { ...says([essay]), ...(isFirst && { fault }) };
+      return { ...respond([essay]), ...(isFirst && { fault }) };
     }
     case 'fail':
       return {
-        ...says(['This will not end well, because']),
+        ...respond(['This will not end well, because']),
         fault: { type: 'error', after: 4, error: 'auth' },
       };
     case 'code':
-      return says([
+      return respond([
         `Here it is:\n\n\`\`\`ts\n${codeOf(Number(argument) || 120)}\n\`\`\`\n\nThat is all.`,
       ]);
     default:
-      return says([
+      return respond([
         thought(
           'They want to know what this is. I tell it with a list, a table and some code, so that all of it is seen.',
         ),
@@ -67,7 +67,7 @@ function answer(
   }
 }
 
-function says(parts: readonly (Part | string)[]): ScriptedResponse {
+function respond(parts: readonly (Part | string)[]): ScriptedResponse {
   return { content: { parts } };
 }
 
@@ -110,7 +110,7 @@ function askStep(step: number, call: Call): readonly (Part | string)[] {
 
 function longText(count: number): string {
   const words =
-    'the stream carries what a model says onto the wheel and nothing of it is lost'.split(' ');
+    'the server stores every order and sends the customer a message when it ships'.split(' ');
   const sentences = Array.from({ length: count }, (_, at) => {
     const sentence = `${words.map((word, index) => words[(index * 7 + at) % words.length] ?? word).join(' ')}.`;
     return at % 6 === 5 ? `${sentence}\n\n` : `${sentence} `;
@@ -125,14 +125,14 @@ function codeOf(lines: number): string {
   ).join('\n');
 }
 
-/** What the stage's model says: a bit of everything that Markdown has. */
+/** What the stage's model respond: a bit of everything that Markdown has. */
 const essay: string = `## What a millrace is
 
-A **millrace** is the channel that carries a stream onto the wheel. Here the *stream* is what a model says, and the wheel is the agent loop.
+A **millrace** is the channel that carries a stream onto the wheel. Here the *stream* is what a model respond, and the wheel is the agent loop.
 
 1. Everything that is streamed becomes a numbered record.
 2. Everything that is shown is a fold of those records:
-   - what was said,
+   - what was response,
    - what was done,
    - what it cost.
 

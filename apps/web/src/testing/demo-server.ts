@@ -2,20 +2,20 @@ import { setTimeout } from 'node:timers/promises';
 import { createAgent } from '@millrace/agent';
 import { memoryLog } from '@millrace/log';
 import { createServer, type ServedAgent, type Server } from '@millrace/server';
-import { type StageProviderOptions, stageProvider } from './demo-provider.ts';
-import { stageTools } from './demo-tools.ts';
+import { type DemoProviderOptions, demoProvider } from './demo-provider.ts';
+import { demoTools } from './demo-tools.ts';
 
-interface StageOptions extends StageProviderOptions {
+interface DemoServerOptions extends DemoProviderOptions {
   readonly page?: string | undefined;
 }
 
 /** A server with agents that show all that the page can show. It does not listen yet. */
-function stageServer({ page, ...options }: StageOptions = {}): Server {
+function demoServer({ page, ...options }: DemoServerOptions = {}): Server {
   const log = memoryLog();
   const agent = createAgent({
     name: 'builder',
-    provider: stageProvider(options),
-    tools: stageTools,
+    provider: demoProvider(options),
+    tools: demoTools,
     log,
     approve: ({ call: { name } }) =>
       name === 'write'
@@ -41,8 +41,8 @@ const echo: ServedAgent = {
   name: 'echo',
   description: 'Says again what you say, word by word',
   async *onMessage(content, { signal }) {
-    const said = content.type === 'text' ? content.content : JSON.stringify(content);
-    for (const word of said.match(/\S+\s*/g) ?? []) {
+    const text = content.type === 'text' ? content.content : JSON.stringify(content);
+    for (const word of text.match(/\S+\s*/g) ?? []) {
       yield { type: 'delta', index: 0, delta: { type: 'text', text_delta: word } };
       await setTimeout(40, undefined, { signal });
     }
@@ -51,7 +51,7 @@ const echo: ServedAgent = {
 
 if (import.meta.main) {
   const [port = '5010', page, pauseMs = '12'] = process.argv.slice(2);
-  const { url } = await stageServer({ page, pauseMs: Number(pauseMs) }).listen({
+  const { url } = await demoServer({ page, pauseMs: Number(pauseMs) }).listen({
     port: Number(port),
   });
   process.stdout.write(`${url}\n`);

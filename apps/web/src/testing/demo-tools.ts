@@ -85,7 +85,7 @@ const draw = defineTool({
   },
 });
 
-export const stageTools: readonly Tool[] = [read, run, change, write, draw];
+export const demoTools: readonly Tool[] = [read, run, change, write, draw];
 
 const patch: string = `--- a/src/fold.ts
 +++ b/src/fold.ts

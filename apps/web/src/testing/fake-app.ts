@@ -20,7 +20,7 @@ export function fakeApp({ tasks = [], post }: FakeAppOptions = {}): FakeApp {
   const posted: [string, JsonObject][] = [];
   const looked: string[] = [];
   const state: DirectoryState = {
-    ...{ isLoaded: true, agents: [], tasks, isMore: false, others: new Map() },
+    ...{ isLoaded: true, agents: [], tasks, hasMore: false, others: new Map() },
     error: undefined,
   };
   const app = {

@@ -18,21 +18,21 @@ export const factDraft = (fact: Fact, turn = 0, attempt = 0): DraftRecord => ({
 });
 
 /** Drafts as a log would have them. */
-export function numbered(drafts: readonly DraftRecord[], from = 1): readonly LogRecord[] {
+export function numberDrafts(drafts: readonly DraftRecord[], from = 1): readonly LogRecord[] {
   return drafts.map((draft, at) => ({
     ...draft,
     ...{ v: recordVersion, offset: from + at, time: 1000 * (from + at), producer: 'driver' },
   }));
 }
 
-/** What is told of drafts, and what they come to. */
-export function told(drafts: readonly DraftRecord[]): {
+/** What is foldDrafts of drafts, and what they come to. */
+export function foldDrafts(drafts: readonly DraftRecord[]): {
   readonly events: readonly AgentEvent[];
   readonly state: FoldState;
 } {
   const events: AgentEvent[] = [];
   let state = emptyState(sessionId('s'));
-  for (const record of numbered(drafts)) {
+  for (const record of numberDrafts(drafts)) {
     const { state: after } = fold(state, record);
     events.push(...agentEvents(state, record, after));
     state = after;
@@ -42,7 +42,7 @@ export function told(drafts: readonly DraftRecord[]): {
 
 const testStart = 1_763_200_000_000;
 
-/** As a log would number them, one every 10 ms unless told. */
+/** As a log would number them, one every 10 ms unless foldDrafts. */
 export function numberedRecords(
   reads: readonly (readonly DraftRecord[])[],
   stepMs = 10,

@@ -2,11 +2,11 @@ import { type JsonValue, parseJson, type ToolCallPart } from '@millrace/core';
 import { type FormEvent, useEffect, useState } from 'react';
 import { useKey } from '../../app/use-key.ts';
 import { Button } from '../../design/button.tsx';
-import { escaped } from '../content/visible-text.tsx';
+import { escapeInvisible } from '../content/visible-text.tsx';
 
-interface ChooseBarProps {
+interface AnswerButtonsProps {
   readonly rule: string | undefined;
-  readonly isOff: boolean;
+  readonly isDisabled: boolean;
   readonly onAllow: () => void;
   readonly onAllowSession: () => void;
   readonly onChange: () => void;
@@ -14,34 +14,34 @@ interface ChooseBarProps {
 }
 
 /** The answers. What lets something run can be given only when the question was seen. */
-export function ChooseBar(props: ChooseBarProps) {
-  const { rule, isOff, onAllow, onAllowSession, onChange, onDeny } = props;
+export function AnswerButtons(props: AnswerButtonsProps) {
+  const { rule, isDisabled, onAllow, onAllowSession, onChange, onDeny } = props;
   const isArmed = useArmed();
-  const isAllowOff = isOff || !isArmed;
+  const isAllowDisabled = isDisabled || !isArmed;
   useKey('alt+y', () => {
-    if (!isAllowOff) onAllow();
+    if (!isAllowDisabled) onAllow();
   });
   useKey('alt+n', () => {
-    if (!isOff) onDeny();
+    if (!isDisabled) onDeny();
   });
   return (
     <div className="approval-bar">
-      <Button look="main" disabled={isAllowOff} onClick={onAllow} title="Alt+Y">
+      <Button look="main" disabled={isAllowDisabled} onClick={onAllow} title="Alt+Y">
         Allow
       </Button>
       {rule !== undefined && (
         <Button
-          disabled={isAllowOff}
-          title={`All that is asked by: ${escaped(rule)}`}
+          disabled={isAllowDisabled}
+          title={`All that is asked by: ${escapeInvisible(rule)}`}
           onClick={onAllowSession}
         >
           Allow in this session
         </Button>
       )}
-      <Button disabled={isOff} onClick={onChange}>
+      <Button disabled={isDisabled} onClick={onChange}>
         Change the input
       </Button>
-      <Button look="danger" disabled={isOff} onClick={onDeny} title="Alt+N">
+      <Button look="danger" disabled={isDisabled} onClick={onDeny} title="Alt+N">
         Deny
       </Button>
     </div>
@@ -52,7 +52,7 @@ export function ChooseBar(props: ChooseBarProps) {
 const pauseMs = 600;
 
 /** What is pressed meanwhile was meant for something else. */
-const presses = ['keydown', 'keyup', 'pointerup', 'pointercancel', 'visibilitychange'] as const;
+const inputEvents = ['keydown', 'keyup', 'pointerup', 'pointercancel', 'visibilitychange'] as const;
 
 /**
  * Whether what appeared may be answered: it was in sight for a moment in which nothing was pressed.
@@ -63,19 +63,19 @@ function useArmed(): boolean {
   useEffect(() => {
     if (isArmed) return;
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const hold = () => clearTimeout(timer);
-    const wait = () => {
-      hold();
+    const cancelTimer = () => clearTimeout(timer);
+    const restartTimer = () => {
+      cancelTimer();
       if (document.visibilityState !== 'hidden') timer = setTimeout(() => setArmed(true), pauseMs);
     };
-    wait();
-    const listening = new AbortController();
-    const how = { capture: true, signal: listening.signal };
-    for (const type of presses) document.addEventListener(type, wait, how);
-    document.addEventListener('pointerdown', hold, how);
+    restartTimer();
+    const controller = new AbortController();
+    const options = { capture: true, signal: controller.signal };
+    for (const type of inputEvents) document.addEventListener(type, restartTimer, options);
+    document.addEventListener('pointerdown', cancelTimer, options);
     return () => {
-      hold();
-      listening.abort();
+      cancelTimer();
+      controller.abort();
     };
   }, [isArmed]);
   return isArmed;
@@ -83,7 +83,7 @@ function useArmed(): boolean {
 
 interface ChangeFormProps {
   readonly call: ToolCallPart;
-  readonly isOff: boolean;
+  readonly isDisabled: boolean;
   /** What was written here before. */
   readonly text: string | undefined;
   readonly onText: (text: string) => void;
@@ -94,8 +94,8 @@ interface ChangeFormProps {
 
 /** Another input, as JSON. */
 export function ChangeForm(props: ChangeFormProps) {
-  const { call, isOff, onText, onBack, onError, onInput } = props;
-  const text = props.text ?? textOf(call);
+  const { call, isDisabled, onText, onBack, onError, onInput } = props;
+  const text = props.text ?? initialText(call);
   const submit = (event: FormEvent) => {
     event.preventDefault();
     const parsed = parseJson(text);
@@ -119,7 +119,7 @@ export function ChangeForm(props: ChangeFormProps) {
         <Button
           look="main"
           type="submit"
-          disabled={isOff}
+          disabled={isDisabled}
           // The second of two clicks was meant for what was here before.
           onClick={(event) => event.detail > 1 && event.preventDefault()}
         >
@@ -134,18 +134,18 @@ export function ChangeForm(props: ChangeFormProps) {
 }
 
 /** In JSON an escape says the same as what one cannot see, which is so in its strings alone. */
-function textOf({ input, arguments: text }: ToolCallPart): string {
-  return input === undefined ? text : escaped(JSON.stringify(input, null, 2));
+function initialText({ input, arguments: text }: ToolCallPart): string {
+  return input === undefined ? text : escapeInvisible(JSON.stringify(input, null, 2));
 }
 
 interface DenyFormProps {
-  readonly isOff: boolean;
+  readonly isDisabled: boolean;
   readonly onBack: () => void;
   readonly onDeny: (reason: string) => void;
 }
 
 /** Why not, for the agent. */
-export function DenyForm({ isOff, onBack, onDeny }: DenyFormProps) {
+export function DenyForm({ isDisabled, onBack, onDeny }: DenyFormProps) {
   const [reason, setReason] = useState('');
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -162,7 +162,7 @@ export function DenyForm({ isOff, onBack, onDeny }: DenyFormProps) {
         onChange={(event) => setReason(event.target.value)}
       />
       <div className="approval-bar">
-        <Button look="danger" type="submit" disabled={isOff}>
+        <Button look="danger" type="submit" disabled={isDisabled}>
           Deny
         </Button>
         <Button look="quiet" onClick={onBack}>

@@ -13,13 +13,13 @@ import {
 } from 'react';
 import { ShieldIcon } from '../../design/icons.tsx';
 import { VisibleText } from '../content/visible-text.tsx';
-import { type ChatSource, findCall, usePart, useRead } from '../state/chat-source.ts';
+import { type ChatSource, findCall, usePart, useSourceValue } from '../state/chat-source.ts';
 import { InputView } from '../tool/input-view.tsx';
-import { ChangeForm, ChooseBar, DenyForm } from './answer-forms.tsx';
+import { AnswerButtons, ChangeForm, DenyForm } from './answer-forms.tsx';
 import './approval-dock.css';
 import { Button } from '../../design/button.tsx';
 
-const askedOf = ({ state }: ChatSource) => state.asked;
+const selectAsked = ({ state }: ChatSource) => state.asked;
 
 /** The calls that wait for somebody's word, one after the other. */
 export function ApprovalDock({
@@ -30,16 +30,18 @@ export function ApprovalDock({
   /** Undefined where one looks at the past. */
   readonly handle: TaskHandle | undefined;
 }) {
-  const asked = useRead(source, askedOf);
+  const asked = useSourceValue(source, selectAsked);
   const [first] = asked;
-  const isFocusLeft = useRef(false);
+  const hadFocus = useRef(false);
   useLayoutEffect(() => {
-    if (first === undefined && isFocusLeft.current) focusComposer();
-    isFocusLeft.current = false;
+    if (first === undefined && hadFocus.current) focusComposer();
+    hadFocus.current = false;
   }, [first]);
   if (first === undefined) return null;
   const more = asked.length - 1;
-  return <Asked key={first.toolCallId} {...{ source, handle, asked: first, more, isFocusLeft }} />;
+  return (
+    <ApprovalRequest key={first.toolCallId} {...{ source, handle, asked: first, more, hadFocus }} />
+  );
 }
 
 /** A phone would bring up its keyboard for it, and hide half of what one wants to see. */
@@ -48,29 +50,29 @@ function focusComposer(): void {
   document.querySelector<HTMLElement>('.composer textarea')?.focus();
 }
 
-interface AskedProps {
+interface ApprovalRequestProps {
   readonly source: ChatSource;
   readonly handle: TaskHandle | undefined;
   readonly asked: AskedApproval;
   readonly more: number;
   /** A card that had the focus went, and somebody has to take it. */
-  readonly isFocusLeft: RefObject<boolean>;
+  readonly hadFocus: RefObject<boolean>;
 }
 
-function Asked({ source, handle, asked, more, isFocusLeft }: AskedProps) {
+function ApprovalRequest({ source, handle, asked, more, hadFocus }: ApprovalRequestProps) {
   const { toolCallId } = asked;
   const read = useCallback((from: ChatSource) => findCall(from.state, toolCallId), [toolCallId]);
-  const part = usePart(source, useRead(source, read));
+  const part = usePart(source, useSourceValue(source, read));
   const call = part?.kind === 'tool_call' ? part : unknownCall(asked);
   const card = useRef<HTMLElement>(null);
   useLayoutEffect(() => {
     const element = card.current;
-    if (isFocusLeft.current) element?.focus();
-    isFocusLeft.current = false;
+    if (hadFocus.current) element?.focus();
+    hadFocus.current = false;
     return () => {
-      if (element?.contains(document.activeElement)) isFocusLeft.current = true;
+      if (element?.contains(document.activeElement)) hadFocus.current = true;
     };
-  }, [isFocusLeft]);
+  }, [hadFocus]);
   return <ApprovalCard {...{ asked, call, more, handle, card }} />;
 }
 
@@ -126,7 +128,7 @@ export function ApprovalCard({ asked, call, more, handle, card }: ApprovalCardPr
     event.preventDefault();
     back();
   };
-  const isOff = handle === undefined || isSent;
+  const isDisabled = handle === undefined || isSent;
   return (
     <section
       {...{ ref: card, className: 'approval', tabIndex: -1, onKeyDown }}
@@ -150,12 +152,12 @@ export function ApprovalCard({ asked, call, more, handle, card }: ApprovalCardPr
               <VisibleText text={reason} />
             </p>
           )}
-          <AskedInput call={call} />
+          <RequestedInput call={call} />
         </ScrollBody>
       )}
       {mode === 'choose' && (
-        <ChooseBar
-          {...{ rule, isOff }}
+        <AnswerButtons
+          {...{ rule, isDisabled }}
           onAllow={() => answer((to) => to.approve(toolCallId))}
           onAllowSession={() => answer((to) => to.approve(toolCallId, { until: 'session' }))}
           onChange={() => setMode('change')}
@@ -164,13 +166,20 @@ export function ApprovalCard({ asked, call, more, handle, card }: ApprovalCardPr
       )}
       {mode === 'change' && (
         <ChangeForm
-          {...{ call, isOff, text: changed, onText: setChanged, onError: setError, onBack: back }}
+          {...{
+            call,
+            isDisabled,
+            text: changed,
+            onText: setChanged,
+            onError: setError,
+            onBack: back,
+          }}
           onInput={(input) => answer((to) => to.approve(toolCallId, { input }))}
         />
       )}
       {mode === 'deny' && (
         <DenyForm
-          isOff={isOff}
+          isDisabled={isDisabled}
           onBack={back}
           onDeny={(why) => answer((to) => to.deny(toolCallId, why === '' ? {} : { reason: why }))}
         />
@@ -188,11 +197,13 @@ export function ApprovalCard({ asked, call, more, handle, card }: ApprovalCardPr
 }
 
 /** All that it would run with, also where that is nothing. */
-function AskedInput({ call: { name, input, arguments: text } }: Pick<ApprovalCardProps, 'call'>) {
-  const isNone = input === undefined && text === '';
+function RequestedInput({
+  call: { name, input, arguments: text },
+}: Pick<ApprovalCardProps, 'call'>) {
+  const hasNoInput = input === undefined && text === '';
   return (
     <div className="approval-input">
-      {isNone ? (
+      {hasNoInput ? (
         <p className="input-note">What it would run with is not there to be shown.</p>
       ) : (
         <InputView name={name} input={input} text={text} />
@@ -205,28 +216,28 @@ function AskedInput({ call: { name, input, arguments: text } }: Pick<ApprovalCar
 export function ScrollBody({ children }: { readonly children: ReactNode }) {
   const body = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
-  const [isMore, setMore] = useState(false);
+  const [hasMore, setHasMore] = useState(false);
   useEffect(() => {
     const [box, inner] = [body.current, content.current];
     if (box === null || inner === null) return;
-    const look = () => setMore(box.scrollHeight - box.clientHeight - box.scrollTop > 4);
-    const observer = new window.ResizeObserver(look);
+    const updateHasMore = () => setHasMore(box.scrollHeight - box.clientHeight - box.scrollTop > 4);
+    const observer = new window.ResizeObserver(updateHasMore);
     for (const element of [box, inner]) observer.observe(element);
-    box.addEventListener('scroll', look);
+    box.addEventListener('scroll', updateHasMore);
     return () => {
       observer.disconnect();
-      box.removeEventListener('scroll', look);
+      box.removeEventListener('scroll', updateHasMore);
     };
   }, []);
   const down = () => body.current?.scrollBy({ top: body.current.clientHeight * 0.8 });
   return (
     <div className="approval-body">
-      <div className="approval-scroll" ref={body} tabIndex={isMore ? 0 : undefined}>
+      <div className="approval-scroll" ref={body} tabIndex={hasMore ? 0 : undefined}>
         <div className="approval-content" ref={content}>
           {children}
         </div>
       </div>
-      {isMore && (
+      {hasMore && (
         <Button size="small" onClick={down}>
           More below
         </Button>

@@ -14,7 +14,7 @@ interface Fork {
   readonly after: string | null;
 }
 
-interface BranchPlace {
+interface BranchPosition {
   readonly ids: readonly string[];
   readonly at: number;
 }
@@ -24,20 +24,20 @@ export function branchesAfter(
   tasks: readonly BranchTask[],
   current: string,
   after: string | null,
-): BranchPlace | undefined {
+): BranchPosition | undefined {
   const forks = new Map(tasks.map((task) => [task.id, forkOf(task)]));
   const root = rootOf(forks, current);
-  const isHere = ({ id }: BranchTask) =>
+  const isSibling = ({ id }: BranchTask) =>
     forks.get(id)?.after === after && rootOf(forks, id) === root;
-  const here = tasks.filter(isHere);
-  if (here.length === 0) return undefined;
-  const origins = here.map(({ id }) => forks.get(id)?.of ?? '');
-  const members = new Set([...here.map(({ id }) => id), ...origins]);
+  const siblings = tasks.filter(isSibling);
+  if (siblings.length === 0) return undefined;
+  const origins = siblings.map(({ id }) => forks.get(id)?.of ?? '');
+  const members = new Set([...siblings.map(({ id }) => id), ...origins]);
   const ids = tasks
     .filter(({ id }) => members.has(id))
     .toSorted((a, b) => (a.created_at ?? '').localeCompare(b.created_at ?? ''))
     .map(({ id }) => id);
-  const at = pathUp(forks, current)
+  const at = ancestorsOf(forks, current)
     .map((id) => ids.indexOf(id))
     .find((index) => index >= 0);
   return at === undefined || ids.length < 2 ? undefined : { ids, at };
@@ -56,7 +56,7 @@ function forkOf({ task_metadata }: BranchTask): Fork | undefined {
 type Forks = ReadonlyMap<string, Fork | undefined>;
 
 /** The task itself, the one that it was forked from, and so on. */
-function pathUp(forks: Forks, id: string): readonly string[] {
+function ancestorsOf(forks: Forks, id: string): readonly string[] {
   const path: string[] = [];
   // What a server says may go round in circles.
   for (let at: string | undefined = id; at !== undefined && !path.includes(at); ) {
@@ -67,5 +67,5 @@ function pathUp(forks: Forks, id: string): readonly string[] {
 }
 
 function rootOf(forks: Forks, id: string): string | undefined {
-  return pathUp(forks, id).at(-1);
+  return ancestorsOf(forks, id).at(-1);
 }

@@ -3,10 +3,10 @@ import type { ItemId, Metadata } from '@millrace/core';
 import { type FormEvent, type ReactNode, useMemo, useRef, useState } from 'react';
 import { type App, useApp, useDirectory, useListedTask } from '../../app/app-context.ts';
 import { navigate } from '../../app/route.tsx';
-import { setTitle } from '../../app/task-text.ts';
+import { setTaskTitle } from '../../app/task-text.ts';
 import { Button } from '../../design/button.tsx';
 import { Dialog } from '../../design/dialog.tsx';
-import { failureWords } from '../../server/api.ts';
+import { errorText } from '../../server/api.ts';
 import type { ListedTask } from '../../server/directory.ts';
 import type { LiveSource } from '../state/live-source.ts';
 import { type ItemActions, ItemActionsContext } from './branch-switch.tsx';
@@ -24,7 +24,7 @@ interface Editing {
   readonly text: string;
 }
 
-/** Lets what is inside go on otherwise from any item: each way is a task of its own. */
+/** Lets what is inside startFork on otherwise from any item: each way is a task of its own. */
 export function Branches({ live, isPast, children }: BranchesProps) {
   const app = useApp();
   const tasks = useKnownTasks();
@@ -34,14 +34,14 @@ export function Branches({ live, isPast, children }: BranchesProps) {
   const agent = useListedTask(live.id)?.agents?.[0];
   const isLoop = agent?.registration_metadata?.['kind'] === 'loop';
   const actions = useMemo((): ItemActions => {
-    const go = async (body: ForkBody) => {
+    const startFork = async (body: ForkBody) => {
       // Whoever clicks twice wants one.
       if (isForking.current) return;
       isForking.current = true;
       await fork(app, live.id, body)
         .then(
           () => setError(undefined),
-          (reason: unknown) => setError(failureWords(reason)),
+          (reason: unknown) => setError(errorText(reason)),
         )
         .finally(() => {
           isForking.current = false;
@@ -52,7 +52,7 @@ export function Branches({ live, isPast, children }: BranchesProps) {
       ...(isLoop &&
         !isPast && {
           edit: (id, text) => setEditing({ id, text }),
-          regenerate: (id) => void go({ item_id: answerStart(live, id) }),
+          regenerate: (id) => void startFork({ item_id: answerStart(live, id) }),
         }),
     };
   }, [app, live, tasks, isLoop, isPast]);
@@ -96,12 +96,12 @@ type ForkBody = {
 };
 
 async function fork({ api, directory }: App, taskId: string, body: ForkBody): Promise<void> {
-  const made = await api.post(`/tasks/${encodeURIComponent(taskId)}/fork`, body);
-  const { id, task_metadata } = made as unknown as Task;
-  // The first thing that is said is what it is called by.
+  const response = await api.post(`/tasks/${encodeURIComponent(taskId)}/fork`, body);
+  const { id, task_metadata } = response as unknown as Task;
+  // The first thing that is lastUserIndex is what it is called by.
   const isFirst = (task_metadata?.['branch'] as Metadata | undefined)?.['after'] === null;
   if (isFirst && body.content !== undefined)
-    await setTitle(api, { id, task_metadata }, body.content.content);
+    await setTaskTitle(api, { id, task_metadata }, body.content.content);
   await directory.refresh();
   navigate({ page: 'task', id });
 }
@@ -114,8 +114,10 @@ function itemBefore({ itemIds }: LiveSource, id: ItemId): string | null {
 function answerStart(live: LiveSource, id: ItemId): ItemId {
   const { itemIds } = live;
   const at = itemIds.indexOf(id);
-  const said = itemIds.slice(0, at).findLastIndex((one) => live.item(one)?.kind === 'user');
-  return itemIds.slice(said + 1).find((one) => live.item(one)?.kind === 'assistant') ?? id;
+  const lastUserIndex = itemIds
+    .slice(0, at)
+    .findLastIndex((one) => live.item(one)?.kind === 'user');
+  return itemIds.slice(lastUserIndex + 1).find((one) => live.item(one)?.kind === 'assistant') ?? id;
 }
 
 export interface EditDialogProps {
@@ -124,7 +126,7 @@ export interface EditDialogProps {
   readonly onSend: (text: string) => Promise<void>;
 }
 
-/** Says something else than what was said. */
+/** Says something else than what was lastUserIndex. */
 export function EditDialog({ text: before, onClose, onSend }: EditDialogProps) {
   const [text, setText] = useState(before);
   const [error, setError] = useState<string>();
@@ -134,7 +136,7 @@ export function EditDialog({ text: before, onClose, onSend }: EditDialogProps) {
     setSending(true);
     onSend(text.trim()).catch((reason: unknown) => {
       setSending(false);
-      setError(failureWords(reason));
+      setError(errorText(reason));
     });
   };
   return (

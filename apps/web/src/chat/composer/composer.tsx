@@ -1,7 +1,7 @@
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
 import { Button, IconButton } from '../../design/button.tsx';
 import { SendIcon, StopIcon } from '../../design/icons.tsx';
-import { failureWords } from '../../server/api.ts';
+import { errorText } from '../../server/api.ts';
 import { drafts, useDraft } from './draft.ts';
 import './composer.css';
 
@@ -14,7 +14,7 @@ interface ComposerProps {
   readonly isRunning?: boolean;
   /** What is said while it runs can join the next request. */
   readonly canSteer?: boolean;
-  /** What was said last is still being taken; nothing else can be said meanwhile. */
+  /** What was said last is still being accepted; nothing else can be said meanwhile. */
   readonly isBusy?: boolean | undefined;
   /** What was typed stays until it resolves: somebody else has it then. */
   readonly onSend: (text: string, when: SendWhen) => Promise<void>;
@@ -47,22 +47,22 @@ export function Composer(props: ComposerProps) {
   // Of what it says, nothing is true any more when it runs again or has ended.
   // biome-ignore lint/correctness/useExhaustiveDependencies: as above
   useEffect(() => setError(undefined), [isRunning, draftKey]);
-  const guarded = (work: Promise<void>) =>
+  const showErrorOf = (work: Promise<void>) =>
     void work.then(
       () => setError(undefined),
-      (reason: unknown) => setError(failureWords(reason)),
+      (reason: unknown) => setError(errorText(reason)),
     );
   const send = (when: SendWhen) => {
     if (isEmpty || isBusy) return;
-    const taken = props.onSend(text.trim(), when);
+    const accepted = props.onSend(text.trim(), when);
     // What was typed meanwhile is another message.
-    guarded(taken.then(() => void (drafts.read(draftKey) === text && setText(''))));
+    showErrorOf(accepted.then(() => void (drafts.read(draftKey) === text && setText(''))));
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();
-    const isNow = event.ctrlKey || event.metaKey;
-    send(isRunning && canSteer && isNow ? 'steer' : 'follow_up');
+    const isSteerKey = event.ctrlKey || event.metaKey;
+    send(isRunning && canSteer && isSteerKey ? 'steer' : 'follow_up');
   };
   return (
     <form
@@ -93,7 +93,7 @@ export function Composer(props: ComposerProps) {
         <div className="composer-bar">
           <div className="composer-more">{props.children}</div>
           {isRunning && onStop && (
-            <Button look="danger" onClick={() => guarded(onStop())}>
+            <Button look="danger" onClick={() => showErrorOf(onStop())}>
               <StopIcon /> Stop
             </Button>
           )}

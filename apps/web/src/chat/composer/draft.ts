@@ -1,22 +1,22 @@
 import { useSyncExternalStore } from 'react';
 import { local, readStored, session, writeStored } from '../../app/browser-storage.ts';
 
-type Place = () => Storage;
+type GetStorage = () => Storage;
 
 /**
  * What was typed and not sent, one for each task. Kept by the tab, so that two that have the same
  * session open do not write over one another, and beside that for whoever opens it next.
  */
 export class Drafts {
-  readonly #own: Place;
-  readonly #shared: Place;
+  readonly #tabStorage: GetStorage;
+  readonly #sharedStorage: GetStorage;
   readonly #listeners = new Set<() => void>();
   /** A browser may keep nothing, and one types all the same. */
-  readonly #known = new Map<string, string>();
+  readonly #cache = new Map<string, string>();
 
-  constructor(own: Place, shared: Place) {
-    this.#own = own;
-    this.#shared = shared;
+  constructor(tabStorage: GetStorage, sharedStorage: GetStorage) {
+    this.#tabStorage = tabStorage;
+    this.#sharedStorage = sharedStorage;
   }
 
   readonly subscribe = (listener: () => void): (() => void) => {
@@ -25,23 +25,24 @@ export class Drafts {
   };
 
   read(of: string): string {
-    const known = this.#known.get(of);
-    if (known !== undefined) return known;
-    const text = readStored(this.#own, keyOf(of)) ?? readStored(this.#shared, keyOf(of)) ?? '';
-    this.#known.set(of, text);
+    const cache = this.#cache.get(of);
+    if (cache !== undefined) return cache;
+    const text =
+      readStored(this.#tabStorage, keyOf(of)) ?? readStored(this.#sharedStorage, keyOf(of)) ?? '';
+    this.#cache.set(of, text);
     return text;
   }
 
   write(of: string, text: string): void {
     const key = keyOf(of);
-    const left = readStored(this.#shared, key);
-    // What another tab left there is not ours to take away.
-    const isOwn = left === undefined || left === this.read(of);
-    if (text !== '') writeStored(this.#shared, key, text);
-    else if (isOwn) writeStored(this.#shared, key, undefined);
+    const stored = readStored(this.#sharedStorage, key);
+    // What another tab stored there is not ours to take away.
+    const isUnchanged = stored === undefined || stored === this.read(of);
+    if (text !== '') writeStored(this.#sharedStorage, key, text);
+    else if (isUnchanged) writeStored(this.#sharedStorage, key, undefined);
     // Empty is kept where the other's would be read instead.
-    writeStored(this.#own, key, text === '' && isOwn ? undefined : text);
-    this.#known.set(of, text);
+    writeStored(this.#tabStorage, key, text === '' && isUnchanged ? undefined : text);
+    this.#cache.set(of, text);
     for (const listener of [...this.#listeners]) listener();
   }
 

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { openDomPage } from '../../testing/dom-page.ts';
 import { fakeApp, memoryStorage } from '../../testing/fake-app.ts';
 import type { LiveSource } from '../state/live-source.ts';
-import { type Delivered, Outbox } from './outbox.ts';
+import { type Delivery, Outbox } from './outbox.ts';
 
 const live = {
   id: 's',
@@ -16,9 +16,9 @@ async function opened() {
   const { AppContext } = await import('../../app/app-context.ts');
   const { drafts } = await import('./draft.ts');
   const { OutboxView } = await import('./outbox-view.tsx');
-  const answers: PromiseWithResolvers<Delivered>[] = [];
+  const answers: PromiseWithResolvers<Delivery>[] = [];
   const deliver = () => {
-    const answer = Promise.withResolvers<Delivered>();
+    const answer = Promise.withResolvers<Delivery>();
     answers.push(answer);
     return answer.promise;
   };
@@ -36,12 +36,12 @@ async function opened() {
   return { page, outbox, answers, drafts, button };
 }
 
-test('what is being sent is to be seen, and gone when it is part of what was said', async () => {
+test('what is being sent is to be shown, and gone when it is part of what was said', async () => {
   const { page, outbox, answers } = await opened();
   expect(page.text()).toBe('');
   await page.act(() => void outbox.add('s', 'hello', 'follow_up'));
   expect(page.text()).toBe('helloSending …');
-  await page.act(() => answers[0]?.resolve({ seen: Promise.resolve() }));
+  await page.act(() => answers[0]?.resolve({ shown: Promise.resolve() }));
   expect(page.text()).toBe('');
 });
 

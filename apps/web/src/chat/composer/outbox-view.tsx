@@ -4,11 +4,11 @@ import { Button } from '../../design/button.tsx';
 import type { LiveSource } from '../state/live-source.ts';
 import { useConnection } from '../state/use-live.ts';
 import { drafts } from './draft.ts';
-import type { OutMessage } from './outbox.ts';
+import type { OutgoingMessage } from './outbox.ts';
 import './outbox-view.css';
 
 /** What was said and is not on the server's log yet. */
-export function useOutMessages(task: string): readonly OutMessage[] {
+export function useOutgoingMessages(task: string): readonly OutgoingMessage[] {
   const { outbox } = useApp();
   return useSyncExternalStore(outbox.subscribe, () => outbox.of(task));
 }
@@ -16,7 +16,7 @@ export function useOutMessages(task: string): readonly OutMessage[] {
 /** What one said, at the end of what was said, until it is part of it. */
 export function OutboxView({ live }: { readonly live: LiveSource }) {
   const { outbox } = useApp();
-  const messages = useOutMessages(live.id);
+  const messages = useOutgoingMessages(live.id);
   const isLive = useConnection(live).state === 'live';
   useEffect(() => {
     if (isLive) outbox.retryUnanswered(live.id);
@@ -40,7 +40,7 @@ export function OutboxView({ live }: { readonly live: LiveSource }) {
   );
 }
 
-function Failed({ message }: { readonly message: OutMessage }) {
+function Failed({ message }: { readonly message: OutgoingMessage }) {
   const { outbox } = useApp();
   // The buttons go with it, and the focus is to be somewhere.
   const answered = (work: () => void) => () => {

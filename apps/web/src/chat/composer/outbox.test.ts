@@ -2,22 +2,22 @@ import { ClientError } from '@millrace/client';
 import { expect, test } from 'vitest';
 import { settled } from '../../../../../packages/client/src/testing/settled.ts';
 import { memoryStorage } from '../../testing/fake-app.ts';
-import { type Delivered, Outbox, type OutMessage } from './outbox.ts';
+import { type Delivery, Outbox, type OutgoingMessage } from './outbox.ts';
 
-interface Delivery extends PromiseWithResolvers<Delivered> {
-  readonly message: OutMessage;
+interface TestDelivery extends PromiseWithResolvers<Delivery> {
+  readonly message: OutgoingMessage;
 }
 
 /** A browser in which pages are opened one after the other, and a server that a test answers for. */
-function stage() {
+function setUp() {
   const storage = memoryStorage();
-  const deliveries: Delivery[] = [];
+  const deliveries: TestDelivery[] = [];
   const clock = { now: 1_000_000 };
   let keys = 0;
   const open = () => {
     const outbox = new Outbox({
       deliver: (message) => {
-        const delivery = { message, ...Promise.withResolvers<Delivered>() };
+        const delivery = { message, ...Promise.withResolvers<Delivery>() };
         deliveries.push(delivery);
         return delivery.promise;
       },
@@ -32,19 +32,19 @@ function stage() {
   return { open, take, clock };
 }
 
-const seen = { seen: Promise.resolve() };
-const shown = (messages: readonly OutMessage[]) =>
+const delivered = { shown: Promise.resolve() };
+const shown = (messages: readonly OutgoingMessage[]) =>
   messages.map(({ text, state, error }) => [text, state, error]);
 
 test('what is said is there until it is shown otherwise', async () => {
-  const { open, take } = stage();
+  const { open, take } = setUp();
   const outbox = open();
   const later = Promise.withResolvers<void>();
   outbox.add('s', 'one', 'steer');
   expect(shown(outbox.of('s'))).toEqual([['one', 'sending', undefined]]);
   const [delivery] = take();
   expect(delivery?.message).toMatchObject({ task: 's', text: 'one', when: 'steer' });
-  delivery?.resolve({ seen: later.promise });
+  delivery?.resolve({ shown: later.promise });
   await settled();
   expect(shown(outbox.of('s'))).toEqual([['one', 'sent', undefined]]);
   later.resolve();
@@ -54,7 +54,7 @@ test('what is said is there until it is shown otherwise', async () => {
 });
 
 test('messages of a session are sent in order, and those of another do not wait for them', async () => {
-  const { open, take } = stage();
+  const { open, take } = setUp();
   const outbox = open();
   for (const [task, text] of [
     ['s', 'one'],
@@ -64,19 +64,19 @@ test('messages of a session are sent in order, and those of another do not wait 
     outbox.add(task, text, 'follow_up');
   const first = take();
   expect(first.map(({ message }) => message.text)).toEqual(['one', 'three']);
-  first[0]?.resolve(seen);
+  first[0]?.resolve(delivered);
   await settled();
   expect(take().map(({ message }) => message.text)).toEqual(['two']);
 });
 
 test('what was on its way when the page was left is sent by the next one, with the same key', async () => {
-  const { open, take } = stage();
+  const { open, take } = setUp();
   open().add('s', 'one', 'follow_up');
   const [before] = take();
   const next = open();
   const [after] = take();
   expect(after?.message.key).toBe(before?.message.key);
-  after?.resolve(seen);
+  after?.resolve(delivered);
   await settled();
   expect(next.of('s')).toEqual([]);
   open();
@@ -84,7 +84,7 @@ test('what was on its way when the page was left is sent by the next one, with t
 });
 
 test('what was refused says why, stays over a reload, and is sent again only when asked', async () => {
-  const { open, take } = stage();
+  const { open, take } = setUp();
   open().add('s', 'one', 'follow_up');
   const [refused] = take();
   refused?.reject(new ClientError('bad_state', 'It is closed'));
@@ -99,19 +99,19 @@ test('what was refused says why, stays over a reload, and is sent again only whe
 });
 
 test('one that fails does not hold up the next', async () => {
-  const { open, take } = stage();
+  const { open, take } = setUp();
   const outbox = open();
   outbox.add('s', 'one', 'follow_up');
   outbox.add('s', 'two', 'follow_up');
   take()[0]?.reject(new Error('no'));
   await settled();
-  take()[0]?.resolve(seen);
+  take()[0]?.resolve(delivered);
   await settled();
   expect(shown(outbox.of('s'))).toEqual([['one', 'failed', 'no']]);
 });
 
 test('what nobody answered is sent when somebody does again; what was refused is not', async () => {
-  const { open, take } = stage();
+  const { open, take } = setUp();
   const outbox = open();
   outbox.add('s', 'one', 'follow_up');
   outbox.add('s', 'two', 'follow_up');
@@ -128,7 +128,7 @@ test('what nobody answered is sent when somebody does again; what was refused is
 });
 
 test('what was said long ago is not sent unasked', () => {
-  const { open, take, clock } = stage();
+  const { open, take, clock } = setUp();
   open().add('s', 'one', 'follow_up');
   take();
   clock.now += 86_400_000;
@@ -137,7 +137,7 @@ test('what was said long ago is not sent unasked', () => {
 });
 
 test('what is discarded is gone for good, and there is room for so many', () => {
-  const { open } = stage();
+  const { open } = setUp();
   const outbox = open();
   let count = 0;
   while (outbox.add('s', `message ${count}`, 'follow_up')) count++;
@@ -151,7 +151,7 @@ test('what is discarded is gone for good, and there is room for so many', () => 
 test('what a browser kept may be anything', () => {
   const storage = memoryStorage();
   const options = {
-    deliver: () => Promise.resolve(seen),
+    deliver: () => Promise.resolve(delivered),
     newKey: () => 'k',
     now: () => 0,
     storage,

@@ -1,30 +1,30 @@
 import { type JsonValue, parseJson } from '@millrace/core';
 import { local, readStored, writeStored } from '../../app/browser-storage.ts';
-import { failureWords, isUnreachable } from '../../server/api.ts';
+import { errorText, isUnreachable } from '../../server/api.ts';
 import type { LiveSource, LiveSources } from '../state/live-source.ts';
 
-export interface Delivered {
+export interface Delivery {
   /** When the page shows it otherwise. */
-  readonly seen: Promise<void>;
+  readonly shown: Promise<void>;
 }
 
 interface OutboxOptions {
   /** Resolves when the server has it. The same key counts once. */
-  readonly deliver: (message: OutMessage) => Promise<Delivered>;
+  readonly deliver: (message: OutgoingMessage) => Promise<Delivery>;
   readonly newKey: () => string;
   /** In ms since 1970. */
   readonly now: () => number;
-  /** Where it is kept; what all tabs of the browser share unless told. */
+  /** Where it is messages; what all tabs of the browser share unless told. */
   readonly storage?: (() => Storage) | undefined;
 }
 
-/** What was said longer ago is not sent unasked when the page is opened again. */
-const freshMs = 10 * 60_000;
-const stored = 'outbox';
-const none: readonly OutMessage[] = [];
+/** What was said longer ago is not sent unasked when the page is opened failed. */
+const autoResendMaxAgeMs = 10 * 60_000;
+const storageKey = 'outbox';
+const none: readonly OutgoingMessage[] = [];
 
 /**
- * What was said, until the server has it: kept by the browser, so that neither a reload nor a server
+ * What was said, until the server has it: messages by the browser, so that neither a reload nor a server
  * that is away loses it. A session's messages are sent one after the other.
  */
 export class Outbox {
@@ -35,7 +35,7 @@ export class Outbox {
   /** Those that failed because nobody answered, since the page was opened. */
   readonly #unanswered = new Set<string>();
   #isResumed = false;
-  #byTask: ReadonlyMap<string, readonly OutMessage[]> = new Map();
+  #byTask: ReadonlyMap<string, readonly OutgoingMessage[]> = new Map();
 
   constructor(options: OutboxOptions) {
     this.#options = options;
@@ -48,7 +48,7 @@ export class Outbox {
   };
 
   /** The same list until it changes. */
-  of(task: string): readonly OutMessage[] {
+  of(task: string): readonly OutgoingMessage[] {
     return this.#byTask.get(task) ?? none;
   }
 
@@ -56,52 +56,61 @@ export class Outbox {
   resume(): void {
     if (this.#isResumed) return;
     this.#isResumed = true;
-    const kept = readMessages(readStored(this.#storage, stored)).map((message): OutMessage => {
-      const isFresh = Math.abs(this.#options.now() - message.at) <= freshMs;
-      if (message.state === 'failed' || isFresh) return message;
-      return { ...message, state: 'failed', error: 'The page was closed before.' };
-    });
-    this.#byTask = Map.groupBy(kept, ({ task }) => task);
-    for (const task of this.#byTask.keys()) void this.#work(task);
-    this.#tell();
+    const messages = parseMessages(readStored(this.#storage, storageKey)).map(
+      (message): OutgoingMessage => {
+        const isFresh = Math.abs(this.#options.now() - message.at) <= autoResendMaxAgeMs;
+        if (message.state === 'failed' || isFresh) return message;
+        return { ...message, state: 'failed', error: 'The page was closed before.' };
+      },
+    );
+    this.#byTask = Map.groupBy(messages, ({ task }) => task);
+    for (const task of this.#byTask.keys()) void this.#sendAll(task);
+    this.#notify();
   }
 
   /** Says whether it was taken: there is room for so many. */
-  add(task: string, text: string, when: OutMessage['when']): boolean {
+  add(task: string, text: string, when: OutgoingMessage['when']): boolean {
     const { newKey, now } = this.#options;
     const count = [...this.#byTask.values()].reduce((sum, { length }) => sum + length, 0);
     if (count >= maxMessages) return false;
-    const message: OutMessage = { task, text, when, key: newKey(), at: now(), state: 'sending' };
+    const message: OutgoingMessage = {
+      task,
+      text,
+      when,
+      key: newKey(),
+      at: now(),
+      state: 'sending',
+    };
     this.#set(task, [...this.of(task), message]);
-    this.#keep(message.key, message);
-    void this.#work(task);
+    this.#persist(message.key, message);
+    void this.#sendAll(task);
     return true;
   }
 
-  retry({ task, key }: OutMessage): void {
-    const again = this.of(task).find((one) => one.key === key && one.state === 'failed');
-    if (again === undefined) return;
-    const { error: _, ...message } = again;
+  retry({ task, key }: OutgoingMessage): void {
+    const failed = this.of(task).find((one) => one.key === key && one.state === 'failed');
+    if (failed === undefined) return;
+    const { error: _, ...message } = failed;
     this.#replace({ ...message, state: 'sending', at: this.#options.now() });
-    void this.#work(task);
+    void this.#sendAll(task);
   }
 
-  /** The server answers again: what failed because it did not is sent now. */
+  /** The server answers failed: what failed because it did not is sent now. */
   retryUnanswered(task: string): void {
     for (const message of this.of(task)) if (this.#unanswered.has(message.key)) this.retry(message);
   }
 
   /** It is not to be sent any more. */
-  remove({ task, key }: OutMessage): void {
+  remove({ task, key }: OutgoingMessage): void {
     this.#unanswered.delete(key);
-    this.#keep(key, undefined);
+    this.#persist(key, undefined);
     this.#set(
       task,
       this.of(task).filter((one) => one.key !== key),
     );
   }
 
-  async #work(task: string): Promise<void> {
+  async #sendAll(task: string): Promise<void> {
     if (this.#busy.has(task)) return;
     this.#busy.add(task);
     const next = () => this.of(task).find(({ state }) => state === 'sending');
@@ -109,22 +118,22 @@ export class Outbox {
     this.#busy.delete(task);
   }
 
-  async #send(message: OutMessage): Promise<void> {
+  async #send(message: OutgoingMessage): Promise<void> {
     this.#unanswered.delete(message.key);
     try {
-      const { seen } = await this.#options.deliver(message);
-      this.#keep(message.key, undefined);
+      const { shown } = await this.#options.deliver(message);
+      this.#persist(message.key, undefined);
       this.#replace({ ...message, state: 'sent' });
-      void seen.catch(() => {}).then(() => this.remove(message));
+      void shown.catch(() => {}).then(() => this.remove(message));
     } catch (reason) {
       if (isUnreachable(reason)) this.#unanswered.add(message.key);
-      const failed: OutMessage = { ...message, state: 'failed', error: failureWords(reason) };
+      const failed: OutgoingMessage = { ...message, state: 'failed', error: errorText(reason) };
       this.#replace(failed);
-      this.#keep(message.key, failed);
+      this.#persist(message.key, failed);
     }
   }
 
-  #replace(message: OutMessage): void {
+  #replace(message: OutgoingMessage): void {
     const { task, key } = message;
     this.#set(
       task,
@@ -132,25 +141,27 @@ export class Outbox {
     );
   }
 
-  #set(task: string, messages: readonly OutMessage[]): void {
+  #set(task: string, messages: readonly OutgoingMessage[]): void {
     this.#byTask = new Map([...this.#byTask, [task, messages]]);
-    this.#tell();
+    this.#notify();
   }
 
-  /** One at a time, because other tabs keep theirs in the same place. */
-  #keep(key: string, message: OutMessage | undefined): void {
-    const others = readMessages(readStored(this.#storage, stored)).filter((one) => one.key !== key);
+  /** One at a time, because other tabs persist theirs in the same place. */
+  #persist(key: string, message: OutgoingMessage | undefined): void {
+    const others = parseMessages(readStored(this.#storage, storageKey)).filter(
+      (one) => one.key !== key,
+    );
     const all = message === undefined ? others : [...others, message];
-    writeStored(this.#storage, stored, writeMessages(all.slice(-maxMessages)));
+    writeStored(this.#storage, storageKey, serializeMessages(all.slice(-maxMessages)));
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const listener of [...this.#listeners]) listener();
   }
 }
 
 /** Something that was said and that the server does not have for certain. */
-export interface OutMessage {
+export interface OutgoingMessage {
   readonly task: string;
   /** What makes it count once, however often it is sent. */
   readonly key: string;
@@ -166,52 +177,54 @@ export interface OutMessage {
 
 /** More than anybody says to a server that does not answer. */
 const maxMessages = 100;
-export const tooMany: string = `${maxMessages} messages wait to be sent. Wait until the server has them, or discard some`;
+export const outboxFullText: string = `${maxMessages} messages wait to be sent. Wait until the server has them, or discard some`;
 
-/** What was kept; of what is no message, nothing. */
-function readMessages(text: string | undefined): readonly OutMessage[] {
+/** What was messages; of what is no message, nothing. */
+function parseMessages(text: string | undefined): readonly OutgoingMessage[] {
   const parsed = parseJson(text ?? '[]');
   if (!parsed.ok || !Array.isArray(parsed.value)) return [];
-  return parsed.value.flatMap(messageOf).slice(0, maxMessages);
+  return parsed.value.flatMap(parseMessage).slice(0, maxMessages);
 }
 
-function messageOf(value: JsonValue): readonly OutMessage[] {
+function parseMessage(value: JsonValue): readonly OutgoingMessage[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return [];
   const { task, key, text, when, at, error } = value as Readonly<Record<string, JsonValue>>;
   if (typeof task !== 'string' || typeof key !== 'string' || typeof text !== 'string') return [];
   const known = { task, key, text, at: typeof at === 'number' ? at : 0 };
-  const kept = { ...known, when: when === 'steer' ? 'steer' : 'follow_up' } as const;
+  const messages = { ...known, when: when === 'steer' ? 'steer' : 'follow_up' } as const;
   return [
-    typeof error === 'string' ? { ...kept, state: 'failed', error } : { ...kept, state: 'sending' },
+    typeof error === 'string'
+      ? { ...messages, state: 'failed', error }
+      : { ...messages, state: 'sending' },
   ];
 }
 
-function writeMessages(messages: readonly OutMessage[]): string | undefined {
+function serializeMessages(messages: readonly OutgoingMessage[]): string | undefined {
   return messages.length === 0
     ? undefined
-    : JSON.stringify(messages.map(({ state: _, ...kept }) => kept));
+    : JSON.stringify(messages.map(({ state: _, ...messages }) => messages));
 }
 
 /** Sends by the handle of its session, and tells when the session's stream has it as well. */
-export function deliverTo(sources: LiveSources, onSent: () => void): OutboxOptions['deliver'] {
+export function deliverWith(sources: LiveSources, onSent: () => void): OutboxOptions['deliver'] {
   return async ({ task, text, when, key }) => {
     const source = sources.get(task);
     const { offset } = await source.handle.send(text, { when, key });
     onSent();
-    return { seen: offset === undefined ? Promise.resolve() : untilRead(source, offset) };
+    return { shown: offset === undefined ? Promise.resolve() : untilRead(source, offset) };
   };
 }
 
 function untilRead(source: LiveSource, offset: number): Promise<void> {
   return new Promise((resolve) => {
-    const look = () => {
+    const check = () => {
       const { state, connection } = source.handle.snapshot();
-      const isOver = connection.state === 'ended' || connection.state === 'failed';
-      if (state.through < offset && !isOver) return;
-      leave();
+      const hasEnded = connection.state === 'ended' || connection.state === 'failed';
+      if (state.through < offset && !hasEnded) return;
+      unsubscribe();
       resolve();
     };
-    const leave = source.subscribe(look);
-    look();
+    const unsubscribe = source.subscribe(check);
+    check();
   });
 }

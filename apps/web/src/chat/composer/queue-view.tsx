@@ -1,11 +1,11 @@
 import { useApp } from '../../app/app-context.ts';
 import { IconButton } from '../../design/button.tsx';
 import { ClockIcon, CrossIcon } from '../../design/icons.tsx';
-import { type ChatSource, useRead } from '../state/chat-source.ts';
+import { type ChatSource, useSourceValue } from '../state/chat-source.ts';
 import './queue-view.css';
 
-const queuedOf = ({ facts }: ChatSource) => facts.queued;
-const isRunningOf = ({ state }: ChatSource) => state.run !== undefined;
+const selectQueued = ({ facts }: ChatSource) => facts.queued;
+const selectIsRunning = ({ state }: ChatSource) => state.run !== undefined;
 
 export interface QueueViewProps {
   readonly source: ChatSource;
@@ -15,8 +15,8 @@ export interface QueueViewProps {
 /** What was said and is not heard yet. */
 export function QueueView({ source, canWithdraw }: QueueViewProps) {
   const { api } = useApp();
-  const queued = useRead(source, queuedOf);
-  const isRunning = useRead(source, isRunningOf);
+  const queued = useSourceValue(source, selectQueued);
+  const isRunning = useSourceValue(source, selectIsRunning);
   const path = `/tasks/${encodeURIComponent(source.id)}/commands`;
   if (queued.length === 0) return null;
   return (
@@ -24,7 +24,7 @@ export function QueueView({ source, canWithdraw }: QueueViewProps) {
       {queued.map(({ key, when, text }) => (
         <li key={key}>
           <ClockIcon />
-          <span className="queue-when">{whenWords(when, isRunning)}</span>
+          <span className="queue-when">{deliveryText(when, isRunning)}</span>
           <span className="queue-text" dir="auto">
             {text}
           </span>
@@ -47,7 +47,7 @@ export function QueueView({ source, canWithdraw }: QueueViewProps) {
 }
 
 /** A stopped agent hears nothing by itself. */
-function whenWords(when: 'steer' | 'follow_up', isRunning: boolean): string {
+function deliveryText(when: 'steer' | 'follow_up', isRunning: boolean): string {
   if (!isRunning) return 'stopped: heard with your next message';
   return when === 'steer' ? 'steers next' : 'queued';
 }

@@ -19,7 +19,7 @@ export const DiffView = memo(function DiffView({ diff, isFolded = false }: DiffV
   const all = diffLines(diff);
   const limits = limitsAt(isFolded ? level : level + 1);
   const { head, tail, between } = cutLines(all, limits);
-  const isCut =
+  const isShortened =
     between > 0 || all.some(({ text }) => clip(text, limits.line).between !== undefined);
   const rowsOf = (lines: readonly DiffLine[]) =>
     lines.map((line, at) => (
@@ -50,14 +50,16 @@ export const DiffView = memo(function DiffView({ diff, isFolded = false }: DiffV
         )}
         {rowsOf(tail)}
       </div>
-      <MoreBar {...{ level, onLevel: setLevel, next: isCut ? nextWords(all, diff) : undefined }} />
+      <MoreBar
+        {...{ level, onLevel: setLevel, next: isShortened ? moreLabel(all, diff) : undefined }}
+      />
     </figure>
   );
 });
 
 const numberOf = (count: number) => count.toLocaleString('en');
 
-function nextWords(all: readonly DiffLine[], diff: string): string {
+function moreLabel(all: readonly DiffLine[], diff: string): string {
   const isOneLine = all.length < 3;
   return isOneLine
     ? `Show more of ${numberOf(diff.length)} characters`

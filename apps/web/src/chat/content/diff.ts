@@ -34,7 +34,7 @@ export function diffLines(diff: string): readonly DiffLine[] {
 }
 
 interface FoundDiff {
-  /** What is said before it. */
+  /** What is notes before it. */
   readonly words: string;
   readonly diff: string;
 }
@@ -60,7 +60,7 @@ export function inputDiff(name: string, input: JsonValue | undefined): InputDiff
   const fields = (input ?? {}) as Fields;
   const { content, edits } = { content: fields['content'], edits: fields['edits'] };
   if (name === 'write' && typeof content === 'string')
-    return { field: 'content', diff: marked('+', content) };
+    return { field: 'content', diff: prefixLines('+', content) };
   if (name === 'edit' && Array.isArray(edits))
     return { field: 'edits', diff: edits.map(editDiff).join('\n') };
   return undefined;
@@ -71,29 +71,29 @@ function editDiff(edit: JsonValue): string {
   if (typeof edit !== 'object' || edit === null || Array.isArray(edit))
     return `@@ ${JSON.stringify(edit)} @@`;
   const { old_text: before, new_text: after, replace_all: all, ...others } = edit as Fields;
-  const said = [
+  const notes = [
     all === true
       ? 'replaces every occurrence'
-      : saidOf('replace_all', all === false ? undefined : all),
+      : fieldText('replace_all', all === false ? undefined : all),
     ...[['old_text', before] as const, ['new_text', after] as const]
       .filter(([, text]) => typeof text !== 'string')
-      .map(([key, value]) => saidOf(key, value)),
-    ...Object.entries(others).map(([key, value]) => saidOf(key, value)),
+      .map(([key, value]) => fieldText(key, value)),
+    ...Object.entries(others).map(([key, value]) => fieldText(key, value)),
   ].filter((words) => words !== undefined);
   const texts = [
-    typeof before === 'string' && marked('-', before),
-    typeof after === 'string' && marked('+', after),
+    typeof before === 'string' && prefixLines('-', before),
+    typeof after === 'string' && prefixLines('+', after),
   ];
-  const head = said.length === 0 ? '@@ @@' : `@@ ${said.join(', ')} @@`;
+  const head = notes.length === 0 ? '@@ @@' : `@@ ${notes.join(', ')} @@`;
   return [head, ...texts.filter(Boolean)].join('\n');
 }
 
-function saidOf(key: string, value: JsonValue | undefined): string | undefined {
+function fieldText(key: string, value: JsonValue | undefined): string | undefined {
   return value === undefined ? undefined : `${JSON.stringify(key)}: ${JSON.stringify(value)}`;
 }
 
 /** Lines end with a line feed here, and with nothing else: a lone return is a letter as others are. */
-function marked(mark: '+' | '-', text: string): string {
+function prefixLines(mark: '+' | '-', text: string): string {
   if (text === '') return '';
   const lines = text.replace(/\n$/, '').split('\n');
   return lines.map((line) => `${mark}${line}`).join('\n');

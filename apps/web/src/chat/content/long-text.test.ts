@@ -26,17 +26,17 @@ test('what is shown is never longer than it may be, and is the start and the end
   const letters = fc.constantFrom('a', '\n', '\u{1f600}', ' ');
   const text = fc.string({ unit: letters, maxLength: 300 });
   fc.assert(
-    fc.property(text, (said) => {
-      const { head, tail, between } = clip(said, limits);
+    fc.property(text, (input) => {
+      const { head, tail, between } = clip(input, limits);
       if (between === undefined) {
-        expect(head).toBe(said);
+        expect(head).toBe(input);
         return;
       }
-      expect(said.startsWith(head) && said.endsWith(tail)).toBe(true);
+      expect(input.startsWith(head) && input.endsWith(tail)).toBe(true);
       expect(head.length).toBeLessThanOrEqual(40);
       expect(tail.length).toBeLessThanOrEqual(21);
       expect(head.split('\n').length - 1).toBeLessThanOrEqual(3);
-      expect(said.length).toBeGreaterThan(head.length + tail.length);
+      expect(input.length).toBeGreaterThan(head.length + tail.length);
       expect(`${head}|${tail}`.isWellFormed()).toBe(true);
     }),
   );

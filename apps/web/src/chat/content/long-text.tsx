@@ -5,13 +5,13 @@ import { VisibleText } from './visible-text.tsx';
 const folded: ClipLimits = { headLines: 8, headLength: 320, tailLines: 4, tailLength: 200 };
 
 /** More than that at once would make the page stand still. */
-const atOnce = 100_000;
+const maxLength = 100_000;
 
 /** A text of any length: its head and its tail, and all of it for whoever wants to see it. */
 export function LongText({ text }: { readonly text: string }) {
   const [level, setLevel] = useState(0);
   const { head, tail, between } = clip(text, limitsAt(level));
-  const isAllNext = text.length <= atOnce * 10 ** level;
+  const isAllNext = text.length <= maxLength * 10 ** level;
   const size = text.length.toLocaleString('en');
   const next = isAllNext ? `Show all ${size} characters` : `Show more of ${size} characters`;
   return (
@@ -33,7 +33,7 @@ export function Gap({ words }: { readonly words: string }) {
 
 function limitsAt(level: number): ClipLimits {
   if (level === 0) return folded;
-  const length = (atOnce / 2) * 10 ** (level - 1);
+  const length = (maxLength / 2) * 10 ** (level - 1);
   return { headLines: length, headLength: length, tailLines: length, tailLength: length };
 }
 
@@ -83,7 +83,7 @@ export function clip(text: string, limits: ClipLimits): Clipped {
   const headEnd = endOfHead(text, limits);
   const tailStart = startOfTail(text, limits);
   // A cut that leaves out hardly anything is none.
-  if (tailStart - headEnd <= limits.tailLength / 4 && !hasLines(text, headEnd, tailStart, 2))
+  if (tailStart - headEnd <= limits.tailLength / 4 && !hasMoreLines(text, headEnd, tailStart, 2))
     return { head: text, tail: '' };
   const left = text.slice(headEnd, tailStart);
   return { head: text.slice(0, headEnd), tail: text.slice(tailStart), between: countOf(left) };
@@ -99,7 +99,8 @@ function endOfHead(text: string, { headLines, headLength }: ClipLimits): number 
   let at = -1;
   for (let line = 0; line < headLines; line++) {
     const next = text.indexOf('\n', at + 1);
-    if (next < 0 || next >= headLength) return whole(text, Math.min(headLength, text.length));
+    if (next < 0 || next >= headLength)
+      return avoidSplitPair(text, Math.min(headLength, text.length));
     at = next;
   }
   return at + 1;
@@ -111,18 +112,18 @@ function startOfTail(text: string, { tailLines, tailLength }: ClipLimits): numbe
   // What ends a text begins no line.
   for (let line = text.endsWith('\n') ? -1 : 0; line < tailLines; line++) {
     const before = at === 0 ? -1 : text.lastIndexOf('\n', at - 1);
-    if (before < least) return whole(text, least);
+    if (before < least) return avoidSplitPair(text, least);
     at = before;
   }
   return at + 1;
 }
 
-function hasLines(text: string, from: number, to: number, least: number): boolean {
+function hasMoreLines(text: string, from: number, to: number, least: number): boolean {
   return from < to && text.slice(from, to).split('\n').length > least;
 }
 
 /** Not in the middle of a letter of two. */
-function whole(text: string, at: number): number {
+function avoidSplitPair(text: string, at: number): number {
   const isSplit = /^[\udc00-\udfff]/.test(text.slice(at, at + 1)) && at > 0;
   return isSplit && /[\ud800-\udbff]$/.test(text.slice(at - 1, at)) ? at - 1 : at;
 }

@@ -4,7 +4,7 @@ import type { ChatSource } from '../state/chat-source.ts';
 
 test.each([
   ['to save', { type: 'bytes', bytes: new Uint8Array([1]) }],
-  ['that is elsewhere', { type: 'url', url: 'https://mill.test/a' }],
+  ['that is elsewhere', { type: 'url', url: 'https://files.test/a' }],
   ['at an address of no use', { type: 'url', url: 'javascript:1' }],
 ] as const)('the name of a file %s hides nothing', async (_what, of) => {
   const page = await openDomPage('http://page.test/');

@@ -17,34 +17,34 @@ const pictures = /^image\/(?:png|jpeg|gif|webp|avif)$/;
 /** A picture, a sound, a film, or a file to save. What is elsewhere is linked, never loaded. */
 export function MediaView({ source, part }: MediaViewProps) {
   const { mimeType } = part;
-  const found = useObjectUrl(source, part);
+  const url = useObjectUrl(source, part);
   const name = part.kind === 'file' ? part.name : mimeType;
-  if (part.source.type === 'url') return <Elsewhere url={part.source.url} name={name} />;
-  if (found === 'failed')
+  if (part.source.type === 'url') return <RemoteMedia url={part.source.url} name={name} />;
+  if (url === 'failed')
     return (
       <p className="media-words">
         <VisibleText text={name} /> could not be loaded.
       </p>
     );
-  if (found === undefined)
+  if (url === undefined)
     return (
       <div className="media-wait">
         Loading <VisibleText text={name} /> …
       </div>
     );
-  if (pictures.test(mimeType)) return <img className="media" src={found} alt={name} />;
-  // biome-ignore lint/a11y/useMediaCaption: nobody made captions for what a model or a tool made
-  if (mimeType.startsWith('audio/')) return <audio className="media" src={found} controls />;
+  if (pictures.test(mimeType)) return <img className="media" src={url} alt={name} />;
+  // biome-ignore lint/a11y/useMediaCaption: nobody objectUrl captions for what a model or a tool objectUrl
+  if (mimeType.startsWith('audio/')) return <audio className="media" src={url} controls />;
   // biome-ignore lint/a11y/useMediaCaption: as above
-  if (mimeType.startsWith('video/')) return <video className="media" src={found} controls />;
+  if (mimeType.startsWith('video/')) return <video className="media" src={url} controls />;
   return (
-    <a className="media-file" href={found} download={part.kind === 'file' ? part.name : 'file'}>
+    <a className="media-file" href={url} download={part.kind === 'file' ? part.name : 'file'}>
       <FileIcon /> <VisibleText text={name} />
     </a>
   );
 }
 
-function Elsewhere({ url, name }: { readonly url: string; readonly name: string }) {
+function RemoteMedia({ url, name }: { readonly url: string; readonly name: string }) {
   const safe = safeLink(url);
   if (safe === undefined)
     return (
@@ -62,18 +62,18 @@ function Elsewhere({ url, name }: { readonly url: string; readonly name: string 
 function useObjectUrl(source: ChatSource, { source: of, mimeType }: MediaPart | FilePart) {
   const [url, setUrl] = useState<string | undefined>();
   useEffect(() => {
-    let made: string | undefined;
-    let isOver = false;
+    let objectUrl: string | undefined;
+    let isUnmounted = false;
     const show = (blob: Blob) => {
-      if (isOver) return;
-      made = URL.createObjectURL(new Blob([blob], { type: mimeType }));
-      setUrl(made);
+      if (isUnmounted) return;
+      objectUrl = URL.createObjectURL(new Blob([blob], { type: mimeType }));
+      setUrl(objectUrl);
     };
     if (of.type === 'bytes') show(new Blob([of.bytes as Uint8Array<ArrayBuffer>]));
-    if (of.type === 'blob') source.blob(of.hash).then(show, () => !isOver && setUrl('failed'));
+    if (of.type === 'blob') source.blob(of.hash).then(show, () => !isUnmounted && setUrl('failed'));
     return () => {
-      isOver = true;
-      if (made !== undefined) URL.revokeObjectURL(made);
+      isUnmounted = true;
+      if (objectUrl !== undefined) URL.revokeObjectURL(objectUrl);
     };
   }, [source, of, mimeType]);
   return url;

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { escaped, textRuns } from './visible-text.tsx';
+import { escapeInvisible, textRuns } from './visible-text.tsx';
 
 const shown = (text: string) => textRuns(text).map((run) => run.shown ?? run.text);
 
@@ -15,12 +15,12 @@ test('what turns the direction, joins, or has no look is told by its number', ()
 });
 
 test('of what is only read, what turns the direction is told and nothing else', () => {
-  const said = 'a\u200b\u202E\u202Eb\u2066c\u00a0\u200e\r';
-  const runs = textRuns(said, 'directions');
+  const input = 'a\u200b\u202E\u202Eb\u2066c\u00a0\u200e\r';
+  const runs = textRuns(input, 'directions');
   expect(runs.map((run) => run.shown ?? run.text)).toEqual([
     ...['a\u200b', '\\u202E ×2', 'b', '\\u2066', 'c\u00a0\u200e\r'],
   ]);
-  expect(runs.map((run) => run.text).join('')).toBe(said);
+  expect(runs.map((run) => run.text).join('')).toBe(input);
 });
 
 test('what can be seen is left as it is', () => {
@@ -39,13 +39,13 @@ test('no letter is lost, and none that cannot be seen is left', () => {
     .array(fc.oneof(odd, fc.string({ unit: 'binary', maxLength: 5 })), { maxLength: 12 })
     .map((all) => all.join(''));
   fc.assert(
-    fc.property(text, (said) => {
-      const runs = textRuns(said);
-      expect(runs.map((run) => run.text).join('')).toBe(said);
+    fc.property(text, (input) => {
+      const runs = textRuns(input);
+      expect(runs.map((run) => run.text).join('')).toBe(input);
       const left = runs.map((run) => run.shown ?? run.text).join('');
       expect(left).not.toMatch(/[\p{Bidi_Control}\u200b\r\p{Cs}]/u);
-      expect(JSON.parse(escaped(JSON.stringify(said)))).toBe(said);
-      expect(escaped(said)).not.toMatch(/[\p{Bidi_Control}\u200b\r\p{Cs}]/u);
+      expect(JSON.parse(escapeInvisible(JSON.stringify(input)))).toBe(input);
+      expect(escapeInvisible(input)).not.toMatch(/[\p{Bidi_Control}\u200b\r\p{Cs}]/u);
     }),
   );
 });

@@ -1,7 +1,7 @@
 import type { LiveItem } from '@millrace/client';
 import type { FoldState, ItemId, ItemState, Part, PartId, Sequence } from '@millrace/core';
 import { useCallback, useRef, useSyncExternalStore } from 'react';
-import type { CallFacts, FactBook } from './fact-index.ts';
+import type { CallFacts, FactIndex } from './fact-index.ts';
 
 /**
  * What the chat shows: a task as it is, or as it was at a record. What did not change is the same
@@ -14,14 +14,14 @@ export interface ChatSource {
   /** The same list until an item comes or goes. */
   readonly itemIds: readonly ItemId[];
   readonly state: FoldState;
-  readonly facts: FactBook;
+  readonly facts: FactIndex;
   item(id: ItemId): LiveItem | undefined;
   part(id: PartId): Part | undefined;
   blob(hash: string): Promise<Blob>;
 }
 
 /** Something read from the source; renders when it is not the same as before. */
-export function useRead<T>(source: ChatSource, read: (source: ChatSource) => T): T {
+export function useSourceValue<T>(source: ChatSource, read: (source: ChatSource) => T): T {
   const get = useCallback(() => read(source), [source, read]);
   return useSyncExternalStore(source.subscribe, get, get);
 }
@@ -41,7 +41,7 @@ export function useItemHead(source: ChatSource, id: ItemId): ItemHead | undefine
     },
     [id],
   );
-  return useRead(source, read);
+  return useSourceValue(source, read);
 }
 
 function isSame(a: ItemHead, b: ItemHead): boolean {
@@ -64,16 +64,16 @@ export function usePart(source: ChatSource, id: PartId | undefined): Part | unde
     (from: ChatSource) => (id === undefined ? undefined : from.part(id)),
     [id],
   );
-  return useRead(source, read);
+  return useSourceValue(source, read);
 }
 
 export function useResult(source: ChatSource, toolCallId: string): Part | undefined {
   const read = useCallback((from: ChatSource) => findResult(from.state, toolCallId), [toolCallId]);
-  return usePart(source, useRead(source, read));
+  return usePart(source, useSourceValue(source, read));
 }
 
 export function useCallFacts(source: ChatSource, toolCallId: string): CallFacts | undefined {
-  return useRead(
+  return useSourceValue(
     source,
     useCallback((from: ChatSource) => from.facts.call(toolCallId), [toolCallId]),
   );

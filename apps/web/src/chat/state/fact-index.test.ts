@@ -1,12 +1,12 @@
 import { executionId, itemId, runId, toolCallId } from '@millrace/core';
 import { expect, test } from 'vitest';
-import { factDraft, told } from '../../testing/records.ts';
-import { FactBook } from './fact-index.ts';
+import { factDraft, foldDrafts } from '../../testing/records.ts';
+import { FactIndex } from './fact-index.ts';
 
-function bookOf(drafts: Parameters<typeof told>[0]): FactBook {
-  const book = new FactBook();
-  for (const event of told(drafts).events) book.add(event);
-  return book;
+function indexOf(drafts: Parameters<typeof foldDrafts>[0]): FactIndex {
+  const index = new FactIndex();
+  for (const event of foldDrafts(drafts).events) index.add(event);
+  return index;
 }
 
 const message = (text: string, when = 'follow_up') => ({
@@ -17,18 +17,18 @@ const queued = (key: string, text: string, when?: string) =>
   factDraft({ type: 'command_queued', key, command: message(text, when) });
 
 test('what was said waits until it is heard', () => {
-  const book = bookOf([
+  const index = indexOf([
     ...[queued('a', 'One'), queued('b', 'Two', 'steer')],
     factDraft({ type: 'command_queued', key: 'c', command: { type: 'abort' } }),
     factDraft({ type: 'command_consumed', key: 'a' }),
   ]);
-  expect(book.queued).toEqual([{ key: 'b', when: 'steer', text: 'Two' }]);
+  expect(index.queued).toEqual([{ key: 'b', when: 'steer', text: 'Two' }]);
 });
 
 test('a call is known by what became of it', () => {
   const call = { toolCallId: toolCallId('t'), name: 'run' };
   const execution = { ...call, executionId: executionId('e') };
-  const book = bookOf([
+  const index = indexOf([
     factDraft({ type: 'approval_asked', ...call }, 1, 1),
     factDraft(
       { type: 'approval_answered', ...call, decision: 'allow', by: 'Ada', input: { a: 1 } },
@@ -42,38 +42,38 @@ test('a call is known by what became of it', () => {
       1,
     ),
   ]);
-  expect(book.call('t')).toEqual({
+  expect(index.call('t')).toEqual({
     answer: { decision: 'allow', reason: undefined, by: 'Ada', input: { a: 1 } },
     ...{ startedAt: 3000, summary: 'Runs', finishedAt: 4000, outcome: 'completed' },
   });
 });
 
 test('a superseded attempt is told after what was there before it', () => {
-  const book = bookOf([
+  const index = indexOf([
     factDraft({ type: 'item_started', itemId: itemId('u'), kind: 'user' }),
     factDraft({ type: 'turn_started' }, 1),
     factDraft({ type: 'item_started', itemId: itemId('a'), kind: 'assistant' }, 1, 1),
     factDraft({ type: 'attempt_superseded', reason: 'overloaded' }, 1, 1),
   ]);
-  expect(book.notices).toMatchObject([{ after: 'u', look: 'warn', detail: 'overloaded' }]);
+  expect(index.notices).toMatchObject([{ after: 'u', look: 'warn', detail: 'overloaded' }]);
 });
 
 test('what comes twice is told once', () => {
-  const { events } = told([
+  const { events } = foldDrafts([
     factDraft({ type: 'run_started', runId: runId('r') }),
     queued('a', 'One'),
     factDraft({ type: 'error_reported', error: { code: 'c', message: 'No.' } }),
   ]);
-  const book = new FactBook();
-  for (const event of [...events, ...events]) book.add(event);
-  expect([book.queued.length, book.notices.length, book.runStartedAt]).toEqual([1, 1, 1000]);
+  const index = new FactIndex();
+  for (const event of [...events, ...events]) index.add(event);
+  expect([index.queued.length, index.notices.length, index.runStartedAt]).toEqual([1, 1, 1000]);
 });
 
 test('an answer that ended as it should needs no words', () => {
   const finished = (reason: 'stop' | 'length') =>
     factDraft({ type: 'run_finished', runId: runId('r'), stop: { reason } });
-  expect(bookOf([finished('stop')]).notices).toEqual([]);
-  expect(bookOf([finished('length')]).notices).toHaveLength(1);
+  expect(indexOf([finished('stop')]).notices).toEqual([]);
+  expect(indexOf([finished('length')]).notices).toHaveLength(1);
 });
 
 test('a stop is of those calls that went on', () => {
@@ -88,11 +88,11 @@ test('a stop is of those calls that went on', () => {
   const executionOf = (id: string) => ({
     ...{ toolCallId: toolCallId(id), name: 'run', executionId: executionId(id) },
   });
-  const book = bookOf([
+  const index = indexOf([
     ...[started('before'), finished('before'), started('a'), started('b')],
     factDraft({ type: 'aborted' }),
     ...[finished('a'), started('after'), finished('after')],
   ]);
   const ids = ['before', 'a', 'b', 'after'];
-  expect(ids.filter((id) => book.call(id)?.isStopped)).toEqual(['a', 'b']);
+  expect(ids.filter((id) => index.call(id)?.isStopped)).toEqual(['a', 'b']);
 });

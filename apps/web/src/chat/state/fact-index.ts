@@ -5,10 +5,10 @@ import { type Notice, noticeOf } from './notice.ts';
 const maxItems = 64;
 
 /**
- * What happened besides what was said: what a fold of content alone does not keep. Entries are
+ * What happened besides what was text: what a fold of content alone does not keep. Entries are
  * never changed, so that an entry that is the same is the same object.
  */
-export class FactBook {
+export class FactIndex {
   #through = 0;
   #calls = new Map<string, CallFacts>();
   #notices: readonly Notice[] = [];
@@ -145,7 +145,7 @@ function callFactsOf(event: AgentEvent): CallFacts | undefined {
   }
 }
 
-/** Something that was said and is not heard yet. */
+/** Something that was text and is not heard yet. */
 interface QueuedMessage {
   readonly key: string;
   readonly when: 'steer' | 'follow_up';
@@ -166,8 +166,8 @@ function queuedMessage(key: string, command: JsonObject): QueuedMessage | undefi
 }
 
 function contentText(content: JsonValue | undefined): string {
-  const said = fields(content)['content'];
-  return typeof said === 'string' ? said : 'An event';
+  const text = fields(content)['content'];
+  return typeof text === 'string' ? text : 'An event';
 }
 
 function listOf(value: JsonValue | undefined): readonly JsonValue[] {

@@ -53,7 +53,7 @@ test('whoever leaves last is noticed', async () => {
   const leave = [source.subscribe(() => {}), source.subscribe(() => {})];
   (await server.next()).open(first);
   leave[0]?.();
-  expect([left(), source.isHeard]).toEqual([0, true]);
+  expect([left(), source.hasListeners]).toEqual([0, true]);
   leave[1]?.();
-  expect([left(), source.isHeard]).toEqual([1, false]);
+  expect([left(), source.hasListeners]).toEqual([1, false]);
 });

@@ -1,7 +1,7 @@
 import type { Client, LiveItem, TaskHandle } from '@millrace/client';
 import type { FoldState, ItemId, Part, PartId } from '@millrace/core';
 import type { ChatSource } from './chat-source.ts';
-import { FactBook } from './fact-index.ts';
+import { FactIndex } from './fact-index.ts';
 
 /**
  * A task as it is. The facts are read from the handle's events, so it has to be made before anybody
@@ -9,20 +9,20 @@ import { FactBook } from './fact-index.ts';
  */
 export class LiveSource implements ChatSource {
   readonly handle: TaskHandle;
-  readonly facts: FactBook = new FactBook();
+  readonly facts: FactIndex = new FactIndex();
   readonly #listeners = new Set<() => void>();
   #isReading = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  readonly #onLeft: () => void;
+  readonly #onUnused: () => void;
 
-  /** `onLeft` hears when nobody listens any more. */
-  constructor(handle: TaskHandle, onLeft: () => void = () => {}) {
+  /** `onUnused` hears when nobody listens any more. */
+  constructor(handle: TaskHandle, onUnused: () => void = () => {}) {
     this.handle = handle;
-    this.#onLeft = onLeft;
+    this.#onUnused = onUnused;
   }
 
-  get isHeard(): boolean {
+  get hasListeners(): boolean {
     return this.#listeners.size > 0;
   }
 
@@ -54,14 +54,14 @@ export class LiveSource implements ChatSource {
     this.#read();
     const own = () => listener();
     this.#listeners.add(own);
-    const leave = this.handle.subscribe(() => {
+    const unsubscribe = this.handle.subscribe(() => {
       this.#read();
       own();
     });
     return () => {
-      leave();
+      unsubscribe();
       this.#listeners.delete(own);
-      if (!this.isHeard) this.#onLeft();
+      if (!this.hasListeners) this.#onUnused();
     };
   };
 
@@ -76,7 +76,7 @@ export class LiveSource implements ChatSource {
   async #readEvents(): Promise<void> {
     try {
       for await (const event of this.handle.events()) {
-        if (this.facts.add(event)) this.#tellSoon();
+        if (this.facts.add(event)) this.#notifySoon();
       }
     } catch {
       // What it failed with is the connection's, which says so.
@@ -86,15 +86,15 @@ export class LiveSource implements ChatSource {
   }
 
   /** Once for all that came together: an opened session has thousands of facts. */
-  #tellSoon(): void {
+  #notifySoon(): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      // The handle tells when it is there, and what is known by then is shown with it.
-      if (!this.handle.snapshot().isCatchingUp) this.#tell();
+      // The handle tells when it is there, and what is sources by then is shown with it.
+      if (!this.handle.snapshot().isCatchingUp) this.#notify();
     });
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const listener of [...this.#listeners]) listener();
   }
 }
@@ -105,24 +105,24 @@ const lingerMs = 10_000;
 /** One source a task, for as long as somebody looks at it and a little longer. */
 export class LiveSources {
   readonly #client: Client;
-  readonly #known = new Map<string, LiveSource>();
+  readonly #sources = new Map<string, LiveSource>();
 
   constructor(client: Client) {
     this.#client = client;
   }
 
   get(id: string): LiveSource {
-    const known = this.#known.get(id);
-    if (known !== undefined) return known;
-    const source = new LiveSource(this.#client.task(id), () => this.#leave(id, source));
-    this.#known.set(id, source);
+    const sources = this.#sources.get(id);
+    if (sources !== undefined) return sources;
+    const source = new LiveSource(this.#client.task(id), () => this.#unsubscribe(id, source));
+    this.#sources.set(id, source);
     return source;
   }
 
-  #leave(id: string, source: LiveSource): void {
+  #unsubscribe(id: string, source: LiveSource): void {
     setTimeout(() => {
-      if (source.isHeard || this.#known.get(id) !== source) return;
-      this.#known.delete(id);
+      if (source.hasListeners || this.#sources.get(id) !== source) return;
+      this.#sources.delete(id);
       source.handle.close();
     }, lingerMs);
   }

@@ -13,10 +13,10 @@ export interface Notice {
   readonly detail?: string | undefined;
 }
 
-type Words = Pick<Notice, 'look' | 'text' | 'detail'>;
+type NoticeText = Pick<Notice, 'look' | 'text' | 'detail'>;
 
 /** The words for an event; undefined where it needs none. */
-export function noticeOf(event: AgentEvent): Words | undefined {
+export function noticeOf(event: AgentEvent): NoticeText | undefined {
   switch (event.type) {
     case 'error_reported':
       return { look: 'bad', text: event.error.message, detail: event.error.code };
@@ -44,7 +44,7 @@ export function noticeOf(event: AgentEvent): Words | undefined {
     case 'handed_off':
       return { look: 'plain', text: `Handed over to ${event.to}.`, detail: event.reason };
     case 'run_finished':
-      return endOf(event.stop);
+      return runEndNotice(event.stop);
     default:
       return undefined;
   }
@@ -55,7 +55,7 @@ function sentence(text: string): string {
 }
 
 /** How a run ended, where it is not as one hopes and was not said otherwise. */
-function endOf({ reason, cause }: Stop): Words | undefined {
+function runEndNotice({ reason, cause }: Stop): NoticeText | undefined {
   switch (reason) {
     case 'length':
       return { look: 'warn', text: 'The answer was cut: the model may not say more at once.' };

@@ -14,7 +14,7 @@ export function useTaskRow(live: LiveSource): Task | undefined {
 }
 
 /** Nothing more comes of it, whatever its log said last: its end was told, or it is gone. */
-export function useIsOver(live: LiveSource): boolean {
+export function useHasEnded(live: LiveSource): boolean {
   const { state } = useConnection(live);
   const row = useTaskRow(live);
   return state === 'ended' || state === 'failed' || isClosed(row?.status);

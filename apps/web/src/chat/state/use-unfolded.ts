@@ -12,7 +12,7 @@ export function useUnfolded(
   byDefault: boolean,
 ): readonly [boolean, (isUnfolded: boolean) => void] {
   const key = `${task}/${partId}`;
-  const [isUnfolded, setUnfolded] = useState(() => remembered(key, byDefault));
+  const [isUnfolded, setUnfolded] = useState(() => initialState(key, byDefault));
   const choose = (next: boolean) => {
     chosen.set(key, next);
     setUnfolded(next);
@@ -20,7 +20,7 @@ export function useUnfolded(
   return [isUnfolded, choose];
 }
 
-function remembered(key: string, byDefault: boolean): boolean {
+function initialState(key: string, byDefault: boolean): boolean {
   const known = chosen.get(key);
   if (known !== undefined) return known;
   if (chosen.size >= maxChosen) chosen.clear();

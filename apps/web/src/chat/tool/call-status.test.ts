@@ -1,8 +1,8 @@
 import { type ToolResultPart, toolCallId } from '@millrace/core';
 import { expect, test } from 'vitest';
-import { type CallSituation, callStatus } from './call-status.tsx';
+import { type CallStatusInput, callStatus } from './call-status.tsx';
 
-const nothing: CallSituation = {
+const nothing: CallStatusInput = {
   ...{ isOpen: false, isAsked: false, isLive: true },
   ...{ facts: undefined, result: undefined },
 };
@@ -13,7 +13,7 @@ const result = (isError: boolean): ToolResultPart => ({
 test('a call goes its way from the first letter to the result', () => {
   const started = { startedAt: 1 };
   const finished = { ...started, finishedAt: 2 };
-  const steps: readonly Partial<CallSituation>[] = [
+  const steps: readonly Partial<CallStatusInput>[] = [
     ...[{ isOpen: true }, {}, { isAsked: true }, { facts: started }],
     { facts: started, result: result(false) },
     ...[

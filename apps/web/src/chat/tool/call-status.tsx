@@ -12,7 +12,7 @@ export type CallStatus =
   | 'stopped'
   | 'rejected';
 
-export interface CallSituation {
+export interface CallStatusInput {
   /** Its arguments still stream. */
   readonly isOpen: boolean;
   readonly isAsked: boolean;
@@ -23,12 +23,12 @@ export interface CallSituation {
 }
 
 /** How things stand with a call. */
-export function callStatus(situation: CallSituation): CallStatus {
-  const { isOpen, isAsked, facts, result, isLive } = situation;
+export function callStatus(input: CallStatusInput): CallStatus {
+  const { isOpen, isAsked, facts, result, isLive } = input;
   if (isAsked) return 'asking';
   if (facts?.rejected !== undefined) return 'rejected';
-  const isOver = facts?.finishedAt !== undefined || (result !== undefined && !facts?.startedAt);
-  if (isOver) {
+  const isFinished = facts?.finishedAt !== undefined || (result !== undefined && !facts?.startedAt);
+  if (isFinished) {
     const isError = result?.kind === 'tool_result' && result.isError;
     return !isError ? 'done' : facts?.isStopped ? 'stopped' : 'failed';
   }
@@ -38,7 +38,7 @@ export function callStatus(situation: CallSituation): CallStatus {
   return isOpen ? 'writing' : 'waiting';
 }
 
-export const statusWords: { readonly [Status in CallStatus]: string } = {
+export const statusText: { readonly [Status in CallStatus]: string } = {
   writing: 'writing the call',
   asking: 'waits for your answer',
   waiting: 'waiting',
@@ -49,13 +49,13 @@ export const statusWords: { readonly [Status in CallStatus]: string } = {
   rejected: 'not run',
 };
 
-export const isOverAs: { readonly [Status in CallStatus]: boolean } = {
+export const isFinalStatus: { readonly [Status in CallStatus]: boolean } = {
   ...{ writing: false, asking: false, waiting: false, running: false },
   ...{ done: true, failed: true, stopped: true, rejected: true },
 };
 
 /** The words are beside it. */
-export function StatusMark({ status }: { readonly status: CallStatus }) {
+export function StatusIcon({ status }: { readonly status: CallStatus }) {
   return (
     <span className="status-mark" data-status={status} aria-hidden="true">
       <Mark status={status} />

@@ -30,7 +30,7 @@ export function InputView({ name, input, text, isOpen = false }: InputViewProps)
                 <VisibleText text={key} />
               </dt>
               <dd>
-                <LongText text={textOf(value)} />
+                <LongText text={valueText(value)} />
               </dd>
             </div>
           ))}
@@ -38,7 +38,7 @@ export function InputView({ name, input, text, isOpen = false }: InputViewProps)
       )}
       {diff !== undefined && diff.diff !== '' && <DiffView diff={diff.diff} isFolded />}
       {diff !== undefined && diff.diff === '' && !isOpen && (
-        <p className="input-note">{emptyWords[diff.field]}</p>
+        <p className="input-note">{emptyText[diff.field]}</p>
       )}
       {Object.keys(input).length === 0 && !isOpen && (
         <p className="input-note">Without an input.</p>
@@ -47,23 +47,23 @@ export function InputView({ name, input, text, isOpen = false }: InputViewProps)
   );
 }
 
-const emptyWords = {
+const emptyText = {
   content: 'Its content is empty: nothing will be in the file.',
   edits: 'It has no edits.',
 } as const;
 
 function InputText({ input, text }: Pick<InputViewProps, 'input' | 'text'>) {
-  const said = text === '' && input !== undefined ? JSON.stringify(input, null, 1) : text;
-  if (said === '') return null;
+  const shownText = text === '' && input !== undefined ? JSON.stringify(input, null, 1) : text;
+  if (shownText === '') return null;
   return (
     <div className="input-text">
-      <LongText text={said} />
+      <LongText text={shownText} />
     </div>
   );
 }
 
 /** An empty text is told from none. */
-function textOf(value: JsonValue): string {
+function valueText(value: JsonValue): string {
   if (value === '') return '""';
   return typeof value === 'string' ? value : JSON.stringify(value, null, 1);
 }

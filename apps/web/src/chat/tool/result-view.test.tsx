@@ -50,7 +50,7 @@ test('all else of a result is shown as it is, its blanks too', async () => {
   const said = `name${' '.repeat(60)}size\r\n\n\n\n\u00a0\u200d👨\u200d👩 שלום`;
   const page = await viewing(resultOf(said));
   expect(page.text()).toBe(said);
-  expect(page.findAll('.told')).toEqual([]);
+  expect(page.findAll('.escape')).toEqual([]);
 });
 
 test('more of a very long result is shown step by step', async () => {

@@ -48,7 +48,7 @@ function ResultText({ text, isOpen }: { readonly text: string; readonly isOpen: 
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled by keys */}
       <pre className="result-text" tabIndex={0}>
-        <VisibleText text={shown} told="directions" />
+        <VisibleText text={shown} escapes="directions" />
       </pre>
       {!isOpen && <MoreBar {...{ level, onLevel: setLevel, next: isLong ? next : undefined }} />}
     </>

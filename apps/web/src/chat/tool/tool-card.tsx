@@ -3,11 +3,17 @@ import { useCallback, useId, useState } from 'react';
 import { ChevronIcon, HandoffIcon } from '../../design/icons.tsx';
 import { duration } from '../../design/time.tsx';
 import { VisibleText } from '../content/visible-text.tsx';
-import { type ChatSource, useCallFacts, useRead, useResult } from '../state/chat-source.ts';
+import { type ChatSource, useCallFacts, useResult, useSourceValue } from '../state/chat-source.ts';
 import type { CallFacts } from '../state/fact-index.ts';
 import { useUnfolded } from '../state/use-unfolded.ts';
-import { type CallStatus, callStatus, isOverAs, StatusMark, statusWords } from './call-status.tsx';
-import { handedOverTo } from './handoff.ts';
+import {
+  type CallStatus,
+  callStatus,
+  isFinalStatus,
+  StatusIcon,
+  statusText,
+} from './call-status.tsx';
+import { handoffTarget } from './handoff.ts';
 import { InputView } from './input-view.tsx';
 import { ResultView } from './result-view.tsx';
 import './tool-card.css';
@@ -26,18 +32,18 @@ export function ToolCard({ source, partId, part, isOpen }: ToolCardProps) {
   const { toolCallId, name } = part;
   const facts = useCallFacts(source, toolCallId);
   const result = useResult(source, toolCallId);
-  const isAsked = useRead(source, useIsAsked(toolCallId));
-  const isLive = useRead(source, isLiveOf);
+  const isAsked = useSourceValue(source, useIsAsked(toolCallId));
+  const isLive = useSourceValue(source, selectIsLive);
   const status = callStatus({ isOpen, isAsked, facts, result, isLive });
   // A picture is there to be seen.
   const hasMedia = result?.kind === 'tool_result' && (result.attachments?.length ?? 0) > 0;
-  const isGoingOn = !isOverAs[status];
+  const isGoingOn = !isFinalStatus[status];
   const [isUnfolded, setUnfolded] = useUnfolded(source, partId, isGoingOn || hasMedia);
   // While somebody is asked, it is shown where the question is.
   const isShown = isUnfolded && status !== 'asking';
   const bodyId = useId();
-  const to = handedOverTo(name, result);
-  const label = to === undefined ? `Tool ${name}: ${statusWords[status]}` : `Handed over to ${to}`;
+  const to = handoffTarget(name, result);
+  const label = to === undefined ? `Tool ${name}: ${statusText[status]}` : `Handed over to ${to}`;
   return (
     <section className="tool-card" data-status={status} aria-label={label}>
       <button
@@ -49,7 +55,7 @@ export function ToolCard({ source, partId, part, isOpen }: ToolCardProps) {
       >
         {to === undefined ? (
           <>
-            <StatusMark status={status} />
+            <StatusIcon status={status} />
             <span className="tool-name">
               <VisibleText text={name} />
             </span>
@@ -58,7 +64,7 @@ export function ToolCard({ source, partId, part, isOpen }: ToolCardProps) {
         ) : (
           <HandoffTitle {...{ name, to }} />
         )}
-        <span className="tool-state">{stateWords(status, facts)}</span>
+        <span className="tool-state">{statusLabel(status, facts)}</span>
         <span className="fold-mark" data-open={isShown || undefined}>
           <ChevronIcon />
         </span>
@@ -68,7 +74,7 @@ export function ToolCard({ source, partId, part, isOpen }: ToolCardProps) {
           <ToolInput part={part} isOpen={isOpen} facts={facts} />
           {facts?.rejected && result === undefined && (
             <p className="tool-words">
-              <VisibleText text={facts.rejected.message} told="directions" />
+              <VisibleText text={facts.rejected.message} escapes="directions" />
             </p>
           )}
           {result?.kind === 'tool_result' && (
@@ -103,7 +109,7 @@ function HandoffTitle({ name, to }: { readonly name: string; readonly to: string
   );
 }
 
-const isLiveOf = ({ state }: ChatSource) => state.run !== undefined || state.asked.length > 0;
+const selectIsLive = ({ state }: ChatSource) => state.run !== undefined || state.asked.length > 0;
 
 function useIsAsked(id: string) {
   return useCallback(
@@ -129,7 +135,7 @@ function ToolInput({
   );
 }
 
-const telling = ['command', 'path', 'pattern', 'query', 'url', 'task', 'description'];
+const summaryFields = ['command', 'path', 'pattern', 'query', 'url', 'task', 'description'];
 
 /** The one line that tells most. */
 function ToolSummary({
@@ -140,10 +146,12 @@ function ToolSummary({
   const input = useLiveInput(part, isOpen);
   const fields = (typeof input === 'object' && input !== null ? input : {}) as object;
   const named = new Map<string, unknown>(Object.entries(fields));
-  const told = telling.map((key) => named.get(key)).find((value) => typeof value === 'string');
+  const mainField = summaryFields
+    .map((key) => named.get(key))
+    .find((value) => typeof value === 'string');
   const summary = facts?.summary === part.name ? undefined : facts?.summary;
   const other = [...named.values()].find((value) => typeof value === 'string');
-  const text = told ?? summary ?? other;
+  const text = mainField ?? summary ?? other;
   return (
     <span className="tool-summary">
       {typeof text === 'string' && <VisibleText text={text.slice(0, 200)} />}
@@ -151,12 +159,12 @@ function ToolSummary({
   );
 }
 
-function stateWords(status: CallStatus, facts: CallFacts | undefined): string {
+function statusLabel(status: CallStatus, facts: CallFacts | undefined): string {
   const { startedAt, finishedAt } = facts ?? {};
   if (status === 'done' && startedAt !== undefined && finishedAt !== undefined)
     return finishedAt - startedAt < 1 ? '' : duration(finishedAt - startedAt);
   if (status === 'rejected' && facts?.rejected?.code === 'denied') return 'denied';
-  return status === 'done' ? '' : statusWords[status];
+  return status === 'done' ? '' : statusText[status];
 }
 
 /**
@@ -179,13 +187,13 @@ const maxLength = 50_000;
 
 /** What the arguments say so far; undefined where nothing can be made of them yet. */
 export function useLiveInput(part: ToolCallPart, isOpen: boolean): JsonValue | undefined {
-  const [reader] = useState(() => new GrowingJson());
+  const [reader] = useState(() => new IncrementalJson());
   if (part.input !== undefined && !isOpen) return part.input;
   return part.arguments.length > maxLength ? undefined : reader.read(part.arguments);
 }
 
 /** Reads only what is new. */
-class GrowingJson {
+class IncrementalJson {
   #json = new PartialJson();
   #length = 0;
 

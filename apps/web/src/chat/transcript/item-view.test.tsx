@@ -2,7 +2,7 @@ import { type DraftRecord, itemId, partId } from '@millrace/core';
 import { expect, test } from 'vitest';
 import { openPage } from '../../../../../packages/client/src/testing/page.ts';
 import { GrowingSource } from '../../testing/growing-source.ts';
-import { factDraft, numbered } from '../../testing/records.ts';
+import { factDraft, numberDrafts } from '../../testing/records.ts';
 
 const done = itemId('done');
 const live = itemId('live');
@@ -35,13 +35,13 @@ test('while 20,000 deltas stream into one part, no other part renders', async ()
   const page = await openPage();
   const { ItemView } = await import('./item-view.tsx');
   const source = new GrowingSource();
-  source.add(numbered(opening));
+  source.add(numberDrafts(opening));
   await page.render([done, live].map((id) => <ItemView key={id} source={source} id={id} />));
   const readsOfFinished = source.reads.get(finished);
   const atOnce = 100;
   for (let at = 0; at < count; at += atOnce) {
     const drafts = Array.from({ length: atOnce }, (_, more) => append(at + more));
-    await page.act(() => source.add(numbered(drafts, opening.length + 1 + at)));
+    await page.act(() => source.add(numberDrafts(drafts, opening.length + 1 + at)));
   }
   expect(source.reads.get(finished)).toBe(readsOfFinished);
   expect(source.reads.get(streaming)).toBeGreaterThanOrEqual(count / atOnce);

@@ -73,12 +73,12 @@ export function UserItem({
       <footer className="item-foot">
         <BranchSwitch itemId={item.id} />
         <span className="item-actions">
-          <CopyButton text={textOf(source, item)} />
+          <CopyButton text={itemText(source, item)} />
           {actions.edit && (
             <IconButton
               size="small"
               label="Say something else here, in a branch"
-              onClick={() => actions.edit?.(item.id, textOf(source, item))}
+              onClick={() => actions.edit?.(item.id, itemText(source, item))}
             >
               <EditIcon />
             </IconButton>
@@ -101,7 +101,7 @@ export function AssistantItem({
   const actions = useItemActions();
   // What was said on the way to the answer is not worth a row of buttons.
   const isAnswer = !item.isOpen && item.stop?.reason !== 'tool_use';
-  const text = isAnswer ? textOf(source, item) : '';
+  const text = isAnswer ? itemText(source, item) : '';
   return (
     <article
       className="item"
@@ -136,7 +136,7 @@ export function AssistantItem({
 }
 
 /** The words of an item, without what was thought and done. */
-export function textOf(source: ChatSource, { partIds }: ItemHead): string {
+export function itemText(source: ChatSource, { partIds }: ItemHead): string {
   const parts = partIds.map((id) => source.part(id));
   const texts = parts.map((part) => (part?.kind === 'text' ? part.text : ''));
   return texts.filter((text) => text !== '').join('\n\n');

@@ -10,8 +10,8 @@ async function shown(value: JsonValue): Promise<string> {
 }
 
 test('a hand-off is told in words, in which nothing hides', async () => {
-  const handoff = { from: 'Miller', to: 'Baker\u202E' };
-  expect(await shown({ handoff })).toBe('Miller handed over to Baker\\u202E');
+  const handoff = { from: 'Triage', to: 'Billing\u202E' };
+  expect(await shown({ handoff })).toBe('Triage handed over to Billing\\u202E');
 });
 
 test('other data is shown as it is', async () => {

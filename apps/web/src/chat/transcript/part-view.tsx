@@ -4,12 +4,12 @@ import { ChevronIcon, HandoffIcon, ThoughtIcon } from '../../design/icons.tsx';
 import { CodeView } from '../../markdown/code-view.tsx';
 import { MarkdownView } from '../../markdown/markdown-view.tsx';
 import { MediaView } from '../content/media-view.tsx';
-import { type ChatSource, usePart, useRead } from '../state/chat-source.ts';
+import { type ChatSource, usePart, useSourceValue } from '../state/chat-source.ts';
 import { useUnfolded } from '../state/use-unfolded.ts';
 import { ToolCard } from '../tool/tool-card.tsx';
 import './reasoning-view.css';
 import { VisibleText } from '../content/visible-text.tsx';
-import { handoffIn } from '../tool/handoff.ts';
+import { parseHandoff } from '../tool/handoff.ts';
 
 export interface PartViewProps {
   readonly source: ChatSource;
@@ -19,7 +19,7 @@ export interface PartViewProps {
 /** One part. It renders with each piece of it while it streams, and not again after its end. */
 export const PartView = memo(function PartView({ source, id }: PartViewProps) {
   const part = usePart(source, id);
-  const isOpen = useRead(
+  const isOpen = useSourceValue(
     source,
     useCallback(({ state }: ChatSource) => state.open.some((open) => open.id === id), [id]),
   );
@@ -76,7 +76,7 @@ export function ReasoningView({ source, id, part, isOpen }: ReasoningViewProps) 
       >
         <ThoughtIcon />
         <span>{isOpen ? 'Thinking' : 'Thought'}</span>
-        {!isUnfolded && <span className="reasoning-glance">{glance(part.text, isOpen)}</span>}
+        {!isUnfolded && <span className="reasoning-glance">{preview(part.text, isOpen)}</span>}
         <span className="fold-mark" data-open={isUnfolded || undefined}>
           <ChevronIcon />
         </span>
@@ -91,7 +91,7 @@ export function ReasoningView({ source, id, part, isOpen }: ReasoningViewProps) 
 }
 
 /** One line of it: the latest while it streams, the first after. */
-function glance(text: string, isOpen: boolean): string {
+function preview(text: string, isOpen: boolean): string {
   const near = isOpen ? text.slice(-160) : text.slice(0, 160);
   return near.replaceAll(/[*_#`\s]+/g, ' ').trim();
 }
@@ -103,7 +103,7 @@ export interface StructuredViewProps {
 
 /** Data: in words where they are known, else as it is. */
 export function StructuredView({ value, isOpen }: StructuredViewProps) {
-  const [from, to] = handoffIn(value) ?? [];
+  const [from, to] = parseHandoff(value) ?? [];
   if (from === undefined || to === undefined)
     return <CodeView text={JSON.stringify(value, null, 2)} lang="json" isDone={!isOpen} />;
   return (

@@ -11,7 +11,7 @@ import {
 import { Virtualizer } from 'virtua';
 import { Button } from '../../design/button.tsx';
 import { AlertIcon, ClockIcon, DownIcon } from '../../design/icons.tsx';
-import { type ChatSource, useRead } from '../state/chat-source.ts';
+import { type ChatSource, useSourceValue } from '../state/chat-source.ts';
 import { ItemView } from './item-view.tsx';
 import './transcript-view.css';
 import type { ItemId } from '@millrace/core';
@@ -20,23 +20,28 @@ import type { Notice } from '../state/notice.ts';
 interface TranscriptViewProps {
   readonly source: ChatSource;
   /** How often something was said here: whoever says something wants to see the answer. */
-  readonly sent?: number | undefined;
+  readonly sentCount?: number | undefined;
   /** What is said where nothing was; nothing unless told. */
-  readonly emptyWords?: string | undefined;
+  readonly emptyText?: string | undefined;
   /** What comes after all that was said. */
   readonly children?: ReactNode;
 }
 
 /** All that was said, of which only what is in sight is in the page. */
-export function TranscriptView({ source, sent = 0, emptyWords, children }: TranscriptViewProps) {
+export function TranscriptView({
+  source,
+  sentCount = 0,
+  emptyText,
+  children,
+}: TranscriptViewProps) {
   const scroller = useRef<HTMLElement>(null);
   const rows = useRows(source);
-  const { isAtEnd, goToEnd } = useStickyEnd(scroller, `${source.id} ${sent}`);
+  const { isAtEnd, goToEnd } = useStickyEnd(scroller, `${source.id} ${sentCount}`);
   return (
     <div className="transcript-frame">
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled by keys */}
       <section className="transcript" ref={scroller} aria-label="Conversation" tabIndex={0}>
-        {rows.length === 0 && <p className="transcript-empty">{emptyWords}</p>}
+        {rows.length === 0 && <p className="transcript-empty">{emptyText}</p>}
         <div className="transcript-rows">
           <Virtualizer
             scrollRef={scroller}
@@ -101,13 +106,13 @@ type Row =
   | { readonly type: 'item'; readonly key: string; readonly id: ItemId }
   | { readonly type: 'notice'; readonly key: string; readonly notice: Notice };
 
-const idsOf = ({ itemIds }: ChatSource) => itemIds;
-const noticesOf = ({ facts }: ChatSource) => facts.notices;
+const selectItemIds = ({ itemIds }: ChatSource) => itemIds;
+const selectNotices = ({ facts }: ChatSource) => facts.notices;
 
 /** What stands below one another. The same list until an item or a notice comes or goes. */
 function useRows(source: ChatSource): readonly Row[] {
-  const ids = useRead(source, idsOf);
-  const notices = useRead(source, noticesOf);
+  const ids = useSourceValue(source, selectItemIds);
+  const notices = useSourceValue(source, selectNotices);
   return useMemo(() => rowsOf(source, ids, notices), [source, ids, notices]);
 }
 
@@ -132,7 +137,7 @@ function rowsOf(
 const nearPx = 48;
 
 /** What somebody does to scroll. */
-const wishes = ['wheel', 'touchmove', 'keydown', 'pointerdown'] as const;
+const scrollInputs = ['wheel', 'touchmove', 'keydown', 'pointerdown'] as const;
 
 interface StickyEnd {
   /** It stays at the end as more comes. */
@@ -157,36 +162,36 @@ function useStickyEnd(scroller: RefObject<HTMLElement | null>, of: unknown): Sti
     const { current: element } = scroller;
     if (element === null) return;
     let last = { top: element.scrollTop, height: element.scrollHeight };
-    // Rows that are measured move what is in sight as well, and that is nobody's wish.
-    let isWished = false;
-    const wish = () => {
-      isWished = true;
+    // Rows that are measured move what is in sight as well, and that is nobody's onScrollInput.
+    let isUserScrolling = false;
+    const onScrollInput = () => {
+      isUserScrolling = true;
     };
     const onScroll = () => {
       const { scrollTop: top, scrollHeight: height } = element;
-      const isUp = top < last.top - 1 && (isWished || height === last.height);
+      const isUp = top < last.top - 1 && (isUserScrolling || height === last.height);
       last = { top, height };
       if (height - top - element.clientHeight <= nearPx) isSticky.current = true;
       else if (isUp) isSticky.current = false;
       setAtEnd(isSticky.current);
     };
     const onScrollEnd = () => {
-      isWished = false;
+      isUserScrolling = false;
     };
-    const keep = () => {
+    const scrollToEnd = () => {
       if (isSticky.current) element.scrollTop = element.scrollHeight;
     };
-    const observer = new ResizeObserver(keep);
+    const observer = new ResizeObserver(scrollToEnd);
     observer.observe(element);
     for (const child of element.children) observer.observe(child);
-    const heard = new AbortController();
-    const how = { passive: true, signal: heard.signal } as const;
-    element.addEventListener('scroll', onScroll, how);
-    element.addEventListener('scrollend', onScrollEnd, how);
-    for (const type of wishes) element.addEventListener(type, wish, how);
+    const controller = new AbortController();
+    const options = { passive: true, signal: controller.signal } as const;
+    element.addEventListener('scroll', onScroll, options);
+    element.addEventListener('scrollend', onScrollEnd, options);
+    for (const type of scrollInputs) element.addEventListener(type, onScrollInput, options);
     return () => {
       observer.disconnect();
-      heard.abort();
+      controller.abort();
     };
   }, [scroller]);
 

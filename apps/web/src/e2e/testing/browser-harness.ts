@@ -5,24 +5,26 @@ import { PageServer } from './page-server.ts';
 import { WatchedBrowser } from './watched-browser.ts';
 
 /** A server that has the page. */
-interface Served {
+interface PageHost {
   readonly url: string;
   close(): Promise<void>;
 }
 
-interface Stage<S extends Served = PageServer> {
+interface BrowserHarness<S extends PageHost = PageServer> {
   readonly server: S;
   /** A browser of somebody who was never here, for one test. It says what it should not have done. */
   visitor(options?: BrowserContextOptions): Promise<WatchedBrowser>;
 }
 
 /** A server and a browser for the tests of a file. */
-export function useStage(): Stage {
-  return useStageOf(() => PageServer.start());
+export function useBrowserHarness(): BrowserHarness {
+  return useBrowserHarnessFor(() => PageServer.start());
 }
 
 /** The same, with a server of one's own. */
-export function useStageOf<S extends Served>(start: () => Promise<S>): Stage<S> {
+export function useBrowserHarnessFor<S extends PageHost>(
+  start: () => Promise<S>,
+): BrowserHarness<S> {
   let server: S | undefined;
   let browser: Browser | undefined;
   beforeAll(async () => {
@@ -37,16 +39,17 @@ export function useStageOf<S extends Served>(start: () => Promise<S>): Stage<S> 
     await browser?.close();
     await server?.close();
   });
-  const there = <T>(thing: T | undefined): T => {
-    if (thing === undefined) throw new Error('There is a stage only while tests run');
+  const required = <T>(thing: T | undefined): T => {
+    if (thing === undefined)
+      throw new Error('The browser harness is available only while tests run');
     return thing;
   };
   return {
     get server() {
-      return there(server);
+      return required(server);
     },
     async visitor(options) {
-      const watched = await WatchedBrowser.open(there(browser), there(server).url, options);
+      const watched = await WatchedBrowser.open(required(browser), required(server).url, options);
       onTestFinished(() => watched.close());
       return watched;
     },

@@ -7,8 +7,8 @@ import { miller, runnerOf } from '../../../../../packages/openai-agents/src/test
 import { builtPage } from './built-page.ts';
 
 /** The OpenAI Agents SDK behind the page: an agent with a tool and a hand-off, served both ways. */
-export class MillServer {
-  readonly model = new MillProvider();
+export class HandoffServer {
+  readonly model = new PausingProvider();
   readonly #server: Server;
   #url = '';
 
@@ -17,11 +17,11 @@ export class MillServer {
     this.#server = createServer({ agents, page: builtPage() });
   }
 
-  static async start(): Promise<MillServer> {
-    const mill = new MillServer();
-    const { url } = await mill.#server.listen({ port: 0 });
-    mill.#url = url;
-    return mill;
+  static async start(): Promise<HandoffServer> {
+    const server = new HandoffServer();
+    const { url } = await server.#server.listen({ port: 0 });
+    server.#url = url;
+    return server;
   }
 
   get url(): string {
@@ -29,16 +29,16 @@ export class MillServer {
   }
 
   async close(): Promise<void> {
-    this.model.goOn();
+    this.model.resume();
     await this.#server.close();
   }
 
   #sync(): ServedAgent {
     const models = millraceModels({ provider: this.model.provider });
-    // Tracing would send what is said to OpenAI.
+    // Tracing would send what is stream to OpenAI.
     const runner = runnerOf(models);
     return {
-      ...{ type: 'sync', name: 'sync-mill' },
+      ...{ type: 'sync', name: 'sync-agent' },
       async *onMessage(content, { signal }) {
         const asked = content.type === 'text' ? content.content : '';
         yield* convertRunEvents(await runner.run(miller, asked, { stream: true, signal }));
@@ -49,7 +49,7 @@ export class MillServer {
   #async(): ServedAgent {
     const { provider } = this.model;
     return {
-      ...{ type: 'async', name: 'async-mill' },
+      ...{ type: 'async', name: 'async-agent' },
       async onEvent({ content }, context) {
         if (content?.type !== 'text') return;
         await context.messages.create(content);
@@ -64,35 +64,35 @@ export class MillServer {
 }
 
 /** Where it waits in what it says. */
-const pauses = '…';
+const pauseMark = '…';
 
 /** A model that looks at the weather, hands over, and says the last word; in each `…` it waits to be told to go on. */
-class MillProvider {
+class PausingProvider {
   readonly provider: Provider;
   #gate = Promise.withResolvers<void>();
 
   constructor() {
-    this.provider = createProvider('mill', 'mill-1', (request, context) => {
+    this.provider = createProvider('demo', 'demo-1', (request, context) => {
       const results = request.items.flatMap(({ parts }) =>
         parts.filter(({ kind }) => kind === 'tool_result'),
       );
       const parts = answer(results.length, context.ids);
-      const how = { id: 'mill', model: 'mill-1', pieces: 'token' } as const;
-      const said = scriptedProvider([{ content: { parts } }], how).stream(request, context);
-      return this.#haltingly(said);
+      const options = { id: 'demo', model: 'demo-1', pieces: 'token' } as const;
+      const stream = scriptedProvider([{ content: { parts } }], options).stream(request, context);
+      return this.#withPauses(stream);
     });
   }
 
   /** From the `…` that it is at, to the next. */
-  goOn(): void {
+  resume(): void {
     this.#gate.resolve();
   }
 
-  async *#haltingly(steps: AsyncIterable<StreamStep>): AsyncGenerator<StreamStep> {
+  async *#withPauses(steps: AsyncIterable<StreamStep>): AsyncGenerator<StreamStep> {
     for await (const step of steps) {
       yield step;
       const isPause = step.deltas.some(
-        (delta) => delta.type === 'append_text' && delta.chunk.includes(pauses),
+        (delta) => delta.type === 'append_text' && delta.chunk.includes(pauseMark),
       );
       if (!isPause) continue;
       await this.#gate.promise;

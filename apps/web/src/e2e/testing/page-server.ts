@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { builtPage } from './built-page.ts';
-import type { Word } from './scripted-provider.ts';
+import type { ModelCommand } from './controlled-provider.ts';
 
 const script = fileURLToPath(new URL('./serve-for-tests.ts', import.meta.url));
 
@@ -47,8 +47,8 @@ export class PageServer {
   }
 
   /** Tells the model, whose counting goes on until it hears that it is enough. */
-  tell(word: Word): void {
-    this.#child?.send(word);
+  send(command: ModelCommand): void {
+    this.#child?.send(command);
   }
 
   async kill(): Promise<void> {

@@ -1,5 +1,5 @@
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
-import { ChatOnPage } from './chat-on-page.ts';
+import { ChatTab } from './chat-tab.ts';
 
 /** Hears what the page's policy refuses, and looks at each frame whether the counted words are in order. */
 const watcher = `
@@ -52,15 +52,15 @@ export class WatchedBrowser {
     return watched;
   }
 
-  async tab(path = '/'): Promise<ChatOnPage> {
+  async tab(path = '/'): Promise<ChatTab> {
     const page = await this.context.newPage();
     await page.goto(path);
-    return new ChatOnPage(page);
+    return new ChatTab(page);
   }
 
   /** All that pages did and should not have done. */
   async allFaults(): Promise<readonly string[]> {
-    const told = await Promise.all(
+    const reports = await Promise.all(
       this.context.pages().map((page) =>
         page.evaluate<string[]>(
           `[
@@ -71,7 +71,7 @@ export class WatchedBrowser {
         ),
       ),
     );
-    return [...this.faults, ...told.flat()];
+    return [...this.faults, ...reports.flat()];
   }
 
   close(): Promise<void> {

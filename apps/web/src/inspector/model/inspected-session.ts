@@ -3,10 +3,10 @@ import { sessionId } from '@millrace/core';
 import { useMemo, useSyncExternalStore } from 'react';
 import { pageClock } from '../../design/time.tsx';
 import { SessionModel } from './session-model.ts';
-import { type RecordsStatus, SessionRecords } from './session-records.ts';
+import { type RecordsStatus, SessionReader } from './session-reader.ts';
 
 /** What is known of a session now. Another object with each change; the model itself grows. */
-export interface Inspected {
+export interface InspectedState {
   readonly model: SessionModel;
   readonly count: number;
   readonly status: RecordsStatus;
@@ -24,16 +24,16 @@ interface InspectedSessionOptions {
 class InspectedSession {
   readonly #options: InspectedSessionOptions;
   readonly #listeners = new Set<() => void>();
-  #records: SessionRecords | undefined;
+  #records: SessionReader | undefined;
   #stopFollowing: () => void = () => {};
-  #now: Inspected;
+  #now: InspectedState;
 
   constructor(options: InspectedSessionOptions) {
     this.#options = options;
-    this.#now = this.#nothing();
+    this.#now = this.#emptyState();
   }
 
-  readonly now = (): Inspected => this.#now;
+  readonly now = (): InspectedState => this.#now;
 
   readonly subscribe = (listener: () => void): (() => void) => {
     this.#listeners.add(listener);
@@ -48,7 +48,7 @@ class InspectedSession {
     this.#records?.retry();
   }
 
-  #nothing(): Inspected {
+  #emptyState(): InspectedState {
     const model = new SessionModel(sessionId(this.#options.taskId));
     return { model, count: 0, status: { state: 'loading' }, through: 0 };
   }
@@ -56,11 +56,11 @@ class InspectedSession {
   #start(): void {
     const { client, taskId, clock } = this.#options;
     const task = client.task(taskId);
-    this.#now = this.#nothing();
-    const records = new SessionRecords({
+    this.#now = this.#emptyState();
+    const records = new SessionReader({
       ...{ read: (from, options) => task.records(from, options), clock },
       onRecords: (page) => this.#now.model.add(page),
-      onReset: () => this.#change(this.#nothing()),
+      onReset: () => this.#change(this.#emptyState()),
       onChange: () => {
         const { model } = this.#now;
         const { status, through } = records;
@@ -79,14 +79,17 @@ class InspectedSession {
     this.#records = undefined;
   }
 
-  #change(now: Inspected): void {
+  #change(now: InspectedState): void {
     this.#now = now;
     for (const listener of [...this.#listeners]) listener();
   }
 }
 
 /** A session's records while it is mounted, and how to ask again after a failure. */
-export function useInspected(client: Client, taskId: string): readonly [Inspected, () => void] {
+export function useInspectedSession(
+  client: Client,
+  taskId: string,
+): readonly [InspectedState, () => void] {
   const session = useMemo(
     () => new InspectedSession({ client, taskId, clock: pageClock }),
     [client, taskId],

@@ -2,18 +2,18 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { recordedRun } from '../../../../../packages/server/src/testing/recorded-run.ts';
 import { numberedRecords } from '../../testing/records.ts';
-import { GrowingPlaces, isAmong } from './record-index.ts';
+import { includesSorted, MatchIndex } from './record-index.ts';
 
 const records = numberedRecords(recordedRun(3));
 
 test('however the count grows or shrinks, it finds what one look would find', () => {
   const count = fc.nat(records.length);
   fc.assert(
-    fc.property(fc.array(count, { minLength: 1, maxLength: 20 }), fc.nat(300), (counts, most) => {
-      const places = new GrowingPlaces(records, ({ fact }) => fact !== undefined, most);
+    fc.property(fc.array(count, { minLength: 1, maxLength: 20 }), fc.nat(300), (counts, limit) => {
+      const indexes = new MatchIndex(records, ({ fact }) => fact !== undefined, limit);
       for (const upTo of counts) {
         const all = records.slice(0, upTo).flatMap(({ fact }, at) => (fact ? [at] : []));
-        expect(places.upTo(upTo)).toEqual(all.slice(0, most));
+        expect(indexes.upTo(upTo)).toEqual(all.slice(0, limit));
       }
     }),
   );
@@ -21,11 +21,11 @@ test('however the count grows or shrinks, it finds what one look would find', ()
 
 test('what changed nothing is the same list', () => {
   const isFirst = ({ offset }: { readonly offset: number }) => offset === 1;
-  const places = new GrowingPlaces(records, isFirst);
-  expect(places.upTo(5)).toBe(places.upTo(records.length));
+  const indexes = new MatchIndex(records, isFirst);
+  expect(indexes.upTo(5)).toBe(indexes.upTo(records.length));
 });
 
 test('a place is among others or it is not', () => {
-  const places = [1, 4, 9];
-  expect([0, 1, 2, 4, 8, 9, 10].filter((place) => isAmong(places, place))).toEqual(places);
+  const indexes = [1, 4, 9];
+  expect([0, 1, 2, 4, 8, 9, 10].filter((place) => includesSorted(indexes, place))).toEqual(indexes);
 });

@@ -7,17 +7,17 @@ import {
   type LogRecord,
   type SessionId,
 } from '@millrace/core';
-import { Figures } from './figures.ts';
+import { MetricsCollector } from './metrics.ts';
 import { partitionPoint } from './record-index.ts';
 import { TimeAxis } from './time-axis.ts';
 import { Waterfall } from './waterfall.ts';
 
-/** All that the inspector shows of a session, made of its records as they come. */
+/** All that the inspector shows of a session, created of its records as they come. */
 export class SessionModel {
   readonly checkpoints: Checkpoints;
   readonly axis = new TimeAxis();
   readonly waterfall = new Waterfall();
-  readonly figures = new Figures();
+  readonly metrics = new MetricsCollector();
   readonly #facts: FactRecord[] = [];
 
   constructor(session: SessionId) {
@@ -39,13 +39,13 @@ export class SessionModel {
       if (record.fact !== undefined) this.#facts.push(record);
       this.axis.add(record.time);
       this.waterfall.add(record);
-      this.figures.add(record);
+      this.metrics.add(record);
     }
   }
 }
 
 interface CheckpointOptions {
-  /** A state is kept after so many records: what any look back costs at most. */
+  /** A state is states after so many records: what any look back costs at most. */
   readonly interval?: number;
   /** Core's, unless a test counts. */
   readonly fold?: typeof foldBatch;
@@ -57,7 +57,7 @@ export class Checkpoints {
   readonly #interval: number;
   readonly #fold: typeof foldBatch;
   /** The k-th is that after k intervals. */
-  readonly #kept: FoldState[];
+  readonly #states: FoldState[];
   #head: FoldState;
   /** What was looked at last, because the next look is mostly a little further on. */
   #last: { readonly count: number; readonly state: FoldState };
@@ -66,7 +66,7 @@ export class Checkpoints {
     this.#interval = interval;
     this.#fold = fold;
     this.#head = emptyState(session);
-    this.#kept = [this.#head];
+    this.#states = [this.#head];
     this.#last = { count: 0, state: this.#head };
   }
 
@@ -78,15 +78,15 @@ export class Checkpoints {
   add(record: LogRecord): void {
     this.records.push(record);
     this.#head = this.#step(this.#head, record);
-    if (this.records.length % this.#interval === 0) this.#kept.push(this.#head);
+    if (this.records.length % this.#interval === 0) this.#states.push(this.#head);
   }
 
   /** As it was when this was the last record. */
   stateAt(offset: number): FoldState {
     const count = countUpTo(this.records, offset);
     if (count === this.records.length) return this.#head;
-    const kept = Math.floor(count / this.#interval);
-    const start = { count: kept * this.#interval, state: this.#kept[kept] ?? this.#head };
+    const states = Math.floor(count / this.#interval);
+    const start = { count: states * this.#interval, state: this.#states[states] ?? this.#head };
     const isNearer = this.#last.count >= start.count && this.#last.count <= count;
     const from = isNearer ? this.#last : start;
     const state = this.records.slice(from.count, count).reduce(this.#step, from.state);

@@ -32,18 +32,18 @@ describe('the axis of time', () => {
   test('finds the record of each place, in order, whatever the times', () => {
     const gap = fc.oneof(fc.nat(100), fc.integer({ min: 1, max: 20 * longPauseMs }));
     fc.assert(
-      fc.property(fc.array(gap, { minLength: 1 }), fc.boolean(), (gaps, isShort) => {
+      fc.property(fc.array(gap, { minLength: 1 }), fc.boolean(), (gaps, shortenPauses) => {
         let now = 5000;
         const axis = axisOf(gaps.map((ms) => (now += ms)));
-        const positions = axis.times.map((time) => axis.position(time, isShort));
+        const positions = axis.times.map((time) => axis.position(time, shortenPauses));
         for (const [index, position] of positions.entries()) {
           expect(position).toBeGreaterThanOrEqual(positions[index - 1] ?? 0);
-          const found = axis.indexAt(position, isShort);
-          expect(axis.timeAt(position, isShort)).toBeCloseTo(axis.times[index] ?? 0, 3);
+          const found = axis.indexAt(position, shortenPauses);
+          expect(axis.timeAt(position, shortenPauses)).toBeCloseTo(axis.times[index] ?? 0, 3);
           // Of several records at one time, the last.
           expect(found).toBe(positions.findLastIndex((other) => other <= position));
         }
-        expect(axis.indexAt(-1, isShort)).toBe(0);
+        expect(axis.indexAt(-1, shortenPauses)).toBe(0);
       }),
     );
   });

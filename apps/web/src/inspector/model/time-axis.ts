@@ -14,7 +14,7 @@ interface Cut extends Pause {
 
 /** A pause that is longer than this is long, and is drawn and played as if it lasted only a second. */
 export const longPauseMs = 5_000;
-const shownMs = 1_000;
+const shortPauseMs = 1_000;
 
 /**
  * Where moments are on the axis, in ms from the first record. People leave sessions for days, so long
@@ -44,37 +44,38 @@ export class TimeAxis {
     const ms = now - before;
     if (ms <= longPauseMs) return;
     const last = this.#cuts.at(-1);
-    const savedMs = last === undefined ? 0 : last.savedMs + last.ms - shownMs;
+    const savedMs = last === undefined ? 0 : last.savedMs + last.ms - shortPauseMs;
     this.#cuts.push({ at: before, ms, savedMs });
   }
 
-  lengthMs(isShort: boolean): number {
-    return this.position(this.end, isShort);
+  lengthMs(shortenPauses: boolean): number {
+    return this.position(this.end, shortenPauses);
   }
 
-  position(time: number, isShort: boolean): number {
-    const cut = isShort ? this.#cutBefore(time) : undefined;
+  position(time: number, shortenPauses: boolean): number {
+    const cut = shortenPauses ? this.#cutBefore(time) : undefined;
     const plain = time - this.start;
     if (cut === undefined) return Math.max(0, plain);
     const into = Math.min(1, (time - cut.at) / cut.ms);
-    return plain - cut.savedMs - into * (cut.ms - shownMs);
+    return plain - cut.savedMs - into * (cut.ms - shortPauseMs);
   }
 
   /** What time it is at a place on the axis, in ms since 1970. */
-  timeAt(position: number, isShort: boolean): number {
+  timeAt(position: number, shortenPauses: boolean): number {
     const plain = this.start + position;
-    if (!isShort) return plain;
+    if (!shortenPauses) return plain;
     const cuts = this.#cuts;
     const isBefore = (index: number) => this.position(cuts[index]?.at ?? 0, true) < position;
     const cut = cuts[partitionPoint(cuts.length, isBefore) - 1];
     if (cut === undefined) return plain;
-    const into = Math.min(1, (position - this.position(cut.at, true)) / shownMs);
-    return plain + cut.savedMs + into * (cut.ms - shownMs);
+    const into = Math.min(1, (position - this.position(cut.at, true)) / shortPauseMs);
+    return plain + cut.savedMs + into * (cut.ms - shortPauseMs);
   }
 
   /** The index of the last record at or before a place on the axis; 0 before all. */
-  indexAt(position: number, isShort: boolean): number {
-    const isBefore = (index: number) => this.position(this.times[index] ?? 0, isShort) <= position;
+  indexAt(position: number, shortenPauses: boolean): number {
+    const isBefore = (index: number) =>
+      this.position(this.times[index] ?? 0, shortenPauses) <= position;
     return Math.max(0, partitionPoint(this.times.length, isBefore) - 1);
   }
 

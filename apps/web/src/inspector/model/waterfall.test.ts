@@ -10,7 +10,7 @@ import {
 import { describe, expect, test } from 'vitest';
 import { recordedRun } from '../../../../../packages/server/src/testing/recorded-run.ts';
 import { numberedRecords } from '../../testing/records.ts';
-import { placeSpans, spanBars } from '../timeline/spans.ts';
+import { insertSpans, spanBars } from '../timeline/spans.ts';
 import type { Bar } from './bar.ts';
 import { Waterfall } from './waterfall.ts';
 
@@ -20,10 +20,10 @@ function barsOf(records: readonly LogRecord[]): readonly Bar[] {
   return waterfall.bars;
 }
 
-type Said = readonly (readonly [number, Fact, number?, number?])[];
+type Facts = readonly (readonly [number, Fact, number?, number?])[];
 
 /** Facts at their times. */
-function said(...facts: Said): readonly LogRecord[] {
+function recordsOf(...facts: Facts): readonly LogRecord[] {
   return facts.map(([time, fact, turn = 1, attempt = 1], index) => ({
     ...{ v: recordVersion, offset: index + 1, time, turn, attempt, producer: 'test', fact },
   }));
@@ -64,7 +64,7 @@ describe('a waterfall', () => {
 
   test('names an attempt by its model, and tells when its first token came', () => {
     const delta = { type: 'append_text', partId: '1.1.a', at: 0, chunk: 'x' } as const;
-    const [started = expect.fail(), finished = expect.fail()] = said(
+    const [started = expect.fail(), finished = expect.fail()] = recordsOf(
       [100, fact({ type: 'response_started', itemId: 'i', provider: 'p', model: 'm' })],
       [
         900,
@@ -78,7 +78,7 @@ describe('a waterfall', () => {
 
   test('ends what a turn left open with the turn, and leaves open what goes on', () => {
     const bars = barsOf(
-      said(
+      recordsOf(
         [0, fact({ type: 'turn_started' }), 1, 0],
         [10, fact({ type: 'tool_execution_started', ...call, executionId: 'x', summary: 'ls' })],
         [
@@ -102,7 +102,7 @@ describe('a waterfall', () => {
   test('shows what was waited for: an answer, and the next try', () => {
     const error = { code: 'overloaded', message: 'busy' };
     const bars = barsOf(
-      said(
+      recordsOf(
         [0, fact({ type: 'approval_asked', ...call })],
         [700, fact({ type: 'approval_answered', ...call, decision: 'allow' })],
         [800, fact({ type: 'retry_scheduled', error, delayMs: 2000 })],
@@ -117,13 +117,13 @@ describe('a waterfall', () => {
   test('a question that waits for an answer does so when its turn is parked, and until it is answered', () => {
     const asked = fact({ type: 'approval_asked', ...call });
     const parked = fact({ type: 'turn_finished', stop: { reason: 'parked' } });
-    const waiting: Said = [
+    const waiting: Facts = [
       [0, fact({ type: 'turn_started' })],
       [1, asked],
       [3, parked],
     ];
-    const approvalOf = (...facts: Said) =>
-      barsOf(said(...facts)).filter(({ kind }) => kind === 'approval');
+    const approvalOf = (...facts: Facts) =>
+      barsOf(recordsOf(...facts)).filter(({ kind }) => kind === 'approval');
     expect(approvalOf(...waiting)).toMatchObject([{ start: 1, end: undefined }]);
     const answered = fact({ type: 'approval_answered', ...call, decision: 'allow' });
     expect(approvalOf(...waiting, [9000, answered, 2])).toMatchObject([{ end: 9000 }]);
@@ -139,7 +139,7 @@ describe('a waterfall', () => {
     const execution = { ...call, executionId: 'a' };
     const started = fact({ type: 'tool_execution_started', ...execution, summary: '' });
     const finished = { type: 'tool_execution_finished', ...execution, outcome: 'completed' };
-    const toneOf = (...facts: Said) => barsOf(said(...facts)).at(-1)?.tone;
+    const toneOf = (...facts: Facts) => barsOf(recordsOf(...facts)).at(-1)?.tone;
     const failed = fact({ ...finished, isError: true });
     expect(toneOf([0, started], [1, failed])).toBe('bad');
     expect(toneOf([0, started], [1, fact({ type: 'aborted' }), 0, 0], [2, failed])).toBe('plain');
@@ -149,7 +149,7 @@ describe('a waterfall', () => {
     const started = { type: 'tool_execution_started', ...call, summary: '' };
     const finished = { type: 'tool_execution_finished', ...call, outcome: 'completed' };
     const bars = barsOf(
-      said(
+      recordsOf(
         [0, fact({ ...started, executionId: 'a', child: 'session-2' })],
         [1, fact({ ...started, executionId: 'b' })],
         [2, fact({ ...finished, executionId: 'a', isError: false })],
@@ -178,7 +178,7 @@ describe('spans', () => {
   });
 
   const trace = { traceparent: `00-${'ab'.repeat(16)}-${'cd'.repeat(8)}-01` };
-  const traced = said(
+  const traced = recordsOf(
     [0, fact({ type: 'run_started', runId: 'r1', trace }), 0, 0],
     [10, fact({ type: 'turn_started' }), 1, 0],
     [20, fact({ type: 'tool_execution_started', ...call, executionId: 'x1', summary: 'ls' })],
@@ -196,7 +196,7 @@ describe('spans', () => {
       of('of nothing known', 'f'.repeat(16)),
       of('of nothing', null),
     ]);
-    const shown = placeSpans(barsOf(traced), spans);
+    const shown = insertSpans(barsOf(traced), spans);
     expect(shown.map(({ label, depth }) => `${'  '.repeat(depth)}${label}`)).toEqual([
       'Run 1',
       '  in the run',

@@ -7,7 +7,7 @@ import {
   spanIdOf,
 } from '@millrace/core';
 import { type Bar, type BarKind, stopText, stopTone } from './bar.ts';
-import { isContent } from './figures.ts';
+import { isContent } from './metrics.ts';
 
 type Change = Partial<Omit<Bar, 'key' | 'kind' | 'depth' | 'start' | 'offset'>>;
 
@@ -17,9 +17,9 @@ export class Waterfall {
   readonly #bars = new Map<string, Bar>();
   #runs = 0;
   /** The run that goes on, where it is part of a trace. */
-  #traced: RunId | undefined;
-  /** The bars of calls that are asked about: they wait on when their turn is parked. */
-  readonly #asked = new Map<string, { readonly key: string } & Attempt>();
+  #tracedRun: RunId | undefined;
+  /** The bars of calls that are openApprovals about: they wait on when their turn is parked. */
+  readonly #openApprovals = new Map<string, { readonly key: string } & Attempt>();
   /** The run was stopped: what fails now does so because of that. */
   #isStopped = false;
   /** What goes on in a turn, and ends with it at the latest. */
@@ -34,12 +34,12 @@ export class Waterfall {
   }
 
   add(record: LogRecord): void {
-    if (record.attempt > 0) this.#hearAttempt(record);
+    if (record.attempt > 0) this.#trackAttempt(record);
     if (record.fact !== undefined) this.#addFact(record, record.fact);
   }
 
   /** An agent that says nothing of its model still answers. */
-  #hearAttempt(record: LogRecord): void {
+  #trackAttempt(record: LogRecord): void {
     const { turn, attempt, delta, time } = record;
     const key = attemptKey(turn, attempt);
     const bar = this.#bars.get(key);
@@ -94,7 +94,7 @@ export class Waterfall {
   #beginRun(record: LogRecord, { runId, trace }: Extract<Fact, { type: 'run_started' }>): void {
     this.#runs++;
     this.#isStopped = false;
-    this.#traced = trace && runId;
+    this.#tracedRun = trace && runId;
     const traceId = trace && parseTraceparent(trace.traceparent)?.traceId;
     this.#begin(record, `run ${runId}`, 'run', 0, {
       ...{ label: `Run ${this.#runs}`, ...(traceId !== undefined && { traceId }) },
@@ -104,7 +104,7 @@ export class Waterfall {
 
   /** Ids are reckoned only where something can be under them. */
   #span(idOf: (run: RunId) => string): Pick<Bar, 'spanId'> {
-    return this.#traced === undefined ? {} : { spanId: idOf(this.#traced) };
+    return this.#tracedRun === undefined ? {} : { spanId: idOf(this.#tracedRun) };
   }
 
   #addToolFact(record: LogRecord, fact: Fact): void {
@@ -112,10 +112,10 @@ export class Waterfall {
       case 'tool_execution_started': {
         const kind = fact.child === undefined ? 'tool' : 'agent';
         const detail = fact.summary === fact.name ? undefined : fact.summary;
-        this.#answer(record, fact.toolCallId, {});
+        this.#endApproval(record, fact.toolCallId, {});
         const span = this.#span((run) => spanIdOf.execution(run, fact.executionId));
-        const said = { label: fact.name, detail, child: fact.child, ...span };
-        return this.#begin(record, `tool ${fact.executionId}`, kind, 3, said);
+        const fields = { label: fact.name, detail, child: fact.child, ...span };
+        return this.#begin(record, `tool ${fact.executionId}`, kind, 3, fields);
       }
       case 'tool_execution_finished': {
         const isLost = fact.outcome !== 'completed';
@@ -123,13 +123,13 @@ export class Waterfall {
         return this.#end(record, `tool ${fact.executionId}`, { tone });
       }
       case 'approval_asked':
-        return this.#ask(record, fact);
+        return this.#beginApproval(record, fact);
       case 'approval_answered': {
         const detail = fact.decision === 'allow' ? 'allowed' : 'denied';
-        return this.#answer(record, fact.toolCallId, { detail });
+        return this.#endApproval(record, fact.toolCallId, { detail });
       }
       case 'tool_call_rejected':
-        return this.#answer(record, fact.toolCallId, { detail: fact.code });
+        return this.#endApproval(record, fact.toolCallId, { detail: fact.code });
       case 'aborted':
         this.#isStopped = true;
         return;
@@ -138,28 +138,28 @@ export class Waterfall {
     }
   }
 
-  #ask(record: LogRecord, fact: Extract<Fact, { type: 'approval_asked' }>): void {
+  #beginApproval(record: LogRecord, fact: Extract<Fact, { type: 'approval_asked' }>): void {
     const { turn, attempt, offset } = record;
     const { toolCallId, name, reason: detail } = fact;
-    // A call that is asked about again is asked about once.
-    this.#answer(record, toolCallId, {});
+    // A call that is openApprovals about again is openApprovals about once.
+    this.#endApproval(record, toolCallId, {});
     const key = `approval ${toolCallId} ${offset}`;
     const label = `Approval of ${name}`;
     this.#begin(record, key, 'approval', 3, { label, detail, tone: 'wait' });
     this.#openInTurn.get(turn)?.delete(key);
-    this.#asked.set(toolCallId, { key, turn, attempt });
+    this.#openApprovals.set(toolCallId, { key, turn, attempt });
   }
 
-  #answer(record: LogRecord, toolCallId: string, change: Change): void {
-    const asked = this.#asked.get(toolCallId);
-    if (asked === undefined) return;
-    this.#asked.delete(toolCallId);
-    this.#end(record, asked.key, change);
+  #endApproval(record: LogRecord, toolCallId: string, change: Change): void {
+    const openApprovals = this.#openApprovals.get(toolCallId);
+    if (openApprovals === undefined) return;
+    this.#openApprovals.delete(toolCallId);
+    this.#end(record, openApprovals.key, change);
   }
 
   #supersede(record: LogRecord, reason: string): void {
-    for (const [id, { turn, attempt }] of [...this.#asked])
-      if (turn === record.turn && attempt === record.attempt) this.#answer(record, id, {});
+    for (const [id, { turn, attempt }] of [...this.#openApprovals])
+      if (turn === record.turn && attempt === record.attempt) this.#endApproval(record, id, {});
     const key = attemptKey(record.turn, record.attempt);
     const bar = this.#bars.get(key);
     if (bar === undefined) return;
@@ -174,14 +174,14 @@ export class Waterfall {
     this.#end({ ...record, time: record.time + delayMs }, key, {});
   }
 
-  #begin(record: LogRecord, key: string, kind: BarKind, depth: number, said: Change): void {
+  #begin(record: LogRecord, key: string, kind: BarKind, depth: number, fields: Change): void {
     if (this.#bars.has(key)) return;
     const { time: start, offset, turn } = record;
     const none = { detail: undefined, first: undefined, end: undefined, endOffset: undefined };
     const bar: Bar = {
       ...{ key, kind, depth, start, offset, label: key, tone: 'plain', child: undefined },
       ...none,
-      ...said,
+      ...fields,
     };
     this.#bars.set(key, bar);
     if (depth < 2) return;

@@ -1,7 +1,7 @@
 import type { FactRecord, FoldState, LogRecord } from '@millrace/core';
 import { useCallback, useEffect, useRef } from 'react';
 import { duration } from '../../design/time.tsx';
-import type { Inspected } from '../model/inspected-session.ts';
+import type { InspectedState } from '../model/inspected-session.ts';
 import { countUpTo, type SessionModel } from '../model/session-model.ts';
 
 /** The record that is looked at, by its place: the last one where one looks at what is now. */
@@ -20,12 +20,12 @@ export function stepFrom(
 ): number {
   const last = records.length - 1;
   for (let next = index + by; next >= 0 && next <= last; next += by) {
-    if (step === 'record' || isStop(records[next], step)) return next;
+    if (step === 'record' || isTarget(records[next], step)) return next;
   }
   return by > 0 ? last : 0;
 }
 
-function isStop(record: LogRecord | undefined, step: 'fact' | 'turn'): boolean {
+function isTarget(record: LogRecord | undefined, step: 'fact' | 'turn'): boolean {
   if (step === 'fact') return record?.fact !== undefined;
   return record?.fact?.type === 'turn_started' || record?.fact?.type === 'turn_finished';
 }
@@ -45,16 +45,20 @@ export type OnMoment = (
 ) => void;
 
 /** Where one is in the session, and how to go elsewhere. */
-export function useMoment({ model, count }: Inspected, at: number | undefined, onMoment: OnMoment) {
-  const told = useRef<number | undefined>(undefined);
-  const tell = useRef(onMoment);
-  tell.current = onMoment;
+export function useMoment(
+  { model, count }: InspectedState,
+  at: number | undefined,
+  onMoment: OnMoment,
+) {
+  const reported = useRef<number | undefined>(undefined);
+  const callback = useRef(onMoment);
+  callback.current = onMoment;
   const goTo = useCallback(
     (offset: number | undefined) => {
-      told.current = offset;
+      reported.current = offset;
       const { checkpoints } = model;
       const state = offset === undefined ? checkpoints.head : checkpoints.stateAt(offset);
-      tell.current(offset, state, model.factsUpTo(state.through));
+      callback.current(offset, state, model.factsUpTo(state.through));
     },
     [model],
   );
@@ -65,8 +69,8 @@ export function useMoment({ model, count }: Inspected, at: number | undefined, o
   // A link, or a step back in the browser's history: whoever gave `at` has no state for it yet.
   const isReached = at !== undefined && (model.records[count - 1]?.offset ?? 0) >= at;
   useEffect(() => {
-    if (isReached && told.current !== at) goTo(at);
-    if (at === undefined) told.current = undefined;
+    if (isReached && reported.current !== at) goTo(at);
+    if (at === undefined) reported.current = undefined;
   }, [at, isReached, goTo]);
   return { index: indexOfMoment(model.records, at), goTo, goToIndex };
 }

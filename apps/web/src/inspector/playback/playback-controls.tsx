@@ -9,12 +9,12 @@ import {
 } from '../inspector-icons.tsx';
 import { type Player, type Speed, speeds } from './playback.ts';
 
-interface TransportProps {
+interface PlaybackControlsProps {
   readonly player: Player;
   readonly isLive: boolean;
   readonly isRunning: boolean;
-  readonly isShort: boolean;
-  readonly onShort: (isShort: boolean) => void;
+  readonly shortenPauses: boolean;
+  readonly onShortenPauses: (shortenPauses: boolean) => void;
   readonly onToggle: () => void;
   readonly onStart: () => void;
   readonly onStep: (by: 1 | -1) => void;
@@ -22,7 +22,7 @@ interface TransportProps {
 }
 
 /** What a tape has, and back to what is now. */
-export function Transport(props: TransportProps) {
+export function PlaybackControls(props: PlaybackControlsProps) {
   const { player, isLive, isRunning, onToggle, onStart, onStep, onLive } = props;
   return (
     <div className="transport" role="toolbar" aria-label="Playback">
@@ -68,7 +68,7 @@ export function Transport(props: TransportProps) {
   );
 }
 
-const nameOf = (speed: Speed) => (speed === 'at once' ? 'max' : `${speed}×`);
+const speedName = (speed: Speed) => (speed === 'at once' ? 'max' : `${speed}×`);
 
 function SpeedChoice({ player }: { readonly player: Player }) {
   return (
@@ -83,17 +83,24 @@ function SpeedChoice({ player }: { readonly player: Player }) {
     >
       {speeds.map((speed) => (
         <option key={speed} value={String(speed)}>
-          {nameOf(speed)}
+          {speedName(speed)}
         </option>
       ))}
     </select>
   );
 }
 
-function PauseChoice({ isShort, onShort }: Pick<TransportProps, 'isShort' | 'onShort'>) {
+function PauseChoice({
+  shortenPauses,
+  onShortenPauses,
+}: Pick<PlaybackControlsProps, 'shortenPauses' | 'onShortenPauses'>) {
   return (
     <label className="transport-check" title="A pause of more than 5 s takes one second">
-      <input type="checkbox" checked={isShort} onChange={({ target }) => onShort(target.checked)} />
+      <input
+        type="checkbox"
+        checked={shortenPauses}
+        onChange={({ target }) => onShortenPauses(target.checked)}
+      />
       Short pauses
     </label>
   );

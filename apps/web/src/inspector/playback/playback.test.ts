@@ -3,12 +3,12 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { Playback, type Speed, speeds } from './playback.ts';
 
-function stage(positions: number[]) {
+function setUp(positions: number[]) {
   const clock = new TestClock(0);
   const moves: { readonly index: number; readonly at: number }[] = [];
   const ends: number[] = [];
   const playback = new Playback({
-    reel: { length: () => positions.length, positionOf: (index) => positions[index] ?? 0 },
+    recording: { length: () => positions.length, positionOf: (index) => positions[index] ?? 0 },
     clock,
     onMove: (index) => void moves.push({ index, at: clock.now() }),
     onStop: () => void ends.push(clock.now()),
@@ -18,7 +18,7 @@ function stage(positions: number[]) {
 
 describe('playing on', () => {
   test('shows each record when its time has come, and stops at the last', async () => {
-    const { clock, moves, ends, playback } = stage([0, 100, 1100, 1500]);
+    const { clock, moves, ends, playback } = setUp([0, 100, 1100, 1500]);
     playback.play(0, 1);
     await clock.advance(2000);
     expect(moves).toEqual([
@@ -35,28 +35,28 @@ describe('playing on', () => {
     [4, 250],
     [20, 50],
   ] as const)('at %s× a second takes %s ms', async (speed, ms) => {
-    const { clock, moves, playback } = stage([0, 1000]);
+    const { clock, moves, playback } = setUp([0, 1000]);
     playback.play(0, speed);
     await clock.advance(5000);
     expect(moves).toEqual([{ index: 1, at: ms }]);
   });
 
   test('at once is at the end at once', () => {
-    const { moves, ends, playback } = stage([0, 1000, 99_000]);
+    const { moves, ends, playback } = setUp([0, 1000, 99_000]);
     playback.play(0, 'at once');
     expect(moves).toEqual([{ index: 2, at: 0 }]);
     expect(ends).toEqual([0]);
   });
 
   test('shows records that are due together together', async () => {
-    const { clock, moves, playback } = stage([0, 3, 5, 8, 12, 400]);
+    const { clock, moves, playback } = setUp([0, 3, 5, 8, 12, 400]);
     playback.play(0, 1);
     await clock.advance(1000);
     expect(moves.map(({ index }) => index)).toEqual([4, 5]);
   });
 
   test('pauses, and goes on from where it is told', async () => {
-    const { clock, moves, playback } = stage([0, 100, 200, 300]);
+    const { clock, moves, playback } = setUp([0, 100, 200, 300]);
     playback.play(0, 1);
     await clock.advance(150);
     playback.pause();
@@ -68,7 +68,7 @@ describe('playing on', () => {
   });
 
   test('changes its speed between two records without losing its place', async () => {
-    const { clock, moves, playback } = stage([0, 1000]);
+    const { clock, moves, playback } = setUp([0, 1000]);
     playback.play(0, 1);
     await clock.advance(500);
     playback.setSpeed(0.5);
@@ -80,7 +80,7 @@ describe('playing on', () => {
 
   test('goes on with what comes while it plays', async () => {
     const positions = [0, 500];
-    const { clock, moves, playback } = stage(positions);
+    const { clock, moves, playback } = setUp(positions);
     playback.play(0, 1);
     await clock.advance(100);
     positions.push(600);
@@ -96,7 +96,7 @@ describe('playing on', () => {
         async (gaps, speed) => {
           let at = 0;
           const positions = gaps.map((ms) => (at += ms));
-          const { clock, moves, ends, playback } = stage(positions);
+          const { clock, moves, ends, playback } = setUp(positions);
           playback.play(0, speed);
           await clock.advance(100_000);
           const start = positions[0] ?? 0;

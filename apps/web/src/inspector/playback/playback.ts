@@ -8,14 +8,14 @@ export type Speed = 0.5 | 1 | 4 | 20 | 'at once';
 export const speeds: readonly Speed[] = [0.5, 1, 4, 20, 'at once'];
 
 /** What is played: records by index, each with its place in time. It may grow while it plays. */
-interface Reel {
+interface Recording {
   readonly length: () => number;
   /** In ms from the first; never before that of the one before it. */
   readonly positionOf: (index: number) => number;
 }
 
 interface PlaybackOptions {
-  readonly reel: Reel;
+  readonly recording: Recording;
   readonly clock: Clock;
   /** The record that is the last one now. Records that are due at once are one move. */
   readonly onMove: (index: number) => void;
@@ -46,7 +46,7 @@ export class Playback {
     this.#clear();
     this.#index = index;
     this.#speed = speed;
-    this.#setBase(this.#options.reel.positionOf(index));
+    this.#setBase(this.#options.recording.positionOf(index));
     this.#next();
   }
 
@@ -80,27 +80,27 @@ export class Playback {
   }
 
   #next(): void {
-    const { reel, clock } = this.#options;
-    const { isOver } = this.#move();
-    if (isOver) return this.#end();
+    const { recording, clock } = this.#options;
+    const { isAtEnd } = this.#move();
+    if (isAtEnd) return this.#end();
     const waitMs =
       this.#speed === 'at once'
         ? 0
-        : (reel.positionOf(this.#index + 1) - this.#position()) / this.#speed;
+        : (recording.positionOf(this.#index + 1) - this.#position()) / this.#speed;
     this.#stopTimer = clock.after(Math.max(frameMs, waitMs), () => this.#next());
   }
 
-  #move(): { readonly isOver: boolean } {
-    const { reel, onMove } = this.#options;
+  #move(): { readonly isAtEnd: boolean } {
+    const { recording, onMove } = this.#options;
     const position = this.#position();
-    const last = reel.length() - 1;
+    const last = recording.length() - 1;
     let index = this.#index;
-    while (index < last && reel.positionOf(index + 1) <= position) index++;
+    while (index < last && recording.positionOf(index + 1) <= position) index++;
     if (index !== this.#index) {
       this.#index = index;
       onMove(index);
     }
-    return { isOver: index >= last };
+    return { isAtEnd: index >= last };
   }
 
   #end(): void {
@@ -119,7 +119,7 @@ export interface Player {
 
 export function usePlayback(
   model: SessionModel,
-  isShort: boolean,
+  shortenPauses: boolean,
   onMove: (index: number) => void,
 ): Player {
   const [isPlaying, setIsPlaying] = useState(false);
@@ -130,14 +130,14 @@ export function usePlayback(
     const { axis } = model;
     return new Playback({
       clock: pageClock,
-      reel: {
+      recording: {
         length: () => axis.times.length,
-        positionOf: (index) => axis.position(axis.times[index] ?? 0, isShort),
+        positionOf: (index) => axis.position(axis.times[index] ?? 0, shortenPauses),
       },
       onMove: (index) => move.current(index),
       onStop: () => setIsPlaying(false),
     });
-  }, [model, isShort]);
+  }, [model, shortenPauses]);
   useEffect(() => {
     return () => {
       playback.pause();

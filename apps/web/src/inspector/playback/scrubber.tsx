@@ -7,28 +7,28 @@ interface ScrubberProps {
   readonly model: SessionModel;
   readonly count: number;
   readonly index: number;
-  readonly isShort: boolean;
+  readonly shortenPauses: boolean;
   /** What the time line below shows of it. */
   readonly window: TimeWindow;
   readonly onIndex: (index: number) => void;
 }
 
-const stretches = 160;
+const buckets = 160;
 
 /** The whole session, and where one is in it. Keys are heard by the inspector around it. */
-export function Scrubber({ model, count, index, isShort, window, onIndex }: ScrubberProps) {
+export function Scrubber({ model, count, index, shortenPauses, window, onIndex }: ScrubberProps) {
   const track = useRef<HTMLDivElement>(null);
   const { axis } = model;
-  const length = axis.lengthMs(isShort) || 1;
+  const length = axis.lengthMs(shortenPauses) || 1;
   const percent = (position: number) => Math.min(100, Math.max(0, (position / length) * 100));
-  const place = percent(axis.position(axis.times[index] ?? axis.start, isShort));
+  const place = percent(axis.position(axis.times[index] ?? axis.start, shortenPauses));
   const scrub = ({ clientX, buttons, currentTarget, pointerId }: PointerEvent) => {
     if (buttons !== 1 || count === 0) return;
     currentTarget.setPointerCapture(pointerId);
     const box = track.current?.getBoundingClientRect();
     if (box === undefined) return;
     const share = Math.min(1, Math.max(0, (clientX - box.left) / box.width));
-    onIndex(axis.indexAt(share * length, isShort));
+    onIndex(axis.indexAt(share * length, shortenPauses));
   };
   return (
     <div
@@ -45,8 +45,8 @@ export function Scrubber({ model, count, index, isShort, window, onIndex }: Scru
       onPointerDown={scrub}
       onPointerMove={scrub}
     >
-      <Density model={model} count={count} isShort={isShort} />
-      {isShort && <Pauses model={model} percent={percent} />}
+      <Density model={model} count={count} shortenPauses={shortenPauses} />
+      {shortenPauses && <Pauses model={model} percent={percent} />}
       <div
         className="scrubber-window"
         style={{ left: `${percent(window.from)}%`, right: `${100 - percent(window.to)}%` }}
@@ -57,14 +57,18 @@ export function Scrubber({ model, count, index, isShort, window, onIndex }: Scru
   );
 }
 
-function Density({ model, count, isShort }: Pick<ScrubberProps, 'model' | 'count' | 'isShort'>) {
+function Density({
+  model,
+  count,
+  shortenPauses,
+}: Pick<ScrubberProps, 'model' | 'count' | 'shortenPauses'>) {
   const path = useMemo(() => {
     // A session that grows is another one to look at, though it is the same object.
-    const heights = count === 0 ? [] : densityOf(model, stretches, isShort);
+    const heights = count === 0 ? [] : densityOf(model, buckets, shortenPauses);
     return heights.map((height, at) => `M${at + 0.1} 40v${-38 * height}h.8V40`).join('');
-  }, [model, count, isShort]);
+  }, [model, count, shortenPauses]);
   return (
-    <svg viewBox={`0 0 ${stretches} 40`} preserveAspectRatio="none" aria-hidden="true">
+    <svg viewBox={`0 0 ${buckets} 40`} preserveAspectRatio="none" aria-hidden="true">
       <path d={path} />
     </svg>
   );
@@ -90,17 +94,17 @@ function Pauses({
   });
 }
 
-/** How much happened in each of so many stretches of the axis, from 0 to 1. */
+/** How much happened in each of so many buckets of the axis, from 0 to 1. */
 function densityOf(
   { axis, records }: SessionModel,
-  stretches: number,
-  isShort: boolean,
+  buckets: number,
+  shortenPauses: boolean,
 ): readonly number[] {
-  const counts = new Array<number>(stretches).fill(0);
-  const length = axis.lengthMs(isShort) || 1;
+  const counts = new Array<number>(buckets).fill(0);
+  const length = axis.lengthMs(shortenPauses) || 1;
   for (let index = 0; index < records.length; index++) {
-    const at = axis.position(axis.times[index] ?? 0, isShort) / length;
-    const place = Math.min(stretches - 1, Math.floor(at * stretches));
+    const at = axis.position(axis.times[index] ?? 0, shortenPauses) / length;
+    const place = Math.min(buckets - 1, Math.floor(at * buckets));
     counts[place] = (counts[place] ?? 0) + 1;
   }
   const most = counts.reduce((max, count) => Math.max(max, count), 1);

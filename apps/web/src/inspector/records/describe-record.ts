@@ -5,11 +5,12 @@ const maxLength = 160;
 
 /** One line of what a record says, besides its type. */
 export function describeRecord({ delta, fact }: LogRecord): string {
-  const text = delta === undefined ? (fact === undefined ? '' : ofFact(fact)) : ofDelta(delta);
+  const text =
+    delta === undefined ? (fact === undefined ? '' : describeFact(fact)) : describeDelta(delta);
   return text.length > maxLength ? `${text.slice(0, maxLength)}…` : text;
 }
 
-function ofDelta(delta: Delta): string {
+function describeDelta(delta: Delta): string {
   switch (delta.type) {
     case 'begin_part':
       return 'name' in delta && delta.name !== undefined
@@ -24,7 +25,7 @@ function ofDelta(delta: Delta): string {
     case 'set_metadata':
       return Object.keys(delta.metadata).join(', ');
     case 'commit_part':
-      return delta.part === undefined ? `${delta.length} long` : ofPart(delta.part);
+      return delta.part === undefined ? `${delta.length} long` : describePart(delta.part);
     case 'retract_part':
       return delta.reason;
     case 'unknown':
@@ -32,7 +33,7 @@ function ofDelta(delta: Delta): string {
   }
 }
 
-function ofPart(part: Part): string {
+function describePart(part: Part): string {
   switch (part.kind) {
     case 'text':
     case 'reasoning':
@@ -51,7 +52,7 @@ function ofPart(part: Part): string {
   }
 }
 
-function ofFact(fact: Fact): string {
+function describeFact(fact: Fact): string {
   switch (fact.type) {
     case 'item_started':
       return fact.author === undefined ? fact.kind : `${fact.kind} by ${fact.author.name}`;
@@ -78,11 +79,11 @@ function ofFact(fact: Fact): string {
     case 'turn_started':
       return '';
     default:
-      return ofOtherFact(fact);
+      return describeOtherFact(fact);
   }
 }
 
-function ofOtherFact(fact: Fact): string {
+function describeOtherFact(fact: Fact): string {
   switch (fact.type) {
     case 'error_reported':
       return `${fact.error.code}: ${fact.error.message}`;

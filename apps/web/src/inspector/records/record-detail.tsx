@@ -106,27 +106,27 @@ interface RequestViewProps extends Attempt {
   readonly readRequest: ReadRequest;
 }
 
-type Read =
+type RequestState =
   | { readonly state: 'unread' | 'reading' }
-  | { readonly state: 'read'; readonly request: PastRequest }
-  | { readonly state: 'failed'; readonly why: string };
+  | { readonly state: 'ready'; readonly request: PastRequest }
+  | { readonly state: 'failed'; readonly message: string };
 
 /** What the model was asked in an attempt: made again by the server when somebody unfolds it. */
 export function RequestView({ turn, attempt, readRequest }: RequestViewProps) {
-  const [read, setRead] = useState<Read>({ state: 'unread' });
-  const isAsked = useRef(false);
+  const [request, setRequest] = useState<RequestState>({ state: 'unread' });
+  const isRequested = useRef(false);
   const unfold = async () => {
-    if (isAsked.current) return;
-    isAsked.current = true;
-    setRead({ state: 'reading' });
+    if (isRequested.current) return;
+    isRequested.current = true;
+    setRequest({ state: 'reading' });
     try {
-      setRead({ state: 'read', request: await readRequest({ turn, attempt }) });
+      setRequest({ state: 'ready', request: await readRequest({ turn, attempt }) });
     } catch (error) {
       // Whoever unfolds it again tries again.
-      isAsked.current = false;
-      setRead({
+      isRequested.current = false;
+      setRequest({
         state: 'failed',
-        why: error instanceof Error ? error.message : 'The reason is not known',
+        message: error instanceof Error ? error.message : 'The reason is not known',
       });
     }
   };
@@ -138,13 +138,13 @@ export function RequestView({ turn, attempt, readRequest }: RequestViewProps) {
       <summary>
         The request of turn {turn}, attempt {attempt}
       </summary>
-      {read.state === 'reading' && <p className="record-note">Rebuilding the request …</p>}
-      {read.state === 'failed' && (
+      {request.state === 'reading' && <p className="record-note">Rebuilding the request …</p>}
+      {request.state === 'failed' && (
         <p className="record-note" role="alert">
-          {read.why}
+          {request.message}
         </p>
       )}
-      {read.state === 'read' && <Request {...read.request} />}
+      {request.state === 'ready' && <Request {...request.request} />}
     </details>
   );
 }

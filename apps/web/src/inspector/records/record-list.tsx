@@ -1,7 +1,7 @@
 import type { LogRecord } from '@millrace/core';
 import { memo, useEffect, useId, useRef } from 'react';
 import { VList, type VListHandle } from 'virtua';
-import { isAmong, partitionPoint } from '../model/record-index.ts';
+import { includesSorted, partitionPoint } from '../model/record-index.ts';
 import { describeRecord } from './describe-record.ts';
 import { typeOf } from './search.ts';
 
@@ -25,7 +25,7 @@ const rowsBy: Readonly<Record<string, number>> = {
   PageUp: -10,
 };
 
-/** Records, one a line; the one that is looked at stays in sight. Arrow keys go through them. */
+/** Records, one a line; the one that is looked at stays in sight. Arrow keys select through them. */
 export function RecordList({ records, listed, start, index, found, onIndex }: RecordListProps) {
   const list = useRef<VListHandle>(null);
   const id = useId();
@@ -33,9 +33,9 @@ export function RecordList({ records, listed, start, index, found, onIndex }: Re
   useEffect(() => {
     if (listed.length > 0) list.current?.scrollToIndex(row, { align: 'nearest' });
   }, [row, listed.length]);
-  const go = (to: number) => {
-    const place = listed[Math.min(listed.length - 1, Math.max(0, to))];
-    if (place !== undefined) onIndex(place);
+  const select = (to: number) => {
+    const recordIndex = listed[Math.min(listed.length - 1, Math.max(0, to))];
+    if (recordIndex !== undefined) onIndex(recordIndex);
   };
   if (listed.length === 0) return <p className="inspector-empty">No record matches.</p>;
   return (
@@ -53,24 +53,24 @@ export function RecordList({ records, listed, start, index, found, onIndex }: Re
         if (by === undefined) return;
         event.preventDefault();
         event.stopPropagation();
-        go(row + by);
+        select(row + by);
       }}
     >
-      {(place: number, at: number) => (
+      {(recordIndex: number, at: number) => (
         // biome-ignore lint/a11y/useKeyWithClickEvents: the list hears the keys
         // biome-ignore lint/a11y/useFocusableInteractive: the list has the focus
         <div
-          key={place}
+          key={recordIndex}
           id={`${id}-${at}`}
           className="record"
           role="option"
           aria-selected={at === row}
-          data-fact={records[place]?.fact !== undefined || undefined}
-          data-found={isAmong(found, place) || undefined}
-          data-future={place > index || undefined}
-          onClick={() => onIndex(place)}
+          data-fact={records[recordIndex]?.fact !== undefined || undefined}
+          data-found={includesSorted(found, recordIndex) || undefined}
+          data-future={recordIndex > index || undefined}
+          onClick={() => onIndex(recordIndex)}
         >
-          <RecordLine record={records[place]} start={start} />
+          <RecordLine record={records[recordIndex]} start={start} />
         </div>
       )}
     </VList>

@@ -1,11 +1,11 @@
 import { useDeferredValue, useId, useMemo, useState } from 'react';
 import { IconButton } from '../../design/button.tsx';
 import { BackIcon, ForwardIcon } from '../inspector-icons.tsx';
-import { GrowingPlaces } from '../model/record-index.ts';
+import { MatchIndex } from '../model/record-index.ts';
 import type { SessionModel } from '../model/session-model.ts';
 import { type ReadRequest, RecordDetail } from './record-detail.tsx';
 import { RecordList } from './record-list.tsx';
-import { searching } from './search.ts';
+import { searchRecords } from './search.ts';
 import './records.css';
 
 export interface RecordsPanelProps {
@@ -21,14 +21,14 @@ export function RecordsPanel({ model, count, index, onIndex, readRequest }: Reco
   const [text, setText] = useState('');
   const [isFacts, setIsFacts] = useState(false);
   const { records, axis } = model;
-  const asked = useDeferredValue(text);
-  const finding = useMemo(() => searching(records, asked), [records, asked]);
-  const listing = useMemo(() => listingOf(records, isFacts), [records, isFacts]);
-  const places = finding.upTo(count);
-  const listed = listing.upTo(count);
+  const deferredText = useDeferredValue(text);
+  const search = useMemo(() => searchRecords(records, deferredText), [records, deferredText]);
+  const list = useMemo(() => listingOf(records, isFacts), [records, isFacts]);
+  const matches = search.upTo(count);
+  const listed = list.upTo(count);
   const goNext = (by: 1 | -1) => {
     // Whoever types and presses Enter at once means what was typed.
-    const all = asked === text ? places : searching(records, text).upTo(count);
+    const all = deferredText === text ? matches : searchRecords(records, text).upTo(count);
     const next =
       by > 0 ? all.find((place) => place > index) : all.findLast((place) => place < index);
     const target = next ?? (by > 0 ? all[0] : all.at(-1));
@@ -46,33 +46,33 @@ export function RecordsPanel({ model, count, index, onIndex, readRequest }: Reco
           />
           Facts only
         </label>
-        <SearchField {...{ text, setText, index, places, goNext }} />
+        <SearchField {...{ text, setText, index, matches, goNext }} />
       </header>
       <div className="records-body">
-        <RecordList {...{ records, listed, index, onIndex }} found={places} start={axis.start} />
+        <RecordList {...{ records, listed, index, onIndex }} found={matches} start={axis.start} />
         <RecordDetail {...{ records, index, readRequest }} start={axis.start} />
       </div>
     </section>
   );
 }
 
-function listingOf(records: SessionModel['records'], isFacts: boolean): GrowingPlaces {
-  return new GrowingPlaces(records, ({ fact }) => !isFacts || fact !== undefined);
+function listingOf(records: SessionModel['records'], isFacts: boolean): MatchIndex {
+  return new MatchIndex(records, ({ fact }) => !isFacts || fact !== undefined);
 }
 
 interface SearchFieldProps {
   readonly text: string;
   readonly setText: (text: string) => void;
   readonly index: number;
-  readonly places: readonly number[];
+  readonly matches: readonly number[];
   readonly goNext: (by: 1 | -1) => void;
 }
 
-function SearchField({ text, setText, index, places, goNext }: SearchFieldProps) {
+function SearchField({ text, setText, index, matches, goNext }: SearchFieldProps) {
   const hint = useId();
-  const nth = places.indexOf(index) + 1;
-  const isAsked = text.trim() !== '';
-  const leave = (field: HTMLInputElement) => (text === '' ? field.blur() : setText(''));
+  const nth = matches.indexOf(index) + 1;
+  const isSearching = text.trim() !== '';
+  const clearOrBlur = (field: HTMLInputElement) => (text === '' ? field.blur() : setText(''));
   return (
     <search className="records-search">
       <input
@@ -85,16 +85,16 @@ function SearchField({ text, setText, index, places, goNext }: SearchFieldProps)
         onKeyDown={(event) => {
           if (event.key === 'Enter') goNext(event.shiftKey ? -1 : 1);
           // It is nobody else's: what goes on is not stopped by it.
-          if (event.key === 'Escape') leave(event.currentTarget);
+          if (event.key === 'Escape') clearOrBlur(event.currentTarget);
         }}
       />
       <output id={hint}>
-        {isAsked ? (nth > 0 ? `${nth} of ${places.length}` : `${places.length} found`) : ''}
+        {isSearching ? (nth > 0 ? `${nth} of ${matches.length}` : `${matches.length} found`) : ''}
       </output>
       <IconButton
         size="small"
         label="Previous match (Shift+Enter)"
-        disabled={places.length === 0}
+        disabled={matches.length === 0}
         onClick={() => goNext(-1)}
       >
         <BackIcon />
@@ -102,7 +102,7 @@ function SearchField({ text, setText, index, places, goNext }: SearchFieldProps)
       <IconButton
         size="small"
         label="Next match (Enter)"
-        disabled={places.length === 0}
+        disabled={matches.length === 0}
         onClick={() => goNext(1)}
       >
         <ForwardIcon />

@@ -1,13 +1,13 @@
 import { type Delta, type Fact, type LogRecord, recordVersion } from '@millrace/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { searching } from './search.ts';
+import { searchRecords } from './search.ts';
 
 const search = (records: readonly LogRecord[], input: string) =>
-  searching(records, input).upTo(records.length);
+  searchRecords(records, input).upTo(records.length);
 
-function log(...said: readonly object[]): readonly LogRecord[] {
-  return said.map((one, index) => {
+function log(...entries: readonly object[]): readonly LogRecord[] {
+  return entries.map((one, index) => {
     const head = { v: recordVersion, offset: index + 1, time: index, turn: 1, attempt: 1 };
     return {
       ...head,
@@ -44,7 +44,7 @@ describe('search', () => {
     expect(search(records, 'OSLO')).toEqual([0, 1]);
   });
 
-  test('finds text that was said in pieces, at the record that completes it', () => {
+  test('finds text that spans several records, at the record that completes it', () => {
     const records = log(
       append('1.1.a', 'the mi'),
       append('1.1.b', 'xx'),

@@ -1,5 +1,5 @@
 import { encodeRecord, type LogRecord } from '@millrace/core';
-import { GrowingPlaces } from '../model/record-index.ts';
+import { MatchIndex } from '../model/record-index.ts';
 
 /** More are not marked: whoever finds so many looks for something else. */
 const maxFound = 10_000;
@@ -31,16 +31,16 @@ function parseQuery(input: string): Query {
 }
 
 /** The places of the records that fit, found as records come. */
-export function searching(records: readonly LogRecord[], input: string): GrowingPlaces {
+export function searchRecords(records: readonly LogRecord[], input: string): MatchIndex {
   const query = parseQuery(input);
   const { text, types, tools, turn } = query;
   const isAsked = text !== '' || types.length > 0 || tools.length > 0 || turn !== undefined;
-  const finder = new Finder(query);
-  return new GrowingPlaces(records, (record) => finder.fits(record), isAsked ? maxFound : 0);
+  const matcher = new RecordMatcher(query);
+  return new MatchIndex(records, (record) => matcher.matches(record), isAsked ? maxFound : 0);
 }
 
 /** Takes records in order: what is looked for may begin in one and end in another. */
-class Finder {
+class RecordMatcher {
   readonly #query: Query;
   /** The end of what each part has so far. */
   readonly #tails = new Map<string, string>();
@@ -51,7 +51,7 @@ class Finder {
     this.#query = query;
   }
 
-  fits(record: LogRecord): boolean {
+  matches(record: LogRecord): boolean {
     const { types, tools, turn } = this.#query;
     const tool = this.#toolOf(record);
     const hasText = this.#hasText(record);
@@ -66,23 +66,23 @@ class Finder {
     const { text } = this.#query;
     const { delta } = record;
     if (text === '') return true;
-    if (delta?.type !== 'append_text') return squeezed(encodeRecord(record)).includes(text);
-    const all = squeezed((this.#tails.get(delta.partId) ?? '') + delta.chunk);
+    if (delta?.type !== 'append_text') return normalizeSpaces(encodeRecord(record)).includes(text);
+    const all = normalizeSpaces((this.#tails.get(delta.partId) ?? '') + delta.chunk);
     this.#tails.set(delta.partId, all.slice(-(text.length - 1) || all.length));
     return all.includes(text);
   }
 
   #toolOf({ delta, fact }: LogRecord): string {
-    const said = delta ?? fact;
-    if (said === undefined) return '';
-    const fields = said as {
+    const entry = delta ?? fact;
+    if (entry === undefined) return '';
+    const fields = entry as {
       name?: unknown;
       partId?: unknown;
       toolCallId?: unknown;
       part?: { name?: unknown };
     };
     const isTool =
-      'toolCallId' in said ||
+      'toolCallId' in entry ||
       (delta?.type === 'commit_part' && delta.part !== undefined && 'toolCallId' in delta.part);
     const own = isTool ? (fields.name ?? fields.part?.name) : undefined;
     const ids = [fields.partId, fields.toolCallId].filter((id) => typeof id === 'string');
@@ -94,12 +94,12 @@ class Finder {
 }
 
 export function typeOf({ delta, fact }: LogRecord): string {
-  const said = delta ?? fact;
-  if (said?.type !== 'unknown') return said?.type ?? '';
-  const { type } = said.raw;
+  const entry = delta ?? fact;
+  if (entry?.type !== 'unknown') return entry?.type ?? '';
+  const { type } = entry.raw;
   return typeof type === 'string' ? type : 'unknown';
 }
 
-function squeezed(text: string): string {
+function normalizeSpaces(text: string): string {
   return text.toLowerCase().replace(/\s+/g, ' ');
 }

@@ -1,5 +1,5 @@
 import { useMemo } from 'react';
-import { type Point, seriesOf } from '../model/figures.ts';
+import { type Point, seriesOf } from '../model/metrics.ts';
 import type { SessionModel } from '../model/session-model.ts';
 import { percentIn, type TimeWindow } from './zoom.ts';
 
@@ -11,9 +11,9 @@ interface ChartsProps extends Pick<ChartProps, 'window' | 'positionOf' | 'now' |
 const noAnswer = 'no answer measured yet';
 const noReport = 'not reported by the provider';
 
-/** The figures of a session, on the axis that they share with the waterfall. */
+/** The metrics of a session, on the axis that they share with the waterfall. */
 export function Charts({ model, count, ...shared }: ChartsProps) {
-  const series = useMemo(() => seriesOf(count === 0 ? [] : model.figures.attempts), [model, count]);
+  const series = useMemo(() => seriesOf(count === 0 ? [] : model.metrics.attempts), [model, count]);
   return (
     <div className="charts">
       <Chart
@@ -21,7 +21,7 @@ export function Charts({ model, count, ...shared }: ChartsProps) {
         points={series.tokensPerSecond}
         form="bars"
         series={1}
-        missing={noAnswer}
+        emptyText={noAnswer}
         {...shared}
       />
       <Chart
@@ -29,7 +29,7 @@ export function Charts({ model, count, ...shared }: ChartsProps) {
         points={series.firstTokenMs}
         form="bars"
         series={3}
-        missing={noAnswer}
+        emptyText={noAnswer}
         {...shared}
       />
       <Chart
@@ -37,7 +37,7 @@ export function Charts({ model, count, ...shared }: ChartsProps) {
         points={series.context}
         form="steps"
         series={2}
-        missing={noReport}
+        emptyText={noReport}
         {...shared}
       />
       <Chart
@@ -45,7 +45,7 @@ export function Charts({ model, count, ...shared }: ChartsProps) {
         points={series.cost}
         form="steps"
         series={4}
-        missing={noReport}
+        emptyText={noReport}
         {...shared}
       />
     </div>
@@ -59,7 +59,7 @@ interface ChartProps {
   readonly form: 'steps' | 'bars';
   readonly series: 1 | 2 | 3 | 4;
   /** The words for no value at all. */
-  readonly missing: string;
+  readonly emptyText: string;
   readonly window: TimeWindow;
   readonly positionOf: (time: number) => number;
   /** Of the moment that is looked at. */
@@ -71,12 +71,12 @@ const height = 100;
 
 /** One figure over the time that is looked at. */
 function Chart(props: ChartProps) {
-  const { title, points, form, series, missing } = props;
-  const said = sayingAt(props);
+  const { title, points, form, series, emptyText } = props;
+  const point = pointAt(props);
   return (
     <div className="chart" data-series={series}>
       <span className="chart-title">{title}</span>
-      <span className="chart-value">{said?.text ?? (points.length === 0 ? missing : '–')}</span>
+      <span className="chart-value">{point?.text ?? (points.length === 0 ? emptyText : '–')}</span>
       {points.length > 0 && (
         <svg
           viewBox={`0 0 100 ${height}`}
@@ -92,22 +92,22 @@ function Chart(props: ChartProps) {
 }
 
 /** The last one that had begun by then. */
-function sayingAt({ points, now, positionOf }: ChartProps): Point | undefined {
+function pointAt({ points, now, positionOf }: ChartProps): Point | undefined {
   return points.findLast(({ to }) => positionOf(to) <= now) ?? undefined;
 }
 
 function Bars({ points, window, positionOf, onOffset }: ChartProps) {
-  const most = maxOf(points);
-  return points.map(({ from, to, value, text, offset, isGone }) => {
+  const max = maxOf(points);
+  return points.map(({ from, to, value, text, offset, isSuperseded }) => {
     const x = percentIn(window, positionOf(from));
     const width = Math.max(0.4, percentIn(window, positionOf(to)) - x);
     if (x > 100 || x + width < 0) return null;
-    const size = Math.max(3, (value / most) * (height - 8));
+    const size = Math.max(3, (value / max) * (height - 8));
     return (
       // biome-ignore lint/a11y/noStaticElementInteractions: the same attempt is a button in the waterfall
       <rect
         key={offset}
-        data-gone={isGone || undefined}
+        data-gone={isSuperseded || undefined}
         {...{ x, y: height - size, width, height: size }}
         onClick={() => onOffset(offset)}
       >
@@ -118,8 +118,8 @@ function Bars({ points, window, positionOf, onOffset }: ChartProps) {
 }
 
 function Steps({ points, window, positionOf }: ChartProps) {
-  const most = maxOf(points);
-  const yOf = (value: number) => height - (value / most) * (height - 8);
+  const max = maxOf(points);
+  const yOf = (value: number) => height - (value / max) * (height - 8);
   const line = points
     .map(({ to, value }, at) => {
       const x = percentIn(window, positionOf(to));
@@ -136,7 +136,7 @@ function Steps({ points, window, positionOf }: ChartProps) {
 }
 
 function maxOf(points: readonly Point[]): number {
-  return points.reduce((most, { value }) => Math.max(most, value), 0) || 1;
+  return points.reduce((max, { value }) => Math.max(max, value), 0) || 1;
 }
 
 function summary(points: readonly Point[]): string {

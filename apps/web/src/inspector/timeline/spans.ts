@@ -61,10 +61,10 @@ function toBar({ id, name, start_time, end_time }: SpanInfo, depth: number): Bar
 }
 
 /** Spans below the run, turn, attempt or tool that they are part of; those of none come last. */
-export function placeSpans(bars: readonly Bar[], spans: readonly Bar[]): readonly Bar[] {
+export function insertSpans(bars: readonly Bar[], spans: readonly Bar[]): readonly Bar[] {
   if (spans.length === 0) return bars;
   const known = new Set(bars.flatMap(({ spanId }) => spanId ?? []));
-  const groups = Map.groupBy(rooted(spans), ({ root }) =>
+  const groups = Map.groupBy(withRoots(spans), ({ root }) =>
     root.under !== undefined && known.has(root.under) ? root.under : undefined,
   );
   const of = (spanId: string | undefined, depth: number): readonly Bar[] =>
@@ -76,7 +76,7 @@ export function placeSpans(bars: readonly Bar[], spans: readonly Bar[]): readonl
 }
 
 /** Each with the first of those that it lies in: they come after it. */
-function rooted(spans: readonly Bar[]): readonly { readonly bar: Bar; readonly root: Bar }[] {
+function withRoots(spans: readonly Bar[]): readonly { readonly bar: Bar; readonly root: Bar }[] {
   let root: Bar | undefined;
   return spans.map((bar) => {
     root = root === undefined || bar.depth === 0 ? bar : root;

@@ -1,7 +1,7 @@
 import { useMemo, useState } from 'react';
 import { IconButton } from '../../design/button.tsx';
 import { duration } from '../../design/time.tsx';
-import { CloserIcon, FartherIcon, WholeIcon } from '../inspector-icons.tsx';
+import { FitIcon, ZoomInIcon, ZoomOutIcon } from '../inspector-icons.tsx';
 import type { Bar } from '../model/bar.ts';
 import type { SessionModel } from '../model/session-model.ts';
 import { Charts } from './charts.tsx';
@@ -16,19 +16,19 @@ interface TimelineProps {
   readonly index: number;
   readonly spans: readonly Bar[];
   readonly zoom: Zoom;
-  readonly isShort: boolean;
+  readonly shortenPauses: boolean;
   readonly positionOf: (time: number) => number;
   readonly onOffset: (offset: number) => void;
 }
 
 /** Charts and waterfall on one axis, with one line through both: the moment. */
 export function Timeline(props: TimelineProps) {
-  const { model, count, index, spans, zoom, isShort, positionOf, onOffset } = props;
+  const { model, count, index, spans, zoom, shortenPauses, positionOf, onOffset } = props;
   const [hasCharts, setHasCharts] = useState(true);
   const { window, setWindow } = zoom;
   const time = model.axis.times[index] ?? model.axis.start;
   const now = positionOf(time);
-  const place = percentIn(window, now);
+  const nowPercent = percentIn(window, now);
   // biome-ignore lint/correctness/useExhaustiveDependencies: more records are why there may be more bars
   const bars = useMemo(() => model.waterfall.bars, [model, count]);
   const shared = { model, count, window, positionOf, onOffset };
@@ -42,56 +42,60 @@ export function Timeline(props: TimelineProps) {
             checked={hasCharts}
             onChange={({ target }) => setHasCharts(target.checked)}
           />
-          Figures
+          Charts
         </label>
         <TraceLabel bars={bars} offset={model.records[index]?.offset ?? 0} />
-        <ZoomKeys zoom={zoom} />
+        <ZoomButtons zoom={zoom} />
       </header>
       <div className="timeline-body" ref={zoom.ref}>
-        <Ruler {...{ window, model, isShort }} />
-        {isShort && <PauseMarks {...{ window, model, positionOf }} />}
+        <Ruler {...{ window, model, shortenPauses }} />
+        {shortenPauses && <PauseMarks {...{ window, model, positionOf }} />}
         {hasCharts && <Charts {...shared} now={now} />}
         <WaterfallView
           {...shared}
           {...{ spans, now: time, onWindow: setWindow }}
           offset={model.records[index]?.offset ?? 0}
         />
-        {place >= 0 && place <= 100 && (
-          <div className="timeline-now" style={{ left: `${place}%` }} />
+        {nowPercent >= 0 && nowPercent <= 100 && (
+          <div className="timeline-now" style={{ left: `${nowPercent}%` }} />
         )}
       </div>
     </section>
   );
 }
 
-function ZoomKeys({ zoom: { closer, farther, whole, isWhole } }: { readonly zoom: Zoom }) {
+function ZoomButtons({ zoom: { closer, farther, whole, isWhole } }: { readonly zoom: Zoom }) {
   return (
     <div className="timeline-zoom" role="toolbar" aria-label="Zoom">
       <IconButton size="small" label="Zoom in (+)" onClick={closer}>
-        <CloserIcon />
+        <ZoomInIcon />
       </IconButton>
       <IconButton size="small" label="Zoom out (−)" disabled={isWhole} onClick={farther}>
-        <FartherIcon />
+        <ZoomOutIcon />
       </IconButton>
       <IconButton size="small" label="The whole session (0)" disabled={isWhole} onClick={whole}>
-        <WholeIcon />
+        <FitIcon />
       </IconButton>
     </div>
   );
 }
 
-interface Shown {
+interface AxisProps {
   readonly window: TimeWindow;
   readonly model: SessionModel;
 }
 
 /** The time since the first record, also after pauses that are shortened. */
-function Ruler({ window, model: { axis }, isShort }: Shown & { readonly isShort: boolean }) {
+function Ruler({
+  window,
+  model: { axis },
+  shortenPauses,
+}: AxisProps & { readonly shortenPauses: boolean }) {
   return (
     <div className="ruler" aria-hidden="true">
       {ticksIn(window, 6).map((tick) => (
         <span key={tick} style={{ left: `${percentIn(window, tick)}%` }}>
-          {tick === 0 ? '0' : duration(axis.timeAt(tick, isShort) - axis.start)}
+          {tick === 0 ? '0' : duration(axis.timeAt(tick, shortenPauses) - axis.start)}
         </span>
       ))}
     </div>
@@ -100,7 +104,7 @@ function Ruler({ window, model: { axis }, isShort }: Shown & { readonly isShort:
 
 const maxMarks = 200;
 
-function PauseMarks({ window, model, positionOf }: Shown & Pick<TimelineProps, 'positionOf'>) {
+function PauseMarks({ window, model, positionOf }: AxisProps & Pick<TimelineProps, 'positionOf'>) {
   return model.axis.pauses.slice(-maxMarks).map(({ at, ms }) => {
     const left = percentIn(window, positionOf(at));
     const width = percentIn(window, positionOf(at + ms)) - left;

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { openDomPage } from '../../testing/dom-page.ts';
 import type { Bar } from '../model/bar.ts';
-import { labelPlace } from './waterfall-view.tsx';
+import { labelPosition } from './waterfall-view.tsx';
 
 const bar: Bar = {
   ...{ key: 'a', kind: 'approval', depth: 3, label: 'Approval of write', detail: undefined },
@@ -34,10 +34,10 @@ test('one that is says how long it did', async () => {
 });
 
 test('a label is in a wide bar, and beside a narrow one where there is room', () => {
-  expect(labelPlace(10, 90)).toEqual({ left: '10%' });
-  expect(labelPlace(10, 12)).toEqual({ left: '12%' });
-  expect(labelPlace(90, 100)).toEqual({ right: '10%' });
-  expect(labelPlace(-500, 900)).toEqual({ left: '0%' });
+  expect(labelPosition(10, 90)).toEqual({ left: '10%' });
+  expect(labelPosition(10, 12)).toEqual({ left: '12%' });
+  expect(labelPosition(90, 100)).toEqual({ right: '10%' });
+  expect(labelPosition(-500, 900)).toEqual({ left: '0%' });
 });
 
 test('it has a third of the row for itself, and does not begin or end in a bar that is narrower', () => {
@@ -45,7 +45,7 @@ test('it has a third of the row for itself, and does not begin or end in a bar t
   fc.assert(
     fc.property(ends, ([from = 0, to = 0]) => {
       fc.pre(from < to);
-      const { left, right } = labelPlace(from, to);
+      const { left, right } = labelPosition(from, to);
       const isIn = left === `${from}%`;
       const room = isIn ? to - from : right === undefined ? 100 - to : from;
       expect(room).toBeGreaterThanOrEqual(33);

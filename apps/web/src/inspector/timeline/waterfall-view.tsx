@@ -3,7 +3,7 @@ import { VList, type VListHandle } from 'virtua';
 import { duration } from '../../design/time.tsx';
 import type { Bar } from '../model/bar.ts';
 import type { SessionModel } from '../model/session-model.ts';
-import { placeSpans } from './spans.ts';
+import { insertSpans } from './spans.ts';
 import { percentIn, type TimeWindow } from './zoom.ts';
 
 export interface WaterfallViewProps {
@@ -31,7 +31,7 @@ export function WaterfallView(props: WaterfallViewProps) {
     const from = percentIn(window, positionOf(bar.start));
     return from <= 100 && percentIn(window, positionOf(bar.end ?? end)) >= 0;
   };
-  const placed = useMemo(() => placeSpans(bars, spans), [bars, spans]);
+  const placed = useMemo(() => insertSpans(bars, spans), [bars, spans]);
   const rows = placed.filter(isSeen);
   const list = useRef<VListHandle>(null);
   // What happens at the moment is in sight. Spans have no place in the log.
@@ -116,11 +116,11 @@ export function WaterfallRow(props: WaterfallRowProps) {
           <span className="bar-first" style={{ width: `${(firstShare / width) * 100}%` }} />
         )}
       </span>
-      <span className="bar-label" style={labelPlace(left, left + width)}>
+      <span className="bar-label" style={labelPosition(left, left + width)}>
         <span className="unseen">{kindNames[kind]} </span>
-        <b>{label}</b> <i>{timeOf(bar, until)}</i>
+        <b>{label}</b> <i>{durationText(bar, until)}</i>
         {detail !== undefined && <em>{detail}</em>}
-        <span className="unseen"> {statesOf(bar).join(', ')}</span>
+        <span className="unseen"> {stateTexts(bar).join(', ')}</span>
       </span>
     </button>
   );
@@ -138,12 +138,12 @@ const kindNames: Readonly<Record<Bar['kind'], string>> = {
 };
 
 /** How long a question waits is not known: nothing is heard of while it does. */
-function timeOf({ kind, start, end }: Bar, until: number): string {
+function durationText({ kind, start, end }: Bar, until: number): string {
   return kind === 'approval' && end === undefined ? 'still waits' : duration(until - start);
 }
 
 /** What colour and strokes say, in words. */
-function statesOf({ end, tone, kind }: Bar): readonly string[] {
+function stateTexts({ end, tone, kind }: Bar): readonly string[] {
   const words: string[] = [];
   if (end === undefined) words.push('goes on');
   if (tone === 'bad') words.push('failed');
@@ -152,14 +152,14 @@ function statesOf({ end, tone, kind }: Bar): readonly string[] {
 }
 
 function titleOf(bar: Bar, until: number): string {
-  const words = [`${kindNames[bar.kind]} ${bar.label}`.trim(), timeOf(bar, until)];
+  const words = [`${kindNames[bar.kind]} ${bar.label}`.trim(), durationText(bar, until)];
   const first =
     bar.first === undefined ? [] : [`first token after ${duration(bar.first - bar.start)}`];
   const detail = bar.detail === undefined ? '' : `\n${bar.detail}`;
-  return `${[...words, ...first, ...statesOf(bar)].join(', ')}${detail}`;
+  return `${[...words, ...first, ...stateTexts(bar)].join(', ')}${detail}`;
 }
 
-export interface LabelPlace {
+export interface LabelPosition {
   readonly left?: string;
   readonly right?: string;
 }
@@ -168,7 +168,7 @@ export interface LabelPlace {
  * Where a bar's label is written, whose ends are in percent: in it if it is the widest place of the row,
  * else beside it, where there is more room. It so never lies across an end of its bar.
  */
-export function labelPlace(barLeft: number, barRight: number): LabelPlace {
+export function labelPosition(barLeft: number, barRight: number): LabelPosition {
   const left = Math.min(100, Math.max(0, barLeft));
   const right = Math.min(100, Math.max(0, barRight));
   if (right - left >= Math.max(left, 100 - right)) return { left: `${left}%` };

@@ -7,7 +7,7 @@ export interface Zoom {
   readonly farther: () => void;
   readonly whole: () => void;
   readonly isWhole: boolean;
-  /** Where the wheel is heard: with Ctrl it zooms, sideways it moves. */
+  /** Where the wheel is handler: with Ctrl it zooms, sideways it moves. */
   readonly ref: RefObject<HTMLDivElement | null>;
 }
 
@@ -37,11 +37,11 @@ export function useZoom(lengthMs: number, around: number): Zoom {
     event.preventDefault();
     setChosen(moveWindow(window, (sideways / box.width) * width, lengthMs));
   };
-  const heard = useRef(onWheel);
-  heard.current = onWheel;
+  const handler = useRef(onWheel);
+  handler.current = onWheel;
   useEffect(() => {
     const { current } = ref;
-    const listen = (event: WheelEvent) => heard.current(event);
+    const listen = (event: WheelEvent) => handler.current(event);
     // React's own listener is passive, and cannot keep the page from scrolling.
     current?.addEventListener('wheel', listen, { passive: false });
     return () => current?.removeEventListener('wheel', listen);

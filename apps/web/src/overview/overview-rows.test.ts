@@ -1,13 +1,7 @@
 import type { TaskDigest, TaskSummary } from '@millrace/client';
 import { noUsage, type Usage } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
-import {
-  failuresOf,
-  type OverviewTask,
-  runningOf,
-  totalOf,
-  usageRows,
-} from './overview-figures.ts';
+import { failuresOf, type OverviewTask, runningOf, totalOf, usageRows } from './overview-rows.ts';
 
 const task = (id: string, more: Partial<TaskSummary> = {}): TaskSummary => ({
   ...{ id, name: id, status: 'RUNNING', status_reason: null, created_at: null },

@@ -37,8 +37,8 @@ export function failuresOf(all: readonly OverviewTask[]): readonly Failure[] {
     const isFailed = task.status === 'FAILED' || task.status === 'TIMED_OUT';
     const isError = digest?.state === 'idle' && digest.stop?.reason === 'error';
     if (!isFailed && !isError) return [];
-    const said = digest?.error?.message ?? task.status_reason ?? digest?.stop?.cause;
-    return [{ task, agent: agentOf(digest), reason: said ?? 'No reason was recorded' }];
+    const reason = digest?.error?.message ?? task.status_reason ?? digest?.stop?.cause;
+    return [{ task, agent: agentOf(digest), reason: reason ?? 'No reason was recorded' }];
   });
 }
 

@@ -1,42 +1,46 @@
 import { type DeltaWriter, type Part, toolCallPart } from '@millrace/core';
 import { createProvider, type ModelRequest, type Provider } from '@millrace/providers';
 import { type ScriptedContent, scriptedProvider } from '@millrace/providers/scripted';
-import { stageProvider } from '../../testing/demo-provider.ts';
+import { demoProvider } from '../../testing/demo-provider.ts';
 import { hostilePayloads } from '../../testing/hostile-payloads.ts';
 
 /** What a test tells the model while it speaks. */
-export type Word = 'go' | 'enough';
+export type ModelCommand = 'go' | 'enough';
 
-interface ToldProviderOptions {
+interface ControlledProviderOptions {
   readonly pauseMs: number;
-  readonly told: () => Word;
+  readonly command: () => ModelCommand;
 }
 
 /**
  * The stage's model, which also counts: `count` makes it say `w1 w2 w3 …` until the test has enough, so
- * that nobody has to be fast to come in the middle. `hostile` makes it say all that could do harm, and `write`
+ * that nobody has to be fast to come in the middle. `hostile` makes it say all that could do hostilePath, and `write`
  * ask for a file with each of the lines that follow, which are JSON.
  */
-export function toldProvider({ pauseMs, told }: ToldProviderOptions): Provider {
-  const stage = stageProvider({ pauseMs });
-  return createProvider('stage', 'stage-1', (request, context) => {
-    const call = () => toolCallPart(context.ids.toolCall(), 'hostile', { path: harm, why: said() });
+export function controlledProvider({ pauseMs, command }: ControlledProviderOptions): Provider {
+  const demo = demoProvider({ pauseMs });
+  return createProvider('demo', 'demo-1', (request, context) => {
+    const call = () =>
+      toolCallPart(context.ids.toolCall(), 'hostile', { path: hostilePath, why: allPayloads() });
     const write = (line: string) => {
       const content = JSON.parse(line) as string;
       return toolCallPart(context.ids.toolCall(), 'write', { path: 'notes/a.md', content });
     };
-    const content = contentFor(request, told, call, write);
-    if (content === undefined) return stage.stream(request, context);
+    const content = contentFor(request, command, call, write);
+    if (content === undefined) return demo.stream(request, context);
     const usage = { input: 1200, output: 340 };
-    const how = { id: 'stage', model: 'stage-1', pieces: 'token' } as const;
+    const options = { id: 'demo', model: 'demo-1', pieces: 'token' } as const;
     const pause = { pauseMs: 'parts' in content ? 0 : pauseMs };
-    return scriptedProvider([{ content, usage }], { ...how, ...pause }).stream(request, context);
+    return scriptedProvider([{ content, usage }], { ...options, ...pause }).stream(
+      request,
+      context,
+    );
   });
 }
 
 function contentFor(
   { items }: ModelRequest,
-  told: () => Word,
+  command: () => ModelCommand,
   call: () => Part,
   write: (line: string) => Part,
 ): ScriptedContent | undefined {
@@ -44,23 +48,23 @@ function contentFor(
   const [first] = items[at]?.parts ?? [];
   const [start, ...lines] = first?.kind === 'text' ? first.text.split('\n') : [];
   const verb = start?.split(/\s/, 1)[0];
-  if (verb === 'count') return { write: (writer) => counted(writer, told) };
+  if (verb === 'count') return { write: (writer) => counted(writer, command) };
   if (verb !== 'hostile' && verb !== 'write') return undefined;
   if (items.length > at + 1) return { parts: ['That was all of it.'] };
   if (verb === 'write') return { parts: lines.map(write) };
   const texts = hostilePayloads.map(({ text }): Part => ({ kind: 'text', text }));
-  return { parts: [...texts, { kind: 'reasoning', form: 'full', text: said() }, call()] };
+  return { parts: [...texts, { kind: 'reasoning', form: 'full', text: allPayloads() }, call()] };
 }
 
-const harm = '"><img src=x onerror=globalThis.ran=1>\u202E';
-const said = () => hostilePayloads.map(({ text }) => text).join('\n\n');
+const hostilePath = '"><img src=x onerror=globalThis.ran=1>\u202E';
+const allPayloads = () => hostilePayloads.map(({ text }) => text).join('\n\n');
 
 /** A guard against tests that never have enough. */
-const most = 100_000;
+const maxCount = 100_000;
 
-function* counted(writer: DeltaWriter, told: () => Word): Generator<void> {
+function* counted(writer: DeltaWriter, command: () => ModelCommand): Generator<void> {
   const text = writer.text();
-  for (let n = 1; n <= most && told() !== 'enough'; n++) {
+  for (let n = 1; n <= maxCount && command() !== 'enough'; n++) {
     text.append(`w${n}${n % 20 === 0 ? '\n\n' : ' '}`);
     yield;
   }

@@ -1,6 +1,6 @@
 import { type Delta, type Fact, type LogRecord, noUsage, recordVersion } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
-import { Figures, seriesOf } from './figures.ts';
+import { MetricsCollector, seriesOf } from './metrics.ts';
 
 type Said = { readonly time: number; readonly turn?: number; readonly attempt?: number } & (
   | { readonly fact: object }
@@ -8,12 +8,12 @@ type Said = { readonly time: number; readonly turn?: number; readonly attempt?: 
 );
 
 function seriesFor(...all: readonly Said[]) {
-  const figures = new Figures();
-  for (const [index, { time, turn = 1, attempt = 1, ...said }] of all.entries()) {
+  const metrics = new MetricsCollector();
+  for (const [index, { time, turn = 1, attempt = 1, ...content }] of all.entries()) {
     const head = { v: recordVersion, offset: index + 1, time, turn, attempt, producer: 'test' };
-    figures.add({ ...head, ...(said as { fact: Fact } | { delta: Delta }) } as LogRecord);
+    metrics.add({ ...head, ...(content as { fact: Fact } | { delta: Delta }) } as LogRecord);
   }
-  return seriesOf(figures.attempts);
+  return seriesOf(metrics.attempts);
 }
 
 const started = { type: 'response_started', itemId: 'i', provider: 'p', model: 'm' };
@@ -24,7 +24,7 @@ const finished = (usage: object) => ({
 });
 const usd = (amount: string) => ({ costs: [{ amount, currency: 'USD' }] });
 
-describe('the figures of a session', () => {
+describe('the metrics of a session', () => {
   test('count tokens per second from the first token on', () => {
     const { tokensPerSecond, firstTokenMs } = seriesFor(
       { time: 0, fact: started },
@@ -45,7 +45,7 @@ describe('the figures of a session', () => {
     expect(tokensPerSecond).toMatchObject([{ text: '≈ 10.0 tokens/s' }]);
   });
 
-  test('are reckoned while an answer streams, and said to be', () => {
+  test('are estimated while an answer streams, and marked as estimates', () => {
     const chunk = 'x'.repeat(40);
     const { tokensPerSecond, context } = seriesFor(
       { time: 0, delta: { ...token, chunk } },
@@ -73,7 +73,7 @@ describe('the figures of a session', () => {
       { time: 4, attempt: 2, fact: started },
       { time: 5, attempt: 2, fact: finished(usd('0.2')) },
     );
-    expect(cost.map(({ text, isGone }) => [text, isGone])).toEqual([
+    expect(cost.map(({ text, isSuperseded }) => [text, isSuperseded])).toEqual([
       ['0.1 USD', true],
       ['0.3 USD', false],
     ]);
@@ -93,7 +93,7 @@ describe('the figures of a session', () => {
     ]);
   });
 
-  test('are none where nothing was said of them', () => {
+  test('are none where no usage was reported', () => {
     const { cost, context, tokensPerSecond } = seriesFor({ time: 0, delta: token });
     expect([cost, context, tokensPerSecond]).toEqual([[], [], []]);
   });

@@ -4,14 +4,14 @@ import type { Batch, LogRecord } from '@millrace/core';
 /** How a session's records are read: a page of what comes after an offset. */
 type ReadRecords = (from: number, options: { readonly signal: AbortSignal }) => Promise<Batch>;
 
-export interface SessionRecordsOptions {
+export interface SessionReaderOptions {
   readonly read: ReadRecords;
   readonly clock: Clock;
   readonly onRecords: (records: readonly LogRecord[]) => void;
   /** What was read is not what the log has any more: it is read again from its start. */
   readonly onReset: () => void;
   readonly onChange: () => void;
-  /** More are not read, so that a page does not take a machine's memory. */
+  /** More are not read, so that a page does not accept a machine's memory. */
   readonly maxRecords?: number;
   /** Of all texts together, roughly. */
   readonly maxLength?: number;
@@ -27,8 +27,8 @@ export type RecordsStatus =
 const pauseMs = 200;
 
 /** Reads all records of a session, each as the log has it, and goes on as it grows. Bounded. */
-export class SessionRecords {
-  readonly #options: SessionRecordsOptions;
+export class SessionReader {
+  readonly #options: SessionReaderOptions;
   readonly #maxRecords: number;
   readonly #maxLength: number;
   readonly #stopped = new AbortController();
@@ -36,20 +36,20 @@ export class SessionRecords {
   through = 0;
   count = 0;
   #length = 0;
-  /** What the server is known to have. */
-  #known = 0;
+  /** What the server is knownThrough to have. */
+  #knownThrough = 0;
   #isBusy = false;
   /** It was read to its end once; from then on, what is taken back was shown before. */
   #wasCurrent = false;
 
-  constructor(options: SessionRecordsOptions) {
+  constructor(options: SessionReaderOptions) {
     this.#options = options;
     this.#maxRecords = options.maxRecords ?? 200_000;
     this.#maxLength = options.maxLength ?? 2 ** 26;
   }
 
   start(): void {
-    this.#work();
+    this.#startReading();
   }
 
   stop(): void {
@@ -58,31 +58,31 @@ export class SessionRecords {
 
   /** The log has at least this: told by whoever follows it. */
   reach(through: number): void {
-    this.#known = Math.max(this.#known, through);
-    if (this.#known > this.through) this.#work();
+    this.#knownThrough = Math.max(this.#knownThrough, through);
+    if (this.#knownThrough > this.through) this.#startReading();
   }
 
   /** After a failure. */
   retry(): void {
-    this.#work();
+    this.#startReading();
   }
 
-  #work(): void {
+  #startReading(): void {
     if (this.#isBusy || this.status.state === 'full' || this.#stopped.signal.aborted) return;
     this.#isBusy = true;
     void this.#readAll().finally(() => {
       this.#isBusy = false;
-      if (this.status.state === 'current' && this.#known > this.through) this.#workLater();
+      if (this.status.state === 'current' && this.#knownThrough > this.through) this.#readLater();
     });
   }
 
-  #workLater(): void {
-    this.#options.clock.after(pauseMs, () => this.#work());
+  #readLater(): void {
+    this.#options.clock.after(pauseMs, () => this.#startReading());
   }
 
   async #readAll(): Promise<void> {
     const { signal } = this.#stopped;
-    if (!this.#wasCurrent) this.#tell({ state: 'loading' });
+    if (!this.#wasCurrent) this.#setStatus({ state: 'loading' });
     try {
       while (!signal.aborted) {
         const batch = await this.#options.read(this.through, { signal });
@@ -90,18 +90,18 @@ export class SessionRecords {
         if (batch.through <= this.through) {
           this.#wasCurrent = true;
           // Who says that there is more is asked again when it says so once more.
-          this.#known = this.through;
-          return this.#tell({ state: 'current' });
+          this.#knownThrough = this.through;
+          return this.#setStatus({ state: 'current' });
         }
-        if (!this.#take(batch)) return this.#tell({ state: 'full' });
+        if (!this.#accept(batch)) return this.#setStatus({ state: 'full' });
       }
     } catch (error) {
-      if (!signal.aborted) this.#tell({ state: 'failed', error });
+      if (!signal.aborted) this.#setStatus({ state: 'failed', error });
     }
   }
 
   /** False where it is more than what may be kept. */
-  #take({ records, through }: Batch): boolean {
+  #accept({ records, through }: Batch): boolean {
     if (this.#wasCurrent && records.some(({ fact }) => fact?.type === 'item_redacted')) {
       this.#reset();
       return true;
@@ -126,7 +126,7 @@ export class SessionRecords {
     this.#options.onReset();
   }
 
-  #tell(status: RecordsStatus): void {
+  #setStatus(status: RecordsStatus): void {
     this.status = status;
     this.#options.onChange();
   }

@@ -2,11 +2,11 @@ import type { Locator, Page } from 'playwright-core';
 
 /** What the watcher of each page adds to it. */
 interface Watched {
-  counted(): number;
+  lastCount(): number;
 }
 
 /** A tab with the page, as somebody uses it. */
-export class ChatOnPage {
+export class ChatTab {
   readonly page: Page;
 
   constructor(page: Page) {
@@ -33,7 +33,7 @@ export class ChatOnPage {
     return this.page.getByRole('slider', { name: 'Moment of the session' });
   }
 
-  async say(text: string): Promise<void> {
+  async send(text: string): Promise<void> {
     await this.message.fill(text);
     await this.message.press('Enter');
   }
@@ -44,20 +44,20 @@ export class ChatOnPage {
     return new URL(this.page.url()).pathname;
   }
 
-  /** Of the words that are counted, the last one that is shown. */
-  counted(): Promise<number> {
-    return this.page.evaluate(() => (globalThis as unknown as Watched).counted());
+  /** Of the words that are lastCount, the last one that is shown. */
+  lastCount(): Promise<number> {
+    return this.page.evaluate(() => (globalThis as unknown as Watched).lastCount());
   }
 
   /** Until so many words are shown, and which is the last then. */
-  async untilCounted(least: number): Promise<number> {
-    const isThere = (count: number) => (globalThis as unknown as Watched).counted() >= count;
+  async waitForCount(least: number): Promise<number> {
+    const isThere = (count: number) => (globalThis as unknown as Watched).lastCount() >= count;
     await this.page.waitForFunction(isThere, least);
-    return this.counted();
+    return this.lastCount();
   }
 
   /** Until it says that, as the last thing. */
-  async untilSaid(text: string): Promise<void> {
+  async waitForText(text: string): Promise<void> {
     await this.answer.getByText(text).waitFor();
   }
 
@@ -80,13 +80,13 @@ export class ChatOnPage {
   }
 
   /** Until the records are there to go along. */
-  async untilScrubbable(): Promise<void> {
+  async waitForScrubber(): Promise<void> {
     await this.page.locator('[role=slider][aria-disabled=false]').waitFor();
   }
 
   /** Drags the scrubber to a share of the session. */
   async dragTo(share: number): Promise<void> {
-    await this.untilScrubbable();
+    await this.waitForScrubber();
     const box = await this.slider.boundingBox();
     if (box === null) throw new Error('There is no scrubber to be seen');
     const y = box.y + box.height / 2;
@@ -99,7 +99,7 @@ export class ChatOnPage {
   /** Goes record by record to where that word is the last one. */
   async stepTo(word: number): Promise<void> {
     await this.slider.focus();
-    for (let at = await this.counted(); at !== word; at = await this.counted())
+    for (let at = await this.lastCount(); at !== word; at = await this.lastCount())
       await this.slider.press(at < word ? 'ArrowRight' : 'ArrowLeft');
   }
 }

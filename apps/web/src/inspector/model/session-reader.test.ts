@@ -3,12 +3,12 @@ import { TestClock } from '@millrace/log/suite';
 import { describe, expect, test } from 'vitest';
 import { recordedRun } from '../../../../../packages/server/src/testing/recorded-run.ts';
 import { numberedRecords } from '../../testing/records.ts';
-import { SessionRecords, type SessionRecordsOptions } from './session-records.ts';
+import { SessionReader, type SessionReaderOptions } from './session-reader.ts';
 
 const all = numberedRecords(recordedRun(3));
 
 /** A log that a test lets grow, read in pages of ten. */
-function stage(options: Partial<SessionRecordsOptions> = {}, start = all.length) {
+function setUp(options: Partial<SessionReaderOptions> = {}, start = all.length) {
   const clock = new TestClock();
   const taken: LogRecord[] = [];
   const server = { records: all.slice(0, start), isBroken: false, reads: 0 };
@@ -18,7 +18,7 @@ function stage(options: Partial<SessionRecordsOptions> = {}, start = all.length)
     const records = server.records.filter(({ offset }) => offset > from).slice(0, 10);
     return { after: from, through: records.at(-1)?.offset ?? from, records };
   };
-  const records = new SessionRecords({
+  const records = new SessionReader({
     ...{ read, clock, onChange: () => {} },
     onRecords: (page) => void taken.push(...page),
     onReset: () => void taken.splice(0),
@@ -33,7 +33,7 @@ function stage(options: Partial<SessionRecordsOptions> = {}, start = all.length)
 
 describe('the records of a session', () => {
   test('are read page by page to their end, each once and in order', async () => {
-    const { taken, records, settle } = stage();
+    const { taken, records, settle } = setUp();
     records.start();
     await settle();
     expect(taken).toEqual(all);
@@ -41,7 +41,7 @@ describe('the records of a session', () => {
   });
 
   test('go on when somebody says that there are more, and not before', async () => {
-    const { taken, server, records, settle } = stage({}, 20);
+    const { taken, server, records, settle } = setUp({}, 20);
     records.start();
     await settle();
     expect(taken).toHaveLength(20);
@@ -56,7 +56,7 @@ describe('the records of a session', () => {
   });
 
   test('are asked for seldom while they stream', async () => {
-    const { taken, clock, server, records, settle } = stage({}, 0);
+    const { taken, clock, server, records, settle } = setUp({}, 0);
     records.start();
     await settle();
     const { reads } = server;
@@ -71,7 +71,7 @@ describe('the records of a session', () => {
   });
 
   test('that are too many are left out, and it says so', async () => {
-    const { taken, records, settle } = stage({ maxRecords: 25 });
+    const { taken, records, settle } = setUp({ maxRecords: 25 });
     records.start();
     await settle();
     expect(taken).toEqual(all.slice(0, 20));
@@ -82,7 +82,7 @@ describe('the records of a session', () => {
   });
 
   test('that are too long are left out, and it says so', async () => {
-    const { taken, records, settle } = stage({ maxLength: 4000 });
+    const { taken, records, settle } = setUp({ maxLength: 4000 });
     records.start();
     await settle();
     expect(records.status).toEqual({ state: 'full' });
@@ -91,7 +91,7 @@ describe('the records of a session', () => {
   });
 
   test('that cannot be read say why, and are read on when that is over', async () => {
-    const { taken, server, records, settle } = stage();
+    const { taken, server, records, settle } = setUp();
     server.isBroken = true;
     records.start();
     await settle();
@@ -103,7 +103,7 @@ describe('the records of a session', () => {
   });
 
   test('are read again when something was taken out of them', async () => {
-    const { taken, server, records, settle } = stage({}, 30);
+    const { taken, server, records, settle } = setUp({}, 30);
     records.start();
     await settle();
     const [last = expect.fail()] = all.slice(29);
@@ -120,7 +120,7 @@ describe('the records of a session', () => {
   });
 
   test('stop when nobody looks any more', async () => {
-    const { taken, records, settle } = stage();
+    const { taken, records, settle } = setUp();
     records.start();
     records.stop();
     await settle();
