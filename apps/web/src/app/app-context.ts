@@ -8,7 +8,7 @@ import { Directory, type DirectoryState, type ListedTask } from '../server/direc
 import { fetchWithEarlyStream } from '../server/early-stream.ts';
 import { readToken } from './browser-storage.ts';
 
-/** What every part of the page can reach. */
+/** The services that every component of the page can use. */
 export interface App {
   readonly client: Client;
   readonly sources: LiveSources;
@@ -39,14 +39,17 @@ export function useApp(): App {
   return app;
 }
 
-/** A task of the list, or one that is not in it and was asked for by itself. */
+/**
+ * Returns a task from the list. If the list does not contain it, the hook fetches the task by its
+ * id.
+ */
 export function useListedTask(id: string): ListedTask | undefined {
   const { directory } = useApp();
   const { tasks, others, isLoaded } = useDirectory();
   const found = tasks.find((task) => task.id === id) ?? others.get(id);
   const isMissing = isLoaded && found === undefined;
   useEffect(() => {
-    if (isMissing) void directory.look(id);
+    if (isMissing) void directory.fetchTask(id);
   }, [directory, id, isMissing]);
   return found;
 }

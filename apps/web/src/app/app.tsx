@@ -11,7 +11,8 @@ import { TokenDialog } from './token-dialog.tsx';
 import { useKey } from './use-key.ts';
 import './app.css';
 
-// It is loaded when somebody looks at it. Absent, there is no link to it.
+// The overview is loaded when the user opens it. If the module is missing, the sidebar has no link
+// to it.
 const modules = import.meta.glob<{ OverviewPage: React.ComponentType }>(
   '../overview/overview-page.tsx',
 );
@@ -20,7 +21,7 @@ const OverviewPage = load && lazy(async () => ({ default: (await load()).Overvie
 
 export function App() {
   const app = useMemo(createApp, []);
-  // What an earlier page could not send.
+  // Sends messages that an earlier page could not send.
   useEffect(() => app.outbox.resume(), [app]);
   return (
     <AppContext value={app}>

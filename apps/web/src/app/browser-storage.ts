@@ -1,4 +1,7 @@
-/** What a browser keeps for the page. Where it may keep nothing, the page works all the same. */
+/**
+ * Reads a value from browser storage. Returns undefined if the browser blocks storage; the page
+ * works without it.
+ */
 export function readStored(storage: () => Storage, key: string): string | undefined {
   try {
     return storage().getItem(`millrace:${key}`) ?? undefined;
@@ -7,27 +10,29 @@ export function readStored(storage: () => Storage, key: string): string | undefi
   }
 }
 
-/** Undefined forgets it. */
+/** Stores a value in browser storage. Undefined removes the stored value. */
 export function writeStored(storage: () => Storage, key: string, value: string | undefined): void {
   try {
     if (value === undefined) storage().removeItem(`millrace:${key}`);
     else storage().setItem(`millrace:${key}`, value);
   } catch {
-    // Full or forbidden: it is a convenience, and the page says nothing of it.
+    // The storage is full or blocked. Stored values are a convenience, so the page reports no
+    // error.
   }
 }
 
-export const local = (): Storage => localStorage;
-export const session = (): Storage => sessionStorage;
+export const sharedStorage = (): Storage => localStorage;
+export const tabStorage = (): Storage => sessionStorage;
 
-// Alone, because it is needed before the rest of the page is even evaluated.
+// This file imports nothing, because the token is needed before the rest of the page is evaluated.
 export function readToken(): string {
-  const token = readStored(session, 'token') ?? '';
-  // With one that cannot be sent nothing could be asked at all, not even for another.
+  const token = readStored(tabStorage, 'token') ?? '';
+  // A token that cannot be sent would break every request, even the one that makes the server ask
+  // for another token.
   return tokenProblem(token) === undefined ? token : '';
 }
 
-/** Why no request can carry it; undefined where one can. */
+/** Returns the reason why no request can carry the token, or undefined if the token is fine. */
 export function tokenProblem(token: string): string | undefined {
   const odd = /[^\u0020-\u007e\u0080-\u00ff]/u.exec(token)?.[0];
   if (odd === undefined) return undefined;
@@ -37,5 +42,5 @@ export function tokenProblem(token: string): string | undefined {
 }
 
 export function writeToken(token: string): void {
-  writeStored(session, 'token', token);
+  writeStored(tabStorage, 'token', token);
 }

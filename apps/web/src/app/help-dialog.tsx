@@ -15,7 +15,7 @@ const keys: Keys = [
   ['?', 'These keys'],
 ];
 
-/** Wherever the focus is in the inspector, but where it is typed. */
+/** These keys work anywhere in the inspector, except in text fields. */
 const inspectorKeys: Keys = [
   ['← →', 'One record back, or on'],
   ['Shift ← →', 'To the fact before, or the next'],

@@ -5,18 +5,18 @@ import { outboxFullText } from '../chat/composer/outbox.ts';
 import { Logo } from '../design/icons.tsx';
 import { SidebarButton } from '../sidebar/sidebar-button.tsx';
 import { type App, useApp, useDirectory } from './app-context.ts';
-import { local, readStored, writeStored } from './browser-storage.ts';
+import { readStored, sharedStorage, writeStored } from './browser-storage.ts';
 import { navigate, routeOf } from './route.tsx';
 import { setTaskTitle } from './task-text.ts';
 import './new-page.css';
 
-/** A session begins with an agent and something to say. */
+/** The page that starts a session: the user selects an agent and writes the first message. */
 export function NewPage({ agent: asked }: { readonly agent: string | undefined }) {
   const app = useApp();
   const { agents: all, isLoaded, error } = useDirectory();
   const agents = useMemo(() => all.toSorted(byKind), [all]);
   const [isSending, setSending] = useState(false);
-  const wanted = asked ?? readStored(local, 'agent');
+  const wanted = asked ?? readStored(sharedStorage, 'agent');
   const chosen = agents.find(({ name }) => name === wanted) ?? agents[0];
   const send = async (text: string) => {
     if (chosen === undefined) return;
@@ -56,7 +56,7 @@ export function NewPage({ agent: asked }: { readonly agent: string | undefined }
   );
 }
 
-/** Those that can be steered and asked first. */
+/** Sorts agents that support steering and approvals first. */
 function byKind(a: AgentInfo, b: AgentInfo): number {
   return Number(isLoop(b)) - Number(isLoop(a)) || a.name.localeCompare(b.name);
 }
@@ -66,11 +66,11 @@ function isLoop({ registration_metadata }: AgentInfo): boolean {
 }
 
 async function begin({ client, api, outbox, directory }: App, agent: AgentInfo, text: string) {
-  writeStored(local, 'agent', agent.name);
+  writeStored(sharedStorage, 'agent', agent.name);
   const { id } = await client.createTask({ agent: agent.name });
   await setTaskTitle(api, { id, task_metadata: null }, text);
   if (!outbox.add(id, text, 'follow_up')) throw new Error(outboxFullText);
-  // Whoever went elsewhere meanwhile is left there.
+  // A user who opened another page in the meantime stays there.
   if (routeOf(location.href).page === 'new') navigate({ page: 'task', id });
   void directory.refresh();
 }

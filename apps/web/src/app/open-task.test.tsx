@@ -8,7 +8,7 @@ import type { App } from './app-context.ts';
 
 const call = { toolCallId: toolCallId('c'), name: 'write' };
 
-/** An open session, what its window is called, and how often the list was asked for. */
+/** Renders an open session. Returns the title of the window and the number of list requests. */
 async function opened() {
   const page = await openDomPage('http://localhost/app/tasks/s');
   const { AppContext } = await import('./app-context.ts');

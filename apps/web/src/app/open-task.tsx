@@ -7,9 +7,10 @@ const selectIsAsking = ({ state }: ChatSource) => state.asked.length > 0;
 const selectIsRunning = ({ state }: ChatSource) => state.run !== undefined;
 
 /**
- * The open session outside of its page: in the window's title, which says that it waits to whoever looks at
- * another tab, and in the list, which is asked for again when a run begins, asks or ends: else it would call a
- * session in progress for seconds after its run.
+ * Keeps the rest of the page in step with the open session. The window title shows that the session
+ * waits for an approval, so that the user sees it from another tab. The session list is fetched
+ * again when a run starts, asks for an approval or ends; otherwise the list would be wrong until
+ * the next poll.
  */
 export function OpenTask({ id }: { readonly id: string }) {
   const { sources, directory } = useApp();

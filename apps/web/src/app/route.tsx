@@ -1,12 +1,12 @@
 import { type AnchorHTMLAttributes, type MouseEvent, useSyncExternalStore } from 'react';
 
-/** Where one is on the page: all of it is in the URL. */
+/** The current page and its parameters. The URL contains all of it. */
 export type Route =
   | { readonly page: 'new'; readonly agent?: string | undefined }
   | { readonly page: 'task'; readonly id: string; readonly at?: number | undefined }
   | { readonly page: 'overview' };
 
-/** The page's own paths are below `/app/`: the others are the server's. */
+/** Parses a URL. Paths of the page start with `/app/`; all other paths belong to the server. */
 export function routeOf(href: string): Route {
   const { pathname, searchParams } = new URL(href, 'http://page');
   const [, app, page, id] = pathname.split('/');
@@ -43,7 +43,10 @@ function offsetOf(text: string | null): number | undefined {
 
 const moved = 'millrace:moved';
 
-/** `replace` leaves no step to go back to, as for a scrubber that is dragged. */
+/**
+ * Opens a route. `replace` adds no entry to the browser history, for example while the user drags
+ * the scrubber.
+ */
 export function navigate(route: Route, { replace = false }: { readonly replace?: boolean } = {}) {
   const href = hrefOf(route);
   if (href === location.pathname + location.search) return;
@@ -70,7 +73,7 @@ interface LinkProps extends Omit<AnchorHTMLAttributes<HTMLAnchorElement>, 'href'
   readonly to: Route;
 }
 
-/** A link within the page. Whoever wants it in a new tab gets it there. */
+/** A link within the page. With a modifier key, the browser handles it and can open a new tab. */
 export function Link({ to, onClick, ...others }: LinkProps) {
   const go = (event: MouseEvent<HTMLAnchorElement>) => {
     onClick?.(event);

@@ -1,7 +1,7 @@
 import type { TaskStatus, TaskSummary } from '@millrace/client';
 import type { Api } from '../server/api.ts';
 
-/** What a person would call it. */
+/** The title of a session, or its name, or a short form of its id. */
 export function taskTitle({
   id,
   name,
@@ -13,27 +13,27 @@ export function taskTitle({
 
 interface StatusBadge {
   readonly look: 'plain' | 'warn' | 'bad';
-  readonly words: string;
+  readonly text: string;
 }
 
-/** What there is to say of a status; nothing of one that goes on or may go on. */
+/** The badge for a status. Returns undefined for a session that runs or can continue. */
 export function statusBadge(status: TaskStatus | null): StatusBadge | undefined {
   switch (status) {
     case null:
     case 'RUNNING':
       return undefined;
     case 'INTERRUPTED':
-      return { look: 'plain', words: 'stopped' };
+      return { look: 'plain', text: 'stopped' };
     case 'COMPLETED':
-      return { look: 'plain', words: 'completed' };
+      return { look: 'plain', text: 'completed' };
     case 'CANCELED':
     case 'TERMINATED':
     case 'DELETED':
-      return { look: 'plain', words: 'closed' };
+      return { look: 'plain', text: 'closed' };
     case 'FAILED':
-      return { look: 'bad', words: 'failed' };
+      return { look: 'bad', text: 'failed' };
     case 'TIMED_OUT':
-      return { look: 'bad', words: 'timed out' };
+      return { look: 'bad', text: 'timed out' };
   }
 }
 
@@ -43,14 +43,17 @@ export function isClosed(status: TaskStatus | null | undefined): boolean {
   return closed.has(status ?? '');
 }
 
-/** How many sessions have a call that somebody has to allow. */
+/** Text for the number of sessions that wait for an approval. */
 export function waitingText(count: number): string {
   return count === 1 ? '1 waits for you' : `${count} wait for you`;
 }
 
 const maxLength = 80;
 
-/** Calls a session by the first line of what was said. Without a title it is a session as well. */
+/**
+ * Sets the title of a session to the first line of a text. A failure is ignored, because a title is
+ * optional.
+ */
 export async function setTaskTitle(
   api: Api,
   { id, task_metadata }: Pick<TaskSummary, 'id' | 'task_metadata'>,

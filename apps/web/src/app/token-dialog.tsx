@@ -8,7 +8,7 @@ export interface TokenDialogProps {
   readonly onToken?: ((token: string) => void) | undefined;
 }
 
-/** The server wants to know who asks. */
+/** Asks the user for the server's access token. */
 export function TokenDialog({ onToken = saveToken }: TokenDialogProps) {
   const [token, setToken] = useState('');
   const [problemText, setProblemText] = useState<string>();
@@ -50,6 +50,6 @@ export function TokenDialog({ onToken = saveToken }: TokenDialogProps) {
 
 function saveToken(token: string): void {
   writeToken(token);
-  // All that was refused is asked for again.
+  // A reload repeats all requests that the server rejected.
   location.reload();
 }

@@ -4,7 +4,10 @@ import { useKey } from './use-key.ts';
 
 const fields = ['.composer textarea', '.elsewhere', 'button', '[type=checkbox]'] as const;
 
-/** A page that hears some keys, and what it heard. */
+/**
+ * Renders a page that listens to some keys. Returns a function that presses a key and reports which
+ * listeners ran.
+ */
 async function hearing() {
   const page = await openDomPage('http://page.test/');
   const heard: string[] = [];

@@ -9,13 +9,19 @@ const selectIsRunning = ({ state }: ChatSource) => state.run !== undefined;
 
 interface ActivityLineProps {
   readonly source: ChatSource;
-  /** How long it has run by liveText says nothing of the moment that is looked at. */
+  /**
+   * True while the inspector shows an earlier moment. The time since the start of the run is then
+   * hidden.
+   */
   readonly isPast: boolean;
-  /** Nothing more comes: what goes on by the log does not. */
+  /** The session has ended. A run that is still open in the log does not count as running. */
   readonly hasEnded?: boolean | undefined;
 }
 
-/** What goes on, and what it has cost: a line that is always there, so that nothing jumps. */
+/**
+ * One line that shows the current activity and the cost so far. It is always present, so that the
+ * layout does not jump.
+ */
 export function ActivityLine({ source, isPast, hasEnded = false }: ActivityLineProps) {
   const isRunning = useSourceValue(source, selectIsRunning) && !hasEnded;
   const liveText = useSourceValue(source, activityText);
@@ -39,7 +45,7 @@ export function ActivityLine({ source, isPast, hasEnded = false }: ActivityLineP
 
 function Since({ at }: { readonly at: number }) {
   const passed = useNow(1000) - at;
-  // No zero at the start; and a clock that is set otherwise than the server's would tell nonsense.
+  // Hides the first second. Also hides values over a day, which come from a wrong clock.
   return passed < 1000 || passed > 86_400_000 ? null : (
     <span className="activity-since">{duration(Math.floor(passed / 1000) * 1000)}</span>
   );
@@ -74,7 +80,7 @@ function usageOf({ state }: ChatSource): Usage {
 const style = { notation: 'compact', maximumFractionDigits: 1 } as const;
 let format: Intl.NumberFormat | undefined;
 
-/** Its format is made when it is first needed, because that takes long. */
+/** The number format is created on first use, because creating it is slow. */
 function compact(count: number): string {
   format ??= new Intl.NumberFormat('en', style);
   return format.format(count);
@@ -94,7 +100,10 @@ function UsageLine({ source }: { readonly source: ChatSource }) {
 
 const selectAskedTool = ({ state }: ChatSource) => state.asked.at(0)?.name;
 
-/** Tells those who do not see the page when a turn begins or ends and when they are asked; never the text. */
+/**
+ * Announces to screen readers when a run starts or ends and when an approval is required. It never
+ * announces message text.
+ */
 export function Announcer({ source }: { readonly source: ChatSource }) {
   const isRunning = useSourceValue(source, selectIsRunning);
   const asked = useSourceValue(source, selectAskedTool);

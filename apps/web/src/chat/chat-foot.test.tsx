@@ -13,7 +13,7 @@ interface Shown {
   readonly tasks?: readonly string[];
 }
 
-/** A session whose log says that a run goes on, as the page shows it. */
+/** Renders the foot of a session whose log contains a running run. */
 async function opened({ connection, status = 'RUNNING', tasks = ['s'] }: Shown) {
   const page = await openDomPage('http://localhost/app/tasks/s');
   const { AppContext } = await import('../app/app-context.ts');
@@ -22,7 +22,7 @@ async function opened({ connection, status = 'RUNNING', tasks = ['s'] }: Shown) 
   source.add(numberDrafts([factDraft({ type: 'run_started', runId: runId('r1') }, 1, 1)]));
   const snapshot = { connection, task: { id: 's', status } as Task };
   const live = Object.assign(source, { handle: { snapshot: () => snapshot } });
-  const { app, looked } = fakeApp({ tasks: tasks.map(loopTask) });
+  const { app, fetched } = fakeApp({ tasks: tasks.map(loopTask) });
   await page.render(
     <AppContext value={app}>
       <ChatFoot
@@ -32,7 +32,7 @@ async function opened({ connection, status = 'RUNNING', tasks = ['s'] }: Shown) 
       />
     </AppContext>,
   );
-  return { page, looked };
+  return { page, fetched };
 }
 
 test('what goes on is said, and can be stopped', async () => {
@@ -61,6 +61,6 @@ test('where nothing can be said any more, a link leads to where it can', async (
 });
 
 test('a session that is too old for the list is asked for by itself', async () => {
-  const { looked } = await opened({ connection: { state: 'live' }, tasks: ['another'] });
-  expect(looked).toEqual(['s']);
+  const { fetched } = await opened({ connection: { state: 'live' }, tasks: ['another'] });
+  expect(fetched).toEqual(['s']);
 });

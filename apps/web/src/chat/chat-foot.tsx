@@ -19,13 +19,13 @@ export interface ChatFootProps {
   readonly source: ChatSource;
   readonly isPast: boolean;
   readonly onBackToNow: () => void;
-  /** Something was said here. */
+  /** Called after the user sent a message. */
   readonly onSent: () => void;
 }
 
 const selectIsRunning = ({ state }: ChatSource) => state.run !== undefined;
 
-/** What waits, what goes on, and where one says something. */
+/** The foot of the chat: approval requests, queued messages, activity and the message field. */
 export function ChatFoot({ live, source, isPast, onBackToNow, onSent }: ChatFootProps) {
   const hasEnded = useHasEnded(live) && !isPast;
   return (
@@ -47,7 +47,7 @@ export function ChatFoot({ live, source, isPast, onBackToNow, onSent }: ChatFoot
   );
 }
 
-/** Why nothing can be said. */
+/** Explains why the session accepts no messages. Undefined if it does. */
 function closedText(connection: Connection, status: TaskStatus | null | undefined) {
   const isMissing = connection.state === 'failed' && connection.error.code === 'not_found';
   if (isMissing) return 'There is no such session.';

@@ -7,7 +7,7 @@ import { GrowingSource } from '../testing/growing-source.ts';
 import { factDraft, numberDrafts } from '../testing/records.ts';
 import type { LiveSource } from './state/live-source.ts';
 
-/** What is below the title: the agent, and what there is to say of the session. */
+/** Returns the text below the title: the agent and the status. */
 async function said(status: TaskStatus, isRunning = false) {
   const page = await openDomPage('http://localhost/app/tasks/s');
   const { AppContext } = await import('../app/app-context.ts');

@@ -27,7 +27,7 @@ export function ChatHeader({ live, isInspecting, onInspect }: ChatHeaderProps) {
           {listed?.agents?.[0]?.name}
           {status !== undefined && (
             <span className="status" data-look={status.look} title={task?.status_reason ?? ''}>
-              {status.words}
+              {status.text}
             </span>
           )}
         </p>

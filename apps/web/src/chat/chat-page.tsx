@@ -14,7 +14,8 @@ import { useConnection } from './state/use-live.ts';
 import { TranscriptView } from './transcript/transcript-view.tsx';
 import './chat-page.css';
 
-// It is loaded when somebody opens it. Absent, there is no button for it.
+// The inspector is loaded when the user opens it. If the module is missing, the header has no
+// button for it.
 const modules = import.meta.glob<{ InspectorPanel: React.ComponentType<InspectorPanelProps> }>(
   '../inspector/inspector-panel.tsx',
 );
@@ -23,11 +24,11 @@ const InspectorPanel = load && lazy(async () => ({ default: (await load()).Inspe
 
 interface ChatPageProps {
   readonly id: string;
-  /** As of that record, instead of now. */
+  /** Shows the session as of this record. Undefined shows the current state. */
   readonly at: number | undefined;
 }
 
-/** A task: what was said, what waits, and where one says more. */
+/** The page of a task: header, conversation, message field and, if open, the inspector. */
 export function ChatPage({ id, at }: ChatPageProps) {
   const live = useApp().sources.get(id);
   const [moment, setMoment] = useState<ChatSource>();
@@ -83,7 +84,7 @@ export function ChatPage({ id, at }: ChatPageProps) {
   );
 }
 
-/** All that there is was read, if only once. */
+/** Returns true after all existing records were read once. */
 function isFullyLoaded({ handle }: LiveSource): boolean {
   const { connection, isCatchingUp } = handle.snapshot();
   return (connection.state === 'live' && !isCatchingUp) || connection.state === 'ended';

@@ -8,11 +8,11 @@ import './connection-banner.css';
 export interface ConnectionBannerProps {
   readonly connection: Connection;
   readonly onReconnect: () => void;
-  /** Tries now, instead of at the time that is told. */
+  /** Retries immediately. Default: retries all waiting connections of the page. */
   readonly onRetryNow?: (() => void) | undefined;
 }
 
-/** Says when what is shown may be old, and what is done about it. */
+/** A banner that appears when the connection is lost and the content may be out of date. */
 export function ConnectionBanner(props: ConnectionBannerProps) {
   const { connection, onReconnect, onRetryNow = retryNow } = props;
   switch (connection.state) {
@@ -52,7 +52,9 @@ function Retrying({ connection, onRetryNow }: RetryingProps) {
   );
 }
 
-/** What a browser says when its network is back: all that waits to be tried again is tried then. */
+/**
+ * Simulates the browser event for a restored network. All waiting connections then retry at once.
+ */
 function retryNow(): void {
   window.dispatchEvent(new Event('online'));
 }

@@ -12,7 +12,7 @@ export function Button({ look = 'plain', size, ...others }: ButtonProps) {
 }
 
 interface IconButtonProps extends Omit<ButtonProps, 'aria-label' | 'children'> {
-  /** Its name, which is its tooltip too. */
+  /** The accessible name and the tooltip. */
   readonly label: string;
   readonly children: ReactNode;
 }

@@ -2,7 +2,7 @@ import type { HTMLDialogElement } from 'happy-dom';
 import { expect, test } from 'vitest';
 import { openDomPage } from '../testing/dom-page.ts';
 
-// A browser asks once whether a dialog may close; the second press of Escape closes it without asking.
+// A browser asks once whether a dialog may close. The second Escape closes it without asking.
 
 async function opened(onClose?: () => void) {
   const page = await openDomPage('http://localhost/');

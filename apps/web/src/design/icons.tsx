@@ -1,6 +1,9 @@
 import type { ReactNode } from 'react';
 
-/** A drawing on a grid of 16, in the colour of the text beside it, which also says what it means. */
+/**
+ * An icon on a 16 × 16 grid in the color of the text. It is decorative, because a text or label is
+ * next to it.
+ */
 function icon(content: ReactNode) {
   return function Icon() {
     return (

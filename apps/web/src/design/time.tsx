@@ -1,7 +1,7 @@
 import type { Clock } from '@millrace/client';
 import { useDeferredValue, useEffect, useState } from 'react';
 
-/** `850 ms`, `3.2 s`, `2 min 5 s`. */
+/** Formats a duration: `850 ms`, `3.2 s`, `2 min 5 s`. */
 export function duration(ms: number): string {
   if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
   if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`;
@@ -10,7 +10,7 @@ export function duration(ms: number): string {
   return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
 }
 
-// Made when they are first needed: the first of them costs a page more than all else that it starts with.
+// Formats are created on first use. Creating the first one is the slowest step of opening the page.
 const formats = new Map<string, Intl.DateTimeFormat>();
 
 function format(at: number, options: Intl.DateTimeFormatOptions): string {
@@ -24,7 +24,7 @@ export function clockTime(at: number): string {
   return format(at, { hour: '2-digit', minute: '2-digit' });
 }
 
-/** The time of today, or the day. */
+/** The time if it is today, otherwise the day. */
 export function dayOrTime(at: number, now: number = Date.now()): string {
   const isToday = new Date(at).toDateString() === new Date(now).toDateString();
   return isToday ? clockTime(at) : format(at, { month: 'short', day: 'numeric' });
@@ -36,7 +36,9 @@ interface TimeTextProps {
   readonly format: (at: number) => string;
 }
 
-/** A time, shown right after all else: the first one that a browser formats takes longer than a page does. */
+/**
+ * A formatted time. It renders after everything else, because formatting the first time is slow.
+ */
 export function TimeText({ at, format }: TimeTextProps) {
   const shown = useDeferredValue<number | undefined>(at, undefined);
   return (
@@ -46,7 +48,7 @@ export function TimeText({ at, format }: TimeTextProps) {
   );
 }
 
-/** The page's own time, which no change of the machine's clock moves. */
+/** A monotonic clock, which changes of the system clock do not affect. */
 export const pageClock: Clock = {
   now: () => performance.now(),
   after(ms, run) {
@@ -55,7 +57,7 @@ export const pageClock: Clock = {
   },
 };
 
-/** The time, as often as that. */
+/** Returns the current time and renders again at the interval. */
 export function useNow(intervalMs: number): number {
   const [now, setNow] = useState(() => Date.now());
   useEffect(() => {

@@ -52,7 +52,7 @@ describeInChromium()('the page for everybody', () => {
     await keyboard.type('ask me');
     await keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Allow write?' }).waitFor();
-    // It takes an answer when it was there for a moment.
+    // The card accepts an answer only after a moment.
     await page.getByRole('button', { name: 'Allow', exact: true }).click({ trial: true });
     await keyboard.press('Alt+y');
     await tab.waitForText('Thank you. That is done.');

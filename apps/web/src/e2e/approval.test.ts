@@ -3,14 +3,15 @@ import { useBrowserHarness } from './testing/browser-harness.ts';
 import type { ChatTab } from './testing/chat-tab.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
-// What a call does is decided by whoever reads the card: it hides nothing, and nobody answers it unseen.
+// The user decides by reading the card. The card must hide nothing, and no stray input may answer
+// it.
 
 describeInChromium()('a question', () => {
   const harness = useBrowserHarness();
 
   async function asking(...contents: readonly string[]): Promise<ChatTab> {
     const tab = await (await harness.visitor()).tab();
-    // A message of several lines comes from the clipboard, or from a form.
+    // A message of several lines comes from the clipboard or from a form.
     await tab.send(['write', ...contents.map((content) => JSON.stringify(content))].join('\n'));
     await card(tab).waitFor();
     return tab;
@@ -41,7 +42,7 @@ describeInChromium()('a question', () => {
     const tab = await asking('one', 'two');
     await waitUntilArmed(tab);
     await tab.page.keyboard.down('Alt');
-    // Each but the first says that it is a repeat, as a key does that is held.
+    // All presses after the first one are repeats, as with a held key.
     await tab.page.keyboard.down('y');
     await card(tab).getByText('two').waitFor();
     for (let repeats = 0; repeats < 20; repeats++) await tab.page.keyboard.down('y');
@@ -132,7 +133,7 @@ function focused({ page }: ChatTab): Promise<string> {
   );
 }
 
-/** All of it is within what the card shows without scrolling. */
+/** Returns true if the card shows the whole text without scrolling. */
 async function isInSight({ page }: ChatTab, words: RegExp): Promise<boolean> {
   const seen = await page.locator('.approval-scroll').boundingBox();
   const box = await page.locator('.approval').getByText(words).last().boundingBox();

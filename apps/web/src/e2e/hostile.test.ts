@@ -4,8 +4,9 @@ import { useBrowserHarness } from './testing/browser-harness.ts';
 import type { ChatTab } from './testing/chat-tab.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
-// The model, its tools and other users are not to be trusted. The stage says all payloads in answers,
-// thoughts, progress and results, and as names of files; here they are titles and messages as well.
+// The model, its tools and other users are not trusted. The demo model sends all payloads in
+// answers, reasoning, progress and results, and as file names. This test also sends them as titles
+// and messages.
 
 describeInChromium()('what is not to be trusted', () => {
   const harness = useBrowserHarness();
@@ -19,16 +20,16 @@ describeInChromium()('what is not to be trusted', () => {
     await tab.waitForText('That was all of it.');
     await nameTasks(harness.server.url);
 
-    // Each payload is a part of one answer, and so all of them are in the page at once.
+    // Each payload is a part of one answer, so all of them are on the page at once.
     const parts = tab.page.locator('article[data-kind=assistant]').first().locator('.markdown');
     expect(await parts.count()).toBeGreaterThanOrEqual(hostilePayloads.length);
     await tab.unfold(/^Thought/);
     await tab.unfold(/^hostile/);
     await tab.page.getByText('an address that is not followed').waitFor();
-    // Pages and pictures that could hold scripts are files to save.
+    // Documents and images that can contain scripts are offered as downloads.
     expect(await tab.page.locator('a.media-file[download]').count()).toBe(5);
     expect(await leads(tab)).toEqual([]);
-    // What turns the direction of a text is told in what tools say, as in what they are called with.
+    // Direction marks are escaped in tool results, as in tool inputs.
     const said = await tab.page.locator('.tool-card .result-text').first().innerText();
     expect(said).toContain('\\u202Ereversed');
     expect(said).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/);
@@ -69,7 +70,7 @@ describeInChromium()('what is not to be trusted', () => {
   });
 });
 
-/** Sessions that are called what could do harm. */
+/** Creates sessions with hostile titles. */
 async function nameTasks(url: string): Promise<void> {
   const post = (path: string, method: string, body: object) =>
     fetch(`${url}${path}`, {
@@ -85,7 +86,7 @@ async function nameTasks(url: string): Promise<void> {
   await Promise.all(hostilePayloads.map(({ text }) => name(text)));
 }
 
-/** What on the page leads or loads from where nothing should. */
+/** Lists elements of the page that link to or load from a forbidden place. */
 function leads({ page }: ChatTab): Promise<readonly string[]> {
   return page.evaluate<readonly string[]>(`
     [...document.querySelectorAll('body *')].flatMap((element) => {

@@ -3,7 +3,7 @@ import { useBrowserHarness } from './testing/browser-harness.ts';
 import type { ChatTab } from './testing/chat-tab.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
-// Somebody has more sessions than can be watched at once: the page says which of them want something.
+// A user has more sessions than fit on the screen. The page shows which of them need an answer.
 
 describeInChromium()('many sessions', () => {
   const harness = useBrowserHarness();
@@ -27,7 +27,7 @@ describeInChromium()('many sessions', () => {
     await other.page.reload();
     await waits.waitFor();
 
-    // In the session itself nobody has to wait for the list to be asked again.
+    // The open session updates immediately, without waiting for the next poll of the list.
     await asking.page.getByRole('button', { name: 'Allow', exact: true }).click();
     await asking.waitForText('Thank you. That is done.');
     await waitForTitle(asking, 'ask me about the weather');
@@ -58,7 +58,7 @@ async function waitForTitle({ page }: ChatTab, start: string): Promise<void> {
   await page.waitForFunction(`document.title.startsWith(${JSON.stringify(start)})`);
 }
 
-/** In that order, so that the first one changed longest ago. */
+/** Creates the tasks in order, so that the first one is the oldest. */
 async function makeTasks(url: string, titles: readonly string[]): Promise<void> {
   const send = async (path: string, method: string, body: object) => {
     const headers = { 'content-type': 'application/json' };

@@ -4,7 +4,7 @@ import type { ChatTab } from './testing/chat-tab.ts';
 import { HandoffServer } from './testing/handoff-server.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
-// An agent of the OpenAI Agents SDK, as somebody sees it who knows nothing of it.
+// Shows how a run of the OpenAI Agents SDK looks on the page.
 
 describeInChromium()('a run of the OpenAI Agents SDK', () => {
   const harness = useBrowserHarnessFor(() => HandoffServer.start());
@@ -42,7 +42,7 @@ describeInChromium()('a run of the OpenAI Agents SDK', () => {
 
 const steps = ['Tool weather: done', '{"town":"Bath","sky":"rain"}', 'Handed over to Baker'];
 
-/** What the page shows of a run, in the order in which it stands there. */
+/** Returns the content of the run in the order of the page. */
 async function seen(tab: ChatTab): Promise<readonly string[]> {
   await tab.unfold(/^weather/);
   await tab.page.getByRole('region', { name: 'Tool weather: done' }).waitFor();

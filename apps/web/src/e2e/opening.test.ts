@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { useBrowserHarness } from './testing/browser-harness.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
-// How soon a session is there, told by what is asked for and how often it is shown, not by a clock.
+// Measures how fast a session opens by counting requests and renders, not by time.
 
-/** Notes how often the list of what was said is another, from the first item on. */
+/** Records each change of the number of items, starting with the first item. */
 const counter = `
 globalThis.lists = [];
 new MutationObserver(() => {
@@ -32,7 +32,7 @@ describeInChromium()('a session that is opened', () => {
     const known = asked.filter((to) => !to.startsWith('/assets/') && to !== path);
     expect(known[0]).toBe(`${path.replace('/app', '')}/stream`);
     expect(known.filter((to) => to.endsWith('/stream'))).toHaveLength(1);
-    // All that was said came with it: it was not put together before people's eyes.
+    // All items appeared at once, not one after the other.
     expect(await second.evaluate('globalThis.lists')).toEqual([2]);
     expect(await visitor.allFaults()).toEqual([]);
   });

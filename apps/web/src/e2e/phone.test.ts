@@ -5,7 +5,7 @@ import { describeInChromium } from './testing/needs-chromium.ts';
 
 const phone = { viewport: { width: 390, height: 844 } } as const;
 
-/** As much of an element as is looked at here. */
+/** The DOM members that this test uses. */
 interface Shown {
   readonly scrollTop: number;
   readonly ownerDocument: { elementFromPoint(x: number, y: number): Shown | null };
@@ -13,7 +13,7 @@ interface Shown {
   contains(other: Shown | null): boolean;
 }
 
-/** It is in sight, and nothing lies on it. */
+/** Returns true if the element is visible and nothing covers it. */
 async function isOnTop(what: Locator): Promise<boolean> {
   await what.scrollIntoViewIfNeeded();
   return what.evaluate((one) => {
@@ -51,7 +51,7 @@ describeInChromium()('the page where there is little room', () => {
     await tab.page.getByRole('button', { name: 'Inspector' }).click();
     await tab.slider.waitFor();
     expect(await isOnTop(allow)).toBe(true);
-    // Without scrolling for it.
+    // The button is visible without scrolling.
     const foot = tab.page.locator('.chat-foot');
     expect(await foot.evaluate((one) => (one as unknown as Shown).scrollTop)).toBe(0);
     expect(await isOnTop(tab.page.getByRole('button', { name: 'Deny' }))).toBe(true);

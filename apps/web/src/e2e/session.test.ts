@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { useBrowserHarness } from './testing/browser-harness.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
-// What somebody sees who uses the page, while all that can happen to a connection happens to it.
+// Tests the page from the user's view while the connection fails in various ways.
 
 describeInChromium()('a session on the page', () => {
   const harness = useBrowserHarness();

@@ -23,7 +23,7 @@ describeInChromium()('a server that wants a token', () => {
     await dialog.waitFor();
     for (let presses = 0; presses < 3; presses++) {
       await page.keyboard.press('Escape');
-      // The next press is heard after all that follows from this one.
+      // Waits until the page has handled this key press.
       await page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done)))');
     }
     const token = dialog.getByRole('textbox', { name: 'Token' });

@@ -4,14 +4,14 @@ import { useBrowserHarness } from './testing/browser-harness.ts';
 import type { ChatTab } from './testing/chat-tab.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
-// What somebody said is theirs until the server has it, whatever happens in between.
+// A message must not be lost before the server has stored it.
 
 const commands = '**/tasks/*/commands';
 
 describeInChromium()('what was said and is not sent yet', () => {
   const harness = useBrowserHarness();
 
-  /** A session in which something was said and answered. */
+  /** Opens a session with one answered message. */
   const answered = async (): Promise<ChatTab> => {
     const tab = await (await harness.visitor()).tab();
     await tab.send('hello');
@@ -22,7 +22,7 @@ describeInChromium()('what was said and is not sent yet', () => {
   const said = ({ page }: ChatTab, text: string) =>
     page.locator('article[data-kind=user]').getByText(text, { exact: true });
 
-  /** How often the server has it. Of a long session only what is in sight is in the page. */
+  /** The number of copies on the server. The page shows only the visible part of a long session. */
   const heard = async ({ page }: ChatTab, text: string): Promise<number> => {
     const id = new URL(page.url()).pathname.split('/').at(-1) ?? '';
     const answer = await page.request.get(`/messages?task_id=${id}`);

@@ -18,7 +18,7 @@ interface ExportMenuProps {
   readonly offset: number | undefined;
 }
 
-/** What can be taken along: a link to the moment, the records, the transcript. */
+/** Buttons to copy a link to the moment and to save the records or the transcript. */
 export function ExportMenu({ taskId, model, at, offset }: ExportMenuProps) {
   const saveRecords = () =>
     save(fileName(taskId, undefined, 'jsonl'), 'application/x-ndjson', recordLines(model.records));
@@ -57,16 +57,16 @@ function save(name: string, type: string, pieces: readonly string[]): void {
   link.href = url;
   link.download = name;
   link.click();
-  // The browser has to have begun before the bytes may go.
+  // The download must have started before the URL is revoked.
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-/** A log: one record a line. In pieces, so that a long one is never one string. */
+/** A log as JSON lines. It is an array, so that a long log never becomes one string. */
 export function recordLines(records: readonly LogRecord[]): readonly string[] {
   return records.map((record) => `${encodeRecord(record)}\n`);
 }
 
-/** What was committed by then: the format that a store keeps. */
+/** The committed transcript as JSON. */
 export function transcriptText(state: FoldState): string {
   return encodeTranscript(transcript(state));
 }

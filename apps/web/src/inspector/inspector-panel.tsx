@@ -9,20 +9,20 @@ import { PastSourceFactory } from './past-source.ts';
 import type { OnMoment } from './playback/moment.ts';
 import './inspector-panel.css';
 
-/** What the inspector gets, and how it tells what the chat has to show. */
+/** The properties of the inspector. It reports which moment the chat must show. */
 export interface InspectorPanelProps {
   readonly live: LiveSource;
-  /** The record that is looked at; undefined is now. */
+  /** The offset of the selected record; undefined means now. */
   readonly at: number | undefined;
   readonly onMoment: (at: number | undefined) => void;
   readonly onSource: (source: ChatSource | undefined) => void;
   readonly onClose: () => void;
 }
 
-/** A browser refuses to write the URL with every record that is played. */
+/** Browsers limit how often a page may change the URL. */
 const urlMs = 250;
 
-/** The inspector beside the chat, which shows the moment that it is at. */
+/** The inspector next to the chat. The chat shows the selected moment. */
 export function InspectorPanel({ live, at, onMoment, onSource, onClose }: InspectorPanelProps) {
   const { client } = useApp();
   const [moment, setMoment] = useState(at);
@@ -30,7 +30,7 @@ export function InspectorPanel({ live, at, onMoment, onSource, onClose }: Inspec
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
   const sources = useMemo(() => new PastSourceFactory((hash) => live.blob(hash)), [live]);
   useEffect(() => {
-    // What comes back of what was written here is no news.
+    // This is the value that the panel wrote itself.
     if (at === written.current) return;
     clearTimeout(timer.current);
     written.current = at;
@@ -64,7 +64,7 @@ export function InspectorPanel({ live, at, onMoment, onSource, onClose }: Inspec
   );
 }
 
-/** Whoever closes it by keys is again where it was opened, and not nowhere. */
+/** Returns the focus to the element that opened the panel. */
 function returnFocus(): () => void {
   const opener = document.activeElement;
   return () => {

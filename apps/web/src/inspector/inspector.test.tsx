@@ -10,7 +10,7 @@ import { Inspector } from './inspector.tsx';
 
 const records = numberedRecords(recordedRun(3));
 
-/** A server that has the recording, fifty records a page. */
+/** A client whose server has the recording, with fifty records per page. */
 function recordedClient(): Client {
   const state = { ...emptyState(sessionId('test')), through: records.length };
   const task = {
@@ -30,7 +30,7 @@ interface Told {
   readonly state: FoldState;
 }
 
-/** The inspector in a page that does as it says: `at` is what was reported last. */
+/** Renders the inspector in a page that follows it: `at` is the last reported moment. */
 async function inspecting(at?: number) {
   const page = await openDomPage('http://page.test/app/tasks/test');
   const reported: Told[] = [];

@@ -16,13 +16,13 @@ import { Button } from '../design/button.tsx';
 interface InspectorProps {
   readonly client: Client;
   readonly taskId: string;
-  /** The offset of the record that is looked at; undefined for what is now. */
+  /** The offset of the selected record; undefined means now. */
   readonly at: number | undefined;
-  /** Somebody goes elsewhere: whoever shows the session shows this state, or what is now. */
+  /** Called when the user selects another moment. The caller shows the given state. */
   readonly onMoment: OnMoment;
 }
 
-/** A session as a recording: its records on a time line that one can go along. */
+/** Shows a session as a recording: playback, timeline and records. */
 export function Inspector({ client, taskId, at, onMoment }: InspectorProps) {
   const [inspected, retry] = useInspectedSession(client, taskId);
   const { model, count } = inspected;
@@ -46,7 +46,7 @@ export function Inspector({ client, taskId, at, onMoment }: InspectorProps) {
   };
   const toggle = () => {
     if (player.isPlaying) return player.pause();
-    // From the end it plays all of it again.
+    // At the end, playback starts from the beginning.
     const from = at === undefined || index >= count - 1 ? 0 : index;
     goToIndex(from);
     player.play(from);
@@ -104,7 +104,7 @@ interface InspectorNotesProps {
   readonly retry: () => void;
 }
 
-/** What one has to know to read the rest: still loading, too large, failed, nothing there, not reached. */
+/** Explains the state of the records: loading, too large, failed, empty, or not reached yet. */
 function InspectorNotes({ inspected, at, retry }: InspectorNotesProps) {
   const { status, count, through, model } = inspected;
   const last = model.records.at(-1)?.offset ?? 0;
@@ -148,17 +148,19 @@ function InspectorNotes({ inspected, at, retry }: InspectorNotesProps) {
 }
 
 interface KeyHandlers {
-  readonly zoom: Pick<Zoom, 'closer' | 'farther' | 'whole'>;
+  readonly zoom: Pick<Zoom, 'zoomIn' | 'zoomOut' | 'showAll'>;
   readonly toggle: () => void;
   readonly toNow: () => void;
   readonly move: (index: number) => void;
   readonly step: (by: 1 | -1, far: boolean) => void;
 }
 
-/** What has a use for keys of its own. */
+/** Elements that use these keys themselves. */
 const others = 'input, select, textarea, [contenteditable]';
 
-/** What a key does in the inspector; undefined where it is somebody else's. */
+/**
+ * Returns the action of a key in the inspector; undefined if the key belongs to another element.
+ */
 export function keyAction(
   event: Pick<KeyboardEvent, 'key' | 'shiftKey' | 'ctrlKey' | 'metaKey' | 'altKey' | 'target'>,
   { zoom, toggle, toNow, move, step }: KeyHandlers,
@@ -178,15 +180,15 @@ export function keyAction(
     case 'End':
       return toNow;
     case ' ':
-      // A button that has the focus is pressed by it.
+      // Space presses the focused button.
       return target.closest('button, summary, a') === null ? toggle : undefined;
     case '+':
     case '=':
-      return zoom.closer;
+      return zoom.zoomIn;
     case '-':
-      return zoom.farther;
+      return zoom.zoomOut;
     case '0':
-      return zoom.whole;
+      return zoom.showAll;
     default:
       return undefined;
   }

@@ -4,7 +4,7 @@ import { keyAction } from './inspector.tsx';
 
 type Given = Parameters<typeof keyAction>[0];
 
-/** What a key does, told as a word; `within` is what the focus is in. */
+/** Returns the name of the action for a key. `within` is the focused element. */
 function pressed(key: string, { within = '', ...more }: Partial<Given> & { within?: string } = {}) {
   const done: string[] = [];
   const note = (word: string) => () => void done.push(word);
@@ -13,7 +13,7 @@ function pressed(key: string, { within = '', ...more }: Partial<Given> & { withi
   const keys = { shiftKey: false, ctrlKey: false, metaKey: false, altKey: false };
   const event = { key, ...keys, target, ...more } as unknown as KeyboardEvent;
   keyAction(event, {
-    zoom: { closer: note('closer'), farther: note('farther'), whole: note('whole') },
+    zoom: { zoomIn: note('zoom in'), zoomOut: note('zoom out'), showAll: note('show all') },
     toggle: note('toggle'),
     toNow: note('now'),
     move: (index) => void done.push(`to ${index}`),
@@ -29,9 +29,9 @@ describe('a key in the inspector', () => {
     ['Home', 'to 0'],
     ['End', 'now'],
     [' ', 'toggle'],
-    ['+', 'closer'],
-    ['-', 'farther'],
-    ['0', 'whole'],
+    ['+', 'zoom in'],
+    ['-', 'zoom out'],
+    ['0', 'show all'],
     ['x', ''],
   ])('%s does %s', (key, what) => {
     expect(pressed(key)).toBe(what);

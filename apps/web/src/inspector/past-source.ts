@@ -17,7 +17,7 @@ import {
 import type { ChatSource } from '../chat/state/chat-source.ts';
 import { FactIndex } from '../chat/state/fact-index.ts';
 
-/** Makes of a moment what the chat shows. Whoever goes on from a moment reads only what is new. */
+/** Creates chat sources for moments of a session. Moving forward reads only the new facts. */
 export class PastSourceFactory {
   readonly #blob: ChatSource['blob'];
   #book = new FactIndex();
@@ -28,7 +28,7 @@ export class PastSourceFactory {
   }
 
   at(state: FoldState, facts: readonly FactRecord[]): ChatSource {
-    // A book only grows: whoever goes back begins a new one.
+    // A fact index cannot shrink, so moving back creates a new one.
     if (facts.length < this.#read) {
       this.#book = new FactIndex();
       this.#read = 0;
@@ -41,7 +41,10 @@ export class PastSourceFactory {
   }
 }
 
-/** A moment does not change, and so what is asked for twice is the same object, also what streams then. */
+/**
+ * Caches items. A moment never changes, so each item is always the same object, even one that was
+ * streaming.
+ */
 function memoized(source: ChatSource): ChatSource {
   const items = new Map<ItemId, LiveItem | undefined>();
   return {
@@ -55,12 +58,12 @@ function memoized(source: ChatSource): ChatSource {
 
 interface StateSourceOptions {
   readonly state: FoldState;
-  /** Up to the same record. */
+  /** The facts up to the same record. */
   readonly facts: FactIndex;
   readonly blob: ChatSource['blob'];
 }
 
-/** A task as it was at a record: it never changes. */
+/** A chat source for the state of a task at a record. It never changes. */
 export function stateSource({ state, facts, blob }: StateSourceOptions): ChatSource {
   const itemIds = toArray(state.items).map(({ id }) => id);
   const openOf = (id: PartId) => state.open.find((open) => open.id === id);
@@ -73,7 +76,8 @@ export function stateSource({ state, facts, blob }: StateSourceOptions): ChatSou
       const item = findItem(state, id);
       if (item === undefined) return undefined;
       const live = streaming.get(id) ?? itemAt(item, partOf);
-      // One with a part that streams is another at the next moment, and the same at this one.
+      // An item with a streaming part differs between moments, so it is cached for this moment
+      // only.
       if (items.get(item) !== live) streaming.set(id, live);
       return live;
     },
@@ -81,7 +85,7 @@ export function stateSource({ state, facts, blob }: StateSourceOptions): ChatSou
   };
 }
 
-// The same state gives the same objects, so that going from one moment to the next renders what differs.
+// Caches by state. Two moments share unchanged objects, so only the differences render.
 const items = new WeakMap<ItemState, LiveItem>();
 const parts = new WeakMap<OpenPart, Part>();
 

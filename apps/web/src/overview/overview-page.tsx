@@ -10,7 +10,7 @@ import { Failures, Running } from './status-cards.tsx';
 import { UsageTable } from './usage-table.tsx';
 import './overview.css';
 
-/** The overview as a page of the shell. */
+/** The overview page of the app. */
 export function OverviewPage() {
   const { client, api } = useApp();
   return (
@@ -29,7 +29,7 @@ export interface OverviewProps {
   readonly api: Api;
 }
 
-/** What goes on, what went wrong, and what it cost. */
+/** Shows running sessions, failures and usage. */
 export function Overview({ client, api }: OverviewProps) {
   const store = useMemo(() => {
     const isVisible = () => document.visibilityState === 'visible';
@@ -74,7 +74,7 @@ function scopeOf(count: number, hasMore: boolean): string {
   return count === 1 ? 'the one session' : `all ${count} sessions`;
 }
 
-/** What is shown may be untrue by now. */
+/** Warns that the data may be out of date. */
 function StaleNotice({ readAt }: { readonly readAt: number | undefined }) {
   const when = readAt === undefined ? 'before' : `at ${clockTime(readAt)}`;
   return (

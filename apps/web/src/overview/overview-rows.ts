@@ -1,13 +1,13 @@
 import type { TaskDigest, TaskSummary } from '@millrace/client';
 import { addUsage, type Usage } from '@millrace/core';
 
-/** A task with what it came to, once that is known. */
+/** A task with its digest, once the digest was read. */
 export interface OverviewTask {
   readonly task: TaskSummary;
   readonly digest: TaskDigest | undefined;
 }
 
-/** What one agent used of one model, over all tasks that were read. */
+/** The usage of one model by one agent, over all tasks that were read. */
 export interface UsageRow {
   readonly agent: string;
   readonly provider: string | undefined;
@@ -23,7 +23,7 @@ export interface Failure {
   readonly reason: string;
 }
 
-/** Those in which a run goes on, or waits for somebody; the ones that wait first. */
+/** Tasks with a run in progress or a required approval. Waiting tasks come first. */
 export function runningOf(all: readonly OverviewTask[]): readonly OverviewTask[] {
   const rank = ({ digest }: OverviewTask) => (digest?.state === 'waiting' ? 0 : 1);
   return all
@@ -31,7 +31,7 @@ export function runningOf(all: readonly OverviewTask[]): readonly OverviewTask[]
     .toSorted((a, b) => rank(a) - rank(b));
 }
 
-/** Tasks that failed, and those whose last run ended as an error, each with the reason that is known. */
+/** Tasks that failed, and tasks whose last run ended with an error. */
 export function failuresOf(all: readonly OverviewTask[]): readonly Failure[] {
   return all.flatMap(({ task, digest }) => {
     const isFailed = task.status === 'FAILED' || task.status === 'TIMED_OUT';
@@ -42,7 +42,7 @@ export function failuresOf(all: readonly OverviewTask[]): readonly Failure[] {
   });
 }
 
-/** The dearest first, then the most talkative. */
+/** Usage by agent and model, sorted by cost and then by tokens. */
 export function usageRows(all: readonly OverviewTask[]): readonly UsageRow[] {
   const used = all.flatMap(({ digest }) =>
     (digest?.usage ?? []).map((one) => ({ ...one, agent: agentOf(digest) })),
@@ -62,7 +62,7 @@ export function usageRows(all: readonly OverviewTask[]): readonly UsageRow[] {
   return rows.toSorted((a, b) => weight(b) - weight(a));
 }
 
-/** To sort by alone: money is shown as it was added. */
+/** A sort key only. Costs are shown as exact decimals. */
 function weight({ usage }: UsageRow): number {
   const money = Number(usage.costs[0]?.amount ?? 0);
   return money * 1e12 + usage.input + usage.output;

@@ -5,14 +5,14 @@ import { settled } from '../../../../packages/client/src/testing/settled.ts';
 import { OverviewStore } from './overview-store.ts';
 
 interface Others {
-  /** Older than those that are looked at anyway. */
+  /** Tasks that are older than the latest ones. */
   readonly working?: readonly string[];
   readonly failed?: readonly string[];
-  /** Of those that work. */
+  /** A subset of `working`. */
   readonly waiting?: readonly string[];
 }
 
-/** A server of so many tasks that counts what it is asked. */
+/** A server with these tasks. It records the requests. */
 function setUp(
   ids: readonly string[],
   states: Readonly<Record<string, TaskDigest['state']>> = {},

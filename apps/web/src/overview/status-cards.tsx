@@ -5,11 +5,11 @@ import type { Failure, OverviewTask } from './overview-rows.ts';
 
 export interface RunningProps {
   readonly tasks: readonly OverviewTask[];
-  /** There may be more than was found. */
+  /** There may be more tasks than were found. */
   readonly isTruncated: boolean;
 }
 
-/** What goes on now; what waits for somebody comes first. */
+/** Lists running sessions. Sessions that wait for an approval come first. */
 export function Running({ tasks, isTruncated }: RunningProps) {
   const waiting = tasks.filter(({ digest }) => digest?.state === 'waiting').length;
   return (
@@ -52,11 +52,11 @@ function RunningRow({ task, digest }: OverviewTask) {
 
 export interface FailuresProps {
   readonly failures: readonly Failure[];
-  /** There may be more than was found. */
+  /** There may be more failures than were found. */
   readonly isTruncated: boolean;
 }
 
-/** What went wrong, with the reason that was recorded. */
+/** Lists failed sessions with the recorded reasons. */
 export function Failures({ failures, isTruncated }: FailuresProps) {
   return (
     <section className="overview-card" aria-labelledby="overview-failures">

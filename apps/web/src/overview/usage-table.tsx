@@ -1,7 +1,7 @@
 import type { Usage } from '@millrace/core';
 import { totalOf, type UsageRow } from './overview-rows.ts';
 
-/** What was used, by agent and model. */
+/** A table of usage by agent and model. */
 export function UsageTable({ rows }: { readonly rows: readonly UsageRow[] }) {
   const total = totalOf(rows);
   return (

@@ -2,13 +2,13 @@ import { ClientError } from '@millrace/client';
 import { type JsonObject, type JsonValue, parseJson } from '@millrace/core';
 import { readToken } from '../app/browser-storage.ts';
 
-/** A part of a list, and where it goes on; undefined at its end. */
+/** One page of a list. `next` is the cursor of the next page; undefined at the end. */
 export interface ListPage {
   readonly data: JsonValue;
   readonly next: string | undefined;
 }
 
-/** Routes of the server that the client has no words for. */
+/** Sends requests to routes of the server that the client library does not cover. */
 export class Api {
   get(path: string, signal?: AbortSignal): Promise<JsonValue> {
     return this.#json(path, { ...(signal && { signal }) });
@@ -28,7 +28,7 @@ export class Api {
     return this.#json(path, { method: 'PUT', body: JSON.stringify(body) });
   }
 
-  /** The bytes as they come, of a stream of server-sent events for instance. */
+  /** Returns the response as a byte stream, for example server-sent events. */
   async stream(path: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
     const response = await this.#send(path, { signal });
     if (!response.ok || response.body === null) throw await responseError(response);
@@ -72,12 +72,12 @@ async function responseError(response: Response): Promise<ClientError> {
   return new ClientError(code, message, {}, { status: response.status });
 }
 
-/** Nobody answered: it may be heard another time. */
+/** Returns true if the server did not answer. A retry can succeed. */
 export function isUnreachable(reason: unknown): boolean {
   return reason instanceof ClientError && reason.code === 'unreachable';
 }
 
-/** Why something was not done, for whoever wanted it: without the ids that a log has. */
+/** Explains an error to the user, without the ids that the error message contains. */
 export function errorText(reason: unknown): string {
   if (!(reason instanceof ClientError))
     return reason instanceof Error ? reason.message : `${reason}`;

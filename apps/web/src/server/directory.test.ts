@@ -6,7 +6,7 @@ import { openDomPage } from '../testing/dom-page.ts';
 import type { Api } from './api.ts';
 import { Directory, hasAllTasks } from './directory.ts';
 
-/** A server with so many tasks, which answers when the test says so. */
+/** A server with this many tasks. It answers when the test calls `answerAll`. */
 async function setUp(count: number) {
   await openDomPage('http://localhost/');
   const asked: string[] = [];
@@ -54,11 +54,11 @@ test('the older ones are asked for in steps, as far as the server tells them at 
   await answerAll();
   expect(directory.state()).toMatchObject({ isLoaded: true, hasMore: true });
   expect(directory.state().tasks).toHaveLength(200);
-  void directory.more();
+  void directory.loadMore();
   await answerAll();
   expect(directory.state().tasks).toHaveLength(400);
   for (let more = 0; more < 4; more++) {
-    void directory.more();
+    void directory.loadMore();
     await answerAll();
   }
   expect(directory.state().tasks).toHaveLength(1000);
@@ -79,7 +79,7 @@ test.each([
 test('a task that is not in the list is found by its id', async () => {
   const { directory, asked, answerAll } = await setUp(3);
   await answerAll();
-  void directory.look('old one');
+  void directory.fetchTask('old one');
   await answerAll();
   expect(asked.at(-1)).toBe('/tasks/old%20one?relationships=agents');
   expect(directory.state().others.get('old one')?.agents).toEqual([]);
@@ -92,7 +92,7 @@ test.each([
   const { directory, asked, answerAll } = await setUp(3);
   await answerAll();
   for (let looks = 0; looks < 2; looks++) {
-    void directory.look(id);
+    void directory.fetchTask(id);
     await answerAll();
   }
   expect(asked.filter((path) => path.startsWith(`/tasks/${id}`))).toHaveLength(times);

@@ -5,33 +5,33 @@ import type { Api } from './api.ts';
 /** A task as the list shows it. */
 export interface ListedTask extends TaskSummary {
   readonly agents: readonly AgentInfo[] | null;
-  /** Something of it is not finished: the agent works, or waits for somebody's word. */
+  /** The task has unfinished work: the agent runs or waits for an approval. */
   readonly is_at_work?: boolean | undefined;
-  /** A call of it waits for somebody to allow it; undefined where that is not known. */
+  /** A call of the task waits for an approval; undefined if unknown. */
   readonly awaits_approval?: boolean | undefined;
 }
 
 export interface DirectoryState {
   readonly isLoaded: boolean;
   readonly agents: readonly AgentInfo[];
-  /** The last changed first. */
+  /** Sorted by last change, newest first. */
   readonly tasks: readonly ListedTask[];
-  /** There are older ones, which `more` asks for. */
+  /** The server has older tasks. `loadMore` reads them. */
   readonly hasMore: boolean;
-  /** Tasks that are not in the list and were looked for, by their id. */
+  /** Tasks that were fetched by id because the list does not contain them. */
   readonly others: ReadonlyMap<string, ListedTask>;
   readonly error: ClientError | undefined;
 }
 
-/** Is every task of the server in the list? Where not, one may be there that is not found in it. */
+/** Returns true if the list contains every task of the server. */
 export function hasAllTasks({ isLoaded, hasMore, tasks }: DirectoryState): boolean {
   return isLoaded && !hasMore && tasks.length < maxTasks;
 }
 
-/** Lists are asked for so often: there is no stream of them. */
+/** The server has no stream of lists, so they are polled. */
 const pollIntervalMs = 5000;
 const taskPageSize = 200;
-/** What the server gives in one answer. */
+/** The server's limit for one request. */
 const maxTasks = 1000;
 const maxOthers = 100;
 
@@ -40,11 +40,11 @@ const empty: DirectoryState = {
   ...{ others: new Map<string, ListedTask>(), error: undefined },
 };
 
-/** The agents and tasks of the server, kept up to date while somebody looks. */
+/** The agents and tasks of the server. Polls them while it has listeners. */
 export class Directory {
   readonly #api: Api;
   readonly #listeners = new Set<() => void>();
-  /** What was looked for and is no task: the sessions of sub-agents, for instance. */
+  /** Ids that are not tasks, for example sessions of sub-agents. */
   readonly #unknown = new Set<string>();
   #state: DirectoryState = empty;
   #limit = taskPageSize;
@@ -73,27 +73,27 @@ export class Directory {
     };
   };
 
-  /** One at a time: who asks while one is under way gets another after it. */
+  /** Reads the lists. A call during a request starts another request after it. */
   refresh(): Promise<void> {
     if (this.#request === undefined) this.#request = this.#poll();
     else this.#isStale = true;
     return this.#request;
   }
 
-  /** The older ones as well, as far as the server tells them at once. */
-  more(): Promise<void> {
+  /** Reads older tasks too, up to the server's limit. */
+  loadMore(): Promise<void> {
     this.#limit = Math.min(maxTasks, this.#limit + taskPageSize);
     return this.refresh();
   }
 
-  /** Asks for one that is not in the list. One that the server does not know is asked for once. */
-  async look(id: string): Promise<void> {
+  /** Fetches a task that the list does not contain. An unknown id is requested once. */
+  async fetchTask(id: string): Promise<void> {
     if (this.#unknown.has(id)) return;
     const path = `/tasks/${encodeURIComponent(id)}?relationships=agents`;
     const found = await this.#api.get(path).catch((error: unknown) => {
       if (isNotFound(error)) this.#rememberUnknown(id);
     });
-    // Its stream says what became of it.
+    // The session's own stream reports the error.
     if (found === undefined) return;
     const others = [...this.#state.others].slice(1 - maxOthers);
     const one = [id, found as unknown as ListedTask] as const;
@@ -137,7 +137,7 @@ export class Directory {
   readonly #onVisible = (): void => this.#pollIfVisible();
 
   #set(agents: JsonValue, tasks: JsonValue, limit: number): void {
-    // What is the same is the same object, so that nothing renders for nothing.
+    // An unchanged response keeps the state object, so that nothing renders.
     const response = JSON.stringify([agents, tasks]);
     if (response === this.#response && this.#state.error === undefined) return;
     this.#response = response;

@@ -1,11 +1,14 @@
 import { readToken } from '../app/browser-storage.ts';
 
-/** What nobody takes over in this time is controller up. */
+/** The early request is aborted if the client does not use it within this time. */
 const unusedTimeoutMs = 10_000;
 
 type Fetch = (url: URL, init: RequestInit) => Promise<Response>;
 
-/** Asks for the stream of the session that a page is opened at; whoever wants it next is controller that answer. */
+/**
+ * Requests the stream of the session in the URL immediately. The returned function gives that
+ * response to the first matching request.
+ */
 export function earlyStream(href: string, token: string, fetch: Fetch): Fetch {
   const url = streamOf(href);
   if (url === undefined) return fetch;
@@ -19,7 +22,8 @@ export function earlyStream(href: string, token: string, fetch: Fetch): Fetch {
     signal: controller.signal,
   };
   let early: Promise<Response> | undefined = fetch(url, init);
-  // Whoever takes it hears of it as well; until then it is nobody's fault.
+  // The client handles the error when it takes the response. Until then, it must not be an
+  // unhandled rejection.
   early.catch(() => {});
   const timer = setTimeout(() => controller.abort(), unusedTimeoutMs);
   return (requested, options) => {
@@ -36,7 +40,7 @@ export function earlyStream(href: string, token: string, fetch: Fetch): Fetch {
 
 function streamOf(href: string): URL | undefined {
   const { pathname, origin } = new URL(href);
-  // The route's own words are not used: with them comes all that is to be evaluated later.
+  // The route module is not imported here, because it would load the rest of the page first.
   const id = /^\/app\/tasks\/([^/]+)$/.exec(pathname)?.[1];
   return id === undefined ? undefined : new URL(`/tasks/${id}/stream?view=records`, origin);
 }
@@ -48,7 +52,7 @@ function tokenOf({ headers }: RequestInit): string {
 const plainFetch: Fetch = (url, init) => fetch(url, init);
 const isPage = typeof document !== 'undefined' && typeof location !== 'undefined';
 
-/** What the page's client asks with. */
+/** The fetch function of the page's client. */
 export const fetchWithEarlyStream: Fetch = isPage
   ? earlyStream(location.href, readToken(), plainFetch)
   : plainFetch;

@@ -4,7 +4,7 @@ import { waitingText } from '../app/task-text.ts';
 import { IconButton } from '../design/button.tsx';
 import { MenuIcon } from '../design/icons.tsx';
 
-/** Opens the list of sessions, on screens where it does not fit beside; says that some of them wait. */
+/** Opens the session list on narrow screens. It also shows how many sessions wait. */
 export function SidebarButton() {
   const { isListOpen, setListOpen } = useShell();
   const waiting = useDirectory().tasks.filter((task) => task.awaits_approval === true).length;
@@ -24,7 +24,7 @@ export function SidebarButton() {
 }
 
 export interface Shell {
-  /** The list of sessions is shown, where it does not fit beside. */
+  /** The session list is open. Only used on narrow screens. */
   readonly isListOpen: boolean;
   readonly setListOpen: (isOpen: boolean) => void;
 }

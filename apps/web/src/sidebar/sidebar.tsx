@@ -26,12 +26,12 @@ interface SidebarProps {
 const themeNames = { system: 'as the system has it', light: 'light', dark: 'dark' } as const;
 const themeIcons = { system: ScreenIcon, light: SunIcon, dark: MoonIcon } as const;
 
-/** Who is there, what there is, and what else can be done. */
+/** The sidebar: links, the session list, theme and help. */
 export function Sidebar({ route, hasOverview, onHelp }: SidebarProps) {
   const { directory, api } = useApp();
   const known = useDirectory();
   const { tasks, isLoaded, hasMore } = known;
-  const more = useCallback(() => void directory.more(), [directory]);
+  const more = useCallback(() => void directory.loadMore(), [directory]);
   const find = useCallback<FindTasks>((text, signal) => findTasks(api, text, signal), [api]);
   const [theme, nextTheme] = useTheme();
   const ThemeIcon = themeIcons[theme];
@@ -65,7 +65,7 @@ export function Sidebar({ route, hasOverview, onHelp }: SidebarProps) {
         isLoaded={isLoaded}
         hasMore={hasMore}
         current={route.page === 'task' ? route.id : undefined}
-        onMore={more}
+        onLoadMore={more}
         find={hasAllTasks(known) ? undefined : find}
       />
       <div className="sidebar-foot">

@@ -29,7 +29,7 @@ async function opened({ tasks, hasMore = false, find }: Listing) {
       <TaskList
         tasks={shown}
         {...{ isLoaded: true, current: undefined, hasMore, find }}
-        onMore={() => heard.push('more')}
+        onLoadMore={() => heard.push('more')}
       />,
     );
   await show(tasks);
@@ -39,7 +39,7 @@ async function opened({ tasks, hasMore = false, find }: Listing) {
   return { page, heard, show, pass, search, links };
 }
 
-/** A server that finds those with the text, and what it was asked. */
+/** A server that finds tasks by text. It records the requests. */
 function finding(old: readonly ListedTask[]) {
   const asked: string[] = [];
   const left: string[] = [];

@@ -11,18 +11,18 @@ export interface TaskListProps {
   readonly tasks: readonly ListedTask[];
   readonly isLoaded: boolean;
   readonly current: string | undefined;
-  /** There are older ones. */
+  /** The server has older tasks. */
   readonly hasMore: boolean;
-  readonly onMore: () => void;
-  /** Asks the server; undefined where all that it has is in the list. */
+  readonly onLoadMore: () => void;
+  /** Searches on the server; undefined if the list contains all tasks. */
   readonly find: FindTasks | undefined;
 }
 
-/** So many are seen at a glance. */
+/** Longer lists have a search field. */
 const minTasksForSearch = 12;
 
 export const TaskList = memo(function TaskList(props: TaskListProps) {
-  const { tasks, isLoaded, current, hasMore, onMore, find } = props;
+  const { tasks, isLoaded, current, hasMore, onLoadMore, find } = props;
   const [text, setText] = useState('');
   const query = text.trim().toLowerCase();
   const found = useTaskSearch(find, query, tasks);
@@ -63,7 +63,7 @@ export const TaskList = memo(function TaskList(props: TaskListProps) {
       </p>
       {hasMore && query === '' && (
         <div className="task-list-more">
-          <Button size="small" look="quiet" onClick={onMore}>
+          <Button size="small" look="quiet" onClick={onLoadMore}>
             Older sessions
           </Button>
         </div>
@@ -72,10 +72,10 @@ export const TaskList = memo(function TaskList(props: TaskListProps) {
   );
 });
 
-/** What the server takes. */
+/** The server's limit for a search text. */
 const maxLength = 256;
 
-/** Each once: what the list says of one is newer. */
+/** Merges two lists without duplicates. The data of the list is newer. */
 function mergeTasks(
   list: readonly ListedTask[],
   found: readonly ListedTask[],
@@ -84,7 +84,7 @@ function mergeTasks(
   return [...list, ...found.filter(({ id }) => !known.has(id))];
 }
 
-/** What one would look for it by. */
+/** The text that a search looks at. */
 function searchableText(task: ListedTask): string {
   const names = task.agents?.map(({ name }) => name) ?? [];
   return [taskTitle(task), task.name, ...names, task.id].join(' ').toLowerCase();
@@ -102,7 +102,7 @@ function searchStatusText(state: TaskSearchResult['state'], count: number): stri
   }
 }
 
-/** A session in the list, and what there is to say of it at a glance. */
+/** A session in the list, with its agent, state and time. */
 export const TaskLink = memo(function TaskLink({
   task,
   isCurrent,
@@ -125,14 +125,17 @@ export const TaskLink = memo(function TaskLink({
       <span className="task-link-words">
         <span>{task.agents?.[0]?.name ?? 'unknown agent'}</span>
         <WorkState task={task} />
-        {status !== undefined && <span data-look={status.look}>{status.words}</span>}
+        {status !== undefined && <span data-look={status.look}>{status.text}</span>}
         {!Number.isNaN(at) && <TimeText at={at} format={dayOrTime} />}
       </span>
     </Link>
   );
 });
 
-/** Whether something goes on in it. That it waits for somebody comes first: it does not go on by itself. */
+/**
+ * Shows if the session is in progress. A required approval takes precedence, because the session
+ * cannot continue by itself.
+ */
 function WorkState({ task }: { readonly task: ListedTask }) {
   const isWaiting = task.awaits_approval === true;
   if (!isWaiting && task.is_at_work !== true) return null;

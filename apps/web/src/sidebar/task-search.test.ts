@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { ListPage } from '../server/api.ts';
 import { findTasks } from './task-search.ts';
 
-/** A server that has these answers, in order, and the last one for ever. */
+/** A server with these responses, in order. The last one repeats. */
 function answering(...answers: readonly ListPage[]) {
   const asked: URLSearchParams[] = [];
   const page = async (path: string) => {

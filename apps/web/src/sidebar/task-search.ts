@@ -5,14 +5,14 @@ import type { ListedTask } from '../server/directory.ts';
 export type FindTasks = (text: string, signal: AbortSignal) => Promise<readonly ListedTask[]>;
 
 export interface TaskSearchResult {
-  /** What was found last: it may have been for another text. */
+  /** The last result. It may belong to an earlier text. */
   readonly tasks: readonly ListedTask[];
-  /** `none`: there is nothing to look for elsewhere. */
+  /** `none`: there is nothing to search on the server. */
   readonly state: 'none' | 'asking' | 'found' | 'failed';
 }
 
 interface Answer {
-  /** What was asked for. */
+  /** The searched text. */
   readonly text: string;
   readonly tasks: readonly ListedTask[];
   readonly isFailed: boolean;
@@ -20,10 +20,13 @@ interface Answer {
 
 const noAnswer: Answer = { text: '', tasks: [], isFailed: false };
 
-/** Whoever types on is not done yet. */
+/** Waits until the user stops typing. */
 const pauseMs = 250;
 
-/** What the server finds for a text, asked again when the list changes. Without `find`, nothing is asked. */
+/**
+ * Searches tasks on the server. It searches again when the list changes. Without `find` it sends no
+ * request.
+ */
 export function useTaskSearch(
   find: FindTasks | undefined,
   text: string,
@@ -51,12 +54,12 @@ export function useTaskSearch(
   return { tasks, state: isFailed ? 'failed' : 'found' };
 }
 
-/** So many are shown: who looks for one of more than that says more of it. */
+/** Maximum number of results. A longer text narrows the search. */
 const maxFound = 50;
-/** A server looks at a stretch of its tasks for each answer; so often it is asked to go on. */
+/** The server scans a part of its tasks for each request. This limits the number of requests. */
 const maxPages = 20;
 
-/** Tasks whose title, name or id has the text, the last changed first, found by the server among all it has. */
+/** Finds tasks on the server whose title, name or id contains the text, newest first. */
 export async function findTasks(
   api: Pick<Api, 'page'>,
   text: string,

@@ -3,13 +3,13 @@ import { createProvider, type ModelRequest, type Provider } from '@millrace/prov
 import { type ScriptedResponse, scriptedProvider } from '@millrace/providers/scripted';
 
 export interface DemoProviderOptions {
-  /** Between two tokens. */
+  /** Pause between two tokens. Default: 12 ms. */
   readonly pauseMs?: number | undefined;
 }
 
 /**
- * A model that does what it is told by the first word: `tools`, `ask`, `long 500`, `flaky`, `fail`,
- * `code`. Anything else gets the essay.
+ * A model that follows the first word of the message: `tools`, `ask`, `draw`, `long 500`, `flaky`,
+ * `fail` or `code`. All other messages get the essay.
  */
 export function demoProvider({ pauseMs = 12 }: DemoProviderOptions = {}): Provider {
   const tried = new Set<string>();
@@ -125,34 +125,34 @@ function codeOf(lines: number): string {
   ).join('\n');
 }
 
-/** What the stage's model respond: a bit of everything that Markdown has. */
-const essay: string = `## What a millrace is
+/** The demo answer. It contains every kind of Markdown element. */
+const essay: string = `## What Millrace does
 
-A **millrace** is the channel that carries a stream onto the wheel. Here the *stream* is what a model respond, and the wheel is the agent loop.
+Millrace stores everything that a model **streams**. Clients read the *records*, and the agent loop writes them.
 
-1. Everything that is streamed becomes a numbered record.
-2. Everything that is shown is a fold of those records:
-   - what was response,
-   - what was done,
-   - what it cost.
+1. Each streamed piece becomes a numbered record.
+2. The page folds those records into:
+   - messages,
+   - tool calls,
+   - costs.
 
-| what | where | cost |
+| step | place | cost |
 |---|---|---:|
 | deltas | the log | 12 µs |
-| the fold | in the page | 3 µs |
-| a reconnect | anywhere | 0 words lost |
+| the fold | the page | 3 µs |
+| a reconnect | any client | 0 words lost |
 
 \`\`\`ts
 import { createAgent } from '@millrace/agent';
 
-/** Says hello, and waits for an answer. */
-const agent = createAgent({ provider, tools: [look] });
+/** Sends a greeting and prints the answer. */
+const agent = createAgent({ provider, tools: [weather] });
 for await (const event of agent.run('Hello').events) {
   if (event.type === 'assistant_text_delta') process.stdout.write(event.text);
 }
 \`\`\`
 
-> A reader who leaves ends nothing: the run goes on, and whoever comes back has all of it.
+> The run continues when a reader disconnects. The reader can resume later without losing text.
 
 - [x] tokens arrive
 - [ ] nothing is lost

@@ -9,7 +9,10 @@ interface DemoServerOptions extends DemoProviderOptions {
   readonly page?: string | undefined;
 }
 
-/** A server with agents that show all that the page can show. It does not listen yet. */
+/**
+ * Creates a server with agents that use every feature of the page. The caller starts it with
+ * `listen`.
+ */
 function demoServer({ page, ...options }: DemoServerOptions = {}): Server {
   const log = memoryLog();
   const agent = createAgent({

@@ -11,7 +11,7 @@ import type { ChatSource } from '../chat/state/chat-source.ts';
 import { FactIndex } from '../chat/state/fact-index.ts';
 import { stateSource } from '../inspector/past-source.ts';
 
-/** A source that a test feeds record by record, and that counts how often each part's text is read. */
+/** A chat source that a test extends record by record. It counts the reads of each part's text. */
 export class GrowingSource implements ChatSource {
   readonly id = 's';
   readonly facts: FactIndex = new FactIndex();

@@ -1,4 +1,4 @@
-/** A text that would do harm on a page which took it for more than text. */
+/** A text that would cause harm if the page did not treat it as plain text. */
 interface HostilePayload {
   readonly kind: 'html' | 'link' | 'picture' | 'svg' | 'markdown' | 'terminal' | 'bidi' | 'style';
   readonly text: string;

@@ -17,7 +17,7 @@ export const factDraft = (fact: Fact, turn = 0, attempt = 0): DraftRecord => ({
   fact,
 });
 
-/** Drafts as a log would have them. */
+/** Numbers drafts as a log does. */
 export function numberDrafts(drafts: readonly DraftRecord[], from = 1): readonly LogRecord[] {
   return drafts.map((draft, at) => ({
     ...draft,
@@ -25,7 +25,7 @@ export function numberDrafts(drafts: readonly DraftRecord[], from = 1): readonly
   }));
 }
 
-/** What is foldDrafts of drafts, and what they come to. */
+/** Folds drafts. Returns the events and the final state. */
 export function foldDrafts(drafts: readonly DraftRecord[]): {
   readonly events: readonly AgentEvent[];
   readonly state: FoldState;
@@ -42,7 +42,7 @@ export function foldDrafts(drafts: readonly DraftRecord[]): {
 
 const testStart = 1_763_200_000_000;
 
-/** As a log would number them, one every 10 ms unless foldDrafts. */
+/** Numbers drafts as a log does. Default interval: 10 ms. */
 export function numberedRecords(
   reads: readonly (readonly DraftRecord[])[],
   stepMs = 10,

@@ -13,7 +13,10 @@ interface AnswerButtonsProps {
   readonly onDeny: () => void;
 }
 
-/** The answers. What lets something run can be given only when the question was seen. */
+/**
+ * The buttons that answer an approval request. The buttons that allow a call stay disabled until
+ * the user had time to see the request.
+ */
 export function AnswerButtons(props: AnswerButtonsProps) {
   const { rule, isDisabled, onAllow, onAllowSession, onChange, onDeny } = props;
   const isArmed = useArmed();
@@ -48,15 +51,16 @@ export function AnswerButtons(props: AnswerButtonsProps) {
   );
 }
 
-/** As long as it takes to see that there is something new, and longer than between two clicks. */
+/** Long enough to notice a new card, and longer than the pause of a double click. */
 const pauseMs = 600;
 
-/** What is pressed meanwhile was meant for something else. */
+/** Input during the pause was meant for something else, so it restarts the pause. */
 const inputEvents = ['keydown', 'keyup', 'pointerup', 'pointercancel', 'visibilitychange'] as const;
 
 /**
- * Whether what appeared may be answered: it was in sight for a moment in which nothing was pressed.
- * A second click, or a key that is held, so never answers what has just taken another's place.
+ * Returns true when the user may answer a new card. The card must have been visible for a moment
+ * without any input. A second click or a held key therefore never answers a card that has just
+ * replaced another one.
  */
 function useArmed(): boolean {
   const [isArmed, setArmed] = useState(false);
@@ -84,7 +88,7 @@ function useArmed(): boolean {
 interface ChangeFormProps {
   readonly call: ToolCallPart;
   readonly isDisabled: boolean;
-  /** What was written here before. */
+  /** Text that the user entered earlier. */
   readonly text: string | undefined;
   readonly onText: (text: string) => void;
   readonly onBack: () => void;
@@ -92,7 +96,7 @@ interface ChangeFormProps {
   readonly onInput: (input: JsonValue) => void;
 }
 
-/** Another input, as JSON. */
+/** A form to allow the call with a different input, as JSON. */
 export function ChangeForm(props: ChangeFormProps) {
   const { call, isDisabled, onText, onBack, onError, onInput } = props;
   const text = props.text ?? initialText(call);
@@ -120,7 +124,7 @@ export function ChangeForm(props: ChangeFormProps) {
           look="main"
           type="submit"
           disabled={isDisabled}
-          // The second of two clicks was meant for what was here before.
+          // The second click of a double click was meant for the previous content.
           onClick={(event) => event.detail > 1 && event.preventDefault()}
         >
           Allow with this input
@@ -133,7 +137,10 @@ export function ChangeForm(props: ChangeFormProps) {
   );
 }
 
-/** In JSON an escape says the same as what one cannot see, which is so in its strings alone. */
+/**
+ * Escapes invisible characters. This is safe only within JSON strings, where an escape has the same
+ * meaning.
+ */
 function initialText({ input, arguments: text }: ToolCallPart): string {
   return input === undefined ? text : escapeInvisible(JSON.stringify(input, null, 2));
 }
@@ -144,7 +151,7 @@ interface DenyFormProps {
   readonly onDeny: (reason: string) => void;
 }
 
-/** Why not, for the agent. */
+/** A form to deny the call. The agent receives the reason. */
 export function DenyForm({ isDisabled, onBack, onDeny }: DenyFormProps) {
   const [reason, setReason] = useState('');
   const submit = (event: FormEvent) => {

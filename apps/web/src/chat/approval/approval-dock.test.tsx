@@ -18,7 +18,7 @@ const asked = (id: string): AskedApproval => ({
   ...{ reason: undefined, rule: 'bash(*)' },
 });
 
-/** A source of which one only sees what is asked. */
+/** A chat source that contains only approval requests. */
 class AskingSource {
   asked: readonly AskedApproval[];
   readonly #listeners = new Set<() => void>();
@@ -45,7 +45,7 @@ class AskingSource {
   }
 }
 
-/** Longer than anybody needs to see what appeared. */
+/** Longer than the pause before a card accepts an answer. */
 const aMoment = 5000;
 
 async function docked(...ids: readonly string[]) {
@@ -81,7 +81,7 @@ async function docked(...ids: readonly string[]) {
   return {
     ...{ page, answers, button, tell },
     focused: () => document.activeElement,
-    /** As a mouse does it. */
+    /** Presses a button as a mouse does. */
     press: (name: string) =>
       page.act(() => {
         const target = button(name);

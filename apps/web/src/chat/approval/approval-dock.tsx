@@ -21,13 +21,13 @@ import { Button } from '../../design/button.tsx';
 
 const selectAsked = ({ state }: ChatSource) => state.asked;
 
-/** The calls that wait for somebody's word, one after the other. */
+/** Shows the calls that wait for an approval, one after the other. */
 export function ApprovalDock({
   source,
   handle,
 }: {
   readonly source: ChatSource;
-  /** Undefined where one looks at the past. */
+  /** Undefined while the inspector shows an earlier moment. */
   readonly handle: TaskHandle | undefined;
 }) {
   const asked = useSourceValue(source, selectAsked);
@@ -44,7 +44,10 @@ export function ApprovalDock({
   );
 }
 
-/** A phone would bring up its keyboard for it, and hide half of what one wants to see. */
+/**
+ * Moves the focus to the message field. On a phone this would open the keyboard and hide half of
+ * the page.
+ */
 function focusComposer(): void {
   if (window.matchMedia('(pointer: coarse)').matches) return;
   document.querySelector<HTMLElement>('.composer textarea')?.focus();
@@ -55,7 +58,10 @@ interface ApprovalRequestProps {
   readonly handle: TaskHandle | undefined;
   readonly asked: AskedApproval;
   readonly more: number;
-  /** A card that had the focus went, and somebody has to take it. */
+  /**
+   * True if the card that was removed had the focus. The next card or the message field then takes
+   * it.
+   */
   readonly hadFocus: RefObject<boolean>;
 }
 
@@ -76,7 +82,7 @@ function ApprovalRequest({ source, handle, asked, more, hadFocus }: ApprovalRequ
   return <ApprovalCard {...{ asked, call, more, handle, card }} />;
 }
 
-/** Its words are not there, as in a log that was redacted. */
+/** A placeholder for a call that the log no longer contains, for example after a redaction. */
 function unknownCall({ toolCallId, name }: AskedApproval): ToolCallPart {
   return { kind: 'tool_call', toolCallId, name, arguments: '' };
 }
@@ -84,25 +90,28 @@ function unknownCall({ toolCallId, name }: AskedApproval): ToolCallPart {
 export interface ApprovalCardProps {
   readonly asked: AskedApproval;
   readonly call: ToolCallPart;
-  /** How many others wait behind it. */
+  /** The number of further requests after this one. */
   readonly more: number;
   readonly handle: TaskHandle | undefined;
-  /** Where it is, for whoever gives it the focus. */
+  /** The element of the card, for callers that move the focus. */
   readonly card: RefObject<HTMLElement | null>;
 }
 
 type Mode = 'choose' | 'change' | 'deny';
 
-/** May it run? As it is, with another input, or not. */
+/** Asks whether a call may run: as it is, with another input, or not at all. */
 export function ApprovalCard({ asked, call, more, handle, card }: ApprovalCardProps) {
   const [mode, setMode] = useState<Mode>('choose');
-  /** What was written and not sent, for whoever comes back to it. */
+  /**
+   * Text that the user entered and did not send, for the case that the user returns to the form.
+   */
   const [changed, setChanged] = useState<string>();
   const [error, setError] = useState<string>();
   const [isSent, setSent] = useState(false);
   const titleId = useId();
   const { toolCallId, name, reason, rule } = asked;
-  // A button that has the focus and is gone, or off, would leave it to nobody.
+  // A focused button that disappears or is disabled would lose the focus. The card takes it
+  // instead.
   const keepFocus = () => {
     if (card.current?.contains(document.activeElement)) card.current.focus();
   };
@@ -196,7 +205,7 @@ export function ApprovalCard({ asked, call, more, handle, card }: ApprovalCardPr
   );
 }
 
-/** All that it would run with, also where that is nothing. */
+/** Shows the complete input of the call, also if it is empty. */
 function RequestedInput({
   call: { name, input, arguments: text },
 }: Pick<ApprovalCardProps, 'call'>) {
@@ -212,7 +221,7 @@ function RequestedInput({
   );
 }
 
-/** Scrolls where it is too long for its place, and says so: nothing is below unnoticed. */
+/** A scroll area with a button that appears if there is more content below. */
 export function ScrollBody({ children }: { readonly children: ReactNode }) {
   const body = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);

@@ -4,11 +4,14 @@ import { navigate } from '../../app/route.tsx';
 import { IconButton } from '../../design/button.tsx';
 import { ChevronIcon, LeftIcon } from '../../design/icons.tsx';
 
-/** What can be done about an item, where it can. */
+/** The actions that are available for an item. */
 export interface ItemActions {
   readonly edit?: ((id: ItemId, text: string) => void) | undefined;
   readonly regenerate?: ((id: ItemId) => void) | undefined;
-  /** The tasks that go on from there, and which of them this is; undefined where there is one way only. */
+  /**
+   * The tasks that branch off at the item and the position of this task among them. Undefined if
+   * there is only one.
+   */
   branches(id: ItemId): { readonly ids: readonly string[]; readonly at: number } | undefined;
 }
 
@@ -18,7 +21,7 @@ export function useItemActions(): ItemActions {
   return useContext(ItemActionsContext);
 }
 
-/** Where a talk went several ways from an item on: which one this is, and the way to the others. */
+/** Shows which branch of the conversation this is, with buttons to the other branches. */
 export function BranchSwitch({ itemId }: { readonly itemId: ItemId }) {
   const { branches } = useItemActions();
   const found = branches(itemId);

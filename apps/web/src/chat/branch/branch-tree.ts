@@ -1,6 +1,6 @@
 import type { JsonValue } from '@millrace/core';
 
-/** A task, as far as its branches go. */
+/** The fields of a task that describe its branches. */
 export interface BranchTask {
   readonly id: string;
   readonly created_at: string | null;
@@ -8,9 +8,9 @@ export interface BranchTask {
 }
 
 interface Fork {
-  /** The task that it was forked from. */
+  /** The id of the task that this task was forked from. */
   readonly of: string;
-  /** The last item that both have; null where they have none. */
+  /** The last item that both tasks share; null if they share none. */
   readonly after: string | null;
 }
 
@@ -19,7 +19,10 @@ interface BranchPosition {
   readonly at: number;
 }
 
-/** The ways that a talk went after an item, and which of them a task is on; undefined where there is but one. */
+/**
+ * Finds the branches of a conversation after an item, and the branch that a task belongs to.
+ * Returns undefined if there is only one branch.
+ */
 export function branchesAfter(
   tasks: readonly BranchTask[],
   current: string,
@@ -55,10 +58,10 @@ function forkOf({ task_metadata }: BranchTask): Fork | undefined {
 
 type Forks = ReadonlyMap<string, Fork | undefined>;
 
-/** The task itself, the one that it was forked from, and so on. */
+/** The task itself, its parent, the parent of that one, and so on. */
 function ancestorsOf(forks: Forks, id: string): readonly string[] {
   const path: string[] = [];
-  // What a server says may go round in circles.
+  // The metadata from the server can contain a cycle.
   for (let at: string | undefined = id; at !== undefined && !path.includes(at); ) {
     path.push(at);
     at = forks.get(at)?.of;

@@ -24,7 +24,7 @@ interface Editing {
   readonly text: string;
 }
 
-/** Lets what is inside startFork on otherwise from any item: each way is a task of its own. */
+/** Provides the actions that branch the conversation at an item. Each branch is a separate task. */
 export function Branches({ live, isPast, children }: BranchesProps) {
   const app = useApp();
   const tasks = useKnownTasks();
@@ -35,7 +35,7 @@ export function Branches({ live, isPast, children }: BranchesProps) {
   const isLoop = agent?.registration_metadata?.['kind'] === 'loop';
   const actions = useMemo((): ItemActions => {
     const startFork = async (body: ForkBody) => {
-      // Whoever clicks twice wants one.
+      // A double click creates one branch only.
       if (isForking.current) return;
       isForking.current = true;
       await fork(app, live.id, body)
@@ -81,7 +81,7 @@ export function Branches({ live, isPast, children }: BranchesProps) {
   );
 }
 
-/** Those of the list, and older ones that were opened. */
+/** The tasks of the list, and older tasks that were opened. */
 function useKnownTasks(): readonly ListedTask[] {
   const { tasks, others } = useDirectory();
   return useMemo(() => {
@@ -98,7 +98,7 @@ type ForkBody = {
 async function fork({ api, directory }: App, taskId: string, body: ForkBody): Promise<void> {
   const response = await api.post(`/tasks/${encodeURIComponent(taskId)}/fork`, body);
   const { id, task_metadata } = response as unknown as Task;
-  // The first thing that is lastUserIndex is what it is called by.
+  // The first message of a session is its title.
   const isFirst = (task_metadata?.['branch'] as Metadata | undefined)?.['after'] === null;
   if (isFirst && body.content !== undefined)
     await setTaskTitle(api, { id, task_metadata }, body.content.content);
@@ -110,7 +110,7 @@ function itemBefore({ itemIds }: LiveSource, id: ItemId): string | null {
   return itemIds[itemIds.indexOf(id) - 1] ?? null;
 }
 
-/** An answer of several turns is given again as a whole. */
+/** Finds the first item of an answer. An answer of several turns is generated again as a whole. */
 function answerStart(live: LiveSource, id: ItemId): ItemId {
   const { itemIds } = live;
   const at = itemIds.indexOf(id);
@@ -126,7 +126,7 @@ export interface EditDialogProps {
   readonly onSend: (text: string) => Promise<void>;
 }
 
-/** Says something else than what was lastUserIndex. */
+/** A dialog to replace an earlier message. */
 export function EditDialog({ text: before, onClose, onSend }: EditDialogProps) {
   const [text, setText] = useState(before);
   const [error, setError] = useState<string>();

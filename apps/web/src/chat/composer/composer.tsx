@@ -8,23 +8,25 @@ import './composer.css';
 type SendWhen = 'steer' | 'follow_up';
 
 interface ComposerProps {
-  /** What the draft is kept under. */
+  /** The key under which the draft is stored. */
   readonly draftKey: string;
   readonly placeholder: string;
   readonly isRunning?: boolean;
-  /** What is said while it runs can join the next request. */
+  /** Messages that are sent during a run can join the next model request. */
   readonly canSteer?: boolean;
-  /** What was said last is still being accepted; nothing else can be said meanwhile. */
+  /** The last message is still being sent. The field is read-only until then. */
   readonly isBusy?: boolean | undefined;
-  /** What was typed stays until it resolves: somebody else has it then. */
+  /** Sends the message. The text stays in the field until the promise resolves. */
   readonly onSend: (text: string, when: SendWhen) => Promise<void>;
   readonly onStop?: (() => Promise<void>) | undefined;
   readonly children?: ReactNode;
-  /** It gets the focus whenever this becomes another. */
+  /** The field receives the focus whenever this value changes. */
   readonly focusKey?: string | undefined;
 }
 
-/** Where one says something. What nobody took over stays in it. */
+/**
+ * The field and buttons to write and send a message. Text stays in the field until it was accepted.
+ */
 export function Composer(props: ComposerProps) {
   const {
     draftKey,
@@ -39,7 +41,7 @@ export function Composer(props: ComposerProps) {
   const [error, setError] = useState<string>();
   const hintId = useId();
   const input = useRef<HTMLTextAreaElement>(null);
-  // A phone would bring up its keyboard, and hide half of what one came to see.
+  // On a phone, the focus would open the keyboard and hide half of the page.
   useEffect(() => {
     if (focusKey !== undefined && !matchMedia('(pointer: coarse)').matches) input.current?.focus();
   }, [focusKey]);
@@ -55,7 +57,7 @@ export function Composer(props: ComposerProps) {
   const send = (when: SendWhen) => {
     if (isEmpty || isBusy) return;
     const accepted = props.onSend(text.trim(), when);
-    // What was typed meanwhile is another message.
+    // Text that was typed in the meantime is a new message and stays.
     showErrorOf(accepted.then(() => void (drafts.read(draftKey) === text && setText(''))));
   };
   const onKeyDown = (event: KeyboardEvent) => {

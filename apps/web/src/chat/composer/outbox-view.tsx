@@ -7,13 +7,13 @@ import { drafts } from './draft.ts';
 import type { OutgoingMessage } from './outbox.ts';
 import './outbox-view.css';
 
-/** What was said and is not on the server's log yet. */
+/** The messages of a task that are not in the server's log yet. */
 export function useOutgoingMessages(task: string): readonly OutgoingMessage[] {
   const { outbox } = useApp();
   return useSyncExternalStore(outbox.subscribe, () => outbox.of(task));
 }
 
-/** What one said, at the end of what was said, until it is part of it. */
+/** Shows unsent messages at the end of the conversation until the log contains them. */
 export function OutboxView({ live }: { readonly live: LiveSource }) {
   const { outbox } = useApp();
   const messages = useOutgoingMessages(live.id);
@@ -42,7 +42,7 @@ export function OutboxView({ live }: { readonly live: LiveSource }) {
 
 function Failed({ message }: { readonly message: OutgoingMessage }) {
   const { outbox } = useApp();
-  // The buttons go with it, and the focus is to be somewhere.
+  // The buttons disappear with the message, so the focus moves to the message field.
   const answered = (work: () => void) => () => {
     work();
     document.querySelector<HTMLElement>('.composer textarea')?.focus();

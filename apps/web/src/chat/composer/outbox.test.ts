@@ -8,7 +8,7 @@ interface TestDelivery extends PromiseWithResolvers<Delivery> {
   readonly message: OutgoingMessage;
 }
 
-/** A browser in which pages are opened one after the other, and a server that a test answers for. */
+/** A browser that can open several pages in turn. The test answers in place of the server. */
 function setUp() {
   const storage = memoryStorage();
   const deliveries: TestDelivery[] = [];

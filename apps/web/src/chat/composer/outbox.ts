@@ -1,45 +1,49 @@
 import { type JsonValue, parseJson } from '@millrace/core';
-import { local, readStored, writeStored } from '../../app/browser-storage.ts';
+import { readStored, sharedStorage, writeStored } from '../../app/browser-storage.ts';
 import { errorText, isUnreachable } from '../../server/api.ts';
 import type { LiveSource, LiveSources } from '../state/live-source.ts';
 
 export interface Delivery {
-  /** When the page shows it otherwise. */
+  /** Resolves when the conversation shows the message. */
   readonly shown: Promise<void>;
 }
 
 interface OutboxOptions {
-  /** Resolves when the server has it. The same key counts once. */
+  /**
+   * Sends a message. Resolves when the server has stored it. The server ignores a duplicate key.
+   */
   readonly deliver: (message: OutgoingMessage) => Promise<Delivery>;
   readonly newKey: () => string;
   /** In ms since 1970. */
   readonly now: () => number;
-  /** Where it is messages; what all tabs of the browser share unless told. */
+  /** The storage of the messages. Default: the storage that all tabs of the browser share. */
   readonly storage?: (() => Storage) | undefined;
 }
 
-/** What was said longer ago is not sent unasked when the page is opened failed. */
+/** Older messages are not sent automatically when the page is opened again. */
 const autoResendMaxAgeMs = 10 * 60_000;
 const storageKey = 'outbox';
 const none: readonly OutgoingMessage[] = [];
 
 /**
- * What was said, until the server has it: messages by the browser, so that neither a reload nor a server
- * that is away loses it. A session's messages are sent one after the other.
+ * Stores messages until the server has them. The browser keeps them, so that a reload or an
+ * unavailable server loses nothing. The messages of one session are sent in order.
  */
 export class Outbox {
   readonly #options: OutboxOptions;
   readonly #storage: () => Storage;
   readonly #listeners = new Set<() => void>();
   readonly #busy = new Set<string>();
-  /** Those that failed because nobody answered, since the page was opened. */
+  /**
+   * The keys of messages that failed because the server did not answer, since the page was opened.
+   */
   readonly #unanswered = new Set<string>();
   #isResumed = false;
   #byTask: ReadonlyMap<string, readonly OutgoingMessage[]> = new Map();
 
   constructor(options: OutboxOptions) {
     this.#options = options;
-    this.#storage = options.storage ?? local;
+    this.#storage = options.storage ?? sharedStorage;
   }
 
   readonly subscribe = (listener: () => void): (() => void) => {
@@ -47,12 +51,12 @@ export class Outbox {
     return () => this.#listeners.delete(listener);
   };
 
-  /** The same list until it changes. */
+  /** Returns the same array until the messages of the task change. */
   of(task: string): readonly OutgoingMessage[] {
     return this.#byTask.get(task) ?? none;
   }
 
-  /** Takes up what an earlier page could not send. */
+  /** Loads and sends the messages that an earlier page could not send. */
   resume(): void {
     if (this.#isResumed) return;
     this.#isResumed = true;
@@ -68,7 +72,7 @@ export class Outbox {
     this.#notify();
   }
 
-  /** Says whether it was taken: there is room for so many. */
+  /** Adds a message. Returns false if the outbox is full. */
   add(task: string, text: string, when: OutgoingMessage['when']): boolean {
     const { newKey, now } = this.#options;
     const count = [...this.#byTask.values()].reduce((sum, { length }) => sum + length, 0);
@@ -95,12 +99,15 @@ export class Outbox {
     void this.#sendAll(task);
   }
 
-  /** The server answers failed: what failed because it did not is sent now. */
+  /**
+   * Sends the messages again that failed because the server did not answer. Called when the server
+   * is back.
+   */
   retryUnanswered(task: string): void {
     for (const message of this.of(task)) if (this.#unanswered.has(message.key)) this.retry(message);
   }
 
-  /** It is not to be sent any more. */
+  /** Removes a message, so that it is not sent. */
   remove({ task, key }: OutgoingMessage): void {
     this.#unanswered.delete(key);
     this.#persist(key, undefined);
@@ -146,7 +153,7 @@ export class Outbox {
     this.#notify();
   }
 
-  /** One at a time, because other tabs persist theirs in the same place. */
+  /** Stores one message at a time, because other tabs use the same storage entry. */
   #persist(key: string, message: OutgoingMessage | undefined): void {
     const others = parseMessages(readStored(this.#storage, storageKey)).filter(
       (one) => one.key !== key,
@@ -160,26 +167,26 @@ export class Outbox {
   }
 }
 
-/** Something that was said and that the server does not have for certain. */
+/** A message that the server may not have yet. */
 export interface OutgoingMessage {
   readonly task: string;
-  /** What makes it count once, however often it is sent. */
+  /** The idempotency key. */
   readonly key: string;
   readonly text: string;
   readonly when: 'steer' | 'follow_up';
-  /** When it was said, in ms since 1970. */
+  /** When the user sent it, in ms since 1970. */
   readonly at: number;
-  /** `sent`: the server has it, and it is not shown otherwise yet. */
+  /** `sent`: the server has the message, but the conversation does not show it yet. */
   readonly state: 'sending' | 'sent' | 'failed';
-  /** Why it was not sent. */
+  /** The reason why the message was not sent. */
   readonly error?: string | undefined;
 }
 
-/** More than anybody says to a server that does not answer. */
+/** Maximum number of messages in the outbox. */
 const maxMessages = 100;
 export const outboxFullText: string = `${maxMessages} messages wait to be sent. Wait until the server has them, or discard some`;
 
-/** What was messages; of what is no message, nothing. */
+/** Parses stored messages and skips invalid entries. */
 function parseMessages(text: string | undefined): readonly OutgoingMessage[] {
   const parsed = parseJson(text ?? '[]');
   if (!parsed.ok || !Array.isArray(parsed.value)) return [];
@@ -205,7 +212,10 @@ function serializeMessages(messages: readonly OutgoingMessage[]): string | undef
     : JSON.stringify(messages.map(({ state: _, ...messages }) => messages));
 }
 
-/** Sends by the handle of its session, and tells when the session's stream has it as well. */
+/**
+ * Delivers messages through the handle of their session. The delivery is complete when the
+ * session's stream contains the message.
+ */
 export function deliverWith(sources: LiveSources, onSent: () => void): OutboxOptions['deliver'] {
   return async ({ task, text, when, key }) => {
     const source = sources.get(task);

@@ -12,7 +12,7 @@ export interface QueueViewProps {
   readonly canWithdraw: boolean;
 }
 
-/** What was said and is not heard yet. */
+/** Shows the messages that are queued and not read by the agent yet. */
 export function QueueView({ source, canWithdraw }: QueueViewProps) {
   const { api } = useApp();
   const queued = useSourceValue(source, selectQueued);
@@ -33,7 +33,8 @@ export function QueueView({ source, canWithdraw }: QueueViewProps) {
               size="small"
               label="Take it back"
               onClick={() => {
-                // What was heard meanwhile is heard.
+                // The agent may have read the message in the meantime. The request then has no
+                // effect.
                 void api.post(path, { type: 'withdraw', key }).catch(() => {});
               }}
             >
@@ -46,7 +47,7 @@ export function QueueView({ source, canWithdraw }: QueueViewProps) {
   );
 }
 
-/** A stopped agent hears nothing by itself. */
+/** A stopped agent reads queued messages only with the next message. */
 function deliveryText(when: 'steer' | 'follow_up', isRunning: boolean): string {
   if (!isRunning) return 'stopped: heard with your next message';
   return when === 'steer' ? 'steers next' : 'queued';

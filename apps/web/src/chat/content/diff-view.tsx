@@ -7,20 +7,20 @@ import './diff-view.css';
 
 interface DiffViewProps {
   readonly diff: string;
-  /** Only its head and its tail at first, without anything that scrolls. */
+  /** Shows only the first and last lines at first, without a scroll area. */
   readonly isFolded?: boolean;
 }
 
 const marks = { added: '+', removed: '−', same: '', hunk: '', file: '' } as const;
 
-/** A unified diff in colours, which are not all that tells the lines apart. */
+/** A unified diff. Colors and signs mark the lines. */
 export const DiffView = memo(function DiffView({ diff, isFolded = false }: DiffViewProps) {
   const [level, setLevel] = useState(0);
   const all = diffLines(diff);
   const limits = limitsAt(isFolded ? level : level + 1);
   const { head, tail, between } = cutLines(all, limits);
   const isShortened =
-    between > 0 || all.some(({ text }) => clip(text, limits.line).between !== undefined);
+    between > 0 || all.some(({ text }) => clip(text, limits.line).omitted !== undefined);
   const rowsOf = (lines: readonly DiffLine[]) =>
     lines.map((line, at) => (
       // biome-ignore lint/suspicious/noArrayIndexKey: a line is known by its place
@@ -73,8 +73,8 @@ interface DiffRowProps {
 
 function DiffRow({ line: { kind, text, before, after }, limits }: DiffRowProps) {
   const number = kind === 'removed' ? before : after;
-  const { head, tail, between } = clip(text === '' ? ' ' : text, limits);
-  // What is said of an edit, where a diff says its lines.
+  const { head, tail, omitted } = clip(text === '' ? ' ' : text, limits);
+  // A hunk line without line numbers is a note about an edit.
   const isNote = kind === 'hunk' && !/^@@ (?:-\d|@@$)/.test(text);
   return (
     <div className="diff-line" data-kind={kind} data-note={isNote || undefined}>
@@ -82,14 +82,14 @@ function DiffRow({ line: { kind, text, before, after }, limits }: DiffRowProps) 
       <span className="diff-mark">{marks[kind]}</span>
       <span className="diff-text">
         <VisibleText text={head} />
-        {between !== undefined && <Gap words={between} />}
+        {omitted !== undefined && <Gap words={omitted} />}
         <VisibleText text={tail} />
       </span>
     </div>
   );
 }
 
-/** How many lines of the head and the tail are shown, and how much of each. */
+/** The number of lines at the start and the end, and the length of each line. */
 interface DiffLimits {
   readonly head: number;
   readonly tail: number;
@@ -101,7 +101,10 @@ const folded: DiffLimits = {
   line: { headLines: 1, headLength: 160, tailLines: 1, tailLength: 120 },
 };
 
-/** More at once would make the page stand still; whoever asks again gets ten times as much. */
+/**
+ * Limits by level. Too many lines would freeze the page, so each level shows ten times as much as
+ * the one before.
+ */
 export function limitsAt(level: number): DiffLimits {
   if (level === 0) return folded;
   const factor = 10 ** (level - 1);
@@ -115,11 +118,11 @@ export function limitsAt(level: number): DiffLimits {
 interface CutLines<Line> {
   readonly head: readonly Line[];
   readonly tail: readonly Line[];
-  /** How many are left out. */
+  /** The number of omitted lines. */
   readonly between: number;
 }
 
-/** Both ends of many lines. To leave out a single one would save none. */
+/** Keeps the first and last lines. Omitting a single line would save no space. */
 export function cutLines<Line>(
   all: readonly Line[],
   { head, tail }: Pick<DiffLimits, 'head' | 'tail'>,

@@ -23,7 +23,7 @@ test('a diff is found in what a tool says, and nothing else is taken for one', (
     words: 'Edited a.ts',
     diff: '@@ -1,1 +1,1 @@\n-a\n+b',
   });
-  expect(findDiff('--- a/x\n+++ b/x\n@@ -1 +1 @@')?.words).toBe('');
+  expect(findDiff('--- a/x\n+++ b/x\n@@ -1 +1 @@')?.textBefore).toBe('');
   expect(findDiff('- a list\n- of things\n--- \n@@ nothing')).toBeUndefined();
 });
 

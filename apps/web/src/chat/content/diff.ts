@@ -3,14 +3,14 @@ import type { JsonValue } from '@millrace/core';
 export interface DiffLine {
   readonly kind: 'added' | 'removed' | 'same' | 'hunk' | 'file';
   readonly text: string;
-  /** Of the line before and after the change; undefined where it is not known. */
+  /** Line numbers before and after the change; undefined if unknown. */
   readonly before?: number | undefined;
   readonly after?: number | undefined;
 }
 
 const hunkForm = /^@@ -(\d+)(?:,\d+)? \+(\d+)(?:,\d+)? @@/;
 
-/** The lines of a unified diff, with their numbers where the diff says them. */
+/** Splits a unified diff into lines, with line numbers if the diff contains them. */
 export function diffLines(diff: string): readonly DiffLine[] {
   let before: number | undefined;
   let after: number | undefined;
@@ -33,29 +33,29 @@ export function diffLines(diff: string): readonly DiffLine[] {
   });
 }
 
-interface FoundDiff {
-  /** What is notes before it. */
-  readonly words: string;
+interface DiffInText {
+  /** The text before the diff. */
+  readonly textBefore: string;
   readonly diff: string;
 }
 
-/** A unified diff in a text, up to its end. */
-export function findDiff(text: string): FoundDiff | undefined {
+/** Finds a unified diff in a text. The diff extends to the end of the text. */
+export function findDiff(text: string): DiffInText | undefined {
   const form = /^(?:@@ -\d[^\n]* @@|--- [^\n]+\n\+\+\+ |diff --git )/m;
   const at = form.exec(text)?.index;
   if (at === undefined) return undefined;
-  return { words: text.slice(0, at).trim(), diff: text.slice(at).replace(/\n$/, '') };
+  return { textBefore: text.slice(0, at).trim(), diff: text.slice(at).replace(/\n$/, '') };
 }
 
 interface InputDiff {
-  /** Which field of the input it is: all others are to be shown besides. */
+  /** The input field that the diff replaces. All other fields are shown separately. */
   readonly field: 'content' | 'edits';
   readonly diff: string;
 }
 
 type Fields = Readonly<Record<string, JsonValue | undefined>>;
 
-/** What an edit or a write is about to change, as far as its input says. */
+/** Builds a diff from the input of an `edit` or `write` call. */
 export function inputDiff(name: string, input: JsonValue | undefined): InputDiff | undefined {
   const fields = (input ?? {}) as Fields;
   const { content, edits } = { content: fields['content'], edits: fields['edits'] };
@@ -66,7 +66,7 @@ export function inputDiff(name: string, input: JsonValue | undefined): InputDiff
   return undefined;
 }
 
-/** One edit. Whatever it says besides the two texts stands in its first line. */
+/** The diff of one edit. The first line lists all other fields of the edit. */
 function editDiff(edit: JsonValue): string {
   if (typeof edit !== 'object' || edit === null || Array.isArray(edit))
     return `@@ ${JSON.stringify(edit)} @@`;
@@ -92,7 +92,10 @@ function fieldText(key: string, value: JsonValue | undefined): string | undefine
   return value === undefined ? undefined : `${JSON.stringify(key)}: ${JSON.stringify(value)}`;
 }
 
-/** Lines end with a line feed here, and with nothing else: a lone return is a letter as others are. */
+/**
+ * Adds a prefix to each line. Only a line feed ends a line; a single carriage return is an ordinary
+ * character.
+ */
 function prefixLines(mark: '+' | '-', text: string): string {
   if (text === '') return '';
   const lines = text.replace(/\n$/, '').split('\n');

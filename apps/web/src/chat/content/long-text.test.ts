@@ -9,17 +9,17 @@ test('a short text is all there', () => {
     expect(clip(text, limits)).toEqual({ head: text, tail: '' });
 });
 
-test('of a long line both ends are there, and how much is between', () => {
-  const { head, tail, between } = clip(`${'a'.repeat(1500)}; evil`, limits);
+test('of a long line both ends are there, and how much is omitted', () => {
+  const { head, tail, omitted } = clip(`${'a'.repeat(1500)}; evil`, limits);
   expect(head).toBe('a'.repeat(40));
   expect(tail).toBe(`${'a'.repeat(14)}; evil`);
-  expect(between).toBe('1,446 characters');
+  expect(omitted).toBe('1,446 characters');
 });
 
 test('of many lines both ends are there', () => {
-  const { head, tail, between } = clip(`1\n2\n3\n${'\n'.repeat(100)}y\nz\n`, limits);
+  const { head, tail, omitted } = clip(`1\n2\n3\n${'\n'.repeat(100)}y\nz\n`, limits);
   expect([head, tail]).toEqual(['1\n2\n3\n', 'y\nz\n']);
-  expect(between).toBe('100 lines, 100 characters');
+  expect(omitted).toBe('100 lines, 100 characters');
 });
 
 test('what is shown is never longer than it may be, and is the start and the end', () => {
@@ -27,8 +27,8 @@ test('what is shown is never longer than it may be, and is the start and the end
   const text = fc.string({ unit: letters, maxLength: 300 });
   fc.assert(
     fc.property(text, (input) => {
-      const { head, tail, between } = clip(input, limits);
-      if (between === undefined) {
+      const { head, tail, omitted } = clip(input, limits);
+      if (omitted === undefined) {
         expect(head).toBe(input);
         return;
       }

@@ -4,13 +4,13 @@ import { VisibleText } from './visible-text.tsx';
 
 const folded: ClipLimits = { headLines: 8, headLength: 320, tailLines: 4, tailLength: 200 };
 
-/** More than that at once would make the page stand still. */
+/** Maximum length that is shown at once. More would freeze the page. */
 const maxLength = 100_000;
 
-/** A text of any length: its head and its tail, and all of it for whoever wants to see it. */
+/** A text of any length: its start and end at first, with buttons to show more. */
 export function LongText({ text }: { readonly text: string }) {
   const [level, setLevel] = useState(0);
-  const { head, tail, between } = clip(text, limitsAt(level));
+  const { head, tail, omitted } = clip(text, limitsAt(level));
   const isAllNext = text.length <= maxLength * 10 ** level;
   const size = text.length.toLocaleString('en');
   const next = isAllNext ? `Show all ${size} characters` : `Show more of ${size} characters`;
@@ -18,15 +18,15 @@ export function LongText({ text }: { readonly text: string }) {
     <>
       <div className="long-text" tabIndex={level > 0 ? 0 : undefined} data-all={level > 0}>
         <VisibleText text={head} />
-        {between !== undefined && <Gap words={between} />}
+        {omitted !== undefined && <Gap words={omitted} />}
         <VisibleText text={tail} />
       </div>
-      <MoreBar {...{ level, onLevel: setLevel, next: between && next }} />
+      <MoreBar {...{ level, onLevel: setLevel, next: omitted && next }} />
     </>
   );
 }
 
-/** What is left out here. */
+/** Marks omitted text. */
 export function Gap({ words }: { readonly words: string }) {
   return <span className="gap">… {words} …</span>;
 }
@@ -38,14 +38,14 @@ function limitsAt(level: number): ClipLimits {
 }
 
 interface MoreBarProps {
-  /** How often more was asked for. */
+  /** The number of times that the user asked for more. */
   readonly level: number;
   readonly onLevel: (level: number) => void;
-  /** What the next press shows; undefined where all is shown. */
+  /** The label of the button that shows more; undefined if everything is shown. */
   readonly next: string | undefined;
 }
 
-/** Shows more of what is long, and less again. */
+/** Buttons that show more or less of a long text. */
 export function MoreBar({ level, onLevel, next }: MoreBarProps) {
   if (level === 0 && next === undefined) return null;
   return (
@@ -74,19 +74,22 @@ export interface ClipLimits {
 interface Clipped {
   readonly head: string;
   readonly tail: string;
-  /** What is between them, in words; undefined where it is all there. */
-  readonly between?: string;
+  /** Describes the omitted text; undefined if nothing is omitted. */
+  readonly omitted?: string;
 }
 
-/** The head and the tail of a text: what matters may be at its end, and whoever hides it hides it there. */
+/**
+ * Returns the start and the end of a text. The end is always shown, because harmful content could
+ * hide there.
+ */
 export function clip(text: string, limits: ClipLimits): Clipped {
   const headEnd = endOfHead(text, limits);
   const tailStart = startOfTail(text, limits);
-  // A cut that leaves out hardly anything is none.
+  // Omitting only a few characters would save no space.
   if (tailStart - headEnd <= limits.tailLength / 4 && !hasMoreLines(text, headEnd, tailStart, 2))
     return { head: text, tail: '' };
   const left = text.slice(headEnd, tailStart);
-  return { head: text.slice(0, headEnd), tail: text.slice(tailStart), between: countOf(left) };
+  return { head: text.slice(0, headEnd), tail: text.slice(tailStart), omitted: countOf(left) };
 }
 
 function countOf(text: string): string {
@@ -109,7 +112,7 @@ function endOfHead(text: string, { headLines, headLength }: ClipLimits): number 
 function startOfTail(text: string, { tailLines, tailLength }: ClipLimits): number {
   const least = Math.max(0, text.length - tailLength);
   let at = text.length;
-  // What ends a text begins no line.
+  // A final line feed does not start a new line.
   for (let line = text.endsWith('\n') ? -1 : 0; line < tailLines; line++) {
     const before = at === 0 ? -1 : text.lastIndexOf('\n', at - 1);
     if (before < least) return avoidSplitPair(text, least);
@@ -122,7 +125,7 @@ function hasMoreLines(text: string, from: number, to: number, least: number): bo
   return from < to && text.slice(from, to).split('\n').length > least;
 }
 
-/** Not in the middle of a letter of two. */
+/** Moves a cut so that it does not split a surrogate pair. */
 function avoidSplitPair(text: string, at: number): number {
   const isSplit = /^[\udc00-\udfff]/.test(text.slice(at, at + 1)) && at > 0;
   return isSplit && /[\ud800-\udbff]$/.test(text.slice(at - 1, at)) ? at - 1 : at;

@@ -11,10 +11,12 @@ export interface MediaViewProps {
   readonly part: MediaPart | FilePart;
 }
 
-/** Pictures that can hold no script. */
+/** Image types that cannot contain scripts. */
 const pictures = /^image\/(?:png|jpeg|gif|webp|avif)$/;
 
-/** A picture, a sound, a film, or a file to save. What is elsewhere is linked, never loaded. */
+/**
+ * An image, audio, video or file to download. Media at other addresses are linked and never loaded.
+ */
 export function MediaView({ source, part }: MediaViewProps) {
   const { mimeType } = part;
   const url = useObjectUrl(source, part);

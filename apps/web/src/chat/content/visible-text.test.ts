@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { escapeInvisible, textRuns } from './visible-text.tsx';
 
-const shown = (text: string) => textRuns(text).map((run) => run.shown ?? run.text);
+const shown = (text: string) => textRuns(text).map((run) => run.escape ?? run.text);
 
 test('what turns the direction, joins, or has no look is told by its number', () => {
   expect(shown('rm \u202Etxt.exe\u202C')).toEqual(['rm ', '\\u202E', 'txt.exe', '\\u202C']);
@@ -17,7 +17,7 @@ test('what turns the direction, joins, or has no look is told by its number', ()
 test('of what is only read, what turns the direction is told and nothing else', () => {
   const input = 'a\u200b\u202E\u202Eb\u2066c\u00a0\u200e\r';
   const runs = textRuns(input, 'directions');
-  expect(runs.map((run) => run.shown ?? run.text)).toEqual([
+  expect(runs.map((run) => run.escape ?? run.text)).toEqual([
     ...['a\u200b', '\\u202E ×2', 'b', '\\u2066', 'c\u00a0\u200e\r'],
   ]);
   expect(runs.map((run) => run.text).join('')).toBe(input);
@@ -42,7 +42,7 @@ test('no letter is lost, and none that cannot be seen is left', () => {
     fc.property(text, (input) => {
       const runs = textRuns(input);
       expect(runs.map((run) => run.text).join('')).toBe(input);
-      const left = runs.map((run) => run.shown ?? run.text).join('');
+      const left = runs.map((run) => run.escape ?? run.text).join('');
       expect(left).not.toMatch(/[\p{Bidi_Control}\u200b\r\p{Cs}]/u);
       expect(JSON.parse(escapeInvisible(JSON.stringify(input)))).toBe(input);
       expect(escapeInvisible(input)).not.toMatch(/[\p{Bidi_Control}\u200b\r\p{Cs}]/u);

@@ -5,15 +5,15 @@ interface VisibleTextProps {
   readonly escapes?: EscapeScope;
 }
 
-/** A text of somebody who is not trusted, in which nothing hides: all that could is escapes. */
+/** Shows untrusted text. Invisible and misleading characters are replaced by visible escapes. */
 export function VisibleText({ text, escapes = 'all' }: VisibleTextProps) {
   return textRuns(text, escapes).map((run, at) =>
-    run.shown === undefined ? (
+    run.escape === undefined ? (
       run.text
     ) : (
       // biome-ignore lint/suspicious/noArrayIndexKey: a run is known by its place
       <span key={at} className="escape" data-lines={run.text.includes('\n') || undefined}>
-        {run.shown}
+        {run.escape}
       </span>
     ),
   );
@@ -21,20 +21,20 @@ export function VisibleText({ text, escapes = 'all' }: VisibleTextProps) {
 
 interface TextRun {
   readonly text: string;
-  /** What is shown instead, because the text itself would not be seen for what it is. */
-  readonly shown?: string;
+  /** The text to show instead, because the original is invisible or misleading. */
+  readonly escape?: string;
 }
 
 /**
- * What has no look of its own, or changes that of others: controls, directions, joiners, tags, selectors, and
- * longBlanks that are no spaces. Line breaks, tabs and the wide space of Chinese are seen as they are.
+ * Characters that are invisible or change how others look: controls, direction marks, joiners,
+ * tags, selectors and unusual spaces. Line breaks, tabs and the ideographic space are allowed.
  */
 const invisible =
   /(?![\n\t \u3000]|\ufe0f)[\p{Default_Ignorable_Code_Point}\p{C}\p{Z}\u2800]|(?<![\p{Extended_Pictographic}\d#*])\ufe0f/u;
 
 const allInvisible = new RegExp(invisible, 'gu');
 
-/** So many longBlanks, or lines with nothing in them, push what follows out of sight. */
+/** Many blanks or empty lines would push the following text out of view. */
 const longBlanks = /[ \t]{40,}/u;
 const emptyLines = /(?<=\n)(?:[ \t]*\n){3,}/u;
 const suspicious = new RegExp(
@@ -42,26 +42,26 @@ const suspicious = new RegExp(
   'gu',
 );
 
-/** What directionMarks the direction of all that follows, and is put there for nothing else. */
+/** Characters that change the direction of the following text. */
 const directionMarks = /(?<one>[\u202a-\u202e\u2066-\u2069])\k<one>*/gu;
 
-/** `directions`: what is only read may have suspicious longBlanks, but has to be read as it was written. */
+/** `directions` escapes direction marks only. It is used for text that is read and not approved. */
 type EscapeScope = 'all' | 'directions';
 
-/** A text cut into what can be shown as it is, and what has to be escapes. */
+/** Splits a text into runs that are shown as they are and runs that are escaped. */
 export function textRuns(text: string, escapes: EscapeScope = 'all'): readonly TextRun[] {
   const runs: TextRun[] = [];
   let through = 0;
   for (const match of text.matchAll(escapes === 'all' ? suspicious : directionMarks)) {
     if (match.index > through) runs.push({ text: text.slice(through, match.index) });
-    runs.push({ text: match[0], shown: labelFor(match[0], match.groups ?? {}) });
+    runs.push({ text: match[0], escape: labelFor(match[0], match.groups ?? {}) });
     through = match.index + match[0].length;
   }
   if (through < text.length) runs.push({ text: text.slice(through) });
   return runs;
 }
 
-/** The same text in one line of JSON's escapes where it could not be seen. */
+/** Replaces invisible characters by JSON escapes. */
 export function escapeInvisible(text: string): string {
   return text.replaceAll(allInvisible, (one) => one.split('').map(unitOf).join(''));
 }

@@ -4,14 +4,14 @@ import { useCallback, useRef, useSyncExternalStore } from 'react';
 import type { CallFacts, FactIndex } from './fact-index.ts';
 
 /**
- * What the chat shows: a task as it is, or as it was at a record. What did not change is the same
- * object each time, so that only what changed renders.
+ * The data of the chat: a task in its current state, or as it was at a record. Unchanged values
+ * keep their identity, so that only changed parts render.
  */
 export interface ChatSource {
   readonly id: string;
-  /** Bound; calls back after each change. */
+  /** Bound method. Calls the listener after each change. */
   readonly subscribe: (listener: () => void) => () => void;
-  /** The same list until an item comes or goes. */
+  /** The same array until an item is added or removed. */
   readonly itemIds: readonly ItemId[];
   readonly state: FoldState;
   readonly facts: FactIndex;
@@ -20,16 +20,16 @@ export interface ChatSource {
   blob(hash: string): Promise<Blob>;
 }
 
-/** Something read from the source; renders when it is not the same as before. */
+/** Reads a value from the source. The component renders when the value changes. */
 export function useSourceValue<T>(source: ChatSource, read: (source: ChatSource) => T): T {
   const get = useCallback(() => read(source), [source, read]);
   return useSyncExternalStore(source.subscribe, get, get);
 }
 
-/** What an item is, without what streams in it. */
+/** An item without the content of its parts. */
 export type ItemHead = Omit<LiveItem, 'parts'>;
 
-/** Renders when something else changes than the content of its parts. */
+/** Renders when the item changes, but not when the content of its parts changes. */
 export function useItemHead(source: ChatSource, id: ItemId): ItemHead | undefined {
   const last = useRef<ItemHead | undefined>(undefined);
   const read = useCallback(
@@ -58,7 +58,7 @@ function isSameList(a: readonly unknown[], b: readonly unknown[]): boolean {
   return a === b || (a.length === b.length && a.every((entry, at) => entry === b[at]));
 }
 
-/** Renders with each piece while it streams, and never after its end. */
+/** Renders with each piece while the part streams, and never after its end. */
 export function usePart(source: ChatSource, id: PartId | undefined): Part | undefined {
   const read = useCallback(
     (from: ChatSource) => (id === undefined ? undefined : from.part(id)),
@@ -79,7 +79,10 @@ export function useCallFacts(source: ChatSource, toolCallId: string): CallFacts 
   );
 }
 
-/** The part of a tool call; those that are spoken of are mostly the newest. */
+/**
+ * Finds the part of a tool call. It searches from the end, because recent calls are the common
+ * case.
+ */
 export function findCall({ items }: FoldState, toolCallId: string): PartId | undefined {
   for (let at: Sequence<ItemState> | undefined = items; at !== undefined; at = at.before) {
     for (const { parts } of at.chunk.toReversed()) {
@@ -94,10 +97,10 @@ export function findCall({ items }: FoldState, toolCallId: string): PartId | und
 
 type Results = ReadonlyMap<string, PartId>;
 
-// Of a stretch of items that did not change it is known already.
+// Caches the results of chunks, which never change.
 const known = new WeakMap<readonly ItemState[], Results>();
 
-/** The part that has, or will have, the result of a tool call. */
+/** Finds the part that contains, or will contain, the result of a tool call. */
 function findResult({ items, open }: FoldState, toolCallId: string): PartId | undefined {
   const streaming = open.findLast(
     ({ begin }) => begin.kind === 'tool_result' && begin.toolCallId === toolCallId,

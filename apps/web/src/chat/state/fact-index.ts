@@ -1,12 +1,12 @@
 import type { AgentEvent, Attempt, ItemId, JsonObject, JsonValue } from '@millrace/core';
 import { type Notice, noticeOf } from './notice.ts';
 
-/** No attempt has more. */
+/** No attempt has more items. */
 const maxItems = 64;
 
 /**
- * What happened besides what was text: what a fold of content alone does not keep. Entries are
- * never changed, so that an entry that is the same is the same object.
+ * Collects facts that the fold of the content does not keep: calls, notices, queued messages and
+ * the start of the run. Entries are immutable, so that an unchanged entry keeps its identity.
  */
 export class FactIndex {
   #through = 0;
@@ -14,19 +14,19 @@ export class FactIndex {
   #notices: readonly Notice[] = [];
   #queued: readonly QueuedMessage[] = [];
   #runStartedAt: number | undefined;
-  /** The latest items, to know what a superseded attempt leaves. */
+  /** The latest items. They show where a notice about a superseded attempt belongs. */
   #items: readonly (Attempt & { readonly id: ItemId })[] = [];
 
   get notices(): readonly Notice[] {
     return this.#notices;
   }
 
-  /** What waits to be heard, in order. */
+  /** Messages that the agent has not read yet, in order. */
   get queued(): readonly QueuedMessage[] {
     return this.#queued;
   }
 
-  /** Undefined where none goes on. */
+  /** Undefined if no run is in progress. */
   get runStartedAt(): number | undefined {
     return this.#runStartedAt;
   }
@@ -35,7 +35,7 @@ export class FactIndex {
     return this.#calls.get(id);
   }
 
-  /** Says whether it changed anything. What was there already changes nothing. */
+  /** Adds an event. Returns true if it changed something. A duplicate event has no effect. */
   add(event: AgentEvent): boolean {
     if (event.offset <= this.#through) return false;
     if (!isFact(event)) return false;
@@ -99,20 +99,20 @@ export class FactIndex {
   }
 }
 
-/** Deltas come in number, and say nothing that is kept here. */
+/** Excludes deltas, which are frequent and contain nothing that this index stores. */
 function isFact({ type }: AgentEvent): boolean {
   return !type.endsWith('_delta') && !type.startsWith('part_') && type !== 'tool_execution_update';
 }
 
-/** What became of a tool call, besides its result. A new object with each change. */
+/** The state of a tool call besides its result. Each change creates a new object. */
 export interface CallFacts {
   readonly startedAt?: number;
   readonly finishedAt?: number;
-  /** One line for people. */
+  /** A one-line summary for users. */
   readonly summary?: string;
-  /** The session of the sub-agent that it is. */
+  /** The session of the sub-agent, if the call runs one. */
   readonly child?: string;
-  /** The run was stopped while it went on. */
+  /** The run was stopped while the call was running. */
   readonly isStopped?: boolean;
   readonly outcome?: 'completed' | 'discarded' | 'lost';
   readonly rejected?: { readonly code: string; readonly message: string };
@@ -120,12 +120,12 @@ export interface CallFacts {
     readonly decision: 'allow' | 'deny';
     readonly reason?: string | undefined;
     readonly by?: string | undefined;
-    /** It ran with this instead. */
+    /** The input that replaced the original one. */
     readonly input?: JsonValue | undefined;
   };
 }
 
-/** What an event adds; undefined where it is not about a call. */
+/** Returns the facts that an event adds; undefined if the event is not about a call. */
 function callFactsOf(event: AgentEvent): CallFacts | undefined {
   switch (event.type) {
     case 'tool_execution_started': {
@@ -145,14 +145,14 @@ function callFactsOf(event: AgentEvent): CallFacts | undefined {
   }
 }
 
-/** Something that was text and is not heard yet. */
+/** A message that the agent has not read yet. */
 interface QueuedMessage {
   readonly key: string;
   readonly when: 'steer' | 'follow_up';
   readonly text: string;
 }
 
-/** Undefined where the command is none that says something. */
+/** Converts a command to a message. Returns undefined if the command contains none. */
 function queuedMessage(key: string, command: JsonObject): QueuedMessage | undefined {
   if (command['type'] === 'event')
     return { key, when: 'follow_up', text: contentText(command['content']) };

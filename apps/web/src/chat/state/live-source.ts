@@ -4,8 +4,8 @@ import type { ChatSource } from './chat-source.ts';
 import { FactIndex } from './fact-index.ts';
 
 /**
- * A task as it is. The facts are read from the handle's events, so it has to be made before anybody
- * else listens to the handle.
+ * The current state of a task. It reads facts from the events of the handle, so it must be created
+ * before any other listener of the handle.
  */
 export class LiveSource implements ChatSource {
   readonly handle: TaskHandle;
@@ -16,7 +16,7 @@ export class LiveSource implements ChatSource {
 
   readonly #onUnused: () => void;
 
-  /** `onUnused` hears when nobody listens any more. */
+  /** `onUnused` is called when the last listener unsubscribes. */
   constructor(handle: TaskHandle, onUnused: () => void = () => {}) {
     this.handle = handle;
     this.#onUnused = onUnused;
@@ -65,7 +65,7 @@ export class LiveSource implements ChatSource {
     };
   };
 
-  /** Reads events as long as there are any; one that was ended is read again when it goes on. */
+  /** Reads events until they end. A session that continues later is read again. */
   #read(): void {
     const { state } = this.handle.snapshot().connection;
     if (this.#isReading || state === 'ended' || state === 'failed') return;
@@ -79,17 +79,17 @@ export class LiveSource implements ChatSource {
         if (this.facts.add(event)) this.#notifySoon();
       }
     } catch {
-      // What it failed with is the connection's, which says so.
+      // The connection reports the error.
     } finally {
       this.#isReading = false;
     }
   }
 
-  /** Once for all that came together: an opened session has thousands of facts. */
+  /** Notifies once for all facts that arrive together. A long session has thousands of facts. */
   #notifySoon(): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      // The handle tells when it is there, and what is sources by then is shown with it.
+      // The handle notifies its listeners after catching up. They then read all facts at once.
       if (!this.handle.snapshot().isCatchingUp) this.#notify();
     });
   }
@@ -99,10 +99,10 @@ export class LiveSource implements ChatSource {
   }
 }
 
-/** Somebody who left may be back: a reload of the view, a step back. */
+/** A user may return soon, for example after going back in the history. */
 const lingerMs = 10_000;
 
-/** One source a task, for as long as somebody looks at it and a little longer. */
+/** Keeps one source for each task while it has listeners, and a little longer. */
 export class LiveSources {
   readonly #client: Client;
   readonly #sources = new Map<string, LiveSource>();

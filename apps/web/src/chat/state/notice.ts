@@ -1,21 +1,21 @@
 import type { AgentEvent, ItemId, Stop } from '@millrace/core';
 
-/** Something between the items that a person should know. */
+/** A message for the user between two items. */
 export interface Notice {
-  /** The offset of its record. */
+  /** The offset of the record. */
   readonly id: number;
-  /** The item that it comes after; undefined at the start. */
+  /** The item before the notice; undefined at the start. */
   readonly after: ItemId | undefined;
   readonly time: number;
   readonly look: 'plain' | 'warn' | 'bad';
   readonly text: string;
-  /** More of it, for whoever unfolds it. */
+  /** Details that the user can unfold. */
   readonly detail?: string | undefined;
 }
 
 type NoticeText = Pick<Notice, 'look' | 'text' | 'detail'>;
 
-/** The words for an event; undefined where it needs none. */
+/** Returns the notice for an event; undefined if the event needs none. */
 export function noticeOf(event: AgentEvent): NoticeText | undefined {
   switch (event.type) {
     case 'error_reported':
@@ -54,7 +54,7 @@ function sentence(text: string): string {
   return /[.!?…]$/.test(text) ? text : `${text}.`;
 }
 
-/** How a run ended, where it is not as one hopes and was not said otherwise. */
+/** The notice for a run that ended abnormally and whose reason was not reported before. */
 function runEndNotice({ reason, cause }: Stop): NoticeText | undefined {
   switch (reason) {
     case 'length':

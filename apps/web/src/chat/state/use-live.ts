@@ -8,19 +8,21 @@ export function useConnection(live: LiveSource): Connection {
   return useSyncExternalStore(live.subscribe, () => live.handle.snapshot().connection);
 }
 
-/** What the server says of the task; undefined until it did. */
+/** The task as the server reports it; undefined until the first report. */
 export function useTaskRow(live: LiveSource): Task | undefined {
   return useSyncExternalStore(live.subscribe, () => live.handle.snapshot().task);
 }
 
-/** Nothing more comes of it, whatever its log said last: its end was told, or it is gone. */
+/**
+ * Returns true if the session cannot continue: its stream ended, or the task is closed or deleted.
+ */
 export function useHasEnded(live: LiveSource): boolean {
   const { state } = useConnection(live);
   const row = useTaskRow(live);
   return state === 'ended' || state === 'failed' || isClosed(row?.status);
 }
 
-/** What a session is called, by its own stream or, until that says so, by the list. */
+/** The title of a session, from its own stream or, until that arrives, from the list. */
 export function useTaskTitle(live: LiveSource): string {
   const listed = useListedTask(live.id);
   const task = useTaskRow(live) ?? listed;

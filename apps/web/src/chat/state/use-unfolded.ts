@@ -1,11 +1,14 @@
 import { useState } from 'react';
 import type { ChatSource } from './chat-source.ts';
 
-// Rows come and go with scrolling; what somebody unfolded stays so.
+// Rows are unmounted while the user scrolls. This map keeps which parts are unfolded.
 const chosen = new Map<string, boolean>();
 const maxChosen = 5000;
 
-/** Is a part unfolded? What streams when it is first seen is; it stays as it is until somebody says otherwise. */
+/**
+ * Returns whether a part is unfolded, and a function to change it. The first value is kept until
+ * the user changes it.
+ */
 export function useUnfolded(
   { id: task }: Pick<ChatSource, 'id'>,
   partId: string,

@@ -13,16 +13,16 @@ export type CallStatus =
   | 'rejected';
 
 export interface CallStatusInput {
-  /** Its arguments still stream. */
+  /** The arguments are still streaming. */
   readonly isOpen: boolean;
   readonly isAsked: boolean;
   readonly facts: CallFacts | undefined;
   readonly result: Part | undefined;
-  /** A run goes on, or waits for somebody: what has no result yet may get one. */
+  /** A run is in progress or waits for an approval, so a missing result may still arrive. */
   readonly isLive: boolean;
 }
 
-/** How things stand with a call. */
+/** Computes the status of a tool call. */
 export function callStatus(input: CallStatusInput): CallStatus {
   const { isOpen, isAsked, facts, result, isLive } = input;
   if (isAsked) return 'asking';
@@ -32,7 +32,7 @@ export function callStatus(input: CallStatusInput): CallStatus {
     const isError = result?.kind === 'tool_result' && result.isError;
     return !isError ? 'done' : facts?.isStopped ? 'stopped' : 'failed';
   }
-  // What nobody answered, as an agent that only tells of its calls leaves them, is over with the run.
+  // Some agents report calls without results. Such calls count as done when the run ends.
   if (!isLive) return 'done';
   if (facts?.startedAt !== undefined) return 'running';
   return isOpen ? 'writing' : 'waiting';
@@ -54,7 +54,7 @@ export const isFinalStatus: { readonly [Status in CallStatus]: boolean } = {
   ...{ done: true, failed: true, stopped: true, rejected: true },
 };
 
-/** The words are beside it. */
+/** The icon of a status. It is hidden from screen readers, because a text is next to it. */
 export function StatusIcon({ status }: { readonly status: CallStatus }) {
   return (
     <span className="status-mark" data-status={status} aria-hidden="true">

@@ -2,7 +2,7 @@ import type { JsonValue } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
 import { openDomPage } from '../../testing/dom-page.ts';
 
-/** What is shown of a call, and how to press what is on it. */
+/** Renders a call. Returns its text and a function that presses a button. */
 async function shown(name: string, input: JsonValue) {
   const page = await openDomPage('http://page.test/');
   const { InputView } = await import('./input-view.tsx');

@@ -8,13 +8,13 @@ import './input-view.css';
 export interface InputViewProps {
   readonly name: string;
   readonly input: JsonValue | undefined;
-  /** As it was written, for what is no object. */
+  /** The arguments as they were streamed. Shown if the input is not an object. */
   readonly text: string;
-  /** It is still being written. */
+  /** The input is still streaming. */
   readonly isOpen?: boolean;
 }
 
-/** What a tool is called with, field by field and all of them. A change of a file is shown as one. */
+/** Shows all fields of a tool input. The change of a file is shown as a diff. */
 export function InputView({ name, input, text, isOpen = false }: InputViewProps) {
   const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
   if (!isObject) return <InputText input={input} text={text} />;
@@ -62,7 +62,7 @@ function InputText({ input, text }: Pick<InputViewProps, 'input' | 'text'>) {
   );
 }
 
-/** An empty text is told from none. */
+/** An empty string is shown as `""`, so that it differs from a missing value. */
 function valueText(value: JsonValue): string {
   if (value === '') return '""';
   return typeof value === 'string' ? value : JSON.stringify(value, null, 1);

@@ -11,16 +11,16 @@ import './result-view.css';
 export interface ResultViewProps {
   readonly source: ChatSource;
   readonly part: ToolResultPart;
-  /** It is progress, and grows. */
+  /** The result is progress output and still grows. */
   readonly isOpen: boolean;
-  /** Somebody wanted it to end: that it did is no fault. */
+  /** The user stopped the call, so an error result is expected. */
   readonly isStopped?: boolean;
 }
 
-/** What a tool said: as a diff where it is one. */
+/** Shows the result of a tool, as a diff if it contains one. */
 export function ResultView({ source, part, isOpen, isStopped = false }: ResultViewProps) {
   const found = isOpen || part.isError ? undefined : findDiff(part.text);
-  const words = found === undefined ? part.text : found.words;
+  const words = found === undefined ? part.text : found.textBefore;
   return (
     <div className="result" data-error={(part.isError && !isStopped) || undefined}>
       {words !== '' && <ResultText text={words} isOpen={isOpen} />}
@@ -33,10 +33,10 @@ export function ResultView({ source, part, isOpen, isStopped = false }: ResultVi
   );
 }
 
-/** More than that at once would make the page stand still. */
+/** The length that is shown at each level. More would freeze the page. */
 const lengthAt = (level: number) => (level === 0 ? 8000 : 100_000 * 10 ** (level - 1));
 
-/** Of progress the end is what one wants to see, of a result its start. */
+/** Shows the end of progress output, and the start of a result. */
 function ResultText({ text, isOpen }: { readonly text: string; readonly isOpen: boolean }) {
   const [level, setLevel] = useState(0);
   const length = lengthAt(level);

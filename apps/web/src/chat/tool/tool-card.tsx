@@ -27,7 +27,7 @@ export interface ToolCardProps {
   readonly isOpen: boolean;
 }
 
-/** A call from its first letter to its result. */
+/** Shows a tool call from its first streamed character to its result. */
 export function ToolCard({ source, partId, part, isOpen }: ToolCardProps) {
   const { toolCallId, name } = part;
   const facts = useCallFacts(source, toolCallId);
@@ -35,11 +35,11 @@ export function ToolCard({ source, partId, part, isOpen }: ToolCardProps) {
   const isAsked = useSourceValue(source, useIsAsked(toolCallId));
   const isLive = useSourceValue(source, selectIsLive);
   const status = callStatus({ isOpen, isAsked, facts, result, isLive });
-  // A picture is there to be seen.
+  // Images are visible at once, so the card is unfolded.
   const hasMedia = result?.kind === 'tool_result' && (result.attachments?.length ?? 0) > 0;
   const isGoingOn = !isFinalStatus[status];
   const [isUnfolded, setUnfolded] = useUnfolded(source, partId, isGoingOn || hasMedia);
-  // While somebody is asked, it is shown where the question is.
+  // While an approval is required, the approval card shows the input.
   const isShown = isUnfolded && status !== 'asking';
   const bodyId = useId();
   const to = handoffTarget(name, result);
@@ -91,7 +91,7 @@ export function ToolCard({ source, partId, part, isOpen }: ToolCardProps) {
   );
 }
 
-/** In words; the call's own name is beside it. */
+/** The title of a hand-off, with the name of the call next to it. */
 function HandoffTitle({ name, to }: { readonly name: string; readonly to: string }) {
   return (
     <>
@@ -137,7 +137,7 @@ function ToolInput({
 
 const summaryFields = ['command', 'path', 'pattern', 'query', 'url', 'task', 'description'];
 
-/** The one line that tells most. */
+/** One line that describes the call best. */
 function ToolSummary({
   part,
   facts,
@@ -168,8 +168,8 @@ function statusLabel(status: CallStatus, facts: CallFacts | undefined): string {
 }
 
 /**
- * The session in which a sub-agent works. It leads there where the server has it as a task; the log alone
- * may have it, and then there is no page of it.
+ * The session of a sub-agent. It is a link only if the server has a task for it, because other
+ * sessions have no page.
  */
 export function ChildSession({ id }: { readonly id: string }) {
   const task = useListedTask(id);
@@ -182,17 +182,17 @@ export function ChildSession({ id }: { readonly id: string }) {
   );
 }
 
-/** Beyond that a value that grows is shown as the text that it is. */
+/** Longer arguments are shown as text while they stream. */
 const maxLength = 50_000;
 
-/** What the arguments say so far; undefined where nothing can be made of them yet. */
+/** Returns the input that can be parsed so far; undefined if nothing can be parsed yet. */
 export function useLiveInput(part: ToolCallPart, isOpen: boolean): JsonValue | undefined {
   const [reader] = useState(() => new IncrementalJson());
   if (part.input !== undefined && !isOpen) return part.input;
   return part.arguments.length > maxLength ? undefined : reader.read(part.arguments);
 }
 
-/** Reads only what is new. */
+/** Parses only the new end of a growing JSON text. */
 class IncrementalJson {
   #json = new PartialJson();
   #length = 0;

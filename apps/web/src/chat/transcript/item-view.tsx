@@ -14,7 +14,9 @@ export interface ItemViewProps {
   readonly id: ItemId;
 }
 
-/** One item. It renders when a part comes or the item ends, and not while something streams in it. */
+/**
+ * Shows one item. It renders when a part is added or the item ends, but not while a part streams.
+ */
 export const ItemView = memo(function ItemView({ source, id }: ItemViewProps) {
   const item = useItemHead(source, id);
   if (item === undefined) return null;
@@ -54,7 +56,7 @@ function Aside({ source, item, title, isUnfolded }: AsideProps) {
   );
 }
 
-/** What somebody said. */
+/** A message of the user. */
 export function UserItem({
   source,
   item,
@@ -90,7 +92,7 @@ export function UserItem({
   );
 }
 
-/** What the agent said and did in one turn. */
+/** The text and tool calls of the agent in one turn. */
 export function AssistantItem({
   source,
   item,
@@ -99,7 +101,7 @@ export function AssistantItem({
   readonly item: ItemHead;
 }) {
   const actions = useItemActions();
-  // What was said on the way to the answer is not worth a row of buttons.
+  // Intermediate text before tool calls has no action buttons.
   const isAnswer = !item.isOpen && item.stop?.reason !== 'tool_use';
   const text = isAnswer ? itemText(source, item) : '';
   return (
@@ -135,7 +137,7 @@ export function AssistantItem({
   );
 }
 
-/** The words of an item, without what was thought and done. */
+/** The text of an item, without reasoning and tool calls. */
 export function itemText(source: ChatSource, { partIds }: ItemHead): string {
   const parts = partIds.map((id) => source.part(id));
   const texts = parts.map((part) => (part?.kind === 'text' ? part.text : ''));

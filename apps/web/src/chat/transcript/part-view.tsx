@@ -16,7 +16,7 @@ export interface PartViewProps {
   readonly id: PartId;
 }
 
-/** One part. It renders with each piece of it while it streams, and not again after its end. */
+/** Shows one part. It renders with each piece while the part streams, and not after its end. */
 export const PartView = memo(function PartView({ source, id }: PartViewProps) {
   const part = usePart(source, id);
   const isOpen = useSourceValue(
@@ -42,7 +42,7 @@ export const PartView = memo(function PartView({ source, id }: PartViewProps) {
     case 'media':
     case 'file':
       return isOpen ? null : <MediaView source={source} part={part} />;
-    // It is shown with its call.
+    // The tool card of the call shows the result.
     case 'tool_result':
       return null;
   }
@@ -55,7 +55,7 @@ export interface ReasoningViewProps {
   readonly isOpen: boolean;
 }
 
-/** What the model thought, folded. */
+/** The reasoning of the model, folded by default. */
 export function ReasoningView({ source, id, part, isOpen }: ReasoningViewProps) {
   const [isUnfolded, setUnfolded] = useUnfolded(source, id, false);
   const bodyId = useId();
@@ -90,7 +90,7 @@ export function ReasoningView({ source, id, part, isOpen }: ReasoningViewProps) 
   );
 }
 
-/** One line of it: the latest while it streams, the first after. */
+/** A one-line preview: the latest text while it streams, the first text afterwards. */
 function preview(text: string, isOpen: boolean): string {
   const near = isOpen ? text.slice(-160) : text.slice(0, 160);
   return near.replaceAll(/[*_#`\s]+/g, ' ').trim();
@@ -101,7 +101,7 @@ export interface StructuredViewProps {
   readonly isOpen: boolean;
 }
 
-/** Data: in words where they are known, else as it is. */
+/** Structured data: a sentence for a hand-off, JSON for everything else. */
 export function StructuredView({ value, isOpen }: StructuredViewProps) {
   const [from, to] = parseHandoff(value) ?? [];
   if (from === undefined || to === undefined)

@@ -19,15 +19,15 @@ import type { Notice } from '../state/notice.ts';
 
 interface TranscriptViewProps {
   readonly source: ChatSource;
-  /** How often something was said here: whoever says something wants to see the answer. */
+  /** The number of messages that the user sent. Each new message scrolls to the end. */
   readonly sentCount?: number | undefined;
-  /** What is said where nothing was; nothing unless told. */
+  /** The text for an empty conversation. Default: none. */
   readonly emptyText?: string | undefined;
-  /** What comes after all that was said. */
+  /** Content after the last row. */
   readonly children?: ReactNode;
 }
 
-/** All that was said, of which only what is in sight is in the page. */
+/** The conversation as a virtual list: only visible rows are in the DOM. */
 export function TranscriptView({
   source,
   sentCount = 0,
@@ -65,7 +65,7 @@ export function TranscriptView({
   );
 }
 
-/** The padding above the rows, as the style has it. */
+/** The padding above the rows. It must match the style sheet. */
 const startMarginPx = 24;
 
 interface RowViewProps {
@@ -109,7 +109,7 @@ type Row =
 const selectItemIds = ({ itemIds }: ChatSource) => itemIds;
 const selectNotices = ({ facts }: ChatSource) => facts.notices;
 
-/** What stands below one another. The same list until an item or a notice comes or goes. */
+/** The rows of the list. The same array until an item or a notice is added or removed. */
 function useRows(source: ChatSource): readonly Row[] {
   const ids = useSourceValue(source, selectItemIds);
   const notices = useSourceValue(source, selectNotices);
@@ -125,7 +125,7 @@ function rowsOf(
   const rowsAfter = (id: ItemId | undefined) =>
     (after.get(id) ?? []).map((notice): Row => ({ type: 'notice', key: `n${notice.id}`, notice }));
   const rows = ids.flatMap((id): readonly Row[] => {
-    // Results are shown with their calls.
+    // The tool card of a call shows its result.
     const isShown = source.item(id)?.kind !== 'tool';
     const own: readonly Row[] = isShown ? [{ type: 'item', key: `i${id}`, id }] : [];
     return [...own, ...rowsAfter(id)];
@@ -133,19 +133,19 @@ function rowsOf(
   return [...rowsAfter(undefined), ...rows];
 }
 
-/** So near to the end counts as there. */
+/** Maximum distance from the end that still counts as the end. */
 const nearPx = 48;
 
-/** What somebody does to scroll. */
+/** Events with which a user scrolls. */
 const scrollInputs = ['wheel', 'touchmove', 'keydown', 'pointerdown'] as const;
 
 interface StickyEnd {
-  /** It stays at the end as more comes. */
+  /** True if the list follows new content. */
   readonly isAtEnd: boolean;
   readonly goToEnd: () => void;
 }
 
-/** Keeps the end of a growing list in sight, until somebody scrolls up. */
+/** Keeps the end of a growing list visible until the user scrolls up. */
 function useStickyEnd(scroller: RefObject<HTMLElement | null>, of: unknown): StickyEnd {
   const [isAtEnd, setAtEnd] = useState(true);
   const isSticky = useRef(true);
@@ -162,7 +162,8 @@ function useStickyEnd(scroller: RefObject<HTMLElement | null>, of: unknown): Sti
     const { current: element } = scroller;
     if (element === null) return;
     let last = { top: element.scrollTop, height: element.scrollHeight };
-    // Rows that are measured move what is in sight as well, and that is nobody's onScrollInput.
+    // Measuring rows also moves the scroll position. Only user input may stop the list from
+    // following.
     let isUserScrolling = false;
     const onScrollInput = () => {
       isUserScrolling = true;

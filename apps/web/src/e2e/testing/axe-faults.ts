@@ -17,17 +17,20 @@ const colours = 'color-contrast';
 
 const withoutColours = { rules: { [colours]: { enabled: false } } };
 
-/** The page in light, in dark and on a phone. In the dark only the colours are new, on a phone all else is. */
+/**
+ * The page in light mode, in dark mode and on a phone. Dark mode changes only the colors; a phone
+ * changes everything else.
+ */
 const looks = [
   { colorScheme: 'light', width: 1280, height: 800, run: {} },
   { colorScheme: 'dark', width: 1280, height: 800, run: { runOnly: [colours] } },
   { colorScheme: 'light', width: 390, height: 844, run: withoutColours },
 ] as const;
 
-/** The page is drawn as it is then. */
+/** Resolves after the page was painted. */
 const drawn = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))';
 
-/** What axe calls serious or critical on the page as it is, however one looks at it. */
+/** Returns the serious and critical violations that axe finds, in all modes. */
 export async function axeFaults(page: Page): Promise<readonly string[]> {
   await page.evaluate(axe.source);
   const faults: string[] = [];

@@ -4,7 +4,7 @@ import { chromiumPath } from './needs-chromium.ts';
 import { PageServer } from './page-server.ts';
 import { WatchedBrowser } from './watched-browser.ts';
 
-/** A server that has the page. */
+/** A server that serves the page. */
 interface PageHost {
   readonly url: string;
   close(): Promise<void>;
@@ -12,16 +12,16 @@ interface PageHost {
 
 interface BrowserHarness<S extends PageHost = PageServer> {
   readonly server: S;
-  /** A browser of somebody who was never here, for one test. It says what it should not have done. */
+  /** Opens a new browser context for one test. It records faults of the page. */
   visitor(options?: BrowserContextOptions): Promise<WatchedBrowser>;
 }
 
-/** A server and a browser for the tests of a file. */
+/** Starts a server and a browser for the tests of a file. */
 export function useBrowserHarness(): BrowserHarness {
   return useBrowserHarnessFor(() => PageServer.start());
 }
 
-/** The same, with a server of one's own. */
+/** Starts a browser with a custom server. */
 export function useBrowserHarnessFor<S extends PageHost>(
   start: () => Promise<S>,
 ): BrowserHarness<S> {
@@ -33,7 +33,7 @@ export function useBrowserHarnessFor<S extends PageHost>(
       executablePath: chromiumPath() ?? 'chromium',
       args: ['--no-sandbox', '--disable-dev-shm-usage'],
     });
-    // To build the page and to start a browser takes long on a machine that has much else to do.
+    // Building the page and starting a browser are slow on a busy machine.
   }, 60_000);
   afterAll(async () => {
     await browser?.close();

@@ -1,11 +1,11 @@
 import type { Locator, Page } from 'playwright-core';
 
-/** What the watcher of each page adds to it. */
+/** The functions that the watcher script adds to each page. */
 interface Watched {
   lastCount(): number;
 }
 
-/** A tab with the page, as somebody uses it. */
+/** A browser tab with the page, and the actions of a user. */
 export class ChatTab {
   readonly page: Page;
 
@@ -38,36 +38,39 @@ export class ChatTab {
     await this.message.press('Enter');
   }
 
-  /** Until it is at a task, whose path it says. */
+  /** Waits until the tab shows a task and returns its path. */
   async taskPath(): Promise<string> {
     await this.page.waitForURL('**/app/tasks/*');
     return new URL(this.page.url()).pathname;
   }
 
-  /** Of the words that are lastCount, the last one that is shown. */
+  /** Returns the last counted word on the page. */
   lastCount(): Promise<number> {
     return this.page.evaluate(() => (globalThis as unknown as Watched).lastCount());
   }
 
-  /** Until so many words are shown, and which is the last then. */
+  /** Waits until the page shows at least this many words. Returns the last one. */
   async waitForCount(least: number): Promise<number> {
     const isThere = (count: number) => (globalThis as unknown as Watched).lastCount() >= count;
     await this.page.waitForFunction(isThere, least);
     return this.lastCount();
   }
 
-  /** Until it says that, as the last thing. */
+  /** Waits until the last answer contains the text. */
   async waitForText(text: string): Promise<void> {
     await this.answer.getByText(text).waitFor();
   }
 
-  /** Unfolds a thought or a tool that is folded. What streamed when it was first seen is not. */
+  /**
+   * Unfolds reasoning or a tool card if it is folded. Parts that streamed when they appeared are
+   * unfolded already.
+   */
   async unfold(name: RegExp): Promise<void> {
     const head = this.page.getByRole('button', { name });
     if ((await head.getAttribute('aria-expanded')) === 'false') await head.click();
   }
 
-  /** Presses Tab until what is called that has the focus. */
+  /** Presses Tab until the element with this name has the focus. */
   async tabTo(name: string): Promise<void> {
     for (let presses = 0; presses < 100; presses++) {
       const at = await this.page.evaluate<string>(
@@ -79,12 +82,12 @@ export class ChatTab {
     throw new Error(`Tab does not lead to ${name}`);
   }
 
-  /** Until the records are there to go along. */
+  /** Waits until the records are loaded and the scrubber is enabled. */
   async waitForScrubber(): Promise<void> {
     await this.page.locator('[role=slider][aria-disabled=false]').waitFor();
   }
 
-  /** Drags the scrubber to a share of the session. */
+  /** Drags the scrubber to a fraction of the session. */
   async dragTo(share: number): Promise<void> {
     await this.waitForScrubber();
     const box = await this.slider.boundingBox();
@@ -96,7 +99,7 @@ export class ChatTab {
     await this.page.mouse.up();
   }
 
-  /** Goes record by record to where that word is the last one. */
+  /** Steps record by record until this word is the last one. */
   async stepTo(word: number): Promise<void> {
     await this.slider.focus();
     for (let at = await this.lastCount(); at !== word; at = await this.lastCount())

@@ -4,7 +4,7 @@ import { type ScriptedContent, scriptedProvider } from '@millrace/providers/scri
 import { demoProvider } from '../../testing/demo-provider.ts';
 import { hostilePayloads } from '../../testing/hostile-payloads.ts';
 
-/** What a test tells the model while it speaks. */
+/** A command that a test sends to the model while it streams. */
 export type ModelCommand = 'go' | 'enough';
 
 interface ControlledProviderOptions {
@@ -13,9 +13,9 @@ interface ControlledProviderOptions {
 }
 
 /**
- * The stage's model, which also counts: `count` makes it say `w1 w2 w3 …` until the test has enough, so
- * that nobody has to be fast to come in the middle. `hostile` makes it say all that could do hostilePath, and `write`
- * ask for a file with each of the lines that follow, which are JSON.
+ * The demo model with three more commands. `count` streams `w1 w2 w3 …` until the test sends
+ * `enough`, so that a test never has to be fast. `hostile` sends all hostile payloads. `write`
+ * calls the write tool once for each following line, which is JSON.
  */
 export function controlledProvider({ pauseMs, command }: ControlledProviderOptions): Provider {
   const demo = demoProvider({ pauseMs });
@@ -59,7 +59,7 @@ function contentFor(
 const hostilePath = '"><img src=x onerror=globalThis.ran=1>\u202E';
 const allPayloads = () => hostilePayloads.map(({ text }) => text).join('\n\n');
 
-/** A guard against tests that never have enough. */
+/** Stops tests that never send `enough`. */
 const maxCount = 100_000;
 
 function* counted(writer: DeltaWriter, command: () => ModelCommand): Generator<void> {

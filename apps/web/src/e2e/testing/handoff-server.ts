@@ -6,7 +6,10 @@ import { createServer, type ServedAgent, type Server } from '@millrace/server';
 import { miller, runnerOf } from '../../../../../packages/openai-agents/src/testing/mill.ts';
 import { builtPage } from './built-page.ts';
 
-/** The OpenAI Agents SDK behind the page: an agent with a tool and a hand-off, served both ways. */
+/**
+ * A server with an agent of the OpenAI Agents SDK that has a tool and a hand-off. It is served as a
+ * sync and as an async agent.
+ */
 export class HandoffServer {
   readonly model = new PausingProvider();
   readonly #server: Server;
@@ -35,7 +38,7 @@ export class HandoffServer {
 
   #sync(): ServedAgent {
     const models = millraceModels({ provider: this.model.provider });
-    // Tracing would send what is stream to OpenAI.
+    // The runner disables tracing, which would send the content to OpenAI.
     const runner = runnerOf(models);
     return {
       ...{ type: 'sync', name: 'sync-agent' },
@@ -63,10 +66,12 @@ export class HandoffServer {
   }
 }
 
-/** Where it waits in what it says. */
+/** The model pauses after this character. */
 const pauseMark = '…';
 
-/** A model that looks at the weather, hands over, and says the last word; in each `…` it waits to be told to go on. */
+/**
+ * A model that calls the weather tool, hands over and answers. At each `…` it waits for `resume()`.
+ */
 class PausingProvider {
   readonly provider: Provider;
   #gate = Promise.withResolvers<void>();
@@ -83,7 +88,7 @@ class PausingProvider {
     });
   }
 
-  /** From the `…` that it is at, to the next. */
+  /** Continues from the current `…` to the next one. */
   resume(): void {
     this.#gate.resolve();
   }

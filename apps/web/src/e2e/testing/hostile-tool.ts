@@ -7,7 +7,7 @@ const page = `<!doctype html><script>globalThis.ran = 'a file'</script>`;
 const pixel = 'https://evil.example/pixel.png';
 const svg = `<svg xmlns="http://www.w3.org/2000/svg" onload="globalThis.ran = 'a picture'"><script>globalThis.ran = 1</script></svg>`;
 
-/** Says all that could do harm, with files whose names and types could as well. */
+/** Returns all hostile payloads, with files whose names and types are hostile too. */
 export const hostileTool: Tool = defineTool({
   name: 'hostile',
   description: 'Says what could do harm',

@@ -15,13 +15,16 @@ function isProgram(path: string): boolean {
   }
 }
 
-/** Where Chromium is; undefined where there is none. */
+/** The path of Chromium; undefined if it is not installed. */
 export function chromiumPath(): string | undefined {
   const folders = (process.env['PATH'] ?? '').split(delimiter);
   return names.flatMap((name) => folders.map((folder) => join(folder, name))).find(isProgram);
 }
 
-/** For tests in a real browser. Where there is none they are skipped, and that is said. */
+/**
+ * Like `describe`, for tests in a real browser. Without Chromium the tests are skipped with a
+ * message.
+ */
 export function describeInChromium(): SuiteAPI {
   const isThere = chromiumPath() !== undefined;
   return isMissing(isThere, missing) ? (describe.skip as SuiteAPI) : describe;

@@ -9,7 +9,9 @@ import type { ModelCommand } from './controlled-provider.ts';
 
 const script = fileURLToPath(new URL('./serve-for-tests.ts', import.meta.url));
 
-/** The page's server as a process of its own, which can be killed and started again where it was. */
+/**
+ * The page's server as a separate process. A test can kill it and restart it with the same data.
+ */
 export class PageServer {
   readonly #folder: string;
   #child: ChildProcess | undefined;
@@ -29,7 +31,7 @@ export class PageServer {
     return this.#url;
   }
 
-  /** On the same files, and from the second time on at the same port. */
+  /** Starts the process with the same files. From the second start on, it uses the same port. */
   async restart(): Promise<void> {
     const port = this.#url === '' ? '0' : new URL(this.#url).port;
     const child = fork(script, [port, builtPage(), this.#folder], {
@@ -46,7 +48,7 @@ export class PageServer {
     this.#url = url;
   }
 
-  /** Tells the model, whose counting goes on until it hears that it is enough. */
+  /** Sends a command to the model, for example to end its counting. */
   send(command: ModelCommand): void {
     this.#child?.send(command);
   }

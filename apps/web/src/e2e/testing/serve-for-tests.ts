@@ -1,5 +1,6 @@
-// Serves the page on files of a folder, for a test that starts, kills and restarts it:
-// serve-for-tests.ts <port> <page> <data>. It tells its parent where, and hears words from it.
+// Serves the page with data in a folder, for tests that kill and restart the process. Usage:
+// serve-for-tests.ts <port> <page> <data>. It sends its URL to the parent process and receives
+// commands from it.
 import { join } from 'node:path';
 import { createAgent } from '@millrace/agent';
 import { sqliteLog } from '@millrace/log/sqlite';
@@ -14,7 +15,7 @@ let command: ModelCommand = 'go';
 process.on('message', (next: ModelCommand) => {
   command = next;
 });
-// A test that is gone leaves nothing behind.
+// The process ends with the test that started it.
 process.on('disconnect', () => process.exit());
 
 const log = sqliteLog({ path: join(data, 'log.db') });

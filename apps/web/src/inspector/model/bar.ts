@@ -2,40 +2,42 @@ import type { Fact } from '@millrace/core';
 
 export type BarKind = 'run' | 'turn' | 'attempt' | 'tool' | 'agent' | 'approval' | 'retry' | 'span';
 
-/** `gone`: it was superseded or does not count. `wait`: nothing happens until somebody or something else does. */
+/**
+ * `gone`: the bar was superseded or does not count. `wait`: it waits for the user or for a retry.
+ */
 type BarTone = 'plain' | 'bad' | 'gone' | 'wait';
 
-/** Something that took time. */
+/** A bar of the waterfall: an activity with a duration. */
 export interface Bar {
   readonly key: string;
   readonly kind: BarKind;
-  /** How deep it lies within others. */
+  /** The nesting level. */
   readonly depth: number;
   readonly label: string;
   readonly detail: string | undefined;
   /** In ms since 1970. */
   readonly start: number;
-  /** When the first thing came of it: an attempt's first token. */
-  readonly first: number | undefined;
-  /** Undefined while it goes on. */
+  /** When the first content arrived, for example the first token of an attempt. */
+  readonly firstContentAt: number | undefined;
+  /** Undefined while the activity continues. */
   readonly end: number | undefined;
   readonly tone: BarTone;
-  /** The record that it begins with; undefined for what is not in the log. */
+  /** The offset of the first record; undefined for spans, which are not in the log. */
   readonly offset: number | undefined;
   readonly endOffset: number | undefined;
-  /** The session of the sub-agent that it is. */
+  /** The session of the sub-agent, if the bar is one. */
   readonly child: string | undefined;
-  /** What spans that are part of it name as their parent; absent where its run is part of no trace. */
+  /** The span id that child spans name as their parent. Missing if the run belongs to no trace. */
   readonly spanId?: string | undefined;
-  /** Of a run that is part of one. */
+  /** The trace of a run. */
   readonly traceId?: string | undefined;
-  /** What a span names as its parent that is no span of an agent's. */
-  readonly under?: string | undefined;
+  /** The parent of a span, if that parent is not a span of the agent. */
+  readonly parentSpanId?: string | undefined;
 }
 
 type StopFact = Extract<Fact, { type: 'run_finished' | 'turn_finished' | 'response_finished' }>;
 
-/** Why it ended, with the provider's own word where that is another one. */
+/** The reason of the end, with the provider's own term if it differs. */
 export function stopText({ stop }: StopFact): string {
   const more = [stop.raw, stop.cause].filter((word) => word !== undefined && word !== stop.reason);
   return more.length === 0 ? stop.reason : `${stop.reason} (${more.join(', ')})`;

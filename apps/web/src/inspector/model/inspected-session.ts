@@ -5,12 +5,12 @@ import { pageClock } from '../../design/time.tsx';
 import { SessionModel } from './session-model.ts';
 import { type RecordsStatus, SessionReader } from './session-reader.ts';
 
-/** What is known of a session now. Another object with each change; the model itself grows. */
+/** A snapshot of a session. Each change creates a new object, but the model itself is mutable. */
 export interface InspectedState {
   readonly model: SessionModel;
   readonly count: number;
   readonly status: RecordsStatus;
-  /** All up to here was read. */
+  /** The offset up to which all records were read. */
   readonly through: number;
 }
 
@@ -20,7 +20,7 @@ interface InspectedSessionOptions {
   readonly clock: Clock;
 }
 
-/** A session's records for as long as somebody looks: all that there are, then as they come. */
+/** Reads a session's records while it has listeners: first all existing records, then new ones. */
 class InspectedSession {
   readonly #options: InspectedSessionOptions;
   readonly #listeners = new Set<() => void>();
@@ -68,8 +68,8 @@ class InspectedSession {
       },
     });
     this.#records = records;
-    // Whoever follows the task knows first that there is more; it is then read as the log has it.
-    this.#stopFollowing = task.subscribe(() => records.reach(task.snapshot().state.through));
+    // The followed task reports new records first. They are then read from the log.
+    this.#stopFollowing = task.subscribe(() => records.setKnownEnd(task.snapshot().state.through));
     records.start();
   }
 
@@ -85,7 +85,10 @@ class InspectedSession {
   }
 }
 
-/** A session's records while it is mounted, and how to ask again after a failure. */
+/**
+ * Returns the session's records while the component is mounted, and a function to retry after a
+ * failure.
+ */
 export function useInspectedSession(
   client: Client,
   taskId: string,

@@ -1,6 +1,6 @@
 import { addDecimals, type Delta, type LogRecord, type Stop, type Usage } from '@millrace/core';
 
-/** One try at a model request, in metrics. */
+/** The measurements of one attempt at a model request. */
 interface AttemptMetrics {
   readonly turn: number;
   readonly attempt: number;
@@ -11,9 +11,9 @@ interface AttemptMetrics {
   readonly startedAt: number;
   readonly firstContentAt: number | undefined;
   readonly endedAt: number | undefined;
-  /** When something of it was last heard. */
+  /** When the last content arrived. */
   readonly lastContentAt: number;
-  /** Of all that streamed, to reckon with until its usage is told. */
+  /** The number of streamed characters. It estimates the tokens until the usage is reported. */
   readonly characters: number;
   readonly usage: Usage | undefined;
   readonly stop: Stop | undefined;
@@ -22,7 +22,7 @@ interface AttemptMetrics {
 
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
-/** What attempts took, as a session goes on. */
+/** Collects measurements of attempts from records. */
 export class MetricsCollector {
   readonly #attempts = new Map<string, Mutable<AttemptMetrics>>();
 
@@ -34,7 +34,7 @@ export class MetricsCollector {
     if (record.attempt === 0) return;
     const metrics = this.#of(record);
     const { delta, fact, time } = record;
-    // What tools say comes after the answer's end, and is none of its tokens.
+    // Tool output arrives after the end of the answer and does not count.
     if (isContent(delta) && metrics.endedAt === undefined) {
       metrics.firstContentAt ??= time;
       metrics.lastContentAt = time;
@@ -86,12 +86,12 @@ export class MetricsCollector {
   }
 }
 
-/** A value over a time. */
+/** A value over a period. */
 export interface Point {
   readonly from: number;
   readonly to: number;
   readonly value: number;
-  /** What to show of it. */
+  /** The label of the value. */
   readonly text: string;
   readonly offset: number;
   readonly turn: number;
@@ -103,7 +103,7 @@ interface Series {
   readonly tokensPerSecond: readonly Point[];
   readonly firstTokenMs: readonly Point[];
   readonly context: readonly Point[];
-  /** Of all attempts so far, in one currency: that of the first cost. */
+  /** The total of all attempts so far, in the currency of the first cost. */
   readonly cost: readonly Point[];
   readonly currency: string | undefined;
 }
@@ -117,14 +117,17 @@ export function seriesOf(attempts: readonly AttemptMetrics[]): Series {
   };
 }
 
-function at({ turn, offset, isSuperseded }: AttemptMetrics) {
+function pointBase({ turn, offset, isSuperseded }: AttemptMetrics) {
   return { turn, offset, isSuperseded };
 }
 
-/** So many characters are a token, roughly, in the languages that most is written in. */
+/** A rough average for English and similar languages. */
 const charactersPerToken = 4;
 
-/** From the first token to the end, or as far as it came: what was waited for before is another figure. */
+/**
+ * Tokens per second from the first token to the end. The wait before the first token is a separate
+ * value.
+ */
 function rate(metrics: AttemptMetrics): readonly Point[] {
   const { firstContentAt: from, endedAt, lastContentAt, usage, characters } = metrics;
   const to = endedAt ?? lastContentAt;
@@ -134,25 +137,25 @@ function rate(metrics: AttemptMetrics): readonly Point[] {
   if (tokens === 0) return [];
   const value = tokens / ((to - from) / 1000);
   const about = isTold && !usage.estimated ? '' : '≈ ';
-  return [{ from, to, value, text: `${about}${rounded(value)} tokens/s`, ...at(metrics) }];
+  return [{ from, to, value, text: `${about}${rounded(value)} tokens/s`, ...pointBase(metrics) }];
 }
 
 function firstToken(metrics: AttemptMetrics): readonly Point[] {
   const { startedAt: from, firstContentAt: to } = metrics;
   if (to === undefined || to < from) return [];
-  return [{ from, to, value: to - from, text: `${rounded(to - from)} ms`, ...at(metrics) }];
+  return [{ from, to, value: to - from, text: `${rounded(to - from)} ms`, ...pointBase(metrics) }];
 }
 
-/** What the next request would begin with: all that was sent, and what was answered. */
+/** The size of the next request: the tokens that were sent and the tokens of the answer. */
 function context(metrics: AttemptMetrics): readonly Point[] {
   const { usage, startedAt: from, endedAt } = metrics;
   if (usage === undefined) return [];
   const value = usage.input + usage.output;
   const text = `${value.toLocaleString('en')} tokens`;
-  return [{ from, to: endedAt ?? from, value, text, ...at(metrics) }];
+  return [{ from, to: endedAt ?? from, value, text, ...pointBase(metrics) }];
 }
 
-/** Added exactly, and only then created a number, to be drawn. */
+/** Adds decimals exactly. Numbers are used only for drawing. */
 function costs(attempts: readonly AttemptMetrics[]): Pick<Series, 'cost' | 'currency'> {
   const currency = attempts.flatMap(({ usage }) => usage?.costs ?? [])[0]?.currency;
   let sum = '0';
@@ -162,7 +165,7 @@ function costs(attempts: readonly AttemptMetrics[]): Pick<Series, 'cost' | 'curr
     sum = addDecimals(sum, own.amount);
     const { startedAt: from, endedAt } = metrics;
     const text = `${sum} ${currency}`;
-    return [{ from, to: endedAt ?? from, value: Number(sum), text, ...at(metrics) }];
+    return [{ from, to: endedAt ?? from, value: Number(sum), text, ...pointBase(metrics) }];
   });
   return { cost, currency };
 }
@@ -171,7 +174,7 @@ function rounded(value: number): string {
   return value >= 100 ? Math.round(value).toLocaleString('en') : value.toFixed(1);
 }
 
-/** Does something come with it that can be read? A begin alone is only a name. */
+/** Returns true if the delta contains content. A begin contains only a name. */
 export function isContent(delta: Delta | undefined): boolean {
   switch (delta?.type) {
     case 'append_text':

@@ -1,6 +1,9 @@
 import type { LogRecord } from '@millrace/core';
 
-/** The indexes of the records that fit, in order. Each record is looked at once, however often more come. */
+/**
+ * The indexes of matching records, in order. Each record is checked once, even if records are
+ * added.
+ */
 export class MatchIndex {
   readonly #records: readonly LogRecord[];
   readonly #matches: (record: LogRecord) => boolean;
@@ -8,7 +11,7 @@ export class MatchIndex {
   #indexes: readonly number[] = [];
   #read = 0;
 
-  /** `matches` hears of the records in order, until `limit` were found. */
+  /** `matches` receives the records in order until `limit` matches were found. */
   constructor(
     records: readonly LogRecord[],
     matches: (record: LogRecord) => boolean,
@@ -19,7 +22,10 @@ export class MatchIndex {
     this.#limit = limit;
   }
 
-  /** Of the first so many records. The same list until there are more that fit. */
+  /**
+   * The matches among the first `count` records. Returns the same array until there are more
+   * matches.
+   */
   upTo(count: number): readonly number[] {
     if (count < this.#read)
       return this.#indexes.slice(0, partitionPoint(this.#indexes.length, this.#isBefore(count)));
@@ -38,13 +44,15 @@ export class MatchIndex {
   }
 }
 
-/** Is it one of these, which are in order? */
+/** Returns true if a sorted array contains the index. */
 export function includesSorted(indexes: readonly number[], place: number): boolean {
   const at = partitionPoint(indexes.length, (index) => (indexes[index] ?? 0) < place);
   return indexes[at] === place;
 }
 
-/** How many entries at the start of a list fit, where all that fit stand before all that do not. */
+/**
+ * Binary search: the number of entries at the start that match, if all matching entries come first.
+ */
 export function partitionPoint(length: number, matches: (index: number) => boolean): number {
   let low = 0;
   let high = length;

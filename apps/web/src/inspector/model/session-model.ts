@@ -12,7 +12,7 @@ import { partitionPoint } from './record-index.ts';
 import { TimeAxis } from './time-axis.ts';
 import { Waterfall } from './waterfall.ts';
 
-/** All that the inspector shows of a session, created of its records as they come. */
+/** The data that the inspector shows, computed from the records of a session. */
 export class SessionModel {
   readonly checkpoints: Checkpoints;
   readonly axis = new TimeAxis();
@@ -28,7 +28,7 @@ export class SessionModel {
     return this.checkpoints.records;
   }
 
-  /** What had happened by then, besides what was said. */
+  /** The facts up to an offset. */
   factsUpTo(offset: number): readonly FactRecord[] {
     return this.#facts.slice(0, countUpTo(this.#facts, offset));
   }
@@ -45,21 +45,24 @@ export class SessionModel {
 }
 
 interface CheckpointOptions {
-  /** A state is states after so many records: what any look back costs at most. */
+  /** A state is stored after this many records. It limits the cost of going back. Default: 256. */
   readonly interval?: number;
-  /** Core's, unless a test counts. */
+  /** The fold function. Default: `foldBatch`. Tests pass one that counts. */
   readonly fold?: typeof foldBatch;
 }
 
-/** The states of a session at any of its records. States share what they have in common, so keeping many is cheap. */
+/**
+ * Computes the state of a session at any record. States share their structure, so storing many is
+ * cheap.
+ */
 export class Checkpoints {
   readonly records: LogRecord[] = [];
   readonly #interval: number;
   readonly #fold: typeof foldBatch;
-  /** The k-th is that after k intervals. */
+  /** Entry k is the state after k intervals. */
   readonly #states: FoldState[];
   #head: FoldState;
-  /** What was looked at last, because the next look is mostly a little further on. */
+  /** The last requested state. The next request is usually a little later. */
   #last: { readonly count: number; readonly state: FoldState };
 
   constructor(session: SessionId, { interval = 256, fold = foldBatch }: CheckpointOptions = {}) {
@@ -70,7 +73,7 @@ export class Checkpoints {
     this.#last = { count: 0, state: this.#head };
   }
 
-  /** After all records. */
+  /** The state after all records. */
   get head(): FoldState {
     return this.#head;
   }
@@ -81,7 +84,7 @@ export class Checkpoints {
     if (this.records.length % this.#interval === 0) this.#states.push(this.#head);
   }
 
-  /** As it was when this was the last record. */
+  /** The state right after this record. */
   stateAt(offset: number): FoldState {
     const count = countUpTo(this.records, offset);
     if (count === this.records.length) return this.#head;
@@ -94,7 +97,7 @@ export class Checkpoints {
     return state;
   }
 
-  /** A record that does not fit, which no log has, is left out: what is around it can still be looked at. */
+  /** Skips an invalid record, so that the records around it stay visible. */
   readonly #step = (state: FoldState, record: LogRecord): FoldState => {
     const batch = { after: state.through, through: record.offset, records: [record] };
     const folded: Folded = this.#fold(state, batch);
@@ -102,7 +105,7 @@ export class Checkpoints {
   };
 }
 
-/** How many records there are up to an offset. Offsets may jump, where a turn was settled. */
+/** The number of records up to an offset. Offsets have gaps where a turn was settled. */
 export function countUpTo(records: readonly LogRecord[], offset: number): number {
   return partitionPoint(records.length, (index) => (records[index]?.offset ?? 0) <= offset);
 }

@@ -7,7 +7,7 @@ import { SessionReader, type SessionReaderOptions } from './session-reader.ts';
 
 const all = numberedRecords(recordedRun(3));
 
-/** A log that a test lets grow, read in pages of ten. */
+/** A log that the test can extend, read in pages of ten records. */
 function setUp(options: Partial<SessionReaderOptions> = {}, start = all.length) {
   const clock = new TestClock();
   const taken: LogRecord[] = [];
@@ -24,7 +24,7 @@ function setUp(options: Partial<SessionReaderOptions> = {}, start = all.length) 
     onReset: () => void taken.splice(0),
     ...options,
   });
-  /** What is due soon happens, without any time going by. */
+  /** Runs pending callbacks without advancing the clock. */
   const settle = async () => {
     for (let round = 0; round < 500; round++) await Promise.resolve();
   };
@@ -47,10 +47,10 @@ describe('the records of a session', () => {
     expect(taken).toHaveLength(20);
     server.records = all.slice(0, 40);
     const { reads } = server;
-    records.reach(20);
+    records.setKnownEnd(20);
     await settle();
     expect(server.reads).toBe(reads);
-    records.reach(40);
+    records.setKnownEnd(40);
     await settle();
     expect(taken).toEqual(all.slice(0, 40));
   });
@@ -62,7 +62,7 @@ describe('the records of a session', () => {
     const { reads } = server;
     for (let count = 1; count <= all.length; count++) {
       server.records = all.slice(0, count);
-      records.reach(count);
+      records.setKnownEnd(count);
       await clock.advance(1);
     }
     await clock.advance(1000);
@@ -76,7 +76,7 @@ describe('the records of a session', () => {
     await settle();
     expect(taken).toEqual(all.slice(0, 20));
     expect(records.status).toEqual({ state: 'full' });
-    records.reach(1000);
+    records.setKnownEnd(1000);
     await settle();
     expect(taken).toHaveLength(20);
   });
@@ -114,7 +114,7 @@ describe('the records of a session', () => {
       ...all.slice(0, 30).map((record) => ({ ...record, producer: 'clean' })),
       redacted,
     ];
-    records.reach(31);
+    records.setKnownEnd(31);
     await settle();
     expect(taken).toEqual(server.records);
   });

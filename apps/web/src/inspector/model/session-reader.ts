@@ -1,32 +1,32 @@
 import type { Clock } from '@millrace/client';
 import type { Batch, LogRecord } from '@millrace/core';
 
-/** How a session's records are read: a page of what comes after an offset. */
+/** Reads a page of records after an offset. */
 type ReadRecords = (from: number, options: { readonly signal: AbortSignal }) => Promise<Batch>;
 
 export interface SessionReaderOptions {
   readonly read: ReadRecords;
   readonly clock: Clock;
   readonly onRecords: (records: readonly LogRecord[]) => void;
-  /** What was read is not what the log has any more: it is read again from its start. */
+  /** Called when the log changed and must be read again from the start. */
   readonly onReset: () => void;
   readonly onChange: () => void;
-  /** More are not read, so that a page does not accept a machine's memory. */
+  /** Maximum number of records, which limits the memory of the page. Default: 200,000. */
   readonly maxRecords?: number;
-  /** Of all texts together, roughly. */
+  /** Maximum approximate length of all texts. Default: 64 Mi characters. */
   readonly maxLength?: number;
 }
 
 export type RecordsStatus =
   | { readonly state: 'loading' | 'current' }
-  /** It is larger than what may be read. */
+  /** The session is larger than the limits. */
   | { readonly state: 'full' }
   | { readonly state: 'failed'; readonly error: unknown };
 
-/** While more comes, it is asked for at most so often. */
+/** Minimum pause between two reads of a growing log. */
 const pauseMs = 200;
 
-/** Reads all records of a session, each as the log has it, and goes on as it grows. Bounded. */
+/** Reads all records of a session and continues as the log grows, up to the limits. */
 export class SessionReader {
   readonly #options: SessionReaderOptions;
   readonly #maxRecords: number;
@@ -36,10 +36,13 @@ export class SessionReader {
   through = 0;
   count = 0;
   #length = 0;
-  /** What the server is knownThrough to have. */
+  /** The last offset that the server is known to have. */
   #knownThrough = 0;
   #isBusy = false;
-  /** It was read to its end once; from then on, what is taken back was shown before. */
+  /**
+   * The log was read to its end once. A later redaction then affects records that were already
+   * shown.
+   */
   #wasCurrent = false;
 
   constructor(options: SessionReaderOptions) {
@@ -56,13 +59,13 @@ export class SessionReader {
     this.#stopped.abort();
   }
 
-  /** The log has at least this: told by whoever follows it. */
-  reach(through: number): void {
+  /** Reports that the log contains at least this offset. */
+  setKnownEnd(through: number): void {
     this.#knownThrough = Math.max(this.#knownThrough, through);
     if (this.#knownThrough > this.through) this.#startReading();
   }
 
-  /** After a failure. */
+  /** Reads again after a failure. */
   retry(): void {
     this.#startReading();
   }
@@ -89,7 +92,7 @@ export class SessionReader {
         if (signal.aborted) return;
         if (batch.through <= this.through) {
           this.#wasCurrent = true;
-          // Who says that there is more is asked again when it says so once more.
+          // The reported end may be wrong. The next report starts another read.
           this.#knownThrough = this.through;
           return this.#setStatus({ state: 'current' });
         }
@@ -100,7 +103,7 @@ export class SessionReader {
     }
   }
 
-  /** False where it is more than what may be kept. */
+  /** Returns false if the records exceed the limits. */
   #accept({ records, through }: Batch): boolean {
     if (this.#wasCurrent && records.some(({ fact }) => fact?.type === 'item_redacted')) {
       this.#reset();
@@ -108,7 +111,7 @@ export class SessionReader {
     }
     const length = records.reduce((sum, record) => sum + roughLength(record), this.#length);
     const isTooMuch = this.count + records.length > this.#maxRecords || length > this.#maxLength;
-    // The first page is shown in any case.
+    // The first page is always shown.
     if (isTooMuch && this.count > 0) return false;
     this.#length = length;
     this.count += records.length;

@@ -40,7 +40,7 @@ describe('the axis of time', () => {
           expect(position).toBeGreaterThanOrEqual(positions[index - 1] ?? 0);
           const found = axis.indexAt(position, shortenPauses);
           expect(axis.timeAt(position, shortenPauses)).toBeCloseTo(axis.times[index] ?? 0, 3);
-          // Of several records at one time, the last.
+          // The last of several records with the same time.
           expect(found).toBe(positions.findLastIndex((other) => other <= position));
         }
         expect(axis.indexAt(-1, shortenPauses)).toBe(0);

@@ -1,27 +1,27 @@
 import { partitionPoint } from './record-index.ts';
 
-/** A time in which nothing was recorded for long. */
+/** A long period without records. */
 interface Pause {
-  /** When it began, in ms since 1970. */
+  /** When it started, in ms since 1970. */
   readonly at: number;
   readonly ms: number;
 }
 
 interface Cut extends Pause {
-  /** All that was left out before it. */
+  /** The total time that earlier pauses saved. */
   readonly savedMs: number;
 }
 
-/** A pause that is longer than this is long, and is drawn and played as if it lasted only a second. */
+/** Longer pauses are drawn and played as one second. */
 export const longPauseMs = 5_000;
 const shortPauseMs = 1_000;
 
 /**
- * Where moments are on the axis, in ms from the first record. People leave sessions for days, so long
- * pauses can be shortened: then the axis shows what happened instead of that nothing did.
+ * Converts times to positions on the axis, in ms from the first record. Sessions can pause for
+ * days, so long pauses can be shortened.
  */
 export class TimeAxis {
-  /** Of each record, never before the one before it: a clock may jump. */
+  /** The time of each record. Times never decrease, even if the clock jumps back. */
   readonly times: number[] = [];
   readonly #cuts: Cut[] = [];
 
@@ -60,7 +60,7 @@ export class TimeAxis {
     return plain - cut.savedMs - into * (cut.ms - shortPauseMs);
   }
 
-  /** What time it is at a place on the axis, in ms since 1970. */
+  /** The time at a position of the axis, in ms since 1970. */
   timeAt(position: number, shortenPauses: boolean): number {
     const plain = this.start + position;
     if (!shortenPauses) return plain;
@@ -72,7 +72,7 @@ export class TimeAxis {
     return plain + cut.savedMs + into * (cut.ms - shortPauseMs);
   }
 
-  /** The index of the last record at or before a place on the axis; 0 before all. */
+  /** The index of the last record at or before a position; 0 before the first record. */
   indexAt(position: number, shortenPauses: boolean): number {
     const isBefore = (index: number) =>
       this.position(this.times[index] ?? 0, shortenPauses) <= position;

@@ -22,7 +22,7 @@ function barsOf(records: readonly LogRecord[]): readonly Bar[] {
 
 type Facts = readonly (readonly [number, Fact, number?, number?])[];
 
-/** Facts at their times. */
+/** Creates records from facts and their times. */
 function recordsOf(...facts: Facts): readonly LogRecord[] {
   return facts.map(([time, fact, turn = 1, attempt = 1], index) => ({
     ...{ v: recordVersion, offset: index + 1, time, turn, attempt, producer: 'test', fact },

@@ -11,18 +11,18 @@ import { isContent } from './metrics.ts';
 
 type Change = Partial<Omit<Bar, 'key' | 'kind' | 'depth' | 'start' | 'offset'>>;
 
-/** What happened in a session as bars: runs, turns, attempts, tools, and what was waited for. */
+/** Computes the bars of a session: runs, turns, attempts, tools, approvals and retries. */
 export class Waterfall {
-  /** In the order of their begin, which puts each after what it lies in. */
+  /** In order of their start, so that each bar follows its parent. */
   readonly #bars = new Map<string, Bar>();
   #runs = 0;
-  /** The run that goes on, where it is part of a trace. */
+  /** The current run, if it belongs to a trace. */
   #tracedRun: RunId | undefined;
-  /** The bars of calls that are openApprovals about: they wait on when their turn is parked. */
+  /** The bars of open approvals. They continue when their turn is parked. */
   readonly #openApprovals = new Map<string, { readonly key: string } & Attempt>();
-  /** The run was stopped: what fails now does so because of that. */
+  /** The run was stopped. Later tool errors are a result of that. */
   #isStopped = false;
-  /** What goes on in a turn, and ends with it at the latest. */
+  /** The open bars of each turn. They end with the turn at the latest. */
   readonly #openInTurn = new Map<number, Set<string>>();
 
   get bars(): readonly Bar[] {
@@ -38,7 +38,7 @@ export class Waterfall {
     if (record.fact !== undefined) this.#addFact(record, record.fact);
   }
 
-  /** An agent that says nothing of its model still answers. */
+  /** Creates a bar for an attempt even if the agent reports no model. */
   #trackAttempt(record: LogRecord): void {
     const { turn, attempt, delta, time } = record;
     const key = attemptKey(turn, attempt);
@@ -49,8 +49,8 @@ export class Waterfall {
         ...this.#span((run) => spanIdOf.attempt(run, { turn, attempt })),
       });
     const known = this.#bars.get(key);
-    if (isContent(delta) && known?.first === undefined && known?.end === undefined)
-      this.#change(key, { first: time });
+    if (isContent(delta) && known?.firstContentAt === undefined && known?.end === undefined)
+      this.#change(key, { firstContentAt: time });
   }
 
   #addFact(record: LogRecord, fact: Fact): void {
@@ -102,7 +102,7 @@ export class Waterfall {
     });
   }
 
-  /** Ids are reckoned only where something can be under them. */
+  /** Span ids are computed only for traced runs, because other runs have no child spans. */
   #span(idOf: (run: RunId) => string): Pick<Bar, 'spanId'> {
     return this.#tracedRun === undefined ? {} : { spanId: idOf(this.#tracedRun) };
   }
@@ -141,7 +141,7 @@ export class Waterfall {
   #beginApproval(record: LogRecord, fact: Extract<Fact, { type: 'approval_asked' }>): void {
     const { turn, attempt, offset } = record;
     const { toolCallId, name, reason: detail } = fact;
-    // A call that is openApprovals about again is openApprovals about once.
+    // A repeated request for the same call replaces the first one.
     this.#endApproval(record, toolCallId, {});
     const key = `approval ${toolCallId} ${offset}`;
     const label = `Approval of ${name}`;
@@ -177,7 +177,12 @@ export class Waterfall {
   #begin(record: LogRecord, key: string, kind: BarKind, depth: number, fields: Change): void {
     if (this.#bars.has(key)) return;
     const { time: start, offset, turn } = record;
-    const none = { detail: undefined, first: undefined, end: undefined, endOffset: undefined };
+    const none = {
+      detail: undefined,
+      firstContentAt: undefined,
+      end: undefined,
+      endOffset: undefined,
+    };
     const bar: Bar = {
       ...{ key, kind, depth, start, offset, label: key, tone: 'plain', child: undefined },
       ...none,

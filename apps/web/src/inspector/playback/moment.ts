@@ -4,14 +4,14 @@ import { duration } from '../../design/time.tsx';
 import type { InspectedState } from '../model/inspected-session.ts';
 import { countUpTo, type SessionModel } from '../model/session-model.ts';
 
-/** The record that is looked at, by its place: the last one where one looks at what is now. */
+/** The index of the selected record; the last record if `at` is undefined. */
 export function indexOfMoment(records: readonly LogRecord[], at: number | undefined): number {
   return (at === undefined ? records.length : countUpTo(records, at)) - 1;
 }
 
 type Step = 'record' | 'fact' | 'turn';
 
-/** The next place in a direction: the next record, or the next that says more. */
+/** The next index in a direction: the next record, fact or turn boundary. */
 export function stepFrom(
   records: readonly LogRecord[],
   index: number,
@@ -30,21 +30,21 @@ function isTarget(record: LogRecord | undefined, step: 'fact' | 'turn'): boolean
   return record?.fact?.type === 'turn_started' || record?.fact?.type === 'turn_finished';
 }
 
-/** For people: "record 120 of 480, 12.4 s". */
+/** The moment as text, for example "record 120 of 480, 12.4 s". */
 export function momentText({ records, axis }: SessionModel, index: number): string {
   if (records.length === 0) return 'no records';
   const time = axis.times[index] ?? axis.start;
   return `record ${index + 1} of ${records.length}, ${duration(time - axis.start)}`;
 }
 
-/** Called with each move. Undefined: what is now. The facts are those up to the same record. */
+/** Called with each move. An undefined `at` means now. The facts end at the same record. */
 export type OnMoment = (
   at: number | undefined,
   state: FoldState,
   facts: readonly FactRecord[],
 ) => void;
 
-/** Where one is in the session, and how to go elsewhere. */
+/** Returns the index of the selected record and functions to select another one. */
 export function useMoment(
   { model, count }: InspectedState,
   at: number | undefined,
@@ -66,7 +66,7 @@ export function useMoment(
     (index: number) => goTo(model.records[Math.max(0, index)]?.offset),
     [goTo, model],
   );
-  // A link, or a step back in the browser's history: whoever gave `at` has no state for it yet.
+  // A link or the browser history set `at`, and the caller has no state for it yet.
   const isReached = at !== undefined && (model.records[count - 1]?.offset ?? 0) >= at;
   useEffect(() => {
     if (isReached && reported.current !== at) goTo(at);

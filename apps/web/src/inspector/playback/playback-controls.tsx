@@ -21,7 +21,7 @@ interface PlaybackControlsProps {
   readonly onLive: () => void;
 }
 
-/** What a tape has, and back to what is now. */
+/** Buttons to play, pause and step, the speed, and the way back to now. */
 export function PlaybackControls(props: PlaybackControlsProps) {
   const { player, isLive, isRunning, onToggle, onStart, onStep, onLive } = props;
   return (

@@ -7,30 +7,30 @@ export type Speed = 0.5 | 1 | 4 | 20 | 'at once';
 
 export const speeds: readonly Speed[] = [0.5, 1, 4, 20, 'at once'];
 
-/** What is played: records by index, each with its place in time. It may grow while it plays. */
+/** The records to play, with their positions in time. It may grow during playback. */
 interface Recording {
   readonly length: () => number;
-  /** In ms from the first; never before that of the one before it. */
+  /** In ms from the first record. Positions never decrease. */
   readonly positionOf: (index: number) => number;
 }
 
 interface PlaybackOptions {
   readonly recording: Recording;
   readonly clock: Clock;
-  /** The record that is the last one now. Records that are due at once are one move. */
+  /** Called with the index of the current record. Records that are due together cause one call. */
   readonly onMove: (index: number) => void;
   readonly onStop: () => void;
 }
 
-/** A screen shows no more than this anyway. */
+/** The interval of a screen with 60 frames per second. */
 const frameMs = 16;
 
-/** Goes on from a record as the session did: in order, by recorded times. */
+/** Plays records in order, at their recorded times. */
 export class Playback {
   readonly #options: PlaybackOptions;
   #index = 0;
   #speed: Speed = 1;
-  /** Where it was, in ms of the recording, at which time of the clock. */
+  /** A position of the recording and the clock time at which it was reached. */
   #base = { position: 0, now: 0 };
   #stopTimer: (() => void) | undefined;
 
@@ -50,7 +50,7 @@ export class Playback {
     this.#next();
   }
 
-  /** Goes on from where it is, also between two records. */
+  /** Changes the speed at the current position, also between two records. */
   setSpeed(speed: Speed): void {
     const position = this.#position();
     this.#speed = speed;

@@ -8,14 +8,14 @@ interface ScrubberProps {
   readonly count: number;
   readonly index: number;
   readonly shortenPauses: boolean;
-  /** What the time line below shows of it. */
+  /** The range that the timeline below shows. */
   readonly window: TimeWindow;
   readonly onIndex: (index: number) => void;
 }
 
 const buckets = 160;
 
-/** The whole session, and where one is in it. Keys are heard by the inspector around it. */
+/** A slider over the whole session. The inspector around it handles the keys. */
 export function Scrubber({ model, count, index, shortenPauses, window, onIndex }: ScrubberProps) {
   const track = useRef<HTMLDivElement>(null);
   const { axis } = model;
@@ -63,7 +63,7 @@ function Density({
   shortenPauses,
 }: Pick<ScrubberProps, 'model' | 'count' | 'shortenPauses'>) {
   const path = useMemo(() => {
-    // A session that grows is another one to look at, though it is the same object.
+    // The model is mutable, so `count` shows that it changed.
     const heights = count === 0 ? [] : densityOf(model, buckets, shortenPauses);
     return heights.map((height, at) => `M${at + 0.1} 40v${-38 * height}h.8V40`).join('');
   }, [model, count, shortenPauses]);
@@ -94,7 +94,7 @@ function Pauses({
   });
 }
 
-/** How much happened in each of so many buckets of the axis, from 0 to 1. */
+/** The number of records in each bucket of the axis, scaled to 0–1. */
 function densityOf(
   { axis, records }: SessionModel,
   buckets: number,
@@ -108,6 +108,6 @@ function densityOf(
     counts[place] = (counts[place] ?? 0) + 1;
   }
   const most = counts.reduce((max, count) => Math.max(max, count), 1);
-  // By the root, so that a burst of tokens does not hide the single facts beside it.
+  // The square root keeps single facts visible next to bursts of tokens.
   return counts.map((count) => Math.sqrt(count / most));
 }

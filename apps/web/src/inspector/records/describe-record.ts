@@ -3,7 +3,7 @@ import { stopText } from '../model/bar.ts';
 
 const maxLength = 160;
 
-/** One line of what a record says, besides its type. */
+/** Describes the content of a record in one line. */
 export function describeRecord({ delta, fact }: LogRecord): string {
   const text =
     delta === undefined ? (fact === undefined ? '' : describeFact(fact)) : describeDelta(delta);

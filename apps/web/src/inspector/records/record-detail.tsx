@@ -19,7 +19,7 @@ interface RecordDetailProps {
   readonly readRequest: ReadRequest;
 }
 
-/** One record: what it says in words, and as it stands in the log. */
+/** Shows one record: its main fields and its JSON. */
 export function RecordDetail({ records, index, start, readRequest }: RecordDetailProps) {
   const record = records[index];
   const text = useMemo(() => (record === undefined ? '' : pretty(encodeRecord(record))), [record]);
@@ -57,7 +57,7 @@ function Field({ name, children }: { readonly name: string; readonly children: R
   );
 }
 
-/** What one would look for first. */
+/** The most important fields of a fact. */
 function FactFields({ fact }: { readonly fact: Fact }) {
   return (
     <>
@@ -111,7 +111,7 @@ type RequestState =
   | { readonly state: 'ready'; readonly request: PastRequest }
   | { readonly state: 'failed'; readonly message: string };
 
-/** What the model was asked in an attempt: made again by the server when somebody unfolds it. */
+/** The model request of an attempt. The server rebuilds it when the user unfolds this element. */
 export function RequestView({ turn, attempt, readRequest }: RequestViewProps) {
   const [request, setRequest] = useState<RequestState>({ state: 'unread' });
   const isRequested = useRef(false);
@@ -122,7 +122,7 @@ export function RequestView({ turn, attempt, readRequest }: RequestViewProps) {
     try {
       setRequest({ state: 'ready', request: await readRequest({ turn, attempt }) });
     } catch (error) {
-      // Whoever unfolds it again tries again.
+      // Unfolding the element again retries the request.
       isRequested.current = false;
       setRequest({
         state: 'failed',

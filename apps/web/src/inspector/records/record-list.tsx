@@ -7,11 +7,11 @@ import { typeOf } from './search.ts';
 
 interface RecordListProps {
   readonly records: readonly LogRecord[];
-  /** Which of them are listed, by their places, in order. */
+  /** The indexes of the listed records, in order. */
   readonly listed: readonly number[];
   readonly start: number;
   readonly index: number;
-  /** Those that were looked for, in order. */
+  /** The indexes of the search matches, in order. */
   readonly found: readonly number[];
   readonly onIndex: (index: number) => void;
 }
@@ -25,7 +25,10 @@ const rowsBy: Readonly<Record<string, number>> = {
   PageUp: -10,
 };
 
-/** Records, one a line; the one that is looked at stays in sight. Arrow keys select through them. */
+/**
+ * A list of records, one per line. The selected record stays visible, and arrow keys move the
+ * selection.
+ */
 export function RecordList({ records, listed, start, index, found, onIndex }: RecordListProps) {
   const list = useRef<VListHandle>(null);
   const id = useId();

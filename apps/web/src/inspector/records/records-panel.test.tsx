@@ -7,7 +7,7 @@ import type { SessionModel } from '../model/session-model.ts';
 
 const all = numberedRecords(recordedRun(40));
 
-/** Says how often records were read. */
+/** Counts how often records are read. */
 function countedReads(records: readonly LogRecord[]) {
   let reads = 0;
   const counted = new Proxy(records, {
@@ -40,7 +40,8 @@ test('while records come, each is searched and listed once, and not all of them 
   expect(page.find('output').textContent).toMatch(
     new RegExp(`^(?:\\d+ of ${found.length}|${found.length} found)$`),
   );
-  // Once for the list, once for the search; and a few with each batch, for the rows that are in sight.
+  // Each record is read once for the list and once for the search. Each batch also reads the
+  // visible rows.
   expect(batches).toBeGreaterThan(50);
   expect(reads()).toBeLessThan(all.length * 2 + batches * 200);
   expect(reads()).toBeLessThan((all.length * batches) / 4);

@@ -16,7 +16,7 @@ export interface RecordsPanelProps {
   readonly readRequest: ReadRequest;
 }
 
-/** The log itself: found, listed, and read one by one. */
+/** The records of the session: search, list and detail. */
 export function RecordsPanel({ model, count, index, onIndex, readRequest }: RecordsPanelProps) {
   const [text, setText] = useState('');
   const [isFacts, setIsFacts] = useState(false);
@@ -27,7 +27,7 @@ export function RecordsPanel({ model, count, index, onIndex, readRequest }: Reco
   const matches = search.upTo(count);
   const listed = list.upTo(count);
   const goNext = (by: 1 | -1) => {
-    // Whoever types and presses Enter at once means what was typed.
+    // Enter searches for the typed text, even if the deferred search is not done yet.
     const all = deferredText === text ? matches : searchRecords(records, text).upTo(count);
     const next =
       by > 0 ? all.find((place) => place > index) : all.findLast((place) => place < index);
@@ -84,7 +84,7 @@ function SearchField({ text, setText, index, matches, goNext }: SearchFieldProps
         onChange={({ target }) => setText(target.value)}
         onKeyDown={(event) => {
           if (event.key === 'Enter') goNext(event.shiftKey ? -1 : 1);
-          // It is nobody else's: what goes on is not stopped by it.
+          // Escape in this field must not stop the run.
           if (event.key === 'Escape') clearOrBlur(event.currentTarget);
         }}
       />

@@ -1,18 +1,18 @@
 import { encodeRecord, type LogRecord } from '@millrace/core';
 import { MatchIndex } from '../model/record-index.ts';
 
-/** More are not marked: whoever finds so many looks for something else. */
+/** Maximum number of matches. */
 const maxFound = 10_000;
 
 interface Query {
-  /** As it stands, whatever the case; may lie across several records. */
+  /** Case-insensitive. The text may span several records. */
   readonly text: string;
   readonly types: readonly string[];
   readonly tools: readonly string[];
   readonly turn: number | undefined;
 }
 
-/** `type:`, `tool:` and `turn:` say where to look, all else what for. */
+/** Parses a query. `type:`, `tool:` and `turn:` are filters; all other words are the text. */
 function parseQuery(input: string): Query {
   const words = input
     .toLowerCase()
@@ -30,7 +30,7 @@ function parseQuery(input: string): Query {
   };
 }
 
-/** The places of the records that fit, found as records come. */
+/** Finds matching records, also among records that are added later. */
 export function searchRecords(records: readonly LogRecord[], input: string): MatchIndex {
   const query = parseQuery(input);
   const { text, types, tools, turn } = query;
@@ -39,12 +39,12 @@ export function searchRecords(records: readonly LogRecord[], input: string): Mat
   return new MatchIndex(records, (record) => matcher.matches(record), isAsked ? maxFound : 0);
 }
 
-/** Takes records in order: what is looked for may begin in one and end in another. */
+/** Receives records in order, because a text may start in one record and end in another. */
 class RecordMatcher {
   readonly #query: Query;
-  /** The end of what each part has so far. */
+  /** The last characters of each part. */
   readonly #tails = new Map<string, string>();
-  /** Which tool a part or a call is about. */
+  /** The tool name of each part or call. */
   readonly #tools = new Map<string, string>();
 
   constructor(query: Query) {

@@ -11,7 +11,7 @@ interface ChartsProps extends Pick<ChartProps, 'window' | 'positionOf' | 'now' |
 const noAnswer = 'no answer measured yet';
 const noReport = 'not reported by the provider';
 
-/** The metrics of a session, on the axis that they share with the waterfall. */
+/** Charts of the metrics, on the same axis as the waterfall. */
 export function Charts({ model, count, ...shared }: ChartsProps) {
   const series = useMemo(() => seriesOf(count === 0 ? [] : model.metrics.attempts), [model, count]);
   return (
@@ -55,21 +55,23 @@ export function Charts({ model, count, ...shared }: ChartsProps) {
 interface ChartProps {
   readonly title: string;
   readonly points: readonly Point[];
-  /** `steps`: each value holds until the next. `bars`: each holds while it lasts. */
+  /**
+   * `steps`: each value is valid until the next one. `bars`: each value is valid for its period.
+   */
   readonly form: 'steps' | 'bars';
   readonly series: 1 | 2 | 3 | 4;
-  /** The words for no value at all. */
+  /** The text if there are no values. */
   readonly emptyText: string;
   readonly window: TimeWindow;
   readonly positionOf: (time: number) => number;
-  /** Of the moment that is looked at. */
+  /** The position of the selected moment. */
   readonly now: number;
   readonly onOffset: (offset: number) => void;
 }
 
 const height = 100;
 
-/** One figure over the time that is looked at. */
+/** One metric over the visible range. */
 function Chart(props: ChartProps) {
   const { title, points, form, series, emptyText } = props;
   const point = pointAt(props);
@@ -91,7 +93,7 @@ function Chart(props: ChartProps) {
   );
 }
 
-/** The last one that had begun by then. */
+/** The last point before the selected moment. */
 function pointAt({ points, now, positionOf }: ChartProps): Point | undefined {
   return points.findLast(({ to }) => positionOf(to) <= now) ?? undefined;
 }

@@ -4,7 +4,7 @@ import type { Bar } from '../model/bar.ts';
 
 const none: readonly Bar[] = [];
 
-/** What agents traced besides the log. Asked for again when the session has moved on. */
+/** The spans that agents reported, as bars. They are fetched again when `version` changes. */
 export function useSpans(client: Client, taskId: string, version: number): readonly Bar[] {
   const [bars, setBars] = useState(none);
   // biome-ignore lint/correctness/useExhaustiveDependencies: a new version is why it is asked again
@@ -15,17 +15,17 @@ export function useSpans(client: Client, taskId: string, version: number): reado
       .task(taskId)
       .spans({ signal })
       .then((spans) => setBars(spans.length === 0 ? none : spanBars(spans)))
-      // They are an addition: what is in the log is shown without them.
+      // Spans are optional. The log is shown without them.
       .catch(() => {});
     return () => controller.abort();
   }, [client, taskId, version]);
   return bars;
 }
 
-/** Deeper ones are drawn as if they lay here. */
+/** Deeper spans are drawn at this level. */
 const maxDepth = 6;
 
-/** What agents themselves say they did, each after the span that it lies in. */
+/** Converts spans to bars. Each bar follows its parent. */
 export function spanBars(spans: readonly SpanInfo[]): readonly Bar[] {
   const known = new Set(spans.map(({ id }) => id));
   const isRoot = ({ parent_id }: SpanInfo) => parent_id === null || !known.has(parent_id);
@@ -33,12 +33,12 @@ export function spanBars(spans: readonly SpanInfo[]): readonly Bar[] {
   const bars: Bar[] = [];
   const seen = new Set<string>();
   const visit = (span: SpanInfo, depth: number): void => {
-    // Whoever writes spans may name a circle.
+    // Reported spans can contain a cycle.
     if (seen.has(span.id)) return;
     seen.add(span.id);
     const bar = toBar(span, Math.min(depth, maxDepth));
-    const under = (depth === 0 && span.parent_id) || undefined;
-    if (bar !== undefined) bars.push(under === undefined ? bar : { ...bar, under });
+    const parentSpanId = (depth === 0 && span.parent_id) || undefined;
+    if (bar !== undefined) bars.push(parentSpanId === undefined ? bar : { ...bar, parentSpanId });
     for (const child of byStart(children.get(span.id) ?? [])) visit(child, depth + 1);
   };
   for (const root of byStart(spans.filter(isRoot))) visit(root, 0);
@@ -55,17 +55,19 @@ function toBar({ id, name, start_time, end_time }: SpanInfo, depth: number): Bar
   const end = end_time === null ? Number.NaN : Date.parse(end_time);
   return {
     ...{ key: `span ${id}`, kind: 'span', depth, label: name, detail: undefined, start },
-    ...{ first: undefined, end: Number.isFinite(end) ? Math.max(start, end) : undefined },
+    ...{ firstContentAt: undefined, end: Number.isFinite(end) ? Math.max(start, end) : undefined },
     ...{ tone: 'plain', offset: undefined, endOffset: undefined, child: undefined },
   };
 }
 
-/** Spans below the run, turn, attempt or tool that they are part of; those of none come last. */
+/**
+ * Inserts spans below the run, turn, attempt or tool that they belong to. Other spans come last.
+ */
 export function insertSpans(bars: readonly Bar[], spans: readonly Bar[]): readonly Bar[] {
   if (spans.length === 0) return bars;
   const known = new Set(bars.flatMap(({ spanId }) => spanId ?? []));
   const groups = Map.groupBy(withRoots(spans), ({ root }) =>
-    root.under !== undefined && known.has(root.under) ? root.under : undefined,
+    root.parentSpanId !== undefined && known.has(root.parentSpanId) ? root.parentSpanId : undefined,
   );
   const of = (spanId: string | undefined, depth: number): readonly Bar[] =>
     (groups.get(spanId) ?? []).map(({ bar }) => ({ ...bar, depth: bar.depth + depth }));
@@ -75,7 +77,7 @@ export function insertSpans(bars: readonly Bar[], spans: readonly Bar[]): readon
   return [...placed, ...of(undefined, 0)];
 }
 
-/** Each with the first of those that it lies in: they come after it. */
+/** Pairs each span with its root. A root comes before its descendants. */
 function withRoots(spans: readonly Bar[]): readonly { readonly bar: Bar; readonly root: Bar }[] {
   let root: Bar | undefined;
   return spans.map((bar) => {

@@ -21,7 +21,7 @@ interface TimelineProps {
   readonly onOffset: (offset: number) => void;
 }
 
-/** Charts and waterfall on one axis, with one line through both: the moment. */
+/** Charts and waterfall on one axis. A line marks the selected moment. */
 export function Timeline(props: TimelineProps) {
   const { model, count, index, spans, zoom, shortenPauses, positionOf, onOffset } = props;
   const [hasCharts, setHasCharts] = useState(true);
@@ -64,16 +64,21 @@ export function Timeline(props: TimelineProps) {
   );
 }
 
-function ZoomButtons({ zoom: { closer, farther, whole, isWhole } }: { readonly zoom: Zoom }) {
+function ZoomButtons({ zoom: { zoomIn, zoomOut, showAll, isFullRange } }: { readonly zoom: Zoom }) {
   return (
     <div className="timeline-zoom" role="toolbar" aria-label="Zoom">
-      <IconButton size="small" label="Zoom in (+)" onClick={closer}>
+      <IconButton size="small" label="Zoom in (+)" onClick={zoomIn}>
         <ZoomInIcon />
       </IconButton>
-      <IconButton size="small" label="Zoom out (−)" disabled={isWhole} onClick={farther}>
+      <IconButton size="small" label="Zoom out (−)" disabled={isFullRange} onClick={zoomOut}>
         <ZoomOutIcon />
       </IconButton>
-      <IconButton size="small" label="The whole session (0)" disabled={isWhole} onClick={whole}>
+      <IconButton
+        size="small"
+        label="The whole session (0)"
+        disabled={isFullRange}
+        onClick={showAll}
+      >
         <FitIcon />
       </IconButton>
     </div>
@@ -85,7 +90,7 @@ interface AxisProps {
   readonly model: SessionModel;
 }
 
-/** The time since the first record, also after pauses that are shortened. */
+/** The time since the first record. It includes pauses that are drawn shortened. */
 function Ruler({
   window,
   model: { axis },
@@ -117,7 +122,7 @@ function PauseMarks({ window, model, positionOf }: AxisProps & Pick<TimelineProp
   });
 }
 
-/** Which trace the run at this moment is part of, to look it up where traces are collected. */
+/** The trace id of the run at this moment, to find it in a tracing system. */
 function TraceLabel({ bars, offset }: { readonly bars: readonly Bar[]; readonly offset: number }) {
   const run = bars.findLast((bar) => bar.kind === 'run' && (bar.offset ?? 0) <= offset);
   if (run?.traceId === undefined) return null;

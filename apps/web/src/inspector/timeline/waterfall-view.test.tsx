@@ -6,7 +6,7 @@ import { labelPosition } from './waterfall-view.tsx';
 
 const bar: Bar = {
   ...{ key: 'a', kind: 'approval', depth: 3, label: 'Approval of write', detail: undefined },
-  ...{ start: 0, first: undefined, end: undefined, tone: 'wait' },
+  ...{ start: 0, firstContentAt: undefined, end: undefined, tone: 'wait' },
   ...{ offset: 1, endOffset: undefined, child: undefined },
 };
 

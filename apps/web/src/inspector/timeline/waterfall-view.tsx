@@ -12,9 +12,9 @@ export interface WaterfallViewProps {
   readonly spans: readonly Bar[];
   readonly window: TimeWindow;
   readonly positionOf: (time: number) => number;
-  /** The record that is looked at. */
+  /** The offset of the selected record. */
   readonly offset: number;
-  /** Its time. */
+  /** The time of the selected record. */
   readonly now: number;
   readonly onOffset: (offset: number) => void;
   readonly onWindow: (window: TimeWindow) => void;
@@ -22,7 +22,7 @@ export interface WaterfallViewProps {
 
 const rowHeight = 22;
 
-/** Runs, turns, attempts, tools, sub-agents and spans, of what is in the window. */
+/** The bars of all runs, turns, attempts, tools, sub-agents and spans in the visible range. */
 export function WaterfallView(props: WaterfallViewProps) {
   const { model, count, spans, window, positionOf, offset, now, onOffset, onWindow } = props;
   const bars = useMemo(() => (count === 0 ? [] : model.waterfall.bars), [model, count]);
@@ -34,7 +34,7 @@ export function WaterfallView(props: WaterfallViewProps) {
   const placed = useMemo(() => insertSpans(bars, spans), [bars, spans]);
   const rows = placed.filter(isSeen);
   const list = useRef<VListHandle>(null);
-  // What happens at the moment is in sight. Spans have no place in the log.
+  // Keeps the bar of the selected moment visible. Spans have no offset.
   const row = rows.findLastIndex((bar) => bar.offset !== undefined && bar.offset <= offset);
   useEffect(() => {
     if (row >= 0) list.current?.scrollToIndex(row, { align: 'nearest' });
@@ -81,7 +81,7 @@ export interface WaterfallRowProps {
   readonly bar: Bar;
   readonly window: TimeWindow;
   readonly positionOf: (time: number) => number;
-  /** When the session was last heard of: what goes on lasts until then. */
+  /** The time of the last record. Open bars end there. */
   readonly end: number;
   readonly isFuture: boolean;
   readonly isChosen: boolean;
@@ -89,10 +89,10 @@ export interface WaterfallRowProps {
   readonly onZoom: () => void;
 }
 
-/** One thing that took time: where it was, how long, and what became of it. */
+/** One row: the bar, its duration and its state. */
 export function WaterfallRow(props: WaterfallRowProps) {
   const { bar, window, positionOf, end, isFuture, isChosen, onChoose, onZoom } = props;
-  const { kind, tone, label, detail, first } = bar;
+  const { kind, tone, label, detail, firstContentAt: first } = bar;
   const until = bar.end ?? end;
   const left = percentIn(window, positionOf(bar.start));
   const right = percentIn(window, positionOf(until));
@@ -137,12 +137,12 @@ const kindNames: Readonly<Record<Bar['kind'], string>> = {
   span: 'Span',
 };
 
-/** How long a question waits is not known: nothing is heard of while it does. */
+/** The duration of an open approval is unknown, because the log gets no records meanwhile. */
 function durationText({ kind, start, end }: Bar, until: number): string {
   return kind === 'approval' && end === undefined ? 'still waits' : duration(until - start);
 }
 
-/** What colour and strokes say, in words. */
+/** The state as text. Sighted users see it as color and pattern. */
 function stateTexts({ end, tone, kind }: Bar): readonly string[] {
   const words: string[] = [];
   if (end === undefined) words.push('goes on');
@@ -154,7 +154,9 @@ function stateTexts({ end, tone, kind }: Bar): readonly string[] {
 function titleOf(bar: Bar, until: number): string {
   const words = [`${kindNames[bar.kind]} ${bar.label}`.trim(), durationText(bar, until)];
   const first =
-    bar.first === undefined ? [] : [`first token after ${duration(bar.first - bar.start)}`];
+    bar.firstContentAt === undefined
+      ? []
+      : [`first token after ${duration(bar.firstContentAt - bar.start)}`];
   const detail = bar.detail === undefined ? '' : `\n${bar.detail}`;
   return `${[...words, ...first, ...stateTexts(bar)].join(', ')}${detail}`;
 }
@@ -165,8 +167,9 @@ export interface LabelPosition {
 }
 
 /**
- * Where a bar's label is written, whose ends are in percent: in it if it is the widest place of the row,
- * else beside it, where there is more room. It so never lies across an end of its bar.
+ * The position of a bar's label. The ends of the bar are in percent. The label is inside the bar if
+ * that is the widest space in the row, otherwise on the side with more space. It never crosses an
+ * end of its bar.
  */
 export function labelPosition(barLeft: number, barRight: number): LabelPosition {
   const left = Math.min(100, Math.max(0, barLeft));

@@ -3,17 +3,17 @@ import { type RefObject, useEffect, useRef, useState } from 'react';
 export interface Zoom {
   readonly window: TimeWindow;
   readonly setWindow: (window: TimeWindow) => void;
-  readonly closer: () => void;
-  readonly farther: () => void;
-  readonly whole: () => void;
-  readonly isWhole: boolean;
-  /** Where the wheel is handler: with Ctrl it zooms, sideways it moves. */
+  readonly zoomIn: () => void;
+  readonly zoomOut: () => void;
+  readonly showAll: () => void;
+  readonly isFullRange: boolean;
+  /** The element that receives wheel events: Ctrl zooms, sideways scrolling moves. */
   readonly ref: RefObject<HTMLDivElement | null>;
 }
 
 const factor = 0.6;
 
-/** Which stretch of the axis one looks at: all of it as it grows, until one chooses. */
+/** The visible range of the axis. It covers the whole session as it grows, until the user zooms. */
 export function useZoom(lengthMs: number, around: number): Zoom {
   const [chosen, setChosen] = useState<TimeWindow>();
   const ref = useRef<HTMLDivElement>(null);
@@ -42,29 +42,29 @@ export function useZoom(lengthMs: number, around: number): Zoom {
   useEffect(() => {
     const { current } = ref;
     const listen = (event: WheelEvent) => handler.current(event);
-    // React's own listener is passive, and cannot keep the page from scrolling.
+    // React's listener is passive and cannot prevent scrolling.
     current?.addEventListener('wheel', listen, { passive: false });
     return () => current?.removeEventListener('wheel', listen);
   }, []);
   return {
-    ...{ window, ref, isWhole: chosen === undefined },
+    ...{ window, ref, isFullRange: chosen === undefined },
     setWindow: (next) => setChosen(fitWindow(next, lengthMs)),
-    closer: () => zoomBy(factor),
-    farther: () => zoomBy(1 / factor),
-    whole: () => setChosen(undefined),
+    zoomIn: () => zoomBy(factor),
+    zoomOut: () => zoomBy(1 / factor),
+    showAll: () => setChosen(undefined),
   };
 }
 
-/** The stretch of the axis that is looked at, in ms from its start. */
+/** A range of the axis, in ms from its start. */
 export interface TimeWindow {
   readonly from: number;
   readonly to: number;
 }
 
-/** Nothing is looked at more closely than this. */
+/** Minimum width of the range. */
 const minMs = 20;
 
-/** Within the axis, and no narrower than can be looked at. */
+/** Limits a range to the axis and to the minimum width. */
 export function fitWindow({ from, to }: TimeWindow, lengthMs: number): TimeWindow {
   const whole = Math.max(minMs, lengthMs);
   const width = Math.min(whole, Math.max(minMs, to - from));
@@ -72,7 +72,7 @@ export function fitWindow({ from, to }: TimeWindow, lengthMs: number): TimeWindo
   return { from: start, to: start + width };
 }
 
-/** A factor below 1 looks closer; what is at `around` stays where it is. */
+/** Zooms a range. A factor below 1 zooms in. The position `around` stays in place. */
 export function zoomWindow(
   { from, to }: TimeWindow,
   {
@@ -91,14 +91,14 @@ export function moveWindow({ from, to }: TimeWindow, byMs: number, lengthMs: num
   return fitWindow({ from: from + byMs, to: to + byMs }, lengthMs);
 }
 
-/** Where a place is in the window, in percent; outside of it below 0 or above 100. */
+/** A position in percent of the range; below 0 or above 100 if it is outside. */
 export function percentIn({ from, to }: TimeWindow, position: number): number {
   return ((position - from) / (to - from || 1)) * 100;
 }
 
 const steps = [1, 2, 5];
 
-/** Round places for a ruler: about so many as asked for. */
+/** Round positions for a ruler. Returns about the wanted number. */
 export function ticksIn({ from, to }: TimeWindow, wanted: number): readonly number[] {
   const rough = (to - from) / wanted;
   const power = 10 ** Math.floor(Math.log10(Math.max(1, rough)));
