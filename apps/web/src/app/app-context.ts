@@ -35,7 +35,7 @@ export const AppContext = createContext<App | undefined>(undefined);
 
 export function useApp(): App {
   const app = useContext(AppContext);
-  if (app === undefined) throw new Error('There is no AppContext around this component');
+  if (app === undefined) throw new Error('useApp must be used inside AppContext');
   return app;
 }
 

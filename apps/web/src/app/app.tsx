@@ -39,7 +39,7 @@ function Page() {
   useKey('?', () => setHelpOpen(true));
   useKey('escape', () => isListOpen && setListOpen(false));
   useKey('alt+k', () => navigate({ page: 'new' }));
-  // biome-ignore lint/correctness/useExhaustiveDependencies: whoever goes somewhere is done with the list
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the list closes when the route changes
   useEffect(() => setListOpen(false), [route.page, route.page === 'task' && route.id]);
   return (
     <ShellContext value={shell}>

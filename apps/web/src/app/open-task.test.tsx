@@ -37,7 +37,7 @@ async function opened() {
   return { now: () => [title(), asked.length], tell };
 }
 
-test('the window’s title says while the open session waits, and the list is asked again then', async () => {
+test('the window title shows that the open session waits, and the list is read again', async () => {
   const { now, tell } = await opened();
   expect(now()).toEqual(['Weather · Millrace', 0]);
   await tell({ type: 'approval_asked', ...call });
@@ -46,7 +46,7 @@ test('the window’s title says while the open session waits, and the list is as
   expect(now()).toEqual(['Weather · Millrace', 2]);
 });
 
-test('the list is asked again when the open session begins and ends to work, so that it does not lag behind', async () => {
+test('the list is read again when a run of the open session starts or ends', async () => {
   const { now, tell } = await opened();
   await tell({ type: 'run_started', runId: runId('r') });
   expect(now()).toEqual(['Weather · Millrace', 1]);

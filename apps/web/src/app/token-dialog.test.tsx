@@ -3,19 +3,19 @@ import { openDomPage } from '../testing/dom-page.ts';
 import { tokenProblem } from './browser-storage.ts';
 
 test.each(['snow☃man', 'two\nlines', 'smart “quotes”', '\u0000'])(
-  'a token that no request can carry is refused with words: %j',
+  'a token that no request can carry is rejected with a reason: %j',
   (token) => {
     expect(() => new Headers({ authorization: `Bearer ${token}` })).toThrow();
     expect(tokenProblem(token)).toMatch(/cannot be sent/);
   },
 );
 
-test.each(['abc', 'a-b_c.d~e+f/g==', 'naïve'])('%j is taken', (token) => {
+test.each(['abc', 'a-b_c.d~e+f/g==', 'naïve'])('%j is accepted', (token) => {
   expect(new Headers({ authorization: `Bearer ${token}` }).has('authorization')).toBe(true);
   expect(tokenProblem(token)).toBeUndefined();
 });
 
-test('the dialog says so, and keeps nothing', async () => {
+test('the dialog shows the reason and stores nothing', async () => {
   const page = await openDomPage('http://localhost/');
   const kept: string[] = [];
   const { TokenDialog } = await import('./token-dialog.tsx');

@@ -23,11 +23,11 @@ export function TokenDialog({ onToken = saveToken }: TokenDialogProps) {
   const message =
     problemText ?? (wasRejected ? 'The server does not accept the stored token.' : undefined);
   return (
-    <Dialog title="This server wants a token">
+    <Dialog title="This server requires a token">
       <form className="form" onSubmit={submit}>
         <p>
-          It was trimmed to <code>millrace serve</code> as <code>MILLRACE_TOKEN</code>. It is kept
-          until this tab is closed.
+          Enter the value of <code>MILLRACE_TOKEN</code> that <code>millrace serve</code> uses. The
+          browser keeps it until you close this tab.
         </p>
         {message !== undefined && <p role="alert">{message}</p>}
         <label>

@@ -39,13 +39,13 @@ async function hearing() {
   return { press };
 }
 
-test('a key that is held down is heard once', async () => {
+test('a held key counts once', async () => {
   const { press } = await hearing();
   expect(await press('button', { key: 'y', code: 'KeyY', altKey: true })).toEqual(['alt+y']);
   expect(await press('button', { key: 'y', code: 'KeyY', altKey: true, repeat: true })).toEqual([]);
 });
 
-test('in a field no key is heard but where one says something', async () => {
+test('text fields keep their keys, except for the message field', async () => {
   const { press } = await hearing();
   const heardIn = async (init: object) => {
     const heard = [];
@@ -59,14 +59,14 @@ test('in a field no key is heard but where one says something', async () => {
   expect(await heardIn({ key: 'y', code: 'KeyY', altKey: true })).toEqual([alt, [], alt, alt]);
 });
 
-test('what a Mac types with Option is typed where one types, and a key elsewhere', async () => {
+test('an Option character of a Mac is typed in a field and is a shortcut elsewhere', async () => {
   const { press } = await hearing();
   const yen = { key: '¥', code: 'KeyY', altKey: true };
   expect(await press('.composer textarea', yen)).toEqual([]);
   expect(await press('button', yen)).toEqual(['alt+y']);
 });
 
-test('a letter is what the keyboard says it is, not where it lies on another', async () => {
+test('a letter counts by its character, not by its position on the keyboard', async () => {
   const { press } = await hearing();
   expect(await press('button', { key: 'z', code: 'KeyY', altKey: true })).toEqual([]);
   expect(await press('button', { key: 'y', code: 'KeyZ', altKey: true })).toEqual(['alt+y']);

@@ -110,7 +110,7 @@ export function Announcer({ source }: { readonly source: ChatSource }) {
   const [text, setText] = useState('');
   const wasRunning = useRef(isRunning);
   useEffect(() => {
-    if (asked !== undefined) setText(`The agent asks whether it may use ${asked}.`);
+    if (asked !== undefined) setText(`The agent asks for permission to use ${asked}.`);
     else if (isRunning && !wasRunning.current) setText('The agent is working.');
     else if (!isRunning && wasRunning.current) setText('The agent is done.');
     wasRunning.current = isRunning;

@@ -35,7 +35,7 @@ async function opened({ connection, status = 'RUNNING', tasks = ['s'] }: Shown) 
   return { page, fetched };
 }
 
-test('what goes on is said, and can be stopped', async () => {
+test('the activity is shown and can be stopped', async () => {
   const { page } = await opened({ connection: { state: 'live' } });
   expect(page.text()).toContain('Working');
   expect(page.text()).toContain('Stop');
@@ -46,21 +46,21 @@ test.each<Shown>([
   { connection: { state: 'ended', reason: 'deleted' }, status: 'DELETED' },
   { connection: { state: 'ended', reason: 'over' } },
   { connection: { state: 'live' }, status: 'CANCELED' },
-])('of a session that is over nothing goes on, whatever its log says last: %j', async (shown) => {
+])('an ended session shows no activity, whatever its log contains: %j', async (shown) => {
   const { page } = await opened(shown);
   expect(page.text()).not.toContain('Working');
   expect(page.text()).not.toContain('Stop');
 });
 
-test('where nothing can be said any more, a link leads to where it can', async () => {
+test('a closed session has a link to a new session', async () => {
   const connection: Connection = { state: 'ended', reason: 'deleted' };
   const { page } = await opened({ connection, status: 'DELETED' });
   expect(page.text()).toContain('This session was deleted.');
-  expect(page.find('a').textContent).toBe('Begin a new one');
+  expect(page.find('a').textContent).toBe('Start a new session');
   expect(page.find('a').getAttribute('href')).toBe('/');
 });
 
-test('a session that is too old for the list is asked for by itself', async () => {
+test('a session that is not in the list is fetched by its id', async () => {
   const { fetched } = await opened({ connection: { state: 'live' }, tasks: ['another'] });
   expect(fetched).toEqual(['s']);
 });

@@ -36,7 +36,7 @@ export function ChatFoot({ live, source, isPast, onBackToNow, onSent }: ChatFoot
         <ActivityLine source={source} isPast={isPast} hasEnded={hasEnded} />
         {isPast ? (
           <div className="past">
-            <span>This is how it was at that moment.</span>
+            <span>You are viewing an earlier moment.</span>
             <Button onClick={onBackToNow}>Back to now</Button>
           </div>
         ) : (
@@ -50,7 +50,7 @@ export function ChatFoot({ live, source, isPast, onBackToNow, onSent }: ChatFoot
 /** Explains why the session accepts no messages. Undefined if it does. */
 function closedText(connection: Connection, status: TaskStatus | null | undefined) {
   const isMissing = connection.state === 'failed' && connection.error.code === 'not_found';
-  if (isMissing) return 'There is no such session.';
+  if (isMissing) return 'This session does not exist.';
   if (status === 'DELETED') return 'This session was deleted.';
   return isClosed(status) ? 'This session is closed.' : undefined;
 }
@@ -59,7 +59,7 @@ function ClosedNotice({ text }: { readonly text: string }) {
   return (
     <p className="past">
       <span>{text}</span>
-      <Link to={{ page: 'new' }}>Begin a new one</Link>
+      <Link to={{ page: 'new' }}>Start a new session</Link>
     </p>
   );
 }
@@ -81,7 +81,7 @@ function LiveComposer({ live, onSent }: Pick<ChatFootProps, 'live' | 'onSent'>) 
     <Composer
       draftKey={live.id}
       focusKey={live.id}
-      placeholder={agent === undefined ? 'Say something' : `Message ${agent.name}`}
+      placeholder={agent === undefined ? 'Write a message' : `Message ${agent.name}`}
       isRunning={isRunning}
       canSteer={canSteer}
       onStop={stop}

@@ -40,6 +40,6 @@ test.each<readonly [TaskStatus, string]>([
   ['COMPLETED', 'completed'],
   ['CANCELED', 'closed'],
   ['FAILED', 'failed'],
-])('one that is %s is called %s', async (status, words) => {
+])('a session with status %s shows %s', async (status, words) => {
   expect(await said(status)).toBe(`builder${words}`);
 });

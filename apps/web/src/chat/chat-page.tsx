@@ -57,7 +57,7 @@ export function ChatPage({ id, at }: ChatPageProps) {
           <TranscriptView
             source={source}
             sentCount={sentCount}
-            emptyText={isEmpty ? 'Nothing was said here yet.' : undefined}
+            emptyText={isEmpty ? 'No messages yet.' : undefined}
           >
             {!isPast && <OutboxView live={live} />}
           </TranscriptView>

@@ -2,7 +2,7 @@ import { ClientError, type Connection } from '@millrace/client';
 import { expect, test } from 'vitest';
 import { openDomPage } from '../testing/dom-page.ts';
 
-test('whoever does not want to wait for the next try has it now', async () => {
+test('the user can retry immediately', async () => {
   const page = await openDomPage('http://localhost/');
   const { ConnectionBanner } = await import('./connection-banner.tsx');
   const error = new ClientError('unreachable', 'away');

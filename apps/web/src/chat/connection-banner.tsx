@@ -19,7 +19,7 @@ export function ConnectionBanner(props: ConnectionBannerProps) {
     case 'live':
       return null;
     case 'connecting':
-      return connection.failures === 0 ? null : <Banner text="Connecting again …" />;
+      return connection.failures === 0 ? null : <Banner text="Reconnecting …" />;
     case 'retrying':
       return <Retrying connection={connection} onRetryNow={onRetryNow} />;
     case 'ended':
@@ -28,7 +28,7 @@ export function ConnectionBanner(props: ConnectionBannerProps) {
       return (
         <Banner text={errorText(connection.error)} isBad>
           <Button size="small" onClick={onReconnect}>
-            Connect again
+            Reconnect
           </Button>
         </Banner>
       );
@@ -44,7 +44,7 @@ function Retrying({ connection, onRetryNow }: RetryingProps) {
   const now = useNow(500);
   const seconds = Math.max(0, Math.ceil((connection.nextTryAt - now) / 1000));
   return (
-    <Banner text={`The connection was lost. Trying again in ${seconds} s …`}>
+    <Banner text={`The connection was lost. Retrying in ${seconds} s …`}>
       <Button size="small" onClick={onRetryNow}>
         Try now
       </Button>

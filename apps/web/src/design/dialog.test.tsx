@@ -16,14 +16,14 @@ async function opened(onClose?: () => void) {
   return { dialog, closeIt: () => page.act(() => dialog.close()) };
 }
 
-test('a dialog that has to be answered comes back when the browser closes it', async () => {
+test('a required dialog opens again when the browser closes it', async () => {
   const { dialog, closeIt } = await opened();
   expect(dialog.open).toBe(true);
   await closeIt();
   expect(dialog.open).toBe(true);
 });
 
-test('one that may be closed says that it was, however that came', async () => {
+test('an optional dialog reports every way of closing', async () => {
   let closed = 0;
   const { closeIt } = await opened(() => {
     closed++;

@@ -3,10 +3,10 @@ import { axeFaults } from './testing/axe-faults.ts';
 import { useBrowserHarness } from './testing/browser-harness.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
-describeInChromium()('the page for everybody', () => {
+describeInChromium()('accessibility', () => {
   const harness = useBrowserHarness();
 
-  test('axe finds no serious fault in light, in dark and on a phone', async () => {
+  test('axe finds no serious violation in light mode, in dark mode and on a phone', async () => {
     const visitor = await harness.visitor();
     const tab = await visitor.tab();
     const { page } = tab;
@@ -40,7 +40,7 @@ describeInChromium()('the page for everybody', () => {
     expect(faults).toEqual([]);
   });
 
-  test('all of it can be done without a mouse', async () => {
+  test('everything works without a mouse', async () => {
     harness.server.send('go');
     const visitor = await harness.visitor();
     const tab = await visitor.tab();
@@ -70,7 +70,7 @@ describeInChromium()('the page for everybody', () => {
     await focusOn('Moment of the session');
     await tab.waitForScrubber();
     await keyboard.press('Home');
-    await page.getByText('This is how it was at that moment.').waitFor();
+    await page.getByText('You are viewing an earlier moment.').waitFor();
     for (let at = 0; (await tab.lastCount()) < 5 && at < 500; at++)
       await keyboard.press('ArrowRight');
     expect(await tab.lastCount()).toBe(5);

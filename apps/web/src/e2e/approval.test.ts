@@ -6,7 +6,7 @@ import { describeInChromium } from './testing/needs-chromium.ts';
 // The user decides by reading the card. The card must hide nothing, and no stray input may answer
 // it.
 
-describeInChromium()('a question', () => {
+describeInChromium()('an approval card', () => {
   const harness = useBrowserHarness();
 
   async function asking(...contents: readonly string[]): Promise<ChatTab> {
@@ -23,7 +23,7 @@ describeInChromium()('a question', () => {
   const allowed = ({ page }: ChatTab) =>
     page.getByRole('region', { name: 'Tool write: done' }).count();
 
-  test('is not answered by the second click on the one before', async () => {
+  test('ignores the second click on the previous card', async () => {
     const tab = await asking('one', 'two', 'three');
     await waitUntilArmed(tab);
     const box = await allow(tab).boundingBox();
@@ -38,7 +38,7 @@ describeInChromium()('a question', () => {
     await card(tab).getByText('two').waitFor();
   });
 
-  test('takes one answer of a key that is held', async () => {
+  test('accepts one answer of a held key', async () => {
     const tab = await asking('one', 'two');
     await waitUntilArmed(tab);
     await tab.page.keyboard.down('Alt');
@@ -52,11 +52,11 @@ describeInChromium()('a question', () => {
     await card(tab).getByText('two').waitFor();
   });
 
-  test('is not answered by a key while another answer is written, which Escape leaves', async () => {
+  test('ignores Alt+Y while a form is open, and Escape closes the form', async () => {
     const tab = await asking('one');
     await waitUntilArmed(tab);
     await card(tab).getByRole('button', { name: 'Deny' }).click();
-    const reason = card(tab).getByRole('textbox', { name: 'Why not' });
+    const reason = card(tab).getByRole('textbox', { name: 'Reason' });
     await reason.press('Alt+y');
     await reason.press('Escape');
     await reason.waitFor({ state: 'detached' });
@@ -67,7 +67,7 @@ describeInChromium()('a question', () => {
     expect(await allowed(tab)).toBe(0);
   });
 
-  test('gives the focus to the next one, and the last one to the message', async () => {
+  test('moves the focus to the next card, and from the last one to the message field', async () => {
     const tab = await asking('one', 'two');
     await waitUntilArmed(tab);
     await allow(tab).focus();
@@ -85,7 +85,7 @@ describeInChromium()('a question', () => {
     [1280, 800],
     [390, 844],
   ])(
-    'shows both ends of what it is about, or says that there is more, at %d by %d',
+    'shows both ends of the input, or that there is more below, at %d by %d',
     async (width, height) => {
       const odd = `start${' '.repeat(5000)}one${'\n'.repeat(3000)}two ${'x'.repeat(5000)} \u202Eend`;
       const tab = await asking(odd);
@@ -100,7 +100,7 @@ describeInChromium()('a question', () => {
     },
   );
 
-  test('what is stopped while it runs has not failed', async () => {
+  test('a call that is stopped while it runs has not failed', async () => {
     const tab = await (await harness.visitor()).tab();
     await tab.send('tools');
     await tab.page.getByRole('region', { name: 'Tool run: running' }).waitFor();
@@ -109,7 +109,7 @@ describeInChromium()('a question', () => {
     await tab.page.getByRole('region', { name: 'Tool run: stopped' }).waitFor();
   });
 
-  test('Escape in the search of the inspector stops nothing', async () => {
+  test('Escape in the search field does not stop the run', async () => {
     harness.server.send('go');
     const tab = await (await harness.visitor()).tab();
     await tab.send('count on');

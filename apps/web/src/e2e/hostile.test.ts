@@ -8,10 +8,10 @@ import { describeInChromium } from './testing/needs-chromium.ts';
 // answers, reasoning, progress and results, and as file names. This test also sends them as titles
 // and messages.
 
-describeInChromium()('what is not to be trusted', () => {
+describeInChromium()('hostile content', () => {
   const harness = useBrowserHarness();
 
-  test('runs no script, loads nothing and leads nowhere, wherever it is shown', async () => {
+  test('runs no script, loads nothing and links nowhere', async () => {
     expect(hostilePayloads.length).toBeGreaterThanOrEqual(100);
     const visitor = await harness.visitor();
     const tab = await visitor.tab();
@@ -25,7 +25,7 @@ describeInChromium()('what is not to be trusted', () => {
     expect(await parts.count()).toBeGreaterThanOrEqual(hostilePayloads.length);
     await tab.unfold(/^Thought/);
     await tab.unfold(/^hostile/);
-    await tab.page.getByText('an address that is not followed').waitFor();
+    await tab.page.getByText('the address is blocked').waitFor();
     // Documents and images that can contain scripts are offered as downloads.
     expect(await tab.page.locator('a.media-file[download]').count()).toBe(5);
     expect(await leads(tab)).toEqual([]);
@@ -53,7 +53,7 @@ describeInChromium()('what is not to be trusted', () => {
     expect(await visitor.allFaults()).toEqual([]);
   });
 
-  test('would be caught if it were taken for more than text', async () => {
+  test('is detected by this test if it is inserted as HTML', async () => {
     const visitor = await harness.visitor();
     const tab = await visitor.tab();
     const all = JSON.stringify(hostilePayloads.map(({ text }) => `<p>${text}</p>`));

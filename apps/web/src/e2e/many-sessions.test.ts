@@ -11,7 +11,7 @@ describeInChromium()('many sessions', () => {
   const listed = ({ page }: ChatTab, title: string) =>
     page.getByRole('navigation', { name: 'Sessions' }).getByRole('link', { name: title });
 
-  test('one that waits for an approval says so to whoever looks at another, also after a restart', async () => {
+  test('a session that waits for an approval is marked in the list, also after a restart', async () => {
     const visitor = await harness.visitor();
     const asking = await visitor.tab();
     await asking.send('ask me about the weather');
@@ -38,7 +38,7 @@ describeInChromium()('many sessions', () => {
     expect(await visitor.allFaults()).toEqual([]);
   });
 
-  test('one that is too old for the list is found by its name', async () => {
+  test('a session that is too old for the list is found by its name', async () => {
     await makeTasks(harness.server.url, [
       'The very first order',
       ...Array.from({ length: 220 }, String),

@@ -12,7 +12,7 @@ describeInChromium()('a run of the OpenAI Agents SDK', () => {
   test.each([
     ['a sync', 'by the events of its run'],
     ['an async', 'by the hooks of its run'],
-  ])('is seen as it goes in %s agent, %s, and is the same after a reload', async (served) => {
+  ])('streams in %s agent, %s, and is the same after a reload', async (served) => {
     const { model } = harness.server;
     const visitor = await harness.visitor();
     const tab = await visitor.tab(`/?agent=${served.split(' ')[1]}-agent`);

@@ -13,10 +13,10 @@ new MutationObserver(() => {
 }).observe(document, { childList: true, subtree: true });
 `;
 
-describeInChromium()('a session that is opened', () => {
+describeInChromium()('opening a session', () => {
   const harness = useBrowserHarness();
 
-  test('is asked for before all else that the server knows, and once', async () => {
+  test('requests its stream once and before everything else', async () => {
     const visitor = await harness.visitor();
     const first = await visitor.tab();
     harness.server.send('enough');

@@ -23,13 +23,13 @@ async function isOnTop(what: Locator): Promise<boolean> {
   });
 }
 
-describeInChromium()('the page where there is little room', () => {
+describeInChromium()('the page on small screens', () => {
   const harness = useBrowserHarness();
 
   test.each([
     ['a phone', phone],
-    ['a desk', { viewport: { width: 1280, height: 800 } }],
-  ] as const)('fits %s, whatever a session is called', async (_, { viewport }) => {
+    ['a desktop', { viewport: { width: 1280, height: 800 } }],
+  ] as const)('fits %s, for any session title', async (_, { viewport }) => {
     const tab = await (await harness.visitor({ viewport })).tab();
     await tab.send('W'.repeat(80));
     await tab.waitForText('See the protocol');
@@ -43,7 +43,7 @@ describeInChromium()('the page where there is little room', () => {
     expect(await isOnTop(tab.page.getByRole('button', { name: 'Inspector' }))).toBe(true);
   });
 
-  test('lets one answer what is asked while the inspector is open', async () => {
+  test('allows an approval while the inspector is open', async () => {
     const tab = await (await harness.visitor(phone)).tab();
     await tab.send('ask me');
     const allow = tab.page.getByRole('button', { name: 'Allow', exact: true });

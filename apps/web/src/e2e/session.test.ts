@@ -7,7 +7,7 @@ import { describeInChromium } from './testing/needs-chromium.ts';
 describeInChromium()('a session on the page', () => {
   const harness = useBrowserHarness();
 
-  test('a reload in the middle of an answer loses no word and doubles none, and a second tab follows', async () => {
+  test('a reload during an answer loses and duplicates no word, and a second tab follows', async () => {
     const visitor = await harness.visitor();
     const first = await visitor.tab();
     await first.send('count for me');
@@ -25,7 +25,7 @@ describeInChromium()('a session on the page', () => {
     expect(await visitor.allFaults()).toEqual([]);
   });
 
-  test('what is allowed in one tab is allowed in all', async () => {
+  test('an approval in one tab applies to all tabs', async () => {
     const visitor = await harness.visitor();
     const first = await visitor.tab();
     await first.send('ask me');
@@ -40,7 +40,7 @@ describeInChromium()('a session on the page', () => {
     expect(await visitor.allFaults()).toEqual([]);
   });
 
-  test('what was said stays when it is stopped', async () => {
+  test('a stopped answer keeps its output', async () => {
     harness.server.send('go');
     const visitor = await harness.visitor();
     const tab = await visitor.tab();
@@ -57,7 +57,7 @@ describeInChromium()('a session on the page', () => {
     expect(await visitor.allFaults()).toEqual([]);
   });
 
-  test('a page whose server is killed in the middle of an answer says so, and catches up by itself', async () => {
+  test('the page reports a killed server and catches up by itself', async () => {
     harness.server.send('go');
     const visitor = await harness.visitor();
     const tab = await visitor.tab();
@@ -69,7 +69,9 @@ describeInChromium()('a session on the page', () => {
     const seen = await tab.lastCount();
     await harness.server.restart();
     await banner.waitFor({ state: 'detached' });
-    await tab.page.getByText('Interrupted: its process ended. What was said is kept.').waitFor();
+    await tab.page
+      .getByText('Interrupted: the process ended. The output so far is kept.')
+      .waitFor();
     expect(await tab.lastCount()).toBeGreaterThanOrEqual(seen);
     await tab.send('count on, then');
     await tab.page.locator('article[data-kind=assistant]').nth(1).waitFor();
@@ -83,7 +85,7 @@ describeInChromium()('a session on the page', () => {
     expect(await visitor.allFaults()).toEqual([]);
   });
 
-  test('the past is shown exactly as it was on the screen, also by a link to it', async () => {
+  test('an earlier moment looks exactly as it did then, also by a link', async () => {
     harness.server.send('go');
     const visitor = await harness.visitor({ permissions: ['clipboard-read', 'clipboard-write'] });
     const tab = await visitor.tab();
@@ -104,7 +106,7 @@ describeInChromium()('a session on the page', () => {
     await tab.page.getByRole('button', { name: 'Copied' }).waitFor();
     const link = await tab.page.evaluate<string>('navigator.clipboard.readText()');
     const other = await visitor.tab(link);
-    await other.page.getByText('This is how it was at that moment.').waitFor();
+    await other.page.getByText('You are viewing an earlier moment.').waitFor();
     await expect.poll(() => other.transcript.innerText()).toBe(then);
     await other.page.getByRole('button', { name: 'Back to now' }).first().click();
     await other.waitForText('END');

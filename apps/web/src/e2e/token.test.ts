@@ -2,10 +2,10 @@ import { expect, test } from 'vitest';
 import { useBrowserHarness } from './testing/browser-harness.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
 
-describeInChromium()('a server that wants a token', () => {
+describeInChromium()('a server that requires a token', () => {
   const harness = useBrowserHarness();
 
-  test('is given one that can be sent, however often one presses Escape before', async () => {
+  test('receives a valid token, also after Escape was pressed several times', async () => {
     const visitor = await harness.visitor();
     const page = await visitor.context.newPage();
     const given: (string | undefined)[] = [];
@@ -19,7 +19,7 @@ describeInChromium()('a server that wants a token', () => {
     });
     await page.route('**/tasks?*', (route) => route.fulfill({ json: [] }));
     await page.goto('/');
-    const dialog = page.getByRole('dialog', { name: 'This server wants a token' });
+    const dialog = page.getByRole('dialog', { name: 'This server requires a token' });
     await dialog.waitFor();
     for (let presses = 0; presses < 3; presses++) {
       await page.keyboard.press('Escape');
@@ -38,7 +38,7 @@ describeInChromium()('a server that wants a token', () => {
     expect(await visitor.allFaults()).toEqual([]);
   });
 
-  test('is asked without a token that cannot be sent, which an older page had kept', async () => {
+  test('receives no stored token that cannot be sent', async () => {
     const visitor = await harness.visitor();
     const tab = await visitor.tab();
     await tab.page.evaluate("sessionStorage.setItem('millrace:token', 'open☃sesame')");

@@ -8,7 +8,7 @@ import { describeInChromium } from './testing/needs-chromium.ts';
 
 const commands = '**/tasks/*/commands';
 
-describeInChromium()('what was said and is not sent yet', () => {
+describeInChromium()('an unsent message', () => {
   const harness = useBrowserHarness();
 
   /** Opens a session with one answered message. */
@@ -31,7 +31,7 @@ describeInChromium()('what was said and is not sent yet', () => {
       .length;
   };
 
-  test('says why it was refused, and what was typed meanwhile stays as well', async () => {
+  test('shows why it was rejected, and the current draft stays', async () => {
     const tab = await answered();
     await tab.page.route(commands, (route) =>
       route.fulfill({ status: 400, json: { message: 'Not today', code: 400, data: null } }),
@@ -49,11 +49,11 @@ describeInChromium()('what was said and is not sent yet', () => {
     expect(await tab.message.inputValue()).toBe('the second');
   });
 
-  test('is sent once though the page is loaded again before an answer came', async () => {
+  test('is sent once, although the page reloads before the response', async () => {
     const tab = await answered();
     for (const [text, hasListeners] of [
-      ['not yet heard', false],
-      ['heard, but nobody said so', true],
+      ['not received yet', false],
+      ['received without a response', true],
     ] as const) {
       const held = Promise.withResolvers<void>();
       await tab.page.route(commands, async (route) => {
@@ -71,7 +71,7 @@ describeInChromium()('what was said and is not sent yet', () => {
     }
   });
 
-  test('waits in its session while the server is away, and is sent once when it is back', async () => {
+  test('waits while the server is away and is sent once when it is back', async () => {
     const tab = await answered();
     await harness.server.kill();
     await tab.send('are you there');

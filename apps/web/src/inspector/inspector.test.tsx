@@ -56,26 +56,26 @@ async function inspecting(at?: number) {
 }
 
 describe('the inspector', () => {
-  test('opened by a link tells what was on the screen at that record', async () => {
+  test('opened by a link reports the state at that record', async () => {
     const { reported, valueText } = await inspecting(77);
     expect(reported).toEqual([{ at: 77, state: foldAll(records.slice(0, 77)) }]);
     expect(valueText()).toBe(`record 77 of ${records.length}, 760 ms`);
   });
 
-  test('opened without one is at what is now, and tells nothing', async () => {
+  test('opened without a link is at the current state and reports nothing', async () => {
     const { reported, valueText } = await inspecting();
     expect(reported).toEqual([]);
     expect(valueText()).toMatch(`record ${records.length} of ${records.length}`);
   });
 
-  test('goes by keys, and each step tells the state of its record', async () => {
+  test('moves by keys and reports the state of each record', async () => {
     const { reported, press } = await inspecting(50);
     for (const key of ['ArrowRight', 'ArrowRight', 'ArrowLeft', 'Home']) await press(key);
     expect(reported.map(({ at }) => at)).toEqual([50, 51, 52, 51, 1]);
     for (const { at, state } of reported) expect(state).toEqual(foldAll(records.slice(0, at)));
   });
 
-  test('goes to the next fact with shift, and back to now with End', async () => {
+  test('moves to the next fact with Shift, and back to now with End', async () => {
     const { reported, press } = await inspecting(20);
     await press('ArrowRight', true);
     const next = records.find(({ offset, fact }) => offset > 20 && fact !== undefined);

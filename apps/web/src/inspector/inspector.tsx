@@ -61,7 +61,7 @@ export function Inspector({ client, taskId, at, onMoment }: InspectorProps) {
     move(stepFrom(records, index, by, far ? 'fact' : 'record'));
   const offset = records[index]?.offset;
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: the keys of the scrubber, wherever the focus is in here
+    // biome-ignore lint/a11y/noStaticElementInteractions: the scrubber keys work anywhere in the inspector
     <div className="inspector" onKeyDown={onKeyDown}>
       <header className="inspector-head">
         <PlaybackControls
@@ -109,7 +109,7 @@ function InspectorNotes({ inspected, at, retry }: InspectorNotesProps) {
   const { status, count, through, model } = inspected;
   const last = model.records.at(-1)?.offset ?? 0;
   if (status.state === 'failed') {
-    const why = status.error instanceof Error ? status.error.message : 'The reason is not known';
+    const why = status.error instanceof Error ? status.error.message : 'Unknown error';
     return (
       <div className="inspector-note" data-tone="bad" role="alert">
         <p>{why}</p>
@@ -122,8 +122,8 @@ function InspectorNotes({ inspected, at, retry }: InspectorNotesProps) {
   if (status.state === 'full') {
     return (
       <p className="inspector-note" data-tone="warn">
-        This session is too large for one page: these are its first {count.toLocaleString('en')}{' '}
-        records. The rest is on the server, from offset {through} on.
+        This session is too large for the page. These are its first {count.toLocaleString('en')}{' '}
+        records. The server has the rest, from offset {through} on.
       </p>
     );
   }
@@ -133,14 +133,14 @@ function InspectorNotes({ inspected, at, retry }: InspectorNotesProps) {
   if (count === 0) {
     return (
       <p className="inspector-note">
-        Nothing was recorded yet. Say something, and every word of the answer shows up here.
+        Nothing was recorded yet. Send a message, and its records appear here.
       </p>
     );
   }
   if (at !== undefined && at > last) {
     return (
       <p className="inspector-note" data-tone="warn">
-        The link is to record {at}, which this session does not have: its last is {last}.
+        The link points to record {at}, but the last record of this session is {last}.
       </p>
     );
   }

@@ -5,7 +5,7 @@ import { settled } from '../../../../packages/client/src/testing/settled.ts';
 import { openDomPage } from '../testing/dom-page.ts';
 import { OverviewStore } from './overview-store.ts';
 
-test('a server that does not answer any more is said beside what was known', async () => {
+test('the page shows the last data and a warning when the server stops answering', async () => {
   const page = await openDomPage('http://localhost/app/overview');
   const { OverviewView } = await import('./overview-page.tsx');
   const server = { isBroken: false };
@@ -36,7 +36,7 @@ test('a server that does not answer any more is said beside what was known', asy
   expect(page.findAll('[role=alert]')).toEqual([]);
 });
 
-test('how many wait for an approval is said first, and which', async () => {
+test('the card shows how many sessions wait for an approval, and which', async () => {
   const page = await openDomPage('http://localhost/app/overview');
   const { Running } = await import('./status-cards.tsx');
   const task = (id: string, state: string) => ({

@@ -45,7 +45,7 @@ export function OverviewView({ store }: { readonly store: OverviewStore }) {
   if (error !== undefined && !isLoaded)
     return (
       <p className="overview-error" role="alert">
-        {errorText(error)} It is asked again every few seconds.
+        {errorText(error)} The page retries every few seconds.
       </p>
     );
   if (!isLoaded) return <p className="overview-wait">Loading the sessions …</p>;
@@ -61,7 +61,7 @@ export function OverviewView({ store }: { readonly store: OverviewStore }) {
           <Failures failures={failuresOf(all)} isTruncated={isTruncated} />
           <UsageTable rows={usageRows(tasks)} />
           <p className="overview-note">
-            {`Usage is that of ${scopeOf(tasks.length, hasMore)}, read from their logs, superseded attempts included.`}
+            {`Usage covers ${scopeOf(tasks.length, hasMore)}, including superseded attempts.`}
           </p>
         </>
       )}
@@ -70,16 +70,16 @@ export function OverviewView({ store }: { readonly store: OverviewStore }) {
 }
 
 function scopeOf(count: number, hasMore: boolean): string {
-  if (hasMore) return `the ${count} sessions that changed last`;
+  if (hasMore) return `the ${count} latest sessions`;
   return count === 1 ? 'the one session' : `all ${count} sessions`;
 }
 
 /** Warns that the data may be out of date. */
 function StaleNotice({ readAt }: { readonly readAt: number | undefined }) {
-  const when = readAt === undefined ? 'before' : `at ${clockTime(readAt)}`;
+  const when = readAt === undefined ? 'earlier' : `at ${clockTime(readAt)}`;
   return (
     <p className="overview-old" role="alert">
-      The server does not answer. This is how it was {when}; it is asked again every few seconds.
+      The server does not answer. This data was read {when}. The page retries every few seconds.
     </p>
   );
 }
@@ -90,8 +90,7 @@ function NoTasks() {
       <h2>No sessions yet</h2>
       <p>
         Start one from the page, or from a program: <code>task/create</code> at an agent’s{' '}
-        <code>/rpc</code>. What runs, what failed and why, and what each model cost then shows up
-        here.
+        <code>/rpc</code>. Running sessions, failures and the cost of each model then appear here.
       </p>
     </div>
   );

@@ -20,8 +20,8 @@ const used = (model: string | null, usage: Partial<Usage>, attempts = 1) => ({
 });
 const usd = (amount: string) => [{ amount, currency: 'USD' }];
 
-describe('what runs', () => {
-  test('is what has a run or waits, what waits first; a task that only stays open is not', () => {
+describe('running tasks', () => {
+  test('have a run or wait for an approval; waiting tasks come first; idle tasks are excluded', () => {
     const all: readonly OverviewTask[] = [
       { task: task('open'), digest: digest() },
       { task: task('runs'), digest: digest({ state: 'running' }) },
@@ -33,7 +33,7 @@ describe('what runs', () => {
 });
 
 describe('a failure', () => {
-  test('says what was recorded, or else what the task says, or that nothing does', () => {
+  test('shows the recorded reason, else the reason of the task, else a default text', () => {
     const error = { code: 'auth', message: 'The key is wrong' };
     const failed = { status: 'FAILED', status_reason: 'It broke' } as const;
     const all = [
@@ -49,7 +49,7 @@ describe('a failure', () => {
     ]);
   });
 
-  test('is also a run that ended as an error, until the next one goes on', () => {
+  test('includes a run that ended with an error, until the next run starts', () => {
     const stop = { reason: 'error' } as const;
     const error = { code: 'x', message: 'No' };
     const of = (more: Partial<TaskDigest>) =>
@@ -60,7 +60,7 @@ describe('a failure', () => {
 });
 
 describe('usage', () => {
-  test('is added exactly by agent and model, the dearest first', () => {
+  test('is added exactly by agent and model, most expensive first', () => {
     const all = [
       {
         task: task('a'),
@@ -97,7 +97,7 @@ describe('usage', () => {
     expect(totalOf(rows)).toMatchObject({ input: 3, output: 10, costs: usd('5.3') });
   });
 
-  test('of an agent that says nothing of its model has no model, and none at all is no total', () => {
+  test('of an agent without a model has no model, and no usage gives no total', () => {
     const rows = usageRows([
       { task: task('a'), digest: digest({ usage: [used(null, { input: 1 })] }) },
     ]);

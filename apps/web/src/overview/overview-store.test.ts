@@ -68,7 +68,7 @@ const lists = ['list', 'FAILED', 'TIMED_OUT', 'work'];
 const many = Array.from({ length: 50 }, (_, index) => `t${index}`);
 
 describe('the overview', () => {
-  test('has every task with what it came to, and those that went meanwhile without', async () => {
+  test('lists every task with its digest, and deleted tasks without one', async () => {
     const { pass, store } = setUp(['a', 'gone', 'b']);
     await pass(100);
     const { isLoaded, tasks } = store.now();
@@ -80,7 +80,7 @@ describe('the overview', () => {
     ]);
   });
 
-  test('asks for a few at once, and the next time only for those that may have changed', async () => {
+  test('limits concurrent requests, and then reads only tasks that may have changed', async () => {
     const { pass, server, take } = setUp(many, { t40: 'running' });
     await pass(100);
     expect(take().filter((one) => !lists.includes(one))).toHaveLength(50);
@@ -89,7 +89,7 @@ describe('the overview', () => {
     expect(take().toSorted()).toEqual([...lists, ...many.slice(0, 12), 't40'].toSorted());
   });
 
-  test('asks for nothing while nobody sees it, nor after it was left', async () => {
+  test('sends no requests while it is hidden or has no listeners', async () => {
     const { pass, server, take, leave } = setUp(['a']);
     await pass(100);
     take();
@@ -102,7 +102,7 @@ describe('the overview', () => {
     expect(take()).toEqual([]);
   });
 
-  test('keeps what it has when the server is away, says so, and asks again', async () => {
+  test('keeps its data when the server is away, reports the error and retries', async () => {
     const { pass, server, store } = setUp(['a']);
     await pass(100);
     server.isBroken = true;
@@ -114,7 +114,7 @@ describe('the overview', () => {
     expect(store.now().error).toBeUndefined();
   });
 
-  test('finds what runs and what failed, however long ago it changed', async () => {
+  test('finds running and failed tasks of any age', async () => {
     const { pass, store } = setUp(many, { old: 'waiting' }, { working: ['old'], failed: ['lost'] });
     await pass(100);
     const { tasks, others } = store.now();
@@ -125,7 +125,7 @@ describe('the overview', () => {
     ]);
   });
 
-  test('says of when it is', async () => {
+  test('reports when the data was read', async () => {
     const { pass, server, store, clock } = setUp(['a']);
     await pass(100);
     await pass(5000);
@@ -136,7 +136,7 @@ describe('the overview', () => {
     expect(store.now().readAt).toBe(readAt);
   });
 
-  test('none that waits for somebody is cut off, however many work', async () => {
+  test('the limit never drops a task that waits for an approval', async () => {
     const working = Array.from({ length: 70 }, (_, index) => `w${index}`);
     const { pass, store } = setUp(['a'], {}, { working, waiting: ['w69'] });
     await pass(100);
@@ -144,7 +144,7 @@ describe('the overview', () => {
     expect([others[0]?.task.id, others.length, isTruncated]).toEqual(['w69', 50, true]);
   });
 
-  test('one that rested is looked at as soon as something goes on in it', async () => {
+  test('an idle task is read again as soon as it works', async () => {
     const working: string[] = [];
     const { pass, take } = setUp(many, {}, { working });
     await pass(100);

@@ -21,8 +21,8 @@ export function Running({ tasks, isTruncated }: RunningProps) {
       </h2>
       {tasks.length === 0 ? (
         <p className="overview-none">
-          {isTruncated ? 'Nothing runs among the sessions that changed last.' : 'Nothing runs.'} A
-          run shows up here with its first word, and stays until it ends.
+          {isTruncated ? 'Nothing runs in the latest sessions.' : 'Nothing runs.'} A run appears
+          here when it starts and stays until it ends.
         </p>
       ) : (
         <ul className="overview-list">
@@ -66,8 +66,8 @@ export function Failures({ failures, isTruncated }: FailuresProps) {
       </h2>
       {failures.length === 0 ? (
         <p className="overview-none">
-          Nothing failed. A task that does is listed here with its reason, and a message to it takes
-          it up again.
+          Nothing failed. A failed session appears here with the reason. Send it a message to
+          continue it.
         </p>
       ) : (
         <ul className="overview-list">

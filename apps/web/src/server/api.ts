@@ -56,7 +56,10 @@ async function readJson(response: Response): Promise<JsonValue> {
   if (!response.ok) throw await responseError(response);
   const parsed = parseJson(await response.text());
   if (parsed.ok) return parsed.value;
-  throw new ClientError('bad_answer', 'The answer is not what a Millrace server says');
+  throw new ClientError(
+    'bad_answer',
+    'The response is not from a Millrace server. Check the address',
+  );
 }
 
 async function responseError(response: Response): Promise<ClientError> {
@@ -67,7 +70,7 @@ async function responseError(response: Response): Promise<ClientError> {
   const message =
     typeof serverMessage === 'string' && serverMessage !== ''
       ? serverMessage
-      : `The server says ${response.status}`;
+      : `The server answered with status ${response.status}`;
   const code = response.status === 401 ? 'unauthorized' : 'bad_request';
   return new ClientError(code, message, {}, { status: response.status });
 }
@@ -87,11 +90,11 @@ export function errorText(reason: unknown): string {
     case 'unauthorized':
       return 'The server does not accept the token.';
     case 'not_found':
-      return 'There is no such session any more.';
+      return 'This session no longer exists.';
     case 'rate_limited':
-      return 'The server has too much to do just now.';
+      return 'The server is busy. Try again later.';
     case 'too_large':
-      return 'It is longer than the server takes.';
+      return 'The message is longer than the server allows.';
     default:
       return reason.message;
   }

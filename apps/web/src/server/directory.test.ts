@@ -15,7 +15,7 @@ async function setUp(count: number) {
     const { pathname, searchParams } = new URL(path, 'http://localhost');
     if (pathname === '/agents') return [];
     const all = Array.from({ length: count }, (_, at) => ({ id: `t${at}` }));
-    if (pathname === '/tasks/nobody')
+    if (pathname === '/tasks/unknown')
       throw new ClientError('bad_request', 'No', {}, { status: 404 });
     if (pathname === '/tasks/broken')
       throw new ClientError('bad_request', 'No', {}, { status: 503 });
@@ -37,7 +37,7 @@ async function setUp(count: number) {
   return { directory, asked, answerAll };
 }
 
-test('who asks while it is asked gets one more answer after it, however many they are', async () => {
+test('calls during a request cause exactly one more request', async () => {
   const { directory, asked, answerAll } = await setUp(3);
   const all = [directory.refresh(), directory.refresh(), directory.refresh()];
   expect(asked).toHaveLength(1);
@@ -49,7 +49,7 @@ test('who asks while it is asked gets one more answer after it, however many the
   expect(directory.state().tasks).toHaveLength(3);
 });
 
-test('the older ones are asked for in steps, as far as the server tells them at once', async () => {
+test('older tasks are read in steps, up to the limit of the server', async () => {
   const { directory, answerAll } = await setUp(1500);
   await answerAll();
   expect(directory.state()).toMatchObject({ isLoaded: true, hasMore: true });
@@ -69,14 +69,14 @@ test.each([
   [3, true],
   [200, false],
   [1500, false],
-])('whether a list of %d has all of them is known', async (count, isAll) => {
+])('reports whether a list of %d contains all tasks', async (count, isAll) => {
   const { directory, answerAll } = await setUp(count);
   expect(hasAllTasks(directory.state())).toBe(false);
   await answerAll();
   expect(hasAllTasks(directory.state())).toBe(isAll);
 });
 
-test('a task that is not in the list is found by its id', async () => {
+test('a task that is not in the list is fetched by its id', async () => {
   const { directory, asked, answerAll } = await setUp(3);
   await answerAll();
   void directory.fetchTask('old one');
@@ -86,9 +86,9 @@ test('a task that is not in the list is found by its id', async () => {
 });
 
 test.each([
-  ['nobody', 1],
+  ['unknown', 1],
   ['broken', 2],
-])('%s is asked for %d times, however often somebody looks', async (id, times) => {
+])('%s is requested %d times, although it is fetched twice', async (id, times) => {
   const { directory, asked, answerAll } = await setUp(3);
   await answerAll();
   for (let looks = 0; looks < 2; looks++) {

@@ -6,7 +6,7 @@ const origin = 'http://server.test';
 const stream = (id: string) => new URL(`/tasks/${id}/stream?view=records`, origin);
 const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } });
 
-test('a page that is opened at a session asks for it at once, and whoever wants it is given that', async () => {
+test('a page that opens at a session requests it at once, and the client receives that response', async () => {
   const server = new FakeServer();
   const fetch = earlyStream(`${origin}/app/tasks/t?at=4`, 'secret', server.fetch);
   const early = await server.next();
@@ -21,7 +21,7 @@ test('a page that is opened at a session asks for it at once, and whoever wants 
   expect(server.requests.length).toBe(2);
 });
 
-test('it is left when whoever took it leaves', async () => {
+test('the early request is aborted with the request that took it', async () => {
   const server = new FakeServer();
   const fetch = earlyStream(`${origin}/app/tasks/t`, '', server.fetch);
   const early = await server.next();
@@ -32,7 +32,7 @@ test('it is left when whoever took it leaves', async () => {
   expect(early.isLeft).toBe(true);
 });
 
-test('another session, a later place or another token is asked for anew', () => {
+test('another session, cursor or token causes a new request', () => {
   const server = new FakeServer();
   const fetch = earlyStream(`${origin}/app/tasks/t`, 'old', server.fetch);
   const later = stream('t');
@@ -43,7 +43,7 @@ test('another session, a later place or another token is asked for anew', () => 
   expect(server.requests.length).toBe(4);
 });
 
-test('a page that is opened elsewhere asks for nothing', () => {
+test('other pages send no early request', () => {
   const server = new FakeServer();
   earlyStream(`${origin}/app/overview`, '', server.fetch);
   earlyStream(`${origin}/`, '', server.fetch);

@@ -6,7 +6,7 @@ test.each([
   [0, 'Sessions'],
   [1, 'Sessions: 1 waits for you'],
   [2, 'Sessions: 2 wait for you'],
-])('where the list is closed, its button says that %d of them wait', async (count, words) => {
+])('the button of the closed list shows that %d sessions wait', async (count, words) => {
   const page = await openDomPage('http://localhost/');
   const { AppContext } = await import('../app/app-context.ts');
   const { SidebarButton } = await import('./sidebar-button.tsx');

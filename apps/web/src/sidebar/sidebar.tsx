@@ -23,7 +23,7 @@ interface SidebarProps {
   readonly onHelp: () => void;
 }
 
-const themeNames = { system: 'as the system has it', light: 'light', dark: 'dark' } as const;
+const themeNames = { system: 'same as system', light: 'light', dark: 'dark' } as const;
 const themeIcons = { system: ScreenIcon, light: SunIcon, dark: MoonIcon } as const;
 
 /** The sidebar: links, the session list, theme and help. */

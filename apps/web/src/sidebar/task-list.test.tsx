@@ -51,22 +51,22 @@ function finding(old: readonly ListedTask[]) {
   return { asked, left, find };
 }
 
-test('sessions are found by a word of their names', async () => {
+test('sessions are found by a word in their names', async () => {
   const { page, search, links } = await opened({ tasks: many });
   expect(links()).toHaveLength(30);
   await search('refund');
   expect(links()).toEqual([expect.stringContaining('The Order Refund')]);
   await search('nothing like it');
-  expect(page.text()).toContain('No session has that in its name.');
+  expect(page.text()).toContain('No session matches.');
 });
 
-test('where the list has not all of them the server looks, once the typing pauses', async () => {
+test('an incomplete list is searched on the server after a pause in typing', async () => {
   const { asked, find } = finding([titled('old', 'an old refund'), titled('t7', 'stale refund')]);
   const { page, pass, search, links } = await opened({ tasks: many, find });
   await search('gra');
   await pass(100);
   await search('refund');
-  expect(page.find('[role=status]').textContent).toContain('Looking');
+  expect(page.find('[role=status]').textContent).toContain('Searching older sessions');
   expect(asked).toEqual([]);
   await pass(1000);
   expect(asked).toEqual(['refund']);
@@ -77,7 +77,7 @@ test('where the list has not all of them the server looks, once the typing pause
   ]);
 });
 
-test('what was found is asked for again when the list changes, and not when nobody searches', async () => {
+test('the search repeats when the list changes, and only while there is a query', async () => {
   const { asked, left, find } = finding([]);
   const { pass, search, show } = await opened({ tasks: many, find });
   await show([...many]);
@@ -91,16 +91,16 @@ test('what was found is asked for again when the list changes, and not when nobo
   expect(left).toEqual(['order']);
 });
 
-test('that the server could not look is said beside what the list has', async () => {
+test('a failed search shows the error and the local matches', async () => {
   const find = () => Promise.reject(new Error('away'));
   const { page, pass, search, links } = await opened({ tasks: many, find });
   await search('refund');
   await pass(1000);
-  expect(page.find('[role=status]').textContent).toContain('could not be looked through');
+  expect(page.find('[role=status]').textContent).toContain('could not be searched');
   expect(links()).toHaveLength(1);
 });
 
-test('a session that waits for somebody says so, in its place, and how many do is said above', async () => {
+test('a waiting session is marked in place, and the heading shows the number', async () => {
   const tasks: readonly ListedTask[] = [
     { ...titled('a', 'works'), is_at_work: true, awaits_approval: false },
     { ...titled('b', 'asks'), is_at_work: true, awaits_approval: true },
@@ -116,7 +116,7 @@ test('a session that waits for somebody says so, in its place, and how many do i
   expect(page.find('h2').textContent).toBe('Sessions');
 });
 
-test('an open session in which nothing goes on says nothing of it, to whoever sees or hears the page', async () => {
+test('an idle session has no mark, neither visible nor for screen readers', async () => {
   const idle = { status: 'RUNNING', agents: null, updated_at: null } as const;
   const tasks: readonly ListedTask[] = [
     { ...titled('a', 'rests'), ...idle, is_at_work: false, awaits_approval: false },
@@ -129,13 +129,13 @@ test('an open session in which nothing goes on says nothing of it, to whoever se
   expect(page.findAll('a [aria-label], a [title]')).toEqual([]);
 });
 
-test('where there are older ones a button gets them', async () => {
+test('a button loads older sessions', async () => {
   const { page, heard } = await opened({ tasks: many, hasMore: true });
   await page.click(page.find('.task-list-more button'));
   expect(heard).toEqual(['more']);
 });
 
-test('a few are seen at a glance, without anything to search them', async () => {
+test('a short list has no search field', async () => {
   const { page } = await opened({ tasks: many.slice(0, 5) });
   expect(page.findAll('input, button')).toEqual([]);
 });

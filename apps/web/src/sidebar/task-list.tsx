@@ -49,7 +49,7 @@ export const TaskList = memo(function TaskList(props: TaskListProps) {
         />
       )}
       {isLoaded && tasks.length === 0 && (
-        <p className="task-list-empty">None yet. What you say to an agent is kept here.</p>
+        <p className="task-list-empty">No sessions yet. Send a message to an agent to start one.</p>
       )}
       <ul>
         {shown.map((task) => (
@@ -93,12 +93,12 @@ function searchableText(task: ListedTask): string {
 function searchStatusText(state: TaskSearchResult['state'], count: number): string {
   switch (state) {
     case 'asking':
-      return 'Looking among the older ones …';
+      return 'Searching older sessions …';
     case 'failed':
-      return 'The older ones could not be looked through: the server did not answer.';
+      return 'Older sessions could not be searched because the server did not answer.';
     case 'none':
     case 'found':
-      return count === 0 ? 'No session has that in its name.' : '';
+      return count === 0 ? 'No session matches.' : '';
   }
 }
 

@@ -14,7 +14,7 @@ function answering(...answers: readonly ListPage[]) {
 
 const some = (count: number) => Array.from({ length: count }, (_, at) => ({ id: `t${at}` }));
 
-test('a server is asked for what has the text, with whose it is and whether it waits', async () => {
+test('the request contains the text and the needed relationships', async () => {
   const { asked, find } = answering({ data: some(2), next: undefined });
   expect(await find()).toHaveLength(2);
   expect(asked.map((query) => Object.fromEntries(query))).toEqual([
@@ -22,7 +22,7 @@ test('a server is asked for what has the text, with whose it is and whether it w
   ]);
 });
 
-test('it is asked to go on where it looked at a part only, until there are enough', async () => {
+test('partial responses are continued until there are enough results', async () => {
   const first = { data: some(2), next: 'one' };
   const { asked, find } = answering(
     first,
@@ -37,7 +37,7 @@ test('it is asked to go on where it looked at a part only, until there are enoug
   ]);
 });
 
-test('there is an end to it also where a server says that there is none', async () => {
+test('the number of requests is limited', async () => {
   const { asked, find } = answering({ data: [], next: 'on' });
   expect(await find()).toEqual([]);
   expect(asked).toHaveLength(20);

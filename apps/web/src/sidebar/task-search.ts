@@ -33,7 +33,7 @@ export function useTaskSearch(
   list: readonly ListedTask[],
 ): TaskSearchResult {
   const [answer, setAnswer] = useState(noAnswer);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: where the list changed, what is found may have as well
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a changed list can change the result
   useEffect(() => {
     if (find === undefined || text === '') return;
     const controller = new AbortController();

@@ -35,7 +35,7 @@ export function AnswerButtons(props: AnswerButtonsProps) {
       {rule !== undefined && (
         <Button
           disabled={isAllowDisabled}
-          title={`All that is asked by: ${escapeInvisible(rule)}`}
+          title={`Allows every call that matches: ${escapeInvisible(rule)}`}
           onClick={onAllowSession}
         >
           Allow in this session
@@ -115,7 +115,7 @@ export function ChangeForm(props: ChangeFormProps) {
         spellCheck={false}
         rows={Math.min(14, text.split('\n').length + 1)}
         value={text}
-        // biome-ignore lint/a11y/noAutofocus: it was asked for by a press of a button
+        // biome-ignore lint/a11y/noAutofocus: the user opened the form with a button
         autoFocus
         onChange={(event) => onText(event.target.value)}
       />
@@ -161,10 +161,10 @@ export function DenyForm({ isDisabled, onBack, onDeny }: DenyFormProps) {
   return (
     <form className="approval-form" onSubmit={submit}>
       <input
-        aria-label="Why not"
-        placeholder="Why not, or what to do instead: the agent reads it"
+        aria-label="Reason"
+        placeholder="Reason or alternative for the agent"
         value={reason}
-        // biome-ignore lint/a11y/noAutofocus: it was asked for by a press of a button
+        // biome-ignore lint/a11y/noAutofocus: the user opened the form with a button
         autoFocus
         onChange={(event) => setReason(event.target.value)}
       />

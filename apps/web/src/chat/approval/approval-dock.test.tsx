@@ -109,7 +109,7 @@ async function docked(...ids: readonly string[]) {
 
 const altY = { key: 'y', code: 'KeyY', altKey: true };
 
-test('Alt+Y answers nothing while another input or a denial is written', async () => {
+test('Alt+Y has no effect while a form is open', async () => {
   await using dock = await docked('a');
   await dock.wait();
   await dock.press('Deny');
@@ -127,7 +127,7 @@ test('Alt+Y answers nothing while another input or a denial is written', async (
   expect(dock.answers).toEqual([['allow', 'a', undefined]]);
 });
 
-test('two clicks one after the other allow one call, not the next one in its place', async () => {
+test('a double click allows one call, not the next one', async () => {
   await using dock = await docked('a', 'b');
   await dock.wait();
   await dock.press('Allow');
@@ -144,7 +144,7 @@ test('two clicks one after the other allow one call, not the next one in its pla
   ]);
 });
 
-test('a call that was not seen yet takes no answer, neither by a click nor by a key', async () => {
+test('a new card ignores clicks and keys', async () => {
   await using dock = await docked('a');
   await dock.press('Allow');
   await dock.press('Allow in this session');
@@ -152,7 +152,7 @@ test('a call that was not seen yet takes no answer, neither by a click nor by a 
   expect(dock.answers).toEqual([]);
 });
 
-test('a press that began before a call was seen is none on it, however long it lasts', async () => {
+test('a press that started before the card appeared is ignored', async () => {
   await using dock = await docked('a');
   await dock.page.act(() => void dock.tell(dock.button('Allow'), 'pointerdown'));
   await dock.wait();
@@ -160,7 +160,7 @@ test('a press that began before a call was seen is none on it, however long it l
   expect(dock.answers).toEqual([]);
 });
 
-test('a key that stays down allows one call', async () => {
+test('a held key allows one call', async () => {
   await using dock = await docked('a', 'b', 'c');
   await dock.wait();
   await dock.key(altY);
@@ -171,7 +171,7 @@ test('a key that stays down allows one call', async () => {
   expect(dock.answers).toEqual([['allow', 'a', undefined]]);
 });
 
-test('the second click of two opens no form and sends it', async () => {
+test('a double click opens a form but does not submit it', async () => {
   await using dock = await docked('a');
   await dock.wait();
   await dock.press('Change the input');
@@ -184,7 +184,7 @@ test('the second click of two opens no form and sends it', async () => {
   expect(dock.answers).toEqual([]);
 });
 
-test('Escape closes a form and leaves what was written, and nobody else hears it', async () => {
+test('Escape closes a form, keeps its text and is not passed on', async () => {
   await using dock = await docked('a');
   let others = 0;
   dock.page.window.addEventListener(
@@ -205,7 +205,7 @@ test('Escape closes a form and leaves what was written, and nobody else hears it
   dock.button('Allow');
 });
 
-test('the focus goes on to the next call, and from the last one to where one says something', async () => {
+test('the focus moves to the next card, and from the last one to the message field', async () => {
   await using dock = await docked('a', 'b');
   await dock.wait();
   await dock.press('Allow');

@@ -194,7 +194,7 @@ export function ApprovalCard({ asked, call, more, handle, card }: ApprovalCardPr
         />
       )}
       {handle === undefined && (
-        <p className="approval-reason">This is the past: go back to now to answer.</p>
+        <p className="approval-reason">This is an earlier moment. Go back to now to answer.</p>
       )}
       {error !== undefined && (
         <p className="composer-error" role="alert">
@@ -213,7 +213,7 @@ function RequestedInput({
   return (
     <div className="approval-input">
       {hasNoInput ? (
-        <p className="input-note">What it would run with is not there to be shown.</p>
+        <p className="input-note">The input of this call is not available.</p>
       ) : (
         <InputView name={name} input={input} text={text} />
       )}

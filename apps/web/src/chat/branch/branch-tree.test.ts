@@ -20,27 +20,27 @@ const other = task('x');
 const far = task('y', { of: 'x', after: null });
 const all = [far, e, d, c, b, a, other];
 
-test('ways that part after the same item are one choice, the oldest first', () => {
+test('branches after the same item form one choice, oldest first', () => {
   for (const [at, id] of ['a', 'b', 'c'].entries())
     expect(branchesAfter(all, id, 'u1')).toEqual({ ids: ['a', 'b', 'c'], at });
 });
 
-test('who went on from a branch is on it', () => {
+test('a fork of a branch belongs to that branch', () => {
   expect(branchesAfter(all, 'd', 'u1')).toEqual({ ids: ['a', 'b', 'c'], at: 1 });
   expect(branchesAfter(all, 'd', 'u2')).toEqual({ ids: ['b', 'd'], at: 1 });
 });
 
-test('where all went the same way there is no choice', () => {
+test('without branches there is no choice', () => {
   expect(branchesAfter(all, 'a', 'u9')).toBeUndefined();
   expect(branchesAfter(all, 'other', 'u1')).toBeUndefined();
 });
 
-test('talks that have nothing in common are not branches of one another', () => {
+test('unrelated tasks are not branches of each other', () => {
   expect(branchesAfter(all, 'a', null)).toEqual({ ids: ['a', 'e'], at: 0 });
   expect(branchesAfter(all, 'x', null)).toEqual({ ids: ['x', 'y'], at: 0 });
 });
 
-test('tasks that say they are one another’s forks end nothing', () => {
+test('a cycle of forks does not loop forever', () => {
   const round = [task('p', { of: 'q', after: 'i' }), task('q', { of: 'p', after: 'i' })];
   expect(branchesAfter(round, 'p', 'i')).toEqual({ ids: ['p', 'q'], at: 0 });
 });

@@ -35,14 +35,14 @@ async function opened(post: () => Promise<never>) {
   return { page, posted };
 }
 
-test('two clicks on one button make one branch', async () => {
+test('a double click creates one branch', async () => {
   const { page, posted } = await opened(() => new Promise(() => {}));
   await page.click(page.find('button'));
   await page.click(page.find('button'));
   expect(posted).toEqual([['/tasks/s/fork', { item_id: 'answer' }]]);
 });
 
-test('one that could not be made says why, and can be tried again', async () => {
+test('a failed branch shows the reason and can be tried again', async () => {
   const { page, posted } = await opened(() => Promise.reject(new Error('No room')));
   await page.click(page.find('button'));
   expect(page.find('[role=alert]').textContent).toBe('No room');

@@ -140,9 +140,9 @@ export function EditDialog({ text: before, onClose, onSend }: EditDialogProps) {
     });
   };
   return (
-    <Dialog title="Say something else here" onClose={onClose}>
+    <Dialog title="Edit message" onClose={onClose}>
       <form className="edit-form" onSubmit={submit}>
-        <p>It goes on from there in a branch. This session stays as it is.</p>
+        <p>The conversation continues in a new branch. This session does not change.</p>
         <textarea
           aria-label="Message"
           dir="auto"

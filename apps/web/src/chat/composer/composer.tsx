@@ -46,8 +46,8 @@ export function Composer(props: ComposerProps) {
     if (focusKey !== undefined && !matchMedia('(pointer: coarse)').matches) input.current?.focus();
   }, [focusKey]);
   const isEmpty = text.trim() === '';
-  // Of what it says, nothing is true any more when it runs again or has ended.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: as above
+  // The error is out of date when the run state or the draft changes.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: these values trigger the reset
   useEffect(() => setError(undefined), [isRunning, draftKey]);
   const showErrorOf = (work: Promise<void>) =>
     void work.then(
@@ -102,7 +102,7 @@ export function Composer(props: ComposerProps) {
           {isRunning && canSteer && (
             <Button
               disabled={isEmpty || isBusy}
-              title="Joins the next request (Ctrl+Enter)"
+              title="The message joins the next request (Ctrl+Enter)"
               onClick={() => send('steer')}
             >
               Steer
@@ -113,7 +113,7 @@ export function Composer(props: ComposerProps) {
               look="main"
               type="submit"
               disabled={isEmpty || isBusy}
-              title="Waits for the end (Enter)"
+              title="The message waits until the run ends (Enter)"
             >
               Queue
             </Button>
@@ -132,8 +132,8 @@ export function Composer(props: ComposerProps) {
 }
 
 function hintFor(isRunning: boolean, canSteer: boolean): string {
-  if (!isRunning) return 'Enter sends, Shift+Enter begins a line';
+  if (!isRunning) return 'Enter sends, Shift+Enter adds a line';
   return canSteer
-    ? 'Enter queues it, Ctrl+Enter steers what goes on, Esc stops'
-    : 'It answers one message after the other; Esc stops it';
+    ? 'Enter queues, Ctrl+Enter steers the run, Esc stops it'
+    : 'The agent answers messages in order; Esc stops it';
 }

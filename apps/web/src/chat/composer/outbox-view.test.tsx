@@ -36,7 +36,7 @@ async function opened() {
   return { page, outbox, answers, drafts, button };
 }
 
-test('what is being sent is to be shown, and gone when it is part of what was said', async () => {
+test('a message is shown while it is sent, and removed when the conversation contains it', async () => {
   const { page, outbox, answers } = await opened();
   expect(page.text()).toBe('');
   await page.act(() => void outbox.add('s', 'hello', 'follow_up'));
@@ -45,7 +45,7 @@ test('what is being sent is to be shown, and gone when it is part of what was sa
   expect(page.text()).toBe('');
 });
 
-test('what was not sent says why, and can be sent again, edited and discarded', async () => {
+test('a failed message shows the reason and can be sent again, edited or discarded', async () => {
   const { page, outbox, answers, drafts, button } = await opened();
   await page.act(() => void outbox.add('s', 'hello', 'follow_up'));
   await page.act(() => answers[0]?.reject(new Error('No room')));

@@ -36,7 +36,7 @@ const delivered = { shown: Promise.resolve() };
 const shown = (messages: readonly OutgoingMessage[]) =>
   messages.map(({ text, state, error }) => [text, state, error]);
 
-test('what is said is there until it is shown otherwise', async () => {
+test('a message stays in the outbox until the conversation shows it', async () => {
   const { open, take } = setUp();
   const outbox = open();
   const later = Promise.withResolvers<void>();
@@ -53,7 +53,7 @@ test('what is said is there until it is shown otherwise', async () => {
   expect(open().of('s')).toEqual([]);
 });
 
-test('messages of a session are sent in order, and those of another do not wait for them', async () => {
+test('messages of a session are sent in order, and sessions do not wait for each other', async () => {
   const { open, take } = setUp();
   const outbox = open();
   for (const [task, text] of [
@@ -69,7 +69,7 @@ test('messages of a session are sent in order, and those of another do not wait 
   expect(take().map(({ message }) => message.text)).toEqual(['two']);
 });
 
-test('what was on its way when the page was left is sent by the next one, with the same key', async () => {
+test('a message that was being sent when the page closed is sent by the next page with the same key', async () => {
   const { open, take } = setUp();
   open().add('s', 'one', 'follow_up');
   const [before] = take();
@@ -83,7 +83,7 @@ test('what was on its way when the page was left is sent by the next one, with t
   expect(take()).toEqual([]);
 });
 
-test('what was refused says why, stays over a reload, and is sent again only when asked', async () => {
+test('a rejected message shows the reason, survives a reload and is sent again only on request', async () => {
   const { open, take } = setUp();
   open().add('s', 'one', 'follow_up');
   const [refused] = take();
@@ -98,7 +98,7 @@ test('what was refused says why, stays over a reload, and is sent again only whe
   expect(take().map((one) => one.message.key)).toEqual([refused?.message.key]);
 });
 
-test('one that fails does not hold up the next', async () => {
+test('a failed message does not block the next one', async () => {
   const { open, take } = setUp();
   const outbox = open();
   outbox.add('s', 'one', 'follow_up');
@@ -110,7 +110,7 @@ test('one that fails does not hold up the next', async () => {
   expect(shown(outbox.of('s'))).toEqual([['one', 'failed', 'no']]);
 });
 
-test('what nobody answered is sent when somebody does again; what was refused is not', async () => {
+test('unanswered messages are sent when the server is back; rejected messages are not', async () => {
   const { open, take } = setUp();
   const outbox = open();
   outbox.add('s', 'one', 'follow_up');
@@ -127,16 +127,18 @@ test('what nobody answered is sent when somebody does again; what was refused is
   expect(take().map(({ message }) => message.text)).toEqual(['one']);
 });
 
-test('what was said long ago is not sent unasked', () => {
+test('old messages are not sent automatically', () => {
   const { open, take, clock } = setUp();
   open().add('s', 'one', 'follow_up');
   take();
   clock.now += 86_400_000;
-  expect(shown(open().of('s'))).toEqual([['one', 'failed', 'The page was closed before.']]);
+  expect(shown(open().of('s'))).toEqual([
+    ['one', 'failed', 'The page was closed before the message was sent.'],
+  ]);
   expect(take()).toEqual([]);
 });
 
-test('what is discarded is gone for good, and there is room for so many', () => {
+test('a discarded message is removed, and the outbox has a limit', () => {
   const { open } = setUp();
   const outbox = open();
   let count = 0;
@@ -148,7 +150,7 @@ test('what is discarded is gone for good, and there is room for so many', () => 
   expect(outbox.add('s', 'one more', 'follow_up')).toBe(true);
 });
 
-test('what a browser kept may be anything', () => {
+test('invalid stored data is ignored', () => {
   const storage = memoryStorage();
   const options = {
     deliver: () => Promise.resolve(delivered),

@@ -64,7 +64,11 @@ export class Outbox {
       (message): OutgoingMessage => {
         const isFresh = Math.abs(this.#options.now() - message.at) <= autoResendMaxAgeMs;
         if (message.state === 'failed' || isFresh) return message;
-        return { ...message, state: 'failed', error: 'The page was closed before.' };
+        return {
+          ...message,
+          state: 'failed',
+          error: 'The page was closed before the message was sent.',
+        };
       },
     );
     this.#byTask = Map.groupBy(messages, ({ task }) => task);
@@ -184,7 +188,7 @@ export interface OutgoingMessage {
 
 /** Maximum number of messages in the outbox. */
 const maxMessages = 100;
-export const outboxFullText: string = `${maxMessages} messages wait to be sent. Wait until the server has them, or discard some`;
+export const outboxFullText: string = `${maxMessages} messages wait to be sent. Wait until they are sent, or discard some`;
 
 /** Parses stored messages and skips invalid entries. */
 function parseMessages(text: string | undefined): readonly OutgoingMessage[] {

@@ -17,7 +17,7 @@ const stopped = factDraft(
   1,
 );
 
-test('what was queued says what it waits for, also after what it waited for was stopped', async () => {
+test('a queued message shows what it waits for, also after the run was stopped', async () => {
   const page = await openDomPage('http://localhost/');
   const { AppContext } = await import('../../app/app-context.ts');
   const { QueueView } = await import('./queue-view.tsx');
@@ -32,5 +32,5 @@ test('what was queued says what it waits for, also after what it waited for was 
   );
   expect(page.find('.queue-when').textContent).toBe('queued');
   await page.act(() => source.add(numberDrafts([stopped], 3)));
-  expect(page.find('.queue-when').textContent).toBe('stopped: heard with your next message');
+  expect(page.find('.queue-when').textContent).toBe('stopped: sent with your next message');
 });

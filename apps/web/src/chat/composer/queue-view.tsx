@@ -31,7 +31,7 @@ export function QueueView({ source, canWithdraw }: QueueViewProps) {
           {canWithdraw && (
             <IconButton
               size="small"
-              label="Take it back"
+              label="Withdraw this message"
               onClick={() => {
                 // The agent may have read the message in the meantime. The request then has no
                 // effect.
@@ -49,6 +49,6 @@ export function QueueView({ source, canWithdraw }: QueueViewProps) {
 
 /** A stopped agent reads queued messages only with the next message. */
 function deliveryText(when: 'steer' | 'follow_up', isRunning: boolean): string {
-  if (!isRunning) return 'stopped: heard with your next message';
+  if (!isRunning) return 'stopped: sent with your next message';
   return when === 'steer' ? 'steers next' : 'queued';
 }

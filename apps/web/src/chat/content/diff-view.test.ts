@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { cutLines, limitsAt } from './diff-view.tsx';
 
-test.each([10, 100, 3000, 1_000_000])('all of %d lines are shown at last', (count) => {
+test.each([10, 100, 3000, 1_000_000])('all of %d lines are shown at the last level', (count) => {
   const all = Array.from({ length: count }, (_, at) => at);
   const levels = Array.from({ length: 6 }, (_, level) => cutLines(all, limitsAt(level)));
   for (const { head, tail, between } of levels) {

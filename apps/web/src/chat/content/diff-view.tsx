@@ -23,7 +23,7 @@ export const DiffView = memo(function DiffView({ diff, isFolded = false }: DiffV
     between > 0 || all.some(({ text }) => clip(text, limits.line).omitted !== undefined);
   const rowsOf = (lines: readonly DiffLine[]) =>
     lines.map((line, at) => (
-      // biome-ignore lint/suspicious/noArrayIndexKey: a line is known by its place
+      // biome-ignore lint/suspicious/noArrayIndexKey: lines have no other identity
       <DiffRow key={at} line={line} limits={limits.line} />
     ));
   const count = (kind: DiffLine['kind']) => all.filter((line) => line.kind === kind).length;
@@ -40,7 +40,7 @@ export const DiffView = memo(function DiffView({ diff, isFolded = false }: DiffV
         </span>
         <CopyButton text={diff} label="Copy the diff" />
       </figcaption>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled by keys */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users must be able to scroll */}
       <div className="diff-lines" tabIndex={0} data-all={!isFolded || level > 0}>
         {rowsOf(head)}
         {between > 0 && (

@@ -2,7 +2,7 @@ import type { JsonValue } from '@millrace/core';
 import { expect, test } from 'vitest';
 import { diffLines, findDiff, inputDiff } from './diff.ts';
 
-test('lines have the numbers that the diff says', () => {
+test('lines have the numbers of the diff', () => {
   const lines = diffLines('@@ -3,2 +3,3 @@\n same\n-old\n+new\n+more');
   expect(lines.map(({ kind, before, after }) => [kind, before, after])).toEqual([
     ['hunk', undefined, undefined],
@@ -18,9 +18,9 @@ test('a removed line that looks like a header is a removed line', () => {
   expect(line).toMatchObject({ kind: 'removed', text: '-- not a header' });
 });
 
-test('a diff is found in what a tool says, and nothing else is taken for one', () => {
+test('a diff is found in tool output, and other text is not', () => {
   expect(findDiff('Edited a.ts\n@@ -1,1 +1,1 @@\n-a\n+b\n')).toEqual({
-    words: 'Edited a.ts',
+    textBefore: 'Edited a.ts',
     diff: '@@ -1,1 +1,1 @@\n-a\n+b',
   });
   expect(findDiff('--- a/x\n+++ b/x\n@@ -1 +1 @@')?.textBefore).toBe('');
@@ -29,7 +29,7 @@ test('a diff is found in what a tool says, and nothing else is taken for one', (
 
 const diffOf = (...of: Parameters<typeof inputDiff>) => inputDiff(...of)?.diff;
 
-test('an edit says what it will change, as far as it is written', () => {
+test('an edit shows its change, also while it streams', () => {
   const edits = [{ old_text: 'a\nb', new_text: 'c\n' }, { old_text: 'half' }];
   expect(diffOf('edit', { path: 'x', edits })).toBe('@@ @@\n-a\n-b\n+c\n@@ @@\n-half');
   expect(diffOf('write', { path: 'x', content: 'a\n\nb\n' })).toBe('+a\n+\n+b');
@@ -37,7 +37,7 @@ test('an edit says what it will change, as far as it is written', () => {
   expect(inputDiff('edit', null)).toBeUndefined();
 });
 
-test('an edit says that it is one of every place, and all else that it says', () => {
+test('an edit shows that it replaces every occurrence, and its other fields', () => {
   const texts = { old_text: 'a', new_text: 'b' };
   const headOf = (edit: JsonValue) => diffOf('edit', { edits: [edit] })?.split('\n')[0];
   expect(headOf({ ...texts, replace_all: true })).toBe('@@ replaces every occurrence @@');
@@ -48,13 +48,13 @@ test('an edit says that it is one of every place, and all else that it says', ()
   expect(headOf('what is this')).toBe('@@ "what is this" @@');
 });
 
-test('only the field that is the change is not told besides', () => {
+test('only the field of the diff is not shown separately', () => {
   const input = { path: 'x', content: 'c', edits: [{ old_text: 'a', new_text: 'b' }] };
   expect(inputDiff('edit', input)?.field).toBe('edits');
   expect(inputDiff('write', input)?.field).toBe('content');
 });
 
-test('lines that end as on Windows are lines, and a lone return begins none', () => {
+test('Windows line ends are line ends, and a single carriage return is not', () => {
   expect(diffOf('write', { content: 'a\r\nb\r\n' })).toBe('+a\r\n+b\r');
   expect(diffOf('write', { content: 'a\rb\u2028c' })).toBe('+a\rb\u2028c');
 });

@@ -4,9 +4,9 @@ import type { ChatSource } from '../state/chat-source.ts';
 
 test.each([
   ['to save', { type: 'bytes', bytes: new Uint8Array([1]) }],
-  ['that is elsewhere', { type: 'url', url: 'https://files.test/a' }],
-  ['at an address of no use', { type: 'url', url: 'javascript:1' }],
-] as const)('the name of a file %s hides nothing', async (_what, of) => {
+  ['at another address', { type: 'url', url: 'https://files.test/a' }],
+  ['at a blocked address', { type: 'url', url: 'javascript:1' }],
+] as const)('the name of a file %s has visible escapes', async (_what, of) => {
   const page = await openDomPage('http://page.test/');
   const { MediaView } = await import('./media-view.tsx');
   const part = { kind: 'file', name: 'invoice\u202Efdp.html', mimeType: 'text/html' } as const;

@@ -35,9 +35,9 @@ export function MediaView({ source, part }: MediaViewProps) {
       </div>
     );
   if (pictures.test(mimeType)) return <img className="media" src={url} alt={name} />;
-  // biome-ignore lint/a11y/useMediaCaption: nobody objectUrl captions for what a model or a tool objectUrl
+  // biome-ignore lint/a11y/useMediaCaption: generated media have no captions
   if (mimeType.startsWith('audio/')) return <audio className="media" src={url} controls />;
-  // biome-ignore lint/a11y/useMediaCaption: as above
+  // biome-ignore lint/a11y/useMediaCaption: generated media have no captions
   if (mimeType.startsWith('video/')) return <video className="media" src={url} controls />;
   return (
     <a className="media-file" href={url} download={part.kind === 'file' ? part.name : 'file'}>
@@ -51,7 +51,7 @@ function RemoteMedia({ url, name }: { readonly url: string; readonly name: strin
   if (safe === undefined)
     return (
       <p className="media-words">
-        <VisibleText text={name} />, at an address that is not followed.
+        <VisibleText text={name} />: the address is blocked.
       </p>
     );
   return (

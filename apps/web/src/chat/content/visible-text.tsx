@@ -11,7 +11,7 @@ export function VisibleText({ text, escapes = 'all' }: VisibleTextProps) {
     run.escape === undefined ? (
       run.text
     ) : (
-      // biome-ignore lint/suspicious/noArrayIndexKey: a run is known by its place
+      // biome-ignore lint/suspicious/noArrayIndexKey: runs have no other identity
       <span key={at} className="escape" data-lines={run.text.includes('\n') || undefined}>
         {run.escape}
       </span>

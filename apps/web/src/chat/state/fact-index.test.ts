@@ -16,7 +16,7 @@ const message = (text: string, when = 'follow_up') => ({
 const queued = (key: string, text: string, when?: string) =>
   factDraft({ type: 'command_queued', key, command: message(text, when) });
 
-test('what was said waits until it is heard', () => {
+test('a message is queued until the agent reads it', () => {
   const index = indexOf([
     ...[queued('a', 'One'), queued('b', 'Two', 'steer')],
     factDraft({ type: 'command_queued', key: 'c', command: { type: 'abort' } }),
@@ -25,7 +25,7 @@ test('what was said waits until it is heard', () => {
   expect(index.queued).toEqual([{ key: 'b', when: 'steer', text: 'Two' }]);
 });
 
-test('a call is known by what became of it', () => {
+test('a call has the facts of all its events', () => {
   const call = { toolCallId: toolCallId('t'), name: 'run' };
   const execution = { ...call, executionId: executionId('e') };
   const index = indexOf([
@@ -48,7 +48,7 @@ test('a call is known by what became of it', () => {
   });
 });
 
-test('a superseded attempt is told after what was there before it', () => {
+test('the notice of a superseded attempt follows the last item before it', () => {
   const index = indexOf([
     factDraft({ type: 'item_started', itemId: itemId('u'), kind: 'user' }),
     factDraft({ type: 'turn_started' }, 1),
@@ -58,7 +58,7 @@ test('a superseded attempt is told after what was there before it', () => {
   expect(index.notices).toMatchObject([{ after: 'u', look: 'warn', detail: 'overloaded' }]);
 });
 
-test('what comes twice is told once', () => {
+test('a duplicate event has no effect', () => {
   const { events } = foldDrafts([
     factDraft({ type: 'run_started', runId: runId('r') }),
     queued('a', 'One'),
@@ -69,14 +69,14 @@ test('what comes twice is told once', () => {
   expect([index.queued.length, index.notices.length, index.runStartedAt]).toEqual([1, 1, 1000]);
 });
 
-test('an answer that ended as it should needs no words', () => {
+test('a normal end needs no notice', () => {
   const finished = (reason: 'stop' | 'length') =>
     factDraft({ type: 'run_finished', runId: runId('r'), stop: { reason } });
   expect(indexOf([finished('stop')]).notices).toEqual([]);
   expect(indexOf([finished('length')]).notices).toHaveLength(1);
 });
 
-test('a stop is of those calls that went on', () => {
+test('a stop marks only running calls', () => {
   const started = (id: string) =>
     factDraft({ type: 'tool_execution_started', ...executionOf(id), summary: 'Runs' }, 1, 1);
   const finished = (id: string) =>

@@ -11,7 +11,7 @@ const flood: ServedAgent = {
   },
 };
 
-test('an answer that is stopped at a limit keeps what it said, and ends with an error that says so', async () => {
+test('an answer that exceeds a limit keeps its output and ends with an error', async () => {
   const server = createServer({ agents: [flood] });
   const { url } = await server.listen({ port: 0 });
   const client = createClient({ url });

@@ -26,7 +26,7 @@ function watched() {
   return { server, source, queued, left: () => left };
 }
 
-test('what happened is known from the start on, and listeners hear of it', async () => {
+test('facts are known from the start, and listeners are notified', async () => {
   const { server, source, queued } = watched();
   const heard = Promise.withResolvers<readonly string[]>();
   source.subscribe(() => queued().length > 0 && heard.resolve(queued()));
@@ -34,7 +34,7 @@ test('what happened is known from the start on, and listeners hear of it', async
   expect(await heard.promise).toEqual(['one']);
 });
 
-test('a stream that ended and goes on is read on, nothing missing and nothing twice', async () => {
+test('a stream that continues after its end is read without gaps or duplicates', async () => {
   const { server, source, queued } = watched();
   source.subscribe(() => {});
   const stream = await server.next();
@@ -48,7 +48,7 @@ test('a stream that ended and goes on is read on, nothing missing and nothing tw
   expect(queued()).toEqual(['one', 'two']);
 });
 
-test('whoever leaves last is noticed', async () => {
+test('the callback runs when the last listener unsubscribes', async () => {
   const { server, source, left } = watched();
   const leave = [source.subscribe(() => {}), source.subscribe(() => {})];
   (await server.next()).open(first);

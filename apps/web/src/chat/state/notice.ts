@@ -24,17 +24,17 @@ export function noticeOf(event: AgentEvent): NoticeText | undefined {
       const seconds = Math.max(1, Math.round(event.delayMs / 1000));
       return {
         look: 'warn',
-        text: `${sentence(event.error.message)} Trying again in ${seconds} s.`,
+        text: `${sentence(event.error.message)} Retrying in ${seconds} s.`,
       };
     }
     case 'attempt_superseded':
       return {
         look: 'warn',
-        text: `Attempt ${event.attempt} was replaced: what it had said is taken back.`,
+        text: `Attempt ${event.attempt} was replaced. Its output was removed.`,
         detail: event.reason,
       };
     case 'aborted':
-      return { look: 'plain', text: 'Stopped. What was said until then is kept.' };
+      return { look: 'plain', text: 'Stopped. The output so far is kept.' };
     case 'compacted':
       return {
         look: 'plain',
@@ -58,18 +58,21 @@ function sentence(text: string): string {
 function runEndNotice({ reason, cause }: Stop): NoticeText | undefined {
   switch (reason) {
     case 'length':
-      return { look: 'warn', text: 'The answer was cut: the model may not say more at once.' };
+      return {
+        look: 'warn',
+        text: 'The answer was cut off because it reached the maximum length.',
+      };
     case 'content_filter':
       return { look: 'warn', text: 'The provider’s content filter ended the answer.' };
     case 'refusal':
       return { look: 'warn', text: 'The model refused to answer.' };
     case 'limit':
-      return { look: 'warn', text: `A limit of the agent was reached: ${cause ?? 'unknown'}.` };
+      return { look: 'warn', text: `The agent reached a limit: ${cause ?? 'unknown'}.` };
     case 'unknown':
-      return { look: 'warn', text: 'The answer ended for a reason that is not known.' };
+      return { look: 'warn', text: 'The answer ended for an unknown reason.' };
     case 'aborted':
       return cause === 'interrupted'
-        ? { look: 'warn', text: 'Interrupted: its process ended. What was said is kept.' }
+        ? { look: 'warn', text: 'Interrupted: the process ended. The output so far is kept.' }
         : undefined;
     default:
       return undefined;

@@ -6,21 +6,25 @@ const result = (text: string, isError = false): Part => ({
   ...{ kind: 'tool_result', toolCallId: toolCallId('c'), name: 'any', text, isError },
 });
 
-test('a call that handed over says to whom', () => {
+test('a hand-off call has a target', () => {
   expect(handoffTarget('transfer_to_Billing', result('{"assistant":"Billing"}'))).toBe('Billing');
 });
 
 test.each([
   ['a tool of another name', 'assign', result('{"assistant":"Billing"}')],
-  ['one that says more', 'transfer_to_Billing', result('{"assistant":"Billing","paid":100}')],
-  ['one that says something else', 'transfer_to_account', result('100 are gone')],
-  ['one that failed', 'transfer_to_Billing', result('{"assistant":"Billing"}', true)],
-  ['one without a result', 'transfer_to_Billing', undefined],
+  [
+    'a call with another field',
+    'transfer_to_Billing',
+    result('{"assistant":"Billing","paid":100}'),
+  ],
+  ['a call with another result', 'transfer_to_account', result('100 are gone')],
+  ['a failed call', 'transfer_to_Billing', result('{"assistant":"Billing"}', true)],
+  ['a call without a result', 'transfer_to_Billing', undefined],
 ])('%s is no hand-off', (_, name, said) => {
   expect(handoffTarget(name, said)).toBeUndefined();
 });
 
-test('a hand-off without a call says from whom as well, and nothing else is taken for one', () => {
+test('a hand-off without a call has a source and a target, and other data is no hand-off', () => {
   expect(parseHandoff({ handoff: { from: 'Triage', to: 'Billing' } })).toEqual([
     'Triage',
     'Billing',

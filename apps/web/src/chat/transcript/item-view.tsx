@@ -32,7 +32,7 @@ export const ItemView = memo(function ItemView({ source, id }: ItemViewProps) {
     case 'developer':
       return <Aside source={source} item={item} title="Instructions" />;
     case 'context':
-      return <Aside source={source} item={item} title="Summary of what came before" />;
+      return <Aside source={source} item={item} title="Summary of earlier messages" />;
     case 'tool':
       return null;
   }
@@ -66,7 +66,7 @@ export function UserItem({
 }) {
   const actions = useItemActions();
   return (
-    <article className="item" data-kind="user" aria-label="You said">
+    <article className="item" data-kind="user" aria-label="Your message">
       <div className="user-bubble">
         {item.partIds.map((id) => (
           <PartView key={id} source={source} id={id} />
@@ -79,7 +79,7 @@ export function UserItem({
           {actions.edit && (
             <IconButton
               size="small"
-              label="Say something else here, in a branch"
+              label="Edit this message in a branch"
               onClick={() => actions.edit?.(item.id, itemText(source, item))}
             >
               <EditIcon />
@@ -108,7 +108,7 @@ export function AssistantItem({
     <article
       className="item"
       data-kind="assistant"
-      aria-label={item.author?.name ?? 'The agent said'}
+      aria-label={item.author?.name ?? 'Agent message'}
       aria-busy={item.isOpen}
     >
       <div className="item-parts">
@@ -124,7 +124,7 @@ export function AssistantItem({
             {actions.regenerate && (
               <IconButton
                 size="small"
-                label="Answer again, in a branch"
+                label="Answer again in a branch"
                 onClick={() => actions.regenerate?.(item.id)}
               >
                 <RetryIcon />

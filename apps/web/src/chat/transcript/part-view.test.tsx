@@ -9,11 +9,11 @@ async function shown(value: JsonValue): Promise<string> {
   return page.text();
 }
 
-test('a hand-off is told in words, in which nothing hides', async () => {
+test('a hand-off is a sentence with visible escapes', async () => {
   const handoff = { from: 'Triage', to: 'Billing\u202E' };
   expect(await shown({ handoff })).toBe('Triage handed over to Billing\\u202E');
 });
 
-test('other data is shown as it is', async () => {
+test('other data is shown as JSON', async () => {
   expect(await shown({ bread: 2 })).toContain('"bread": 2');
 });

@@ -62,7 +62,7 @@ export function ReasoningView({ source, id, part, isOpen }: ReasoningViewProps) 
   if (part.form === 'redacted' || (part.text === '' && !isOpen))
     return (
       <p className="reasoning-hidden">
-        <ThoughtIcon /> Thought, and does not show it
+        <ThoughtIcon /> Hidden reasoning
       </p>
     );
   return (

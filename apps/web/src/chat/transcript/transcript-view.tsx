@@ -39,7 +39,7 @@ export function TranscriptView({
   const { isAtEnd, goToEnd } = useStickyEnd(scroller, `${source.id} ${sentCount}`);
   return (
     <div className="transcript-frame">
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled by keys */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users must be able to scroll */}
       <section className="transcript" ref={scroller} aria-label="Conversation" tabIndex={0}>
         {rows.length === 0 && <p className="transcript-empty">{emptyText}</p>}
         <div className="transcript-rows">
@@ -155,7 +155,7 @@ function useStickyEnd(scroller: RefObject<HTMLElement | null>, of: unknown): Sti
     scroller.current?.scrollTo({ top: scroller.current.scrollHeight });
   }, [scroller]);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another list begins at its end
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new list starts at its end
   useEffect(goToEnd, [goToEnd, of]);
 
   useEffect(() => {

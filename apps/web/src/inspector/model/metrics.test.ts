@@ -37,7 +37,7 @@ describe('the metrics of a session', () => {
     expect(firstTokenMs).toMatchObject([{ from: 0, to: 500, value: 500 }]);
   });
 
-  test('say so where usage was reckoned', () => {
+  test('mark estimated usage', () => {
     const { tokensPerSecond } = seriesFor(
       { time: 0, delta: token },
       { time: 1000, fact: finished({ output: 10, estimated: true }) },
@@ -55,7 +55,7 @@ describe('the metrics of a session', () => {
     expect(context).toEqual([]);
   });
 
-  test('do not take what a tool says for the first token', () => {
+  test('do not count tool output as the first token', () => {
     const { firstTokenMs, tokensPerSecond } = seriesFor(
       { time: 0, fact: started },
       { time: 100, fact: finished({ output: 5 }) },
@@ -64,7 +64,7 @@ describe('the metrics of a session', () => {
     expect([firstTokenMs, tokensPerSecond]).toEqual([[], []]);
   });
 
-  test('add cost exactly, superseded attempts included, each by its last word', () => {
+  test('add costs exactly, including superseded attempts, each by its last report', () => {
     const { cost, currency } = seriesFor(
       { time: 0, fact: started },
       { time: 1, fact: { type: 'usage_reported', usage: { ...noUsage, ...usd('0.05') } } },
@@ -80,7 +80,7 @@ describe('the metrics of a session', () => {
     expect(currency).toBe('USD');
   });
 
-  test('have the context that each request left', () => {
+  test('contain the context size after each request', () => {
     const { context } = seriesFor(
       { time: 0, fact: started },
       { time: 1, fact: finished({ input: 900, output: 100 }) },

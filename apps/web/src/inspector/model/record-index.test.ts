@@ -6,7 +6,7 @@ import { includesSorted, MatchIndex } from './record-index.ts';
 
 const records = numberedRecords(recordedRun(3));
 
-test('however the count grows or shrinks, it finds what one look would find', () => {
+test('finds the same matches for growing and shrinking counts', () => {
   const count = fc.nat(records.length);
   fc.assert(
     fc.property(fc.array(count, { minLength: 1, maxLength: 20 }), fc.nat(300), (counts, limit) => {
@@ -19,13 +19,13 @@ test('however the count grows or shrinks, it finds what one look would find', ()
   );
 });
 
-test('what changed nothing is the same list', () => {
+test('returns the same array if nothing changed', () => {
   const isFirst = ({ offset }: { readonly offset: number }) => offset === 1;
   const indexes = new MatchIndex(records, isFirst);
   expect(indexes.upTo(5)).toBe(indexes.upTo(records.length));
 });
 
-test('a place is among others or it is not', () => {
+test('finds an index in a sorted array', () => {
   const indexes = [1, 4, 9];
   expect([0, 1, 2, 4, 8, 9, 10].filter((place) => includesSorted(indexes, place))).toEqual(indexes);
 });

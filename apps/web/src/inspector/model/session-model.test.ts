@@ -16,8 +16,8 @@ class CountedFold {
   };
 }
 
-describe('a session looked at in the past', () => {
-  test('is what a fold from zero up to that record gives, wherever and in whichever order one looks', () => {
+describe('the state of a session in the past', () => {
+  test('equals a fold from the start, for any record and order', () => {
     fc.assert(
       fc.property(
         fc.array(fc.nat(), { maxLength: 400 }),
@@ -38,7 +38,7 @@ describe('a session looked at in the past', () => {
     );
   });
 
-  test('costs less than an interval of folds, however long it is', () => {
+  test('costs less than one interval of folds, for any length', () => {
     const records = numberedRecords(recordedRun(40));
     const counted = new CountedFold();
     const interval = 64;
@@ -54,7 +54,7 @@ describe('a session looked at in the past', () => {
     }
   });
 
-  test('costs one fold a record when one goes on from where one looked', () => {
+  test('costs one fold per record when moving forward', () => {
     const records = numberedRecords(recordedRun(10));
     const counted = new CountedFold();
     const checkpoints = new Checkpoints(testSession, { fold: counted.fold });
@@ -64,7 +64,7 @@ describe('a session looked at in the past', () => {
     expect(counted.count).toBeLessThan(records.length);
   });
 
-  test('has moments only where records are: between two it is as after the first', () => {
+  test('between two records equals the state after the first one', () => {
     const [first = expect.fail(), second = expect.fail()] = numberedRecords(recordedRun(1));
     const settled = [first, { ...second, offset: 9 }];
     const checkpoints = new Checkpoints(testSession);

@@ -40,7 +40,7 @@ describe('the records of a session', () => {
     expect(records.status).toEqual({ state: 'current' });
   });
 
-  test('go on when somebody says that there are more, and not before', async () => {
+  test('are read again when more records are reported, and not before', async () => {
     const { taken, server, records, settle } = setUp({}, 20);
     records.start();
     await settle();
@@ -55,7 +55,7 @@ describe('the records of a session', () => {
     expect(taken).toEqual(all.slice(0, 40));
   });
 
-  test('are asked for seldom while they stream', async () => {
+  test('are read at most once per pause while they stream', async () => {
     const { taken, clock, server, records, settle } = setUp({}, 0);
     records.start();
     await settle();
@@ -70,7 +70,7 @@ describe('the records of a session', () => {
     expect(server.reads - reads).toBeLessThan(all.length);
   });
 
-  test('that are too many are left out, and it says so', async () => {
+  test('above the maximum number are not read, and the status says so', async () => {
     const { taken, records, settle } = setUp({ maxRecords: 25 });
     records.start();
     await settle();
@@ -81,7 +81,7 @@ describe('the records of a session', () => {
     expect(taken).toHaveLength(20);
   });
 
-  test('that are too long are left out, and it says so', async () => {
+  test('above the maximum length are not read, and the status says so', async () => {
     const { taken, records, settle } = setUp({ maxLength: 4000 });
     records.start();
     await settle();
@@ -90,7 +90,7 @@ describe('the records of a session', () => {
     expect(taken.length).toBeGreaterThan(0);
   });
 
-  test('that cannot be read say why, and are read on when that is over', async () => {
+  test('report a failure, and reading continues after a retry', async () => {
     const { taken, server, records, settle } = setUp();
     server.isBroken = true;
     records.start();
@@ -102,7 +102,7 @@ describe('the records of a session', () => {
     expect(taken).toEqual(all);
   });
 
-  test('are read again when something was taken out of them', async () => {
+  test('are read again from the start after a redaction', async () => {
     const { taken, server, records, settle } = setUp({}, 30);
     records.start();
     await settle();
@@ -119,7 +119,7 @@ describe('the records of a session', () => {
     expect(taken).toEqual(server.records);
   });
 
-  test('stop when nobody looks any more', async () => {
+  test('are not read any more after stop', async () => {
     const { taken, records, settle } = setUp();
     records.start();
     records.stop();

@@ -8,14 +8,14 @@ const axisOf = (times: readonly number[]): TimeAxis => {
   return axis;
 };
 
-describe('the axis of time', () => {
+describe('the time axis', () => {
   test('counts from the first record', () => {
     const axis = axisOf([1000, 1200, 1700]);
     expect(axis.times.map((time) => axis.position(time, true))).toEqual([0, 200, 700]);
     expect(axis.lengthMs(true)).toBe(700);
   });
 
-  test('shows a long pause as a second if asked, and as it was if not', () => {
+  test('shortens a long pause to a second if requested', () => {
     const day = 86_400_000;
     const axis = axisOf([0, 100, 100 + day, 200 + day]);
     expect(axis.times.map((time) => axis.position(time, true))).toEqual([0, 100, 1100, 1200]);
@@ -24,12 +24,12 @@ describe('the axis of time', () => {
     expect(axis.pauses).toMatchObject([{ at: 100, ms: day }]);
   });
 
-  test('never goes back, though clocks do', () => {
+  test('never goes back, even if the clock does', () => {
     const axis = axisOf([1000, 400, 1500]);
     expect(axis.times).toEqual([1000, 1000, 1500]);
   });
 
-  test('finds the record of each place, in order, whatever the times', () => {
+  test('finds the record of each position, in order, for any times', () => {
     const gap = fc.oneof(fc.nat(100), fc.integer({ min: 1, max: 20 * longPauseMs }));
     fc.assert(
       fc.property(fc.array(gap, { minLength: 1 }), fc.boolean(), (gaps, shortenPauses) => {

@@ -37,7 +37,7 @@ const span = {
 };
 
 describe('a waterfall', () => {
-  test('has a bar for each run, turn, attempt and tool, each after what it lies in', () => {
+  test('has a bar for each run, turn, attempt and tool, each after its parent', () => {
     const bars = barsOf(numberedRecords(recordedRun(2)));
     expect(bars.map(({ kind, depth, label }) => `${'  '.repeat(depth)}${kind} ${label}`)).toEqual([
       'run Run 1',
@@ -55,14 +55,14 @@ describe('a waterfall', () => {
     }
   });
 
-  test('strikes an attempt that was superseded, and says why', () => {
+  test('marks a superseded attempt with the reason', () => {
     const gone = barsOf(numberedRecords(recordedRun(2))).filter(({ tone }) => tone === 'gone');
     expect(gone).toMatchObject([
       { key: 'attempt 2.1', tone: 'gone', detail: 'superseded: truncated_stream' },
     ]);
   });
 
-  test('names an attempt by its model, and tells when its first token came', () => {
+  test('labels an attempt with its model and records its first token', () => {
     const delta = { type: 'append_text', partId: '1.1.a', at: 0, chunk: 'x' } as const;
     const [started = expect.fail(), finished = expect.fail()] = recordsOf(
       [100, fact({ type: 'response_started', itemId: 'i', provider: 'p', model: 'm' })],
@@ -73,10 +73,12 @@ describe('a waterfall', () => {
     );
     const { fact: _, ...head } = started;
     const records = [started, { ...head, time: 400, delta } as unknown as LogRecord, finished];
-    expect(barsOf(records)).toMatchObject([{ label: 'm', start: 100, first: 400, end: 900 }]);
+    expect(barsOf(records)).toMatchObject([
+      { label: 'm', start: 100, firstContentAt: 400, end: 900 },
+    ]);
   });
 
-  test('ends what a turn left open with the turn, and leaves open what goes on', () => {
+  test('ends the open bars of a turn with the turn, and keeps running bars open', () => {
     const bars = barsOf(
       recordsOf(
         [0, fact({ type: 'turn_started' }), 1, 0],
@@ -99,7 +101,7 @@ describe('a waterfall', () => {
     ]);
   });
 
-  test('shows what was waited for: an answer, and the next try', () => {
+  test('shows approvals and retries', () => {
     const error = { code: 'overloaded', message: 'busy' };
     const bars = barsOf(
       recordsOf(
@@ -114,7 +116,7 @@ describe('a waterfall', () => {
     ]);
   });
 
-  test('a question that waits for an answer does so when its turn is parked, and until it is answered', () => {
+  test('an approval stays open while its turn is parked, until it is answered', () => {
     const asked = fact({ type: 'approval_asked', ...call });
     const parked = fact({ type: 'turn_finished', stop: { reason: 'parked' } });
     const waiting: Facts = [
@@ -135,7 +137,7 @@ describe('a waterfall', () => {
     expect(approvalOf([1, asked], [7, superseded])).toMatchObject([{ end: 7 }]);
   });
 
-  test('a tool that somebody stopped has not failed', () => {
+  test('a stopped tool has not failed', () => {
     const execution = { ...call, executionId: 'a' };
     const started = fact({ type: 'tool_execution_started', ...execution, summary: '' });
     const finished = { type: 'tool_execution_finished', ...execution, outcome: 'completed' };
@@ -145,7 +147,7 @@ describe('a waterfall', () => {
     expect(toneOf([0, started], [1, fact({ type: 'aborted' }), 0, 0], [2, failed])).toBe('plain');
   });
 
-  test('tells sub-agents from tools, and failures from results', () => {
+  test('distinguishes sub-agents from tools and failures from results', () => {
     const started = { type: 'tool_execution_started', ...call, summary: '' };
     const finished = { type: 'tool_execution_finished', ...call, outcome: 'completed' };
     const bars = barsOf(
@@ -164,7 +166,7 @@ describe('a waterfall', () => {
 });
 
 describe('spans', () => {
-  test('lie in their parents, in order of their start', () => {
+  test('follow their parents, in order of their start', () => {
     const bars = spanBars([
       { ...span, id: 'c', name: 'child', parent_id: 'p', end_time: null },
       { ...span, id: 'p', name: 'parent' },
@@ -186,7 +188,7 @@ describe('spans', () => {
     [40, fact({ type: 'turn_started' }), 2, 0],
   );
 
-  test('lie below the run, turn or tool that they are part of, and those of none come last', () => {
+  test('follow the run, turn or tool that they belong to, and other spans come last', () => {
     const of = (name: string, parent_id: string | null) => ({ ...span, id: name, name, parent_id });
     const run = 'r1' as RunId;
     const spans = spanBars([
@@ -212,13 +214,13 @@ describe('spans', () => {
     ]);
   });
 
-  test('a run says which trace it is part of, where it is', () => {
+  test('a traced run has its trace id', () => {
     const runs = barsOf(traced).filter(({ kind }) => kind === 'run');
     expect(runs.map(({ traceId }) => traceId)).toEqual(['ab'.repeat(16), undefined]);
     expect(barsOf(traced).filter(({ spanId }) => spanId === undefined)).toHaveLength(2);
   });
 
-  test('that name each other in a circle, or no time, do no harm', () => {
+  test('with a cycle or without a time are ignored', () => {
     const circle = [
       { ...span, id: 'a', name: 'a', parent_id: 'b' },
       { ...span, id: 'b', name: 'b', parent_id: 'a' },

@@ -12,7 +12,7 @@ const model = new SessionModel(sessionId('test'));
 model.add(records);
 
 describe('a moment', () => {
-  test('is told by its record and its time', () => {
+  test('is described by its record and its time', () => {
     expect(momentText(model, 119)).toBe(`record 120 of ${records.length}, 1.2 s`);
     expect(momentText(new SessionModel(sessionId('empty')), -1)).toBe('no records');
   });
@@ -23,7 +23,7 @@ describe('a moment', () => {
     expect(indexOfMoment(records, 5)).toBe(4);
   });
 
-  test('is left by records, by facts or by turns, and never beyond the ends', () => {
+  test('steps by record, fact or turn, and never beyond the ends', () => {
     const facts = records.flatMap(({ fact }, index) => (fact === undefined ? [] : [index]));
     const [, , , , fifth = expect.fail(), sixth = expect.fail()] = facts;
     expect(stepFrom(records, fifth, 1, 'fact')).toBe(sixth);
@@ -41,8 +41,8 @@ describe('a moment', () => {
   });
 });
 
-describe('what is taken along', () => {
-  test('is every record as the log has it', () => {
+describe('an export', () => {
+  test('contains every record as the log has it', () => {
     const lines = recordLines(records);
     expect(lines.map((line) => decodeRecord(line))).toEqual(records);
   });
@@ -53,7 +53,7 @@ describe('what is taken along', () => {
   });
 });
 
-test('every record can be said in a line', () => {
+test('every record has a one-line description', () => {
   for (const record of records) {
     const line = describeRecord(record);
     expect(line.length).toBeLessThan(170);

@@ -95,13 +95,13 @@ function PauseChoice({
   onShortenPauses,
 }: Pick<PlaybackControlsProps, 'shortenPauses' | 'onShortenPauses'>) {
   return (
-    <label className="transport-check" title="A pause of more than 5 s takes one second">
+    <label className="transport-check" title="Pauses of more than 5 s last one second">
       <input
         type="checkbox"
         checked={shortenPauses}
         onChange={({ target }) => onShortenPauses(target.checked)}
       />
-      Short pauses
+      Shorten pauses
     </label>
   );
 }

@@ -16,8 +16,8 @@ function setUp(positions: number[]) {
   return { clock, moves, ends, playback };
 }
 
-describe('playing on', () => {
-  test('shows each record when its time has come, and stops at the last', async () => {
+describe('playback', () => {
+  test('shows each record at its time and stops at the last one', async () => {
     const { clock, moves, ends, playback } = setUp([0, 100, 1100, 1500]);
     playback.play(0, 1);
     await clock.advance(2000);
@@ -41,7 +41,7 @@ describe('playing on', () => {
     expect(moves).toEqual([{ index: 1, at: ms }]);
   });
 
-  test('at once is at the end at once', () => {
+  test('at maximum speed reaches the end immediately', () => {
     const { moves, ends, playback } = setUp([0, 1000, 99_000]);
     playback.play(0, 'at once');
     expect(moves).toEqual([{ index: 2, at: 0 }]);
@@ -55,7 +55,7 @@ describe('playing on', () => {
     expect(moves.map(({ index }) => index)).toEqual([4, 5]);
   });
 
-  test('pauses, and goes on from where it is told', async () => {
+  test('pauses, and continues from the given record', async () => {
     const { clock, moves, playback } = setUp([0, 100, 200, 300]);
     playback.play(0, 1);
     await clock.advance(150);
@@ -67,7 +67,7 @@ describe('playing on', () => {
     expect(moves.at(-1)).toEqual({ index: 3, at: 10_250 });
   });
 
-  test('changes its speed between two records without losing its place', async () => {
+  test('changes its speed between two records without losing its position', async () => {
     const { clock, moves, playback } = setUp([0, 1000]);
     playback.play(0, 1);
     await clock.advance(500);
@@ -78,7 +78,7 @@ describe('playing on', () => {
     expect(moves).toEqual([{ index: 1, at: 1500 }]);
   });
 
-  test('goes on with what comes while it plays', async () => {
+  test('continues with records that arrive during playback', async () => {
     const positions = [0, 500];
     const { clock, moves, playback } = setUp(positions);
     playback.play(0, 1);
@@ -88,7 +88,7 @@ describe('playing on', () => {
     expect(moves.map(({ index }) => index)).toEqual([1, 2]);
   });
 
-  test('is in order, early for nothing, and complete, at any speed', async () => {
+  test('is in order, never early and complete, at any speed', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.nat(500), { minLength: 1, maxLength: 30 }),

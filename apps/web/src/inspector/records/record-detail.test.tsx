@@ -26,7 +26,7 @@ async function shown(readRequest: ReadRequest) {
   return { unfold, text: () => details.textContent ?? '' };
 }
 
-test('a request is asked for when somebody unfolds it, once, and says what may have changed', async () => {
+test('the request is read once, when it is unfolded, and shows its notes', async () => {
   const asked: unknown[] = [];
   const { unfold, text } = await shown(async (at) => {
     asked.push(at);
@@ -40,7 +40,7 @@ test('a request is asked for when somebody unfolds it, once, and says what may h
     expect(text()).toContain(words);
 });
 
-test('where there is none, it says why', async () => {
+test('a missing request shows the reason', async () => {
   const why = 'Agent echo makes its own requests to models';
   const { unfold, text } = await shown(() => Promise.reject(new Error(why)));
   await unfold();

@@ -23,7 +23,7 @@ interface RecordDetailProps {
 export function RecordDetail({ records, index, start, readRequest }: RecordDetailProps) {
   const record = records[index];
   const text = useMemo(() => (record === undefined ? '' : pretty(encodeRecord(record))), [record]);
-  if (record === undefined) return <p className="inspector-empty">No record is chosen.</p>;
+  if (record === undefined) return <p className="inspector-empty">No record is selected.</p>;
   const { offset, turn, attempt, producer, time, fact } = record;
   return (
     <article className="record-detail" aria-label={`Record ${offset}`}>
@@ -66,7 +66,7 @@ function FactFields({ fact }: { readonly fact: Fact }) {
           {fact.stop.reason}
           <small>
             {fact.stop.raw === undefined
-              ? ' the provider did not say'
+              ? ' not reported by the provider'
               : ` provider: ${fact.stop.raw}`}
             {fact.stop.cause !== undefined && `, cause: ${fact.stop.cause}`}
           </small>
@@ -126,7 +126,7 @@ export function RequestView({ turn, attempt, readRequest }: RequestViewProps) {
       isRequested.current = false;
       setRequest({
         state: 'failed',
-        message: error instanceof Error ? error.message : 'The reason is not known',
+        message: error instanceof Error ? error.message : 'Unknown error',
       });
     }
   };
@@ -136,7 +136,7 @@ export function RequestView({ turn, attempt, readRequest }: RequestViewProps) {
       onToggle={({ currentTarget }) => void (currentTarget.open && unfold())}
     >
       <summary>
-        The request of turn {turn}, attempt {attempt}
+        Request of turn {turn}, attempt {attempt}
       </summary>
       {request.state === 'reading' && <p className="record-note">Rebuilding the request …</p>}
       {request.state === 'failed' && (

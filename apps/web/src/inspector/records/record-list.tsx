@@ -60,7 +60,7 @@ export function RecordList({ records, listed, start, index, found, onIndex }: Re
       }}
     >
       {(recordIndex: number, at: number) => (
-        // biome-ignore lint/a11y/useKeyWithClickEvents: the list hears the keys
+        // biome-ignore lint/a11y/useKeyWithClickEvents: the list handles the keys
         // biome-ignore lint/a11y/useFocusableInteractive: the list has the focus
         <div
           key={recordIndex}

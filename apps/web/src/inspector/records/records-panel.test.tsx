@@ -19,7 +19,7 @@ function countedReads(records: readonly LogRecord[]) {
   return { records: counted, reads: () => reads };
 }
 
-test('while records come, each is searched and listed once, and not all of them with each batch', async () => {
+test('each new record is searched and listed once, not all records with each batch', async () => {
   const page = await openDomPage('http://page.test/app/tasks/test');
   const { RecordsPanel } = await import('./records-panel.tsx');
   const { records, reads } = countedReads(all);

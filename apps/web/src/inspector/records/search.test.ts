@@ -35,7 +35,7 @@ const ran = (toolCallId: string, name: string) => ({
 });
 
 describe('search', () => {
-  test('finds text, whatever its case, in deltas and in facts', () => {
+  test('finds text in deltas and facts, ignoring case', () => {
     const records = log(
       append('1.1.a', 'In Oslo'),
       ran('c', 'oslo_weather'),
@@ -55,7 +55,7 @@ describe('search', () => {
     expect(search(records, 'the order')).toEqual([2]);
   });
 
-  test('finds every text however it was cut, once', () => {
+  test('finds every text once, however it was split', () => {
     const word = fc.stringMatching(/^[a-c]{1,12}$/);
     fc.assert(
       fc.property(
@@ -98,7 +98,7 @@ describe('search', () => {
     expect(search(records, 'turn:2')).toEqual([]);
   });
 
-  test('finds nothing where nothing was asked', () => {
+  test('finds nothing for an empty query', () => {
     expect(search(log(append('1.1.a', 'x')), '  ')).toEqual([]);
   });
 });

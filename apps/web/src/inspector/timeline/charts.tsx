@@ -8,7 +8,7 @@ interface ChartsProps extends Pick<ChartProps, 'window' | 'positionOf' | 'now' |
   readonly count: number;
 }
 
-const noAnswer = 'no answer measured yet';
+const noAnswer = 'no data yet';
 const noReport = 'not reported by the provider';
 
 /** Charts of the metrics, on the same axis as the waterfall. */

@@ -7,7 +7,7 @@ const none: readonly Bar[] = [];
 /** The spans that agents reported, as bars. They are fetched again when `version` changes. */
 export function useSpans(client: Client, taskId: string, version: number): readonly Bar[] {
   const [bars, setBars] = useState(none);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a new version is why it is asked again
+  // biome-ignore lint/correctness/useExhaustiveDependencies: a new version triggers a new request
   useEffect(() => {
     const controller = new AbortController();
     const { signal } = controller;

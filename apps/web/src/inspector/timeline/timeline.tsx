@@ -29,7 +29,7 @@ export function Timeline(props: TimelineProps) {
   const time = model.axis.times[index] ?? model.axis.start;
   const now = positionOf(time);
   const nowPercent = percentIn(window, now);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: more records are why there may be more bars
+  // biome-ignore lint/correctness/useExhaustiveDependencies: new records can add bars
   const bars = useMemo(() => model.waterfall.bars, [model, count]);
   const shared = { model, count, window, positionOf, onOffset };
   return (
@@ -129,7 +129,7 @@ function TraceLabel({ bars, offset }: { readonly bars: readonly Bar[]; readonly 
   return (
     <span className="trace-label">
       Trace <code title={run.traceId}>{run.traceId.slice(0, 8)}…</code>
-      <CopyButton text={run.traceId} label="Copy the trace's id" />
+      <CopyButton text={run.traceId} label="Copy the trace id" />
     </span>
   );
 }

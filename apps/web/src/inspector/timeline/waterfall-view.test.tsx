@@ -23,24 +23,24 @@ async function rowOf(changes: Partial<Bar>) {
   return page.find('.bar-label').textContent;
 }
 
-test('a question that is not answered says that it waits, not for how long', async () => {
+test('an open approval shows that it waits, without a duration', async () => {
   const text = await rowOf({});
-  expect(text).toContain('still waits');
+  expect(text).toContain('waiting');
   expect(text).not.toContain('3 ms');
 });
 
-test('one that is says how long it did', async () => {
+test('an answered approval shows its duration', async () => {
   expect(await rowOf({ end: 3 })).toContain('3 ms');
 });
 
-test('a label is in a wide bar, and beside a narrow one where there is room', () => {
+test('a label is inside a wide bar, and next to a narrow one on the wider side', () => {
   expect(labelPosition(10, 90)).toEqual({ left: '10%' });
   expect(labelPosition(10, 12)).toEqual({ left: '12%' });
   expect(labelPosition(90, 100)).toEqual({ right: '10%' });
   expect(labelPosition(-500, 900)).toEqual({ left: '0%' });
 });
 
-test('it has a third of the row for itself, and does not begin or end in a bar that is narrower', () => {
+test('a label has at least a third of the row and never crosses a narrower bar', () => {
   const ends = fc.tuple(fc.nat(100), fc.nat(100)).map((pair) => pair.toSorted((a, b) => a - b));
   fc.assert(
     fc.property(ends, ([from = 0, to = 0]) => {

@@ -45,9 +45,9 @@ export function WaterfallView(props: WaterfallViewProps) {
     const margin = Math.max(10, (to - from) * 0.05);
     onWindow({ from: from - margin, to: to + margin });
   };
-  if (rows.length === 0) return <p className="inspector-empty">Nothing took any time here.</p>;
+  if (rows.length === 0) return <p className="inspector-empty">There is nothing in this range.</p>;
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: the keys go from one row's button to the next
+    // biome-ignore lint/a11y/noStaticElementInteractions: the keys move the focus between the buttons of the rows
     <div className="waterfall" onKeyDown={moveFocus}>
       <VList ref={list} data={rows} itemSize={rowHeight}>
         {(bar) => (
@@ -92,12 +92,13 @@ export interface WaterfallRowProps {
 /** One row: the bar, its duration and its state. */
 export function WaterfallRow(props: WaterfallRowProps) {
   const { bar, window, positionOf, end, isFuture, isChosen, onChoose, onZoom } = props;
-  const { kind, tone, label, detail, firstContentAt: first } = bar;
+  const { kind, tone, label, detail, firstContentAt } = bar;
   const until = bar.end ?? end;
   const left = percentIn(window, positionOf(bar.start));
   const right = percentIn(window, positionOf(until));
   const width = Math.max(0.25, right - left);
-  const firstShare = first === undefined ? 0 : percentIn(window, positionOf(first)) - left;
+  const firstShare =
+    firstContentAt === undefined ? 0 : percentIn(window, positionOf(firstContentAt)) - left;
   return (
     <button
       type="button"
@@ -129,7 +130,7 @@ export function WaterfallRow(props: WaterfallRowProps) {
 const kindNames: Readonly<Record<Bar['kind'], string>> = {
   run: '',
   turn: '',
-  attempt: 'Attempt at a request:',
+  attempt: 'Attempt:',
   tool: 'Tool',
   agent: 'Sub-agent',
   approval: '',
@@ -139,15 +140,15 @@ const kindNames: Readonly<Record<Bar['kind'], string>> = {
 
 /** The duration of an open approval is unknown, because the log gets no records meanwhile. */
 function durationText({ kind, start, end }: Bar, until: number): string {
-  return kind === 'approval' && end === undefined ? 'still waits' : duration(until - start);
+  return kind === 'approval' && end === undefined ? 'waiting' : duration(until - start);
 }
 
 /** The state as text. Sighted users see it as color and pattern. */
 function stateTexts({ end, tone, kind }: Bar): readonly string[] {
   const words: string[] = [];
-  if (end === undefined) words.push('goes on');
+  if (end === undefined) words.push('in progress');
   if (tone === 'bad') words.push('failed');
-  if (tone === 'gone') words.push(kind === 'attempt' ? 'superseded' : 'does not count');
+  if (tone === 'gone') words.push(kind === 'attempt' ? 'superseded' : 'discarded');
   return words;
 }
 

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { fitWindow, moveWindow, percentIn, ticksIn, zoomWindow } from './zoom.ts';
 
-describe('a window on time', () => {
+describe('a range of the axis', () => {
   test('stays within the axis, however it is zoomed and moved', () => {
     const step = fc.oneof(
       fc.record({ factor: fc.double({ min: 0.1, max: 10, noNaN: true }), around: fc.nat(10_000) }),
@@ -25,14 +25,14 @@ describe('a window on time', () => {
     );
   });
 
-  test('keeps what is under the pointer where it is', () => {
+  test('keeps the position under the pointer in place', () => {
     const before = { from: 2000, to: 6000 };
     const after = zoomWindow(before, { factor: 0.5, around: 3000, lengthMs: 10_000 });
     expect(after).toEqual({ from: 2500, to: 4500 });
     expect(percentIn(after, 3000)).toBe(percentIn(before, 3000));
   });
 
-  test('shows a session that has hardly begun', () => {
+  test('shows a very short session', () => {
     expect(fitWindow({ from: 0, to: 0 }, 0)).toEqual({ from: 0, to: 20 });
   });
 
