@@ -34,11 +34,11 @@ export function readToken(): string {
 
 /** Returns the reason why no request can carry the token, or undefined if the token is fine. */
 export function tokenProblem(token: string): string | undefined {
-  const odd = /[^\u0020-\u007e\u0080-\u00ff]/u.exec(token)?.[0];
-  if (odd === undefined) return undefined;
-  const code = odd.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0');
-  const shown = /[\p{C}\p{Z}]/u.test(odd) ? `U+${code}` : `“${odd}”`;
-  return `A token with ${shown} in it cannot be sent. Copy it again, as it was given to the server.`;
+  const invalid = /[^\u0020-\u007e\u0080-\u00ff]/u.exec(token)?.[0];
+  if (invalid === undefined) return undefined;
+  const code = invalid.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0');
+  const displayed = /[\p{C}\p{Z}]/u.test(invalid) ? `U+${code}` : `“${invalid}”`;
+  return `A token with ${displayed} in it cannot be sent. Copy it again, as it was given to the server.`;
 }
 
 export function writeToken(token: string): void {

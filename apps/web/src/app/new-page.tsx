@@ -16,13 +16,13 @@ export function NewPage({ agent: asked }: { readonly agent: string | undefined }
   const { agents: all, isLoaded, error } = useDirectory();
   const agents = useMemo(() => all.toSorted(byKind), [all]);
   const [isSending, setSending] = useState(false);
-  const wanted = asked ?? readStored(sharedStorage, 'agent');
-  const chosen = agents.find(({ name }) => name === wanted) ?? agents[0];
+  const preferredAgent = asked ?? readStored(sharedStorage, 'agent');
+  const chosen = agents.find(({ name }) => name === preferredAgent) ?? agents[0];
   const send = async (text: string) => {
     if (chosen === undefined) return;
     setSending(true);
     try {
-      await begin(app, chosen, text);
+      await startSession(app, chosen, text);
     } finally {
       setSending(false);
     }
@@ -65,7 +65,11 @@ function isLoop({ registration_metadata }: AgentInfo): boolean {
   return registration_metadata?.['kind'] === 'loop';
 }
 
-async function begin({ client, api, outbox, directory }: App, agent: AgentInfo, text: string) {
+async function startSession(
+  { client, api, outbox, directory }: App,
+  agent: AgentInfo,
+  text: string,
+) {
   writeStored(sharedStorage, 'agent', agent.name);
   const { id } = await client.createTask({ agent: agent.name });
   await setTaskTitle(api, { id, task_metadata: null }, text);

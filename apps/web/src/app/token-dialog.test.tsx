@@ -17,14 +17,14 @@ test.each(['abc', 'a-b_c.d~e+f/g==', 'naïve'])('%j is accepted', (token) => {
 
 test('the dialog shows the reason and stores nothing', async () => {
   const page = await openDomPage('http://localhost/');
-  const kept: string[] = [];
+  const accepted: string[] = [];
   const { TokenDialog } = await import('./token-dialog.tsx');
-  await page.render(<TokenDialog onToken={(token) => kept.push(token)} />);
+  await page.render(<TokenDialog onToken={(token) => accepted.push(token)} />);
   await page.type(page.find('input'), 'snow☃man');
   await page.submit(page.find('form'));
-  expect(kept).toEqual([]);
+  expect(accepted).toEqual([]);
   expect(page.find('[role=alert]').textContent).toMatch(/cannot be sent/);
   await page.type(page.find('input'), ' fine ');
   await page.submit(page.find('form'));
-  expect(kept).toEqual(['fine']);
+  expect(accepted).toEqual(['fine']);
 });

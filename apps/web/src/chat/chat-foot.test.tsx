@@ -7,14 +7,14 @@ import { GrowingSource } from '../testing/growing-source.ts';
 import { factDraft, numberDrafts } from '../testing/records.ts';
 import type { LiveSource } from './state/live-source.ts';
 
-interface Shown {
+interface SessionState {
   readonly connection: Connection;
   readonly status?: TaskStatus;
   readonly tasks?: readonly string[];
 }
 
 /** Renders the foot of a session whose log contains a running run. */
-async function opened({ connection, status = 'RUNNING', tasks = ['s'] }: Shown) {
+async function renderFoot({ connection, status = 'RUNNING', tasks = ['s'] }: SessionState) {
   const page = await openDomPage('http://localhost/app/tasks/s');
   const { AppContext } = await import('../app/app-context.ts');
   const { ChatFoot } = await import('./chat-foot.tsx');
@@ -36,31 +36,31 @@ async function opened({ connection, status = 'RUNNING', tasks = ['s'] }: Shown) 
 }
 
 test('the activity is shown and can be stopped', async () => {
-  const { page } = await opened({ connection: { state: 'live' } });
+  const { page } = await renderFoot({ connection: { state: 'live' } });
   expect(page.text()).toContain('Working');
   expect(page.text()).toContain('Stop');
   expect(page.text()).toContain('Steer');
 });
 
-test.each<Shown>([
+test.each<SessionState>([
   { connection: { state: 'ended', reason: 'deleted' }, status: 'DELETED' },
   { connection: { state: 'ended', reason: 'over' } },
   { connection: { state: 'live' }, status: 'CANCELED' },
 ])('an ended session shows no activity, whatever its log contains: %j', async (shown) => {
-  const { page } = await opened(shown);
+  const { page } = await renderFoot(shown);
   expect(page.text()).not.toContain('Working');
   expect(page.text()).not.toContain('Stop');
 });
 
 test('a closed session has a link to a new session', async () => {
   const connection: Connection = { state: 'ended', reason: 'deleted' };
-  const { page } = await opened({ connection, status: 'DELETED' });
+  const { page } = await renderFoot({ connection, status: 'DELETED' });
   expect(page.text()).toContain('This session was deleted.');
-  expect(page.find('a').textContent).toBe('Start a new session');
+  expect(page.find('a').textContent).toBe('Start another session');
   expect(page.find('a').getAttribute('href')).toBe('/');
 });
 
 test('a session that is not in the list is fetched by its id', async () => {
-  const { fetched } = await opened({ connection: { state: 'live' }, tasks: ['another'] });
+  const { fetched } = await renderFoot({ connection: { state: 'live' }, tasks: ['another'] });
   expect(fetched).toEqual(['s']);
 });

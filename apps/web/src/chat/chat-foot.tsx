@@ -59,7 +59,7 @@ function ClosedNotice({ text }: { readonly text: string }) {
   return (
     <p className="past">
       <span>{text}</span>
-      <Link to={{ page: 'new' }}>Start a new session</Link>
+      <Link to={{ page: 'new' }}>Start another session</Link>
     </p>
   );
 }

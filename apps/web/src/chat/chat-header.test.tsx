@@ -8,7 +8,7 @@ import { factDraft, numberDrafts } from '../testing/records.ts';
 import type { LiveSource } from './state/live-source.ts';
 
 /** Returns the text below the title: the agent and the status. */
-async function said(status: TaskStatus, isRunning = false) {
+async function subtitle(status: TaskStatus, isRunning = false) {
   const page = await openDomPage('http://localhost/app/tasks/s');
   const { AppContext } = await import('../app/app-context.ts');
   const { ChatHeader } = await import('./chat-header.tsx');
@@ -31,7 +31,7 @@ async function said(status: TaskStatus, isRunning = false) {
 test.each([false, true])(
   'an open session has no status in its header, whether it works (%s) or not',
   async (isRunning) => {
-    expect(await said('RUNNING', isRunning)).toBe('builder');
+    expect(await subtitle('RUNNING', isRunning)).toBe('builder');
   },
 );
 
@@ -41,5 +41,5 @@ test.each<readonly [TaskStatus, string]>([
   ['CANCELED', 'closed'],
   ['FAILED', 'failed'],
 ])('a session with status %s shows %s', async (status, words) => {
-  expect(await said(status)).toBe(`builder${words}`);
+  expect(await subtitle(status)).toBe(`builder${words}`);
 });

@@ -4,7 +4,7 @@ import { openDomPage } from '../testing/dom-page.ts';
 
 // A browser asks once whether a dialog may close. The second Escape closes it without asking.
 
-async function opened(onClose?: () => void) {
+async function renderDialog(onClose?: () => void) {
   const page = await openDomPage('http://localhost/');
   const { Dialog } = await import('./dialog.tsx');
   await page.render(
@@ -17,7 +17,7 @@ async function opened(onClose?: () => void) {
 }
 
 test('a required dialog opens again when the browser closes it', async () => {
-  const { dialog, closeIt } = await opened();
+  const { dialog, closeIt } = await renderDialog();
   expect(dialog.open).toBe(true);
   await closeIt();
   expect(dialog.open).toBe(true);
@@ -25,7 +25,7 @@ test('a required dialog opens again when the browser closes it', async () => {
 
 test('an optional dialog reports every way of closing', async () => {
   let closed = 0;
-  const { closeIt } = await opened(() => {
+  const { closeIt } = await renderDialog(() => {
     closed++;
   });
   await closeIt();

@@ -11,32 +11,32 @@ describeInChromium()('accessibility', () => {
     const tab = await visitor.tab();
     const { page } = tab;
     const faults: string[] = [];
-    const look = async (where: string) =>
+    const check = async (where: string) =>
       faults.push(...(await axeFaults(page)).map((fault) => `${where}: ${fault}`));
     await tab.message.waitFor();
-    await look('new');
+    await check('new');
     await tab.send('tell me');
     await tab.waitForText('See the protocol');
     await page.getByRole('button', { name: 'Send' }).waitFor();
     await tab.unfold(/^Thought/);
-    await look('an answer');
+    await check('an answer');
     await tab.send('tools');
-    await tab.waitForText('Done: a record that comes twice');
+    await tab.waitForText('Done: a duplicate record');
     await tab.unfold(/^run/);
     await tab.unfold(/^patch/);
     await tab.send('ask me');
     await page.getByRole('heading', { name: 'Allow write?' }).waitFor();
-    await look('tools and a question');
+    await check('tools and a question');
     await page.getByRole('button', { name: 'Inspector' }).click();
     await tab.dragTo(0.5);
     await page.getByRole('listbox', { name: 'Records' }).getByRole('option').first().waitFor();
-    await look('the inspector');
+    await check('the inspector');
     await page.goto('/app/overview');
     await page.getByRole('heading', { name: 'Usage and cost' }).waitFor();
-    await look('the overview');
+    await check('the overview');
     await page.keyboard.press('?');
     await page.getByRole('dialog', { name: 'Keys' }).waitFor();
-    await look('help');
+    await check('help');
     expect(faults).toEqual([]);
   });
 

@@ -9,7 +9,7 @@ import { describeInChromium } from './testing/needs-chromium.ts';
 describeInChromium()('an approval card', () => {
   const harness = useBrowserHarness();
 
-  async function asking(...contents: readonly string[]): Promise<ChatTab> {
+  async function openApproval(...contents: readonly string[]): Promise<ChatTab> {
     const tab = await (await harness.visitor()).tab();
     // A message of several lines comes from the clipboard or from a form.
     await tab.send(['write', ...contents.map((content) => JSON.stringify(content))].join('\n'));
@@ -24,10 +24,10 @@ describeInChromium()('an approval card', () => {
     page.getByRole('region', { name: 'Tool write: done' }).count();
 
   test('ignores the second click on the previous card', async () => {
-    const tab = await asking('one', 'two', 'three');
+    const tab = await openApproval('one', 'two', 'three');
     await waitUntilArmed(tab);
     const box = await allow(tab).boundingBox();
-    if (box === null) throw new Error('There is nothing to click on');
+    if (box === null) throw new Error('The Allow button is not visible');
     const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
     await tab.page.mouse.click(x, y);
     await card(tab).getByText('1 more after this').waitFor();
@@ -39,7 +39,7 @@ describeInChromium()('an approval card', () => {
   });
 
   test('accepts one answer of a held key', async () => {
-    const tab = await asking('one', 'two');
+    const tab = await openApproval('one', 'two');
     await waitUntilArmed(tab);
     await tab.page.keyboard.down('Alt');
     // All presses after the first one are repeats, as with a held key.
@@ -53,7 +53,7 @@ describeInChromium()('an approval card', () => {
   });
 
   test('ignores Alt+Y while a form is open, and Escape closes the form', async () => {
-    const tab = await asking('one');
+    const tab = await openApproval('one');
     await waitUntilArmed(tab);
     await card(tab).getByRole('button', { name: 'Deny' }).click();
     const reason = card(tab).getByRole('textbox', { name: 'Reason' });
@@ -68,7 +68,7 @@ describeInChromium()('an approval card', () => {
   });
 
   test('moves the focus to the next card, and from the last one to the message field', async () => {
-    const tab = await asking('one', 'two');
+    const tab = await openApproval('one', 'two');
     await waitUntilArmed(tab);
     await allow(tab).focus();
     await tab.page.keyboard.press('Enter');
@@ -87,8 +87,8 @@ describeInChromium()('an approval card', () => {
   ])(
     'shows both ends of the input, or that there is more below, at %d by %d',
     async (width, height) => {
-      const odd = `start${' '.repeat(5000)}one${'\n'.repeat(3000)}two ${'x'.repeat(5000)} \u202Eend`;
-      const tab = await asking(odd);
+      const content = `start${' '.repeat(5000)}one${'\n'.repeat(3000)}two ${'x'.repeat(5000)} \u202Eend`;
+      const tab = await openApproval(content);
       await tab.page.setViewportSize({ width, height });
       for (const words of [/start/, /… [\d,]+ lines/])
         await expect.poll(() => isInSight(tab, words)).toBe(true);
@@ -135,8 +135,8 @@ function focused({ page }: ChatTab): Promise<string> {
 
 /** Returns true if the card shows the whole text without scrolling. */
 async function isInSight({ page }: ChatTab, words: RegExp): Promise<boolean> {
-  const seen = await page.locator('.approval-scroll').boundingBox();
+  const visible = await page.locator('.approval-scroll').boundingBox();
   const box = await page.locator('.approval').getByText(words).last().boundingBox();
-  if (seen === null || box === null) return false;
-  return box.y >= seen.y && box.y + box.height <= seen.y + seen.height + 1;
+  if (visible === null || box === null) return false;
+  return box.y >= visible.y && box.y + box.height <= visible.y + visible.height + 1;
 }

@@ -28,17 +28,17 @@ describeInChromium()('hostile content', () => {
     await tab.page.getByText('the address is blocked').waitFor();
     // Documents and images that can contain scripts are offered as downloads.
     expect(await tab.page.locator('a.media-file[download]').count()).toBe(5);
-    expect(await leads(tab)).toEqual([]);
+    expect(await forbiddenLinks(tab)).toEqual([]);
     // Direction marks are escaped in tool results, as in tool inputs.
-    const said = await tab.page.locator('.tool-card .result-text').first().innerText();
-    expect(said).toContain('\\u202Ereversed');
-    expect(said).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/);
+    const resultText = await tab.page.locator('.tool-card .result-text').first().innerText();
+    expect(resultText).toContain('\\u202Ereversed');
+    expect(resultText).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/);
 
     await tab.page.getByRole('button', { name: 'Inspector' }).click();
     await tab.dragTo(0.5);
     await tab.page.getByRole('searchbox', { name: 'Find records' }).fill('onerror');
     await tab.page.getByRole('searchbox', { name: 'Find records' }).press('Enter');
-    expect(await leads(tab)).toEqual([]);
+    expect(await forbiddenLinks(tab)).toEqual([]);
 
     await tab.page.goto('/app/overview');
     await tab.page.getByRole('heading', { name: 'Usage and cost' }).waitFor();
@@ -46,7 +46,7 @@ describeInChromium()('hostile content', () => {
       .getByRole('link', { name: /onerror/ })
       .first()
       .waitFor();
-    expect(await leads(tab)).toEqual([]);
+    expect(await forbiddenLinks(tab)).toEqual([]);
 
     await tab.page.goto(path);
     await tab.waitForText('That was all of it.');
@@ -60,7 +60,7 @@ describeInChromium()('hostile content', () => {
     await tab.page.evaluate(
       `document.body.insertAdjacentHTML('beforeend', ${all}.slice(0, 20).join(''))`,
     );
-    await expect.poll(() => leads(tab)).not.toEqual([]);
+    await expect.poll(() => forbiddenLinks(tab)).not.toEqual([]);
     await expect.poll(() => visitor.allFaults()).toContainEqual(expect.stringContaining('refused'));
     await tab.page.evaluate("fetch('https://evil.example').catch(() => {})");
     await tab.page.evaluate('globalThis.ran = 1');
@@ -87,7 +87,7 @@ async function nameTasks(url: string): Promise<void> {
 }
 
 /** Lists elements of the page that link to or load from a forbidden place. */
-function leads({ page }: ChatTab): Promise<readonly string[]> {
+function forbiddenLinks({ page }: ChatTab): Promise<readonly string[]> {
   return page.evaluate<readonly string[]>(`
     [...document.querySelectorAll('body *')].flatMap((element) => {
       const own = [...element.attributes];

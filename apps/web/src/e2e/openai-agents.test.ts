@@ -24,7 +24,7 @@ describeInChromium()('a run of the OpenAI Agents SDK', () => {
 
     await tab.waitForText('Bread …');
     expect(await tab.answer.innerText()).not.toContain('ready');
-    expect(await seen(tab)).toEqual(['Let me look … at the sky.', ...steps, 'Bread …']);
+    expect(await shownParts(tab)).toEqual(['Let me look … at the sky.', ...steps, 'Bread …']);
     await tab.page.reload();
     await tab.waitForText('Bread …');
     model.resume();
@@ -32,10 +32,10 @@ describeInChromium()('a run of the OpenAI Agents SDK', () => {
     await tab.waitForText('Bread … is ready.');
     await tab.stop.waitFor({ state: 'detached' });
     const all = ['Let me look … at the sky.', ...steps, 'Bread … is ready.'];
-    expect(await seen(tab)).toEqual(all);
+    expect(await shownParts(tab)).toEqual(all);
     await tab.page.reload();
     await tab.waitForText('Bread … is ready.');
-    expect(await seen(tab)).toEqual(all);
+    expect(await shownParts(tab)).toEqual(all);
     expect(await visitor.allFaults()).toEqual([]);
   });
 });
@@ -43,13 +43,13 @@ describeInChromium()('a run of the OpenAI Agents SDK', () => {
 const steps = ['Tool weather: done', '{"town":"Bath","sky":"rain"}', 'Handed over to Baker'];
 
 /** Returns the content of the run in the order of the page. */
-async function seen(tab: ChatTab): Promise<readonly string[]> {
+async function shownParts(tab: ChatTab): Promise<readonly string[]> {
   await tab.unfold(/^weather/);
   await tab.page.getByRole('region', { name: 'Tool weather: done' }).waitFor();
-  return tab.page.evaluate<readonly string[]>(shown);
+  return tab.page.evaluate<readonly string[]>(partsScript);
 }
 
-const shown = `
+const partsScript = `
 [...document.querySelectorAll('article[data-kind=assistant] :is(.markdown, .tool-card, .result-text)')]
   .map((one) => one.matches('.tool-card') ? one.ariaLabel : one.textContent)
 `;

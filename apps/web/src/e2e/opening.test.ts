@@ -24,14 +24,14 @@ describeInChromium()('opening a session', () => {
     await first.waitForText('END');
     const path = await first.taskPath();
     const second = await visitor.context.newPage();
-    const asked: string[] = [];
-    second.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    const requests: string[] = [];
+    second.on('request', (request) => requests.push(new URL(request.url()).pathname));
     await second.addInitScript(counter);
     await second.goto(path);
     await second.getByText('END', { exact: true }).waitFor();
-    const known = asked.filter((to) => !to.startsWith('/assets/') && to !== path);
-    expect(known[0]).toBe(`${path.replace('/app', '')}/stream`);
-    expect(known.filter((to) => to.endsWith('/stream'))).toHaveLength(1);
+    const serverRequests = requests.filter((to) => !to.startsWith('/assets/') && to !== path);
+    expect(serverRequests[0]).toBe(`${path.replace('/app', '')}/stream`);
+    expect(serverRequests.filter((to) => to.endsWith('/stream'))).toHaveLength(1);
     // All items appeared at once, not one after the other.
     expect(await second.evaluate('globalThis.lists')).toEqual([2]);
     expect(await visitor.allFaults()).toEqual([]);

@@ -6,18 +6,18 @@ import { describeInChromium } from './testing/needs-chromium.ts';
 const phone = { viewport: { width: 390, height: 844 } } as const;
 
 /** The DOM members that this test uses. */
-interface Shown {
+interface PageElement {
   readonly scrollTop: number;
-  readonly ownerDocument: { elementFromPoint(x: number, y: number): Shown | null };
+  readonly ownerDocument: { elementFromPoint(x: number, y: number): PageElement | null };
   getBoundingClientRect(): Record<'x' | 'y' | 'width' | 'height', number>;
-  contains(other: Shown | null): boolean;
+  contains(other: PageElement | null): boolean;
 }
 
 /** Returns true if the element is visible and nothing covers it. */
 async function isOnTop(what: Locator): Promise<boolean> {
   await what.scrollIntoViewIfNeeded();
   return what.evaluate((one) => {
-    const element = one as unknown as Shown;
+    const element = one as unknown as PageElement;
     const { x, y, width, height } = element.getBoundingClientRect();
     return element.contains(element.ownerDocument.elementFromPoint(x + width / 2, y + height / 2));
   });
@@ -53,7 +53,7 @@ describeInChromium()('the page on small screens', () => {
     expect(await isOnTop(allow)).toBe(true);
     // The button is visible without scrolling.
     const foot = tab.page.locator('.chat-foot');
-    expect(await foot.evaluate((one) => (one as unknown as Shown).scrollTop)).toBe(0);
+    expect(await foot.evaluate((one) => (one as unknown as PageElement).scrollTop)).toBe(0);
     expect(await isOnTop(tab.page.getByRole('button', { name: 'Deny' }))).toBe(true);
   });
 });

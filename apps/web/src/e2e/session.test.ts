@@ -49,11 +49,11 @@ describeInChromium()('a session on the page', () => {
     await tab.stop.click();
     await tab.stop.waitFor({ state: 'detached' });
     const count = await tab.lastCount();
-    const said = await tab.answer.innerText();
+    const output = await tab.answer.innerText();
     expect(count).toBeGreaterThanOrEqual(10);
     await tab.page.reload();
     await tab.waitForCount(count);
-    expect(await tab.answer.innerText()).toBe(said);
+    expect(await tab.answer.innerText()).toBe(output);
     expect(await visitor.allFaults()).toEqual([]);
   });
 
@@ -66,13 +66,13 @@ describeInChromium()('a session on the page', () => {
     await harness.server.kill();
     const banner = tab.page.locator('.banner');
     await banner.waitFor();
-    const seen = await tab.lastCount();
+    const countBefore = await tab.lastCount();
     await harness.server.restart();
     await banner.waitFor({ state: 'detached' });
     await tab.page
       .getByText('Interrupted: the process ended. The output so far is kept.')
       .waitFor();
-    expect(await tab.lastCount()).toBeGreaterThanOrEqual(seen);
+    expect(await tab.lastCount()).toBeGreaterThanOrEqual(countBefore);
     await tab.send('count on, then');
     await tab.page.locator('article[data-kind=assistant]').nth(1).waitFor();
     await tab.waitForCount(20);

@@ -8,10 +8,10 @@ describeInChromium()('a server that requires a token', () => {
   test('receives a valid token, also after Escape was pressed several times', async () => {
     const visitor = await harness.visitor();
     const page = await visitor.context.newPage();
-    const given: (string | undefined)[] = [];
+    const tokens: (string | undefined)[] = [];
     await page.route('**/agents?*', (route) => {
       const { authorization } = route.request().headers();
-      given.push(authorization);
+      tokens.push(authorization);
       const json = { message: 'Who are you?', code: 401, data: null };
       return authorization === 'Bearer sesame'
         ? route.fulfill({ json: [] })
@@ -34,7 +34,7 @@ describeInChromium()('a server that requires a token', () => {
     await token.press('Enter');
     await page.getByText('There are no agents.').waitFor();
     await dialog.waitFor({ state: 'detached' });
-    expect(new Set(given)).toEqual(new Set([undefined, 'Bearer sesame']));
+    expect(new Set(tokens)).toEqual(new Set([undefined, 'Bearer sesame']));
     expect(await visitor.allFaults()).toEqual([]);
   });
 
@@ -42,9 +42,9 @@ describeInChromium()('a server that requires a token', () => {
     const visitor = await harness.visitor();
     const tab = await visitor.tab();
     await tab.page.evaluate("sessionStorage.setItem('millrace:token', 'open☃sesame')");
-    const asked = tab.page.waitForRequest('**/stream?view=records');
+    const streamRequest = tab.page.waitForRequest('**/stream?view=records');
     await tab.page.goto('/app/tasks/none');
-    expect((await asked).headers()['authorization']).toBeUndefined();
+    expect((await streamRequest).headers()['authorization']).toBeUndefined();
     await tab.page.getByRole('link', { name: 'New session' }).waitFor();
     expect(await visitor.allFaults()).toEqual([]);
   });

@@ -19,11 +19,11 @@ describeInChromium()('an unsent message', () => {
     await tab.page.getByRole('button', { name: 'Send' }).waitFor();
     return tab;
   };
-  const said = ({ page }: ChatTab, text: string) =>
+  const userMessage = ({ page }: ChatTab, text: string) =>
     page.locator('article[data-kind=user]').getByText(text, { exact: true });
 
   /** The number of copies on the server. The page shows only the visible part of a long session. */
-  const heard = async ({ page }: ChatTab, text: string): Promise<number> => {
+  const countOnServer = async ({ page }: ChatTab, text: string): Promise<number> => {
     const id = new URL(page.url()).pathname.split('/').at(-1) ?? '';
     const answer = await page.request.get(`/messages?task_id=${id}`);
     const messages = (await answer.json()) as readonly TaskMessage[];
@@ -45,7 +45,7 @@ describeInChromium()('an unsent message', () => {
     expect(await tab.message.inputValue()).toBe('the second');
     await tab.page.unroute(commands);
     await tab.page.getByRole('button', { name: 'Try again' }).click();
-    await said(tab, 'the first').waitFor();
+    await userMessage(tab, 'the first').waitFor();
     expect(await tab.message.inputValue()).toBe('the second');
   });
 
@@ -64,10 +64,10 @@ describeInChromium()('an unsent message', () => {
       await held.promise;
       await tab.page.unroute(commands);
       await tab.page.reload();
-      await said(tab, text).waitFor();
+      await userMessage(tab, text).waitFor();
       await tab.page.getByRole('list', { name: 'Not sent yet' }).waitFor({ state: 'detached' });
       await tab.page.getByRole('button', { name: 'Send' }).waitFor();
-      expect(await heard(tab, text)).toBe(1);
+      expect(await countOnServer(tab, text)).toBe(1);
     }
   });
 
@@ -80,10 +80,10 @@ describeInChromium()('an unsent message', () => {
     await tab.page.goBack();
     await tab.transcript.getByText('are you there').waitFor();
     await harness.server.restart();
-    await said(tab, 'are you there').waitFor();
+    await userMessage(tab, 'are you there').waitFor();
     await tab.page.getByRole('list', { name: 'Not sent yet' }).waitFor({ state: 'detached' });
     await tab.page.reload();
-    await said(tab, 'are you there').waitFor();
-    expect(await heard(tab, 'are you there')).toBe(1);
+    await userMessage(tab, 'are you there').waitFor();
+    expect(await countOnServer(tab, 'are you there')).toBe(1);
   });
 });

@@ -25,15 +25,15 @@ function recordedClient(): Client {
   return { task: () => task } as unknown as Client;
 }
 
-interface Told {
+interface ReportedMoment {
   readonly at: number | undefined;
   readonly state: FoldState;
 }
 
 /** Renders the inspector in a page that follows it: `at` is the last reported moment. */
-async function inspecting(at?: number) {
+async function renderInspector(at?: number) {
   const page = await openDomPage('http://page.test/app/tasks/test');
-  const reported: Told[] = [];
+  const reported: ReportedMoment[] = [];
   const client = recordedClient();
   const show = (moment: number | undefined): Promise<void> =>
     page.render(
@@ -57,26 +57,26 @@ async function inspecting(at?: number) {
 
 describe('the inspector', () => {
   test('opened by a link reports the state at that record', async () => {
-    const { reported, valueText } = await inspecting(77);
+    const { reported, valueText } = await renderInspector(77);
     expect(reported).toEqual([{ at: 77, state: foldAll(records.slice(0, 77)) }]);
     expect(valueText()).toBe(`record 77 of ${records.length}, 760 ms`);
   });
 
   test('opened without a link is at the current state and reports nothing', async () => {
-    const { reported, valueText } = await inspecting();
+    const { reported, valueText } = await renderInspector();
     expect(reported).toEqual([]);
     expect(valueText()).toMatch(`record ${records.length} of ${records.length}`);
   });
 
   test('moves by keys and reports the state of each record', async () => {
-    const { reported, press } = await inspecting(50);
+    const { reported, press } = await renderInspector(50);
     for (const key of ['ArrowRight', 'ArrowRight', 'ArrowLeft', 'Home']) await press(key);
     expect(reported.map(({ at }) => at)).toEqual([50, 51, 52, 51, 1]);
     for (const { at, state } of reported) expect(state).toEqual(foldAll(records.slice(0, at)));
   });
 
   test('moves to the next fact with Shift, and back to now with End', async () => {
-    const { reported, press } = await inspecting(20);
+    const { reported, press } = await renderInspector(20);
     await press('ArrowRight', true);
     const next = records.find(({ offset, fact }) => offset > 20 && fact !== undefined);
     expect(reported.at(-1)?.at).toBe(next?.offset);

@@ -156,7 +156,7 @@ interface KeyHandlers {
 }
 
 /** Elements that use these keys themselves. */
-const others = 'input, select, textarea, [contenteditable]';
+const fieldSelector = 'input, select, textarea, [contenteditable]';
 
 /**
  * Returns the action of a key in the inspector; undefined if the key belongs to another element.
@@ -167,7 +167,7 @@ export function keyAction(
 ): (() => void) | undefined {
   const { key, shiftKey, ctrlKey, metaKey, altKey } = event;
   const target = event.target as Element;
-  if (ctrlKey || metaKey || altKey || target.closest(others) !== null) return undefined;
+  if (ctrlKey || metaKey || altKey || target.closest(fieldSelector) !== null) return undefined;
   switch (key) {
     case 'ArrowRight':
     case 'ArrowUp':

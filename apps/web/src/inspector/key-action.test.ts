@@ -2,10 +2,13 @@ import type { KeyboardEvent } from 'react';
 import { describe, expect, test } from 'vitest';
 import { keyAction } from './inspector.tsx';
 
-type Given = Parameters<typeof keyAction>[0];
+type KeyInput = Parameters<typeof keyAction>[0];
 
 /** Returns the name of the action for a key. `within` is the focused element. */
-function pressed(key: string, { within = '', ...more }: Partial<Given> & { within?: string } = {}) {
+function actionOf(
+  key: string,
+  { within = '', ...more }: Partial<KeyInput> & { within?: string } = {},
+) {
   const done: string[] = [];
   const note = (word: string) => () => void done.push(word);
   const fits = (selector: string) => within !== '' && selector.split(/, ?/).includes(within);
@@ -34,22 +37,22 @@ describe('a key in the inspector', () => {
     ['0', 'show all'],
     ['x', ''],
   ])('%s does %s', (key, what) => {
-    expect(pressed(key)).toBe(what);
+    expect(actionOf(key)).toBe(what);
   });
 
   test('with Shift moves to the next fact', () => {
-    expect(pressed('ArrowRight', { shiftKey: true })).toBe('far 1');
+    expect(actionOf('ArrowRight', { shiftKey: true })).toBe('far 1');
   });
 
   test('is ignored in fields, and Space is ignored on buttons', () => {
-    expect(pressed('ArrowLeft', { within: 'input' })).toBe('');
-    expect(pressed(' ', { within: 'button' })).toBe('');
-    expect(pressed('ArrowLeft', { within: 'button' })).toBe('-1');
+    expect(actionOf('ArrowLeft', { within: 'input' })).toBe('');
+    expect(actionOf(' ', { within: 'button' })).toBe('');
+    expect(actionOf('ArrowLeft', { within: 'button' })).toBe('-1');
   });
 
   test('with Ctrl, Alt or Command is ignored', () => {
-    expect(pressed('0', { ctrlKey: true })).toBe('');
-    expect(pressed('ArrowLeft', { altKey: true })).toBe('');
-    expect(pressed('+', { metaKey: true })).toBe('');
+    expect(actionOf('0', { ctrlKey: true })).toBe('');
+    expect(actionOf('ArrowLeft', { altKey: true })).toBe('');
+    expect(actionOf('+', { metaKey: true })).toBe('');
   });
 });

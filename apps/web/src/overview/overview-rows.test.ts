@@ -52,10 +52,10 @@ describe('a failure', () => {
   test('includes a run that ended with an error, until the next run starts', () => {
     const stop = { reason: 'error' } as const;
     const error = { code: 'x', message: 'No' };
-    const of = (more: Partial<TaskDigest>) =>
+    const failureOf = (more: Partial<TaskDigest>) =>
       failuresOf([{ task: task('a'), digest: digest({ stop, error, ...more }) }]);
-    expect(of({})).toHaveLength(1);
-    expect(of({ state: 'running' })).toEqual([]);
+    expect(failureOf({})).toHaveLength(1);
+    expect(failureOf({ state: 'running' })).toEqual([]);
   });
 });
 

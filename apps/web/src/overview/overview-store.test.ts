@@ -19,10 +19,10 @@ function setUp(
   { working = [], failed = [], waiting = [] }: Others = {},
 ) {
   const clock = new TestClock();
-  const asked: string[] = [];
+  const requests: string[] = [];
   const server = { isBroken: false, isVisible: true, most: 0, going: 0 };
   const respond = <T>(what: string, value: T): T => {
-    asked.push(what);
+    requests.push(what);
     if (server.isBroken) throw new Error('away');
     return value;
   };
@@ -37,7 +37,7 @@ function setUp(
     }),
     task: (id: string) => ({
       digest: async () => {
-        asked.push(id);
+        requests.push(id);
         server.going++;
         server.most = Math.max(server.most, server.going);
         await Promise.resolve();
@@ -54,14 +54,14 @@ function setUp(
     ]);
   const isVisible = () => server.isVisible;
   const store = new OverviewStore({ client, api: { get }, clock, isVisible });
-  const leave = store.subscribe(() => {});
-  onTestFinished(leave);
-  const take = () => asked.splice(0);
+  const unsubscribe = store.subscribe(() => {});
+  onTestFinished(unsubscribe);
+  const takeRequests = () => requests.splice(0);
   const pass = async (ms: number) => {
     await clock.advance(ms);
     await settled();
   };
-  return { pass, server, store, leave, take, clock };
+  return { pass, server, store, unsubscribe, takeRequests, clock };
 }
 
 const lists = ['list', 'FAILED', 'TIMED_OUT', 'work'];
@@ -81,25 +81,25 @@ describe('the overview', () => {
   });
 
   test('limits concurrent requests, and then reads only tasks that may have changed', async () => {
-    const { pass, server, take } = setUp(many, { t40: 'running' });
+    const { pass, server, takeRequests } = setUp(many, { t40: 'running' });
     await pass(100);
-    expect(take().filter((one) => !lists.includes(one))).toHaveLength(50);
+    expect(takeRequests().filter((one) => !lists.includes(one))).toHaveLength(50);
     expect(server.most).toBeLessThanOrEqual(4);
     await pass(5000);
-    expect(take().toSorted()).toEqual([...lists, ...many.slice(0, 12), 't40'].toSorted());
+    expect(takeRequests().toSorted()).toEqual([...lists, ...many.slice(0, 12), 't40'].toSorted());
   });
 
   test('sends no requests while it is hidden or has no listeners', async () => {
-    const { pass, server, take, leave } = setUp(['a']);
+    const { pass, server, takeRequests, unsubscribe } = setUp(['a']);
     await pass(100);
-    take();
+    takeRequests();
     server.isVisible = false;
     await pass(20_000);
-    expect(take()).toEqual([]);
+    expect(takeRequests()).toEqual([]);
     server.isVisible = true;
-    leave();
+    unsubscribe();
     await pass(20_000);
-    expect(take()).toEqual([]);
+    expect(takeRequests()).toEqual([]);
   });
 
   test('keeps its data when the server is away, reports the error and retries', async () => {
@@ -146,13 +146,13 @@ describe('the overview', () => {
 
   test('an idle task is read again as soon as it works', async () => {
     const working: string[] = [];
-    const { pass, take } = setUp(many, {}, { working });
+    const { pass, takeRequests } = setUp(many, {}, { working });
     await pass(100);
-    take();
+    takeRequests();
     await pass(5000);
-    expect(take()).not.toContain('t40');
+    expect(takeRequests()).not.toContain('t40');
     working.push('t40');
     await pass(5000);
-    expect(take()).toContain('t40');
+    expect(takeRequests()).toContain('t40');
   });
 });

@@ -182,7 +182,7 @@ async function readLists({ client, api }: ListSources, signal: AbortSignal): Pro
 
 /** Tasks that are not among the latest. */
 function otherTasks({ latest, working, failed }: TaskLists): readonly TaskSummary[] {
-  const known = new Set(latest.map(({ id }) => id));
+  const latestIds = new Set(latest.map(({ id }) => id));
   const others = new Map([...working, ...failed].map((task) => [task.id, task]));
-  return [...others.values()].filter(({ id }) => !known.has(id));
+  return [...others.values()].filter(({ id }) => !latestIds.has(id));
 }

@@ -9,7 +9,7 @@ import { Directory, hasAllTasks } from './directory.ts';
 /** A server with this many tasks. It answers when the test calls `answerAll`. */
 async function setUp(count: number) {
   await openDomPage('http://localhost/');
-  const asked: string[] = [];
+  const requests: string[] = [];
   const waiting: (() => void)[] = [];
   const answer = (path: string): JsonValue => {
     const { pathname, searchParams } = new URL(path, 'http://localhost');
@@ -23,7 +23,7 @@ async function setUp(count: number) {
     return all.slice(0, Number(searchParams.get('limit')));
   };
   const get = (path: string) => {
-    if (!path.startsWith('/agents')) asked.push(path);
+    if (!path.startsWith('/agents')) requests.push(path);
     const { promise, resolve } = Promise.withResolvers<void>();
     waiting.push(resolve);
     return promise.then(() => answer(path));
@@ -34,18 +34,18 @@ async function setUp(count: number) {
     for (const one of waiting.splice(0)) one();
     await settled();
   };
-  return { directory, asked, answerAll };
+  return { directory, requests, answerAll };
 }
 
 test('calls during a request cause exactly one more request', async () => {
-  const { directory, asked, answerAll } = await setUp(3);
+  const { directory, requests, answerAll } = await setUp(3);
   const all = [directory.refresh(), directory.refresh(), directory.refresh()];
-  expect(asked).toHaveLength(1);
+  expect(requests).toHaveLength(1);
   await answerAll();
-  expect(asked).toHaveLength(2);
+  expect(requests).toHaveLength(2);
   await answerAll();
   await Promise.all(all);
-  expect(asked).toHaveLength(2);
+  expect(requests).toHaveLength(2);
   expect(directory.state().tasks).toHaveLength(3);
 });
 
@@ -77,11 +77,11 @@ test.each([
 });
 
 test('a task that is not in the list is fetched by its id', async () => {
-  const { directory, asked, answerAll } = await setUp(3);
+  const { directory, requests, answerAll } = await setUp(3);
   await answerAll();
   void directory.fetchTask('old one');
   await answerAll();
-  expect(asked.at(-1)).toBe('/tasks/old%20one?relationships=agents');
+  expect(requests.at(-1)).toBe('/tasks/old%20one?relationships=agents');
   expect(directory.state().others.get('old one')?.agents).toEqual([]);
 });
 
@@ -89,12 +89,12 @@ test.each([
   ['unknown', 1],
   ['broken', 2],
 ])('%s is requested %d times, although it is fetched twice', async (id, times) => {
-  const { directory, asked, answerAll } = await setUp(3);
+  const { directory, requests, answerAll } = await setUp(3);
   await answerAll();
-  for (let looks = 0; looks < 2; looks++) {
+  for (let round = 0; round < 2; round++) {
     void directory.fetchTask(id);
     await answerAll();
   }
-  expect(asked.filter((path) => path.startsWith(`/tasks/${id}`))).toHaveLength(times);
+  expect(requests.filter((path) => path.startsWith(`/tasks/${id}`))).toHaveLength(times);
   expect(directory.state().others.size).toBe(0);
 });

@@ -96,8 +96,8 @@ export class Directory {
     // The session's own stream reports the error.
     if (found === undefined) return;
     const others = [...this.#state.others].slice(1 - maxOthers);
-    const one = [id, found as unknown as ListedTask] as const;
-    this.#change({ ...this.#state, others: new Map([...others, one]) });
+    const entry = [id, found as unknown as ListedTask] as const;
+    this.#change({ ...this.#state, others: new Map([...others, entry]) });
   }
 
   #rememberUnknown(id: string): void {
@@ -153,12 +153,12 @@ export class Directory {
   }
 
   #fail(error: unknown): void {
-    const known =
+    const clientError =
       error instanceof ClientError
         ? error
         : new ClientError('bad_answer', 'The list could not be read', {}, { cause: error });
-    if (known.message === this.#state.error?.message) return;
-    this.#change({ ...this.#state, error: known });
+    if (clientError.message === this.#state.error?.message) return;
+    this.#change({ ...this.#state, error: clientError });
   }
 
   #change(state: DirectoryState): void {

@@ -31,6 +31,6 @@ export interface Shell {
 
 export const ShellContext = createContext<Shell>({ isListOpen: false, setListOpen: () => {} });
 
-export function useShell(): Shell {
+function useShell(): Shell {
   return useContext(ShellContext);
 }

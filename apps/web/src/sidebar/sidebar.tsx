@@ -29,8 +29,8 @@ const themeIcons = { system: ScreenIcon, light: SunIcon, dark: MoonIcon } as con
 /** The sidebar: links, the session list, theme and help. */
 export function Sidebar({ route, hasOverview, onHelp }: SidebarProps) {
   const { directory, api } = useApp();
-  const known = useDirectory();
-  const { tasks, isLoaded, hasMore } = known;
+  const directoryState = useDirectory();
+  const { tasks, isLoaded, hasMore } = directoryState;
   const more = useCallback(() => void directory.loadMore(), [directory]);
   const find = useCallback<FindTasks>((text, signal) => findTasks(api, text, signal), [api]);
   const [theme, nextTheme] = useTheme();
@@ -66,7 +66,7 @@ export function Sidebar({ route, hasOverview, onHelp }: SidebarProps) {
         hasMore={hasMore}
         current={route.page === 'task' ? route.id : undefined}
         onLoadMore={more}
-        find={hasAllTasks(known) ? undefined : find}
+        find={hasAllTasks(directoryState) ? undefined : find}
       />
       <div className="sidebar-foot">
         <IconButton label={`Colours: ${themeNames[theme]}`} onClick={nextTheme}>

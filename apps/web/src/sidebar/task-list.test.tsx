@@ -18,41 +18,41 @@ interface Listing {
   readonly find?: FindTasks;
 }
 
-async function opened({ tasks, hasMore = false, find }: Listing) {
+async function renderList({ tasks, hasMore = false, find }: Listing) {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   onTestFinished(() => void vi.useRealTimers());
   const page = await openDomPage('http://localhost/');
   const { TaskList } = await import('./task-list.tsx');
-  const heard: string[] = [];
+  const loadMoreCalls: string[] = [];
   const show = (shown: readonly ListedTask[]) =>
     page.render(
       <TaskList
         tasks={shown}
         {...{ isLoaded: true, current: undefined, hasMore, find }}
-        onLoadMore={() => heard.push('more')}
+        onLoadMore={() => loadMoreCalls.push('more')}
       />,
     );
   await show(tasks);
   const pass = (ms: number) => page.act(() => vi.advanceTimersByTimeAsync(ms).then(() => {}));
   const search = (text: string) => page.type(page.find('input[type=search]'), text);
   const links = () => page.findAll('a').map((link) => link.textContent ?? '');
-  return { page, heard, show, pass, search, links };
+  return { page, loadMoreCalls, show, pass, search, links };
 }
 
 /** A server that finds tasks by text. It records the requests. */
-function finding(old: readonly ListedTask[]) {
-  const asked: string[] = [];
-  const left: string[] = [];
+function fakeSearch(old: readonly ListedTask[]) {
+  const requests: string[] = [];
+  const aborted: string[] = [];
   const find: FindTasks = async (text, signal) => {
-    asked.push(text);
-    signal.addEventListener('abort', () => left.push(text));
+    requests.push(text);
+    signal.addEventListener('abort', () => aborted.push(text));
     return old.filter(({ task_metadata: data }) => String(data?.['title']).includes(text));
   };
-  return { asked, left, find };
+  return { requests, aborted, find };
 }
 
 test('sessions are found by a word in their names', async () => {
-  const { page, search, links } = await opened({ tasks: many });
+  const { page, search, links } = await renderList({ tasks: many });
   expect(links()).toHaveLength(30);
   await search('refund');
   expect(links()).toEqual([expect.stringContaining('The Order Refund')]);
@@ -61,15 +61,18 @@ test('sessions are found by a word in their names', async () => {
 });
 
 test('an incomplete list is searched on the server after a pause in typing', async () => {
-  const { asked, find } = finding([titled('old', 'an old refund'), titled('t7', 'stale refund')]);
-  const { page, pass, search, links } = await opened({ tasks: many, find });
+  const { requests, find } = fakeSearch([
+    titled('old', 'an old refund'),
+    titled('t7', 'stale refund'),
+  ]);
+  const { page, pass, search, links } = await renderList({ tasks: many, find });
   await search('gra');
   await pass(100);
   await search('refund');
   expect(page.find('[role=status]').textContent).toContain('Searching older sessions');
-  expect(asked).toEqual([]);
+  expect(requests).toEqual([]);
   await pass(1000);
-  expect(asked).toEqual(['refund']);
+  expect(requests).toEqual(['refund']);
   expect(page.find('[role=status]').textContent).toBe('');
   expect(links()).toEqual([
     expect.stringContaining('The Order Refund'),
@@ -78,22 +81,22 @@ test('an incomplete list is searched on the server after a pause in typing', asy
 });
 
 test('the search repeats when the list changes, and only while there is a query', async () => {
-  const { asked, left, find } = finding([]);
-  const { pass, search, show } = await opened({ tasks: many, find });
+  const { requests, aborted, find } = fakeSearch([]);
+  const { pass, search, show } = await renderList({ tasks: many, find });
   await show([...many]);
   await pass(1000);
-  expect(asked).toEqual([]);
+  expect(requests).toEqual([]);
   await search('order');
   await pass(1000);
   await show([...many]);
   await pass(1000);
-  expect(asked).toEqual(['order', 'order']);
-  expect(left).toEqual(['order']);
+  expect(requests).toEqual(['order', 'order']);
+  expect(aborted).toEqual(['order']);
 });
 
 test('a failed search shows the error and the local matches', async () => {
   const find = () => Promise.reject(new Error('away'));
-  const { page, pass, search, links } = await opened({ tasks: many, find });
+  const { page, pass, search, links } = await renderList({ tasks: many, find });
   await search('refund');
   await pass(1000);
   expect(page.find('[role=status]').textContent).toContain('could not be searched');
@@ -107,7 +110,7 @@ test('a waiting session is marked in place, and the heading shows the number', a
     { ...titled('c', 'unknown'), is_at_work: true },
     titled('d', 'rests'),
   ];
-  const { page, links, show } = await opened({ tasks });
+  const { page, links, show } = await renderList({ tasks });
   const work = page.findAll('a').map((link) => link.querySelector('.task-link-work')?.textContent);
   expect(work).toEqual(['in progress', 'waits for you', 'in progress', undefined]);
   expect(links()[1]).toContain('asks');
@@ -123,19 +126,23 @@ test('an idle session has no mark, neither visible nor for screen readers', asyn
     { ...titled('b', 'not known'), ...idle },
     { ...titled('c', 'works'), ...idle, is_at_work: true },
   ];
-  const { page, links } = await opened({ tasks });
-  const said = (title: string, words = '') => `${title}unknown agent${words}`;
-  expect(links()).toEqual([said('rests'), said('not known'), said('works', 'in progress')]);
+  const { page, links } = await renderList({ tasks });
+  const linkText = (title: string, words = '') => `${title}unknown agent${words}`;
+  expect(links()).toEqual([
+    linkText('rests'),
+    linkText('not known'),
+    linkText('works', 'in progress'),
+  ]);
   expect(page.findAll('a [aria-label], a [title]')).toEqual([]);
 });
 
 test('a button loads older sessions', async () => {
-  const { page, heard } = await opened({ tasks: many, hasMore: true });
+  const { page, loadMoreCalls } = await renderList({ tasks: many, hasMore: true });
   await page.click(page.find('.task-list-more button'));
-  expect(heard).toEqual(['more']);
+  expect(loadMoreCalls).toEqual(['more']);
 });
 
 test('a short list has no search field', async () => {
-  const { page } = await opened({ tasks: many.slice(0, 5) });
+  const { page } = await renderList({ tasks: many.slice(0, 5) });
   expect(page.findAll('input, button')).toEqual([]);
 });

@@ -103,7 +103,7 @@ function searchStatusText(state: TaskSearchResult['state'], count: number): stri
 }
 
 /** A session in the list, with its agent, state and time. */
-export const TaskLink = memo(function TaskLink({
+const TaskLink = memo(function TaskLink({
   task,
   isCurrent,
 }: {

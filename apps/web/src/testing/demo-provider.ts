@@ -29,10 +29,10 @@ function answer(
   tried: Set<string>,
 ): ScriptedResponse {
   const at = request.items.findLastIndex(({ kind }) => kind === 'user');
-  const words = textOf(request.items[at]?.parts ?? []);
+  const message = textOf(request.items[at]?.parts ?? []);
   const steps = request.items.slice(at + 1).filter(({ kind }) => kind === 'tool').length;
   const call = (name: string, input: JsonObject) => toolCallPart(ids.toolCall(), name, input);
-  const [verb = '', argument = ''] = words.toLowerCase().split(/\s+/);
+  const [verb = '', argument = ''] = message.toLowerCase().split(/\s+/);
   switch (verb) {
     case 'tools':
       return respond(toolsStep(steps, call));
@@ -43,14 +43,14 @@ function answer(
     case 'long':
       return respond([longText(Number(argument) || 400)]);
     case 'flaky': {
-      const isFirst = !tried.has(words);
-      tried.add(words);
+      const isFirst = !tried.has(message);
+      tried.add(message);
       const fault = { type: 'error', after: 20, error: 'overloaded' } as const;
       return { ...respond([essay]), ...(isFirst && { fault }) };
     }
     case 'fail':
       return {
-        ...respond(['This will not end well, because']),
+        ...respond(['This answer will fail because']),
         fault: { type: 'error', after: 4, error: 'auth' },
       };
     case 'code':
@@ -59,9 +59,7 @@ function answer(
       ]);
     default:
       return respond([
-        thought(
-          'They want to know what this is. I tell it with a list, a table and some code, so that all of it is seen.',
-        ),
+        thought('The user asks about Millrace. I will answer with a list, a table and some code.'),
         essay,
       ]);
   }
@@ -84,17 +82,17 @@ type Call = (name: string, input: JsonObject) => Part;
 function toolsStep(step: number, call: Call): readonly (Part | string)[] {
   if (step === 0)
     return [
-      thought('First I look at what there is.'),
-      'I look around first.\n',
+      thought('I read the code first.'),
+      'I read the code and run the tests first.\n',
       call('read', { path: 'src/fold.ts', from: 1, to: 40 }),
       call('run', { command: 'npm test -- --reporter=dot', timeout_ms: 60_000 }),
     ];
   if (step === 1)
     return [
-      'The test fails because of a **gap** that is no gap. I change it.\n',
+      'The test fails because it reports a **gap** for a duplicate record. I will change that.\n',
       call('patch', { path: 'src/fold.ts' }),
     ];
-  return ['Done: a record that comes twice changes nothing now, and the tests pass.\n'];
+  return ['Done: a duplicate record now has no effect, and the tests pass.\n'];
 }
 
 function askStep(step: number, call: Call): readonly (Part | string)[] {
@@ -103,16 +101,16 @@ function askStep(step: number, call: Call): readonly (Part | string)[] {
     'I would like to write a file.\n',
     call('write', {
       path: 'notes/today.md',
-      content: '# Today\n\n- the fold is fast\n- the page is calm\n',
+      content: '# Today\n\n- check the weather\n- refund the order\n',
     }),
   ];
 }
 
 function longText(count: number): string {
-  const words =
+  const message =
     'the server stores every order and sends the customer a message when it ships'.split(' ');
   const sentences = Array.from({ length: count }, (_, at) => {
-    const sentence = `${words.map((word, index) => words[(index * 7 + at) % words.length] ?? word).join(' ')}.`;
+    const sentence = `${message.map((word, index) => message[(index * 7 + at) % message.length] ?? word).join(' ')}.`;
     return at % 6 === 5 ? `${sentence}\n\n` : `${sentence} `;
   });
   return sentences.join('');

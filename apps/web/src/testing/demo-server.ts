@@ -31,7 +31,7 @@ function demoServer({ page, ...options }: DemoServerOptions = {}): Server {
     {
       type: 'loop',
       name: 'builder',
-      description: 'Reads, runs, asks and writes, as a script has it',
+      description: 'Follows a script: reads files, runs tests, asks for approval and writes',
       agent,
     },
     echo,
@@ -42,7 +42,7 @@ function demoServer({ page, ...options }: DemoServerOptions = {}): Server {
 const echo: ServedAgent = {
   type: 'sync',
   name: 'echo',
-  description: 'Says again what you say, word by word',
+  description: 'Repeats your message word by word',
   async *onMessage(content, { signal }) {
     const text = content.type === 'text' ? content.content : JSON.stringify(content);
     for (const word of text.match(/\S+\s*/g) ?? []) {

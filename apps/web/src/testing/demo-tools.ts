@@ -22,7 +22,7 @@ const run = defineTool({
       await setTimeout(150, undefined, { signal });
       yield `test ${at} of 12 … ${at === 7 ? 'FAILED: gap at 41' : 'ok'}\n`;
     }
-    return 'Tests: 11 passed, 1 failed\n  fold.test.ts: a record that comes twice changes nothing';
+    return 'Tests: 11 passed, 1 failed\n  fold.test.ts: a duplicate record has no effect';
   },
 });
 

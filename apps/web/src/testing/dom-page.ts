@@ -25,15 +25,15 @@ export async function openDomPage(url: string): Promise<DomPage> {
   const window = new Window({ url });
   const { document, location } = window;
   const matchMedia = window.matchMedia.bind(window);
-  const given = { window, document, location, matchMedia, IS_REACT_ACT_ENVIRONMENT: true };
-  Object.assign(globalThis, given);
+  const globals = { window, document, location, matchMedia, IS_REACT_ACT_ENVIRONMENT: true };
+  Object.assign(globalThis, globals);
   const { createRoot } = await import('react-dom/client');
   const container = document.createElement('main');
   document.body.append(container);
   const root = createRoot(container as unknown as Parameters<typeof createRoot>[0]);
   onTestFinished(async () => {
     await act(async () => root.unmount());
-    for (const name of Object.keys(given)) Reflect.deleteProperty(globalThis, name);
+    for (const name of Object.keys(globals)) Reflect.deleteProperty(globalThis, name);
     await window.happyDOM.close();
   });
   return {

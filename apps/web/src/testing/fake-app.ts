@@ -52,16 +52,16 @@ export function loopTask(id: string): ListedTask {
 
 /** Browser storage in memory, for one test. */
 export function memoryStorage(): () => Storage {
-  const kept = new Map<string, string>();
+  const values = new Map<string, string>();
   const storage: Storage = {
     get length() {
-      return kept.size;
+      return values.size;
     },
-    clear: () => kept.clear(),
-    getItem: (key) => kept.get(key) ?? null,
-    key: (at) => [...kept.keys()][at] ?? null,
-    removeItem: (key) => void kept.delete(key),
-    setItem: (key, value) => void kept.set(key, value),
+    clear: () => values.clear(),
+    getItem: (key) => values.get(key) ?? null,
+    key: (at) => [...values.keys()][at] ?? null,
+    removeItem: (key) => void values.delete(key),
+    setItem: (key, value) => void values.set(key, value),
   };
   return () => storage;
 }

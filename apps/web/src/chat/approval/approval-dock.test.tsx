@@ -46,9 +46,9 @@ class AskingSource {
 }
 
 /** Longer than the pause before a card accepts an answer. */
-const aMoment = 5000;
+const armingMs = 5000;
 
-async function docked(...ids: readonly string[]) {
+async function renderDock(...ids: readonly string[]) {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const page = await openDomPage('http://page.test/');
   const { ApprovalDock } = await import('./approval-dock.tsx');
@@ -72,22 +72,22 @@ async function docked(...ids: readonly string[]) {
   const { document } = window;
   const button = (name: string): HTMLButtonElement => {
     const all = [...document.querySelectorAll('button')];
-    const found = all.find(({ textContent }) => textContent === name);
-    if (found === undefined) throw new Error(`There is no button ${name}`);
-    return found;
+    const match = all.find(({ textContent }) => textContent === name);
+    if (match === undefined) throw new Error(`There is no button ${name}`);
+    return match;
   };
-  const tell = (target: Element, type: string) =>
+  const dispatch = (target: Element, type: string) =>
     target.dispatchEvent(new window.Event(type, { bubbles: true, cancelable: true }));
   return {
-    ...{ page, answers, button, tell },
+    ...{ page, answers, button, dispatch },
     focused: () => document.activeElement,
     /** Presses a button as a mouse does. */
     press: (name: string) =>
       page.act(() => {
         const target = button(name);
         target.focus();
-        tell(target, 'pointerdown');
-        tell(target, 'pointerup');
+        dispatch(target, 'pointerdown');
+        dispatch(target, 'pointerup');
         if (!target.disabled) target.click();
       }),
     key: (init: object, selector = '.approval') =>
@@ -100,9 +100,9 @@ async function docked(...ids: readonly string[]) {
         const field = page.find(selector);
         const { prototype } = window.HTMLTextAreaElement;
         Object.getOwnPropertyDescriptor(prototype, 'value')?.set?.call(field, text);
-        tell(field, 'input');
+        dispatch(field, 'input');
       }),
-    wait: (ms = aMoment) => page.act(() => void vi.advanceTimersByTime(ms)),
+    wait: (ms = armingMs) => page.act(() => void vi.advanceTimersByTime(ms)),
     [Symbol.asyncDispose]: async () => void vi.useRealTimers(),
   };
 }
@@ -110,7 +110,7 @@ async function docked(...ids: readonly string[]) {
 const altY = { key: 'y', code: 'KeyY', altKey: true };
 
 test('Alt+Y has no effect while a form is open', async () => {
-  await using dock = await docked('a');
+  await using dock = await renderDock('a');
   await dock.wait();
   await dock.press('Deny');
   await dock.key(altY, '.approval input');
@@ -128,7 +128,7 @@ test('Alt+Y has no effect while a form is open', async () => {
 });
 
 test('a double click allows one call, not the next one', async () => {
-  await using dock = await docked('a', 'b');
+  await using dock = await renderDock('a', 'b');
   await dock.wait();
   await dock.press('Allow');
   for (let clicks = 0; clicks < 10; clicks++) {
@@ -145,7 +145,7 @@ test('a double click allows one call, not the next one', async () => {
 });
 
 test('a new card ignores clicks and keys', async () => {
-  await using dock = await docked('a');
+  await using dock = await renderDock('a');
   await dock.press('Allow');
   await dock.press('Allow in this session');
   await dock.key(altY);
@@ -153,15 +153,15 @@ test('a new card ignores clicks and keys', async () => {
 });
 
 test('a press that started before the card appeared is ignored', async () => {
-  await using dock = await docked('a');
-  await dock.page.act(() => void dock.tell(dock.button('Allow'), 'pointerdown'));
+  await using dock = await renderDock('a');
+  await dock.page.act(() => void dock.dispatch(dock.button('Allow'), 'pointerdown'));
   await dock.wait();
   await dock.page.act(() => dock.button('Allow').click());
   expect(dock.answers).toEqual([]);
 });
 
 test('a held key allows one call', async () => {
-  await using dock = await docked('a', 'b', 'c');
+  await using dock = await renderDock('a', 'b', 'c');
   await dock.wait();
   await dock.key(altY);
   for (let repeats = 0; repeats < 40; repeats++) {
@@ -172,7 +172,7 @@ test('a held key allows one call', async () => {
 });
 
 test('a double click opens a form but does not submit it', async () => {
-  await using dock = await docked('a');
+  await using dock = await renderDock('a');
   await dock.wait();
   await dock.press('Change the input');
   const twice = new dock.page.window.MouseEvent('click', {
@@ -185,7 +185,7 @@ test('a double click opens a form but does not submit it', async () => {
 });
 
 test('Escape closes a form, keeps its text and is not passed on', async () => {
-  await using dock = await docked('a');
+  await using dock = await renderDock('a');
   let others = 0;
   dock.page.window.addEventListener(
     'keydown',
@@ -206,7 +206,7 @@ test('Escape closes a form, keeps its text and is not passed on', async () => {
 });
 
 test('the focus moves to the next card, and from the last one to the message field', async () => {
-  await using dock = await docked('a', 'b');
+  await using dock = await renderDock('a', 'b');
   await dock.wait();
   await dock.press('Allow');
   expect(dock.focused()?.className).toBe('approval');
@@ -224,10 +224,10 @@ test.each<readonly [string, JsonValue]>([
   ['false', false],
   ['{"a":1}', { a: 1 }],
 ])('a call can be allowed with %s', async (text, input) => {
-  await using dock = await docked('a');
+  await using dock = await renderDock('a');
   await dock.wait();
   await dock.press('Change the input');
   await dock.type('.approval textarea', text);
-  await dock.page.act(() => void dock.tell(dock.page.find('.approval form'), 'submit'));
+  await dock.page.act(() => void dock.dispatch(dock.page.find('.approval form'), 'submit'));
   expect(dock.answers).toEqual([['allow', 'a', { input }]]);
 });

@@ -87,7 +87,7 @@ function unknownCall({ toolCallId, name }: AskedApproval): ToolCallPart {
   return { kind: 'tool_call', toolCallId, name, arguments: '' };
 }
 
-export interface ApprovalCardProps {
+interface ApprovalCardProps {
   readonly asked: AskedApproval;
   readonly call: ToolCallPart;
   /** The number of further requests after this one. */
@@ -100,7 +100,7 @@ export interface ApprovalCardProps {
 type Mode = 'choose' | 'change' | 'deny';
 
 /** Asks whether a call may run: as it is, with another input, or not at all. */
-export function ApprovalCard({ asked, call, more, handle, card }: ApprovalCardProps) {
+function ApprovalCard({ asked, call, more, handle, card }: ApprovalCardProps) {
   const [mode, setMode] = useState<Mode>('choose');
   /**
    * Text that the user entered and did not send, for the case that the user returns to the form.
@@ -222,7 +222,7 @@ function RequestedInput({
 }
 
 /** A scroll area with a button that appears if there is more content below. */
-export function ScrollBody({ children }: { readonly children: ReactNode }) {
+function ScrollBody({ children }: { readonly children: ReactNode }) {
   const body = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const [hasMore, setHasMore] = useState(false);

@@ -24,9 +24,9 @@ export function useItemActions(): ItemActions {
 /** Shows which branch of the conversation this is, with buttons to the other branches. */
 export function BranchSwitch({ itemId }: { readonly itemId: ItemId }) {
   const { branches } = useItemActions();
-  const found = branches(itemId);
-  if (found === undefined) return null;
-  const { ids, at } = found;
+  const position = branches(itemId);
+  if (position === undefined) return null;
+  const { ids, at } = position;
   const go = (to: number) => {
     const id = ids[to];
     if (id !== undefined) navigate({ page: 'task', id });

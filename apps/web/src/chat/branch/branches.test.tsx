@@ -11,7 +11,7 @@ const live = {
   item: (id: ItemId) => ({ id, kind: id === answer ? 'assistant' : 'user' }),
 } as unknown as LiveSource;
 
-async function opened(post: () => Promise<never>) {
+async function renderBranches(post: () => Promise<never>) {
   const page = await openDomPage('http://localhost/app/tasks/s');
   const { AppContext } = await import('../../app/app-context.ts');
   const { useItemActions } = await import('./branch-switch.tsx');
@@ -36,14 +36,14 @@ async function opened(post: () => Promise<never>) {
 }
 
 test('a double click creates one branch', async () => {
-  const { page, posted } = await opened(() => new Promise(() => {}));
+  const { page, posted } = await renderBranches(() => new Promise(() => {}));
   await page.click(page.find('button'));
   await page.click(page.find('button'));
   expect(posted).toEqual([['/tasks/s/fork', { item_id: 'answer' }]]);
 });
 
 test('a failed branch shows the reason and can be tried again', async () => {
-  const { page, posted } = await opened(() => Promise.reject(new Error('No room')));
+  const { page, posted } = await renderBranches(() => Promise.reject(new Error('No room')));
   await page.click(page.find('button'));
   expect(page.find('[role=alert]').textContent).toBe('No room');
   await page.click(page.find('button'));

@@ -120,14 +120,14 @@ function answerStart(live: LiveSource, id: ItemId): ItemId {
   return itemIds.slice(lastUserIndex + 1).find((one) => live.item(one)?.kind === 'assistant') ?? id;
 }
 
-export interface EditDialogProps {
+interface EditDialogProps {
   readonly text: string;
   readonly onClose: () => void;
   readonly onSend: (text: string) => Promise<void>;
 }
 
 /** A dialog to replace an earlier message. */
-export function EditDialog({ text: before, onClose, onSend }: EditDialogProps) {
+function EditDialog({ text: before, onClose, onSend }: EditDialogProps) {
   const [text, setText] = useState(before);
   const [error, setError] = useState<string>();
   const [isSending, setSending] = useState(false);

@@ -11,7 +11,7 @@ const live = {
 } as unknown as LiveSource;
 const connection = { state: 'live' };
 
-async function opened() {
+async function renderOutbox() {
   const page = await openDomPage('http://localhost/app/tasks/s');
   const { AppContext } = await import('../../app/app-context.ts');
   const { drafts } = await import('./draft.ts');
@@ -37,7 +37,7 @@ async function opened() {
 }
 
 test('a message is shown while it is sent, and removed when the conversation contains it', async () => {
-  const { page, outbox, answers } = await opened();
+  const { page, outbox, answers } = await renderOutbox();
   expect(page.text()).toBe('');
   await page.act(() => void outbox.add('s', 'hello', 'follow_up'));
   expect(page.text()).toBe('helloSending …');
@@ -46,7 +46,7 @@ test('a message is shown while it is sent, and removed when the conversation con
 });
 
 test('a failed message shows the reason and can be sent again, edited or discarded', async () => {
-  const { page, outbox, answers, drafts, button } = await opened();
+  const { page, outbox, answers, drafts, button } = await renderOutbox();
   await page.act(() => void outbox.add('s', 'hello', 'follow_up'));
   await page.act(() => answers[0]?.reject(new Error('No room')));
   expect(page.find('[role=alert]').textContent).toBe('Not sent: No room');

@@ -28,8 +28,8 @@ function setUp() {
     outbox.resume();
     return outbox;
   };
-  const take = () => deliveries.splice(0);
-  return { open, take, clock };
+  const takeDeliveries = () => deliveries.splice(0);
+  return { open, takeDeliveries, clock };
 }
 
 const delivered = { shown: Promise.resolve() };
@@ -37,12 +37,12 @@ const shown = (messages: readonly OutgoingMessage[]) =>
   messages.map(({ text, state, error }) => [text, state, error]);
 
 test('a message stays in the outbox until the conversation shows it', async () => {
-  const { open, take } = setUp();
+  const { open, takeDeliveries } = setUp();
   const outbox = open();
   const later = Promise.withResolvers<void>();
   outbox.add('s', 'one', 'steer');
   expect(shown(outbox.of('s'))).toEqual([['one', 'sending', undefined]]);
-  const [delivery] = take();
+  const [delivery] = takeDeliveries();
   expect(delivery?.message).toMatchObject({ task: 's', text: 'one', when: 'steer' });
   delivery?.resolve({ shown: later.promise });
   await settled();
@@ -54,7 +54,7 @@ test('a message stays in the outbox until the conversation shows it', async () =
 });
 
 test('messages of a session are sent in order, and sessions do not wait for each other', async () => {
-  const { open, take } = setUp();
+  const { open, takeDeliveries } = setUp();
   const outbox = open();
   for (const [task, text] of [
     ['s', 'one'],
@@ -62,80 +62,80 @@ test('messages of a session are sent in order, and sessions do not wait for each
     ['t', 'three'],
   ] as const)
     outbox.add(task, text, 'follow_up');
-  const first = take();
+  const first = takeDeliveries();
   expect(first.map(({ message }) => message.text)).toEqual(['one', 'three']);
   first[0]?.resolve(delivered);
   await settled();
-  expect(take().map(({ message }) => message.text)).toEqual(['two']);
+  expect(takeDeliveries().map(({ message }) => message.text)).toEqual(['two']);
 });
 
 test('a message that was being sent when the page closed is sent by the next page with the same key', async () => {
-  const { open, take } = setUp();
+  const { open, takeDeliveries } = setUp();
   open().add('s', 'one', 'follow_up');
-  const [before] = take();
+  const [before] = takeDeliveries();
   const next = open();
-  const [after] = take();
+  const [after] = takeDeliveries();
   expect(after?.message.key).toBe(before?.message.key);
   after?.resolve(delivered);
   await settled();
   expect(next.of('s')).toEqual([]);
   open();
-  expect(take()).toEqual([]);
+  expect(takeDeliveries()).toEqual([]);
 });
 
 test('a rejected message shows the reason, survives a reload and is sent again only on request', async () => {
-  const { open, take } = setUp();
+  const { open, takeDeliveries } = setUp();
   open().add('s', 'one', 'follow_up');
-  const [refused] = take();
+  const [refused] = takeDeliveries();
   refused?.reject(new ClientError('bad_state', 'It is closed'));
   await settled();
   const next = open();
-  expect(take()).toEqual([]);
+  expect(takeDeliveries()).toEqual([]);
   const [message] = next.of('s');
   expect(message).toMatchObject({ text: 'one', state: 'failed', error: 'It is closed' });
   if (message !== undefined) next.retry(message);
   expect(shown(next.of('s'))).toEqual([['one', 'sending', undefined]]);
-  expect(take().map((one) => one.message.key)).toEqual([refused?.message.key]);
+  expect(takeDeliveries().map((one) => one.message.key)).toEqual([refused?.message.key]);
 });
 
 test('a failed message does not block the next one', async () => {
-  const { open, take } = setUp();
+  const { open, takeDeliveries } = setUp();
   const outbox = open();
   outbox.add('s', 'one', 'follow_up');
   outbox.add('s', 'two', 'follow_up');
-  take()[0]?.reject(new Error('no'));
+  takeDeliveries()[0]?.reject(new Error('no'));
   await settled();
-  take()[0]?.resolve(delivered);
+  takeDeliveries()[0]?.resolve(delivered);
   await settled();
   expect(shown(outbox.of('s'))).toEqual([['one', 'failed', 'no']]);
 });
 
 test('unanswered messages are sent when the server is back; rejected messages are not', async () => {
-  const { open, take } = setUp();
+  const { open, takeDeliveries } = setUp();
   const outbox = open();
   outbox.add('s', 'one', 'follow_up');
   outbox.add('s', 'two', 'follow_up');
-  take()[0]?.reject(new ClientError('unreachable', 'Cannot give a command to task 123'));
+  takeDeliveries()[0]?.reject(new ClientError('unreachable', 'Cannot give a command to task 123'));
   await settled();
-  take()[0]?.reject(new ClientError('invalid', 'Too odd'));
+  takeDeliveries()[0]?.reject(new ClientError('invalid', 'Too odd'));
   await settled();
   expect(shown(outbox.of('s'))).toEqual([
     ['one', 'failed', 'The server does not answer.'],
     ['two', 'failed', 'Too odd'],
   ]);
   outbox.retryUnanswered('s');
-  expect(take().map(({ message }) => message.text)).toEqual(['one']);
+  expect(takeDeliveries().map(({ message }) => message.text)).toEqual(['one']);
 });
 
 test('old messages are not sent automatically', () => {
-  const { open, take, clock } = setUp();
+  const { open, takeDeliveries, clock } = setUp();
   open().add('s', 'one', 'follow_up');
-  take();
+  takeDeliveries();
   clock.now += 86_400_000;
   expect(shown(open().of('s'))).toEqual([
     ['one', 'failed', 'The page was closed before the message was sent.'],
   ]);
-  expect(take()).toEqual([]);
+  expect(takeDeliveries()).toEqual([]);
 });
 
 test('a discarded message is removed, and the outbox has a limit', () => {

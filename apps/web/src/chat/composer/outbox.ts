@@ -201,8 +201,8 @@ function parseMessage(value: JsonValue): readonly OutgoingMessage[] {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return [];
   const { task, key, text, when, at, error } = value as Readonly<Record<string, JsonValue>>;
   if (typeof task !== 'string' || typeof key !== 'string' || typeof text !== 'string') return [];
-  const known = { task, key, text, at: typeof at === 'number' ? at : 0 };
-  const messages = { ...known, when: when === 'steer' ? 'steer' : 'follow_up' } as const;
+  const fields = { task, key, text, at: typeof at === 'number' ? at : 0 };
+  const messages = { ...fields, when: when === 'steer' ? 'steer' : 'follow_up' } as const;
   return [
     typeof error === 'string'
       ? { ...messages, state: 'failed', error }

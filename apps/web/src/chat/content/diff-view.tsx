@@ -45,7 +45,7 @@ export const DiffView = memo(function DiffView({ diff, isFolded = false }: DiffV
         {rowsOf(head)}
         {between > 0 && (
           <p className="diff-more">
-            <Gap words={`${numberOf(between)} lines`} />
+            <Gap text={`${numberOf(between)} lines`} />
           </p>
         )}
         {rowsOf(tail)}
@@ -82,7 +82,7 @@ function DiffRow({ line: { kind, text, before, after }, limits }: DiffRowProps) 
       <span className="diff-mark">{marks[kind]}</span>
       <span className="diff-text">
         <VisibleText text={head} />
-        {omitted !== undefined && <Gap words={omitted} />}
+        {omitted !== undefined && <Gap text={omitted} />}
         <VisibleText text={tail} />
       </span>
     </div>

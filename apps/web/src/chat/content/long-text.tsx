@@ -18,7 +18,7 @@ export function LongText({ text }: { readonly text: string }) {
     <>
       <div className="long-text" tabIndex={level > 0 ? 0 : undefined} data-all={level > 0}>
         <VisibleText text={head} />
-        {omitted !== undefined && <Gap words={omitted} />}
+        {omitted !== undefined && <Gap text={omitted} />}
         <VisibleText text={tail} />
       </div>
       <MoreBar {...{ level, onLevel: setLevel, next: omitted && next }} />
@@ -27,8 +27,8 @@ export function LongText({ text }: { readonly text: string }) {
 }
 
 /** Marks omitted text. */
-export function Gap({ words }: { readonly words: string }) {
-  return <span className="gap">… {words} …</span>;
+export function Gap({ text }: { readonly text: string }) {
+  return <span className="gap">… {text} …</span>;
 }
 
 function limitsAt(level: number): ClipLimits {
@@ -88,8 +88,12 @@ export function clip(text: string, limits: ClipLimits): Clipped {
   // Omitting only a few characters would save no space.
   if (tailStart - headEnd <= limits.tailLength / 4 && !hasMoreLines(text, headEnd, tailStart, 2))
     return { head: text, tail: '' };
-  const left = text.slice(headEnd, tailStart);
-  return { head: text.slice(0, headEnd), tail: text.slice(tailStart), omitted: countOf(left) };
+  const omittedText = text.slice(headEnd, tailStart);
+  return {
+    head: text.slice(0, headEnd),
+    tail: text.slice(tailStart),
+    omitted: countOf(omittedText),
+  };
 }
 
 function countOf(text: string): string {
@@ -110,19 +114,19 @@ function endOfHead(text: string, { headLines, headLength }: ClipLimits): number 
 }
 
 function startOfTail(text: string, { tailLines, tailLength }: ClipLimits): number {
-  const least = Math.max(0, text.length - tailLength);
+  const minStart = Math.max(0, text.length - tailLength);
   let at = text.length;
   // A final line feed does not start a new line.
   for (let line = text.endsWith('\n') ? -1 : 0; line < tailLines; line++) {
     const before = at === 0 ? -1 : text.lastIndexOf('\n', at - 1);
-    if (before < least) return avoidSplitPair(text, least);
+    if (before < minStart) return avoidSplitPair(text, minStart);
     at = before;
   }
   return at + 1;
 }
 
-function hasMoreLines(text: string, from: number, to: number, least: number): boolean {
-  return from < to && text.slice(from, to).split('\n').length > least;
+function hasMoreLines(text: string, from: number, to: number, minStart: number): boolean {
+  return from < to && text.slice(from, to).split('\n').length > minStart;
 }
 
 /** Moves a cut so that it does not split a surrogate pair. */

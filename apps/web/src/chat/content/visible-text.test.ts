@@ -2,16 +2,16 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { escapeInvisible, textRuns } from './visible-text.tsx';
 
-const shown = (text: string) => textRuns(text).map((run) => run.escape ?? run.text);
+const escapesOf = (text: string) => textRuns(text).map((run) => run.escape ?? run.text);
 
 test('direction marks, joiners and invisible characters are escaped by their code', () => {
-  expect(shown('rm \u202Etxt.exe\u202C')).toEqual(['rm ', '\\u202E', 'txt.exe', '\\u202C']);
-  expect(shown('a\u200b\u200b\u200bb')).toEqual(['a', '\\u200B ×3', 'b']);
-  expect(shown('\u{e0041}x\ufeff')).toEqual(['\\u{E0041}', 'x', '\\uFEFF']);
-  expect(shown('rm -rf /\u00a0tmp\u001b[2K\r')).toEqual([
+  expect(escapesOf('rm \u202Etxt.exe\u202C')).toEqual(['rm ', '\\u202E', 'txt.exe', '\\u202C']);
+  expect(escapesOf('a\u200b\u200b\u200bb')).toEqual(['a', '\\u200B ×3', 'b']);
+  expect(escapesOf('\u{e0041}x\ufeff')).toEqual(['\\u{E0041}', 'x', '\\uFEFF']);
+  expect(escapesOf('rm -rf /\u00a0tmp\u001b[2K\r')).toEqual([
     ...['rm -rf /', '\\u00A0', 'tmp', '\\u001B', '[2K', '\\r'],
   ]);
-  expect(shown('\ud800')).toEqual(['\\uD800']);
+  expect(escapesOf('\ud800')).toEqual(['\\uD800']);
 });
 
 test('the scope `directions` escapes direction marks only', () => {
@@ -25,25 +25,28 @@ test('the scope `directions` escapes direction marks only', () => {
 
 test('visible characters are not changed', () => {
   const plain = 'if (a)\n\n\tb(); // “é” 日本　語 ❤️ 1️⃣ שלום\n';
-  expect(shown(plain)).toEqual([plain]);
+  expect(escapesOf(plain)).toEqual([plain]);
 });
 
 test('long blanks and many empty lines are replaced by their count', () => {
-  expect(shown(`ok${' '.repeat(4000)}; evil`)).toEqual(['ok', '4,000 blanks', '; evil']);
-  expect(shown(`ok\n${' \n'.repeat(90)}evil`)).toEqual(['ok\n', '90 empty lines', 'evil']);
+  expect(escapesOf(`ok${' '.repeat(4000)}; evil`)).toEqual(['ok', '4,000 blanks', '; evil']);
+  expect(escapesOf(`ok\n${' \n'.repeat(90)}evil`)).toEqual(['ok\n', '90 empty lines', 'evil']);
 });
 
 test('no character is lost and no invisible character remains', () => {
-  const odd = fc.constantFrom(...'\u202e\u200b\u2066\ufe0f\r\t \n\u{e0041}a', ' '.repeat(50));
+  const suspicious = fc.constantFrom(
+    ...'\u202e\u200b\u2066\ufe0f\r\t \n\u{e0041}a',
+    ' '.repeat(50),
+  );
   const text = fc
-    .array(fc.oneof(odd, fc.string({ unit: 'binary', maxLength: 5 })), { maxLength: 12 })
+    .array(fc.oneof(suspicious, fc.string({ unit: 'binary', maxLength: 5 })), { maxLength: 12 })
     .map((all) => all.join(''));
   fc.assert(
     fc.property(text, (input) => {
       const runs = textRuns(input);
       expect(runs.map((run) => run.text).join('')).toBe(input);
-      const left = runs.map((run) => run.escape ?? run.text).join('');
-      expect(left).not.toMatch(/[\p{Bidi_Control}\u200b\r\p{Cs}]/u);
+      const remaining = runs.map((run) => run.escape ?? run.text).join('');
+      expect(remaining).not.toMatch(/[\p{Bidi_Control}\u200b\r\p{Cs}]/u);
       expect(JSON.parse(escapeInvisible(JSON.stringify(input)))).toBe(input);
       expect(escapeInvisible(input)).not.toMatch(/[\p{Bidi_Control}\u200b\r\p{Cs}]/u);
     }),

@@ -44,10 +44,10 @@ export class FactIndex {
     const isCall = this.#noteCall(event);
     const isQueue = this.#noteQueue(event);
     const isRun = this.#noteRun(event);
-    const words = noticeOf(event);
-    if (words === undefined) return isCall || isQueue || isRun;
+    const notice = noticeOf(event);
+    if (notice === undefined) return isCall || isQueue || isRun;
     const { offset: id, time } = event;
-    this.#notices = [...this.#notices, { id, time, after: this.#items.at(-1)?.id, ...words }];
+    this.#notices = [...this.#notices, { id, time, after: this.#items.at(-1)?.id, ...notice }];
     return true;
   }
 
@@ -86,9 +86,9 @@ export class FactIndex {
       return true;
     }
     if (event.type !== 'command_consumed') return false;
-    const left = this.#queued.filter(({ key }) => key !== event.key);
-    if (left.length === this.#queued.length) return false;
-    this.#queued = left;
+    const remaining = this.#queued.filter(({ key }) => key !== event.key);
+    if (remaining.length === this.#queued.length) return false;
+    this.#queued = remaining;
     return true;
   }
 

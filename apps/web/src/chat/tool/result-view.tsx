@@ -19,12 +19,12 @@ export interface ResultViewProps {
 
 /** Shows the result of a tool, as a diff if it contains one. */
 export function ResultView({ source, part, isOpen, isStopped = false }: ResultViewProps) {
-  const found = isOpen || part.isError ? undefined : findDiff(part.text);
-  const words = found === undefined ? part.text : found.textBefore;
+  const diffInText = isOpen || part.isError ? undefined : findDiff(part.text);
+  const plainText = diffInText === undefined ? part.text : diffInText.textBefore;
   return (
     <div className="result" data-error={(part.isError && !isStopped) || undefined}>
-      {words !== '' && <ResultText text={words} isOpen={isOpen} />}
-      {found !== undefined && <DiffView diff={found.diff} />}
+      {plainText !== '' && <ResultText text={plainText} isOpen={isOpen} />}
+      {diffInText !== undefined && <DiffView diff={diffInText.diff} />}
       {part.attachments?.map((attachment, at) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: attachments have no other identity
         <MediaView key={at} source={source} part={attachment} />
@@ -41,14 +41,14 @@ function ResultText({ text, isOpen }: { readonly text: string; readonly isOpen: 
   const [level, setLevel] = useState(0);
   const length = lengthAt(level);
   const isLong = text.length > length;
-  const shown = !isLong ? text : isOpen ? `…${text.slice(-length)}` : text.slice(0, length);
+  const shownText = !isLong ? text : isOpen ? `…${text.slice(-length)}` : text.slice(0, length);
   const size = `${text.length.toLocaleString('en')} characters`;
   const next = text.length <= lengthAt(level + 1) ? `Show all ${size}` : `Show more of ${size}`;
   return (
     <>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users must be able to scroll */}
       <pre className="result-text" tabIndex={0}>
-        <VisibleText text={shown} escapes="directions" />
+        <VisibleText text={shownText} escapes="directions" />
       </pre>
       {!isOpen && <MoreBar {...{ level, onLevel: setLevel, next: isLong ? next : undefined }} />}
     </>

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { openDomPage } from '../../testing/dom-page.ts';
 import { fakeApp, loopTask } from '../../testing/fake-app.ts';
 
-async function shown(id: string) {
+async function renderChildSession(id: string) {
   const page = await openDomPage('http://localhost/app/tasks/s');
   const { AppContext } = await import('../../app/app-context.ts');
   const { ChildSession } = await import('./tool-card.tsx');
@@ -17,14 +17,14 @@ async function shown(id: string) {
 }
 
 test('the session of a sub-agent is a link if the server has a task for it', async () => {
-  const { text, links, fetched } = await shown('a task');
+  const { text, links, fetched } = await renderChildSession('a task');
   expect(text).toBe('Session of the sub-agent: a task');
   expect(links).toEqual(['/app/tasks/a%20task']);
   expect(fetched).toEqual([]);
 });
 
 test('a session without a task is shown as text after one request', async () => {
-  const { text, links, fetched } = await shown('in the log alone');
+  const { text, links, fetched } = await renderChildSession('in the log alone');
   expect(text).toBe('Session of the sub-agent: in the log alone');
   expect(links).toEqual([]);
   expect(fetched).toEqual(['in the log alone']);

@@ -186,7 +186,7 @@ export function ChildSession({ id }: { readonly id: string }) {
 const maxLength = 50_000;
 
 /** Returns the input that can be parsed so far; undefined if nothing can be parsed yet. */
-export function useLiveInput(part: ToolCallPart, isOpen: boolean): JsonValue | undefined {
+function useLiveInput(part: ToolCallPart, isOpen: boolean): JsonValue | undefined {
   const [reader] = useState(() => new IncrementalJson());
   if (part.input !== undefined && !isOpen) return part.input;
   return part.arguments.length > maxLength ? undefined : reader.read(part.arguments);

@@ -57,13 +57,7 @@ function Aside({ source, item, title, isUnfolded }: AsideProps) {
 }
 
 /** A message of the user. */
-export function UserItem({
-  source,
-  item,
-}: {
-  readonly source: ChatSource;
-  readonly item: ItemHead;
-}) {
+function UserItem({ source, item }: { readonly source: ChatSource; readonly item: ItemHead }) {
   const actions = useItemActions();
   return (
     <article className="item" data-kind="user" aria-label="Your message">
@@ -93,13 +87,7 @@ export function UserItem({
 }
 
 /** The text and tool calls of the agent in one turn. */
-export function AssistantItem({
-  source,
-  item,
-}: {
-  readonly source: ChatSource;
-  readonly item: ItemHead;
-}) {
+function AssistantItem({ source, item }: { readonly source: ChatSource; readonly item: ItemHead }) {
   const actions = useItemActions();
   // Intermediate text before tool calls has no action buttons.
   const isAnswer = !item.isOpen && item.stop?.reason !== 'tool_use';
@@ -138,7 +126,7 @@ export function AssistantItem({
 }
 
 /** The text of an item, without reasoning and tool calls. */
-export function itemText(source: ChatSource, { partIds }: ItemHead): string {
+function itemText(source: ChatSource, { partIds }: ItemHead): string {
   const parts = partIds.map((id) => source.part(id));
   const texts = parts.map((part) => (part?.kind === 'text' ? part.text : ''));
   return texts.filter((text) => text !== '').join('\n\n');

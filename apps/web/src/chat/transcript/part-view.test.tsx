@@ -2,7 +2,7 @@ import type { JsonValue } from '@millrace/core';
 import { expect, test } from 'vitest';
 import { openDomPage } from '../../testing/dom-page.ts';
 
-async function shown(value: JsonValue): Promise<string> {
+async function renderedText(value: JsonValue): Promise<string> {
   const page = await openDomPage('http://page.test/');
   const { StructuredView } = await import('./part-view.tsx');
   await page.render(<StructuredView value={value} isOpen={false} />);
@@ -11,9 +11,9 @@ async function shown(value: JsonValue): Promise<string> {
 
 test('a hand-off is a sentence with visible escapes', async () => {
   const handoff = { from: 'Triage', to: 'Billing\u202E' };
-  expect(await shown({ handoff })).toBe('Triage handed over to Billing\\u202E');
+  expect(await renderedText({ handoff })).toBe('Triage handed over to Billing\\u202E');
 });
 
 test('other data is shown as JSON', async () => {
-  expect(await shown({ bread: 2 })).toContain('"bread": 2');
+  expect(await renderedText({ bread: 2 })).toContain('"bread": 2');
 });

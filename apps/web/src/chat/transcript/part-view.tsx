@@ -48,7 +48,7 @@ export const PartView = memo(function PartView({ source, id }: PartViewProps) {
   }
 });
 
-export interface ReasoningViewProps {
+interface ReasoningViewProps {
   readonly source: ChatSource;
   readonly id: PartId;
   readonly part: ReasoningPart;
@@ -56,7 +56,7 @@ export interface ReasoningViewProps {
 }
 
 /** The reasoning of the model, folded by default. */
-export function ReasoningView({ source, id, part, isOpen }: ReasoningViewProps) {
+function ReasoningView({ source, id, part, isOpen }: ReasoningViewProps) {
   const [isUnfolded, setUnfolded] = useUnfolded(source, id, false);
   const bodyId = useId();
   if (part.form === 'redacted' || (part.text === '' && !isOpen))

@@ -50,9 +50,9 @@ export class ChatTab {
   }
 
   /** Waits until the page shows at least this many words. Returns the last one. */
-  async waitForCount(least: number): Promise<number> {
-    const isThere = (count: number) => (globalThis as unknown as Watched).lastCount() >= count;
-    await this.page.waitForFunction(isThere, least);
+  async waitForCount(minimum: number): Promise<number> {
+    const hasCount = (count: number) => (globalThis as unknown as Watched).lastCount() >= count;
+    await this.page.waitForFunction(hasCount, minimum);
     return this.lastCount();
   }
 
@@ -79,7 +79,7 @@ export class ChatTab {
       if (at === name) return;
       await this.page.keyboard.press('Tab');
     }
-    throw new Error(`Tab does not lead to ${name}`);
+    throw new Error(`Tab does not reach ${name}`);
   }
 
   /** Waits until the records are loaded and the scrubber is enabled. */
@@ -91,7 +91,7 @@ export class ChatTab {
   async dragTo(share: number): Promise<void> {
     await this.waitForScrubber();
     const box = await this.slider.boundingBox();
-    if (box === null) throw new Error('There is no scrubber to be seen');
+    if (box === null) throw new Error('The scrubber is not visible');
     const y = box.y + box.height / 2;
     await this.page.mouse.move(box.x + box.width - 2, y);
     await this.page.mouse.down();

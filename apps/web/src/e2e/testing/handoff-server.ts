@@ -43,8 +43,8 @@ export class HandoffServer {
     return {
       ...{ type: 'sync', name: 'sync-agent' },
       async *onMessage(content, { signal }) {
-        const asked = content.type === 'text' ? content.content : '';
-        yield* convertRunEvents(await runner.run(miller, asked, { stream: true, signal }));
+        const message = content.type === 'text' ? content.content : '';
+        yield* convertRunEvents(await runner.run(miller, message, { stream: true, signal }));
       },
     };
   }

@@ -10,7 +10,7 @@ const svg = `<svg xmlns="http://www.w3.org/2000/svg" onload="globalThis.ran = 'a
 /** Returns all hostile payloads, with files whose names and types are hostile too. */
 export const hostileTool: Tool = defineTool({
   name: 'hostile',
-  description: 'Says what could do harm',
+  description: 'Returns hostile content',
   input: z.object({ path: z.string(), why: z.string() }),
   async *execute() {
     for (const { text } of hostilePayloads) yield `${text}\n`;

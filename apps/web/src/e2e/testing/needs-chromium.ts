@@ -4,7 +4,8 @@ import { describe, type SuiteAPI } from 'vitest';
 import { isMissing } from '../../../../../packages/log/src/testing/is-missing.ts';
 
 const names = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
-const missing = 'Chromium is not there, and these tests need a real browser: npm run test:setup';
+const missingText =
+  'Chromium is not installed. These tests need a real browser. Run npm run test:setup';
 
 function isProgram(path: string): boolean {
   try {
@@ -26,6 +27,6 @@ export function chromiumPath(): string | undefined {
  * message.
  */
 export function describeInChromium(): SuiteAPI {
-  const isThere = chromiumPath() !== undefined;
-  return isMissing(isThere, missing) ? (describe.skip as SuiteAPI) : describe;
+  const isInstalled = chromiumPath() !== undefined;
+  return isMissing(isInstalled, missingText) ? (describe.skip as SuiteAPI) : describe;
 }

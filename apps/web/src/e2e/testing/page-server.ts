@@ -41,7 +41,7 @@ export class PageServer {
     });
     this.#child = child;
     const failed = once(child, 'exit').then(() => {
-      throw new Error('The server ended before it listened');
+      throw new Error('The server exited before it started to listen');
     });
     const [url] = (await Promise.race([once(child, 'message'), failed])) as [string];
     failed.catch(() => {});
@@ -56,9 +56,9 @@ export class PageServer {
   async kill(): Promise<void> {
     const child = this.#child;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    const gone = once(child, 'exit');
+    const exited = once(child, 'exit');
     child.kill('SIGKILL');
-    await gone;
+    await exited;
   }
 
   async close(): Promise<void> {

@@ -10,7 +10,7 @@ globalThis.refused = [];
 globalThis.disorders = [];
 const wordsOf = (item) => item?.textContent.match(/w\\d+/g) ?? [];
 const answers = () => [...document.querySelectorAll('article[data-kind=assistant]')];
-globalThis.counted = () => Number(wordsOf(answers().at(-1)).at(-1)?.slice(1) ?? 0);
+globalThis.lastCount = () => Number(wordsOf(answers().at(-1)).at(-1)?.slice(1) ?? 0);
 document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sample }) =>
   globalThis.refused.push([violatedDirective, blockedURI, sample].join(' ')));
 const look = () => {

@@ -2,12 +2,12 @@ import { type Delta, type Fact, type LogRecord, noUsage, recordVersion } from '@
 import { describe, expect, test } from 'vitest';
 import { MetricsCollector, seriesOf } from './metrics.ts';
 
-type Said = { readonly time: number; readonly turn?: number; readonly attempt?: number } & (
+type Entry = { readonly time: number; readonly turn?: number; readonly attempt?: number } & (
   | { readonly fact: object }
   | { readonly delta: object }
 );
 
-function seriesFor(...all: readonly Said[]) {
+function seriesFor(...all: readonly Entry[]) {
   const metrics = new MetricsCollector();
   for (const [index, { time, turn = 1, attempt = 1, ...content }] of all.entries()) {
     const head = { v: recordVersion, offset: index + 1, time, turn, attempt, producer: 'test' };

@@ -23,12 +23,12 @@ describe('the state of a session in the past', () => {
         fc.array(fc.nat(), { maxLength: 400 }),
         fc.integer({ min: 1, max: 40 }),
         fc.array(fc.nat(), { maxLength: 20 }),
-        (numbers, interval, looks) => {
+        (numbers, interval, requests) => {
           const records = randomLog(numbers);
           const checkpoints = new Checkpoints(testSession, { interval });
           for (const record of records) checkpoints.add(record);
-          for (const look of looks) {
-            const offset = look % (records.length + 2);
+          for (const request of requests) {
+            const offset = request % (records.length + 2);
             const prefix = records.filter((record) => record.offset <= offset);
             expect(checkpoints.stateAt(offset)).toEqual(foldAll(prefix));
           }
@@ -46,8 +46,8 @@ describe('the state of a session in the past', () => {
     for (const record of records) checkpoints.add(record);
     expect(counted.count).toBe(records.length);
     expect(records.length).toBeGreaterThan(20 * interval);
-    const looks = [5, records.length - 2, 100, 101, 1, 1300, records.length, 64, 63, 128];
-    for (const offset of looks) {
+    const requests = [5, records.length - 2, 100, 101, 1, 1300, records.length, 64, 63, 128];
+    for (const offset of requests) {
       counted.count = 0;
       checkpoints.stateAt(offset);
       expect(counted.count).toBeLessThan(interval);

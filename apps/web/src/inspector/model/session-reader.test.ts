@@ -10,7 +10,7 @@ const all = numberedRecords(recordedRun(3));
 /** A log that the test can extend, read in pages of ten records. */
 function setUp(options: Partial<SessionReaderOptions> = {}, start = all.length) {
   const clock = new TestClock();
-  const taken: LogRecord[] = [];
+  const received: LogRecord[] = [];
   const server = { records: all.slice(0, start), isBroken: false, reads: 0 };
   const read = async (from: number): Promise<Batch> => {
     server.reads++;
@@ -20,31 +20,31 @@ function setUp(options: Partial<SessionReaderOptions> = {}, start = all.length) 
   };
   const records = new SessionReader({
     ...{ read, clock, onChange: () => {} },
-    onRecords: (page) => void taken.push(...page),
-    onReset: () => void taken.splice(0),
+    onRecords: (page) => void received.push(...page),
+    onReset: () => void received.splice(0),
     ...options,
   });
   /** Runs pending callbacks without advancing the clock. */
   const settle = async () => {
     for (let round = 0; round < 500; round++) await Promise.resolve();
   };
-  return { clock, taken, server, records, settle };
+  return { clock, received, server, records, settle };
 }
 
 describe('the records of a session', () => {
   test('are read page by page to their end, each once and in order', async () => {
-    const { taken, records, settle } = setUp();
+    const { received, records, settle } = setUp();
     records.start();
     await settle();
-    expect(taken).toEqual(all);
+    expect(received).toEqual(all);
     expect(records.status).toEqual({ state: 'current' });
   });
 
   test('are read again when more records are reported, and not before', async () => {
-    const { taken, server, records, settle } = setUp({}, 20);
+    const { received, server, records, settle } = setUp({}, 20);
     records.start();
     await settle();
-    expect(taken).toHaveLength(20);
+    expect(received).toHaveLength(20);
     server.records = all.slice(0, 40);
     const { reads } = server;
     records.setKnownEnd(20);
@@ -52,11 +52,11 @@ describe('the records of a session', () => {
     expect(server.reads).toBe(reads);
     records.setKnownEnd(40);
     await settle();
-    expect(taken).toEqual(all.slice(0, 40));
+    expect(received).toEqual(all.slice(0, 40));
   });
 
   test('are read at most once per pause while they stream', async () => {
-    const { taken, clock, server, records, settle } = setUp({}, 0);
+    const { received, clock, server, records, settle } = setUp({}, 0);
     records.start();
     await settle();
     const { reads } = server;
@@ -66,32 +66,32 @@ describe('the records of a session', () => {
       await clock.advance(1);
     }
     await clock.advance(1000);
-    expect(taken).toEqual(all);
+    expect(received).toEqual(all);
     expect(server.reads - reads).toBeLessThan(all.length);
   });
 
   test('above the maximum number are not read, and the status says so', async () => {
-    const { taken, records, settle } = setUp({ maxRecords: 25 });
+    const { received, records, settle } = setUp({ maxRecords: 25 });
     records.start();
     await settle();
-    expect(taken).toEqual(all.slice(0, 20));
+    expect(received).toEqual(all.slice(0, 20));
     expect(records.status).toEqual({ state: 'full' });
     records.setKnownEnd(1000);
     await settle();
-    expect(taken).toHaveLength(20);
+    expect(received).toHaveLength(20);
   });
 
   test('above the maximum length are not read, and the status says so', async () => {
-    const { taken, records, settle } = setUp({ maxLength: 4000 });
+    const { received, records, settle } = setUp({ maxLength: 4000 });
     records.start();
     await settle();
     expect(records.status).toEqual({ state: 'full' });
-    expect(taken.length).toBeLessThan(all.length);
-    expect(taken.length).toBeGreaterThan(0);
+    expect(received.length).toBeLessThan(all.length);
+    expect(received.length).toBeGreaterThan(0);
   });
 
   test('report a failure, and reading continues after a retry', async () => {
-    const { taken, server, records, settle } = setUp();
+    const { received, server, records, settle } = setUp();
     server.isBroken = true;
     records.start();
     await settle();
@@ -99,11 +99,11 @@ describe('the records of a session', () => {
     server.isBroken = false;
     records.retry();
     await settle();
-    expect(taken).toEqual(all);
+    expect(received).toEqual(all);
   });
 
   test('are read again from the start after a redaction', async () => {
-    const { taken, server, records, settle } = setUp({}, 30);
+    const { received, server, records, settle } = setUp({}, 30);
     records.start();
     await settle();
     const [last = expect.fail()] = all.slice(29);
@@ -116,14 +116,14 @@ describe('the records of a session', () => {
     ];
     records.setKnownEnd(31);
     await settle();
-    expect(taken).toEqual(server.records);
+    expect(received).toEqual(server.records);
   });
 
   test('are not read any more after stop', async () => {
-    const { taken, records, settle } = setUp();
+    const { received, records, settle } = setUp();
     records.start();
     records.stop();
     await settle();
-    expect(taken).toEqual([]);
+    expect(received).toEqual([]);
   });
 });

@@ -107,7 +107,7 @@ function densityOf(
     const place = Math.min(buckets - 1, Math.floor(at * buckets));
     counts[place] = (counts[place] ?? 0) + 1;
   }
-  const most = counts.reduce((max, count) => Math.max(max, count), 1);
+  const max = counts.reduce((max, count) => Math.max(max, count), 1);
   // The square root keeps single facts visible next to bursts of tokens.
-  return counts.map((count) => Math.sqrt(count / most));
+  return counts.map((count) => Math.sqrt(count / max));
 }

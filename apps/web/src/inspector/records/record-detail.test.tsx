@@ -12,7 +12,7 @@ const request: PastRequest = {
   notes: ['Made again from the log.'],
 };
 
-async function shown(readRequest: ReadRequest) {
+async function renderRequest(readRequest: ReadRequest) {
   const page = await openDomPage('http://page.test/app/tasks/t');
   await page.render(<RequestView turn={2} attempt={1} readRequest={readRequest} />);
   const details = page.find('details');
@@ -27,22 +27,22 @@ async function shown(readRequest: ReadRequest) {
 }
 
 test('the request is read once, when it is unfolded, and shows its notes', async () => {
-  const asked: unknown[] = [];
-  const { unfold, text } = await shown(async (at) => {
-    asked.push(at);
+  const requests: unknown[] = [];
+  const { unfold, text } = await renderRequest(async (at) => {
+    requests.push(at);
     return request;
   });
-  expect(asked).toEqual([]);
+  expect(requests).toEqual([]);
   await unfold();
   await unfold();
-  expect(asked).toEqual([{ turn: 2, attempt: 1 }]);
+  expect(requests).toEqual([{ turn: 2, attempt: 1 }]);
   for (const words of ['claude', 'https://api.test/v1/messages', '"role": "user"', 'Made again'])
     expect(text()).toContain(words);
 });
 
 test('a missing request shows the reason', async () => {
   const why = 'Agent echo makes its own requests to models';
-  const { unfold, text } = await shown(() => Promise.reject(new Error(why)));
+  const { unfold, text } = await renderRequest(() => Promise.reject(new Error(why)));
   await unfold();
   expect(text()).toContain(why);
 });

@@ -88,11 +88,11 @@ function FactFields({ fact }: { readonly fact: Fact }) {
 }
 
 function usageText({ input, output, cacheRead, reasoning, costs, estimated }: Usage): string {
-  const words = [`${input.toLocaleString('en')} in`, `${output.toLocaleString('en')} out`];
-  if (cacheRead > 0) words.push(`${cacheRead.toLocaleString('en')} from cache`);
-  if (reasoning > 0) words.push(`${reasoning.toLocaleString('en')} reasoning`);
-  for (const { amount, currency } of costs) words.push(`${amount} ${currency}`);
-  return `${words.join(', ')}${estimated ? ' (estimated)' : ''}`;
+  const texts = [`${input.toLocaleString('en')} in`, `${output.toLocaleString('en')} out`];
+  if (cacheRead > 0) texts.push(`${cacheRead.toLocaleString('en')} from cache`);
+  if (reasoning > 0) texts.push(`${reasoning.toLocaleString('en')} reasoning`);
+  for (const { amount, currency } of costs) texts.push(`${amount} ${currency}`);
+  return `${texts.join(', ')}${estimated ? ' (estimated)' : ''}`;
 }
 
 function pretty(text: string): string {

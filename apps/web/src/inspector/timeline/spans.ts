@@ -31,11 +31,11 @@ export function spanBars(spans: readonly SpanInfo[]): readonly Bar[] {
   const isRoot = ({ parent_id }: SpanInfo) => parent_id === null || !known.has(parent_id);
   const children = Map.groupBy(spans, ({ parent_id }) => parent_id);
   const bars: Bar[] = [];
-  const seen = new Set<string>();
+  const visited = new Set<string>();
   const visit = (span: SpanInfo, depth: number): void => {
     // Reported spans can contain a cycle.
-    if (seen.has(span.id)) return;
-    seen.add(span.id);
+    if (visited.has(span.id)) return;
+    visited.add(span.id);
     const bar = toBar(span, Math.min(depth, maxDepth));
     const parentSpanId = (depth === 0 && span.parent_id) || undefined;
     if (bar !== undefined) bars.push(parentSpanId === undefined ? bar : { ...bar, parentSpanId });
@@ -69,12 +69,12 @@ export function insertSpans(bars: readonly Bar[], spans: readonly Bar[]): readon
   const groups = Map.groupBy(withRoots(spans), ({ root }) =>
     root.parentSpanId !== undefined && known.has(root.parentSpanId) ? root.parentSpanId : undefined,
   );
-  const of = (spanId: string | undefined, depth: number): readonly Bar[] =>
+  const spansUnder = (spanId: string | undefined, depth: number): readonly Bar[] =>
     (groups.get(spanId) ?? []).map(({ bar }) => ({ ...bar, depth: bar.depth + depth }));
   const placed = bars.flatMap((bar) =>
-    bar.spanId === undefined ? [bar] : [bar, ...of(bar.spanId, bar.depth + 1)],
+    bar.spanId === undefined ? [bar] : [bar, ...spansUnder(bar.spanId, bar.depth + 1)],
   );
-  return [...placed, ...of(undefined, 0)];
+  return [...placed, ...spansUnder(undefined, 0)];
 }
 
 /** Pairs each span with its root. A root comes before its descendants. */

@@ -68,8 +68,8 @@ export function WaterfallView(props: WaterfallViewProps) {
 function moveFocus(event: KeyboardEvent<HTMLElement>): void {
   if (event.key !== 'ArrowDown' && event.key !== 'ArrowUp') return;
   const buttons = [...event.currentTarget.querySelectorAll<HTMLElement>('button')];
-  const place = buttons.indexOf(document.activeElement as HTMLElement);
-  const next = buttons[place + (event.key === 'ArrowDown' ? 1 : -1)];
+  const focusedIndex = buttons.indexOf(document.activeElement as HTMLElement);
+  const next = buttons[focusedIndex + (event.key === 'ArrowDown' ? 1 : -1)];
   if (next === undefined) return;
   event.preventDefault();
   event.stopPropagation();
@@ -145,21 +145,21 @@ function durationText({ kind, start, end }: Bar, until: number): string {
 
 /** The state as text. Sighted users see it as color and pattern. */
 function stateTexts({ end, tone, kind }: Bar): readonly string[] {
-  const words: string[] = [];
-  if (end === undefined) words.push('in progress');
-  if (tone === 'bad') words.push('failed');
-  if (tone === 'gone') words.push(kind === 'attempt' ? 'superseded' : 'discarded');
-  return words;
+  const texts: string[] = [];
+  if (end === undefined) texts.push('in progress');
+  if (tone === 'bad') texts.push('failed');
+  if (tone === 'gone') texts.push(kind === 'attempt' ? 'superseded' : 'discarded');
+  return texts;
 }
 
 function titleOf(bar: Bar, until: number): string {
-  const words = [`${kindNames[bar.kind]} ${bar.label}`.trim(), durationText(bar, until)];
+  const texts = [`${kindNames[bar.kind]} ${bar.label}`.trim(), durationText(bar, until)];
   const first =
     bar.firstContentAt === undefined
       ? []
       : [`first token after ${duration(bar.firstContentAt - bar.start)}`];
   const detail = bar.detail === undefined ? '' : `\n${bar.detail}`;
-  return `${[...words, ...first, ...stateTexts(bar)].join(', ')}${detail}`;
+  return `${[...texts, ...first, ...stateTexts(bar)].join(', ')}${detail}`;
 }
 
 export interface LabelPosition {
