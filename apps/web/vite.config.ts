@@ -6,11 +6,12 @@ export default defineConfig({
   resolve: { conditions: ['@millrace/source', 'module', 'browser', 'production'] },
   build: {
     outDir: 'dist',
-    // Nothing inline: the page's policy allows no inline script or style, and no data: but pictures.
+    // No inline assets: the page's content security policy allows no inline script or style, and
+    // data URLs for images only.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
   },
-  // The server's own routes, while Vite serves the page.
+  // Forwards the server's own routes while Vite serves the page.
   server: {
     proxy: { '^/(?!app/|src/|@|node_modules/|icon\\.svg|\\?|$)': 'http://127.0.0.1:5003' },
   },

@@ -1,5 +1,5 @@
-// First, so that the server is asked before the rest of the page is even evaluated.
-import './app/early-stream.ts';
+// Imported first, so that the request starts before the rest of the page is evaluated.
+import './server/early-stream.ts';
 import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { App } from './app/app.tsx';

@@ -1,15 +1,14 @@
 import { type Client, createClient } from '@millrace/client';
 import { randomIds } from '@millrace/core';
 import { createContext, useContext, useEffect, useSyncExternalStore } from 'react';
-import { deliverTo } from '../chat/outbox/deliver-to.ts';
-import { Outbox } from '../chat/outbox/outbox.ts';
-import { LiveSources } from '../chat/state/live-sources.ts';
-import { Api } from './api.ts';
-import { Directory, type DirectoryState, type ListedTask } from './directory.ts';
-import { fetchOrEarly } from './early-stream.ts';
-import { readToken } from './token.ts';
+import { deliverWith, Outbox } from '../chat/composer/outbox.ts';
+import { LiveSources } from '../chat/state/live-source.ts';
+import { Api } from '../server/api.ts';
+import { Directory, type DirectoryState, type ListedTask } from '../server/directory.ts';
+import { fetchWithEarlyStream } from '../server/early-stream.ts';
+import { readToken } from './browser-storage.ts';
 
-/** What every part of the page can reach. */
+/** The services that every component of the page can use. */
 export interface App {
   readonly client: Client;
   readonly sources: LiveSources;
@@ -19,13 +18,13 @@ export interface App {
 }
 
 export function createApp(): App {
-  const client = createClient({ url: '/', token: readToken, fetch: fetchOrEarly });
+  const client = createClient({ url: '/', token: readToken, fetch: fetchWithEarlyStream });
   const api = new Api();
   const sources = new LiveSources(client);
   const directory = new Directory(api);
   const ids = randomIds((bytes) => crypto.getRandomValues(bytes));
   const outbox = new Outbox({
-    deliver: deliverTo(sources, () => void directory.refresh()),
+    deliver: deliverWith(sources, () => void directory.refresh()),
     newKey: () => ids.session(),
     now: () => Date.now(),
   });
@@ -36,18 +35,21 @@ export const AppContext = createContext<App | undefined>(undefined);
 
 export function useApp(): App {
   const app = useContext(AppContext);
-  if (app === undefined) throw new Error('There is no AppContext around this component');
+  if (app === undefined) throw new Error('useApp must be used inside AppContext');
   return app;
 }
 
-/** A task of the list, or one that is not in it and was asked for by itself. */
+/**
+ * Returns a task from the list. If the list does not contain it, the hook fetches the task by its
+ * id.
+ */
 export function useListedTask(id: string): ListedTask | undefined {
   const { directory } = useApp();
   const { tasks, others, isLoaded } = useDirectory();
   const found = tasks.find((task) => task.id === id) ?? others.get(id);
   const isMissing = isLoaded && found === undefined;
   useEffect(() => {
-    if (isMissing) void directory.look(id);
+    if (isMissing) void directory.fetchTask(id);
   }, [directory, id, isMissing]);
   return found;
 }

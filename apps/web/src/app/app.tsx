@@ -1,17 +1,18 @@
 import { lazy, Suspense, useEffect, useMemo, useState } from 'react';
 import { ChatPage } from '../chat/chat-page.tsx';
+import { Sidebar } from '../sidebar/sidebar.tsx';
+import { ShellContext } from '../sidebar/sidebar-button.tsx';
 import { AppContext, createApp, useDirectory } from './app-context.ts';
 import { HelpDialog } from './help-dialog.tsx';
 import { NewPage } from './new-page.tsx';
 import { OpenTask } from './open-task.tsx';
-import { navigate, useRoute } from './route.ts';
-import { ShellContext } from './shell-context.ts';
-import { Sidebar } from './sidebar.tsx';
+import { navigate, useRoute } from './route.tsx';
 import { TokenDialog } from './token-dialog.tsx';
 import { useKey } from './use-key.ts';
 import './app.css';
 
-// It is loaded when somebody looks at it. Absent, there is no link to it.
+// The overview is loaded when the user opens it. If the module is missing, the sidebar has no link
+// to it.
 const modules = import.meta.glob<{ OverviewPage: React.ComponentType }>(
   '../overview/overview-page.tsx',
 );
@@ -20,7 +21,7 @@ const OverviewPage = load && lazy(async () => ({ default: (await load()).Overvie
 
 export function App() {
   const app = useMemo(createApp, []);
-  // What an earlier page could not send.
+  // Sends messages that an earlier page could not send.
   useEffect(() => app.outbox.resume(), [app]);
   return (
     <AppContext value={app}>
@@ -38,7 +39,7 @@ function Page() {
   useKey('?', () => setHelpOpen(true));
   useKey('escape', () => isListOpen && setListOpen(false));
   useKey('alt+k', () => navigate({ page: 'new' }));
-  // biome-ignore lint/correctness/useExhaustiveDependencies: whoever goes somewhere is done with the list
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the list closes when the route changes
   useEffect(() => setListOpen(false), [route.page, route.page === 'task' && route.id]);
   return (
     <ShellContext value={shell}>

@@ -5,25 +5,25 @@ import './forms.css';
 type Keys = readonly (readonly [string, string])[];
 
 const keys: Keys = [
-  ['Enter', 'Sends, or queues what is said while the agent works'],
-  ['Ctrl Enter', 'Steers: joins the next request of what goes on'],
-  ['Shift Enter', 'A new line'],
-  ['Esc', 'Stops what goes on; what was said is kept'],
-  ['Alt Y', 'Allows the call that waits'],
-  ['Alt N', 'Denies it, with a reason'],
-  ['Alt K', 'A new session'],
-  ['?', 'These keys'],
+  ['Enter', 'Sends the message, or queues it while the agent works'],
+  ['Ctrl Enter', 'Steers: the message joins the next request of the run'],
+  ['Shift Enter', 'Adds a line'],
+  ['Esc', 'Stops the run and keeps its output'],
+  ['Alt Y', 'Allows the waiting call'],
+  ['Alt N', 'Denies the waiting call, with a reason'],
+  ['Alt K', 'Starts a new session'],
+  ['?', 'Shows these keys'],
 ];
 
-/** Wherever the focus is in the inspector, but where it is typed. */
+/** These keys work anywhere in the inspector, except in text fields. */
 const inspectorKeys: Keys = [
-  ['← →', 'One record back, or on'],
-  ['Shift ← →', 'To the fact before, or the next'],
+  ['← →', 'One record back or forward'],
+  ['Shift ← →', 'To the previous or next fact'],
   ['Home', 'To the first record'],
   ['End', 'Back to now'],
-  ['Space', 'Plays from here, or pauses'],
-  ['+ -', 'Closer, or farther'],
-  ['0', 'All of the session'],
+  ['Space', 'Plays or pauses'],
+  ['+ -', 'Zooms in or out'],
+  ['0', 'Shows the whole session'],
 ];
 
 export function HelpDialog({ onClose }: { readonly onClose: () => void }) {

@@ -1,28 +1,28 @@
 import type { AgentInfo } from '@millrace/client';
 import { useMemo, useState } from 'react';
 import { Composer } from '../chat/composer/composer.tsx';
-import { tooMany } from '../chat/outbox/out-message.ts';
+import { outboxFullText } from '../chat/composer/outbox.ts';
+import { Logo } from '../design/icons.tsx';
+import { SidebarButton } from '../sidebar/sidebar-button.tsx';
 import { type App, useApp, useDirectory } from './app-context.ts';
-import { Logo } from './logo.tsx';
-import { navigate, routeOf } from './route.ts';
-import { setTitle } from './set-title.ts';
-import { SidebarButton } from './sidebar-button.tsx';
-import { local, readStored, writeStored } from './stored.ts';
+import { readStored, sharedStorage, writeStored } from './browser-storage.ts';
+import { navigate, routeOf } from './route.tsx';
+import { setTaskTitle } from './task-text.ts';
 import './new-page.css';
 
-/** A session begins with an agent and something to say. */
+/** The page that starts a session: the user selects an agent and writes the first message. */
 export function NewPage({ agent: asked }: { readonly agent: string | undefined }) {
   const app = useApp();
   const { agents: all, isLoaded, error } = useDirectory();
   const agents = useMemo(() => all.toSorted(byKind), [all]);
   const [isSending, setSending] = useState(false);
-  const wanted = asked ?? readStored(local, 'agent');
-  const chosen = agents.find(({ name }) => name === wanted) ?? agents[0];
+  const preferredAgent = asked ?? readStored(sharedStorage, 'agent');
+  const chosen = agents.find(({ name }) => name === preferredAgent) ?? agents[0];
   const send = async (text: string) => {
     if (chosen === undefined) return;
     setSending(true);
     try {
-      await begin(app, chosen, text);
+      await startSession(app, chosen, text);
     } finally {
       setSending(false);
     }
@@ -56,7 +56,7 @@ export function NewPage({ agent: asked }: { readonly agent: string | undefined }
   );
 }
 
-/** Those that can be steered and asked first. */
+/** Sorts agents that support steering and approvals first. */
 function byKind(a: AgentInfo, b: AgentInfo): number {
   return Number(isLoop(b)) - Number(isLoop(a)) || a.name.localeCompare(b.name);
 }
@@ -65,12 +65,16 @@ function isLoop({ registration_metadata }: AgentInfo): boolean {
   return registration_metadata?.['kind'] === 'loop';
 }
 
-async function begin({ client, api, outbox, directory }: App, agent: AgentInfo, text: string) {
-  writeStored(local, 'agent', agent.name);
+async function startSession(
+  { client, api, outbox, directory }: App,
+  agent: AgentInfo,
+  text: string,
+) {
+  writeStored(sharedStorage, 'agent', agent.name);
   const { id } = await client.createTask({ agent: agent.name });
-  await setTitle(api, { id, task_metadata: null }, text);
-  if (!outbox.add(id, text, 'follow_up')) throw new Error(tooMany);
-  // Whoever went elsewhere meanwhile is left there.
+  await setTaskTitle(api, { id, task_metadata: null }, text);
+  if (!outbox.add(id, text, 'follow_up')) throw new Error(outboxFullText);
+  // A user who opened another page in the meantime stays there.
   if (routeOf(location.href).page === 'new') navigate({ page: 'task', id });
   void directory.refresh();
 }

@@ -3,21 +3,21 @@ import { expect, test } from 'vitest';
 import { openDomPage } from '../testing/dom-page.ts';
 import { fakeApp, loopTask } from '../testing/fake-app.ts';
 import { GrowingSource } from '../testing/growing-source.ts';
-import { factDraft, numbered } from '../testing/told.ts';
+import { factDraft, numberDrafts } from '../testing/records.ts';
 import type { App } from './app-context.ts';
 
 const call = { toolCallId: toolCallId('c'), name: 'write' };
 
-/** An open session, what its window is called, and how often the list was asked for. */
-async function opened() {
+/** Renders an open session. Returns the title of the window and the number of list requests. */
+async function renderOpenTask() {
   const page = await openDomPage('http://localhost/app/tasks/s');
   const { AppContext } = await import('./app-context.ts');
   const { OpenTask } = await import('./open-task.tsx');
   const source = new GrowingSource();
   const live = Object.assign(source, { handle: { snapshot: () => ({ task: undefined }) } });
-  const asked: string[] = [];
-  const fake = fakeApp({ tasks: [{ ...loopTask('s'), task_metadata: { title: 'Grain' } }] });
-  const directory = { ...fake.app.directory, refresh: async () => void asked.push('list') };
+  const requests: string[] = [];
+  const fake = fakeApp({ tasks: [{ ...loopTask('s'), task_metadata: { title: 'Weather' } }] });
+  const directory = { ...fake.app.directory, refresh: async () => void requests.push('list') };
   const app = { ...fake.app, sources: { get: () => live }, directory } as unknown as App;
   await page.render(
     <AppContext value={app}>
@@ -25,33 +25,33 @@ async function opened() {
     </AppContext>,
   );
   const title = () => page.window.document.title;
-  const tell = (...facts: Parameters<typeof factDraft>[0][]) =>
+  const addFacts = (...facts: Parameters<typeof factDraft>[0][]) =>
     page.act(() =>
       source.add(
-        numbered(
+        numberDrafts(
           facts.map((fact) => factDraft(fact, 1, 1)),
           source.state.through + 1,
         ),
       ),
     );
-  return { now: () => [title(), asked.length], tell };
+  return { now: () => [title(), requests.length], addFacts };
 }
 
-test('the window’s title says while the open session waits, and the list is asked again then', async () => {
-  const { now, tell } = await opened();
-  expect(now()).toEqual(['Grain · Millrace', 0]);
-  await tell({ type: 'approval_asked', ...call });
-  expect(now()).toEqual(['Waits for you · Grain · Millrace', 1]);
-  await tell({ type: 'approval_answered', ...call, decision: 'allow' });
-  expect(now()).toEqual(['Grain · Millrace', 2]);
+test('the window title shows that the open session waits, and the list is read again', async () => {
+  const { now, addFacts } = await renderOpenTask();
+  expect(now()).toEqual(['Weather · Millrace', 0]);
+  await addFacts({ type: 'approval_asked', ...call });
+  expect(now()).toEqual(['Waits for you · Weather · Millrace', 1]);
+  await addFacts({ type: 'approval_answered', ...call, decision: 'allow' });
+  expect(now()).toEqual(['Weather · Millrace', 2]);
 });
 
-test('the list is asked again when the open session begins and ends to work, so that it does not lag behind', async () => {
-  const { now, tell } = await opened();
-  await tell({ type: 'run_started', runId: runId('r') });
-  expect(now()).toEqual(['Grain · Millrace', 1]);
-  await tell({ type: 'turn_started' });
-  expect(now()).toEqual(['Grain · Millrace', 1]);
-  await tell({ type: 'run_finished', runId: runId('r'), stop: { reason: 'stop' } });
-  expect(now()).toEqual(['Grain · Millrace', 2]);
+test('the list is read again when a run of the open session starts or ends', async () => {
+  const { now, addFacts } = await renderOpenTask();
+  await addFacts({ type: 'run_started', runId: runId('r') });
+  expect(now()).toEqual(['Weather · Millrace', 1]);
+  await addFacts({ type: 'turn_started' });
+  expect(now()).toEqual(['Weather · Millrace', 1]);
+  await addFacts({ type: 'run_finished', runId: runId('r'), stop: { reason: 'stop' } });
+  expect(now()).toEqual(['Weather · Millrace', 2]);
 });

@@ -1,25 +1,25 @@
 import { useEffect, useRef } from 'react';
-import type { ChatSource } from '../chat/state/chat-source.ts';
-import { useRead } from '../chat/state/use-source.ts';
-import { useTaskTitle } from '../chat/state/use-task-title.ts';
+import { type ChatSource, useSourceValue } from '../chat/state/chat-source.ts';
+import { useTaskTitle } from '../chat/state/use-live.ts';
 import { useApp } from './app-context.ts';
 
-const isAskingOf = ({ state }: ChatSource) => state.asked.length > 0;
-const isRunningOf = ({ state }: ChatSource) => state.run !== undefined;
+const selectIsAsking = ({ state }: ChatSource) => state.asked.length > 0;
+const selectIsRunning = ({ state }: ChatSource) => state.run !== undefined;
 
 /**
- * The open session outside of its page: in the window's title, which says that it waits to whoever looks at
- * another tab, and in the list, which is asked for again when a run begins, asks or ends: else it would call a
- * session in progress for seconds after its run.
+ * Keeps the rest of the page in step with the open session. The window title shows that the session
+ * waits for an approval, so that the user sees it from another tab. The session list is fetched
+ * again when a run starts, asks for an approval or ends; otherwise the list would be wrong until
+ * the next poll.
  */
 export function OpenTask({ id }: { readonly id: string }) {
   const { sources, directory } = useApp();
   const live = sources.get(id);
   const title = useTaskTitle(live);
-  const isAsking = useRead(live, isAskingOf);
-  const isRunning = useRead(live, isRunningOf);
+  const isAsking = useSourceValue(live, selectIsAsking);
+  const isRunning = useSourceValue(live, selectIsRunning);
   const work = `${isRunning} ${isAsking}`;
-  const told = useRef(work);
+  const lastWork = useRef(work);
   useEffect(() => {
     document.title = `${isAsking ? 'Waits for you · ' : ''}${title} · Millrace`;
     return () => {
@@ -27,8 +27,8 @@ export function OpenTask({ id }: { readonly id: string }) {
     };
   }, [isAsking, title]);
   useEffect(() => {
-    if (told.current !== work) void directory.refresh();
-    told.current = work;
+    if (lastWork.current !== work) void directory.refresh();
+    lastWork.current = work;
   }, [directory, work]);
   return null;
 }

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { hrefOf, type Route, routeOf } from './route.ts';
+import { hrefOf, type Route, routeOf } from './route.tsx';
 
 const name = fc
   .string({ minLength: 1, unit: 'grapheme' })
@@ -15,7 +15,7 @@ const route: fc.Arbitrary<Route> = fc.oneof(
   fc.constant({ page: 'overview' as const }),
 );
 
-test('a place on the page is its URL, and the other way round', () => {
+test('routes and URLs convert in both directions', () => {
   fc.assert(
     fc.property(route, (one) => {
       expect(routeOf(hrefOf(one))).toEqual(one);
@@ -23,7 +23,7 @@ test('a place on the page is its URL, and the other way round', () => {
   );
 });
 
-test('a URL that means nothing is the start', () => {
+test('an unknown URL is the start page', () => {
   for (const href of ['/', '/app', '/app/nothing', '/app/tasks/', '/tasks/abc'])
     expect(routeOf(href)).toEqual({ page: 'new', agent: undefined });
   expect(routeOf('/app/tasks/a?at=-1')).toEqual({ page: 'task', id: 'a', at: undefined });

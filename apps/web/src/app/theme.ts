@@ -1,27 +1,27 @@
 import { useState } from 'react';
-import { local, readStored, writeStored } from './stored.ts';
+import { readStored, sharedStorage, writeStored } from './browser-storage.ts';
 
-export type Theme = 'system' | 'light' | 'dark';
+type Theme = 'system' | 'light' | 'dark';
 
 const themes: readonly Theme[] = ['system', 'light', 'dark'];
 
 function storedTheme(): Theme {
-  const stored = readStored(local, 'theme');
+  const stored = readStored(sharedStorage, 'theme');
   return themes.find((theme) => theme === stored) ?? 'system';
 }
 
-/** Before the first render, so that nothing flashes. */
+/** Applies the theme. Called before the first render, so that the page does not flash. */
 export function applyTheme(theme: Theme = storedTheme()): void {
   if (theme === 'system') document.documentElement.removeAttribute('data-theme');
   else document.documentElement.setAttribute('data-theme', theme);
 }
 
-/** The theme, and what goes on to the next one. */
+/** Returns the theme and a function that switches to the next theme. */
 export function useTheme(): readonly [Theme, () => void] {
   const [theme, setTheme] = useState(storedTheme);
   const next = () => {
     const chosen = themes[(themes.indexOf(theme) + 1) % themes.length] ?? 'system';
-    writeStored(local, 'theme', chosen === 'system' ? undefined : chosen);
+    writeStored(sharedStorage, 'theme', chosen === 'system' ? undefined : chosen);
     applyTheme(chosen);
     setTheme(chosen);
   };

@@ -1,30 +1,30 @@
 import { expect, test } from 'vitest';
 import { openDomPage } from '../testing/dom-page.ts';
-import { refusalOfToken } from './token.ts';
+import { tokenProblem } from './browser-storage.ts';
 
 test.each(['snow☃man', 'two\nlines', 'smart “quotes”', '\u0000'])(
-  'a token that no request can carry is refused with words: %j',
+  'a token that no request can carry is rejected with a reason: %j',
   (token) => {
     expect(() => new Headers({ authorization: `Bearer ${token}` })).toThrow();
-    expect(refusalOfToken(token)).toMatch(/cannot be sent/);
+    expect(tokenProblem(token)).toMatch(/cannot be sent/);
   },
 );
 
-test.each(['abc', 'a-b_c.d~e+f/g==', 'naïve'])('%j is taken', (token) => {
+test.each(['abc', 'a-b_c.d~e+f/g==', 'naïve'])('%j is accepted', (token) => {
   expect(new Headers({ authorization: `Bearer ${token}` }).has('authorization')).toBe(true);
-  expect(refusalOfToken(token)).toBeUndefined();
+  expect(tokenProblem(token)).toBeUndefined();
 });
 
-test('the dialog says so, and keeps nothing', async () => {
+test('the dialog shows the reason and stores nothing', async () => {
   const page = await openDomPage('http://localhost/');
-  const kept: string[] = [];
+  const accepted: string[] = [];
   const { TokenDialog } = await import('./token-dialog.tsx');
-  await page.render(<TokenDialog onToken={(token) => kept.push(token)} />);
+  await page.render(<TokenDialog onToken={(token) => accepted.push(token)} />);
   await page.type(page.find('input'), 'snow☃man');
   await page.submit(page.find('form'));
-  expect(kept).toEqual([]);
+  expect(accepted).toEqual([]);
   expect(page.find('[role=alert]').textContent).toMatch(/cannot be sent/);
   await page.type(page.find('input'), ' fine ');
   await page.submit(page.find('form'));
-  expect(kept).toEqual(['fine']);
+  expect(accepted).toEqual(['fine']);
 });

@@ -1,34 +1,35 @@
 import { type FormEvent, useState } from 'react';
 import { Button } from '../design/button.tsx';
 import { Dialog } from '../design/dialog.tsx';
-import { readToken, refusalOfToken, writeToken } from './token.ts';
+import { readToken, tokenProblem, writeToken } from './browser-storage.ts';
 import './forms.css';
 
 export interface TokenDialogProps {
   readonly onToken?: ((token: string) => void) | undefined;
 }
 
-/** The server wants to know who asks. */
-export function TokenDialog({ onToken = takeToken }: TokenDialogProps) {
+/** Asks the user for the server's access token. */
+export function TokenDialog({ onToken = saveToken }: TokenDialogProps) {
   const [token, setToken] = useState('');
-  const [refusal, setRefusal] = useState<string>();
+  const [problemText, setProblemText] = useState<string>();
   const submit = (event: FormEvent) => {
     event.preventDefault();
-    const given = token.trim();
-    const why = refusalOfToken(given);
-    setRefusal(why);
-    if (why === undefined) onToken(given);
+    const trimmed = token.trim();
+    const problem = tokenProblem(trimmed);
+    setProblemText(problem);
+    if (problem === undefined) onToken(trimmed);
   };
-  const isRefused = readToken() !== '';
-  const words = refusal ?? (isRefused ? 'The one that was given is not accepted.' : undefined);
+  const wasRejected = readToken() !== '';
+  const message =
+    problemText ?? (wasRejected ? 'The server does not accept the stored token.' : undefined);
   return (
-    <Dialog title="This server wants a token">
+    <Dialog title="This server requires a token">
       <form className="form" onSubmit={submit}>
         <p>
-          It was given to <code>millrace serve</code> as <code>MILLRACE_TOKEN</code>. It is kept
-          until this tab is closed.
+          Enter the value of <code>MILLRACE_TOKEN</code> that <code>millrace serve</code> uses. The
+          browser keeps it until you close this tab.
         </p>
-        {words !== undefined && <p role="alert">{words}</p>}
+        {message !== undefined && <p role="alert">{message}</p>}
         <label>
           Token
           <input
@@ -47,8 +48,8 @@ export function TokenDialog({ onToken = takeToken }: TokenDialogProps) {
   );
 }
 
-function takeToken(token: string): void {
+function saveToken(token: string): void {
   writeToken(token);
-  // All that was refused is asked for again.
+  // A reload repeats all requests that the server rejected.
   location.reload();
 }

@@ -4,12 +4,15 @@ import { useKey } from './use-key.ts';
 
 const fields = ['.composer textarea', '.elsewhere', 'button', '[type=checkbox]'] as const;
 
-/** A page that hears some keys, and what it heard. */
-async function hearing() {
+/**
+ * Renders a page that listens to some keys. Returns a function that presses a key and reports which
+ * listeners ran.
+ */
+async function renderKeyListeners() {
   const page = await openDomPage('http://page.test/');
-  const heard: string[] = [];
+  const received: string[] = [];
   function Ear({ name }: { readonly name: string }) {
-    useKey(name, () => heard.push(name));
+    useKey(name, () => received.push(name));
     return null;
   }
   await page.render(
@@ -26,28 +29,28 @@ async function hearing() {
     </>,
   );
   const press = async (selector: string, init: object) => {
-    heard.length = 0;
+    received.length = 0;
     await page.act(() => {
       const event = { bubbles: true, cancelable: true, ...init };
       page.find(selector).dispatchEvent(new page.window.KeyboardEvent('keydown', event));
     });
-    return [...heard];
+    return [...received];
   };
   return { press };
 }
 
-test('a key that is held down is heard once', async () => {
-  const { press } = await hearing();
+test('a held key counts once', async () => {
+  const { press } = await renderKeyListeners();
   expect(await press('button', { key: 'y', code: 'KeyY', altKey: true })).toEqual(['alt+y']);
   expect(await press('button', { key: 'y', code: 'KeyY', altKey: true, repeat: true })).toEqual([]);
 });
 
-test('in a field no key is heard but where one says something', async () => {
-  const { press } = await hearing();
+test('text fields keep their keys, except for the message field', async () => {
+  const { press } = await renderKeyListeners();
   const heardIn = async (init: object) => {
-    const heard = [];
-    for (const field of fields) heard.push(await press(field, init));
-    return heard;
+    const received = [];
+    for (const field of fields) received.push(await press(field, init));
+    return received;
   };
   const esc = ['escape'];
   expect(await heardIn({ key: 'Escape' })).toEqual([esc, [], esc, esc]);
@@ -56,15 +59,15 @@ test('in a field no key is heard but where one says something', async () => {
   expect(await heardIn({ key: 'y', code: 'KeyY', altKey: true })).toEqual([alt, [], alt, alt]);
 });
 
-test('what a Mac types with Option is typed where one types, and a key elsewhere', async () => {
-  const { press } = await hearing();
+test('an Option character of a Mac is typed in a field and is a shortcut elsewhere', async () => {
+  const { press } = await renderKeyListeners();
   const yen = { key: '¥', code: 'KeyY', altKey: true };
   expect(await press('.composer textarea', yen)).toEqual([]);
   expect(await press('button', yen)).toEqual(['alt+y']);
 });
 
-test('a letter is what the keyboard says it is, not where it lies on another', async () => {
-  const { press } = await hearing();
+test('a letter counts by its character, not by its position on the keyboard', async () => {
+  const { press } = await renderKeyListeners();
   expect(await press('button', { key: 'z', code: 'KeyY', altKey: true })).toEqual([]);
   expect(await press('button', { key: 'y', code: 'KeyZ', altKey: true })).toEqual(['alt+y']);
 });

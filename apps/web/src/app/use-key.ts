@@ -1,9 +1,9 @@
 import { useEffect, useRef } from 'react';
 
 /**
- * Calls when a key is pressed, such as `alt+y` or `?`; once, however long it is held. A field keeps its
- * keys to itself, but for the one where one says something: it hears those that type nothing.
- * Whoever returns false leaves the key to others.
+ * Calls `run` when the user presses a key, such as `alt+y` or `?`. A held key counts once. A
+ * focused text field keeps its keys, except for the message field: shortcuts that type no character
+ * work there. If `run` returns false, the event is not consumed and other listeners can handle it.
  */
 export function useKey(key: string, run: () => unknown): void {
   const latest = useRef(run);
@@ -15,7 +15,7 @@ export function useKey(key: string, run: () => unknown): void {
       if (event.repeat) return;
       if (event.altKey !== mods.includes('alt')) return;
       if ((event.ctrlKey || event.metaKey) !== mods.includes('ctrl')) return;
-      // A dialog keeps its keys to itself.
+      // An open dialog keeps its keys.
       if (document.querySelector('dialog[open]') !== null) return;
       if (isKept(event, mods.length === 0 && name !== 'escape')) return;
       if (latest.current() !== false) event.preventDefault();
@@ -25,7 +25,9 @@ export function useKey(key: string, run: () => unknown): void {
   }, [key]);
 }
 
-/** Where a letter lies counts only where the keyboard says none: Option+Y is `¥` on a Mac. */
+/**
+ * The position of a key matters only if the key produces no letter: Option+Y types `¥` on a Mac.
+ */
 function isPressed({ key, code }: KeyboardEvent, name: string): boolean {
   if (key.toLowerCase() === name) return true;
   return code.toLowerCase() === `key${name}` && !/^[a-z]$/i.test(key);
@@ -34,7 +36,7 @@ function isPressed({ key, code }: KeyboardEvent, name: string): boolean {
 const inputs = 'input:not([type=checkbox], [type=radio], [type=range], [type=button])';
 const fields = `${inputs}, textarea, select, [contenteditable]`;
 
-/** The field that has the focus has a use for it. */
+/** Returns true if the focused field uses the key itself. */
 function isKept({ target, key, altKey }: KeyboardEvent, isPlain: boolean): boolean {
   const field = (target as Partial<Element> | null)?.closest?.(fields);
   if (field == null) return false;

@@ -1,37 +1,42 @@
 import { type FoldState, totalUsage, type Usage } from '@millrace/core';
-import { duration } from '../design/time.ts';
-import { useNow } from './connection-banner.tsx';
-import type { ChatSource } from './state/chat-source.ts';
-import { useRead } from './state/use-source.ts';
+import { duration, useNow } from '../design/time.tsx';
+import { type ChatSource, useSourceValue } from './state/chat-source.ts';
 import './activity-line.css';
+import { useEffect, useRef, useState } from 'react';
 
-const startedOf = ({ facts }: ChatSource) => facts.runStartedAt;
-const isRunningOf = ({ state }: ChatSource) => state.run !== undefined;
+const selectStartedAt = ({ facts }: ChatSource) => facts.runStartedAt;
+const selectIsRunning = ({ state }: ChatSource) => state.run !== undefined;
 
-export interface ActivityLineProps {
+interface ActivityLineProps {
   readonly source: ChatSource;
-  /** How long it has run by now says nothing of the moment that is looked at. */
+  /**
+   * True while the inspector shows an earlier moment. The time since the start of the run is then
+   * hidden.
+   */
   readonly isPast: boolean;
-  /** Nothing more comes: what goes on by the log does not. */
-  readonly isOver?: boolean | undefined;
+  /** The session has ended. A run that is still open in the log does not count as running. */
+  readonly hasEnded?: boolean | undefined;
 }
 
-/** What goes on, and what it has cost: a line that is always there, so that nothing jumps. */
-export function ActivityLine({ source, isPast, isOver = false }: ActivityLineProps) {
-  const isRunning = useRead(source, isRunningOf) && !isOver;
-  const now = useRead(source, wordsOf);
-  const words = isOver ? '' : now;
-  const startedAt = useRead(source, startedOf);
+/**
+ * One line that shows the current activity and the cost so far. It is always present, so that the
+ * layout does not jump.
+ */
+export function ActivityLine({ source, isPast, hasEnded = false }: ActivityLineProps) {
+  const isRunning = useSourceValue(source, selectIsRunning) && !hasEnded;
+  const liveText = useSourceValue(source, activityText);
+  const text = hasEnded ? '' : liveText;
+  const startedAt = useSourceValue(source, selectStartedAt);
   return (
     <div className="activity">
       {isRunning ? (
         <span className="activity-now">
           <span className="spinner" aria-hidden="true" />
-          {words}
+          {text}
           {startedAt !== undefined && !isPast && <Since at={startedAt} />}
         </span>
       ) : (
-        <span>{words}</span>
+        <span>{text}</span>
       )}
       <UsageLine source={source} />
     </div>
@@ -40,13 +45,13 @@ export function ActivityLine({ source, isPast, isOver = false }: ActivityLinePro
 
 function Since({ at }: { readonly at: number }) {
   const passed = useNow(1000) - at;
-  // No zero at the start; and a clock that is set otherwise than the server's would tell nonsense.
+  // Hides the first second. Also hides values over a day, which come from a wrong clock.
   return passed < 1000 || passed > 86_400_000 ? null : (
     <span className="activity-since">{duration(Math.floor(passed / 1000) * 1000)}</span>
   );
 }
 
-function wordsOf({ state }: ChatSource): string {
+function activityText({ state }: ChatSource): string {
   if (state.asked.length > 0) return 'Waiting for your answer';
   if (state.run === undefined) return '';
   const open = state.open.at(-1);
@@ -75,20 +80,44 @@ function usageOf({ state }: ChatSource): Usage {
 const style = { notation: 'compact', maximumFractionDigits: 1 } as const;
 let format: Intl.NumberFormat | undefined;
 
-/** Its format is made when it is first needed, because that takes long. */
+/** The number format is created on first use, because creating it is slow. */
 function compact(count: number): string {
   format ??= new Intl.NumberFormat('en', style);
   return format.format(count);
 }
 
 function UsageLine({ source }: { readonly source: ChatSource }) {
-  const { input, output, costs, estimated } = useRead(source, usageOf);
+  const { input, output, costs, estimated } = useSourceValue(source, usageOf);
   if (input + output === 0) return null;
-  const about = estimated ? '≈ ' : '';
+  const prefix = estimated ? '≈ ' : '';
   const cost = costs.map(({ amount, currency }) => `${Number(amount).toFixed(4)} ${currency}`);
   return (
     <span className="activity-usage" title="Tokens sent and generated in this session">
-      {[`${about}${compact(input)} in`, `${compact(output)} out`, ...cost].join(' · ')}
+      {[`${prefix}${compact(input)} in`, `${compact(output)} out`, ...cost].join(' · ')}
     </span>
+  );
+}
+
+const selectAskedTool = ({ state }: ChatSource) => state.asked.at(0)?.name;
+
+/**
+ * Announces to screen readers when a run starts or ends and when an approval is required. It never
+ * announces message text.
+ */
+export function Announcer({ source }: { readonly source: ChatSource }) {
+  const isRunning = useSourceValue(source, selectIsRunning);
+  const asked = useSourceValue(source, selectAskedTool);
+  const [text, setText] = useState('');
+  const wasRunning = useRef(isRunning);
+  useEffect(() => {
+    if (asked !== undefined) setText(`The agent asks for permission to use ${asked}.`);
+    else if (isRunning && !wasRunning.current) setText('The agent is working.');
+    else if (!isRunning && wasRunning.current) setText('The agent is done.');
+    wasRunning.current = isRunning;
+  }, [isRunning, asked]);
+  return (
+    <p className="unseen" role="status">
+      {text}
+    </p>
   );
 }

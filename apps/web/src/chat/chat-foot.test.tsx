@@ -4,63 +4,63 @@ import { expect, test } from 'vitest';
 import { openDomPage } from '../testing/dom-page.ts';
 import { fakeApp, loopTask } from '../testing/fake-app.ts';
 import { GrowingSource } from '../testing/growing-source.ts';
-import { factDraft, numbered } from '../testing/told.ts';
+import { factDraft, numberDrafts } from '../testing/records.ts';
 import type { LiveSource } from './state/live-source.ts';
 
-interface Shown {
+interface SessionState {
   readonly connection: Connection;
   readonly status?: TaskStatus;
   readonly tasks?: readonly string[];
 }
 
-/** A session whose log says that a run goes on, as the page shows it. */
-async function opened({ connection, status = 'RUNNING', tasks = ['s'] }: Shown) {
+/** Renders the foot of a session whose log contains a running run. */
+async function renderFoot({ connection, status = 'RUNNING', tasks = ['s'] }: SessionState) {
   const page = await openDomPage('http://localhost/app/tasks/s');
   const { AppContext } = await import('../app/app-context.ts');
   const { ChatFoot } = await import('./chat-foot.tsx');
   const source = new GrowingSource();
-  source.add(numbered([factDraft({ type: 'run_started', runId: runId('r1') }, 1, 1)]));
+  source.add(numberDrafts([factDraft({ type: 'run_started', runId: runId('r1') }, 1, 1)]));
   const snapshot = { connection, task: { id: 's', status } as Task };
   const live = Object.assign(source, { handle: { snapshot: () => snapshot } });
-  const { app, looked } = fakeApp({ tasks: tasks.map(loopTask) });
+  const { app, fetched } = fakeApp({ tasks: tasks.map(loopTask) });
   await page.render(
     <AppContext value={app}>
       <ChatFoot
         {...{ live: live as unknown as LiveSource, source, isPast: false }}
-        onNow={() => {}}
+        onBackToNow={() => {}}
         onSent={() => {}}
       />
     </AppContext>,
   );
-  return { page, looked };
+  return { page, fetched };
 }
 
-test('what goes on is said, and can be stopped', async () => {
-  const { page } = await opened({ connection: { state: 'live' } });
+test('the activity is shown and can be stopped', async () => {
+  const { page } = await renderFoot({ connection: { state: 'live' } });
   expect(page.text()).toContain('Working');
   expect(page.text()).toContain('Stop');
   expect(page.text()).toContain('Steer');
 });
 
-test.each<Shown>([
+test.each<SessionState>([
   { connection: { state: 'ended', reason: 'deleted' }, status: 'DELETED' },
   { connection: { state: 'ended', reason: 'over' } },
   { connection: { state: 'live' }, status: 'CANCELED' },
-])('of a session that is over nothing goes on, whatever its log says last: %j', async (shown) => {
-  const { page } = await opened(shown);
+])('an ended session shows no activity, whatever its log contains: %j', async (shown) => {
+  const { page } = await renderFoot(shown);
   expect(page.text()).not.toContain('Working');
   expect(page.text()).not.toContain('Stop');
 });
 
-test('where nothing can be said any more, a link leads to where it can', async () => {
+test('a closed session has a link to a new session', async () => {
   const connection: Connection = { state: 'ended', reason: 'deleted' };
-  const { page } = await opened({ connection, status: 'DELETED' });
+  const { page } = await renderFoot({ connection, status: 'DELETED' });
   expect(page.text()).toContain('This session was deleted.');
-  expect(page.find('a').textContent).toBe('Begin a new one');
+  expect(page.find('a').textContent).toBe('Start another session');
   expect(page.find('a').getAttribute('href')).toBe('/');
 });
 
-test('a session that is too old for the list is asked for by itself', async () => {
-  const { looked } = await opened({ connection: { state: 'live' }, tasks: ['another'] });
-  expect(looked).toEqual(['s']);
+test('a session that is not in the list is fetched by its id', async () => {
+  const { fetched } = await renderFoot({ connection: { state: 'live' }, tasks: ['another'] });
+  expect(fetched).toEqual(['s']);
 });

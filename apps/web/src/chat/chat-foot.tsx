@@ -1,45 +1,43 @@
 import type { Connection, TaskStatus } from '@millrace/client';
 import { useCallback } from 'react';
 import { useApp, useListedTask } from '../app/app-context.ts';
-import { Link } from '../app/link.tsx';
-import { isClosed } from '../app/task-words.ts';
+import { Link } from '../app/route.tsx';
+import { isClosed } from '../app/task-text.ts';
 import { useKey } from '../app/use-key.ts';
 import { Button } from '../design/button.tsx';
 import { ActivityLine } from './activity-line.tsx';
 import { ApprovalDock } from './approval/approval-dock.tsx';
 import { Composer } from './composer/composer.tsx';
+import { outboxFullText } from './composer/outbox.ts';
 import { QueueView } from './composer/queue-view.tsx';
-import { tooMany } from './outbox/out-message.ts';
-import type { ChatSource } from './state/chat-source.ts';
+import { type ChatSource, useSourceValue } from './state/chat-source.ts';
 import type { LiveSource } from './state/live-source.ts';
-import { useIsOver } from './state/use-is-over.ts';
-import { useConnection, useTaskRow } from './state/use-live.ts';
-import { useRead } from './state/use-source.ts';
+import { useConnection, useHasEnded, useTaskRow } from './state/use-live.ts';
 
 export interface ChatFootProps {
   readonly live: LiveSource;
   readonly source: ChatSource;
   readonly isPast: boolean;
-  readonly onNow: () => void;
-  /** Something was said here. */
+  readonly onBackToNow: () => void;
+  /** Called after the user sent a message. */
   readonly onSent: () => void;
 }
 
-const isRunningOf = ({ state }: ChatSource) => state.run !== undefined;
+const selectIsRunning = ({ state }: ChatSource) => state.run !== undefined;
 
-/** What waits, what goes on, and where one says something. */
-export function ChatFoot({ live, source, isPast, onNow, onSent }: ChatFootProps) {
-  const isOver = useIsOver(live) && !isPast;
+/** The foot of the chat: approval requests, queued messages, activity and the message field. */
+export function ChatFoot({ live, source, isPast, onBackToNow, onSent }: ChatFootProps) {
+  const hasEnded = useHasEnded(live) && !isPast;
   return (
     <div className="chat-foot">
       <div className="chat-foot-main">
         <ApprovalDock source={source} handle={isPast ? undefined : live.handle} />
         <QueueView source={source} canWithdraw={!isPast} />
-        <ActivityLine source={source} isPast={isPast} isOver={isOver} />
+        <ActivityLine source={source} isPast={isPast} hasEnded={hasEnded} />
         {isPast ? (
           <div className="past">
-            <span>This is how it was at that moment.</span>
-            <Button onClick={onNow}>Back to now</Button>
+            <span>You are viewing an earlier moment.</span>
+            <Button onClick={onBackToNow}>Back to now</Button>
           </div>
         ) : (
           <LiveComposer live={live} onSent={onSent} />
@@ -49,46 +47,46 @@ export function ChatFoot({ live, source, isPast, onNow, onSent }: ChatFootProps)
   );
 }
 
-/** Why nothing can be said. */
-function refusalOf(connection: Connection, status: TaskStatus | null | undefined) {
-  const isGone = connection.state === 'failed' && connection.error.code === 'not_found';
-  if (isGone) return 'There is no such session.';
+/** Explains why the session accepts no messages. Undefined if it does. */
+function closedText(connection: Connection, status: TaskStatus | null | undefined) {
+  const isMissing = connection.state === 'failed' && connection.error.code === 'not_found';
+  if (isMissing) return 'This session does not exist.';
   if (status === 'DELETED') return 'This session was deleted.';
   return isClosed(status) ? 'This session is closed.' : undefined;
 }
 
-function Refused({ words }: { readonly words: string }) {
+function ClosedNotice({ text }: { readonly text: string }) {
   return (
     <p className="past">
-      <span>{words}</span>
-      <Link to={{ page: 'new' }}>Begin a new one</Link>
+      <span>{text}</span>
+      <Link to={{ page: 'new' }}>Start another session</Link>
     </p>
   );
 }
 
 function LiveComposer({ live, onSent }: Pick<ChatFootProps, 'live' | 'onSent'>) {
   const { outbox } = useApp();
-  const isOver = useIsOver(live);
-  const isRunning = useRead(live, isRunningOf) && !isOver;
+  const hasEnded = useHasEnded(live);
+  const isRunning = useSourceValue(live, selectIsRunning) && !hasEnded;
   const row = useTaskRow(live);
-  const refusal = refusalOf(useConnection(live), row?.status);
+  const reason = closedText(useConnection(live), row?.status);
   const agent = useListedTask(live.id)?.agents?.[0];
   const canSteer = agent?.registration_metadata?.['kind'] === 'loop';
   const stop = useCallback(async () => {
     await live.handle.stop();
   }, [live]);
   useKey('escape', () => isRunning && void stop().catch(() => {}));
-  if (refusal !== undefined) return <Refused words={refusal} />;
+  if (reason !== undefined) return <ClosedNotice text={reason} />;
   return (
     <Composer
       draftKey={live.id}
       focusKey={live.id}
-      placeholder={agent === undefined ? 'Say something' : `Message ${agent.name}`}
+      placeholder={agent === undefined ? 'Write a message' : `Message ${agent.name}`}
       isRunning={isRunning}
       canSteer={canSteer}
       onStop={stop}
       onSend={async (text, when) => {
-        if (!outbox.add(live.id, text, when)) throw new Error(tooMany);
+        if (!outbox.add(live.id, text, when)) throw new Error(outboxFullText);
         onSent();
       }}
     />

@@ -4,17 +4,17 @@ import { expect, test } from 'vitest';
 import { openDomPage } from '../testing/dom-page.ts';
 import { fakeApp, loopTask } from '../testing/fake-app.ts';
 import { GrowingSource } from '../testing/growing-source.ts';
-import { factDraft, numbered } from '../testing/told.ts';
+import { factDraft, numberDrafts } from '../testing/records.ts';
 import type { LiveSource } from './state/live-source.ts';
 
-/** What is below the title: the agent, and what there is to say of the session. */
-async function said(status: TaskStatus, isRunning = false) {
+/** Returns the text below the title: the agent and the status. */
+async function subtitle(status: TaskStatus, isRunning = false) {
   const page = await openDomPage('http://localhost/app/tasks/s');
   const { AppContext } = await import('../app/app-context.ts');
   const { ChatHeader } = await import('./chat-header.tsx');
   const source = new GrowingSource();
   if (isRunning)
-    source.add(numbered([factDraft({ type: 'run_started', runId: runId('r') }, 1, 1)]));
+    source.add(numberDrafts([factDraft({ type: 'run_started', runId: runId('r') }, 1, 1)]));
   const snapshot = { task: { id: 's', status } as Task };
   const live = Object.assign(source, { handle: { snapshot: () => snapshot } });
   const { app } = fakeApp({ tasks: [loopTask('s')] });
@@ -31,7 +31,7 @@ async function said(status: TaskStatus, isRunning = false) {
 test.each([false, true])(
   'an open session has no status in its header, whether it works (%s) or not',
   async (isRunning) => {
-    expect(await said('RUNNING', isRunning)).toBe('builder');
+    expect(await subtitle('RUNNING', isRunning)).toBe('builder');
   },
 );
 
@@ -40,6 +40,6 @@ test.each<readonly [TaskStatus, string]>([
   ['COMPLETED', 'completed'],
   ['CANCELED', 'closed'],
   ['FAILED', 'failed'],
-])('one that is %s is called %s', async (status, words) => {
-  expect(await said(status)).toBe(`builder${words}`);
+])('a session with status %s shows %s', async (status, words) => {
+  expect(await subtitle(status)).toBe(`builder${words}`);
 });

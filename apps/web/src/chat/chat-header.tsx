@@ -1,11 +1,10 @@
 import { useListedTask } from '../app/app-context.ts';
-import { SidebarButton } from '../app/sidebar-button.tsx';
-import { statusLook } from '../app/task-words.ts';
+import { statusBadge } from '../app/task-text.ts';
 import { IconButton } from '../design/button.tsx';
 import { TimelineIcon } from '../design/icons.tsx';
+import { SidebarButton } from '../sidebar/sidebar-button.tsx';
 import type { LiveSource } from './state/live-source.ts';
-import { useTaskRow } from './state/use-live.ts';
-import { useTaskTitle } from './state/use-task-title.ts';
+import { useTaskRow, useTaskTitle } from './state/use-live.ts';
 
 export interface ChatHeaderProps {
   readonly live: LiveSource;
@@ -18,7 +17,7 @@ export function ChatHeader({ live, isInspecting, onInspect }: ChatHeaderProps) {
   const listed = useListedTask(live.id);
   const task = row ?? listed;
   const title = useTaskTitle(live);
-  const status = task && statusLook(task.status);
+  const status = task && statusBadge(task.status);
   return (
     <header className="chat-header">
       <SidebarButton />
@@ -28,7 +27,7 @@ export function ChatHeader({ live, isInspecting, onInspect }: ChatHeaderProps) {
           {listed?.agents?.[0]?.name}
           {status !== undefined && (
             <span className="status" data-look={status.look} title={task?.status_reason ?? ''}>
-              {status.words}
+              {status.text}
             </span>
           )}
         </p>

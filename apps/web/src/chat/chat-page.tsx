@@ -1,42 +1,43 @@
 import { lazy, Suspense, useState } from 'react';
 import { useApp } from '../app/app-context.ts';
-import { navigate } from '../app/route.ts';
-import { Announcer } from './announcer.tsx';
+import { navigate } from '../app/route.tsx';
+import type { InspectorPanelProps } from '../inspector/inspector-panel.tsx';
+import { Announcer } from './activity-line.tsx';
 import { Branches } from './branch/branches.tsx';
 import { ChatFoot } from './chat-foot.tsx';
 import { ChatHeader } from './chat-header.tsx';
+import { OutboxView, useOutgoingMessages } from './composer/outbox-view.tsx';
 import { ConnectionBanner } from './connection-banner.tsx';
-import type { InspectorProps } from './inspector-props.ts';
-import { OutboxView, useOutMessages } from './outbox/outbox-view.tsx';
 import type { ChatSource } from './state/chat-source.ts';
 import type { LiveSource } from './state/live-source.ts';
 import { useConnection } from './state/use-live.ts';
-import { TranscriptView } from './transcript-view.tsx';
+import { TranscriptView } from './transcript/transcript-view.tsx';
 import './chat-page.css';
 
-// It is loaded when somebody opens it. Absent, there is no button for it.
-const modules = import.meta.glob<{ InspectorPanel: React.ComponentType<InspectorProps> }>(
+// The inspector is loaded when the user opens it. If the module is missing, the header has no
+// button for it.
+const modules = import.meta.glob<{ InspectorPanel: React.ComponentType<InspectorPanelProps> }>(
   '../inspector/inspector-panel.tsx',
 );
 const [load] = Object.values(modules);
 const InspectorPanel = load && lazy(async () => ({ default: (await load()).InspectorPanel }));
 
-export interface ChatPageProps {
+interface ChatPageProps {
   readonly id: string;
-  /** As of that record, instead of now. */
+  /** Shows the session as of this record. Undefined shows the current state. */
   readonly at: number | undefined;
 }
 
-/** A task: what was said, what waits, and where one says more. */
+/** The page of a task: header, conversation, message field and, if open, the inspector. */
 export function ChatPage({ id, at }: ChatPageProps) {
   const live = useApp().sources.get(id);
   const [moment, setMoment] = useState<ChatSource>();
-  const [sent, setSent] = useState(0);
+  const [sentCount, setSentCount] = useState(0);
   const [isInspecting, setInspecting] = useState(at !== undefined);
   const isPast = at !== undefined;
   const source = (isPast && moment) || live;
   const connection = useConnection(live);
-  const isEmpty = useOutMessages(id).length === 0 && isKnown(live);
+  const isEmpty = useOutgoingMessages(id).length === 0 && isFullyLoaded(live);
   const isOpen = InspectorPanel !== undefined && (isInspecting || isPast);
   const close = () => {
     setInspecting(false);
@@ -55,16 +56,16 @@ export function ChatPage({ id, at }: ChatPageProps) {
         <Branches live={live} isPast={isPast}>
           <TranscriptView
             source={source}
-            sent={sent}
-            emptyWords={isEmpty ? 'Nothing was said here yet.' : undefined}
+            sentCount={sentCount}
+            emptyText={isEmpty ? 'No messages yet.' : undefined}
           >
             {!isPast && <OutboxView live={live} />}
           </TranscriptView>
         </Branches>
         <ChatFoot
           {...{ live, source, isPast }}
-          onNow={close}
-          onSent={() => setSent((count) => count + 1)}
+          onBackToNow={close}
+          onSent={() => setSentCount((count) => count + 1)}
         />
         <Announcer source={live} />
       </main>
@@ -83,8 +84,8 @@ export function ChatPage({ id, at }: ChatPageProps) {
   );
 }
 
-/** All that there is was read, if only once. */
-function isKnown({ handle }: LiveSource): boolean {
+/** Returns true after all existing records were read once. */
+function isFullyLoaded({ handle }: LiveSource): boolean {
   const { connection, isCatchingUp } = handle.snapshot();
   return (connection.state === 'live' && !isCatchingUp) || connection.state === 'ended';
 }

@@ -1,34 +1,34 @@
 import type { Connection } from '@millrace/client';
-import { useEffect, useState } from 'react';
-import { failureWords } from '../app/failure-words.ts';
 import { Button } from '../design/button.tsx';
 import { AlertIcon } from '../design/icons.tsx';
+import { useNow } from '../design/time.tsx';
+import { errorText } from '../server/api.ts';
 import './connection-banner.css';
 
 export interface ConnectionBannerProps {
   readonly connection: Connection;
   readonly onReconnect: () => void;
-  /** Tries now, instead of at the time that is told. */
-  readonly onNow?: (() => void) | undefined;
+  /** Retries immediately. Default: retries all waiting connections of the page. */
+  readonly onRetryNow?: (() => void) | undefined;
 }
 
-/** Says when what is shown may be old, and what is done about it. */
+/** A banner that appears when the connection is lost and the content may be out of date. */
 export function ConnectionBanner(props: ConnectionBannerProps) {
-  const { connection, onReconnect, onNow = tryNow } = props;
+  const { connection, onReconnect, onRetryNow = retryNow } = props;
   switch (connection.state) {
     case 'live':
       return null;
     case 'connecting':
-      return connection.failures === 0 ? null : <Banner text="Connecting again …" />;
+      return connection.failures === 0 ? null : <Banner text="Reconnecting …" />;
     case 'retrying':
-      return <Retrying connection={connection} onNow={onNow} />;
+      return <Retrying connection={connection} onRetryNow={onRetryNow} />;
     case 'ended':
       return null;
     case 'failed':
       return (
-        <Banner text={failureWords(connection.error)} isBad>
+        <Banner text={errorText(connection.error)} isBad>
           <Button size="small" onClick={onReconnect}>
-            Connect again
+            Reconnect
           </Button>
         </Banner>
       );
@@ -37,34 +37,26 @@ export function ConnectionBanner(props: ConnectionBannerProps) {
 
 interface RetryingProps {
   readonly connection: Extract<Connection, { state: 'retrying' }>;
-  readonly onNow: () => void;
+  readonly onRetryNow: () => void;
 }
 
-function Retrying({ connection, onNow }: RetryingProps) {
+function Retrying({ connection, onRetryNow }: RetryingProps) {
   const now = useNow(500);
   const seconds = Math.max(0, Math.ceil((connection.nextTryAt - now) / 1000));
   return (
-    <Banner text={`The connection was lost. Trying again in ${seconds} s …`}>
-      <Button size="small" onClick={onNow}>
+    <Banner text={`The connection was lost. Retrying in ${seconds} s …`}>
+      <Button size="small" onClick={onRetryNow}>
         Try now
       </Button>
     </Banner>
   );
 }
 
-/** What a browser says when its network is back: all that waits to be tried again is tried then. */
-function tryNow(): void {
+/**
+ * Simulates the browser event for a restored network. All waiting connections then retry at once.
+ */
+function retryNow(): void {
   window.dispatchEvent(new Event('online'));
-}
-
-/** The time, as often as that. */
-export function useNow(everyMs: number): number {
-  const [now, setNow] = useState(() => Date.now());
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), everyMs);
-    return () => clearInterval(timer);
-  }, [everyMs]);
-  return now;
 }
 
 interface BannerProps {

@@ -1,7 +1,7 @@
 import type { ButtonHTMLAttributes, ReactNode, Ref } from 'react';
 import './button.css';
 
-export interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
+interface ButtonProps extends ButtonHTMLAttributes<HTMLButtonElement> {
   readonly look?: 'main' | 'plain' | 'quiet' | 'danger';
   readonly size?: 'small';
   readonly ref?: Ref<HTMLButtonElement>;
@@ -11,8 +11,8 @@ export function Button({ look = 'plain', size, ...others }: ButtonProps) {
   return <button type="button" {...others} className="button" data-look={look} data-size={size} />;
 }
 
-export interface IconButtonProps extends Omit<ButtonProps, 'aria-label' | 'children'> {
-  /** Its name, which is its tooltip too. */
+interface IconButtonProps extends Omit<ButtonProps, 'aria-label' | 'children'> {
+  /** The accessible name and the tooltip. */
   readonly label: string;
   readonly children: ReactNode;
 }

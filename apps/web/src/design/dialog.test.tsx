@@ -2,9 +2,9 @@ import type { HTMLDialogElement } from 'happy-dom';
 import { expect, test } from 'vitest';
 import { openDomPage } from '../testing/dom-page.ts';
 
-// A browser asks once whether a dialog may close; the second press of Escape closes it without asking.
+// A browser asks once whether a dialog may close. The second Escape closes it without asking.
 
-async function opened(onClose?: () => void) {
+async function renderDialog(onClose?: () => void) {
   const page = await openDomPage('http://localhost/');
   const { Dialog } = await import('./dialog.tsx');
   await page.render(
@@ -16,16 +16,16 @@ async function opened(onClose?: () => void) {
   return { dialog, closeIt: () => page.act(() => dialog.close()) };
 }
 
-test('a dialog that has to be answered comes back when the browser closes it', async () => {
-  const { dialog, closeIt } = await opened();
+test('a required dialog opens again when the browser closes it', async () => {
+  const { dialog, closeIt } = await renderDialog();
   expect(dialog.open).toBe(true);
   await closeIt();
   expect(dialog.open).toBe(true);
 });
 
-test('one that may be closed says that it was, however that came', async () => {
+test('an optional dialog reports every way of closing', async () => {
   let closed = 0;
-  const { closeIt } = await opened(() => {
+  const { closeIt } = await renderDialog(() => {
     closed++;
   });
   await closeIt();

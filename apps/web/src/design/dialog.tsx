@@ -6,11 +6,14 @@ import './dialog.css';
 export interface DialogProps {
   readonly title: string;
   readonly children: ReactNode;
-  /** Without it, the dialog stays until what it asks for is given. */
+  /**
+   * Closes the dialog. Without it, the dialog stays open until the user provides the requested
+   * value.
+   */
   readonly onClose?: (() => void) | undefined;
 }
 
-/** A modal dialog of the browser's own kind: it keeps the focus, and Escape closes it. */
+/** A native modal dialog. It keeps the focus, and Escape closes it. */
 export function Dialog({ title, children, onClose }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();
@@ -20,7 +23,8 @@ export function Dialog({ title, children, onClose }: DialogProps) {
     return () => current?.close();
   }, []);
   const onClosed = () => {
-    // Asked a second time, a browser closes it whatever is said; what has to be answered comes back.
+    // A browser closes the dialog on the second Escape, even if the event was cancelled. A required
+    // dialog opens again.
     const { current } = dialog;
     if (current === null || current.open) return;
     if (onClose) onClose();

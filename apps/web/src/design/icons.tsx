@@ -1,6 +1,9 @@
 import type { ReactNode } from 'react';
 
-/** A drawing on a grid of 16, in the colour of the text beside it, which also says what it means. */
+/**
+ * An icon on a 16 × 16 grid in the color of the text. It is decorative, because a text or label is
+ * next to it.
+ */
 function icon(content: ReactNode) {
   return function Icon() {
     return (
@@ -105,3 +108,12 @@ export const FileIcon = icon(
   </>,
 );
 export const HandoffIcon = icon(<path d="M2.5 5.5h10M9.5 2.5l3 3-3 3M13.5 11h-8" />);
+
+export function Logo({ size = 22 }: { readonly size?: number }) {
+  return (
+    <svg className="logo" width={size} height={size} viewBox="0 0 32 32" aria-hidden="true">
+      <rect width="32" height="32" rx="8" />
+      <path d="M6 12q5-4.5 10 0t10 0M6 20q5-4.5 10 0t10 0" />
+    </svg>
+  );
+}

@@ -1,48 +1,48 @@
 import { expect, test } from 'vitest';
 import { axeFaults } from './testing/axe-faults.ts';
+import { useBrowserHarness } from './testing/browser-harness.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
-import { useStage } from './testing/stage.ts';
 
-describeInChromium()('the page for everybody', () => {
-  const stage = useStage();
+describeInChromium()('accessibility', () => {
+  const harness = useBrowserHarness();
 
-  test('axe finds no serious fault in light, in dark and on a phone', async () => {
-    const visitor = await stage.visitor();
+  test('axe finds no serious violation in light mode, in dark mode and on a phone', async () => {
+    const visitor = await harness.visitor();
     const tab = await visitor.tab();
     const { page } = tab;
     const faults: string[] = [];
-    const look = async (where: string) =>
+    const check = async (where: string) =>
       faults.push(...(await axeFaults(page)).map((fault) => `${where}: ${fault}`));
     await tab.message.waitFor();
-    await look('new');
-    await tab.say('tell me');
-    await tab.untilSaid('See the protocol');
+    await check('new');
+    await tab.send('tell me');
+    await tab.waitForText('See the protocol');
     await page.getByRole('button', { name: 'Send' }).waitFor();
     await tab.unfold(/^Thought/);
-    await look('an answer');
-    await tab.say('tools');
-    await tab.untilSaid('Done: a record that comes twice');
+    await check('an answer');
+    await tab.send('tools');
+    await tab.waitForText('Done: a duplicate record');
     await tab.unfold(/^run/);
     await tab.unfold(/^patch/);
-    await tab.say('ask me');
+    await tab.send('ask me');
     await page.getByRole('heading', { name: 'Allow write?' }).waitFor();
-    await look('tools and a question');
+    await check('tools and a question');
     await page.getByRole('button', { name: 'Inspector' }).click();
     await tab.dragTo(0.5);
     await page.getByRole('listbox', { name: 'Records' }).getByRole('option').first().waitFor();
-    await look('the inspector');
+    await check('the inspector');
     await page.goto('/app/overview');
     await page.getByRole('heading', { name: 'Usage and cost' }).waitFor();
-    await look('the overview');
+    await check('the overview');
     await page.keyboard.press('?');
     await page.getByRole('dialog', { name: 'Keys' }).waitFor();
-    await look('help');
+    await check('help');
     expect(faults).toEqual([]);
   });
 
-  test('all of it can be done without a mouse', async () => {
-    stage.server.tell('go');
-    const visitor = await stage.visitor();
+  test('everything works without a mouse', async () => {
+    harness.server.send('go');
+    const visitor = await harness.visitor();
     const tab = await visitor.tab();
     const { page } = tab;
     const { keyboard } = page;
@@ -52,30 +52,30 @@ describeInChromium()('the page for everybody', () => {
     await keyboard.type('ask me');
     await keyboard.press('Enter');
     await page.getByRole('heading', { name: 'Allow write?' }).waitFor();
-    // It takes an answer when it was there for a moment.
+    // The card accepts an answer only after a moment.
     await page.getByRole('button', { name: 'Allow', exact: true }).click({ trial: true });
     await keyboard.press('Alt+y');
-    await tab.untilSaid('Thank you. That is done.');
+    await tab.waitForText('Thank you. That is done.');
 
     await focusOn('Message');
     await keyboard.type('count');
     await keyboard.press('Enter');
-    await tab.untilCounted(10);
+    await tab.waitForCount(10);
     await keyboard.press('Escape');
     await tab.stop.waitFor({ state: 'detached' });
-    expect(await tab.counted()).toBeGreaterThanOrEqual(10);
+    expect(await tab.lastCount()).toBeGreaterThanOrEqual(10);
 
     await focusOn('Inspector');
     await keyboard.press('Enter');
     await focusOn('Moment of the session');
-    await tab.untilScrubbable();
+    await tab.waitForScrubber();
     await keyboard.press('Home');
-    await page.getByText('This is how it was at that moment.').waitFor();
-    for (let at = 0; (await tab.counted()) < 5 && at < 500; at++)
+    await page.getByText('You are viewing an earlier moment.').waitFor();
+    for (let at = 0; (await tab.lastCount()) < 5 && at < 500; at++)
       await keyboard.press('ArrowRight');
-    expect(await tab.counted()).toBe(5);
+    expect(await tab.lastCount()).toBe(5);
     await keyboard.press('End');
-    await tab.untilCounted(10);
+    await tab.waitForCount(10);
     await focusOn('Close the inspector');
     await keyboard.press('Enter');
     await tab.slider.waitFor({ state: 'detached' });

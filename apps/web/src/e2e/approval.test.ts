@@ -1,82 +1,83 @@
 import { expect, test } from 'vitest';
-import type { ChatOnPage } from './testing/chat-on-page.ts';
+import { useBrowserHarness } from './testing/browser-harness.ts';
+import type { ChatTab } from './testing/chat-tab.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
-import { useStage } from './testing/stage.ts';
 
-// What a call does is decided by whoever reads the card: it hides nothing, and nobody answers it unseen.
+// The user decides by reading the card. The card must hide nothing, and no stray input may answer
+// it.
 
-describeInChromium()('a question', () => {
-  const stage = useStage();
+describeInChromium()('an approval card', () => {
+  const harness = useBrowserHarness();
 
-  async function asking(...contents: readonly string[]): Promise<ChatOnPage> {
-    const tab = await (await stage.visitor()).tab();
-    // A message of several lines comes from the clipboard, or from a form.
-    await tab.say(['write', ...contents.map((content) => JSON.stringify(content))].join('\n'));
+  async function openApproval(...contents: readonly string[]): Promise<ChatTab> {
+    const tab = await (await harness.visitor()).tab();
+    // A message of several lines comes from the clipboard or from a form.
+    await tab.send(['write', ...contents.map((content) => JSON.stringify(content))].join('\n'));
     await card(tab).waitFor();
     return tab;
   }
 
-  const card = ({ page }: ChatOnPage) => page.getByRole('region', { name: 'Allow write?' });
-  const allow = (tab: ChatOnPage) => card(tab).getByRole('button', { name: 'Allow', exact: true });
-  const untilArmed = (tab: ChatOnPage) => allow(tab).click({ trial: true });
-  const allowed = ({ page }: ChatOnPage) =>
+  const card = ({ page }: ChatTab) => page.getByRole('region', { name: 'Allow write?' });
+  const allow = (tab: ChatTab) => card(tab).getByRole('button', { name: 'Allow', exact: true });
+  const waitUntilArmed = (tab: ChatTab) => allow(tab).click({ trial: true });
+  const allowed = ({ page }: ChatTab) =>
     page.getByRole('region', { name: 'Tool write: done' }).count();
 
-  test('is not answered by the second click on the one before', async () => {
-    const tab = await asking('one', 'two', 'three');
-    await untilArmed(tab);
+  test('ignores the second click on the previous card', async () => {
+    const tab = await openApproval('one', 'two', 'three');
+    await waitUntilArmed(tab);
     const box = await allow(tab).boundingBox();
-    if (box === null) throw new Error('There is nothing to click on');
+    if (box === null) throw new Error('The Allow button is not visible');
     const [x, y] = [box.x + box.width / 2, box.y + box.height / 2];
     await tab.page.mouse.click(x, y);
     await card(tab).getByText('1 more after this').waitFor();
     await tab.page.mouse.click(x, y);
     await tab.page.mouse.click(x, y);
-    await untilArmed(tab);
+    await waitUntilArmed(tab);
     await card(tab).getByText('1 more after this').waitFor();
     await card(tab).getByText('two').waitFor();
   });
 
-  test('takes one answer of a key that is held', async () => {
-    const tab = await asking('one', 'two');
-    await untilArmed(tab);
+  test('accepts one answer of a held key', async () => {
+    const tab = await openApproval('one', 'two');
+    await waitUntilArmed(tab);
     await tab.page.keyboard.down('Alt');
-    // Each but the first says that it is a repeat, as a key does that is held.
+    // All presses after the first one are repeats, as with a held key.
     await tab.page.keyboard.down('y');
     await card(tab).getByText('two').waitFor();
     for (let repeats = 0; repeats < 20; repeats++) await tab.page.keyboard.down('y');
     await tab.page.keyboard.up('y');
     await tab.page.keyboard.up('Alt');
-    await untilArmed(tab);
+    await waitUntilArmed(tab);
     await card(tab).getByText('two').waitFor();
   });
 
-  test('is not answered by a key while another answer is written, which Escape leaves', async () => {
-    const tab = await asking('one');
-    await untilArmed(tab);
+  test('ignores Alt+Y while a form is open, and Escape closes the form', async () => {
+    const tab = await openApproval('one');
+    await waitUntilArmed(tab);
     await card(tab).getByRole('button', { name: 'Deny' }).click();
-    const reason = card(tab).getByRole('textbox', { name: 'Why not' });
+    const reason = card(tab).getByRole('textbox', { name: 'Reason' });
     await reason.press('Alt+y');
     await reason.press('Escape');
     await reason.waitFor({ state: 'detached' });
     await card(tab).getByRole('button', { name: 'Change the input' }).click();
     await card(tab).getByRole('textbox').press('Alt+y');
     await card(tab).getByRole('button', { name: 'Back' }).click();
-    await untilArmed(tab);
+    await waitUntilArmed(tab);
     expect(await allowed(tab)).toBe(0);
   });
 
-  test('gives the focus to the next one, and the last one to the message', async () => {
-    const tab = await asking('one', 'two');
-    await untilArmed(tab);
+  test('moves the focus to the next card, and from the last one to the message field', async () => {
+    const tab = await openApproval('one', 'two');
+    await waitUntilArmed(tab);
     await allow(tab).focus();
     await tab.page.keyboard.press('Enter');
     await card(tab).getByText('two').waitFor();
     await expect.poll(() => focused(tab)).toMatch(/^SECTION/);
-    await untilArmed(tab);
+    await waitUntilArmed(tab);
     await tab.tabTo('Allow');
     await tab.page.keyboard.press('Enter');
-    await tab.untilSaid('That was all of it.');
+    await tab.waitForText('That was all of it.');
     await expect.poll(() => focused(tab)).toBe('TEXTAREA Message');
   });
 
@@ -84,10 +85,10 @@ describeInChromium()('a question', () => {
     [1280, 800],
     [390, 844],
   ])(
-    'shows both ends of what it is about, or says that there is more, at %d by %d',
+    'shows both ends of the input, or that there is more below, at %d by %d',
     async (width, height) => {
-      const odd = `start${' '.repeat(5000)}one${'\n'.repeat(3000)}two ${'x'.repeat(5000)} \u202Eend`;
-      const tab = await asking(odd);
+      const content = `start${' '.repeat(5000)}one${'\n'.repeat(3000)}two ${'x'.repeat(5000)} \u202Eend`;
+      const tab = await openApproval(content);
       await tab.page.setViewportSize({ width, height });
       for (const words of [/start/, /… [\d,]+ lines/])
         await expect.poll(() => isInSight(tab, words)).toBe(true);
@@ -99,20 +100,20 @@ describeInChromium()('a question', () => {
     },
   );
 
-  test('what is stopped while it runs has not failed', async () => {
-    const tab = await (await stage.visitor()).tab();
-    await tab.say('tools');
+  test('a call that is stopped while it runs has not failed', async () => {
+    const tab = await (await harness.visitor()).tab();
+    await tab.send('tools');
     await tab.page.getByRole('region', { name: 'Tool run: running' }).waitFor();
     await tab.page.getByText('test 1 of 12').first().waitFor();
     await tab.message.press('Escape');
     await tab.page.getByRole('region', { name: 'Tool run: stopped' }).waitFor();
   });
 
-  test('Escape in the search of the inspector stops nothing', async () => {
-    stage.server.tell('go');
-    const tab = await (await stage.visitor()).tab();
-    await tab.say('count on');
-    const before = await tab.untilCounted(5);
+  test('Escape in the search field does not stop the run', async () => {
+    harness.server.send('go');
+    const tab = await (await harness.visitor()).tab();
+    await tab.send('count on');
+    const before = await tab.waitForCount(5);
     await tab.page.getByRole('button', { name: 'Inspector' }).click();
     const search = tab.page.getByRole('searchbox', { name: 'Find records' });
     await search.fill('w1');
@@ -120,22 +121,22 @@ describeInChromium()('a question', () => {
     expect(await search.inputValue()).toBe('');
     await search.press('Escape');
     await expect.poll(() => focused(tab)).toMatch(/^BODY/);
-    await tab.untilCounted(before + 50);
-    stage.server.tell('enough');
-    await tab.untilSaid('END');
+    await tab.waitForCount(before + 50);
+    harness.server.send('enough');
+    await tab.waitForText('END');
   });
 });
 
-function focused({ page }: ChatOnPage): Promise<string> {
+function focused({ page }: ChatTab): Promise<string> {
   return page.evaluate<string>(
     "[document.activeElement?.tagName, document.activeElement?.ariaLabel].filter(Boolean).join(' ')",
   );
 }
 
-/** All of it is within what the card shows without scrolling. */
-async function isInSight({ page }: ChatOnPage, words: RegExp): Promise<boolean> {
-  const seen = await page.locator('.approval-scroll').boundingBox();
+/** Returns true if the card shows the whole text without scrolling. */
+async function isInSight({ page }: ChatTab, words: RegExp): Promise<boolean> {
+  const visible = await page.locator('.approval-scroll').boundingBox();
   const box = await page.locator('.approval').getByText(words).last().boundingBox();
-  if (seen === null || box === null) return false;
-  return box.y >= seen.y && box.y + box.height <= seen.y + seen.height + 1;
+  if (visible === null || box === null) return false;
+  return box.y >= visible.y && box.y + box.height <= visible.y + visible.height + 1;
 }

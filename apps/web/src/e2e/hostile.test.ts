@@ -1,43 +1,44 @@
 import { expect, test } from 'vitest';
-import { hostilePayloads } from '../testing/payloads.ts';
-import type { ChatOnPage } from './testing/chat-on-page.ts';
+import { hostilePayloads } from '../testing/hostile-payloads.ts';
+import { useBrowserHarness } from './testing/browser-harness.ts';
+import type { ChatTab } from './testing/chat-tab.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
-import { useStage } from './testing/stage.ts';
 
-// The model, its tools and other users are not to be trusted. The stage says all payloads in answers,
-// thoughts, progress and results, and as names of files; here they are titles and messages as well.
+// The model, its tools and other users are not trusted. The demo model sends all payloads in
+// answers, reasoning, progress and results, and as file names. This test also sends them as titles
+// and messages.
 
-describeInChromium()('what is not to be trusted', () => {
-  const stage = useStage();
+describeInChromium()('hostile content', () => {
+  const harness = useBrowserHarness();
 
-  test('runs no script, loads nothing and leads nowhere, wherever it is shown', async () => {
+  test('runs no script, loads nothing and links nowhere', async () => {
     expect(hostilePayloads.length).toBeGreaterThanOrEqual(100);
-    const visitor = await stage.visitor();
+    const visitor = await harness.visitor();
     const tab = await visitor.tab();
-    await tab.say(`hostile\n${hostilePayloads.map(({ text }) => text).join('\n\n')}`);
+    await tab.send(`hostile\n${hostilePayloads.map(({ text }) => text).join('\n\n')}`);
     const path = await tab.taskPath();
-    await tab.untilSaid('That was all of it.');
-    await nameTasks(stage.server.url);
+    await tab.waitForText('That was all of it.');
+    await nameTasks(harness.server.url);
 
-    // Each payload is a part of one answer, and so all of them are in the page at once.
+    // Each payload is a part of one answer, so all of them are on the page at once.
     const parts = tab.page.locator('article[data-kind=assistant]').first().locator('.markdown');
     expect(await parts.count()).toBeGreaterThanOrEqual(hostilePayloads.length);
     await tab.unfold(/^Thought/);
     await tab.unfold(/^hostile/);
-    await tab.page.getByText('an address that is not followed').waitFor();
-    // Pages and pictures that could hold scripts are files to save.
+    await tab.page.getByText('the address is blocked').waitFor();
+    // Documents and images that can contain scripts are offered as downloads.
     expect(await tab.page.locator('a.media-file[download]').count()).toBe(5);
-    expect(await leads(tab)).toEqual([]);
-    // What turns the direction of a text is told in what tools say, as in what they are called with.
-    const said = await tab.page.locator('.tool-card .result-text').first().innerText();
-    expect(said).toContain('\\u202Ereversed');
-    expect(said).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/);
+    expect(await forbiddenLinks(tab)).toEqual([]);
+    // Direction marks are escaped in tool results, as in tool inputs.
+    const resultText = await tab.page.locator('.tool-card .result-text').first().innerText();
+    expect(resultText).toContain('\\u202Ereversed');
+    expect(resultText).not.toMatch(/[\u202a-\u202e\u2066-\u2069]/);
 
     await tab.page.getByRole('button', { name: 'Inspector' }).click();
     await tab.dragTo(0.5);
     await tab.page.getByRole('searchbox', { name: 'Find records' }).fill('onerror');
     await tab.page.getByRole('searchbox', { name: 'Find records' }).press('Enter');
-    expect(await leads(tab)).toEqual([]);
+    expect(await forbiddenLinks(tab)).toEqual([]);
 
     await tab.page.goto('/app/overview');
     await tab.page.getByRole('heading', { name: 'Usage and cost' }).waitFor();
@@ -45,21 +46,21 @@ describeInChromium()('what is not to be trusted', () => {
       .getByRole('link', { name: /onerror/ })
       .first()
       .waitFor();
-    expect(await leads(tab)).toEqual([]);
+    expect(await forbiddenLinks(tab)).toEqual([]);
 
     await tab.page.goto(path);
-    await tab.untilSaid('That was all of it.');
+    await tab.waitForText('That was all of it.');
     expect(await visitor.allFaults()).toEqual([]);
   });
 
-  test('would be caught if it were taken for more than text', async () => {
-    const visitor = await stage.visitor();
+  test('is detected by this test if it is inserted as HTML', async () => {
+    const visitor = await harness.visitor();
     const tab = await visitor.tab();
     const all = JSON.stringify(hostilePayloads.map(({ text }) => `<p>${text}</p>`));
     await tab.page.evaluate(
       `document.body.insertAdjacentHTML('beforeend', ${all}.slice(0, 20).join(''))`,
     );
-    await expect.poll(() => leads(tab)).not.toEqual([]);
+    await expect.poll(() => forbiddenLinks(tab)).not.toEqual([]);
     await expect.poll(() => visitor.allFaults()).toContainEqual(expect.stringContaining('refused'));
     await tab.page.evaluate("fetch('https://evil.example').catch(() => {})");
     await tab.page.evaluate('globalThis.ran = 1');
@@ -69,7 +70,7 @@ describeInChromium()('what is not to be trusted', () => {
   });
 });
 
-/** Sessions that are called what could do harm. */
+/** Creates sessions with hostile titles. */
 async function nameTasks(url: string): Promise<void> {
   const post = (path: string, method: string, body: object) =>
     fetch(`${url}${path}`, {
@@ -85,8 +86,8 @@ async function nameTasks(url: string): Promise<void> {
   await Promise.all(hostilePayloads.map(({ text }) => name(text)));
 }
 
-/** What on the page leads or loads from where nothing should. */
-function leads({ page }: ChatOnPage): Promise<readonly string[]> {
+/** Lists elements of the page that link to or load from a forbidden place. */
+function forbiddenLinks({ page }: ChatTab): Promise<readonly string[]> {
   return page.evaluate<readonly string[]>(`
     [...document.querySelectorAll('body *')].flatMap((element) => {
       const own = [...element.attributes];

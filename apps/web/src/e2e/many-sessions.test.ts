@@ -1,64 +1,64 @@
 import { expect, test } from 'vitest';
-import type { ChatOnPage } from './testing/chat-on-page.ts';
+import { useBrowserHarness } from './testing/browser-harness.ts';
+import type { ChatTab } from './testing/chat-tab.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
-import { useStage } from './testing/stage.ts';
 
-// Somebody has more sessions than can be watched at once: the page says which of them want something.
+// A user has more sessions than fit on the screen. The page shows which of them need an answer.
 
 describeInChromium()('many sessions', () => {
-  const stage = useStage();
+  const harness = useBrowserHarness();
 
-  const listed = ({ page }: ChatOnPage, title: string) =>
+  const listed = ({ page }: ChatTab, title: string) =>
     page.getByRole('navigation', { name: 'Sessions' }).getByRole('link', { name: title });
 
-  test('one that waits for an approval says so to whoever looks at another, also after a restart', async () => {
-    const visitor = await stage.visitor();
+  test('a session that waits for an approval is marked in the list, also after a restart', async () => {
+    const visitor = await harness.visitor();
     const asking = await visitor.tab();
-    await asking.say('ask me about the grain');
+    await asking.send('ask me about the weather');
     await asking.page.getByRole('heading', { name: 'Allow write?' }).waitFor();
-    await untilTitled(asking, 'Waits for you · ask me about the grain');
+    await waitForTitle(asking, 'Waits for you · ask me about the weather');
     const other = await visitor.tab('/app/overview');
-    const waits = listed(other, 'ask me about the grain').getByText('waits for you');
+    const waits = listed(other, 'ask me about the weather').getByText('waits for you');
     await waits.waitFor();
     await other.page.getByRole('heading', { name: 'Running 1 1 waits for you' }).waitFor();
 
-    await stage.server.kill();
-    await stage.server.restart();
+    await harness.server.kill();
+    await harness.server.restart();
     await other.page.reload();
     await waits.waitFor();
 
-    // In the session itself nobody has to wait for the list to be asked again.
+    // The open session updates immediately, without waiting for the next poll of the list.
     await asking.page.getByRole('button', { name: 'Allow', exact: true }).click();
-    await asking.untilSaid('Thank you. That is done.');
-    await untilTitled(asking, 'ask me about the grain');
+    await asking.waitForText('Thank you. That is done.');
+    await waitForTitle(asking, 'ask me about the weather');
     for (const tab of [asking, other])
-      await listed(tab, 'ask me about the grain')
+      await listed(tab, 'ask me about the weather')
         .getByText('waits for you')
         .waitFor({ state: 'detached' });
     expect(await visitor.allFaults()).toEqual([]);
   });
 
-  test('one that is too old for the list is found by its name', async () => {
-    await makeTasks(stage.server.url, [
-      'The very first mill',
+  test('a session that is too old for the list is found by its name', async () => {
+    await makeTasks(harness.server.url, [
+      'The very first order',
       ...Array.from({ length: 220 }, String),
     ]);
-    const visitor = await stage.visitor();
+    const visitor = await harness.visitor();
     const tab = await visitor.tab();
     await tab.page.getByRole('button', { name: 'Older sessions' }).waitFor();
-    expect(await listed(tab, 'The very first mill').count()).toBe(0);
-    await tab.page.getByRole('searchbox', { name: 'Find a session' }).fill('FIRST mill');
-    await listed(tab, 'The very first mill').click();
-    await tab.page.getByRole('heading', { level: 1, name: 'The very first mill' }).waitFor();
+    expect(await listed(tab, 'The very first order').count()).toBe(0);
+    await tab.page.getByRole('searchbox', { name: 'Find a session' }).fill('FIRST order');
+    await listed(tab, 'The very first order').click();
+    await tab.page.getByRole('heading', { level: 1, name: 'The very first order' }).waitFor();
     expect(await visitor.allFaults()).toEqual([]);
   });
 });
 
-async function untilTitled({ page }: ChatOnPage, start: string): Promise<void> {
+async function waitForTitle({ page }: ChatTab, start: string): Promise<void> {
   await page.waitForFunction(`document.title.startsWith(${JSON.stringify(start)})`);
 }
 
-/** In that order, so that the first one changed longest ago. */
+/** Creates the tasks in order, so that the first one is the oldest. */
 async function makeTasks(url: string, titles: readonly string[]): Promise<void> {
   const send = async (path: string, method: string, body: object) => {
     const headers = { 'content-type': 'application/json' };

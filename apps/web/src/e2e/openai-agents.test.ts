@@ -1,55 +1,55 @@
 import { expect, test } from 'vitest';
-import type { ChatOnPage } from './testing/chat-on-page.ts';
-import { MillServer } from './testing/mill-server.ts';
+import { useBrowserHarnessFor } from './testing/browser-harness.ts';
+import type { ChatTab } from './testing/chat-tab.ts';
+import { HandoffServer } from './testing/handoff-server.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
-import { useStageOf } from './testing/stage.ts';
 
-// An agent of the OpenAI Agents SDK, as somebody sees it who knows nothing of it.
+// Shows how a run of the OpenAI Agents SDK looks on the page.
 
 describeInChromium()('a run of the OpenAI Agents SDK', () => {
-  const stage = useStageOf(() => MillServer.start());
+  const harness = useBrowserHarnessFor(() => HandoffServer.start());
 
   test.each([
     ['a sync', 'by the events of its run'],
     ['an async', 'by the hooks of its run'],
-  ])('is seen as it goes in %s agent, %s, and is the same after a reload', async (served) => {
-    const { model } = stage.server;
-    const visitor = await stage.visitor();
-    const tab = await visitor.tab(`/?agent=${served.split(' ')[1]}-mill`);
-    await tab.say('Bread?');
-    await tab.untilSaid('Let me look …');
+  ])('streams in %s agent, %s, and is the same after a reload', async (served) => {
+    const { model } = harness.server;
+    const visitor = await harness.visitor();
+    const tab = await visitor.tab(`/?agent=${served.split(' ')[1]}-agent`);
+    await tab.send('Bread?');
+    await tab.waitForText('Let me look …');
     expect(await tab.transcript.innerText()).not.toContain('sky');
     expect(await tab.stop.isVisible()).toBe(true);
-    model.goOn();
+    model.resume();
 
-    await tab.untilSaid('Bread …');
+    await tab.waitForText('Bread …');
     expect(await tab.answer.innerText()).not.toContain('ready');
-    expect(await seen(tab)).toEqual(['Let me look … at the sky.', ...steps, 'Bread …']);
+    expect(await shownParts(tab)).toEqual(['Let me look … at the sky.', ...steps, 'Bread …']);
     await tab.page.reload();
-    await tab.untilSaid('Bread …');
-    model.goOn();
+    await tab.waitForText('Bread …');
+    model.resume();
 
-    await tab.untilSaid('Bread … is ready.');
+    await tab.waitForText('Bread … is ready.');
     await tab.stop.waitFor({ state: 'detached' });
     const all = ['Let me look … at the sky.', ...steps, 'Bread … is ready.'];
-    expect(await seen(tab)).toEqual(all);
+    expect(await shownParts(tab)).toEqual(all);
     await tab.page.reload();
-    await tab.untilSaid('Bread … is ready.');
-    expect(await seen(tab)).toEqual(all);
+    await tab.waitForText('Bread … is ready.');
+    expect(await shownParts(tab)).toEqual(all);
     expect(await visitor.allFaults()).toEqual([]);
   });
 });
 
 const steps = ['Tool weather: done', '{"town":"Bath","sky":"rain"}', 'Handed over to Baker'];
 
-/** What the page shows of a run, in the order in which it stands there. */
-async function seen(tab: ChatOnPage): Promise<readonly string[]> {
+/** Returns the content of the run in the order of the page. */
+async function shownParts(tab: ChatTab): Promise<readonly string[]> {
   await tab.unfold(/^weather/);
   await tab.page.getByRole('region', { name: 'Tool weather: done' }).waitFor();
-  return tab.page.evaluate<readonly string[]>(shown);
+  return tab.page.evaluate<readonly string[]>(partsScript);
 }
 
-const shown = `
+const partsScript = `
 [...document.querySelectorAll('article[data-kind=assistant] :is(.markdown, .tool-card, .result-text)')]
   .map((one) => one.matches('.tool-card') ? one.ariaLabel : one.textContent)
 `;

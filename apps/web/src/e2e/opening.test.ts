@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
+import { useBrowserHarness } from './testing/browser-harness.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
-import { useStage } from './testing/stage.ts';
 
-// How soon a session is there, told by what is asked for and how often it is shown, not by a clock.
+// Measures how fast a session opens by counting requests and renders, not by time.
 
-/** Notes how often the list of what was said is another, from the first item on. */
+/** Records each change of the number of items, starting with the first item. */
 const counter = `
 globalThis.lists = [];
 new MutationObserver(() => {
@@ -13,26 +13,26 @@ new MutationObserver(() => {
 }).observe(document, { childList: true, subtree: true });
 `;
 
-describeInChromium()('a session that is opened', () => {
-  const stage = useStage();
+describeInChromium()('opening a session', () => {
+  const harness = useBrowserHarness();
 
-  test('is asked for before all else that the server knows, and once', async () => {
-    const visitor = await stage.visitor();
+  test('requests its stream once and before everything else', async () => {
+    const visitor = await harness.visitor();
     const first = await visitor.tab();
-    stage.server.tell('enough');
-    await first.say('count a little');
-    await first.untilSaid('END');
+    harness.server.send('enough');
+    await first.send('count a little');
+    await first.waitForText('END');
     const path = await first.taskPath();
     const second = await visitor.context.newPage();
-    const asked: string[] = [];
-    second.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    const requests: string[] = [];
+    second.on('request', (request) => requests.push(new URL(request.url()).pathname));
     await second.addInitScript(counter);
     await second.goto(path);
     await second.getByText('END', { exact: true }).waitFor();
-    const known = asked.filter((to) => !to.startsWith('/assets/') && to !== path);
-    expect(known[0]).toBe(`${path.replace('/app', '')}/stream`);
-    expect(known.filter((to) => to.endsWith('/stream'))).toHaveLength(1);
-    // All that was said came with it: it was not put together before people's eyes.
+    const serverRequests = requests.filter((to) => !to.startsWith('/assets/') && to !== path);
+    expect(serverRequests[0]).toBe(`${path.replace('/app', '')}/stream`);
+    expect(serverRequests.filter((to) => to.endsWith('/stream'))).toHaveLength(1);
+    // All items appeared at once, not one after the other.
     expect(await second.evaluate('globalThis.lists')).toEqual([2]);
     expect(await visitor.allFaults()).toEqual([]);
   });

@@ -1,98 +1,100 @@
 import { expect, test } from 'vitest';
+import { useBrowserHarness } from './testing/browser-harness.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
-import { useStage } from './testing/stage.ts';
 
-// What somebody sees who uses the page, while all that can happen to a connection happens to it.
+// Tests the page from the user's view while the connection fails in various ways.
 
 describeInChromium()('a session on the page', () => {
-  const stage = useStage();
+  const harness = useBrowserHarness();
 
-  test('a reload in the middle of an answer loses no word and doubles none, and a second tab follows', async () => {
-    const visitor = await stage.visitor();
+  test('a reload during an answer loses and duplicates no word, and a second tab follows', async () => {
+    const visitor = await harness.visitor();
     const first = await visitor.tab();
-    await first.say('count for me');
+    await first.send('count for me');
     const path = await first.taskPath();
-    const before = await first.untilCounted(10);
+    const before = await first.waitForCount(10);
     await first.page.reload();
-    const after = await first.untilCounted(before + 10);
+    const after = await first.waitForCount(before + 10);
     const second = await visitor.tab(path);
-    await second.untilCounted(after + 10);
-    await first.untilCounted(after + 20);
-    stage.server.tell('enough');
-    for (const tab of [first, second]) await tab.untilSaid('END');
-    expect(await first.counted()).toBeGreaterThan(after);
+    await second.waitForCount(after + 10);
+    await first.waitForCount(after + 20);
+    harness.server.send('enough');
+    for (const tab of [first, second]) await tab.waitForText('END');
+    expect(await first.lastCount()).toBeGreaterThan(after);
     expect(await first.answer.innerText()).toBe(await second.answer.innerText());
     expect(await visitor.allFaults()).toEqual([]);
   });
 
-  test('what is allowed in one tab is allowed in all', async () => {
-    const visitor = await stage.visitor();
+  test('an approval in one tab applies to all tabs', async () => {
+    const visitor = await harness.visitor();
     const first = await visitor.tab();
-    await first.say('ask me');
+    await first.send('ask me');
     const second = await visitor.tab(await first.taskPath());
     await first.page.getByRole('heading', { name: 'Allow write?' }).waitFor();
     await second.page.getByRole('button', { name: 'Allow', exact: true }).click();
     for (const tab of [first, second]) {
-      await tab.untilSaid('Thank you. That is done.');
+      await tab.waitForText('Thank you. That is done.');
       await tab.page.getByRole('heading', { name: 'Allow write?' }).waitFor({ state: 'detached' });
       await tab.page.getByRole('region', { name: 'Tool write: done' }).waitFor();
     }
     expect(await visitor.allFaults()).toEqual([]);
   });
 
-  test('what was said stays when it is stopped', async () => {
-    stage.server.tell('go');
-    const visitor = await stage.visitor();
+  test('a stopped answer keeps its output', async () => {
+    harness.server.send('go');
+    const visitor = await harness.visitor();
     const tab = await visitor.tab();
-    await tab.say('count until I stop you');
-    await tab.untilCounted(10);
+    await tab.send('count until I stop you');
+    await tab.waitForCount(10);
     await tab.stop.click();
     await tab.stop.waitFor({ state: 'detached' });
-    const count = await tab.counted();
-    const said = await tab.answer.innerText();
+    const count = await tab.lastCount();
+    const output = await tab.answer.innerText();
     expect(count).toBeGreaterThanOrEqual(10);
     await tab.page.reload();
-    await tab.untilCounted(count);
-    expect(await tab.answer.innerText()).toBe(said);
+    await tab.waitForCount(count);
+    expect(await tab.answer.innerText()).toBe(output);
     expect(await visitor.allFaults()).toEqual([]);
   });
 
-  test('a page whose server is killed in the middle of an answer says so, and catches up by itself', async () => {
-    stage.server.tell('go');
-    const visitor = await stage.visitor();
+  test('the page reports a killed server and catches up by itself', async () => {
+    harness.server.send('go');
+    const visitor = await harness.visitor();
     const tab = await visitor.tab();
-    await tab.say('count on');
-    await tab.untilCounted(10);
-    await stage.server.kill();
+    await tab.send('count on');
+    await tab.waitForCount(10);
+    await harness.server.kill();
     const banner = tab.page.locator('.banner');
     await banner.waitFor();
-    const seen = await tab.counted();
-    await stage.server.restart();
+    const countBefore = await tab.lastCount();
+    await harness.server.restart();
     await banner.waitFor({ state: 'detached' });
-    await tab.page.getByText('Interrupted: its process ended. What was said is kept.').waitFor();
-    expect(await tab.counted()).toBeGreaterThanOrEqual(seen);
-    await tab.say('count on, then');
+    await tab.page
+      .getByText('Interrupted: the process ended. The output so far is kept.')
+      .waitFor();
+    expect(await tab.lastCount()).toBeGreaterThanOrEqual(countBefore);
+    await tab.send('count on, then');
     await tab.page.locator('article[data-kind=assistant]').nth(1).waitFor();
-    await tab.untilCounted(20);
-    stage.server.tell('enough');
-    await tab.untilSaid('END');
+    await tab.waitForCount(20);
+    harness.server.send('enough');
+    await tab.waitForText('END');
     const live = await tab.transcript.innerText();
     await tab.page.reload();
-    await tab.untilSaid('END');
+    await tab.waitForText('END');
     expect(await tab.transcript.innerText()).toBe(live);
     expect(await visitor.allFaults()).toEqual([]);
   });
 
-  test('the past is shown exactly as it was on the screen, also by a link to it', async () => {
-    stage.server.tell('go');
-    const visitor = await stage.visitor({ permissions: ['clipboard-read', 'clipboard-write'] });
+  test('an earlier moment looks exactly as it did then, also by a link', async () => {
+    harness.server.send('go');
+    const visitor = await harness.visitor({ permissions: ['clipboard-read', 'clipboard-write'] });
     const tab = await visitor.tab();
-    await tab.say('count the days');
-    await tab.untilCounted(30);
+    await tab.send('count the days');
+    await tab.waitForCount(30);
     const then = await tab.transcript.innerText();
-    await tab.untilCounted(60);
-    stage.server.tell('enough');
-    await tab.untilSaid('END');
+    await tab.waitForCount(60);
+    harness.server.send('enough');
+    await tab.waitForText('END');
 
     await tab.page.getByRole('button', { name: 'Inspector' }).click();
     await tab.dragTo(0.3);
@@ -104,10 +106,10 @@ describeInChromium()('a session on the page', () => {
     await tab.page.getByRole('button', { name: 'Copied' }).waitFor();
     const link = await tab.page.evaluate<string>('navigator.clipboard.readText()');
     const other = await visitor.tab(link);
-    await other.page.getByText('This is how it was at that moment.').waitFor();
+    await other.page.getByText('You are viewing an earlier moment.').waitFor();
     await expect.poll(() => other.transcript.innerText()).toBe(then);
     await other.page.getByRole('button', { name: 'Back to now' }).first().click();
-    await other.untilSaid('END');
+    await other.waitForText('END');
     expect(await visitor.allFaults()).toEqual([]);
   });
 });

@@ -1,17 +1,17 @@
 import { expect, test } from 'vitest';
+import { useBrowserHarness } from './testing/browser-harness.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
-import { useStage } from './testing/stage.ts';
 
-describeInChromium()('a server that wants a token', () => {
-  const stage = useStage();
+describeInChromium()('a server that requires a token', () => {
+  const harness = useBrowserHarness();
 
-  test('is given one that can be sent, however often one presses Escape before', async () => {
-    const visitor = await stage.visitor();
+  test('receives a valid token, also after Escape was pressed several times', async () => {
+    const visitor = await harness.visitor();
     const page = await visitor.context.newPage();
-    const given: (string | undefined)[] = [];
+    const tokens: (string | undefined)[] = [];
     await page.route('**/agents?*', (route) => {
       const { authorization } = route.request().headers();
-      given.push(authorization);
+      tokens.push(authorization);
       const json = { message: 'Who are you?', code: 401, data: null };
       return authorization === 'Bearer sesame'
         ? route.fulfill({ json: [] })
@@ -19,11 +19,11 @@ describeInChromium()('a server that wants a token', () => {
     });
     await page.route('**/tasks?*', (route) => route.fulfill({ json: [] }));
     await page.goto('/');
-    const dialog = page.getByRole('dialog', { name: 'This server wants a token' });
+    const dialog = page.getByRole('dialog', { name: 'This server requires a token' });
     await dialog.waitFor();
     for (let presses = 0; presses < 3; presses++) {
       await page.keyboard.press('Escape');
-      // The next press is heard after all that follows from this one.
+      // Waits until the page has handled this key press.
       await page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done)))');
     }
     const token = dialog.getByRole('textbox', { name: 'Token' });
@@ -34,17 +34,17 @@ describeInChromium()('a server that wants a token', () => {
     await token.press('Enter');
     await page.getByText('There are no agents.').waitFor();
     await dialog.waitFor({ state: 'detached' });
-    expect(new Set(given)).toEqual(new Set([undefined, 'Bearer sesame']));
+    expect(new Set(tokens)).toEqual(new Set([undefined, 'Bearer sesame']));
     expect(await visitor.allFaults()).toEqual([]);
   });
 
-  test('is asked without a token that cannot be sent, which an older page had kept', async () => {
-    const visitor = await stage.visitor();
+  test('receives no stored token that cannot be sent', async () => {
+    const visitor = await harness.visitor();
     const tab = await visitor.tab();
     await tab.page.evaluate("sessionStorage.setItem('millrace:token', 'open☃sesame')");
-    const asked = tab.page.waitForRequest('**/stream?view=records');
+    const streamRequest = tab.page.waitForRequest('**/stream?view=records');
     await tab.page.goto('/app/tasks/none');
-    expect((await asked).headers()['authorization']).toBeUndefined();
+    expect((await streamRequest).headers()['authorization']).toBeUndefined();
     await tab.page.getByRole('link', { name: 'New session' }).waitFor();
     expect(await visitor.allFaults()).toEqual([]);
   });

@@ -1,29 +1,29 @@
 import type { TaskMessage } from '@millrace/server';
 import { expect, test } from 'vitest';
-import type { ChatOnPage } from './testing/chat-on-page.ts';
+import { useBrowserHarness } from './testing/browser-harness.ts';
+import type { ChatTab } from './testing/chat-tab.ts';
 import { describeInChromium } from './testing/needs-chromium.ts';
-import { useStage } from './testing/stage.ts';
 
-// What somebody said is theirs until the server has it, whatever happens in between.
+// A message must not be lost before the server has stored it.
 
 const commands = '**/tasks/*/commands';
 
-describeInChromium()('what was said and is not sent yet', () => {
-  const stage = useStage();
+describeInChromium()('an unsent message', () => {
+  const harness = useBrowserHarness();
 
-  /** A session in which something was said and answered. */
-  const answered = async (): Promise<ChatOnPage> => {
-    const tab = await (await stage.visitor()).tab();
-    await tab.say('hello');
-    await tab.untilSaid('See the protocol');
+  /** Opens a session with one answered message. */
+  const answered = async (): Promise<ChatTab> => {
+    const tab = await (await harness.visitor()).tab();
+    await tab.send('hello');
+    await tab.waitForText('See the protocol');
     await tab.page.getByRole('button', { name: 'Send' }).waitFor();
     return tab;
   };
-  const said = ({ page }: ChatOnPage, text: string) =>
+  const userMessage = ({ page }: ChatTab, text: string) =>
     page.locator('article[data-kind=user]').getByText(text, { exact: true });
 
-  /** How often the server has it. Of a long session only what is in sight is in the page. */
-  const heard = async ({ page }: ChatOnPage, text: string): Promise<number> => {
+  /** The number of copies on the server. The page shows only the visible part of a long session. */
+  const countOnServer = async ({ page }: ChatTab, text: string): Promise<number> => {
     const id = new URL(page.url()).pathname.split('/').at(-1) ?? '';
     const answer = await page.request.get(`/messages?task_id=${id}`);
     const messages = (await answer.json()) as readonly TaskMessage[];
@@ -31,12 +31,12 @@ describeInChromium()('what was said and is not sent yet', () => {
       .length;
   };
 
-  test('says why it was refused, and what was typed meanwhile stays as well', async () => {
+  test('shows why it was rejected, and the current draft stays', async () => {
     const tab = await answered();
     await tab.page.route(commands, (route) =>
       route.fulfill({ status: 400, json: { message: 'Not today', code: 400, data: null } }),
     );
-    await tab.say('the first');
+    await tab.send('the first');
     await tab.message.fill('the second');
     await tab.transcript.getByText('Not sent: Not today').waitFor();
     expect(await tab.message.inputValue()).toBe('the second');
@@ -45,45 +45,45 @@ describeInChromium()('what was said and is not sent yet', () => {
     expect(await tab.message.inputValue()).toBe('the second');
     await tab.page.unroute(commands);
     await tab.page.getByRole('button', { name: 'Try again' }).click();
-    await said(tab, 'the first').waitFor();
+    await userMessage(tab, 'the first').waitFor();
     expect(await tab.message.inputValue()).toBe('the second');
   });
 
-  test('is sent once though the page is loaded again before an answer came', async () => {
+  test('is sent once, although the page reloads before the response', async () => {
     const tab = await answered();
-    for (const [text, isHeard] of [
-      ['not yet heard', false],
-      ['heard, but nobody said so', true],
+    for (const [text, hasListeners] of [
+      ['not received yet', false],
+      ['received without a response', true],
     ] as const) {
       const held = Promise.withResolvers<void>();
       await tab.page.route(commands, async (route) => {
-        if (isHeard) await route.fetch();
+        if (hasListeners) await route.fetch();
         held.resolve();
       });
-      await tab.say(text);
+      await tab.send(text);
       await held.promise;
       await tab.page.unroute(commands);
       await tab.page.reload();
-      await said(tab, text).waitFor();
+      await userMessage(tab, text).waitFor();
       await tab.page.getByRole('list', { name: 'Not sent yet' }).waitFor({ state: 'detached' });
       await tab.page.getByRole('button', { name: 'Send' }).waitFor();
-      expect(await heard(tab, text)).toBe(1);
+      expect(await countOnServer(tab, text)).toBe(1);
     }
   });
 
-  test('waits in its session while the server is away, and is sent once when it is back', async () => {
+  test('waits while the server is away and is sent once when it is back', async () => {
     const tab = await answered();
-    await stage.server.kill();
-    await tab.say('are you there');
+    await harness.server.kill();
+    await tab.send('are you there');
     await tab.page.getByRole('link', { name: 'New session' }).click();
     await tab.transcript.waitFor({ state: 'detached' });
     await tab.page.goBack();
     await tab.transcript.getByText('are you there').waitFor();
-    await stage.server.restart();
-    await said(tab, 'are you there').waitFor();
+    await harness.server.restart();
+    await userMessage(tab, 'are you there').waitFor();
     await tab.page.getByRole('list', { name: 'Not sent yet' }).waitFor({ state: 'detached' });
     await tab.page.reload();
-    await said(tab, 'are you there').waitFor();
-    expect(await heard(tab, 'are you there')).toBe(1);
+    await userMessage(tab, 'are you there').waitFor();
+    expect(await countOnServer(tab, 'are you there')).toBe(1);
   });
 });

@@ -1,18 +1,24 @@
-import { hrefOf } from '../app/route.ts';
+import {
+  encodeRecord,
+  encodeTranscript,
+  type FoldState,
+  type LogRecord,
+  transcript,
+} from '@millrace/core';
+import { hrefOf } from '../app/route.tsx';
 import { Button } from '../design/button.tsx';
 import { CopyButton } from '../markdown/copy-button.tsx';
-import { fileName, recordLines, transcriptText } from './export.ts';
 import { SaveIcon } from './inspector-icons.tsx';
-import type { SessionModel } from './session-model.ts';
+import type { SessionModel } from './model/session-model.ts';
 
-export interface ExportMenuProps {
+interface ExportMenuProps {
   readonly taskId: string;
   readonly model: SessionModel;
   readonly at: number | undefined;
   readonly offset: number | undefined;
 }
 
-/** What can be taken along: a link to the moment, the records, the transcript. */
+/** Buttons to copy a link to the moment and to save the records or the transcript. */
 export function ExportMenu({ taskId, model, at, offset }: ExportMenuProps) {
   const saveRecords = () =>
     save(fileName(taskId, undefined, 'jsonl'), 'application/x-ndjson', recordLines(model.records));
@@ -51,6 +57,21 @@ function save(name: string, type: string, pieces: readonly string[]): void {
   link.href = url;
   link.download = name;
   link.click();
-  // The browser has to have begun before the bytes may go.
+  // The download must have started before the URL is revoked.
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+/** A log as JSON lines. It is an array, so that a long log never becomes one string. */
+export function recordLines(records: readonly LogRecord[]): readonly string[] {
+  return records.map((record) => `${encodeRecord(record)}\n`);
+}
+
+/** The committed transcript as JSON. */
+export function transcriptText(state: FoldState): string {
+  return encodeTranscript(transcript(state));
+}
+
+function fileName(taskId: string, at: number | undefined, ending: string): string {
+  const safe = taskId.replace(/[^\w-]+/g, '_').slice(0, 60);
+  return at === undefined ? `${safe}.${ending}` : `${safe}-at-${at}.${ending}`;
 }

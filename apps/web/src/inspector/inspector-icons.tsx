@@ -55,19 +55,19 @@ export const ForwardIcon = () => (
     <path d="m6.5 4.5 3.5 3.5-3.5 3.5" {...line} />
   </Glyph>
 );
-export const CloserIcon = () => (
+export const ZoomInIcon = () => (
   <Glyph>
     <circle cx="7" cy="7" r="4.2" {...line} />
     <path d="m10.2 10.2 3.3 3.3M7 5.2v3.6M5.2 7h3.6" {...line} />
   </Glyph>
 );
-export const FartherIcon = () => (
+export const ZoomOutIcon = () => (
   <Glyph>
     <circle cx="7" cy="7" r="4.2" {...line} />
     <path d="m10.2 10.2 3.3 3.3M5.2 7h3.6" {...line} />
   </Glyph>
 );
-export const WholeIcon = () => (
+export const FitIcon = () => (
   <Glyph>
     <path
       d="M2.5 3.5v9M13.5 3.5v9M5 8h6M5 8l1.8-1.8M5 8l1.8 1.8M11 8 9.2 6.2M11 8 9.2 9.8"

@@ -1,25 +1,36 @@
 import { useEffect, useMemo, useRef, useState } from 'react';
 import { useApp } from '../app/app-context.ts';
-import type { InspectorProps } from '../chat/inspector-props.ts';
+import type { ChatSource } from '../chat/state/chat-source.ts';
+import type { LiveSource } from '../chat/state/live-source.ts';
 import { IconButton } from '../design/button.tsx';
 import { CrossIcon } from '../design/icons.tsx';
 import { Inspector } from './inspector.tsx';
-import { PastSources } from './past-source.ts';
-import type { OnMoment } from './use-moment.ts';
+import { PastSourceFactory } from './past-source.ts';
+import type { OnMoment } from './playback/moment.ts';
 import './inspector-panel.css';
 
-/** A browser refuses to write the URL with every record that is played. */
+/** The properties of the inspector. It reports which moment the chat must show. */
+export interface InspectorPanelProps {
+  readonly live: LiveSource;
+  /** The offset of the selected record; undefined means now. */
+  readonly at: number | undefined;
+  readonly onMoment: (at: number | undefined) => void;
+  readonly onSource: (source: ChatSource | undefined) => void;
+  readonly onClose: () => void;
+}
+
+/** Browsers limit how often a page may change the URL. */
 const urlMs = 250;
 
-/** The inspector beside the chat, which shows the moment that it is at. */
-export function InspectorPanel({ live, at, onMoment, onSource, onClose }: InspectorProps) {
+/** The inspector next to the chat. The chat shows the selected moment. */
+export function InspectorPanel({ live, at, onMoment, onSource, onClose }: InspectorPanelProps) {
   const { client } = useApp();
   const [moment, setMoment] = useState(at);
   const written = useRef(at);
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
-  const sources = useMemo(() => new PastSources((hash) => live.blob(hash)), [live]);
+  const sources = useMemo(() => new PastSourceFactory((hash) => live.blob(hash)), [live]);
   useEffect(() => {
-    // What comes back of what was written here is no news.
+    // This is the value that the panel wrote itself.
     if (at === written.current) return;
     clearTimeout(timer.current);
     written.current = at;
@@ -53,7 +64,7 @@ export function InspectorPanel({ live, at, onMoment, onSource, onClose }: Inspec
   );
 }
 
-/** Whoever closes it by keys is again where it was opened, and not nowhere. */
+/** Returns the focus to the element that opened the panel. */
 function returnFocus(): () => void {
   const opener = document.activeElement;
   return () => {

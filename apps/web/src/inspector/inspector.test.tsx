@@ -5,12 +5,12 @@ import { settled } from '../../../../packages/client/src/testing/settled.ts';
 import { foldAll } from '../../../../packages/core/src/testing/fold-all.ts';
 import { recordedRun } from '../../../../packages/server/src/testing/recorded-run.ts';
 import { openDomPage } from '../testing/dom-page.ts';
-import { numberedRecords } from '../testing/numbered-records.ts';
+import { numberedRecords } from '../testing/records.ts';
 import { Inspector } from './inspector.tsx';
 
 const records = numberedRecords(recordedRun(3));
 
-/** A server that has the recording, fifty records a page. */
+/** A client whose server has the recording, with fifty records per page. */
 function recordedClient(): Client {
   const state = { ...emptyState(sessionId('test')), through: records.length };
   const task = {
@@ -25,62 +25,62 @@ function recordedClient(): Client {
   return { task: () => task } as unknown as Client;
 }
 
-interface Told {
+interface ReportedMoment {
   readonly at: number | undefined;
   readonly state: FoldState;
 }
 
-/** The inspector in a page that does as it says: `at` is what was told last. */
-async function inspecting(at?: number) {
+/** Renders the inspector in a page that follows it: `at` is the last reported moment. */
+async function renderInspector(at?: number) {
   const page = await openDomPage('http://page.test/app/tasks/test');
-  const told: Told[] = [];
+  const reported: ReportedMoment[] = [];
   const client = recordedClient();
   const show = (moment: number | undefined): Promise<void> =>
     page.render(
       <Inspector
         {...{ client, taskId: 'test', at: moment }}
-        onMoment={(to, state) => void told.push({ at: to, state })}
+        onMoment={(to, state) => void reported.push({ at: to, state })}
       />,
     );
   await show(at);
   await page.act(settled);
   const slider = () => page.find('[role="slider"]');
   return {
-    told,
+    reported,
     valueText: () => slider().getAttribute('aria-valuetext'),
     async press(key: string, shiftKey = false) {
       await page.press(slider(), key, { shiftKey });
-      await show(told.at(-1)?.at);
+      await show(reported.at(-1)?.at);
     },
   };
 }
 
 describe('the inspector', () => {
-  test('opened by a link tells what was on the screen at that record', async () => {
-    const { told, valueText } = await inspecting(77);
-    expect(told).toEqual([{ at: 77, state: foldAll(records.slice(0, 77)) }]);
+  test('opened by a link reports the state at that record', async () => {
+    const { reported, valueText } = await renderInspector(77);
+    expect(reported).toEqual([{ at: 77, state: foldAll(records.slice(0, 77)) }]);
     expect(valueText()).toBe(`record 77 of ${records.length}, 760 ms`);
   });
 
-  test('opened without one is at what is now, and tells nothing', async () => {
-    const { told, valueText } = await inspecting();
-    expect(told).toEqual([]);
+  test('opened without a link is at the current state and reports nothing', async () => {
+    const { reported, valueText } = await renderInspector();
+    expect(reported).toEqual([]);
     expect(valueText()).toMatch(`record ${records.length} of ${records.length}`);
   });
 
-  test('goes by keys, and each step tells the state of its record', async () => {
-    const { told, press } = await inspecting(50);
+  test('moves by keys and reports the state of each record', async () => {
+    const { reported, press } = await renderInspector(50);
     for (const key of ['ArrowRight', 'ArrowRight', 'ArrowLeft', 'Home']) await press(key);
-    expect(told.map(({ at }) => at)).toEqual([50, 51, 52, 51, 1]);
-    for (const { at, state } of told) expect(state).toEqual(foldAll(records.slice(0, at)));
+    expect(reported.map(({ at }) => at)).toEqual([50, 51, 52, 51, 1]);
+    for (const { at, state } of reported) expect(state).toEqual(foldAll(records.slice(0, at)));
   });
 
-  test('goes to the next fact with shift, and back to now with End', async () => {
-    const { told, press } = await inspecting(20);
+  test('moves to the next fact with Shift, and back to now with End', async () => {
+    const { reported, press } = await renderInspector(20);
     await press('ArrowRight', true);
     const next = records.find(({ offset, fact }) => offset > 20 && fact !== undefined);
-    expect(told.at(-1)?.at).toBe(next?.offset);
+    expect(reported.at(-1)?.at).toBe(next?.offset);
     await press('End');
-    expect(told.at(-1)).toEqual({ at: undefined, state: foldAll(records) });
+    expect(reported.at(-1)).toEqual({ at: undefined, state: foldAll(records) });
   });
 });

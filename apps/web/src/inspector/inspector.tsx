@@ -1,41 +1,39 @@
 import type { Client } from '@millrace/client';
 import { type KeyboardEvent, useState } from 'react';
 import { ExportMenu } from './export-menu.tsx';
-import { InspectorNotes } from './inspector-notes.tsx';
-import { keyAction } from './key-action.ts';
-import { momentText, stepFrom } from './moment.ts';
-import { RecordsPanel } from './records-panel.tsx';
-import { Scrubber } from './scrubber.tsx';
-import { Timeline } from './timeline.tsx';
-import { Transport } from './transport.tsx';
-import { useInspected } from './use-inspected.ts';
-import { type OnMoment, useMoment } from './use-moment.ts';
-import { usePlayback } from './use-playback.ts';
-import { useSpans } from './use-spans.ts';
-import { useZoom } from './use-zoom.ts';
+import { type InspectedState, useInspectedSession } from './model/inspected-session.ts';
+import { momentText, type OnMoment, stepFrom, useMoment } from './playback/moment.ts';
+import { usePlayback } from './playback/playback.ts';
+import { PlaybackControls } from './playback/playback-controls.tsx';
+import { Scrubber } from './playback/scrubber.tsx';
+import { RecordsPanel } from './records/records-panel.tsx';
+import { useSpans } from './timeline/spans.ts';
+import { Timeline } from './timeline/timeline.tsx';
+import { useZoom, type Zoom } from './timeline/zoom.ts';
 import './inspector.css';
+import { Button } from '../design/button.tsx';
 
-export interface InspectorProps {
+interface InspectorProps {
   readonly client: Client;
   readonly taskId: string;
-  /** The offset of the record that is looked at; undefined for what is now. */
+  /** The offset of the selected record; undefined means now. */
   readonly at: number | undefined;
-  /** Somebody goes elsewhere: whoever shows the session shows this state, or what is now. */
+  /** Called when the user selects another moment. The caller shows the given state. */
   readonly onMoment: OnMoment;
 }
 
-/** A session as a recording: its records on a time line that one can go along. */
+/** Shows a session as a recording: playback, timeline and records. */
 export function Inspector({ client, taskId, at, onMoment }: InspectorProps) {
-  const [inspected, retry] = useInspected(client, taskId);
+  const [inspected, retry] = useInspectedSession(client, taskId);
   const { model, count } = inspected;
   const { records, axis, checkpoints } = model;
-  const [isShort, setIsShort] = useState(true);
+  const [shortenPauses, setShortenPauses] = useState(true);
   const { index, goTo, goToIndex } = useMoment(inspected, at, onMoment);
-  const player = usePlayback(model, isShort, goToIndex);
+  const player = usePlayback(model, shortenPauses, goToIndex);
   const spans = useSpans(client, taskId, Math.floor(model.waterfall.size / 4));
-  const positionOf = (time: number) => axis.position(Math.min(time, axis.end), isShort);
+  const positionOf = (time: number) => axis.position(Math.min(time, axis.end), shortenPauses);
   const time = axis.times[index] ?? axis.start;
-  const zoom = useZoom(axis.lengthMs(isShort), positionOf(time));
+  const zoom = useZoom(axis.lengthMs(shortenPauses), positionOf(time));
   const isRunning = checkpoints.head.run !== undefined;
 
   const move = (to: number) => {
@@ -48,7 +46,7 @@ export function Inspector({ client, taskId, at, onMoment }: InspectorProps) {
   };
   const toggle = () => {
     if (player.isPlaying) return player.pause();
-    // From the end it plays all of it again.
+    // At the end, playback starts from the beginning.
     const from = at === undefined || index >= count - 1 ? 0 : index;
     goToIndex(from);
     player.play(from);
@@ -63,11 +61,18 @@ export function Inspector({ client, taskId, at, onMoment }: InspectorProps) {
     move(stepFrom(records, index, by, far ? 'fact' : 'record'));
   const offset = records[index]?.offset;
   return (
-    // biome-ignore lint/a11y/noStaticElementInteractions: the keys of the scrubber, wherever the focus is in here
+    // biome-ignore lint/a11y/noStaticElementInteractions: the scrubber keys work anywhere in the inspector
     <div className="inspector" onKeyDown={onKeyDown}>
       <header className="inspector-head">
-        <Transport
-          {...{ player, isRunning, isShort, onShort: setIsShort, onToggle: toggle, onLive: toNow }}
+        <PlaybackControls
+          {...{
+            player,
+            isRunning,
+            shortenPauses,
+            onShortenPauses: setShortenPauses,
+            onToggle: toggle,
+            onLive: toNow,
+          }}
           isLive={at === undefined}
           onStart={() => move(0)}
           onStep={(by) => step(by, false)}
@@ -76,9 +81,9 @@ export function Inspector({ client, taskId, at, onMoment }: InspectorProps) {
         <ExportMenu {...{ taskId, model, at, offset }} />
       </header>
       <InspectorNotes {...{ inspected, retry, at }} />
-      <Scrubber {...{ model, count, index, isShort }} window={zoom.window} onIndex={move} />
+      <Scrubber {...{ model, count, index, shortenPauses }} window={zoom.window} onIndex={move} />
       <Timeline
-        {...{ model, count, index, spans, zoom, isShort, positionOf }}
+        {...{ model, count, index, spans, zoom, shortenPauses, positionOf }}
         onOffset={(to) => {
           player.pause();
           goTo(to);
@@ -91,4 +96,100 @@ export function Inspector({ client, taskId, at, onMoment }: InspectorProps) {
       />
     </div>
   );
+}
+
+interface InspectorNotesProps {
+  readonly inspected: InspectedState;
+  readonly at: number | undefined;
+  readonly retry: () => void;
+}
+
+/** Explains the state of the records: loading, too large, failed, empty, or not reached yet. */
+function InspectorNotes({ inspected, at, retry }: InspectorNotesProps) {
+  const { status, count, through, model } = inspected;
+  const last = model.records.at(-1)?.offset ?? 0;
+  if (status.state === 'failed') {
+    const why = status.error instanceof Error ? status.error.message : 'Unknown error';
+    return (
+      <div className="inspector-note" data-tone="bad" role="alert">
+        <p>{why}</p>
+        <Button size="small" onClick={retry}>
+          Try again
+        </Button>
+      </div>
+    );
+  }
+  if (status.state === 'full') {
+    return (
+      <p className="inspector-note" data-tone="warn">
+        This session is too large for the page. These are its first {count.toLocaleString('en')}{' '}
+        records. The server has the rest, from offset {through} on.
+      </p>
+    );
+  }
+  if (status.state === 'loading') {
+    return <p className="inspector-note">Reading records … {count.toLocaleString('en')}</p>;
+  }
+  if (count === 0) {
+    return (
+      <p className="inspector-note">
+        Nothing was recorded yet. Send a message, and its records appear here.
+      </p>
+    );
+  }
+  if (at !== undefined && at > last) {
+    return (
+      <p className="inspector-note" data-tone="warn">
+        The link points to record {at}, but the last record of this session is {last}.
+      </p>
+    );
+  }
+  return null;
+}
+
+interface KeyHandlers {
+  readonly zoom: Pick<Zoom, 'zoomIn' | 'zoomOut' | 'showAll'>;
+  readonly toggle: () => void;
+  readonly toNow: () => void;
+  readonly move: (index: number) => void;
+  readonly step: (by: 1 | -1, far: boolean) => void;
+}
+
+/** Elements that use these keys themselves. */
+const fieldSelector = 'input, select, textarea, [contenteditable]';
+
+/**
+ * Returns the action of a key in the inspector; undefined if the key belongs to another element.
+ */
+export function keyAction(
+  event: Pick<KeyboardEvent, 'key' | 'shiftKey' | 'ctrlKey' | 'metaKey' | 'altKey' | 'target'>,
+  { zoom, toggle, toNow, move, step }: KeyHandlers,
+): (() => void) | undefined {
+  const { key, shiftKey, ctrlKey, metaKey, altKey } = event;
+  const target = event.target as Element;
+  if (ctrlKey || metaKey || altKey || target.closest(fieldSelector) !== null) return undefined;
+  switch (key) {
+    case 'ArrowRight':
+    case 'ArrowUp':
+      return () => step(1, shiftKey);
+    case 'ArrowLeft':
+    case 'ArrowDown':
+      return () => step(-1, shiftKey);
+    case 'Home':
+      return () => move(0);
+    case 'End':
+      return toNow;
+    case ' ':
+      // Space presses the focused button.
+      return target.closest('button, summary, a') === null ? toggle : undefined;
+    case '+':
+    case '=':
+      return zoom.zoomIn;
+    case '-':
+      return zoom.zoomOut;
+    case '0':
+      return zoom.showAll;
+    default:
+      return undefined;
+  }
 }

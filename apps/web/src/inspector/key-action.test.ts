@@ -1,11 +1,14 @@
 import type { KeyboardEvent } from 'react';
 import { describe, expect, test } from 'vitest';
-import { keyAction } from './key-action.ts';
+import { keyAction } from './inspector.tsx';
 
-type Given = Parameters<typeof keyAction>[0];
+type KeyInput = Parameters<typeof keyAction>[0];
 
-/** What a key does, told as a word; `within` is what the focus is in. */
-function pressed(key: string, { within = '', ...more }: Partial<Given> & { within?: string } = {}) {
+/** Returns the name of the action for a key. `within` is the focused element. */
+function actionOf(
+  key: string,
+  { within = '', ...more }: Partial<KeyInput> & { within?: string } = {},
+) {
   const done: string[] = [];
   const note = (word: string) => () => void done.push(word);
   const fits = (selector: string) => within !== '' && selector.split(/, ?/).includes(within);
@@ -13,7 +16,7 @@ function pressed(key: string, { within = '', ...more }: Partial<Given> & { withi
   const keys = { shiftKey: false, ctrlKey: false, metaKey: false, altKey: false };
   const event = { key, ...keys, target, ...more } as unknown as KeyboardEvent;
   keyAction(event, {
-    zoom: { closer: note('closer'), farther: note('farther'), whole: note('whole') },
+    zoom: { zoomIn: note('zoom in'), zoomOut: note('zoom out'), showAll: note('show all') },
     toggle: note('toggle'),
     toNow: note('now'),
     move: (index) => void done.push(`to ${index}`),
@@ -29,27 +32,27 @@ describe('a key in the inspector', () => {
     ['Home', 'to 0'],
     ['End', 'now'],
     [' ', 'toggle'],
-    ['+', 'closer'],
-    ['-', 'farther'],
-    ['0', 'whole'],
+    ['+', 'zoom in'],
+    ['-', 'zoom out'],
+    ['0', 'show all'],
     ['x', ''],
   ])('%s does %s', (key, what) => {
-    expect(pressed(key)).toBe(what);
+    expect(actionOf(key)).toBe(what);
   });
 
-  test('with shift goes far', () => {
-    expect(pressed('ArrowRight', { shiftKey: true })).toBe('far 1');
+  test('with Shift moves to the next fact', () => {
+    expect(actionOf('ArrowRight', { shiftKey: true })).toBe('far 1');
   });
 
-  test('is left to fields, and Space to buttons', () => {
-    expect(pressed('ArrowLeft', { within: 'input' })).toBe('');
-    expect(pressed(' ', { within: 'button' })).toBe('');
-    expect(pressed('ArrowLeft', { within: 'button' })).toBe('-1');
+  test('is ignored in fields, and Space is ignored on buttons', () => {
+    expect(actionOf('ArrowLeft', { within: 'input' })).toBe('');
+    expect(actionOf(' ', { within: 'button' })).toBe('');
+    expect(actionOf('ArrowLeft', { within: 'button' })).toBe('-1');
   });
 
-  test('with Ctrl, Alt or Command is the browser’s', () => {
-    expect(pressed('0', { ctrlKey: true })).toBe('');
-    expect(pressed('ArrowLeft', { altKey: true })).toBe('');
-    expect(pressed('+', { metaKey: true })).toBe('');
+  test('with Ctrl, Alt or Command is ignored', () => {
+    expect(actionOf('0', { ctrlKey: true })).toBe('');
+    expect(actionOf('ArrowLeft', { altKey: true })).toBe('');
+    expect(actionOf('+', { metaKey: true })).toBe('');
   });
 });

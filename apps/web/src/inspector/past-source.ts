@@ -1,13 +1,26 @@
 import type { LiveItem } from '@millrace/client';
-import { agentEvents, type FactRecord, type FoldState, type ItemId } from '@millrace/core';
+import {
+  agentEvents,
+  type FactRecord,
+  type FoldState,
+  findItem,
+  findItemOfPart,
+  type ItemId,
+  type ItemState,
+  livePart,
+  type OpenPart,
+  type Part,
+  type PartId,
+  toArray,
+  toItem,
+} from '@millrace/core';
 import type { ChatSource } from '../chat/state/chat-source.ts';
-import { FactBook } from '../chat/state/fact-book.ts';
-import { stateSource } from '../chat/state/state-source.ts';
+import { FactIndex } from '../chat/state/fact-index.ts';
 
-/** Makes of a moment what the chat shows. Whoever goes on from a moment reads only what is new. */
-export class PastSources {
+/** Creates chat sources for moments of a session. Moving forward reads only the new facts. */
+export class PastSourceFactory {
   readonly #blob: ChatSource['blob'];
-  #book = new FactBook();
+  #book = new FactIndex();
   #read = 0;
 
   constructor(blob: ChatSource['blob']) {
@@ -15,21 +28,24 @@ export class PastSources {
   }
 
   at(state: FoldState, facts: readonly FactRecord[]): ChatSource {
-    // A book only grows: whoever goes back begins a new one.
+    // A fact index cannot shrink, so moving back creates a new one.
     if (facts.length < this.#read) {
-      this.#book = new FactBook();
+      this.#book = new FactIndex();
       this.#read = 0;
     }
     for (const record of facts.slice(this.#read)) {
       for (const event of agentEvents(state, record, state)) this.#book.add(event);
     }
     this.#read = facts.length;
-    return lasting(stateSource({ state, facts: this.#book, blob: this.#blob }));
+    return memoized(stateSource({ state, facts: this.#book, blob: this.#blob }));
   }
 }
 
-/** A moment does not change, and so what is asked for twice is the same object, also what streams then. */
-function lasting(source: ChatSource): ChatSource {
+/**
+ * Caches items. A moment never changes, so each item is always the same object, even one that was
+ * streaming.
+ */
+function memoized(source: ChatSource): ChatSource {
   const items = new Map<ItemId, LiveItem | undefined>();
   return {
     ...source,
@@ -38,4 +54,66 @@ function lasting(source: ChatSource): ChatSource {
       return items.get(id);
     },
   };
+}
+
+interface StateSourceOptions {
+  readonly state: FoldState;
+  /** The facts up to the same record. */
+  readonly facts: FactIndex;
+  readonly blob: ChatSource['blob'];
+}
+
+/** A chat source for the state of a task at a record. It never changes. */
+export function stateSource({ state, facts, blob }: StateSourceOptions): ChatSource {
+  const itemIds = toArray(state.items).map(({ id }) => id);
+  const openOf = (id: PartId) => state.open.find((open) => open.id === id);
+  const partOf = (item: ItemState | undefined, id: PartId) =>
+    item?.parts.find((slot) => slot.id === id)?.part ?? livePartOf(openOf(id));
+  const streaming = new Map<ItemId, LiveItem>();
+  return {
+    ...{ id: state.session, subscribe: () => () => {}, itemIds, state, facts, blob },
+    item(id: ItemId) {
+      const item = findItem(state, id);
+      if (item === undefined) return undefined;
+      const live = streaming.get(id) ?? itemAt(item, partOf);
+      // An item with a streaming part differs between moments, so it is cached for this moment
+      // only.
+      if (items.get(item) !== live) streaming.set(id, live);
+      return live;
+    },
+    part: (id: PartId) => partOf(findItemOfPart(state, id), id),
+  };
+}
+
+// Caches by state. Two moments share unchanged objects, so only the differences render.
+const items = new WeakMap<ItemState, LiveItem>();
+const parts = new WeakMap<OpenPart, Part>();
+
+function livePartOf(open: OpenPart | undefined): Part | undefined {
+  if (open === undefined) return undefined;
+  const part = parts.get(open) ?? livePart(open);
+  parts.set(open, part);
+  return part;
+}
+
+function itemAt(
+  item: ItemState,
+  partOf: (item: ItemState, id: PartId) => Part | undefined,
+): LiveItem {
+  const known = items.get(item);
+  if (known !== undefined) return known;
+  const all = item.parts.flatMap(({ id }) => {
+    const part = partOf(item, id);
+    return part === undefined ? [] : [{ id, part }];
+  });
+  const live: LiveItem = {
+    ...toItem(item),
+    parts: all.map(({ part }) => part),
+    partIds: all.map(({ id }) => id),
+    isOpen: item.finished === undefined,
+    startedAt: item.startedAt,
+    finishedAt: item.finishedAt,
+  };
+  if (item.parts.every(({ part }) => part !== undefined)) items.set(item, live);
+  return live;
 }

@@ -3,7 +3,7 @@ import { CopyButton } from './copy-button.tsx';
 import type { CodePiece } from './highlight.ts';
 import { useHighlight } from './use-highlight.ts';
 
-export interface CodeViewProps {
+interface CodeViewProps {
   readonly text: string;
   readonly lang?: string | undefined;
   /** It is coloured when nothing is added any more. */

@@ -3,7 +3,7 @@ import { BlockView } from './block-view.tsx';
 import { MarkdownBlocks } from './markdown-blocks.ts';
 import './markdown.css';
 
-export interface MarkdownViewProps {
+interface MarkdownViewProps {
   readonly text: string;
   /** More may come. */
   readonly isOpen: boolean;

@@ -1,8 +1,16 @@
+import type { Client } from '@millrace/client';
+import { useMemo, useSyncExternalStore } from 'react';
 import { useApp } from '../app/app-context.ts';
-import { SidebarButton } from '../app/sidebar-button.tsx';
-import { Overview } from './overview.tsx';
+import { clockTime, pageClock } from '../design/time.tsx';
+import { type Api, errorText } from '../server/api.ts';
+import { SidebarButton } from '../sidebar/sidebar-button.tsx';
+import { failuresOf, runningOf, usageRows } from './overview-rows.ts';
+import { OverviewStore } from './overview-store.ts';
+import { Failures, Running } from './status-cards.tsx';
+import { UsageTable } from './usage-table.tsx';
+import './overview.css';
 
-/** The overview as a page of the shell. */
+/** The overview page of the app. */
 export function OverviewPage() {
   const { client, api } = useApp();
   return (
@@ -13,5 +21,77 @@ export function OverviewPage() {
       </header>
       <Overview client={client} api={api} />
     </main>
+  );
+}
+
+export interface OverviewProps {
+  readonly client: Client;
+  readonly api: Api;
+}
+
+/** Shows running sessions, failures and usage. */
+export function Overview({ client, api }: OverviewProps) {
+  const store = useMemo(() => {
+    const isVisible = () => document.visibilityState === 'visible';
+    const clock = { ...pageClock, now: () => Date.now() };
+    return new OverviewStore({ client, api, clock, isVisible });
+  }, [client, api]);
+  return <OverviewView store={store} />;
+}
+
+export function OverviewView({ store }: { readonly store: OverviewStore }) {
+  const state = useSyncExternalStore(store.subscribe, store.now);
+  const { isLoaded, tasks, others, hasMore, isTruncated, error } = state;
+  if (error !== undefined && !isLoaded)
+    return (
+      <p className="overview-error" role="alert">
+        {errorText(error)} The page retries every few seconds.
+      </p>
+    );
+  if (!isLoaded) return <p className="overview-wait">Loading the sessions …</p>;
+  const all = [...tasks, ...others];
+  return (
+    <div className="overview">
+      {error !== undefined && <StaleNotice readAt={state.readAt} />}
+      {all.length === 0 ? (
+        <NoTasks />
+      ) : (
+        <>
+          <Running tasks={runningOf(all)} isTruncated={isTruncated} />
+          <Failures failures={failuresOf(all)} isTruncated={isTruncated} />
+          <UsageTable rows={usageRows(tasks)} />
+          <p className="overview-note">
+            {`Usage covers ${scopeOf(tasks.length, hasMore)}, including superseded attempts.`}
+          </p>
+        </>
+      )}
+    </div>
+  );
+}
+
+function scopeOf(count: number, hasMore: boolean): string {
+  if (hasMore) return `the ${count} latest sessions`;
+  return count === 1 ? 'the one session' : `all ${count} sessions`;
+}
+
+/** Warns that the data may be out of date. */
+function StaleNotice({ readAt }: { readonly readAt: number | undefined }) {
+  const when = readAt === undefined ? 'earlier' : `at ${clockTime(readAt)}`;
+  return (
+    <p className="overview-old" role="alert">
+      The server does not answer. This data was read {when}. The page retries every few seconds.
+    </p>
+  );
+}
+
+function NoTasks() {
+  return (
+    <div className="overview-empty">
+      <h2>No sessions yet</h2>
+      <p>
+        Start one from the page, or from a program: <code>task/create</code> at an agent’s{' '}
+        <code>/rpc</code>. Running sessions, failures and the cost of each model then appear here.
+      </p>
+    </div>
   );
 }

@@ -5,24 +5,24 @@ import { settled } from '../../../../packages/client/src/testing/settled.ts';
 import { OverviewStore } from './overview-store.ts';
 
 interface Others {
-  /** Older than those that are looked at anyway. */
+  /** Tasks that are older than the latest ones. */
   readonly working?: readonly string[];
   readonly failed?: readonly string[];
-  /** Of those that work. */
+  /** A subset of `working`. */
   readonly waiting?: readonly string[];
 }
 
-/** A server of so many tasks that counts what it is asked. */
-function stage(
+/** A server with these tasks. It records the requests. */
+function setUp(
   ids: readonly string[],
   states: Readonly<Record<string, TaskDigest['state']>> = {},
   { working = [], failed = [], waiting = [] }: Others = {},
 ) {
   const clock = new TestClock();
-  const asked: string[] = [];
+  const requests: string[] = [];
   const server = { isBroken: false, isVisible: true, most: 0, going: 0 };
-  const said = <T>(what: string, value: T): T => {
-    asked.push(what);
+  const respond = <T>(what: string, value: T): T => {
+    requests.push(what);
     if (server.isBroken) throw new Error('away');
     return value;
   };
@@ -31,13 +31,13 @@ function stage(
   const client = {
     tasks: async ({ status }: TaskFilter) => ({
       data: summaries(
-        said(status ?? 'list', status === undefined ? ids : (byStatus[status] ?? [])),
+        respond(status ?? 'list', status === undefined ? ids : (byStatus[status] ?? [])),
       ),
       next: undefined,
     }),
     task: (id: string) => ({
       digest: async () => {
-        asked.push(id);
+        requests.push(id);
         server.going++;
         server.most = Math.max(server.most, server.going);
         await Promise.resolve();
@@ -48,28 +48,28 @@ function stage(
     }),
   } as unknown as Client;
   const get = async () =>
-    said('work', [
+    respond('work', [
       ...ids.map((id) => ({ id, is_at_work: false })),
       ...working.map((id) => ({ id, is_at_work: true, awaits_approval: waiting.includes(id) })),
     ]);
   const isVisible = () => server.isVisible;
   const store = new OverviewStore({ client, api: { get }, clock, isVisible });
-  const leave = store.subscribe(() => {});
-  onTestFinished(leave);
-  const take = () => asked.splice(0);
+  const unsubscribe = store.subscribe(() => {});
+  onTestFinished(unsubscribe);
+  const takeRequests = () => requests.splice(0);
   const pass = async (ms: number) => {
     await clock.advance(ms);
     await settled();
   };
-  return { pass, server, store, leave, take, clock };
+  return { pass, server, store, unsubscribe, takeRequests, clock };
 }
 
 const lists = ['list', 'FAILED', 'TIMED_OUT', 'work'];
 const many = Array.from({ length: 50 }, (_, index) => `t${index}`);
 
 describe('the overview', () => {
-  test('has every task with what it came to, and those that went meanwhile without', async () => {
-    const { pass, store } = stage(['a', 'gone', 'b']);
+  test('lists every task with its digest, and deleted tasks without one', async () => {
+    const { pass, store } = setUp(['a', 'gone', 'b']);
     await pass(100);
     const { isLoaded, tasks } = store.now();
     expect(isLoaded).toBe(true);
@@ -80,30 +80,30 @@ describe('the overview', () => {
     ]);
   });
 
-  test('asks for a few at once, and the next time only for those that may have changed', async () => {
-    const { pass, server, take } = stage(many, { t40: 'running' });
+  test('limits concurrent requests, and then reads only tasks that may have changed', async () => {
+    const { pass, server, takeRequests } = setUp(many, { t40: 'running' });
     await pass(100);
-    expect(take().filter((one) => !lists.includes(one))).toHaveLength(50);
+    expect(takeRequests().filter((one) => !lists.includes(one))).toHaveLength(50);
     expect(server.most).toBeLessThanOrEqual(4);
     await pass(5000);
-    expect(take().toSorted()).toEqual([...lists, ...many.slice(0, 12), 't40'].toSorted());
+    expect(takeRequests().toSorted()).toEqual([...lists, ...many.slice(0, 12), 't40'].toSorted());
   });
 
-  test('asks for nothing while nobody sees it, nor after it was left', async () => {
-    const { pass, server, take, leave } = stage(['a']);
+  test('sends no requests while it is hidden or has no listeners', async () => {
+    const { pass, server, takeRequests, unsubscribe } = setUp(['a']);
     await pass(100);
-    take();
+    takeRequests();
     server.isVisible = false;
     await pass(20_000);
-    expect(take()).toEqual([]);
+    expect(takeRequests()).toEqual([]);
     server.isVisible = true;
-    leave();
+    unsubscribe();
     await pass(20_000);
-    expect(take()).toEqual([]);
+    expect(takeRequests()).toEqual([]);
   });
 
-  test('keeps what it has when the server is away, says so, and asks again', async () => {
-    const { pass, server, store } = stage(['a']);
+  test('keeps its data when the server is away, reports the error and retries', async () => {
+    const { pass, server, store } = setUp(['a']);
     await pass(100);
     server.isBroken = true;
     await pass(5000);
@@ -114,8 +114,8 @@ describe('the overview', () => {
     expect(store.now().error).toBeUndefined();
   });
 
-  test('finds what runs and what failed, however long ago it changed', async () => {
-    const { pass, store } = stage(many, { old: 'waiting' }, { working: ['old'], failed: ['lost'] });
+  test('finds running and failed tasks of any age', async () => {
+    const { pass, store } = setUp(many, { old: 'waiting' }, { working: ['old'], failed: ['lost'] });
     await pass(100);
     const { tasks, others } = store.now();
     expect(tasks).toHaveLength(50);
@@ -125,8 +125,8 @@ describe('the overview', () => {
     ]);
   });
 
-  test('says of when it is', async () => {
-    const { pass, server, store, clock } = stage(['a']);
+  test('reports when the data was read', async () => {
+    const { pass, server, store, clock } = setUp(['a']);
     await pass(100);
     await pass(5000);
     const readAt = clock.now();
@@ -136,23 +136,23 @@ describe('the overview', () => {
     expect(store.now().readAt).toBe(readAt);
   });
 
-  test('none that waits for somebody is cut off, however many work', async () => {
+  test('the limit never drops a task that waits for an approval', async () => {
     const working = Array.from({ length: 70 }, (_, index) => `w${index}`);
-    const { pass, store } = stage(['a'], {}, { working, waiting: ['w69'] });
+    const { pass, store } = setUp(['a'], {}, { working, waiting: ['w69'] });
     await pass(100);
-    const { others, isCut } = store.now();
-    expect([others[0]?.task.id, others.length, isCut]).toEqual(['w69', 50, true]);
+    const { others, isTruncated } = store.now();
+    expect([others[0]?.task.id, others.length, isTruncated]).toEqual(['w69', 50, true]);
   });
 
-  test('one that rested is looked at as soon as something goes on in it', async () => {
+  test('an idle task is read again as soon as it works', async () => {
     const working: string[] = [];
-    const { pass, take } = stage(many, {}, { working });
+    const { pass, takeRequests } = setUp(many, {}, { working });
     await pass(100);
-    take();
+    takeRequests();
     await pass(5000);
-    expect(take()).not.toContain('t40');
+    expect(takeRequests()).not.toContain('t40');
     working.push('t40');
     await pass(5000);
-    expect(take()).toContain('t40');
+    expect(takeRequests()).toContain('t40');
   });
 });

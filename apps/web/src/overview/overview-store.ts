@@ -1,43 +1,48 @@
-import type { Client, Clock, TaskDigest, TaskSummary } from '@millrace/client';
-import type { Api } from '../app/api.ts';
-import type { OverviewTask } from './overview-figures.ts';
-import { othersOf, readLists, type TaskLists } from './task-lists.ts';
+import type { Client, Clock, TaskDigest, TaskStatus, TaskSummary } from '@millrace/client';
+import type { Api } from '../server/api.ts';
+import type { ListedTask } from '../server/directory.ts';
+import type { OverviewTask } from './overview-rows.ts';
 
-export interface OverviewState {
+interface OverviewState {
   readonly isLoaded: boolean;
-  /** Those that changed last. */
+  /** The tasks that changed last. */
   readonly tasks: readonly OverviewTask[];
-  /** Older ones that run, wait or failed. */
+  /** Older tasks that run, wait or failed. */
   readonly others: readonly OverviewTask[];
-  /** There are older ones, which are not looked at. */
-  readonly isMore: boolean;
-  /** There may be more that runs or failed than was found. */
-  readonly isCut: boolean;
-  /** When it was so, in ms since 1970. */
+  /** The server has older tasks, which are not read. */
+  readonly hasMore: boolean;
+  /** There may be more running or failed tasks than were found. */
+  readonly isTruncated: boolean;
+  /** When the lists were read, in ms since 1970. */
   readonly readAt: number | undefined;
   readonly error: unknown;
 }
 
-export interface OverviewOptions {
+interface OverviewOptions {
   readonly client: Pick<Client, 'tasks' | 'task'>;
   readonly api: Pick<Api, 'get'>;
   readonly clock: Clock;
-  /** Nobody sees a page that is hidden, and so nothing is asked for. */
+  /** Hidden pages send no requests. Default: always visible. */
   readonly isVisible?: () => boolean;
 }
 
-const everyMs = 5_000;
-/** Of tasks that rest, only these are looked at each time; the others every so many rounds. */
-const latest = 12;
-const roundsForAll = 6;
-const atOnce = 4;
+const pollIntervalMs = 5_000;
+/**
+ * The number of latest tasks whose digest is read in each round. Other idle tasks are read every
+ * few rounds.
+ */
+const alwaysRefreshedCount = 12;
+const fullRefreshEvery = 6;
+const maxConcurrent = 4;
 
 const empty: OverviewState = {
-  ...{ isLoaded: false, tasks: [], others: [], isMore: false, isCut: false },
+  ...{ isLoaded: false, tasks: [], others: [], hasMore: false, isTruncated: false },
   ...{ readAt: undefined, error: undefined },
 };
 
-/** The latest tasks, older ones that run or failed, and what each came to, asked for again while somebody looks. */
+/**
+ * Polls the latest tasks, older tasks that run or failed, and their digests while it has listeners.
+ */
 export class OverviewStore {
   readonly #options: OverviewOptions;
   readonly #listeners = new Set<() => void>();
@@ -57,7 +62,7 @@ export class OverviewStore {
     this.#listeners.add(listener);
     if (this.#listeners.size === 1) {
       this.#stopped = new AbortController();
-      void this.#work(this.#stopped.signal);
+      void this.#poll(this.#stopped.signal);
     }
     return () => {
       this.#listeners.delete(listener);
@@ -67,49 +72,49 @@ export class OverviewStore {
     };
   };
 
-  async #work(signal: AbortSignal): Promise<void> {
-    if (this.#options.isVisible?.() ?? true) await this.#look(signal);
+  async #poll(signal: AbortSignal): Promise<void> {
+    if (this.#options.isVisible?.() ?? true) await this.#refresh(signal);
     if (signal.aborted) return;
-    this.#stopTimer = this.#options.clock.after(everyMs, () => void this.#work(signal));
+    this.#stopTimer = this.#options.clock.after(pollIntervalMs, () => void this.#poll(signal));
   }
 
-  async #look(signal: AbortSignal): Promise<void> {
+  async #refresh(signal: AbortSignal): Promise<void> {
     const { clock } = this.#options;
     try {
       const lists = await readLists(this.#options, signal);
       if (signal.aborted) return;
-      const others = othersOf(lists);
+      const others = otherTasks(lists);
       const ids = new Set([...lists.latest, ...others].map(({ id }) => id));
       for (const id of this.#digests.keys()) if (!ids.has(id)) this.#digests.delete(id);
-      const show = (isLoaded: boolean) => this.#change(this.#shown(lists, isLoaded, clock.now()));
+      const show = (isLoaded: boolean) => this.#change(this.#stateOf(lists, isLoaded, clock.now()));
       show(this.#state.isLoaded || ids.size === 0);
-      await this.#readDigests(this.#due(lists, others), signal);
+      await this.#readDigests(this.#idsToRefresh(lists, others), signal);
       if (!signal.aborted) show(true);
     } catch (error) {
       if (!signal.aborted) this.#change({ ...this.#state, error });
     }
   }
 
-  #shown(lists: TaskLists, isLoaded: boolean, readAt: number): OverviewState {
-    const { latest: newest, isMore, isCut } = lists;
-    const tasks = this.#joined(newest);
-    const others = this.#joined(othersOf(lists));
-    return { isLoaded, tasks, others, isMore, isCut, readAt, error: undefined };
+  #stateOf(lists: TaskLists, isLoaded: boolean, readAt: number): OverviewState {
+    const { latest: newest, hasMore, isTruncated } = lists;
+    const tasks = this.#withDigests(newest);
+    const others = this.#withDigests(otherTasks(lists));
+    return { isLoaded, tasks, others, hasMore, isTruncated, readAt, error: undefined };
   }
 
-  #due({ latest: tasks, working }: TaskLists, others: readonly TaskSummary[]): string[] {
-    const isAll = this.#round++ % roundsForAll === 0;
+  #idsToRefresh({ latest: tasks, working }: TaskLists, others: readonly TaskSummary[]): string[] {
+    const isAll = this.#round++ % fullRefreshEvery === 0;
     const atWork = new Set(working.map(({ id }) => id));
     const isDue = ({ id }: TaskSummary) =>
       isAll || atWork.has(id) || this.#digests.get(id)?.state !== 'idle';
-    const due = [...tasks.filter((task, place) => place < latest || isDue(task))];
+    const due = [...tasks.filter((task, place) => place < alwaysRefreshedCount || isDue(task))];
     return [...due, ...others.filter(isDue)].map(({ id }) => id);
   }
 
   async #readDigests(ids: string[], signal: AbortSignal): Promise<void> {
     const readSome = async () => {
       for (let id = ids.shift(); id !== undefined && !signal.aborted; id = ids.shift()) {
-        // A task that went meanwhile is left out; the others are told.
+        // A deleted task is skipped.
         const digest = await this.#options.client
           .task(id)
           .digest({ signal })
@@ -117,10 +122,10 @@ export class OverviewStore {
         if (digest !== undefined) this.#digests.set(id, digest);
       }
     };
-    await Promise.all(Array.from({ length: atOnce }, readSome));
+    await Promise.all(Array.from({ length: maxConcurrent }, readSome));
   }
 
-  #joined(tasks: readonly TaskSummary[]): readonly OverviewTask[] {
+  #withDigests(tasks: readonly TaskSummary[]): readonly OverviewTask[] {
     return tasks.map((task) => ({ task, digest: this.#digests.get(task.id) }));
   }
 
@@ -128,4 +133,56 @@ export class OverviewStore {
     this.#state = state;
     for (const listener of [...this.#listeners]) listener();
   }
+}
+
+/** The task lists that the server returned. */
+interface TaskLists {
+  /** The tasks that changed last, with any status. */
+  readonly latest: readonly TaskSummary[];
+  readonly hasMore: boolean;
+  /** Tasks with a run in progress or a required approval. */
+  readonly working: readonly TaskSummary[];
+  readonly failed: readonly TaskSummary[];
+  /** There may be more working or failed tasks. */
+  readonly isTruncated: boolean;
+}
+
+/** Limited, because the server reads a log for each task. */
+const maxTasks = 50;
+/** The server's limit for one request. */
+const maxRunningTasks = 1000;
+
+interface ListSources {
+  readonly client: Pick<Client, 'tasks'>;
+  readonly api: Pick<Api, 'get'>;
+}
+
+/** Reads the lists by status too, because a running or failed task may have changed long ago. */
+async function readLists({ client, api }: ListSources, signal: AbortSignal): Promise<TaskLists> {
+  const list = (status?: TaskStatus) => client.tasks({ status, limit: maxTasks }, { signal });
+  const path = `/tasks?status=RUNNING&limit=${maxRunningTasks}&relationships=work`;
+  const [latest, failed, timedOut, seen] = await Promise.all([
+    ...[list(), list('FAILED'), list('TIMED_OUT')],
+    api.get(path, signal) as Promise<unknown> as Promise<readonly ListedTask[]>,
+  ] as const);
+  // Tasks that wait for an approval come first, so that the limit never drops them.
+  const rank = ({ awaits_approval }: ListedTask) => (awaits_approval === true ? 0 : 1);
+  const working = seen
+    .filter((task) => task.is_at_work === true)
+    .toSorted((a, b) => rank(a) - rank(b));
+  const isFull = seen.length >= maxRunningTasks || working.length > maxTasks;
+  return {
+    latest: latest.data,
+    hasMore: latest.next !== undefined,
+    working: working.slice(0, maxTasks),
+    failed: [...failed.data, ...timedOut.data],
+    isTruncated: isFull || failed.next !== undefined || timedOut.next !== undefined,
+  };
+}
+
+/** Tasks that are not among the latest. */
+function otherTasks({ latest, working, failed }: TaskLists): readonly TaskSummary[] {
+  const latestIds = new Set(latest.map(({ id }) => id));
+  const others = new Map([...working, ...failed].map((task) => [task.id, task]));
+  return [...others.values()].filter(({ id }) => !latestIds.has(id));
 }

@@ -1,7 +1,7 @@
 import type { Usage } from '@millrace/core';
-import { totalOf, type UsageRow } from './overview-figures.ts';
+import { totalOf, type UsageRow } from './overview-rows.ts';
 
-/** What was used, by agent and model. */
+/** A table of usage by agent and model. */
 export function UsageTable({ rows }: { readonly rows: readonly UsageRow[] }) {
   const total = totalOf(rows);
   return (
@@ -9,11 +9,11 @@ export function UsageTable({ rows }: { readonly rows: readonly UsageRow[] }) {
       <h2 id="overview-usage">Usage and cost</h2>
       {total === undefined ? (
         <p className="overview-none">
-          No usage was recorded. Agents that run on Millrace’s loop report it by themselves; others
-          say nothing of it.
+          No usage was recorded. Agents that use the Millrace loop report usage automatically; other
+          agents may not.
         </p>
       ) : (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled by keys
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users must be able to scroll
         <section className="overview-scroll" aria-label="Usage by agent and model" tabIndex={0}>
           <table>
             <thead>
@@ -69,7 +69,7 @@ function Numbers({ usage }: { readonly usage: Usage }) {
       <td>{count(input)}</td>
       <td>{input > 0 ? `${Math.round((cacheRead / input) * 100)} %` : '–'}</td>
       <td>{count(output)}</td>
-      <td title={estimated ? 'Some of it is estimated' : undefined}>
+      <td title={estimated ? 'Partly estimated' : undefined}>
         {costs.length === 0
           ? 'not reported'
           : costs.map(({ amount, currency }) => `${amount} ${currency}`).join(' + ')}

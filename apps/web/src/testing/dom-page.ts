@@ -2,35 +2,38 @@ import { type HTMLElement, Window } from 'happy-dom';
 import { act, type ReactNode } from 'react';
 import { onTestFinished } from 'vitest';
 
-export interface DomPage {
+interface DomPage {
   readonly window: Window;
   render(node: ReactNode): Promise<void>;
-  /** Does something, and has all that follows from it rendered. */
+  /** Runs the callback and waits until React has rendered. */
   act(work: () => void | Promise<void>): Promise<void>;
   find(selector: string): HTMLElement;
   findAll(selector: string): readonly HTMLElement[];
   press(target: HTMLElement, key: string, options?: { readonly shiftKey?: boolean }): Promise<void>;
   click(target: HTMLElement): Promise<void>;
-  /** Into a field, instead of what is there. */
+  /** Replaces the text of a field. */
   type(target: HTMLElement, text: string): Promise<void>;
   submit(form: HTMLElement): Promise<void>;
   text(): string;
 }
 
-/** A page at a URL to render into, for one test. React looks for a window when it is loaded, so that comes first. */
+/**
+ * Opens a DOM page at a URL for one test. Import React components after this call, because React
+ * looks for a window when it loads.
+ */
 export async function openDomPage(url: string): Promise<DomPage> {
   const window = new Window({ url });
   const { document, location } = window;
   const matchMedia = window.matchMedia.bind(window);
-  const given = { window, document, location, matchMedia, IS_REACT_ACT_ENVIRONMENT: true };
-  Object.assign(globalThis, given);
+  const globals = { window, document, location, matchMedia, IS_REACT_ACT_ENVIRONMENT: true };
+  Object.assign(globalThis, globals);
   const { createRoot } = await import('react-dom/client');
   const container = document.createElement('main');
   document.body.append(container);
   const root = createRoot(container as unknown as Parameters<typeof createRoot>[0]);
   onTestFinished(async () => {
     await act(async () => root.unmount());
-    for (const name of Object.keys(given)) Reflect.deleteProperty(globalThis, name);
+    for (const name of Object.keys(globals)) Reflect.deleteProperty(globalThis, name);
     await window.happyDOM.close();
   });
   return {
@@ -47,7 +50,8 @@ export async function openDomPage(url: string): Promise<DomPage> {
     click: (target) => act(async () => target.click()),
     type: (target, text) =>
       act(async () => {
-        // React watches the field's own setter, and would take what it sets for no news.
+        // React replaces the setter of the field. Setting the value directly would not fire its
+        // change event.
         Reflect.set(Object.getPrototypeOf(target), 'value', text, target);
         target.dispatchEvent(new window.Event('input', { bubbles: true }));
       }),

@@ -1,26 +1,26 @@
 import type { JsonObject, JsonValue } from '@millrace/core';
 import type { App } from '../app/app-context.ts';
-import type { DirectoryState, ListedTask } from '../app/directory.ts';
+import type { DirectoryState, ListedTask } from '../server/directory.ts';
 
-export interface FakeApp {
+interface FakeApp {
   readonly app: App;
-  /** What was posted, in order. */
+  /** The posted requests, in order. */
   readonly posted: readonly (readonly [path: string, body: JsonObject])[];
-  /** Sessions that were asked for by themselves. */
-  readonly looked: readonly string[];
+  /** The ids of tasks that were fetched separately. */
+  readonly fetched: readonly string[];
 }
 
-export interface FakeAppOptions {
+interface FakeAppOptions {
   readonly tasks?: readonly ListedTask[];
   readonly post?: (path: string, body: JsonObject) => Promise<JsonValue>;
 }
 
-/** What a page reaches, without a server behind it. */
+/** The services of the page without a server. */
 export function fakeApp({ tasks = [], post }: FakeAppOptions = {}): FakeApp {
   const posted: [string, JsonObject][] = [];
-  const looked: string[] = [];
+  const fetched: string[] = [];
   const state: DirectoryState = {
-    ...{ isLoaded: true, agents: [], tasks, isMore: false, others: new Map() },
+    ...{ isLoaded: true, agents: [], tasks, hasMore: false, others: new Map() },
     error: undefined,
   };
   const app = {
@@ -35,17 +35,33 @@ export function fakeApp({ tasks = [], post }: FakeAppOptions = {}): FakeApp {
       state: () => state,
       subscribe: () => () => {},
       refresh: async () => {},
-      look: async (id: string) => void looked.push(id),
+      fetchTask: async (id: string) => void fetched.push(id),
     },
     outbox: { subscribe: () => () => {}, of: () => none, add: () => true },
   } as unknown as App;
-  return { app, posted, looked };
+  return { app, posted, fetched };
 }
 
 const none = [] as const;
 
-/** A session of an agent loop. */
+/** A task of a loop agent. */
 export function loopTask(id: string): ListedTask {
   const agent = { name: 'builder', registration_metadata: { kind: 'loop' } };
   return { id, agents: [agent], task_metadata: null } as unknown as ListedTask;
+}
+
+/** Browser storage in memory, for one test. */
+export function memoryStorage(): () => Storage {
+  const values = new Map<string, string>();
+  const storage: Storage = {
+    get length() {
+      return values.size;
+    },
+    clear: () => values.clear(),
+    getItem: (key) => values.get(key) ?? null,
+    key: (at) => [...values.keys()][at] ?? null,
+    removeItem: (key) => void values.delete(key),
+    setItem: (key, value) => void values.set(key, value),
+  };
+  return () => storage;
 }

@@ -8,13 +8,13 @@ import {
   sessionId,
 } from '@millrace/core';
 import type { ChatSource } from '../chat/state/chat-source.ts';
-import { FactBook } from '../chat/state/fact-book.ts';
-import { stateSource } from '../chat/state/state-source.ts';
+import { FactIndex } from '../chat/state/fact-index.ts';
+import { stateSource } from '../inspector/past-source.ts';
 
-/** A source that a test feeds record by record, and that counts how often each part's text is read. */
+/** A chat source that a test extends record by record. It counts the reads of each part's text. */
 export class GrowingSource implements ChatSource {
   readonly id = 's';
-  readonly facts: FactBook = new FactBook();
+  readonly facts: FactIndex = new FactIndex();
   readonly reads = new Map<PartId, number>();
   readonly #folder = new Folder(sessionId('s'));
   readonly #listeners = new Set<() => void>();

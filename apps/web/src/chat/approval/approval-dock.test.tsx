@@ -18,7 +18,7 @@ const asked = (id: string): AskedApproval => ({
   ...{ reason: undefined, rule: 'bash(*)' },
 });
 
-/** A source of which one only sees what is asked. */
+/** A chat source that contains only approval requests. */
 class AskingSource {
   asked: readonly AskedApproval[];
   readonly #listeners = new Set<() => void>();
@@ -45,10 +45,10 @@ class AskingSource {
   }
 }
 
-/** Longer than anybody needs to see what appeared. */
-const aMoment = 5000;
+/** Longer than the pause before a card accepts an answer. */
+const armingMs = 5000;
 
-async function docked(...ids: readonly string[]) {
+async function renderDock(...ids: readonly string[]) {
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
   const page = await openDomPage('http://page.test/');
   const { ApprovalDock } = await import('./approval-dock.tsx');
@@ -72,22 +72,22 @@ async function docked(...ids: readonly string[]) {
   const { document } = window;
   const button = (name: string): HTMLButtonElement => {
     const all = [...document.querySelectorAll('button')];
-    const found = all.find(({ textContent }) => textContent === name);
-    if (found === undefined) throw new Error(`There is no button ${name}`);
-    return found;
+    const match = all.find(({ textContent }) => textContent === name);
+    if (match === undefined) throw new Error(`There is no button ${name}`);
+    return match;
   };
-  const tell = (target: Element, type: string) =>
+  const dispatch = (target: Element, type: string) =>
     target.dispatchEvent(new window.Event(type, { bubbles: true, cancelable: true }));
   return {
-    ...{ page, answers, button, tell },
+    ...{ page, answers, button, dispatch },
     focused: () => document.activeElement,
-    /** As a mouse does it. */
+    /** Presses a button as a mouse does. */
     press: (name: string) =>
       page.act(() => {
         const target = button(name);
         target.focus();
-        tell(target, 'pointerdown');
-        tell(target, 'pointerup');
+        dispatch(target, 'pointerdown');
+        dispatch(target, 'pointerup');
         if (!target.disabled) target.click();
       }),
     key: (init: object, selector = '.approval') =>
@@ -100,17 +100,17 @@ async function docked(...ids: readonly string[]) {
         const field = page.find(selector);
         const { prototype } = window.HTMLTextAreaElement;
         Object.getOwnPropertyDescriptor(prototype, 'value')?.set?.call(field, text);
-        tell(field, 'input');
+        dispatch(field, 'input');
       }),
-    wait: (ms = aMoment) => page.act(() => void vi.advanceTimersByTime(ms)),
+    wait: (ms = armingMs) => page.act(() => void vi.advanceTimersByTime(ms)),
     [Symbol.asyncDispose]: async () => void vi.useRealTimers(),
   };
 }
 
 const altY = { key: 'y', code: 'KeyY', altKey: true };
 
-test('Alt+Y answers nothing while another input or a denial is written', async () => {
-  await using dock = await docked('a');
+test('Alt+Y has no effect while a form is open', async () => {
+  await using dock = await renderDock('a');
   await dock.wait();
   await dock.press('Deny');
   await dock.key(altY, '.approval input');
@@ -127,8 +127,8 @@ test('Alt+Y answers nothing while another input or a denial is written', async (
   expect(dock.answers).toEqual([['allow', 'a', undefined]]);
 });
 
-test('two clicks one after the other allow one call, not the next one in its place', async () => {
-  await using dock = await docked('a', 'b');
+test('a double click allows one call, not the next one', async () => {
+  await using dock = await renderDock('a', 'b');
   await dock.wait();
   await dock.press('Allow');
   for (let clicks = 0; clicks < 10; clicks++) {
@@ -144,24 +144,24 @@ test('two clicks one after the other allow one call, not the next one in its pla
   ]);
 });
 
-test('a call that was not seen yet takes no answer, neither by a click nor by a key', async () => {
-  await using dock = await docked('a');
+test('a new card ignores clicks and keys', async () => {
+  await using dock = await renderDock('a');
   await dock.press('Allow');
   await dock.press('Allow in this session');
   await dock.key(altY);
   expect(dock.answers).toEqual([]);
 });
 
-test('a press that began before a call was seen is none on it, however long it lasts', async () => {
-  await using dock = await docked('a');
-  await dock.page.act(() => void dock.tell(dock.button('Allow'), 'pointerdown'));
+test('a press that started before the card appeared is ignored', async () => {
+  await using dock = await renderDock('a');
+  await dock.page.act(() => void dock.dispatch(dock.button('Allow'), 'pointerdown'));
   await dock.wait();
   await dock.page.act(() => dock.button('Allow').click());
   expect(dock.answers).toEqual([]);
 });
 
-test('a key that stays down allows one call', async () => {
-  await using dock = await docked('a', 'b', 'c');
+test('a held key allows one call', async () => {
+  await using dock = await renderDock('a', 'b', 'c');
   await dock.wait();
   await dock.key(altY);
   for (let repeats = 0; repeats < 40; repeats++) {
@@ -171,8 +171,8 @@ test('a key that stays down allows one call', async () => {
   expect(dock.answers).toEqual([['allow', 'a', undefined]]);
 });
 
-test('the second click of two opens no form and sends it', async () => {
-  await using dock = await docked('a');
+test('a double click opens a form but does not submit it', async () => {
+  await using dock = await renderDock('a');
   await dock.wait();
   await dock.press('Change the input');
   const twice = new dock.page.window.MouseEvent('click', {
@@ -184,8 +184,8 @@ test('the second click of two opens no form and sends it', async () => {
   expect(dock.answers).toEqual([]);
 });
 
-test('Escape closes a form and leaves what was written, and nobody else hears it', async () => {
-  await using dock = await docked('a');
+test('Escape closes a form, keeps its text and is not passed on', async () => {
+  await using dock = await renderDock('a');
   let others = 0;
   dock.page.window.addEventListener(
     'keydown',
@@ -205,8 +205,8 @@ test('Escape closes a form and leaves what was written, and nobody else hears it
   dock.button('Allow');
 });
 
-test('the focus goes on to the next call, and from the last one to where one says something', async () => {
-  await using dock = await docked('a', 'b');
+test('the focus moves to the next card, and from the last one to the message field', async () => {
+  await using dock = await renderDock('a', 'b');
   await dock.wait();
   await dock.press('Allow');
   expect(dock.focused()?.className).toBe('approval');
@@ -224,10 +224,10 @@ test.each<readonly [string, JsonValue]>([
   ['false', false],
   ['{"a":1}', { a: 1 }],
 ])('a call can be allowed with %s', async (text, input) => {
-  await using dock = await docked('a');
+  await using dock = await renderDock('a');
   await dock.wait();
   await dock.press('Change the input');
   await dock.type('.approval textarea', text);
-  await dock.page.act(() => void dock.tell(dock.page.find('.approval form'), 'submit'));
+  await dock.page.act(() => void dock.dispatch(dock.page.find('.approval form'), 'submit'));
   expect(dock.answers).toEqual([['allow', 'a', { input }]]);
 });

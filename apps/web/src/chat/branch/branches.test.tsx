@@ -11,10 +11,10 @@ const live = {
   item: (id: ItemId) => ({ id, kind: id === answer ? 'assistant' : 'user' }),
 } as unknown as LiveSource;
 
-async function opened(post: () => Promise<never>) {
+async function renderBranches(post: () => Promise<never>) {
   const page = await openDomPage('http://localhost/app/tasks/s');
   const { AppContext } = await import('../../app/app-context.ts');
-  const { useItemActions } = await import('../state/item-actions.ts');
+  const { useItemActions } = await import('./branch-switch.tsx');
   const { Branches } = await import('./branches.tsx');
   const { app, posted } = fakeApp({ tasks: [loopTask('s')], post });
   const Again = () => {
@@ -35,15 +35,15 @@ async function opened(post: () => Promise<never>) {
   return { page, posted };
 }
 
-test('two clicks on one button make one branch', async () => {
-  const { page, posted } = await opened(() => new Promise(() => {}));
+test('a double click creates one branch', async () => {
+  const { page, posted } = await renderBranches(() => new Promise(() => {}));
   await page.click(page.find('button'));
   await page.click(page.find('button'));
   expect(posted).toEqual([['/tasks/s/fork', { item_id: 'answer' }]]);
 });
 
-test('one that could not be made says why, and can be tried again', async () => {
-  const { page, posted } = await opened(() => Promise.reject(new Error('No room')));
+test('a failed branch shows the reason and can be tried again', async () => {
+  const { page, posted } = await renderBranches(() => Promise.reject(new Error('No room')));
   await page.click(page.find('button'));
   expect(page.find('[role=alert]').textContent).toBe('No room');
   await page.click(page.find('button'));

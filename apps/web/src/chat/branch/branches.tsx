@@ -1,15 +1,17 @@
 import type { Task } from '@millrace/client';
 import type { ItemId, Metadata } from '@millrace/core';
-import { type ReactNode, useMemo, useRef, useState } from 'react';
+import { type FormEvent, type ReactNode, useMemo, useRef, useState } from 'react';
 import { type App, useApp, useDirectory, useListedTask } from '../../app/app-context.ts';
-import type { ListedTask } from '../../app/directory.ts';
-import { failureWords } from '../../app/failure-words.ts';
-import { navigate } from '../../app/route.ts';
-import { setTitle } from '../../app/set-title.ts';
-import { type ItemActions, ItemActionsContext } from '../state/item-actions.ts';
+import { navigate } from '../../app/route.tsx';
+import { setTaskTitle } from '../../app/task-text.ts';
+import { Button } from '../../design/button.tsx';
+import { Dialog } from '../../design/dialog.tsx';
+import { errorText } from '../../server/api.ts';
+import type { ListedTask } from '../../server/directory.ts';
 import type { LiveSource } from '../state/live-source.ts';
-import { EditDialog } from './edit-dialog.tsx';
-import { branchesAfter } from './family.ts';
+import { type ItemActions, ItemActionsContext } from './branch-switch.tsx';
+import { branchesAfter } from './branch-tree.ts';
+import './branches.css';
 
 export interface BranchesProps {
   readonly live: LiveSource;
@@ -22,7 +24,7 @@ interface Editing {
   readonly text: string;
 }
 
-/** Lets what is inside go on otherwise from any item: each way is a task of its own. */
+/** Provides the actions that branch the conversation at an item. Each branch is a separate task. */
 export function Branches({ live, isPast, children }: BranchesProps) {
   const app = useApp();
   const tasks = useKnownTasks();
@@ -32,14 +34,14 @@ export function Branches({ live, isPast, children }: BranchesProps) {
   const agent = useListedTask(live.id)?.agents?.[0];
   const isLoop = agent?.registration_metadata?.['kind'] === 'loop';
   const actions = useMemo((): ItemActions => {
-    const go = async (body: ForkBody) => {
-      // Whoever clicks twice wants one.
+    const startFork = async (body: ForkBody) => {
+      // A double click creates one branch only.
       if (isForking.current) return;
       isForking.current = true;
       await fork(app, live.id, body)
         .then(
           () => setError(undefined),
-          (reason: unknown) => setError(failureWords(reason)),
+          (reason: unknown) => setError(errorText(reason)),
         )
         .finally(() => {
           isForking.current = false;
@@ -50,7 +52,7 @@ export function Branches({ live, isPast, children }: BranchesProps) {
       ...(isLoop &&
         !isPast && {
           edit: (id, text) => setEditing({ id, text }),
-          regenerate: (id) => void go({ item_id: answerStart(live, id) }),
+          regenerate: (id) => void startFork({ item_id: answerStart(live, id) }),
         }),
     };
   }, [app, live, tasks, isLoop, isPast]);
@@ -79,7 +81,7 @@ export function Branches({ live, isPast, children }: BranchesProps) {
   );
 }
 
-/** Those of the list, and older ones that were opened. */
+/** The tasks of the list, and older tasks that were opened. */
 function useKnownTasks(): readonly ListedTask[] {
   const { tasks, others } = useDirectory();
   return useMemo(() => {
@@ -94,12 +96,12 @@ type ForkBody = {
 };
 
 async function fork({ api, directory }: App, taskId: string, body: ForkBody): Promise<void> {
-  const made = await api.post(`/tasks/${encodeURIComponent(taskId)}/fork`, body);
-  const { id, task_metadata } = made as unknown as Task;
-  // The first thing that is said is what it is called by.
+  const response = await api.post(`/tasks/${encodeURIComponent(taskId)}/fork`, body);
+  const { id, task_metadata } = response as unknown as Task;
+  // The first message of a session is its title.
   const isFirst = (task_metadata?.['branch'] as Metadata | undefined)?.['after'] === null;
   if (isFirst && body.content !== undefined)
-    await setTitle(api, { id, task_metadata }, body.content.content);
+    await setTaskTitle(api, { id, task_metadata }, body.content.content);
   await directory.refresh();
   navigate({ page: 'task', id });
 }
@@ -108,10 +110,57 @@ function itemBefore({ itemIds }: LiveSource, id: ItemId): string | null {
   return itemIds[itemIds.indexOf(id) - 1] ?? null;
 }
 
-/** An answer of several turns is given again as a whole. */
+/** Finds the first item of an answer. An answer of several turns is generated again as a whole. */
 function answerStart(live: LiveSource, id: ItemId): ItemId {
   const { itemIds } = live;
   const at = itemIds.indexOf(id);
-  const said = itemIds.slice(0, at).findLastIndex((one) => live.item(one)?.kind === 'user');
-  return itemIds.slice(said + 1).find((one) => live.item(one)?.kind === 'assistant') ?? id;
+  const lastUserIndex = itemIds
+    .slice(0, at)
+    .findLastIndex((one) => live.item(one)?.kind === 'user');
+  return itemIds.slice(lastUserIndex + 1).find((one) => live.item(one)?.kind === 'assistant') ?? id;
+}
+
+interface EditDialogProps {
+  readonly text: string;
+  readonly onClose: () => void;
+  readonly onSend: (text: string) => Promise<void>;
+}
+
+/** A dialog to replace an earlier message. */
+function EditDialog({ text: before, onClose, onSend }: EditDialogProps) {
+  const [text, setText] = useState(before);
+  const [error, setError] = useState<string>();
+  const [isSending, setSending] = useState(false);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    setSending(true);
+    onSend(text.trim()).catch((reason: unknown) => {
+      setSending(false);
+      setError(errorText(reason));
+    });
+  };
+  return (
+    <Dialog title="Edit message" onClose={onClose}>
+      <form className="edit-form" onSubmit={submit}>
+        <p>The conversation continues in a new branch. This session does not change.</p>
+        <textarea
+          aria-label="Message"
+          dir="auto"
+          rows={5}
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+        />
+        {error !== undefined && (
+          <p className="composer-error" role="alert">
+            {error}
+          </p>
+        )}
+        <div className="edit-bar">
+          <Button look="main" type="submit" disabled={isSending || text.trim() === ''}>
+            Send in a branch
+          </Button>
+        </div>
+      </form>
+    </Dialog>
+  );
 }

@@ -1,30 +1,32 @@
 import { type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from 'react';
-import { failureWords } from '../../app/failure-words.ts';
 import { Button, IconButton } from '../../design/button.tsx';
 import { SendIcon, StopIcon } from '../../design/icons.tsx';
+import { errorText } from '../../server/api.ts';
 import { drafts, useDraft } from './draft.ts';
 import './composer.css';
 
-export type SendWhen = 'steer' | 'follow_up';
+type SendWhen = 'steer' | 'follow_up';
 
-export interface ComposerProps {
-  /** What the draft is kept under. */
+interface ComposerProps {
+  /** The key under which the draft is stored. */
   readonly draftKey: string;
   readonly placeholder: string;
   readonly isRunning?: boolean;
-  /** What is said while it runs can join the next request. */
+  /** Messages that are sent during a run can join the next model request. */
   readonly canSteer?: boolean;
-  /** What was said last is still being taken; nothing else can be said meanwhile. */
+  /** The last message is still being sent. The field is read-only until then. */
   readonly isBusy?: boolean | undefined;
-  /** What was typed stays until it resolves: somebody else has it then. */
+  /** Sends the message. The text stays in the field until the promise resolves. */
   readonly onSend: (text: string, when: SendWhen) => Promise<void>;
   readonly onStop?: (() => Promise<void>) | undefined;
   readonly children?: ReactNode;
-  /** It gets the focus whenever this becomes another. */
+  /** The field receives the focus whenever this value changes. */
   readonly focusKey?: string | undefined;
 }
 
-/** Where one says something. What nobody took over stays in it. */
+/**
+ * The field and buttons to write and send a message. Text stays in the field until it was accepted.
+ */
 export function Composer(props: ComposerProps) {
   const {
     draftKey,
@@ -39,30 +41,30 @@ export function Composer(props: ComposerProps) {
   const [error, setError] = useState<string>();
   const hintId = useId();
   const input = useRef<HTMLTextAreaElement>(null);
-  // A phone would bring up its keyboard, and hide half of what one came to see.
+  // On a phone, the focus would open the keyboard and hide half of the page.
   useEffect(() => {
     if (focusKey !== undefined && !matchMedia('(pointer: coarse)').matches) input.current?.focus();
   }, [focusKey]);
   const isEmpty = text.trim() === '';
-  // Of what it says, nothing is true any more when it runs again or has ended.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: as above
+  // The error is out of date when the run state or the draft changes.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: these values trigger the reset
   useEffect(() => setError(undefined), [isRunning, draftKey]);
-  const guarded = (work: Promise<void>) =>
+  const showErrorOf = (work: Promise<void>) =>
     void work.then(
       () => setError(undefined),
-      (reason: unknown) => setError(failureWords(reason)),
+      (reason: unknown) => setError(errorText(reason)),
     );
   const send = (when: SendWhen) => {
     if (isEmpty || isBusy) return;
-    const taken = props.onSend(text.trim(), when);
-    // What was typed meanwhile is another message.
-    guarded(taken.then(() => void (drafts.read(draftKey) === text && setText(''))));
+    const accepted = props.onSend(text.trim(), when);
+    // Text that was typed in the meantime is a new message and stays.
+    showErrorOf(accepted.then(() => void (drafts.read(draftKey) === text && setText(''))));
   };
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return;
     event.preventDefault();
-    const isNow = event.ctrlKey || event.metaKey;
-    send(isRunning && canSteer && isNow ? 'steer' : 'follow_up');
+    const isSteerKey = event.ctrlKey || event.metaKey;
+    send(isRunning && canSteer && isSteerKey ? 'steer' : 'follow_up');
   };
   return (
     <form
@@ -93,14 +95,14 @@ export function Composer(props: ComposerProps) {
         <div className="composer-bar">
           <div className="composer-more">{props.children}</div>
           {isRunning && onStop && (
-            <Button look="danger" onClick={() => guarded(onStop())}>
+            <Button look="danger" onClick={() => showErrorOf(onStop())}>
               <StopIcon /> Stop
             </Button>
           )}
           {isRunning && canSteer && (
             <Button
               disabled={isEmpty || isBusy}
-              title="Joins the next request (Ctrl+Enter)"
+              title="The message joins the next request (Ctrl+Enter)"
               onClick={() => send('steer')}
             >
               Steer
@@ -111,7 +113,7 @@ export function Composer(props: ComposerProps) {
               look="main"
               type="submit"
               disabled={isEmpty || isBusy}
-              title="Waits for the end (Enter)"
+              title="The message waits until the run ends (Enter)"
             >
               Queue
             </Button>
@@ -130,8 +132,8 @@ export function Composer(props: ComposerProps) {
 }
 
 function hintFor(isRunning: boolean, canSteer: boolean): string {
-  if (!isRunning) return 'Enter sends, Shift+Enter begins a line';
+  if (!isRunning) return 'Enter sends, Shift+Enter adds a line';
   return canSteer
-    ? 'Enter queues it, Ctrl+Enter steers what goes on, Esc stops'
-    : 'It answers one message after the other; Esc stops it';
+    ? 'Enter queues, Ctrl+Enter steers the run, Esc stops it'
+    : 'The agent answers messages in order; Esc stops it';
 }

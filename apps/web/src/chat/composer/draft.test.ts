@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { memoryStorage } from '../../testing/memory-storage.ts';
+import { memoryStorage } from '../../testing/fake-app.ts';
 import { Drafts } from './draft.ts';
 
-test('two tabs of one session have a draft each, and sending one leaves the other, also after a reload', () => {
+test('two tabs of one session have separate drafts, also after one is sent and after a reload', () => {
   const shared = memoryStorage();
   const [ownA, ownB] = [memoryStorage(), memoryStorage()];
   const a = new Drafts(ownA, shared);
@@ -15,14 +15,14 @@ test('two tabs of one session have a draft each, and sending one leaves the othe
   expect(new Drafts(ownA, shared).read('s')).toBe('');
 });
 
-test('a tab that comes later goes on with what the last one left', () => {
+test('a new tab starts with the last draft', () => {
   const shared = memoryStorage();
   new Drafts(memoryStorage(), shared).write('s', 'half a thought');
   expect(new Drafts(memoryStorage(), shared).read('s')).toBe('half a thought');
   expect(new Drafts(memoryStorage(), shared).read('another')).toBe('');
 });
 
-test('what was sent is not there any more', () => {
+test('a sent draft is removed', () => {
   const shared = memoryStorage();
   const own = memoryStorage();
   const drafts = new Drafts(own, shared);
@@ -31,7 +31,7 @@ test('what was sent is not there any more', () => {
   expect([own().length, shared().length]).toEqual([0, 0]);
 });
 
-test('what comes back to be edited stands before what was typed since', () => {
+test('a message to edit is inserted before the current draft', () => {
   const drafts = new Drafts(memoryStorage(), memoryStorage());
   drafts.add('s', 'first');
   expect(drafts.read('s')).toBe('first');
@@ -40,7 +40,7 @@ test('what comes back to be edited stands before what was typed since', () => {
   expect(drafts.read('s')).toBe('first\n\nsecond');
 });
 
-test('one types all the same where a browser keeps nothing', () => {
+test('drafts work if the browser blocks storage', () => {
   const refused = () => {
     throw new Error('SecurityError');
   };

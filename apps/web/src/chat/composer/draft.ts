@@ -1,22 +1,22 @@
 import { useSyncExternalStore } from 'react';
-import { local, readStored, session, writeStored } from '../../app/stored.ts';
+import { readStored, sharedStorage, tabStorage, writeStored } from '../../app/browser-storage.ts';
 
-type Place = () => Storage;
+type GetStorage = () => Storage;
 
 /**
- * What was typed and not sent, one for each task. Kept by the tab, so that two that have the same
- * session open do not write over one another, and beside that for whoever opens it next.
+ * Stores unsent text, one draft for each task. Each tab has its own drafts, so that two tabs with
+ * the same session do not overwrite each other. A shared copy is the initial draft of a new tab.
  */
 export class Drafts {
-  readonly #own: Place;
-  readonly #shared: Place;
+  readonly #tabStorage: GetStorage;
+  readonly #sharedStorage: GetStorage;
   readonly #listeners = new Set<() => void>();
-  /** A browser may keep nothing, and one types all the same. */
-  readonly #known = new Map<string, string>();
+  /** Keeps the drafts if the browser blocks storage. */
+  readonly #cache = new Map<string, string>();
 
-  constructor(own: Place, shared: Place) {
-    this.#own = own;
-    this.#shared = shared;
+  constructor(tabStorage: GetStorage, sharedStorage: GetStorage) {
+    this.#tabStorage = tabStorage;
+    this.#sharedStorage = sharedStorage;
   }
 
   readonly subscribe = (listener: () => void): (() => void) => {
@@ -25,27 +25,28 @@ export class Drafts {
   };
 
   read(of: string): string {
-    const known = this.#known.get(of);
-    if (known !== undefined) return known;
-    const text = readStored(this.#own, keyOf(of)) ?? readStored(this.#shared, keyOf(of)) ?? '';
-    this.#known.set(of, text);
+    const cache = this.#cache.get(of);
+    if (cache !== undefined) return cache;
+    const text =
+      readStored(this.#tabStorage, keyOf(of)) ?? readStored(this.#sharedStorage, keyOf(of)) ?? '';
+    this.#cache.set(of, text);
     return text;
   }
 
   write(of: string, text: string): void {
     const key = keyOf(of);
-    const left = readStored(this.#shared, key);
-    // What another tab left there is not ours to take away.
-    const isOwn = left === undefined || left === this.read(of);
-    if (text !== '') writeStored(this.#shared, key, text);
-    else if (isOwn) writeStored(this.#shared, key, undefined);
-    // Empty is kept where the other's would be read instead.
-    writeStored(this.#own, key, text === '' && isOwn ? undefined : text);
-    this.#known.set(of, text);
+    const stored = readStored(this.#sharedStorage, key);
+    // Text that another tab stored must not be removed.
+    const isUnchanged = stored === undefined || stored === this.read(of);
+    if (text !== '') writeStored(this.#sharedStorage, key, text);
+    else if (isUnchanged) writeStored(this.#sharedStorage, key, undefined);
+    // An empty draft is stored if the shared draft of another tab would be read instead.
+    writeStored(this.#tabStorage, key, text === '' && isUnchanged ? undefined : text);
+    this.#cache.set(of, text);
     for (const listener of [...this.#listeners]) listener();
   }
 
-  /** Before what was typed since. */
+  /** Inserts text before the current draft. */
   add(of: string, text: string): void {
     const typed = this.read(of);
     this.write(of, typed === '' ? text : `${text}\n\n${typed}`);
@@ -54,8 +55,8 @@ export class Drafts {
 
 const keyOf = (of: string) => `draft:${of}`;
 
-/** Those of this tab. */
-export const drafts: Drafts = new Drafts(session, local);
+/** The drafts of this tab. */
+export const drafts: Drafts = new Drafts(tabStorage, sharedStorage);
 
 export function useDraft(of: string): readonly [string, (text: string) => void] {
   const text = useSyncExternalStore(drafts.subscribe, () => drafts.read(of));

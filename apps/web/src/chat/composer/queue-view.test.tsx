@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { openDomPage } from '../../testing/dom-page.ts';
 import { fakeApp } from '../../testing/fake-app.ts';
 import { GrowingSource } from '../../testing/growing-source.ts';
-import { factDraft, numbered, told } from '../../testing/told.ts';
+import { factDraft, foldDrafts, numberDrafts } from '../../testing/records.ts';
 
 const run = factDraft({ type: 'run_started', runId: runId('r1') }, 1, 1);
 const message = {
@@ -17,20 +17,20 @@ const stopped = factDraft(
   1,
 );
 
-test('what was queued says what it waits for, also after what it waited for was stopped', async () => {
+test('a queued message shows what it waits for, also after the run was stopped', async () => {
   const page = await openDomPage('http://localhost/');
   const { AppContext } = await import('../../app/app-context.ts');
   const { QueueView } = await import('./queue-view.tsx');
   const { app } = fakeApp();
   const source = new GrowingSource();
-  for (const event of told([run, queued, stopped]).events) source.facts.add(event);
-  source.add(numbered([run, queued]));
+  for (const event of foldDrafts([run, queued, stopped]).events) source.facts.add(event);
+  source.add(numberDrafts([run, queued]));
   await page.render(
     <AppContext value={app}>
       <QueueView source={source} canWithdraw />
     </AppContext>,
   );
   expect(page.find('.queue-when').textContent).toBe('queued');
-  await page.act(() => source.add(numbered([stopped], 3)));
-  expect(page.find('.queue-when').textContent).toBe('stopped: heard with your next message');
+  await page.act(() => source.add(numberDrafts([stopped], 3)));
+  expect(page.find('.queue-when').textContent).toBe('stopped: sent with your next message');
 });

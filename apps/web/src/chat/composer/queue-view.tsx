@@ -1,23 +1,22 @@
 import { useApp } from '../../app/app-context.ts';
 import { IconButton } from '../../design/button.tsx';
 import { ClockIcon, CrossIcon } from '../../design/icons.tsx';
-import type { ChatSource } from '../state/chat-source.ts';
-import { useRead } from '../state/use-source.ts';
+import { type ChatSource, useSourceValue } from '../state/chat-source.ts';
 import './queue-view.css';
 
-const queuedOf = ({ facts }: ChatSource) => facts.queued;
-const isRunningOf = ({ state }: ChatSource) => state.run !== undefined;
+const selectQueued = ({ facts }: ChatSource) => facts.queued;
+const selectIsRunning = ({ state }: ChatSource) => state.run !== undefined;
 
 export interface QueueViewProps {
   readonly source: ChatSource;
   readonly canWithdraw: boolean;
 }
 
-/** What was said and is not heard yet. */
+/** Shows the messages that are queued and not read by the agent yet. */
 export function QueueView({ source, canWithdraw }: QueueViewProps) {
   const { api } = useApp();
-  const queued = useRead(source, queuedOf);
-  const isRunning = useRead(source, isRunningOf);
+  const queued = useSourceValue(source, selectQueued);
+  const isRunning = useSourceValue(source, selectIsRunning);
   const path = `/tasks/${encodeURIComponent(source.id)}/commands`;
   if (queued.length === 0) return null;
   return (
@@ -25,16 +24,17 @@ export function QueueView({ source, canWithdraw }: QueueViewProps) {
       {queued.map(({ key, when, text }) => (
         <li key={key}>
           <ClockIcon />
-          <span className="queue-when">{whenWords(when, isRunning)}</span>
+          <span className="queue-when">{deliveryText(when, isRunning)}</span>
           <span className="queue-text" dir="auto">
             {text}
           </span>
           {canWithdraw && (
             <IconButton
               size="small"
-              label="Take it back"
+              label="Withdraw this message"
               onClick={() => {
-                // What was heard meanwhile is heard.
+                // The agent may have read the message in the meantime. The request then has no
+                // effect.
                 void api.post(path, { type: 'withdraw', key }).catch(() => {});
               }}
             >
@@ -47,8 +47,8 @@ export function QueueView({ source, canWithdraw }: QueueViewProps) {
   );
 }
 
-/** A stopped agent hears nothing by itself. */
-function whenWords(when: 'steer' | 'follow_up', isRunning: boolean): string {
-  if (!isRunning) return 'stopped: heard with your next message';
+/** A stopped agent reads queued messages only with the next message. */
+function deliveryText(when: 'steer' | 'follow_up', isRunning: boolean): string {
+  if (!isRunning) return 'stopped: sent with your next message';
   return when === 'steer' ? 'steers next' : 'queued';
 }

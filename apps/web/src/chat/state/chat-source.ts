@@ -1,20 +1,125 @@
 import type { LiveItem } from '@millrace/client';
-import type { FoldState, ItemId, Part, PartId } from '@millrace/core';
-import type { FactBook } from './fact-book.ts';
+import type { FoldState, ItemId, ItemState, Part, PartId, Sequence } from '@millrace/core';
+import { useCallback, useRef, useSyncExternalStore } from 'react';
+import type { CallFacts, FactIndex } from './fact-index.ts';
 
 /**
- * What the chat shows: a task as it is, or as it was at a record. What did not change is the same
- * object each time, so that only what changed renders.
+ * The data of the chat: a task in its current state, or as it was at a record. Unchanged values
+ * keep their identity, so that only changed parts render.
  */
 export interface ChatSource {
   readonly id: string;
-  /** Bound; calls back after each change. */
+  /** Bound method. Calls the listener after each change. */
   readonly subscribe: (listener: () => void) => () => void;
-  /** The same list until an item comes or goes. */
+  /** The same array until an item is added or removed. */
   readonly itemIds: readonly ItemId[];
   readonly state: FoldState;
-  readonly facts: FactBook;
+  readonly facts: FactIndex;
   item(id: ItemId): LiveItem | undefined;
   part(id: PartId): Part | undefined;
   blob(hash: string): Promise<Blob>;
+}
+
+/** Reads a value from the source. The component renders when the value changes. */
+export function useSourceValue<T>(source: ChatSource, read: (source: ChatSource) => T): T {
+  const get = useCallback(() => read(source), [source, read]);
+  return useSyncExternalStore(source.subscribe, get, get);
+}
+
+/** An item without the content of its parts. */
+export type ItemHead = Omit<LiveItem, 'parts'>;
+
+/** Renders when the item changes, but not when the content of its parts changes. */
+export function useItemHead(source: ChatSource, id: ItemId): ItemHead | undefined {
+  const last = useRef<ItemHead | undefined>(undefined);
+  const read = useCallback(
+    (from: ChatSource) => {
+      const item = from.item(id);
+      if (item === undefined || last.current === undefined || !isSame(last.current, item))
+        last.current = item;
+      return last.current;
+    },
+    [id],
+  );
+  return useSourceValue(source, read);
+}
+
+function isSame(a: ItemHead, b: ItemHead): boolean {
+  return (
+    a.id === b.id &&
+    isSameList(a.partIds, b.partIds) &&
+    a.isOpen === b.isOpen &&
+    a.stop === b.stop &&
+    a.redacted === b.redacted
+  );
+}
+
+function isSameList(a: readonly unknown[], b: readonly unknown[]): boolean {
+  return a === b || (a.length === b.length && a.every((entry, at) => entry === b[at]));
+}
+
+/** Renders with each piece while the part streams, and never after its end. */
+export function usePart(source: ChatSource, id: PartId | undefined): Part | undefined {
+  const read = useCallback(
+    (from: ChatSource) => (id === undefined ? undefined : from.part(id)),
+    [id],
+  );
+  return useSourceValue(source, read);
+}
+
+export function useResult(source: ChatSource, toolCallId: string): Part | undefined {
+  const read = useCallback((from: ChatSource) => findResult(from.state, toolCallId), [toolCallId]);
+  return usePart(source, useSourceValue(source, read));
+}
+
+export function useCallFacts(source: ChatSource, toolCallId: string): CallFacts | undefined {
+  return useSourceValue(
+    source,
+    useCallback((from: ChatSource) => from.facts.call(toolCallId), [toolCallId]),
+  );
+}
+
+/**
+ * Finds the part of a tool call. It searches from the end, because recent calls are the common
+ * case.
+ */
+export function findCall({ items }: FoldState, toolCallId: string): PartId | undefined {
+  for (let at: Sequence<ItemState> | undefined = items; at !== undefined; at = at.before) {
+    for (const { parts } of at.chunk.toReversed()) {
+      const found = parts.find(
+        ({ part }) => part?.kind === 'tool_call' && part.toolCallId === toolCallId,
+      );
+      if (found !== undefined) return found.id;
+    }
+  }
+  return undefined;
+}
+
+type Results = ReadonlyMap<string, PartId>;
+
+// Caches the results of chunks, which never change.
+const known = new WeakMap<readonly ItemState[], Results>();
+
+/** Finds the part that contains, or will contain, the result of a tool call. */
+function findResult({ items, open }: FoldState, toolCallId: string): PartId | undefined {
+  const streaming = open.findLast(
+    ({ begin }) => begin.kind === 'tool_result' && begin.toolCallId === toolCallId,
+  );
+  if (streaming !== undefined) return streaming.id;
+  for (let at: Sequence<ItemState> | undefined = items; at !== undefined; at = at.before) {
+    const found = resultsIn(at.chunk).get(toolCallId);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function resultsIn(chunk: readonly ItemState[]): Results {
+  const before = known.get(chunk);
+  if (before !== undefined) return before;
+  const results = new Map<string, PartId>();
+  for (const { parts } of chunk)
+    for (const { id, part } of parts)
+      if (part?.kind === 'tool_result') results.set(part.toolCallId, id);
+  known.set(chunk, results);
+  return results;
 }

@@ -4,37 +4,37 @@ import { expect, onTestFinished, test } from 'vitest';
 import { frame, numbered } from '../../../../../packages/client/src/testing/batches.ts';
 import { FakeServer } from '../../../../../packages/client/src/testing/fake-server.ts';
 import { settled } from '../../../../../packages/client/src/testing/settled.ts';
-import { factDraft } from '../../testing/told.ts';
+import { factDraft } from '../../testing/records.ts';
 import { LiveSource } from './live-source.ts';
 
-const said = (key: string): DraftRecord => {
+const queuedCommand = (key: string): DraftRecord => {
   const parts = [{ kind: 'text', text: key }];
   const command = { type: 'message', items: [{ id: key, kind: 'user', parts }] };
   return factDraft({ type: 'command_queued', key, command });
 };
-const [first, second] = numbered([[said('one')], [said('two')]]).map(frame);
+const [first, second] = numbered([[queuedCommand('one')], [queuedCommand('two')]]).map(frame);
 
 function watched() {
   const server = new FakeServer();
   const client = createClient({ url: 'http://server.test', fetch: server.fetch });
   onTestFinished(() => client.close());
-  let left = 0;
+  let unusedCalls = 0;
   const source = new LiveSource(client.task('t'), () => {
-    left++;
+    unusedCalls++;
   });
   const queued = () => source.facts.queued.map(({ text }) => text);
-  return { server, source, queued, left: () => left };
+  return { server, source, queued, unusedCalls: () => unusedCalls };
 }
 
-test('what happened is known from the start on, and listeners hear of it', async () => {
+test('facts are known from the start, and listeners are notified', async () => {
   const { server, source, queued } = watched();
-  const heard = Promise.withResolvers<readonly string[]>();
-  source.subscribe(() => queued().length > 0 && heard.resolve(queued()));
+  const notifications = Promise.withResolvers<readonly string[]>();
+  source.subscribe(() => queued().length > 0 && notifications.resolve(queued()));
   (await server.next()).open(first);
-  expect(await heard.promise).toEqual(['one']);
+  expect(await notifications.promise).toEqual(['one']);
 });
 
-test('a stream that ended and goes on is read on, nothing missing and nothing twice', async () => {
+test('a stream that continues after its end is read without gaps or duplicates', async () => {
   const { server, source, queued } = watched();
   source.subscribe(() => {});
   const stream = await server.next();
@@ -48,12 +48,12 @@ test('a stream that ended and goes on is read on, nothing missing and nothing tw
   expect(queued()).toEqual(['one', 'two']);
 });
 
-test('whoever leaves last is noticed', async () => {
-  const { server, source, left } = watched();
-  const leave = [source.subscribe(() => {}), source.subscribe(() => {})];
+test('the callback runs when the last listener unsubscribes', async () => {
+  const { server, source, unusedCalls } = watched();
+  const unsubscribe = [source.subscribe(() => {}), source.subscribe(() => {})];
   (await server.next()).open(first);
-  leave[0]?.();
-  expect([left(), source.isHeard]).toEqual([0, true]);
-  leave[1]?.();
-  expect([left(), source.isHeard]).toEqual([1, false]);
+  unsubscribe[0]?.();
+  expect([unusedCalls(), source.hasListeners]).toEqual([0, true]);
+  unsubscribe[1]?.();
+  expect([unusedCalls(), source.hasListeners]).toEqual([1, false]);
 });

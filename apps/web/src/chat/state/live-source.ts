@@ -1,28 +1,28 @@
-import type { LiveItem, TaskHandle } from '@millrace/client';
+import type { Client, LiveItem, TaskHandle } from '@millrace/client';
 import type { FoldState, ItemId, Part, PartId } from '@millrace/core';
 import type { ChatSource } from './chat-source.ts';
-import { FactBook } from './fact-book.ts';
+import { FactIndex } from './fact-index.ts';
 
 /**
- * A task as it is. The facts are read from the handle's events, so it has to be made before anybody
- * else listens to the handle.
+ * The current state of a task. It reads facts from the events of the handle, so it must be created
+ * before any other listener of the handle.
  */
 export class LiveSource implements ChatSource {
   readonly handle: TaskHandle;
-  readonly facts: FactBook = new FactBook();
+  readonly facts: FactIndex = new FactIndex();
   readonly #listeners = new Set<() => void>();
   #isReading = false;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  readonly #onLeft: () => void;
+  readonly #onUnused: () => void;
 
-  /** `onLeft` hears when nobody listens any more. */
-  constructor(handle: TaskHandle, onLeft: () => void = () => {}) {
+  /** `onUnused` is called when the last listener unsubscribes. */
+  constructor(handle: TaskHandle, onUnused: () => void = () => {}) {
     this.handle = handle;
-    this.#onLeft = onLeft;
+    this.#onUnused = onUnused;
   }
 
-  get isHeard(): boolean {
+  get hasListeners(): boolean {
     return this.#listeners.size > 0;
   }
 
@@ -54,18 +54,18 @@ export class LiveSource implements ChatSource {
     this.#read();
     const own = () => listener();
     this.#listeners.add(own);
-    const leave = this.handle.subscribe(() => {
+    const unsubscribe = this.handle.subscribe(() => {
       this.#read();
       own();
     });
     return () => {
-      leave();
+      unsubscribe();
       this.#listeners.delete(own);
-      if (!this.isHeard) this.#onLeft();
+      if (!this.hasListeners) this.#onUnused();
     };
   };
 
-  /** Reads events as long as there are any; one that was ended is read again when it goes on. */
+  /** Reads events until they end. A session that continues later is read again. */
   #read(): void {
     const { state } = this.handle.snapshot().connection;
     if (this.#isReading || state === 'ended' || state === 'failed') return;
@@ -76,25 +76,54 @@ export class LiveSource implements ChatSource {
   async #readEvents(): Promise<void> {
     try {
       for await (const event of this.handle.events()) {
-        if (this.facts.add(event)) this.#tellSoon();
+        if (this.facts.add(event)) this.#notifySoon();
       }
     } catch {
-      // What it failed with is the connection's, which says so.
+      // The connection reports the error.
     } finally {
       this.#isReading = false;
     }
   }
 
-  /** Once for all that came together: an opened session has thousands of facts. */
-  #tellSoon(): void {
+  /** Notifies once for all facts that arrive together. A long session has thousands of facts. */
+  #notifySoon(): void {
     this.#timer ??= setTimeout(() => {
       this.#timer = undefined;
-      // The handle tells when it is there, and what is known by then is shown with it.
-      if (!this.handle.snapshot().isCatchingUp) this.#tell();
+      // The handle notifies its listeners after catching up. They then read all facts at once.
+      if (!this.handle.snapshot().isCatchingUp) this.#notify();
     });
   }
 
-  #tell(): void {
+  #notify(): void {
     for (const listener of [...this.#listeners]) listener();
+  }
+}
+
+/** A user may return soon, for example after going back in the history. */
+const lingerMs = 10_000;
+
+/** Keeps one source for each task while it has listeners, and a little longer. */
+export class LiveSources {
+  readonly #client: Client;
+  readonly #sources = new Map<string, LiveSource>();
+
+  constructor(client: Client) {
+    this.#client = client;
+  }
+
+  get(id: string): LiveSource {
+    const sources = this.#sources.get(id);
+    if (sources !== undefined) return sources;
+    const source = new LiveSource(this.#client.task(id), () => this.#unsubscribe(id, source));
+    this.#sources.set(id, source);
+    return source;
+  }
+
+  #unsubscribe(id: string, source: LiveSource): void {
+    setTimeout(() => {
+      if (source.hasListeners || this.#sources.get(id) !== source) return;
+      this.#sources.delete(id);
+      source.handle.close();
+    }, lingerMs);
   }
 }

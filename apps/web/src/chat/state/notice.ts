@@ -1,22 +1,22 @@
 import type { AgentEvent, ItemId, Stop } from '@millrace/core';
 
-/** Something between the items that a person should know. */
+/** A message for the user between two items. */
 export interface Notice {
-  /** The offset of its record. */
+  /** The offset of the record. */
   readonly id: number;
-  /** The item that it comes after; undefined at the start. */
+  /** The item before the notice; undefined at the start. */
   readonly after: ItemId | undefined;
   readonly time: number;
   readonly look: 'plain' | 'warn' | 'bad';
   readonly text: string;
-  /** More of it, for whoever unfolds it. */
+  /** Details that the user can unfold. */
   readonly detail?: string | undefined;
 }
 
-type Words = Pick<Notice, 'look' | 'text' | 'detail'>;
+type NoticeText = Pick<Notice, 'look' | 'text' | 'detail'>;
 
-/** The words for an event; undefined where it needs none. */
-export function noticeOf(event: AgentEvent): Words | undefined {
+/** Returns the notice for an event; undefined if the event needs none. */
+export function noticeOf(event: AgentEvent): NoticeText | undefined {
   switch (event.type) {
     case 'error_reported':
       return { look: 'bad', text: event.error.message, detail: event.error.code };
@@ -24,17 +24,17 @@ export function noticeOf(event: AgentEvent): Words | undefined {
       const seconds = Math.max(1, Math.round(event.delayMs / 1000));
       return {
         look: 'warn',
-        text: `${sentence(event.error.message)} Trying again in ${seconds} s.`,
+        text: `${sentence(event.error.message)} Retrying in ${seconds} s.`,
       };
     }
     case 'attempt_superseded':
       return {
         look: 'warn',
-        text: `Attempt ${event.attempt} was replaced: what it had said is taken back.`,
+        text: `Attempt ${event.attempt} was replaced. Its output was removed.`,
         detail: event.reason,
       };
     case 'aborted':
-      return { look: 'plain', text: 'Stopped. What was said until then is kept.' };
+      return { look: 'plain', text: 'Stopped. The output so far is kept.' };
     case 'compacted':
       return {
         look: 'plain',
@@ -44,7 +44,7 @@ export function noticeOf(event: AgentEvent): Words | undefined {
     case 'handed_off':
       return { look: 'plain', text: `Handed over to ${event.to}.`, detail: event.reason };
     case 'run_finished':
-      return endOf(event.stop);
+      return runEndNotice(event.stop);
     default:
       return undefined;
   }
@@ -54,22 +54,25 @@ function sentence(text: string): string {
   return /[.!?…]$/.test(text) ? text : `${text}.`;
 }
 
-/** How a run ended, where it is not as one hopes and was not said otherwise. */
-function endOf({ reason, cause }: Stop): Words | undefined {
+/** The notice for a run that ended abnormally and whose reason was not reported before. */
+function runEndNotice({ reason, cause }: Stop): NoticeText | undefined {
   switch (reason) {
     case 'length':
-      return { look: 'warn', text: 'The answer was cut: the model may not say more at once.' };
+      return {
+        look: 'warn',
+        text: 'The answer was cut off because it reached the maximum length.',
+      };
     case 'content_filter':
       return { look: 'warn', text: 'The provider’s content filter ended the answer.' };
     case 'refusal':
       return { look: 'warn', text: 'The model refused to answer.' };
     case 'limit':
-      return { look: 'warn', text: `A limit of the agent was reached: ${cause ?? 'unknown'}.` };
+      return { look: 'warn', text: `The agent reached a limit: ${cause ?? 'unknown'}.` };
     case 'unknown':
-      return { look: 'warn', text: 'The answer ended for a reason that is not known.' };
+      return { look: 'warn', text: 'The answer ended for an unknown reason.' };
     case 'aborted':
       return cause === 'interrupted'
-        ? { look: 'warn', text: 'Interrupted: its process ended. What was said is kept.' }
+        ? { look: 'warn', text: 'Interrupted: the process ended. The output so far is kept.' }
         : undefined;
     default:
       return undefined;

@@ -1,12 +1,30 @@
 import type { Connection, Task } from '@millrace/client';
 import { useSyncExternalStore } from 'react';
+import { useListedTask } from '../../app/app-context.ts';
+import { isClosed, taskTitle } from '../../app/task-text.ts';
 import type { LiveSource } from './live-source.ts';
 
 export function useConnection(live: LiveSource): Connection {
   return useSyncExternalStore(live.subscribe, () => live.handle.snapshot().connection);
 }
 
-/** What the server says of the task; undefined until it did. */
+/** The task as the server reports it; undefined until the first report. */
 export function useTaskRow(live: LiveSource): Task | undefined {
   return useSyncExternalStore(live.subscribe, () => live.handle.snapshot().task);
+}
+
+/**
+ * Returns true if the session cannot continue: its stream ended, or the task is closed or deleted.
+ */
+export function useHasEnded(live: LiveSource): boolean {
+  const { state } = useConnection(live);
+  const row = useTaskRow(live);
+  return state === 'ended' || state === 'failed' || isClosed(row?.status);
+}
+
+/** The title of a session, from its own stream or, until that arrives, from the list. */
+export function useTaskTitle(live: LiveSource): string {
+  const listed = useListedTask(live.id);
+  const task = useTaskRow(live) ?? listed;
+  return task === undefined ? 'Session' : taskTitle({ ...listed, ...task });
 }

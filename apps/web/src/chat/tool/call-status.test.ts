@@ -1,8 +1,8 @@
 import { type ToolResultPart, toolCallId } from '@millrace/core';
 import { expect, test } from 'vitest';
-import { type CallSituation, callStatus } from './call-status.ts';
+import { type CallStatusInput, callStatus } from './call-status.tsx';
 
-const nothing: CallSituation = {
+const nothing: CallStatusInput = {
   ...{ isOpen: false, isAsked: false, isLive: true },
   ...{ facts: undefined, result: undefined },
 };
@@ -10,10 +10,10 @@ const result = (isError: boolean): ToolResultPart => ({
   ...{ kind: 'tool_result', toolCallId: toolCallId('t'), name: 'run', text: '', isError },
 });
 
-test('a call goes its way from the first letter to the result', () => {
+test('a call passes all states from the first character to the result', () => {
   const started = { startedAt: 1 };
   const finished = { ...started, finishedAt: 2 };
-  const steps: readonly Partial<CallSituation>[] = [
+  const steps: readonly Partial<CallStatusInput>[] = [
     ...[{ isOpen: true }, {}, { isAsked: true }, { facts: started }],
     { facts: started, result: result(false) },
     ...[
@@ -27,16 +27,16 @@ test('a call goes its way from the first letter to the result', () => {
   ]);
 });
 
-test('what somebody stopped has not failed, and what was done in spite of it is done', () => {
+test('a stopped call has not failed, and a call that finished anyway is done', () => {
   const facts = { startedAt: 1, finishedAt: 2, isStopped: true };
   expect(callStatus({ ...nothing, facts, result: result(true) })).toBe('stopped');
   expect(callStatus({ ...nothing, facts, result: result(false) })).toBe('done');
 });
 
-test('a result without word of an execution is a result', () => {
+test('a result without an execution counts as a result', () => {
   expect(callStatus({ ...nothing, result: result(false) })).toBe('done');
 });
 
-test('a call that nobody answered waits for nothing once the run is over', () => {
+test('a call without a result is done when the run ends', () => {
   expect(callStatus({ ...nothing, isLive: false })).toBe('done');
 });

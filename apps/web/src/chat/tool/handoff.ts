@@ -1,20 +1,25 @@
 import { type JsonValue, type Part, parseJson } from '@millrace/core';
 
-/** To which agent a call handed over, as the OpenAI Agents SDK has it; undefined for all other calls. */
-export function handedOverTo(name: string, result: Part | undefined): string | undefined {
+/**
+ * The agent that received a hand-off call of the OpenAI Agents SDK; undefined for all other calls.
+ */
+export function handoffTarget(name: string, result: Part | undefined): string | undefined {
   if (!name.startsWith('transfer_to_') || result?.kind !== 'tool_result' || result.isError) return;
   const parsed = parseJson(result.text);
-  return parsed.ok ? onlyText(parsed.value, ['assistant'])?.[0] : undefined;
+  return parsed.ok ? exactTexts(parsed.value, ['assistant'])?.[0] : undefined;
 }
 
-/** From whom to whom, where that is told without a call. */
-export function handoffIn(value: JsonValue): readonly string[] | undefined {
+/** The source and target of a hand-off that was reported without a call. */
+export function parseHandoff(value: JsonValue): readonly string[] | undefined {
   if (!isObject(value) || Object.keys(value).length !== 1) return undefined;
-  return onlyText(value['handoff'], ['from', 'to']);
+  return exactTexts(value['handoff'], ['from', 'to']);
 }
 
-/** The texts under these names, where there is nothing else: whatever else there is, is not left out. */
-function onlyText(
+/**
+ * Returns the texts under these names. Returns undefined if the object has any other field, because
+ * that field would be hidden.
+ */
+function exactTexts(
   value: JsonValue | undefined,
   names: readonly string[],
 ): readonly string[] | undefined {

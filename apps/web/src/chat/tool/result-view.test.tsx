@@ -7,7 +7,7 @@ const resultOf = (text: string, isError = false): ToolResultPart => ({
   ...{ kind: 'tool_result', toolCallId: toolCallId('t'), name: 'run', text, isError },
 });
 
-async function viewing(part: ToolResultPart, isStopped = false, isOpen = false) {
+async function renderResult(part: ToolResultPart, isStopped = false, isOpen = false) {
   const page = await openDomPage('http://page.test/');
   const { ResultView } = await import('./result-view.tsx');
   const source = {} as ChatSource;
@@ -15,8 +15,8 @@ async function viewing(part: ToolResultPart, isStopped = false, isOpen = false) 
   return page;
 }
 
-test('all of a long result can be seen, and folded again', async () => {
-  const page = await viewing(resultOf(`${'x'.repeat(20_000)} end`));
+test('a long result can be shown completely and folded again', async () => {
+  const page = await renderResult(resultOf(`${'x'.repeat(20_000)} end`));
   const press = () => page.act(() => page.find('button').click());
   const text = () => page.find('.result-text').textContent;
   expect(text()).not.toContain('end');
@@ -26,35 +26,35 @@ test('all of a long result can be seen, and folded again', async () => {
   expect(text()).not.toContain('end');
 });
 
-test('what failed is shown as a fault', async () => {
-  const page = await viewing(resultOf('No such file', true));
+test('an error result is marked as an error', async () => {
+  const page = await renderResult(resultOf('No such file', true));
   expect(page.find('.result').hasAttribute('data-error')).toBe(true);
 });
 
-test('what somebody stopped is not shown as one', async () => {
-  const page = await viewing(resultOf('It was stopped before it was done.', true), true);
+test('a stopped call is not marked as an error', async () => {
+  const page = await renderResult(resultOf('It was stopped before it was done.', true), true);
   expect(page.find('.result').hasAttribute('data-error')).toBe(false);
 });
 
 test.each([
   ['progress', true, false],
   ['a result', false, false],
-  ['a fault', false, true],
-])('what turns the direction in %s is told', async (_what, isOpen, isError) => {
-  const said = 'ok \u202Etxt.exe\u202C, \u2066\u2066and\u2069';
-  const page = await viewing(resultOf(said, isError), false, isOpen);
+  ['an error', false, true],
+])('direction marks in %s are escaped', async (_what, isOpen, isError) => {
+  const output = 'ok \u202Etxt.exe\u202C, \u2066\u2066and\u2069';
+  const page = await renderResult(resultOf(output, isError), false, isOpen);
   expect(page.text()).toBe('ok \\u202Etxt.exe\\u202C, \\u2066 ×2and\\u2069');
 });
 
-test('all else of a result is shown as it is, its blanks too', async () => {
-  const said = `name${' '.repeat(60)}size\r\n\n\n\n\u00a0\u200d👨\u200d👩 שלום`;
-  const page = await viewing(resultOf(said));
-  expect(page.text()).toBe(said);
-  expect(page.findAll('.told')).toEqual([]);
+test('everything else in a result is unchanged, including blanks', async () => {
+  const output = `name${' '.repeat(60)}size\r\n\n\n\n\u00a0\u200d👨\u200d👩 שלום`;
+  const page = await renderResult(resultOf(output));
+  expect(page.text()).toBe(output);
+  expect(page.findAll('.escape')).toEqual([]);
 });
 
 test('more of a very long result is shown step by step', async () => {
-  const page = await viewing(resultOf(`${'x'.repeat(150_000)} end`));
+  const page = await renderResult(resultOf(`${'x'.repeat(150_000)} end`));
   const shown = () => page.find('.result-text').textContent.length;
   const press = (words: string) =>
     page.act(() => {

@@ -1,54 +1,54 @@
 import type { ToolResultPart } from '@millrace/core';
 import { useState } from 'react';
-import { MediaView } from '../media/media-view.tsx';
+import { findDiff } from '../content/diff.ts';
+import { DiffView } from '../content/diff-view.tsx';
+import { MoreBar } from '../content/long-text.tsx';
+import { MediaView } from '../content/media-view.tsx';
+import { VisibleText } from '../content/visible-text.tsx';
 import type { ChatSource } from '../state/chat-source.ts';
-import { findDiff } from './diff.ts';
-import { DiffView } from './diff-view.tsx';
-import { MoreBar } from './more-bar.tsx';
-import { VisibleText } from './visible-text.tsx';
 import './result-view.css';
 
 export interface ResultViewProps {
   readonly source: ChatSource;
   readonly part: ToolResultPart;
-  /** It is progress, and grows. */
+  /** The result is progress output and still grows. */
   readonly isOpen: boolean;
-  /** Somebody wanted it to end: that it did is no fault. */
+  /** The user stopped the call, so an error result is expected. */
   readonly isStopped?: boolean;
 }
 
-/** What a tool said: as a diff where it is one. */
+/** Shows the result of a tool, as a diff if it contains one. */
 export function ResultView({ source, part, isOpen, isStopped = false }: ResultViewProps) {
-  const found = isOpen || part.isError ? undefined : findDiff(part.text);
-  const words = found === undefined ? part.text : found.words;
+  const diffInText = isOpen || part.isError ? undefined : findDiff(part.text);
+  const plainText = diffInText === undefined ? part.text : diffInText.textBefore;
   return (
     <div className="result" data-error={(part.isError && !isStopped) || undefined}>
-      {words !== '' && <ResultText text={words} isOpen={isOpen} />}
-      {found !== undefined && <DiffView diff={found.diff} />}
+      {plainText !== '' && <ResultText text={plainText} isOpen={isOpen} />}
+      {diffInText !== undefined && <DiffView diff={diffInText.diff} />}
       {part.attachments?.map((attachment, at) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: an attachment is known by its place
+        // biome-ignore lint/suspicious/noArrayIndexKey: attachments have no other identity
         <MediaView key={at} source={source} part={attachment} />
       ))}
     </div>
   );
 }
 
-/** More than that at once would make the page stand still. */
+/** The length that is shown at each level. More would freeze the page. */
 const lengthAt = (level: number) => (level === 0 ? 8000 : 100_000 * 10 ** (level - 1));
 
-/** Of progress the end is what one wants to see, of a result its start. */
+/** Shows the end of progress output, and the start of a result. */
 function ResultText({ text, isOpen }: { readonly text: string; readonly isOpen: boolean }) {
   const [level, setLevel] = useState(0);
   const length = lengthAt(level);
   const isLong = text.length > length;
-  const shown = !isLong ? text : isOpen ? `…${text.slice(-length)}` : text.slice(0, length);
+  const shownText = !isLong ? text : isOpen ? `…${text.slice(-length)}` : text.slice(0, length);
   const size = `${text.length.toLocaleString('en')} characters`;
   const next = text.length <= lengthAt(level + 1) ? `Show all ${size}` : `Show more of ${size}`;
   return (
     <>
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled by keys */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users must be able to scroll */}
       <pre className="result-text" tabIndex={0}>
-        <VisibleText text={shown} told="directions" />
+        <VisibleText text={shownText} escapes="directions" />
       </pre>
       {!isOpen && <MoreBar {...{ level, onLevel: setLevel, next: isLong ? next : undefined }} />}
     </>

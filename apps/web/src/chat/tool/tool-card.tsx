@@ -1,20 +1,24 @@
-import type { PartId, ToolCallPart } from '@millrace/core';
-import { useCallback, useId } from 'react';
+import { type JsonValue, type PartId, PartialJson, type ToolCallPart } from '@millrace/core';
+import { useCallback, useId, useState } from 'react';
 import { ChevronIcon, HandoffIcon } from '../../design/icons.tsx';
-import { duration } from '../../design/time.ts';
-import type { CallFacts } from '../state/call-facts.ts';
-import type { ChatSource } from '../state/chat-source.ts';
-import { useUnfolded } from '../state/unfolded.ts';
-import { useCallFacts, useRead, useResult } from '../state/use-source.ts';
-import { type CallStatus, callStatus, isOverAs, statusWords } from './call-status.ts';
-import { ChildSession } from './child-session.tsx';
-import { handedOverTo } from './handoff.ts';
+import { duration } from '../../design/time.tsx';
+import { VisibleText } from '../content/visible-text.tsx';
+import { type ChatSource, useCallFacts, useResult, useSourceValue } from '../state/chat-source.ts';
+import type { CallFacts } from '../state/fact-index.ts';
+import { useUnfolded } from '../state/use-unfolded.ts';
+import {
+  type CallStatus,
+  callStatus,
+  isFinalStatus,
+  StatusIcon,
+  statusText,
+} from './call-status.tsx';
+import { handoffTarget } from './handoff.ts';
 import { InputView } from './input-view.tsx';
 import { ResultView } from './result-view.tsx';
-import { StatusMark } from './status-mark.tsx';
-import { useLiveInput } from './use-live-input.ts';
-import { VisibleText } from './visible-text.tsx';
 import './tool-card.css';
+import { useListedTask } from '../../app/app-context.ts';
+import { Link } from '../../app/route.tsx';
 
 export interface ToolCardProps {
   readonly source: ChatSource;
@@ -23,23 +27,23 @@ export interface ToolCardProps {
   readonly isOpen: boolean;
 }
 
-/** A call from its first letter to its result. */
+/** Shows a tool call from its first streamed character to its result. */
 export function ToolCard({ source, partId, part, isOpen }: ToolCardProps) {
   const { toolCallId, name } = part;
   const facts = useCallFacts(source, toolCallId);
   const result = useResult(source, toolCallId);
-  const isAsked = useRead(source, useIsAsked(toolCallId));
-  const isLive = useRead(source, isLiveOf);
+  const isAsked = useSourceValue(source, useIsAsked(toolCallId));
+  const isLive = useSourceValue(source, selectIsLive);
   const status = callStatus({ isOpen, isAsked, facts, result, isLive });
-  // A picture is there to be seen.
+  // Images are visible at once, so the card is unfolded.
   const hasMedia = result?.kind === 'tool_result' && (result.attachments?.length ?? 0) > 0;
-  const isGoingOn = !isOverAs[status];
+  const isGoingOn = !isFinalStatus[status];
   const [isUnfolded, setUnfolded] = useUnfolded(source, partId, isGoingOn || hasMedia);
-  // While somebody is asked, it is shown where the question is.
+  // While an approval is required, the approval card shows the input.
   const isShown = isUnfolded && status !== 'asking';
   const bodyId = useId();
-  const to = handedOverTo(name, result);
-  const label = to === undefined ? `Tool ${name}: ${statusWords[status]}` : `Handed over to ${to}`;
+  const to = handoffTarget(name, result);
+  const label = to === undefined ? `Tool ${name}: ${statusText[status]}` : `Handed over to ${to}`;
   return (
     <section className="tool-card" data-status={status} aria-label={label}>
       <button
@@ -51,7 +55,7 @@ export function ToolCard({ source, partId, part, isOpen }: ToolCardProps) {
       >
         {to === undefined ? (
           <>
-            <StatusMark status={status} />
+            <StatusIcon status={status} />
             <span className="tool-name">
               <VisibleText text={name} />
             </span>
@@ -60,7 +64,7 @@ export function ToolCard({ source, partId, part, isOpen }: ToolCardProps) {
         ) : (
           <HandoffTitle {...{ name, to }} />
         )}
-        <span className="tool-state">{stateWords(status, facts)}</span>
+        <span className="tool-state">{statusLabel(status, facts)}</span>
         <span className="fold-mark" data-open={isShown || undefined}>
           <ChevronIcon />
         </span>
@@ -70,7 +74,7 @@ export function ToolCard({ source, partId, part, isOpen }: ToolCardProps) {
           <ToolInput part={part} isOpen={isOpen} facts={facts} />
           {facts?.rejected && result === undefined && (
             <p className="tool-words">
-              <VisibleText text={facts.rejected.message} told="directions" />
+              <VisibleText text={facts.rejected.message} escapes="directions" />
             </p>
           )}
           {result?.kind === 'tool_result' && (
@@ -87,7 +91,7 @@ export function ToolCard({ source, partId, part, isOpen }: ToolCardProps) {
   );
 }
 
-/** In words; the call's own name is beside it. */
+/** The title of a hand-off, with the name of the call next to it. */
 function HandoffTitle({ name, to }: { readonly name: string; readonly to: string }) {
   return (
     <>
@@ -105,7 +109,7 @@ function HandoffTitle({ name, to }: { readonly name: string; readonly to: string
   );
 }
 
-const isLiveOf = ({ state }: ChatSource) => state.run !== undefined || state.asked.length > 0;
+const selectIsLive = ({ state }: ChatSource) => state.run !== undefined || state.asked.length > 0;
 
 function useIsAsked(id: string) {
   return useCallback(
@@ -125,15 +129,15 @@ function ToolInput({
     return <InputView name={part.name} input={input} text={part.arguments} isOpen={isOpen} />;
   return (
     <>
-      <p className="tool-words">Changed by {facts?.answer?.by ?? 'whoever allowed it'}:</p>
+      <p className="tool-words">Changed by {facts?.answer?.by ?? 'the approver'}:</p>
       <InputView name={part.name} input={changed} text="" />
     </>
   );
 }
 
-const telling = ['command', 'path', 'pattern', 'query', 'url', 'task', 'description'];
+const summaryFields = ['command', 'path', 'pattern', 'query', 'url', 'task', 'description'];
 
-/** The one line that tells most. */
+/** One line that describes the call best. */
 function ToolSummary({
   part,
   facts,
@@ -142,10 +146,12 @@ function ToolSummary({
   const input = useLiveInput(part, isOpen);
   const fields = (typeof input === 'object' && input !== null ? input : {}) as object;
   const named = new Map<string, unknown>(Object.entries(fields));
-  const told = telling.map((key) => named.get(key)).find((value) => typeof value === 'string');
+  const mainField = summaryFields
+    .map((key) => named.get(key))
+    .find((value) => typeof value === 'string');
   const summary = facts?.summary === part.name ? undefined : facts?.summary;
   const other = [...named.values()].find((value) => typeof value === 'string');
-  const text = told ?? summary ?? other;
+  const text = mainField ?? summary ?? other;
   return (
     <span className="tool-summary">
       {typeof text === 'string' && <VisibleText text={text.slice(0, 200)} />}
@@ -153,10 +159,51 @@ function ToolSummary({
   );
 }
 
-function stateWords(status: CallStatus, facts: CallFacts | undefined): string {
+function statusLabel(status: CallStatus, facts: CallFacts | undefined): string {
   const { startedAt, finishedAt } = facts ?? {};
   if (status === 'done' && startedAt !== undefined && finishedAt !== undefined)
     return finishedAt - startedAt < 1 ? '' : duration(finishedAt - startedAt);
   if (status === 'rejected' && facts?.rejected?.code === 'denied') return 'denied';
-  return status === 'done' ? '' : statusWords[status];
+  return status === 'done' ? '' : statusText[status];
+}
+
+/**
+ * The session of a sub-agent. It is a link only if the server has a task for it, because other
+ * sessions have no page.
+ */
+export function ChildSession({ id }: { readonly id: string }) {
+  const task = useListedTask(id);
+  const name = <code>{id}</code>;
+  return (
+    <p className="tool-words">
+      Session of the sub-agent:{' '}
+      {task === undefined ? name : <Link to={{ page: 'task', id }}>{name}</Link>}
+    </p>
+  );
+}
+
+/** Longer arguments are shown as text while they stream. */
+const maxLength = 50_000;
+
+/** Returns the input that can be parsed so far; undefined if nothing can be parsed yet. */
+function useLiveInput(part: ToolCallPart, isOpen: boolean): JsonValue | undefined {
+  const [reader] = useState(() => new IncrementalJson());
+  if (part.input !== undefined && !isOpen) return part.input;
+  return part.arguments.length > maxLength ? undefined : reader.read(part.arguments);
+}
+
+/** Parses only the new end of a growing JSON text. */
+class IncrementalJson {
+  #json = new PartialJson();
+  #length = 0;
+
+  read(text: string): JsonValue | undefined {
+    if (text.length < this.#length) {
+      this.#json = new PartialJson();
+      this.#length = 0;
+    }
+    if (text.length > this.#length) this.#json.feed(text.slice(this.#length));
+    this.#length = text.length;
+    return this.#json.value;
+  }
 }

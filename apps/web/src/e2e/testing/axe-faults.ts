@@ -13,38 +13,43 @@ interface AxeResult {
   }[];
 }
 
-const colours = 'color-contrast';
+const colorRule = 'color-contrast';
 
-const withoutColours = { rules: { [colours]: { enabled: false } } };
+const withoutColors = { rules: { [colorRule]: { enabled: false } } };
 
-/** The page in light, in dark and on a phone. In the dark only the colours are new, on a phone all else is. */
-const looks = [
+/**
+ * The page in light mode, in dark mode and on a phone. Dark mode changes only the colors; a phone
+ * changes everything else.
+ */
+const modes = [
   { colorScheme: 'light', width: 1280, height: 800, run: {} },
-  { colorScheme: 'dark', width: 1280, height: 800, run: { runOnly: [colours] } },
-  { colorScheme: 'light', width: 390, height: 844, run: withoutColours },
+  { colorScheme: 'dark', width: 1280, height: 800, run: { runOnly: [colorRule] } },
+  { colorScheme: 'light', width: 390, height: 844, run: withoutColors },
 ] as const;
 
-/** The page is drawn as it is then. */
-const drawn = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))';
+/** Resolves after the page was painted. */
+const nextFrame = 'new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))';
 
-/** What axe calls serious or critical on the page as it is, however one looks at it. */
+/** Returns the serious and critical violations that axe finds, in all modes. */
 export async function axeFaults(page: Page): Promise<readonly string[]> {
   await page.evaluate(axe.source);
   const faults: string[] = [];
-  for (const { colorScheme, width, height, run } of looks) {
+  for (const { colorScheme, width, height, run } of modes) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
     await page.setViewportSize({ width, height });
-    await page.evaluate(drawn);
-    const how = JSON.stringify({ resultTypes: ['violations'], preload: false, ...run });
-    const { violations } = await page.evaluate<AxeResult>(`axe.run(document, ${how})`);
-    const found = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
-    for (const { id, help, nodes } of found)
+    await page.evaluate(nextFrame);
+    const options = JSON.stringify({ resultTypes: ['violations'], preload: false, ...run });
+    const { violations } = await page.evaluate<AxeResult>(`axe.run(document, ${options})`);
+    const serious = violations.filter(
+      ({ impact }) => impact === 'serious' || impact === 'critical',
+    );
+    for (const { id, help, nodes } of serious)
       for (const { target, failureSummary } of nodes)
         faults.push(
           `${colorScheme}, ${width} wide: ${id}: ${help}, at ${target}\n${failureSummary}`,
         );
   }
-  const [{ width, height }] = looks;
+  const [{ width, height }] = modes;
   await page.setViewportSize({ width, height });
   return faults;
 }

@@ -8,8 +8,9 @@ const root = fileURLToPath(new URL('../../../../../', import.meta.url));
 let built: string | undefined;
 
 /**
- * The folder of the page as it is shipped. Each process that tests builds its own, because a fresh
- * clone has none, and one that is rebuilt while somebody else serves it breaks under them.
+ * Builds the page as it is shipped and returns its folder. Each test process builds its own copy,
+ * because a fresh clone has none, and a rebuild would break the page for other processes that serve
+ * it.
  */
 export function builtPage(): string {
   built ??= build();
@@ -23,7 +24,7 @@ function build(): string {
   const { status, stdout, stderr } = spawnSync(process.execPath, [vite, ...flags], {
     cwd: join(root, 'apps/web'),
     encoding: 'utf8',
-    // Vite builds for whom NODE_ENV names, and tests are not whom pages are for.
+    // Vite reads the build mode from NODE_ENV, which is `test` in this process.
     env: { ...process.env, NODE_ENV: 'production' },
   });
   if (status !== 0) throw new Error(`The page cannot be built:\n${stdout}${stderr}`);

@@ -1,16 +1,16 @@
 import { defineTool, type Tool } from '@millrace/agent';
 import type { FilePart, MediaPart } from '@millrace/core';
 import { z } from 'zod';
-import { hostilePayloads } from '../../testing/payloads.ts';
+import { hostilePayloads } from '../../testing/hostile-payloads.ts';
 
 const page = `<!doctype html><script>globalThis.ran = 'a file'</script>`;
 const pixel = 'https://evil.example/pixel.png';
 const svg = `<svg xmlns="http://www.w3.org/2000/svg" onload="globalThis.ran = 'a picture'"><script>globalThis.ran = 1</script></svg>`;
 
-/** Says all that could do harm, with files whose names and types could as well. */
+/** Returns all hostile payloads, with files whose names and types are hostile too. */
 export const hostileTool: Tool = defineTool({
   name: 'hostile',
-  description: 'Says what could do harm',
+  description: 'Returns hostile content',
   input: z.object({ path: z.string(), why: z.string() }),
   async *execute() {
     for (const { text } of hostilePayloads) yield `${text}\n`;

@@ -4,7 +4,8 @@ import { describe, type SuiteAPI } from 'vitest';
 import { isMissing } from '../../../../../packages/log/src/testing/external-programs.ts';
 
 const names = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
-const missing = 'Chromium is not there, and these tests need a real browser: npm run test:setup';
+const missingText =
+  'Chromium is not installed. These tests need a real browser. Run npm run test:setup';
 
 function isProgram(path: string): boolean {
   try {
@@ -15,14 +16,17 @@ function isProgram(path: string): boolean {
   }
 }
 
-/** Where Chromium is; undefined where there is none. */
+/** The path of Chromium; undefined if it is not installed. */
 export function chromiumPath(): string | undefined {
   const folders = (process.env['PATH'] ?? '').split(delimiter);
   return names.flatMap((name) => folders.map((folder) => join(folder, name))).find(isProgram);
 }
 
-/** For tests in a real browser. Where there is none they are skipped, and that is said. */
+/**
+ * Like `describe`, for tests in a real browser. Without Chromium the tests are skipped with a
+ * message.
+ */
 export function describeInChromium(): SuiteAPI {
-  const isThere = chromiumPath() !== undefined;
-  return isMissing(isThere, missing) ? (describe.skip as SuiteAPI) : describe;
+  const isInstalled = chromiumPath() !== undefined;
+  return isMissing(isInstalled, missingText) ? (describe.skip as SuiteAPI) : describe;
 }

@@ -5,11 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { builtPage } from './built-page.ts';
-import type { Word } from './told-provider.ts';
+import type { ModelCommand } from './controlled-provider.ts';
 
 const script = fileURLToPath(new URL('./serve-for-tests.ts', import.meta.url));
 
-/** The page's server as a process of its own, which can be killed and started again where it was. */
+/**
+ * The page's server as a separate process. A test can kill it and restart it with the same data.
+ */
 export class PageServer {
   readonly #folder: string;
   #child: ChildProcess | undefined;
@@ -29,7 +31,7 @@ export class PageServer {
     return this.#url;
   }
 
-  /** On the same files, and from the second time on at the same port. */
+  /** Starts the process with the same files. From the second start on, it uses the same port. */
   async restart(): Promise<void> {
     const port = this.#url === '' ? '0' : new URL(this.#url).port;
     const child = fork(script, [port, builtPage(), this.#folder], {
@@ -39,24 +41,24 @@ export class PageServer {
     });
     this.#child = child;
     const failed = once(child, 'exit').then(() => {
-      throw new Error('The server ended before it listened');
+      throw new Error('The server exited before it started to listen');
     });
     const [url] = (await Promise.race([once(child, 'message'), failed])) as [string];
     failed.catch(() => {});
     this.#url = url;
   }
 
-  /** Tells the model, whose counting goes on until it hears that it is enough. */
-  tell(word: Word): void {
-    this.#child?.send(word);
+  /** Sends a command to the model, for example to end its counting. */
+  send(command: ModelCommand): void {
+    this.#child?.send(command);
   }
 
   async kill(): Promise<void> {
     const child = this.#child;
     if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    const gone = once(child, 'exit');
+    const exited = once(child, 'exit');
     child.kill('SIGKILL');
-    await gone;
+    await exited;
   }
 
   async close(): Promise<void> {

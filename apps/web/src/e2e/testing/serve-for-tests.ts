@@ -1,27 +1,28 @@
-// Serves the page on files of a folder, for a test that starts, kills and restarts it:
-// serve-for-tests.ts <port> <page> <data>. It tells its parent where, and hears words from it.
+// Serves the page with data in a folder, for tests that kill and restart the process. Usage:
+// serve-for-tests.ts <port> <page> <data>. It sends its URL to the parent process and receives
+// commands from it.
 import { join } from 'node:path';
 import { createAgent } from '@millrace/agent';
 import { sqliteLog } from '@millrace/log/sqlite';
 import { createServer } from '@millrace/server';
 import { sqliteRows } from '@millrace/server/sqlite';
-import { stageTools } from '../../testing/stage-tools.ts';
+import { demoTools } from '../../testing/demo-tools.ts';
+import { controlledProvider, type ModelCommand } from './controlled-provider.ts';
 import { hostileTool } from './hostile-tool.ts';
-import { toldProvider, type Word } from './told-provider.ts';
 
 const [port = '0', page, data = '.', pauseMs = '8'] = process.argv.slice(2);
-let word: Word = 'go';
-process.on('message', (told: Word) => {
-  word = told;
+let command: ModelCommand = 'go';
+process.on('message', (next: ModelCommand) => {
+  command = next;
 });
-// A test that is gone leaves nothing behind.
+// The process ends with the test that started it.
 process.on('disconnect', () => process.exit());
 
 const log = sqliteLog({ path: join(data, 'log.db') });
 const agent = createAgent({
   name: 'builder',
-  provider: toldProvider({ pauseMs: Number(pauseMs), told: () => word }),
-  tools: [...stageTools, hostileTool],
+  provider: controlledProvider({ pauseMs: Number(pauseMs), command: () => command }),
+  tools: [...demoTools, hostileTool],
   log,
   approve: ({ call: { name } }) =>
     name === 'write'
@@ -30,7 +31,7 @@ const agent = createAgent({
   whileAsking: 'park',
 });
 const rows = sqliteRows({ path: join(data, 'rows.db') });
-const description = 'Does what the first word says';
+const description = 'Does what the first word of the message says';
 const server = createServer({
   agents: [{ type: 'loop', name: 'builder', description, agent }],
   ...{ log, rows, page, secret: 'only for tests, and the same after a restart' },

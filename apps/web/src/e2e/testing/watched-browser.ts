@@ -1,13 +1,16 @@
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
-import { ChatOnPage } from './chat-on-page.ts';
+import { ChatTab } from './chat-tab.ts';
 
-/** Hears what the page's policy refuses, and looks at each frame whether the counted words are in order. */
+/**
+ * Records violations of the content security policy, and checks in each frame that the counted
+ * words are in order.
+ */
 const watcher = `
 globalThis.refused = [];
 globalThis.disorders = [];
 const wordsOf = (item) => item?.textContent.match(/w\\d+/g) ?? [];
 const answers = () => [...document.querySelectorAll('article[data-kind=assistant]')];
-globalThis.counted = () => Number(wordsOf(answers().at(-1)).at(-1)?.slice(1) ?? 0);
+globalThis.lastCount = () => Number(wordsOf(answers().at(-1)).at(-1)?.slice(1) ?? 0);
 document.addEventListener('securitypolicyviolation', ({ violatedDirective, blockedURI, sample }) =>
   globalThis.refused.push([violatedDirective, blockedURI, sample].join(' ')));
 const look = () => {
@@ -20,7 +23,7 @@ const look = () => {
 requestAnimationFrame(look);
 `;
 
-/** A browser that notes all that a page should not do. */
+/** A browser context that records everything that a page must not do. */
 export class WatchedBrowser {
   readonly context: BrowserContext;
   readonly faults: string[] = [];
@@ -37,7 +40,7 @@ export class WatchedBrowser {
     options: BrowserContextOptions = {},
   ): Promise<WatchedBrowser> {
     const context = await browser.newContext({ baseURL: url, ...options });
-    // A guard against hangs, which names what was waited for.
+    // Limits all waits, so that a hanging test fails with the name of the missing element.
     context.setDefaultTimeout(20_000);
     const watched = new WatchedBrowser(context, url);
     await context.addInitScript(watcher);
@@ -52,15 +55,15 @@ export class WatchedBrowser {
     return watched;
   }
 
-  async tab(path = '/'): Promise<ChatOnPage> {
+  async tab(path = '/'): Promise<ChatTab> {
     const page = await this.context.newPage();
     await page.goto(path);
-    return new ChatOnPage(page);
+    return new ChatTab(page);
   }
 
-  /** All that pages did and should not have done. */
+  /** All faults of all pages so far. */
   async allFaults(): Promise<readonly string[]> {
-    const told = await Promise.all(
+    const reports = await Promise.all(
       this.context.pages().map((page) =>
         page.evaluate<string[]>(
           `[
@@ -71,7 +74,7 @@ export class WatchedBrowser {
         ),
       ),
     );
-    return [...this.faults, ...told.flat()];
+    return [...this.faults, ...reports.flat()];
   }
 
   close(): Promise<void> {

@@ -1,0 +1,46 @@
+/**
+ * Reads a value from browser storage. Returns undefined if the browser blocks storage; the page
+ * works without it.
+ */
+export function readStored(storage: () => Storage, key: string): string | undefined {
+  try {
+    return storage().getItem(`millrace:${key}`) ?? undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Stores a value in browser storage. Undefined removes the stored value. */
+export function writeStored(storage: () => Storage, key: string, value: string | undefined): void {
+  try {
+    if (value === undefined) storage().removeItem(`millrace:${key}`);
+    else storage().setItem(`millrace:${key}`, value);
+  } catch {
+    // The storage is full or blocked. Stored values are a convenience, so the page reports no
+    // error.
+  }
+}
+
+export const sharedStorage = (): Storage => localStorage;
+export const tabStorage = (): Storage => sessionStorage;
+
+// This file imports nothing, because the token is needed before the rest of the page is evaluated.
+export function readToken(): string {
+  const token = readStored(tabStorage, 'token') ?? '';
+  // A token that cannot be sent would break every request, even the one that makes the server ask
+  // for another token.
+  return tokenProblem(token) === undefined ? token : '';
+}
+
+/** Returns the reason why no request can carry the token, or undefined if the token is fine. */
+export function tokenProblem(token: string): string | undefined {
+  const invalid = /[^\u0020-\u007e\u0080-\u00ff]/u.exec(token)?.[0];
+  if (invalid === undefined) return undefined;
+  const code = invalid.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0');
+  const displayed = /[\p{C}\p{Z}]/u.test(invalid) ? `U+${code}` : `“${invalid}”`;
+  return `A token with ${displayed} in it cannot be sent. Copy it again, as it was given to the server.`;
+}
+
+export function writeToken(token: string): void {
+  writeStored(tabStorage, 'token', token);
+}

@@ -1,0 +1,66 @@
+import type { TaskStatus, TaskSummary } from '@millrace/client';
+import type { Api } from '../server/api.ts';
+
+/** The title of a session, or its name, or a short form of its id. */
+export function taskTitle({
+  id,
+  name,
+  task_metadata,
+}: Pick<TaskSummary, 'id' | 'name' | 'task_metadata'>) {
+  const title = task_metadata?.['title'];
+  return typeof title === 'string' && title !== '' ? title : (name ?? `Session ${id.slice(0, 8)}`);
+}
+
+interface StatusBadge {
+  readonly look: 'plain' | 'warn' | 'bad';
+  readonly text: string;
+}
+
+/** The badge for a status. Returns undefined for a session that runs or can continue. */
+export function statusBadge(status: TaskStatus | null): StatusBadge | undefined {
+  switch (status) {
+    case null:
+    case 'RUNNING':
+      return undefined;
+    case 'INTERRUPTED':
+      return { look: 'plain', text: 'stopped' };
+    case 'COMPLETED':
+      return { look: 'plain', text: 'completed' };
+    case 'CANCELED':
+    case 'TERMINATED':
+    case 'DELETED':
+      return { look: 'plain', text: 'closed' };
+    case 'FAILED':
+      return { look: 'bad', text: 'failed' };
+    case 'TIMED_OUT':
+      return { look: 'bad', text: 'timed out' };
+  }
+}
+
+const closed: ReadonlySet<string> = new Set(['CANCELED', 'TERMINATED', 'DELETED']);
+
+export function isClosed(status: TaskStatus | null | undefined): boolean {
+  return closed.has(status ?? '');
+}
+
+/** Text for the number of sessions that wait for an approval. */
+export function waitingText(count: number): string {
+  return count === 1 ? '1 waits for you' : `${count} wait for you`;
+}
+
+const maxLength = 80;
+
+/**
+ * Sets the title of a session to the first line of a text. A failure is ignored, because a title is
+ * optional.
+ */
+export async function setTaskTitle(
+  api: Api,
+  { id, task_metadata }: Pick<TaskSummary, 'id' | 'task_metadata'>,
+  text: string,
+): Promise<void> {
+  const [line = ''] = text.trim().split('\n', 1);
+  const title = line.length > maxLength ? `${line.slice(0, maxLength - 1)}…` : line;
+  const body = { task_metadata: { ...task_metadata, title } };
+  await api.put(`/tasks/${encodeURIComponent(id)}`, body).catch(() => {});
+}

@@ -1,0 +1,181 @@
+import { type JsonValue, parseJson, type ToolCallPart } from '@millrace/core';
+import { type FormEvent, useEffect, useState } from 'react';
+import { useKey } from '../../app/use-key.ts';
+import { Button } from '../../design/button.tsx';
+import { escapeInvisible } from '../content/visible-text.tsx';
+
+interface AnswerButtonsProps {
+  readonly rule: string | undefined;
+  readonly isDisabled: boolean;
+  readonly onAllow: () => void;
+  readonly onAllowSession: () => void;
+  readonly onChange: () => void;
+  readonly onDeny: () => void;
+}
+
+/**
+ * The buttons that answer an approval request. The buttons that allow a call stay disabled until
+ * the user had time to see the request.
+ */
+export function AnswerButtons(props: AnswerButtonsProps) {
+  const { rule, isDisabled, onAllow, onAllowSession, onChange, onDeny } = props;
+  const isArmed = useArmed();
+  const isAllowDisabled = isDisabled || !isArmed;
+  useKey('alt+y', () => {
+    if (!isAllowDisabled) onAllow();
+  });
+  useKey('alt+n', () => {
+    if (!isDisabled) onDeny();
+  });
+  return (
+    <div className="approval-bar">
+      <Button look="main" disabled={isAllowDisabled} onClick={onAllow} title="Alt+Y">
+        Allow
+      </Button>
+      {rule !== undefined && (
+        <Button
+          disabled={isAllowDisabled}
+          title={`Allows every call that matches: ${escapeInvisible(rule)}`}
+          onClick={onAllowSession}
+        >
+          Allow in this session
+        </Button>
+      )}
+      <Button disabled={isDisabled} onClick={onChange}>
+        Change the input
+      </Button>
+      <Button look="danger" disabled={isDisabled} onClick={onDeny} title="Alt+N">
+        Deny
+      </Button>
+    </div>
+  );
+}
+
+/** Long enough to notice a new card, and longer than the pause of a double click. */
+const pauseMs = 600;
+
+/** Input during the pause was meant for something else, so it restarts the pause. */
+const inputEvents = ['keydown', 'keyup', 'pointerup', 'pointercancel', 'visibilitychange'] as const;
+
+/**
+ * Returns true when the user may answer a new card. The card must have been visible for a moment
+ * without any input. A second click or a held key therefore never answers a card that has just
+ * replaced another one.
+ */
+function useArmed(): boolean {
+  const [isArmed, setArmed] = useState(false);
+  useEffect(() => {
+    if (isArmed) return;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const cancelTimer = () => clearTimeout(timer);
+    const restartTimer = () => {
+      cancelTimer();
+      if (document.visibilityState !== 'hidden') timer = setTimeout(() => setArmed(true), pauseMs);
+    };
+    restartTimer();
+    const controller = new AbortController();
+    const options = { capture: true, signal: controller.signal };
+    for (const type of inputEvents) document.addEventListener(type, restartTimer, options);
+    document.addEventListener('pointerdown', cancelTimer, options);
+    return () => {
+      cancelTimer();
+      controller.abort();
+    };
+  }, [isArmed]);
+  return isArmed;
+}
+
+interface ChangeFormProps {
+  readonly call: ToolCallPart;
+  readonly isDisabled: boolean;
+  /** Text that the user entered earlier. */
+  readonly text: string | undefined;
+  readonly onText: (text: string) => void;
+  readonly onBack: () => void;
+  readonly onError: (error: string | undefined) => void;
+  readonly onInput: (input: JsonValue) => void;
+}
+
+/** A form to allow the call with a different input, as JSON. */
+export function ChangeForm(props: ChangeFormProps) {
+  const { call, isDisabled, onText, onBack, onError, onInput } = props;
+  const text = props.text ?? initialText(call);
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    const parsed = parseJson(text);
+    if (!parsed.ok) return onError(`This is not JSON: ${parsed.failure.message}`);
+    onError(undefined);
+    onInput(parsed.value);
+  };
+  return (
+    <form className="approval-form" onSubmit={submit}>
+      <textarea
+        aria-label="Input as JSON"
+        className="approval-json"
+        spellCheck={false}
+        rows={Math.min(14, text.split('\n').length + 1)}
+        value={text}
+        // biome-ignore lint/a11y/noAutofocus: the user opened the form with a button
+        autoFocus
+        onChange={(event) => onText(event.target.value)}
+      />
+      <div className="approval-bar">
+        <Button
+          look="main"
+          type="submit"
+          disabled={isDisabled}
+          // The second click of a double click was meant for the previous content.
+          onClick={(event) => event.detail > 1 && event.preventDefault()}
+        >
+          Allow with this input
+        </Button>
+        <Button look="quiet" onClick={onBack}>
+          Back
+        </Button>
+      </div>
+    </form>
+  );
+}
+
+/**
+ * Escapes invisible characters. This is safe only within JSON strings, where an escape has the same
+ * meaning.
+ */
+function initialText({ input, arguments: text }: ToolCallPart): string {
+  return input === undefined ? text : escapeInvisible(JSON.stringify(input, null, 2));
+}
+
+interface DenyFormProps {
+  readonly isDisabled: boolean;
+  readonly onBack: () => void;
+  readonly onDeny: (reason: string) => void;
+}
+
+/** A form to deny the call. The agent receives the reason. */
+export function DenyForm({ isDisabled, onBack, onDeny }: DenyFormProps) {
+  const [reason, setReason] = useState('');
+  const submit = (event: FormEvent) => {
+    event.preventDefault();
+    onDeny(reason.trim());
+  };
+  return (
+    <form className="approval-form" onSubmit={submit}>
+      <input
+        aria-label="Reason"
+        placeholder="Reason or alternative for the agent"
+        value={reason}
+        // biome-ignore lint/a11y/noAutofocus: the user opened the form with a button
+        autoFocus
+        onChange={(event) => setReason(event.target.value)}
+      />
+      <div className="approval-bar">
+        <Button look="danger" type="submit" disabled={isDisabled}>
+          Deny
+        </Button>
+        <Button look="quiet" onClick={onBack}>
+          Back
+        </Button>
+      </div>
+    </form>
+  );
+}

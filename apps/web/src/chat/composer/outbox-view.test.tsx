@@ -1,0 +1,64 @@
+import { expect, test } from 'vitest';
+import { openDomPage } from '../../testing/dom-page.ts';
+import { fakeApp, memoryStorage } from '../../testing/fake-app.ts';
+import type { LiveSource } from '../state/live-source.ts';
+import { type Delivery, Outbox } from './outbox.ts';
+
+const live = {
+  id: 's',
+  subscribe: () => () => {},
+  handle: { snapshot: () => ({ connection }) },
+} as unknown as LiveSource;
+const connection = { state: 'live' };
+
+async function renderOutbox() {
+  const page = await openDomPage('http://localhost/app/tasks/s');
+  const { AppContext } = await import('../../app/app-context.ts');
+  const { drafts } = await import('./draft.ts');
+  const { OutboxView } = await import('./outbox-view.tsx');
+  const answers: PromiseWithResolvers<Delivery>[] = [];
+  const deliver = () => {
+    const answer = Promise.withResolvers<Delivery>();
+    answers.push(answer);
+    return answer.promise;
+  };
+  const outbox = new Outbox({ deliver, newKey: () => 'k', now: () => 0, storage: memoryStorage() });
+  await page.render(
+    <AppContext value={{ ...fakeApp().app, outbox }}>
+      <OutboxView live={live} />
+    </AppContext>,
+  );
+  const button = (name: string) => {
+    const found = page.findAll('button').find(({ textContent }) => textContent === name);
+    if (found === undefined) throw new Error(`There is no button ${name}`);
+    return found;
+  };
+  return { page, outbox, answers, drafts, button };
+}
+
+test('a message is shown while it is sent, and removed when the conversation contains it', async () => {
+  const { page, outbox, answers } = await renderOutbox();
+  expect(page.text()).toBe('');
+  await page.act(() => void outbox.add('s', 'hello', 'follow_up'));
+  expect(page.text()).toBe('helloSending …');
+  await page.act(() => answers[0]?.resolve({ shown: Promise.resolve() }));
+  expect(page.text()).toBe('');
+});
+
+test('a failed message shows the reason and can be sent again, edited or discarded', async () => {
+  const { page, outbox, answers, drafts, button } = await renderOutbox();
+  await page.act(() => void outbox.add('s', 'hello', 'follow_up'));
+  await page.act(() => answers[0]?.reject(new Error('No room')));
+  expect(page.find('[role=alert]').textContent).toBe('Not sent: No room');
+  await page.click(button('Try again'));
+  expect(page.text()).toContain('Sending …');
+  await page.act(() => answers[1]?.reject(new Error('No room')));
+  await page.click(button('Edit'));
+  expect(page.text()).toBe('');
+  expect(drafts.read('s')).toBe('hello');
+  await page.act(() => void outbox.add('s', 'another', 'follow_up'));
+  await page.act(() => answers[2]?.reject(new Error('No room')));
+  await page.click(button('Discard'));
+  expect(page.text()).toBe('');
+  expect(drafts.read('s')).toBe('hello');
+});

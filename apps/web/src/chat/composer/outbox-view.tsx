@@ -1,0 +1,68 @@
+import { useEffect, useSyncExternalStore } from 'react';
+import { useApp } from '../../app/app-context.ts';
+import { Button } from '../../design/button.tsx';
+import type { LiveSource } from '../state/live-source.ts';
+import { useConnection } from '../state/use-live.ts';
+import { drafts } from './draft.ts';
+import type { OutgoingMessage } from './outbox.ts';
+import './outbox-view.css';
+
+/** The messages of a task that are not in the server's log yet. */
+export function useOutgoingMessages(task: string): readonly OutgoingMessage[] {
+  const { outbox } = useApp();
+  return useSyncExternalStore(outbox.subscribe, () => outbox.of(task));
+}
+
+/** Shows unsent messages at the end of the conversation until the log contains them. */
+export function OutboxView({ live }: { readonly live: LiveSource }) {
+  const { outbox } = useApp();
+  const messages = useOutgoingMessages(live.id);
+  const isLive = useConnection(live).state === 'live';
+  useEffect(() => {
+    if (isLive) outbox.retryUnanswered(live.id);
+  }, [isLive, outbox, live]);
+  if (messages.length === 0) return null;
+  return (
+    <ul className="outbox" aria-label="Not sent yet">
+      {messages.map((message) => (
+        <li key={message.key} data-state={message.state}>
+          <p className="outbox-bubble" dir="auto">
+            {message.text}
+          </p>
+          {message.state === 'failed' ? (
+            <Failed message={message} />
+          ) : (
+            <span className="outbox-words">{message.state === 'sending' && 'Sending …'}</span>
+          )}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function Failed({ message }: { readonly message: OutgoingMessage }) {
+  const { outbox } = useApp();
+  // The buttons disappear with the message, so the focus moves to the message field.
+  const answered = (work: () => void) => () => {
+    work();
+    document.querySelector<HTMLElement>('.composer textarea')?.focus();
+  };
+  const edit = () => {
+    drafts.add(message.task, message.text);
+    outbox.remove(message);
+  };
+  return (
+    <div className="outbox-failed">
+      <span role="alert">Not sent: {message.error}</span>
+      <Button size="small" onClick={answered(() => outbox.retry(message))}>
+        Try again
+      </Button>
+      <Button size="small" look="quiet" onClick={answered(edit)}>
+        Edit
+      </Button>
+      <Button size="small" look="quiet" onClick={answered(() => outbox.remove(message))}>
+        Discard
+      </Button>
+    </div>
+  );
+}

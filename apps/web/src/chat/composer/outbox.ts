@@ -1,0 +1,244 @@
+import { type JsonValue, parseJson } from '@millrace/core';
+import { readStored, sharedStorage, writeStored } from '../../app/browser-storage.ts';
+import { errorText, isUnreachable } from '../../server/api.ts';
+import type { LiveSource, LiveSources } from '../state/live-source.ts';
+
+export interface Delivery {
+  /** Resolves when the conversation shows the message. */
+  readonly shown: Promise<void>;
+}
+
+interface OutboxOptions {
+  /**
+   * Sends a message. Resolves when the server has stored it. The server ignores a duplicate key.
+   */
+  readonly deliver: (message: OutgoingMessage) => Promise<Delivery>;
+  readonly newKey: () => string;
+  /** In ms since 1970. */
+  readonly now: () => number;
+  /** The storage of the messages. Default: the storage that all tabs of the browser share. */
+  readonly storage?: (() => Storage) | undefined;
+}
+
+/** Older messages are not sent automatically when the page is opened again. */
+const autoResendMaxAgeMs = 10 * 60_000;
+const storageKey = 'outbox';
+const none: readonly OutgoingMessage[] = [];
+
+/**
+ * Stores messages until the server has them. The browser keeps them, so that a reload or an
+ * unavailable server loses nothing. The messages of one session are sent in order.
+ */
+export class Outbox {
+  readonly #options: OutboxOptions;
+  readonly #storage: () => Storage;
+  readonly #listeners = new Set<() => void>();
+  readonly #busy = new Set<string>();
+  /**
+   * The keys of messages that failed because the server did not answer, since the page was opened.
+   */
+  readonly #unanswered = new Set<string>();
+  #isResumed = false;
+  #byTask: ReadonlyMap<string, readonly OutgoingMessage[]> = new Map();
+
+  constructor(options: OutboxOptions) {
+    this.#options = options;
+    this.#storage = options.storage ?? sharedStorage;
+  }
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    return () => this.#listeners.delete(listener);
+  };
+
+  /** Returns the same array until the messages of the task change. */
+  of(task: string): readonly OutgoingMessage[] {
+    return this.#byTask.get(task) ?? none;
+  }
+
+  /** Loads and sends the messages that an earlier page could not send. */
+  resume(): void {
+    if (this.#isResumed) return;
+    this.#isResumed = true;
+    const messages = parseMessages(readStored(this.#storage, storageKey)).map(
+      (message): OutgoingMessage => {
+        const isFresh = Math.abs(this.#options.now() - message.at) <= autoResendMaxAgeMs;
+        if (message.state === 'failed' || isFresh) return message;
+        return {
+          ...message,
+          state: 'failed',
+          error: 'The page was closed before the message was sent.',
+        };
+      },
+    );
+    this.#byTask = Map.groupBy(messages, ({ task }) => task);
+    for (const task of this.#byTask.keys()) void this.#sendAll(task);
+    this.#notify();
+  }
+
+  /** Adds a message. Returns false if the outbox is full. */
+  add(task: string, text: string, when: OutgoingMessage['when']): boolean {
+    const { newKey, now } = this.#options;
+    const count = [...this.#byTask.values()].reduce((sum, { length }) => sum + length, 0);
+    if (count >= maxMessages) return false;
+    const message: OutgoingMessage = {
+      task,
+      text,
+      when,
+      key: newKey(),
+      at: now(),
+      state: 'sending',
+    };
+    this.#set(task, [...this.of(task), message]);
+    this.#persist(message.key, message);
+    void this.#sendAll(task);
+    return true;
+  }
+
+  retry({ task, key }: OutgoingMessage): void {
+    const failed = this.of(task).find((one) => one.key === key && one.state === 'failed');
+    if (failed === undefined) return;
+    const { error: _, ...message } = failed;
+    this.#replace({ ...message, state: 'sending', at: this.#options.now() });
+    void this.#sendAll(task);
+  }
+
+  /**
+   * Sends the messages again that failed because the server did not answer. Called when the server
+   * is back.
+   */
+  retryUnanswered(task: string): void {
+    for (const message of this.of(task)) if (this.#unanswered.has(message.key)) this.retry(message);
+  }
+
+  /** Removes a message, so that it is not sent. */
+  remove({ task, key }: OutgoingMessage): void {
+    this.#unanswered.delete(key);
+    this.#persist(key, undefined);
+    this.#set(
+      task,
+      this.of(task).filter((one) => one.key !== key),
+    );
+  }
+
+  async #sendAll(task: string): Promise<void> {
+    if (this.#busy.has(task)) return;
+    this.#busy.add(task);
+    const next = () => this.of(task).find(({ state }) => state === 'sending');
+    for (let message = next(); message !== undefined; message = next()) await this.#send(message);
+    this.#busy.delete(task);
+  }
+
+  async #send(message: OutgoingMessage): Promise<void> {
+    this.#unanswered.delete(message.key);
+    try {
+      const { shown } = await this.#options.deliver(message);
+      this.#persist(message.key, undefined);
+      this.#replace({ ...message, state: 'sent' });
+      void shown.catch(() => {}).then(() => this.remove(message));
+    } catch (reason) {
+      if (isUnreachable(reason)) this.#unanswered.add(message.key);
+      const failed: OutgoingMessage = { ...message, state: 'failed', error: errorText(reason) };
+      this.#replace(failed);
+      this.#persist(message.key, failed);
+    }
+  }
+
+  #replace(message: OutgoingMessage): void {
+    const { task, key } = message;
+    this.#set(
+      task,
+      this.of(task).map((one) => (one.key === key ? message : one)),
+    );
+  }
+
+  #set(task: string, messages: readonly OutgoingMessage[]): void {
+    this.#byTask = new Map([...this.#byTask, [task, messages]]);
+    this.#notify();
+  }
+
+  /** Stores one message at a time, because other tabs use the same storage entry. */
+  #persist(key: string, message: OutgoingMessage | undefined): void {
+    const others = parseMessages(readStored(this.#storage, storageKey)).filter(
+      (one) => one.key !== key,
+    );
+    const all = message === undefined ? others : [...others, message];
+    writeStored(this.#storage, storageKey, serializeMessages(all.slice(-maxMessages)));
+  }
+
+  #notify(): void {
+    for (const listener of [...this.#listeners]) listener();
+  }
+}
+
+/** A message that the server may not have yet. */
+export interface OutgoingMessage {
+  readonly task: string;
+  /** The idempotency key. */
+  readonly key: string;
+  readonly text: string;
+  readonly when: 'steer' | 'follow_up';
+  /** When the user sent it, in ms since 1970. */
+  readonly at: number;
+  /** `sent`: the server has the message, but the conversation does not show it yet. */
+  readonly state: 'sending' | 'sent' | 'failed';
+  /** The reason why the message was not sent. */
+  readonly error?: string | undefined;
+}
+
+/** Maximum number of messages in the outbox. */
+const maxMessages = 100;
+export const outboxFullText: string = `${maxMessages} messages wait to be sent. Wait until they are sent, or discard some`;
+
+/** Parses stored messages and skips invalid entries. */
+function parseMessages(text: string | undefined): readonly OutgoingMessage[] {
+  const parsed = parseJson(text ?? '[]');
+  if (!parsed.ok || !Array.isArray(parsed.value)) return [];
+  return parsed.value.flatMap(parseMessage).slice(0, maxMessages);
+}
+
+function parseMessage(value: JsonValue): readonly OutgoingMessage[] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [];
+  const { task, key, text, when, at, error } = value as Readonly<Record<string, JsonValue>>;
+  if (typeof task !== 'string' || typeof key !== 'string' || typeof text !== 'string') return [];
+  const fields = { task, key, text, at: typeof at === 'number' ? at : 0 };
+  const messages = { ...fields, when: when === 'steer' ? 'steer' : 'follow_up' } as const;
+  return [
+    typeof error === 'string'
+      ? { ...messages, state: 'failed', error }
+      : { ...messages, state: 'sending' },
+  ];
+}
+
+function serializeMessages(messages: readonly OutgoingMessage[]): string | undefined {
+  return messages.length === 0
+    ? undefined
+    : JSON.stringify(messages.map(({ state: _, ...messages }) => messages));
+}
+
+/**
+ * Delivers messages through the handle of their session. The delivery is complete when the
+ * session's stream contains the message.
+ */
+export function deliverWith(sources: LiveSources, onSent: () => void): OutboxOptions['deliver'] {
+  return async ({ task, text, when, key }) => {
+    const source = sources.get(task);
+    const { offset } = await source.handle.send(text, { when, key });
+    onSent();
+    return { shown: offset === undefined ? Promise.resolve() : untilRead(source, offset) };
+  };
+}
+
+function untilRead(source: LiveSource, offset: number): Promise<void> {
+  return new Promise((resolve) => {
+    const check = () => {
+      const { state, connection } = source.handle.snapshot();
+      const hasEnded = connection.state === 'ended' || connection.state === 'failed';
+      if (state.through < offset && !hasEnded) return;
+      unsubscribe();
+      resolve();
+    };
+    const unsubscribe = source.subscribe(check);
+    check();
+  });
+}

@@ -1,0 +1,133 @@
+import { memo, useState } from 'react';
+import { CopyButton } from '../../markdown/copy-button.tsx';
+import { type DiffLine, diffLines } from './diff.ts';
+import { type ClipLimits, clip, Gap, MoreBar } from './long-text.tsx';
+import { VisibleText } from './visible-text.tsx';
+import './diff-view.css';
+
+interface DiffViewProps {
+  readonly diff: string;
+  /** Shows only the first and last lines at first, without a scroll area. */
+  readonly isFolded?: boolean;
+}
+
+const marks = { added: '+', removed: '−', same: '', hunk: '', file: '' } as const;
+
+/** A unified diff. Colors and signs mark the lines. */
+export const DiffView = memo(function DiffView({ diff, isFolded = false }: DiffViewProps) {
+  const [level, setLevel] = useState(0);
+  const all = diffLines(diff);
+  const limits = limitsAt(isFolded ? level : level + 1);
+  const { head, tail, between } = cutLines(all, limits);
+  const isShortened =
+    between > 0 || all.some(({ text }) => clip(text, limits.line).omitted !== undefined);
+  const rowsOf = (lines: readonly DiffLine[]) =>
+    lines.map((line, at) => (
+      // biome-ignore lint/suspicious/noArrayIndexKey: lines have no other identity
+      <DiffRow key={at} line={line} limits={limits.line} />
+    ));
+  const count = (kind: DiffLine['kind']) => all.filter((line) => line.kind === kind).length;
+  return (
+    <figure className="diff">
+      <figcaption className="code-head">
+        <span>
+          <span className="diff-count" data-kind="added">
+            +{count('added')}
+          </span>{' '}
+          <span className="diff-count" data-kind="removed">
+            −{count('removed')}
+          </span>
+        </span>
+        <CopyButton text={diff} label="Copy the diff" />
+      </figcaption>
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: keyboard users must be able to scroll */}
+      <div className="diff-lines" tabIndex={0} data-all={!isFolded || level > 0}>
+        {rowsOf(head)}
+        {between > 0 && (
+          <p className="diff-more">
+            <Gap text={`${numberOf(between)} lines`} />
+          </p>
+        )}
+        {rowsOf(tail)}
+      </div>
+      <MoreBar
+        {...{ level, onLevel: setLevel, next: isShortened ? moreLabel(all, diff) : undefined }}
+      />
+    </figure>
+  );
+});
+
+const numberOf = (count: number) => count.toLocaleString('en');
+
+function moreLabel(all: readonly DiffLine[], diff: string): string {
+  const isOneLine = all.length < 3;
+  return isOneLine
+    ? `Show more of ${numberOf(diff.length)} characters`
+    : `Show more of ${numberOf(all.length)} lines`;
+}
+
+interface DiffRowProps {
+  readonly line: DiffLine;
+  readonly limits: ClipLimits;
+}
+
+function DiffRow({ line: { kind, text, before, after }, limits }: DiffRowProps) {
+  const number = kind === 'removed' ? before : after;
+  const { head, tail, omitted } = clip(text === '' ? ' ' : text, limits);
+  // A hunk line without line numbers is a note about an edit.
+  const isNote = kind === 'hunk' && !/^@@ (?:-\d|@@$)/.test(text);
+  return (
+    <div className="diff-line" data-kind={kind} data-note={isNote || undefined}>
+      <span className="diff-number">{number}</span>
+      <span className="diff-mark">{marks[kind]}</span>
+      <span className="diff-text">
+        <VisibleText text={head} />
+        {omitted !== undefined && <Gap text={omitted} />}
+        <VisibleText text={tail} />
+      </span>
+    </div>
+  );
+}
+
+/** The number of lines at the start and the end, and the length of each line. */
+interface DiffLimits {
+  readonly head: number;
+  readonly tail: number;
+  readonly line: ClipLimits;
+}
+
+const folded: DiffLimits = {
+  ...{ head: 8, tail: 4 },
+  line: { headLines: 1, headLength: 160, tailLines: 1, tailLength: 120 },
+};
+
+/**
+ * Limits by level. Too many lines would freeze the page, so each level shows ten times as much as
+ * the one before.
+ */
+export function limitsAt(level: number): DiffLimits {
+  if (level === 0) return folded;
+  const factor = 10 ** (level - 1);
+  const length = 10_000 * factor;
+  return {
+    ...{ head: 1500 * factor, tail: 500 * factor },
+    line: { headLines: 1, headLength: length, tailLines: 1, tailLength: length },
+  };
+}
+
+interface CutLines<Line> {
+  readonly head: readonly Line[];
+  readonly tail: readonly Line[];
+  /** The number of omitted lines. */
+  readonly between: number;
+}
+
+/** Keeps the first and last lines. Omitting a single line would save no space. */
+export function cutLines<Line>(
+  all: readonly Line[],
+  { head, tail }: Pick<DiffLimits, 'head' | 'tail'>,
+): CutLines<Line> {
+  const between = all.length - head - tail;
+  if (between <= 1) return { head: all, tail: [], between: 0 };
+  return { head: all.slice(0, head), tail: all.slice(-tail), between };
+}

@@ -1,0 +1,82 @@
+import type { FilePart, MediaPart } from '@millrace/core';
+import { useEffect, useState } from 'react';
+import { FileIcon } from '../../design/icons.tsx';
+import { safeLink } from '../../markdown/safe-link.ts';
+import type { ChatSource } from '../state/chat-source.ts';
+import { VisibleText } from './visible-text.tsx';
+import './media-view.css';
+
+export interface MediaViewProps {
+  readonly source: ChatSource;
+  readonly part: MediaPart | FilePart;
+}
+
+/** Image types that cannot contain scripts. */
+const pictures = /^image\/(?:png|jpeg|gif|webp|avif)$/;
+
+/**
+ * An image, audio, video or file to download. Media at other addresses are linked and never loaded.
+ */
+export function MediaView({ source, part }: MediaViewProps) {
+  const { mimeType } = part;
+  const url = useObjectUrl(source, part);
+  const name = part.kind === 'file' ? part.name : mimeType;
+  if (part.source.type === 'url') return <RemoteMedia url={part.source.url} name={name} />;
+  if (url === 'failed')
+    return (
+      <p className="media-words">
+        <VisibleText text={name} /> could not be loaded.
+      </p>
+    );
+  if (url === undefined)
+    return (
+      <div className="media-wait">
+        Loading <VisibleText text={name} /> …
+      </div>
+    );
+  if (pictures.test(mimeType)) return <img className="media" src={url} alt={name} />;
+  // biome-ignore lint/a11y/useMediaCaption: generated media have no captions
+  if (mimeType.startsWith('audio/')) return <audio className="media" src={url} controls />;
+  // biome-ignore lint/a11y/useMediaCaption: generated media have no captions
+  if (mimeType.startsWith('video/')) return <video className="media" src={url} controls />;
+  return (
+    <a className="media-file" href={url} download={part.kind === 'file' ? part.name : 'file'}>
+      <FileIcon /> <VisibleText text={name} />
+    </a>
+  );
+}
+
+function RemoteMedia({ url, name }: { readonly url: string; readonly name: string }) {
+  const safe = safeLink(url);
+  if (safe === undefined)
+    return (
+      <p className="media-words">
+        <VisibleText text={name} />: the address is blocked.
+      </p>
+    );
+  return (
+    <a className="media-file" href={safe} target="_blank" rel="noopener noreferrer nofollow">
+      <FileIcon /> <VisibleText text={name} />
+    </a>
+  );
+}
+
+function useObjectUrl(source: ChatSource, { source: of, mimeType }: MediaPart | FilePart) {
+  const [url, setUrl] = useState<string | undefined>();
+  useEffect(() => {
+    let objectUrl: string | undefined;
+    let isUnmounted = false;
+    const show = (blob: Blob) => {
+      if (isUnmounted) return;
+      objectUrl = URL.createObjectURL(new Blob([blob], { type: mimeType }));
+      setUrl(objectUrl);
+    };
+    if (of.type === 'bytes') show(new Blob([of.bytes as Uint8Array<ArrayBuffer>]));
+    if (of.type === 'blob') source.blob(of.hash).then(show, () => !isUnmounted && setUrl('failed'));
+    return () => {
+      isUnmounted = true;
+      if (objectUrl !== undefined) URL.revokeObjectURL(objectUrl);
+    };
+  }, [source, of, mimeType]);
+  return url;
+}

@@ -1,0 +1,85 @@
+import './visible-text.css';
+
+interface VisibleTextProps {
+  readonly text: string;
+  readonly escapes?: EscapeScope;
+}
+
+/** Shows untrusted text. Invisible and misleading characters are replaced by visible escapes. */
+export function VisibleText({ text, escapes = 'all' }: VisibleTextProps) {
+  return textRuns(text, escapes).map((run, at) =>
+    run.escape === undefined ? (
+      run.text
+    ) : (
+      // biome-ignore lint/suspicious/noArrayIndexKey: runs have no other identity
+      <span key={at} className="escape" data-lines={run.text.includes('\n') || undefined}>
+        {run.escape}
+      </span>
+    ),
+  );
+}
+
+interface TextRun {
+  readonly text: string;
+  /** The text to show instead, because the original is invisible or misleading. */
+  readonly escape?: string;
+}
+
+/**
+ * Characters that are invisible or change how others look: controls, direction marks, joiners,
+ * tags, selectors and unusual spaces. Line breaks, tabs and the ideographic space are allowed.
+ */
+const invisible =
+  /(?![\n\t \u3000]|\ufe0f)[\p{Default_Ignorable_Code_Point}\p{C}\p{Z}\u2800]|(?<![\p{Extended_Pictographic}\d#*])\ufe0f/u;
+
+const allInvisible = new RegExp(invisible, 'gu');
+
+/** Many blanks or empty lines would push the following text out of view. */
+const longBlanks = /[ \t]{40,}/u;
+const emptyLines = /(?<=\n)(?:[ \t]*\n){3,}/u;
+const suspicious = new RegExp(
+  `(?<one>${invisible.source})\\k<one>*|(?<longBlanks>${longBlanks.source})|(?<lines>${emptyLines.source})`,
+  'gu',
+);
+
+/** Characters that change the direction of the following text. */
+const directionMarks = /(?<one>[\u202a-\u202e\u2066-\u2069])\k<one>*/gu;
+
+/** `directions` escapes direction marks only. It is used for text that is read and not approved. */
+type EscapeScope = 'all' | 'directions';
+
+/** Splits a text into runs that are shown as they are and runs that are escaped. */
+export function textRuns(text: string, escapes: EscapeScope = 'all'): readonly TextRun[] {
+  const runs: TextRun[] = [];
+  let through = 0;
+  for (const match of text.matchAll(escapes === 'all' ? suspicious : directionMarks)) {
+    if (match.index > through) runs.push({ text: text.slice(through, match.index) });
+    runs.push({ text: match[0], escape: labelFor(match[0], match.groups ?? {}) });
+    through = match.index + match[0].length;
+  }
+  if (through < text.length) runs.push({ text: text.slice(through) });
+  return runs;
+}
+
+/** Replaces invisible characters by JSON escapes. */
+export function escapeInvisible(text: string): string {
+  return text.replaceAll(allInvisible, (one) => one.split('').map(unitOf).join(''));
+}
+
+type Groups = Readonly<Record<string, string | undefined>>;
+
+function labelFor(text: string, { one, longBlanks: isBlanks }: Groups): string {
+  if (isBlanks !== undefined) return `${text.length.toLocaleString('en')} blanks`;
+  if (one === undefined) return `${(text.split('\n').length - 1).toLocaleString('en')} empty lines`;
+  const times = text.length / one.length;
+  return times === 1 ? escapeOf(one) : `${escapeOf(one)} ×${times.toLocaleString('en')}`;
+}
+
+function escapeOf(one: string): string {
+  if (one === '\r') return '\\r';
+  const code = one.codePointAt(0) ?? 0;
+  return code > 0xffff ? `\\u{${hexCode(code)}}` : unitOf(one);
+}
+
+const hexCode = (code: number) => code.toString(16).toUpperCase().padStart(4, '0');
+const unitOf = (unit: string) => `\\u${hexCode(unit.charCodeAt(0))}`;

@@ -1,0 +1,133 @@
+import type { ItemId } from '@millrace/core';
+import { memo } from 'react';
+import { type ChatSource, type ItemHead, useItemHead } from '../state/chat-source.ts';
+import { PartView } from './part-view.tsx';
+import './item-view.css';
+import { IconButton } from '../../design/button.tsx';
+import { EditIcon, RetryIcon } from '../../design/icons.tsx';
+import { clockTime, TimeText } from '../../design/time.tsx';
+import { CopyButton } from '../../markdown/copy-button.tsx';
+import { BranchSwitch, useItemActions } from '../branch/branch-switch.tsx';
+
+export interface ItemViewProps {
+  readonly source: ChatSource;
+  readonly id: ItemId;
+}
+
+/**
+ * Shows one item. It renders when a part is added or the item ends, but not while a part streams.
+ */
+export const ItemView = memo(function ItemView({ source, id }: ItemViewProps) {
+  const item = useItemHead(source, id);
+  if (item === undefined) return null;
+  if (item.redacted) return <p className="item-note">The content of this item was removed.</p>;
+  switch (item.kind) {
+    case 'user':
+      return <UserItem source={source} item={item} />;
+    case 'assistant':
+      return <AssistantItem source={source} item={item} />;
+    case 'notification':
+      return <Aside source={source} item={item} title="Note" isUnfolded />;
+    case 'system':
+    case 'developer':
+      return <Aside source={source} item={item} title="Instructions" />;
+    case 'context':
+      return <Aside source={source} item={item} title="Summary of earlier messages" />;
+    case 'tool':
+      return null;
+  }
+});
+
+interface AsideProps {
+  readonly source: ChatSource;
+  readonly item: ItemHead;
+  readonly title: string;
+  readonly isUnfolded?: boolean;
+}
+
+function Aside({ source, item, title, isUnfolded }: AsideProps) {
+  return (
+    <details className="item-aside" open={isUnfolded}>
+      <summary>{title}</summary>
+      {item.partIds.map((id) => (
+        <PartView key={id} source={source} id={id} />
+      ))}
+    </details>
+  );
+}
+
+/** A message of the user. */
+function UserItem({ source, item }: { readonly source: ChatSource; readonly item: ItemHead }) {
+  const actions = useItemActions();
+  return (
+    <article className="item" data-kind="user" aria-label="Your message">
+      <div className="user-bubble">
+        {item.partIds.map((id) => (
+          <PartView key={id} source={source} id={id} />
+        ))}
+      </div>
+      <footer className="item-foot">
+        <BranchSwitch itemId={item.id} />
+        <span className="item-actions">
+          <CopyButton text={itemText(source, item)} />
+          {actions.edit && (
+            <IconButton
+              size="small"
+              label="Edit this message in a branch"
+              onClick={() => actions.edit?.(item.id, itemText(source, item))}
+            >
+              <EditIcon />
+            </IconButton>
+          )}
+        </span>
+        {item.startedAt !== undefined && <TimeText at={item.startedAt} format={clockTime} />}
+      </footer>
+    </article>
+  );
+}
+
+/** The text and tool calls of the agent in one turn. */
+function AssistantItem({ source, item }: { readonly source: ChatSource; readonly item: ItemHead }) {
+  const actions = useItemActions();
+  // Intermediate text before tool calls has no action buttons.
+  const isAnswer = !item.isOpen && item.stop?.reason !== 'tool_use';
+  const text = isAnswer ? itemText(source, item) : '';
+  return (
+    <article
+      className="item"
+      data-kind="assistant"
+      aria-label={item.author?.name ?? 'Agent message'}
+      aria-busy={item.isOpen}
+    >
+      <div className="item-parts">
+        {item.partIds.map((id) => (
+          <PartView key={id} source={source} id={id} />
+        ))}
+      </div>
+      {text !== '' && (
+        <footer className="item-foot">
+          <BranchSwitch itemId={item.id} />
+          <span className="item-actions">
+            <CopyButton text={text} label="Copy the answer" />
+            {actions.regenerate && (
+              <IconButton
+                size="small"
+                label="Answer again in a branch"
+                onClick={() => actions.regenerate?.(item.id)}
+              >
+                <RetryIcon />
+              </IconButton>
+            )}
+          </span>
+        </footer>
+      )}
+    </article>
+  );
+}
+
+/** The text of an item, without reasoning and tool calls. */
+function itemText(source: ChatSource, { partIds }: ItemHead): string {
+  const parts = partIds.map((id) => source.part(id));
+  const texts = parts.map((part) => (part?.kind === 'text' ? part.text : ''));
+  return texts.filter((text) => text !== '').join('\n\n');
+}

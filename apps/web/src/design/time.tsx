@@ -1,0 +1,68 @@
+import type { Clock } from '@millrace/client';
+import { useDeferredValue, useEffect, useState } from 'react';
+
+/** Formats a duration: `850 ms`, `3.2 s`, `2 min 5 s`. */
+export function duration(ms: number): string {
+  if (ms < 1000) return `${Math.max(0, Math.round(ms))} ms`;
+  if (ms < 59_950) return `${(ms / 1000).toFixed(1)} s`;
+  const seconds = Math.round(ms / 1000);
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ${seconds % 60} s`;
+  return `${Math.floor(seconds / 3600)} h ${Math.floor((seconds % 3600) / 60)} min`;
+}
+
+// Formats are created on first use. Creating the first one is the slowest step of opening the page.
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function format(at: number, options: Intl.DateTimeFormatOptions): string {
+  const key = Object.keys(options).join();
+  const formatter = formats.get(key) ?? new Intl.DateTimeFormat(undefined, options);
+  formats.set(key, formatter);
+  return formatter.format(at);
+}
+
+export function clockTime(at: number): string {
+  return format(at, { hour: '2-digit', minute: '2-digit' });
+}
+
+/** The time if it is today, otherwise the day. */
+export function dayOrTime(at: number, now: number = Date.now()): string {
+  const isToday = new Date(at).toDateString() === new Date(now).toDateString();
+  return isToday ? clockTime(at) : format(at, { month: 'short', day: 'numeric' });
+}
+
+interface TimeTextProps {
+  /** In ms since 1970. */
+  readonly at: number;
+  readonly format: (at: number) => string;
+}
+
+/**
+ * A formatted time. It renders after everything else, because formatting the first time is slow.
+ */
+export function TimeText({ at, format }: TimeTextProps) {
+  const shown = useDeferredValue<number | undefined>(at, undefined);
+  return (
+    <time dateTime={new Date(at).toISOString()}>
+      {shown === undefined ? '\u00a0' : format(shown)}
+    </time>
+  );
+}
+
+/** A monotonic clock, which changes of the system clock do not affect. */
+export const pageClock: Clock = {
+  now: () => performance.now(),
+  after(ms, run) {
+    const timer = setTimeout(run, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
+/** Returns the current time and renders again at the interval. */
+export function useNow(intervalMs: number): number {
+  const [now, setNow] = useState(() => Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), intervalMs);
+    return () => clearInterval(timer);
+  }, [intervalMs]);
+  return now;
+}

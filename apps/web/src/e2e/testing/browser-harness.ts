@@ -1,0 +1,57 @@
+import { type Browser, type BrowserContextOptions, chromium } from 'playwright-core';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
+import { chromiumPath } from './needs-chromium.ts';
+import { PageServer } from './page-server.ts';
+import { WatchedBrowser } from './watched-browser.ts';
+
+/** A server that serves the page. */
+interface PageHost {
+  readonly url: string;
+  close(): Promise<void>;
+}
+
+interface BrowserHarness<S extends PageHost = PageServer> {
+  readonly server: S;
+  /** Opens a new browser context for one test. It records faults of the page. */
+  visitor(options?: BrowserContextOptions): Promise<WatchedBrowser>;
+}
+
+/** Starts a server and a browser for the tests of a file. */
+export function useBrowserHarness(): BrowserHarness {
+  return useBrowserHarnessFor(() => PageServer.start());
+}
+
+/** Starts a browser with a custom server. */
+export function useBrowserHarnessFor<S extends PageHost>(
+  start: () => Promise<S>,
+): BrowserHarness<S> {
+  let server: S | undefined;
+  let browser: Browser | undefined;
+  beforeAll(async () => {
+    server = await start();
+    browser = await chromium.launch({
+      executablePath: chromiumPath() ?? 'chromium',
+      args: ['--no-sandbox', '--disable-dev-shm-usage'],
+    });
+    // Building the page and starting a browser are slow on a busy machine.
+  }, 60_000);
+  afterAll(async () => {
+    await browser?.close();
+    await server?.close();
+  });
+  const required = <T>(thing: T | undefined): T => {
+    if (thing === undefined)
+      throw new Error('The browser harness is available only while tests run');
+    return thing;
+  };
+  return {
+    get server() {
+      return required(server);
+    },
+    async visitor(options) {
+      const watched = await WatchedBrowser.open(required(browser), required(server).url, options);
+      onTestFinished(() => watched.close());
+      return watched;
+    },
+  };
+}

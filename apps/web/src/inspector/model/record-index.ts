@@ -1,0 +1,65 @@
+import type { LogRecord } from '@millrace/core';
+
+/**
+ * The indexes of matching records, in order. Each record is checked once, even if records are
+ * added.
+ */
+export class MatchIndex {
+  readonly #records: readonly LogRecord[];
+  readonly #matches: (record: LogRecord) => boolean;
+  readonly #limit: number;
+  #indexes: readonly number[] = [];
+  #read = 0;
+
+  /** `matches` receives the records in order until `limit` matches were found. */
+  constructor(
+    records: readonly LogRecord[],
+    matches: (record: LogRecord) => boolean,
+    limit: number = Number.POSITIVE_INFINITY,
+  ) {
+    this.#records = records;
+    this.#matches = matches;
+    this.#limit = limit;
+  }
+
+  /**
+   * The matches among the first `count` records. Returns the same array until there are more
+   * matches.
+   */
+  upTo(count: number): readonly number[] {
+    if (count < this.#read)
+      return this.#indexes.slice(0, partitionPoint(this.#indexes.length, this.#isBefore(count)));
+    const found: number[] = [];
+    for (; this.#read < count; this.#read++) {
+      if (this.#indexes.length + found.length >= this.#limit) break;
+      const record = this.#records[this.#read];
+      if (record !== undefined && this.#matches(record)) found.push(this.#read);
+    }
+    if (found.length > 0) this.#indexes = this.#indexes.concat(found);
+    return this.#indexes;
+  }
+
+  #isBefore(count: number): (index: number) => boolean {
+    return (index) => (this.#indexes[index] ?? 0) < count;
+  }
+}
+
+/** Returns true if a sorted array contains the index. */
+export function includesSorted(indexes: readonly number[], place: number): boolean {
+  const at = partitionPoint(indexes.length, (index) => (indexes[index] ?? 0) < place);
+  return indexes[at] === place;
+}
+
+/**
+ * Binary search: the number of entries at the start that match, if all matching entries come first.
+ */
+export function partitionPoint(length: number, matches: (index: number) => boolean): number {
+  let low = 0;
+  let high = length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (matches(middle)) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

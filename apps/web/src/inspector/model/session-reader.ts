@@ -1,0 +1,154 @@
+import type { Clock } from '@millrace/client';
+import type { Batch, LogRecord } from '@millrace/core';
+
+/** Reads a page of records after an offset. */
+type ReadRecords = (from: number, options: { readonly signal: AbortSignal }) => Promise<Batch>;
+
+export interface SessionReaderOptions {
+  readonly read: ReadRecords;
+  readonly clock: Clock;
+  readonly onRecords: (records: readonly LogRecord[]) => void;
+  /** Called when the log changed and must be read again from the start. */
+  readonly onReset: () => void;
+  readonly onChange: () => void;
+  /** Maximum number of records, which limits the memory of the page. Default: 200,000. */
+  readonly maxRecords?: number;
+  /** Maximum approximate length of all texts. Default: 64 Mi characters. */
+  readonly maxLength?: number;
+}
+
+export type RecordsStatus =
+  | { readonly state: 'loading' | 'current' }
+  /** The session is larger than the limits. */
+  | { readonly state: 'full' }
+  | { readonly state: 'failed'; readonly error: unknown };
+
+/** Minimum pause between two reads of a growing log. */
+const pauseMs = 200;
+
+/** Reads all records of a session and continues as the log grows, up to the limits. */
+export class SessionReader {
+  readonly #options: SessionReaderOptions;
+  readonly #maxRecords: number;
+  readonly #maxLength: number;
+  readonly #stopped = new AbortController();
+  status: RecordsStatus = { state: 'loading' };
+  through = 0;
+  count = 0;
+  #length = 0;
+  /** The last offset that the server is known to have. */
+  #knownThrough = 0;
+  #isBusy = false;
+  /**
+   * The log was read to its end once. A later redaction then affects records that were already
+   * shown.
+   */
+  #wasCurrent = false;
+
+  constructor(options: SessionReaderOptions) {
+    this.#options = options;
+    this.#maxRecords = options.maxRecords ?? 200_000;
+    this.#maxLength = options.maxLength ?? 2 ** 26;
+  }
+
+  start(): void {
+    this.#startReading();
+  }
+
+  stop(): void {
+    this.#stopped.abort();
+  }
+
+  /** Reports that the log contains at least this offset. */
+  setKnownEnd(through: number): void {
+    this.#knownThrough = Math.max(this.#knownThrough, through);
+    if (this.#knownThrough > this.through) this.#startReading();
+  }
+
+  /** Reads again after a failure. */
+  retry(): void {
+    this.#startReading();
+  }
+
+  #startReading(): void {
+    if (this.#isBusy || this.status.state === 'full' || this.#stopped.signal.aborted) return;
+    this.#isBusy = true;
+    void this.#readAll().finally(() => {
+      this.#isBusy = false;
+      if (this.status.state === 'current' && this.#knownThrough > this.through) this.#readLater();
+    });
+  }
+
+  #readLater(): void {
+    this.#options.clock.after(pauseMs, () => this.#startReading());
+  }
+
+  async #readAll(): Promise<void> {
+    const { signal } = this.#stopped;
+    if (!this.#wasCurrent) this.#setStatus({ state: 'loading' });
+    try {
+      while (!signal.aborted) {
+        const batch = await this.#options.read(this.through, { signal });
+        if (signal.aborted) return;
+        if (batch.through <= this.through) {
+          this.#wasCurrent = true;
+          // The reported end may be wrong. The next report starts another read.
+          this.#knownThrough = this.through;
+          return this.#setStatus({ state: 'current' });
+        }
+        if (!this.#accept(batch)) return this.#setStatus({ state: 'full' });
+      }
+    } catch (error) {
+      if (!signal.aborted) this.#setStatus({ state: 'failed', error });
+    }
+  }
+
+  /** Returns false if the records exceed the limits. */
+  #accept({ records, through }: Batch): boolean {
+    if (this.#wasCurrent && records.some(({ fact }) => fact?.type === 'item_redacted')) {
+      this.#reset();
+      return true;
+    }
+    const length = records.reduce((sum, record) => sum + roughLength(record), this.#length);
+    const isTooMuch = this.count + records.length > this.#maxRecords || length > this.#maxLength;
+    // The first page is always shown.
+    if (isTooMuch && this.count > 0) return false;
+    this.#length = length;
+    this.count += records.length;
+    this.through = through;
+    this.#options.onRecords(records);
+    this.#options.onChange();
+    return true;
+  }
+
+  #reset(): void {
+    this.through = 0;
+    this.count = 0;
+    this.#length = 0;
+    this.#wasCurrent = false;
+    this.#options.onReset();
+  }
+
+  #setStatus(status: RecordsStatus): void {
+    this.status = status;
+    this.#options.onChange();
+  }
+}
+
+function roughLength({ delta, fact }: LogRecord): number {
+  const head = 150;
+  if (delta?.type === 'append_text' || delta?.type === 'append_bytes')
+    return head + delta.chunk.length;
+  if (delta?.type === 'commit_part' && delta.part !== undefined)
+    return head + contentLength(delta.part);
+  if (fact?.type !== 'snapshot') return head;
+  const parts = fact.items.flatMap(({ parts: all }) => all);
+  return parts.reduce((sum, { part }) => sum + contentLength(part), head);
+}
+
+function contentLength(part: object): number {
+  return Object.values(part).reduce<number>(
+    (sum, value) => sum + (typeof value === 'string' ? value.length : 50),
+    0,
+  );
+}

@@ -1,0 +1,76 @@
+import type { FactRecord, FoldState, LogRecord } from '@millrace/core';
+import { useCallback, useEffect, useRef } from 'react';
+import { duration } from '../../design/time.tsx';
+import type { InspectedState } from '../model/inspected-session.ts';
+import { countUpTo, type SessionModel } from '../model/session-model.ts';
+
+/** The index of the selected record; the last record if `at` is undefined. */
+export function indexOfMoment(records: readonly LogRecord[], at: number | undefined): number {
+  return (at === undefined ? records.length : countUpTo(records, at)) - 1;
+}
+
+type Step = 'record' | 'fact' | 'turn';
+
+/** The next index in a direction: the next record, fact or turn boundary. */
+export function stepFrom(
+  records: readonly LogRecord[],
+  index: number,
+  by: 1 | -1,
+  step: Step,
+): number {
+  const last = records.length - 1;
+  for (let next = index + by; next >= 0 && next <= last; next += by) {
+    if (step === 'record' || isTarget(records[next], step)) return next;
+  }
+  return by > 0 ? last : 0;
+}
+
+function isTarget(record: LogRecord | undefined, step: 'fact' | 'turn'): boolean {
+  if (step === 'fact') return record?.fact !== undefined;
+  return record?.fact?.type === 'turn_started' || record?.fact?.type === 'turn_finished';
+}
+
+/** The moment as text, for example "record 120 of 480, 12.4 s". */
+export function momentText({ records, axis }: SessionModel, index: number): string {
+  if (records.length === 0) return 'no records';
+  const time = axis.times[index] ?? axis.start;
+  return `record ${index + 1} of ${records.length}, ${duration(time - axis.start)}`;
+}
+
+/** Called with each move. An undefined `at` means now. The facts end at the same record. */
+export type OnMoment = (
+  at: number | undefined,
+  state: FoldState,
+  facts: readonly FactRecord[],
+) => void;
+
+/** Returns the index of the selected record and functions to select another one. */
+export function useMoment(
+  { model, count }: InspectedState,
+  at: number | undefined,
+  onMoment: OnMoment,
+) {
+  const reported = useRef<number | undefined>(undefined);
+  const callback = useRef(onMoment);
+  callback.current = onMoment;
+  const goTo = useCallback(
+    (offset: number | undefined) => {
+      reported.current = offset;
+      const { checkpoints } = model;
+      const state = offset === undefined ? checkpoints.head : checkpoints.stateAt(offset);
+      callback.current(offset, state, model.factsUpTo(state.through));
+    },
+    [model],
+  );
+  const goToIndex = useCallback(
+    (index: number) => goTo(model.records[Math.max(0, index)]?.offset),
+    [goTo, model],
+  );
+  // A link or the browser history set `at`, and the caller has no state for it yet.
+  const isReached = at !== undefined && (model.records[count - 1]?.offset ?? 0) >= at;
+  useEffect(() => {
+    if (isReached && reported.current !== at) goTo(at);
+    if (at === undefined) reported.current = undefined;
+  }, [at, isReached, goTo]);
+  return { index: indexOfMoment(model.records, at), goTo, goToIndex };
+}

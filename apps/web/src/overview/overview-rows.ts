@@ -1,0 +1,81 @@
+import type { TaskDigest, TaskSummary } from '@millrace/client';
+import { addUsage, type Usage } from '@millrace/core';
+
+/** A task with its digest, once the digest was read. */
+export interface OverviewTask {
+  readonly task: TaskSummary;
+  readonly digest: TaskDigest | undefined;
+}
+
+/** The usage of one model by one agent, over all tasks that were read. */
+export interface UsageRow {
+  readonly agent: string;
+  readonly provider: string | undefined;
+  readonly model: string | undefined;
+  readonly tasks: number;
+  readonly attempts: number;
+  readonly usage: Usage;
+}
+
+export interface Failure {
+  readonly task: TaskSummary;
+  readonly agent: string;
+  readonly reason: string;
+}
+
+/** Tasks with a run in progress or a required approval. Waiting tasks come first. */
+export function runningOf(all: readonly OverviewTask[]): readonly OverviewTask[] {
+  const rank = ({ digest }: OverviewTask) => (digest?.state === 'waiting' ? 0 : 1);
+  return all
+    .filter(({ digest }) => digest !== undefined && digest.state !== 'idle')
+    .toSorted((a, b) => rank(a) - rank(b));
+}
+
+/** Tasks that failed, and tasks whose last run ended with an error. */
+export function failuresOf(all: readonly OverviewTask[]): readonly Failure[] {
+  return all.flatMap(({ task, digest }) => {
+    const isFailed = task.status === 'FAILED' || task.status === 'TIMED_OUT';
+    const isError = digest?.state === 'idle' && digest.stop?.reason === 'error';
+    if (!isFailed && !isError) return [];
+    const reason = digest?.error?.message ?? task.status_reason ?? digest?.stop?.cause;
+    return [{ task, agent: agentOf(digest), reason: reason ?? 'No reason was recorded' }];
+  });
+}
+
+/** Usage by agent and model, sorted by cost and then by tokens. */
+export function usageRows(all: readonly OverviewTask[]): readonly UsageRow[] {
+  const used = all.flatMap(({ digest }) =>
+    (digest?.usage ?? []).map((one) => ({ ...one, agent: agentOf(digest) })),
+  );
+  const groups = Map.groupBy(used, ({ agent, provider, model }) =>
+    JSON.stringify([agent, provider, model]),
+  );
+  const rows = [...groups.values()].flatMap((group) => {
+    const [first] = group;
+    if (first === undefined) return [];
+    const usage = group.slice(1).reduce((sum, one) => addUsage(sum, one.usage), first.usage);
+    const attempts = group.reduce((sum, one) => sum + one.attempts, 0);
+    const { agent, provider, model } = first;
+    const named = { agent, provider: provider ?? undefined, model: model ?? undefined };
+    return [{ ...named, tasks: group.length, attempts, usage }];
+  });
+  return rows.toSorted((a, b) => weight(b) - weight(a));
+}
+
+/** A sort key only. Costs are shown as exact decimals. */
+function weight({ usage }: UsageRow): number {
+  const money = Number(usage.costs[0]?.amount ?? 0);
+  return money * 1e12 + usage.input + usage.output;
+}
+
+export function totalOf(rows: readonly UsageRow[]): Usage | undefined {
+  const [first, ...others] = rows;
+  return others.reduce<Usage | undefined>(
+    (sum, { usage }) => (sum === undefined ? usage : addUsage(sum, usage)),
+    first?.usage,
+  );
+}
+
+function agentOf(digest: TaskDigest | undefined): string {
+  return digest?.agents.join(', ') || 'unknown agent';
+}

@@ -1,0 +1,94 @@
+import { Link } from '../app/route.tsx';
+import { taskTitle, waitingText } from '../app/task-text.ts';
+import { dayOrTime, duration } from '../design/time.tsx';
+import type { Failure, OverviewTask } from './overview-rows.ts';
+
+export interface RunningProps {
+  readonly tasks: readonly OverviewTask[];
+  /** There may be more tasks than were found. */
+  readonly isTruncated: boolean;
+}
+
+/** Lists running sessions. Sessions that wait for an approval come first. */
+export function Running({ tasks, isTruncated }: RunningProps) {
+  const waiting = tasks.filter(({ digest }) => digest?.state === 'waiting').length;
+  return (
+    <section className="overview-card" aria-labelledby="overview-running">
+      <h2 id="overview-running">
+        Running{' '}
+        <span className="overview-count">{`${tasks.length}${isTruncated && tasks.length > 0 ? '+' : ''}`}</span>
+        {waiting > 0 && <span className="overview-waiting"> {waitingText(waiting)}</span>}
+      </h2>
+      {tasks.length === 0 ? (
+        <p className="overview-none">
+          {isTruncated ? 'Nothing runs in the latest sessions.' : 'Nothing runs.'} A run appears
+          here when it starts and stays until it ends.
+        </p>
+      ) : (
+        <ul className="overview-list">
+          {tasks.map((one) => (
+            <RunningRow key={one.task.id} {...one} />
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function RunningRow({ task, digest }: OverviewTask) {
+  const since = digest?.running_since ?? null;
+  const isWaiting = digest?.state === 'waiting';
+  return (
+    <li>
+      <span className="overview-dot" data-look={isWaiting ? 'warn' : 'good'} />
+      <Link to={{ page: 'task', id: task.id }}>{taskTitle(task)}</Link>
+      <span className="overview-soft">{digest?.agents.join(', ')}</span>
+      <span className="overview-end">
+        {isWaiting ? 'waits for an approval' : since !== null && duration(Date.now() - since)}
+      </span>
+    </li>
+  );
+}
+
+export interface FailuresProps {
+  readonly failures: readonly Failure[];
+  /** There may be more failures than were found. */
+  readonly isTruncated: boolean;
+}
+
+/** Lists failed sessions with the recorded reasons. */
+export function Failures({ failures, isTruncated }: FailuresProps) {
+  return (
+    <section className="overview-card" aria-labelledby="overview-failures">
+      <h2 id="overview-failures">
+        Failures{' '}
+        <span className="overview-count">{`${failures.length}${isTruncated && failures.length > 0 ? '+' : ''}`}</span>
+      </h2>
+      {failures.length === 0 ? (
+        <p className="overview-none">
+          Nothing failed. A failed session appears here with the reason. Send it a message to
+          continue it.
+        </p>
+      ) : (
+        <ul className="overview-list">
+          {failures.map((failure) => (
+            <FailureRow key={failure.task.id} {...failure} />
+          ))}
+        </ul>
+      )}
+    </section>
+  );
+}
+
+function FailureRow({ task, agent, reason }: Failure) {
+  const changedAt = Date.parse(task.updated_at ?? '');
+  return (
+    <li>
+      <span className="overview-dot" data-look="bad" />
+      <Link to={{ page: 'task', id: task.id }}>{taskTitle(task)}</Link>
+      <span className="overview-soft">{agent}</span>
+      <span className="overview-end">{Number.isFinite(changedAt) && dayOrTime(changedAt)}</span>
+      <p className="overview-reason">{reason}</p>
+    </li>
+  );
+}

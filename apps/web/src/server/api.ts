@@ -1,0 +1,101 @@
+import { ClientError } from '@millrace/client';
+import { type JsonObject, type JsonValue, parseJson } from '@millrace/core';
+import { readToken } from '../app/browser-storage.ts';
+
+/** One page of a list. `next` is the cursor of the next page; undefined at the end. */
+export interface ListPage {
+  readonly data: JsonValue;
+  readonly next: string | undefined;
+}
+
+/** Sends requests to routes of the server that the client library does not cover. */
+export class Api {
+  get(path: string, signal?: AbortSignal): Promise<JsonValue> {
+    return this.#json(path, { ...(signal && { signal }) });
+  }
+
+  async page(path: string, signal: AbortSignal): Promise<ListPage> {
+    const response = await this.#send(path, { signal });
+    const next = response.headers.get('x-next-cursor') ?? undefined;
+    return { data: await readJson(response), next };
+  }
+
+  post(path: string, body: JsonObject): Promise<JsonValue> {
+    return this.#json(path, { method: 'POST', body: JSON.stringify(body) });
+  }
+
+  put(path: string, body: JsonObject): Promise<JsonValue> {
+    return this.#json(path, { method: 'PUT', body: JSON.stringify(body) });
+  }
+
+  /** Returns the response as a byte stream, for example server-sent events. */
+  async stream(path: string, signal: AbortSignal): Promise<ReadableStream<Uint8Array>> {
+    const response = await this.#send(path, { signal });
+    if (!response.ok || response.body === null) throw await responseError(response);
+    return response.body;
+  }
+
+  async #json(path: string, init: RequestInit): Promise<JsonValue> {
+    return readJson(await this.#send(path, init));
+  }
+
+  #send(path: string, init: RequestInit): Promise<Response> {
+    const token = readToken();
+    const headers = new Headers({ accept: '*/*' });
+    if (token !== '') headers.set('authorization', `Bearer ${token}`);
+    if (typeof init.body === 'string') headers.set('content-type', 'application/json');
+    return fetch(path, { ...init, headers, cache: 'no-store' }).catch((cause: unknown) => {
+      if (init.signal?.aborted) throw cause;
+      const message = 'The server cannot be reached. Check that it runs';
+      throw new ClientError('unreachable', message, {}, { cause });
+    });
+  }
+}
+
+async function readJson(response: Response): Promise<JsonValue> {
+  if (!response.ok) throw await responseError(response);
+  const parsed = parseJson(await response.text());
+  if (parsed.ok) return parsed.value;
+  throw new ClientError(
+    'bad_answer',
+    'The response is not from a Millrace server. Check the address',
+  );
+}
+
+async function responseError(response: Response): Promise<ClientError> {
+  const parsed = parseJson(await response.text().catch(() => ''));
+  const serverMessage = parsed.ok
+    ? (parsed.value as { readonly message?: JsonValue } | null)?.message
+    : '';
+  const message =
+    typeof serverMessage === 'string' && serverMessage !== ''
+      ? serverMessage
+      : `The server answered with status ${response.status}`;
+  const code = response.status === 401 ? 'unauthorized' : 'bad_request';
+  return new ClientError(code, message, {}, { status: response.status });
+}
+
+/** Returns true if the server did not answer. A retry can succeed. */
+export function isUnreachable(reason: unknown): boolean {
+  return reason instanceof ClientError && reason.code === 'unreachable';
+}
+
+/** Explains an error to the user, without the ids that the error message contains. */
+export function errorText(reason: unknown): string {
+  if (!(reason instanceof ClientError))
+    return reason instanceof Error ? reason.message : `${reason}`;
+  switch (reason.code) {
+    case 'unreachable':
+      return 'The server does not answer.';
+    case 'unauthorized':
+      return 'The server does not accept the token.';
+    case 'not_found':
+      return 'This session no longer exists.';
+    case 'rate_limited':
+      return 'The server is busy. Try again later.';
+    case 'too_large':
+      return 'The message is longer than the server allows.';
+    default:
+      return reason.message;
+  }
+}

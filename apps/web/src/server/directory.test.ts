@@ -1,0 +1,100 @@
+import { ClientError } from '@millrace/client';
+import type { JsonValue } from '@millrace/core';
+import { expect, onTestFinished, test } from 'vitest';
+import { settled } from '../../../../packages/client/src/testing/settled.ts';
+import { openDomPage } from '../testing/dom-page.ts';
+import type { Api } from './api.ts';
+import { Directory, hasAllTasks } from './directory.ts';
+
+/** A server with this many tasks. It answers when the test calls `answerAll`. */
+async function setUp(count: number) {
+  await openDomPage('http://localhost/');
+  const requests: string[] = [];
+  const waiting: (() => void)[] = [];
+  const answer = (path: string): JsonValue => {
+    const { pathname, searchParams } = new URL(path, 'http://localhost');
+    if (pathname === '/agents') return [];
+    const all = Array.from({ length: count }, (_, at) => ({ id: `t${at}` }));
+    if (pathname === '/tasks/unknown')
+      throw new ClientError('bad_request', 'No', {}, { status: 404 });
+    if (pathname === '/tasks/broken')
+      throw new ClientError('bad_request', 'No', {}, { status: 503 });
+    if (pathname !== '/tasks') return { id: pathname.slice('/tasks/'.length), agents: [] };
+    return all.slice(0, Number(searchParams.get('limit')));
+  };
+  const get = (path: string) => {
+    if (!path.startsWith('/agents')) requests.push(path);
+    const { promise, resolve } = Promise.withResolvers<void>();
+    waiting.push(resolve);
+    return promise.then(() => answer(path));
+  };
+  const directory = new Directory({ get } as unknown as Api);
+  onTestFinished(directory.subscribe(() => {}));
+  const answerAll = async () => {
+    for (const one of waiting.splice(0)) one();
+    await settled();
+  };
+  return { directory, requests, answerAll };
+}
+
+test('calls during a request cause exactly one more request', async () => {
+  const { directory, requests, answerAll } = await setUp(3);
+  const all = [directory.refresh(), directory.refresh(), directory.refresh()];
+  expect(requests).toHaveLength(1);
+  await answerAll();
+  expect(requests).toHaveLength(2);
+  await answerAll();
+  await Promise.all(all);
+  expect(requests).toHaveLength(2);
+  expect(directory.state().tasks).toHaveLength(3);
+});
+
+test('older tasks are read in steps, up to the limit of the server', async () => {
+  const { directory, answerAll } = await setUp(1500);
+  await answerAll();
+  expect(directory.state()).toMatchObject({ isLoaded: true, hasMore: true });
+  expect(directory.state().tasks).toHaveLength(200);
+  void directory.loadMore();
+  await answerAll();
+  expect(directory.state().tasks).toHaveLength(400);
+  for (let more = 0; more < 4; more++) {
+    void directory.loadMore();
+    await answerAll();
+  }
+  expect(directory.state().tasks).toHaveLength(1000);
+  expect(directory.state().hasMore).toBe(false);
+});
+
+test.each([
+  [3, true],
+  [200, false],
+  [1500, false],
+])('reports whether a list of %d contains all tasks', async (count, isAll) => {
+  const { directory, answerAll } = await setUp(count);
+  expect(hasAllTasks(directory.state())).toBe(false);
+  await answerAll();
+  expect(hasAllTasks(directory.state())).toBe(isAll);
+});
+
+test('a task that is not in the list is fetched by its id', async () => {
+  const { directory, requests, answerAll } = await setUp(3);
+  await answerAll();
+  void directory.fetchTask('old one');
+  await answerAll();
+  expect(requests.at(-1)).toBe('/tasks/old%20one?relationships=agents');
+  expect(directory.state().others.get('old one')?.agents).toEqual([]);
+});
+
+test.each([
+  ['unknown', 1],
+  ['broken', 2],
+])('%s is requested %d times, although it is fetched twice', async (id, times) => {
+  const { directory, requests, answerAll } = await setUp(3);
+  await answerAll();
+  for (let round = 0; round < 2; round++) {
+    void directory.fetchTask(id);
+    await answerAll();
+  }
+  expect(requests.filter((path) => path.startsWith(`/tasks/${id}`))).toHaveLength(times);
+  expect(directory.state().others.size).toBe(0);
+});

@@ -1,0 +1,172 @@
+import { type AgentInfo, ClientError, type TaskSummary } from '@millrace/client';
+import type { JsonValue } from '@millrace/core';
+import type { Api } from './api.ts';
+
+/** A task as the list shows it. */
+export interface ListedTask extends TaskSummary {
+  readonly agents: readonly AgentInfo[] | null;
+  /** The task has unfinished work: the agent runs or waits for an approval. */
+  readonly is_at_work?: boolean | undefined;
+  /** A call of the task waits for an approval; undefined if unknown. */
+  readonly awaits_approval?: boolean | undefined;
+}
+
+export interface DirectoryState {
+  readonly isLoaded: boolean;
+  readonly agents: readonly AgentInfo[];
+  /** Sorted by last change, newest first. */
+  readonly tasks: readonly ListedTask[];
+  /** The server has older tasks. `loadMore` reads them. */
+  readonly hasMore: boolean;
+  /** Tasks that were fetched by id because the list does not contain them. */
+  readonly others: ReadonlyMap<string, ListedTask>;
+  readonly error: ClientError | undefined;
+}
+
+/** Returns true if the list contains every task of the server. */
+export function hasAllTasks({ isLoaded, hasMore, tasks }: DirectoryState): boolean {
+  return isLoaded && !hasMore && tasks.length < maxTasks;
+}
+
+/** The server has no stream of lists, so they are polled. */
+const pollIntervalMs = 5000;
+const taskPageSize = 200;
+/** The server's limit for one request. */
+const maxTasks = 1000;
+const maxOthers = 100;
+
+const empty: DirectoryState = {
+  ...{ isLoaded: false, agents: [], tasks: [], hasMore: false },
+  ...{ others: new Map<string, ListedTask>(), error: undefined },
+};
+
+/** The agents and tasks of the server. Polls them while it has listeners. */
+export class Directory {
+  readonly #api: Api;
+  readonly #listeners = new Set<() => void>();
+  /** Ids that are not tasks, for example sessions of sub-agents. */
+  readonly #unknown = new Set<string>();
+  #state: DirectoryState = empty;
+  #limit = taskPageSize;
+  #request: Promise<void> | undefined;
+  #isStale = false;
+  #response = '';
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(api: Api) {
+    this.#api = api;
+  }
+
+  readonly state = (): DirectoryState => this.#state;
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener);
+    if (this.#listeners.size === 1) {
+      document.addEventListener('visibilitychange', this.#onVisible);
+      void this.refresh();
+    }
+    return () => {
+      this.#listeners.delete(listener);
+      if (this.#listeners.size > 0) return;
+      document.removeEventListener('visibilitychange', this.#onVisible);
+      clearTimeout(this.#timer);
+    };
+  };
+
+  /** Reads the lists. A call during a request starts another request after it. */
+  refresh(): Promise<void> {
+    if (this.#request === undefined) this.#request = this.#poll();
+    else this.#isStale = true;
+    return this.#request;
+  }
+
+  /** Reads older tasks too, up to the server's limit. */
+  loadMore(): Promise<void> {
+    this.#limit = Math.min(maxTasks, this.#limit + taskPageSize);
+    return this.refresh();
+  }
+
+  /** Fetches a task that the list does not contain. An unknown id is requested once. */
+  async fetchTask(id: string): Promise<void> {
+    if (this.#unknown.has(id)) return;
+    const path = `/tasks/${encodeURIComponent(id)}?relationships=agents`;
+    const found = await this.#api.get(path).catch((error: unknown) => {
+      if (isNotFound(error)) this.#rememberUnknown(id);
+    });
+    // The session's own stream reports the error.
+    if (found === undefined) return;
+    const others = [...this.#state.others].slice(1 - maxOthers);
+    const entry = [id, found as unknown as ListedTask] as const;
+    this.#change({ ...this.#state, others: new Map([...others, entry]) });
+  }
+
+  #rememberUnknown(id: string): void {
+    this.#unknown.add(id);
+    const [oldest] = this.#unknown;
+    if (this.#unknown.size > maxOthers && oldest !== undefined) this.#unknown.delete(oldest);
+  }
+
+  async #poll(): Promise<void> {
+    clearTimeout(this.#timer);
+    do {
+      this.#isStale = false;
+      await this.#fetchLists();
+    } while (this.#isStale);
+    this.#request = undefined;
+    if (this.#listeners.size > 0)
+      this.#timer = setTimeout(() => this.#pollIfVisible(), pollIntervalMs);
+  }
+
+  async #fetchLists(): Promise<void> {
+    const limit = this.#limit;
+    try {
+      const [agents, tasks] = await Promise.all([
+        this.#api.get('/agents?limit=1000'),
+        this.#api.get(`/tasks?limit=${limit}&relationships=agents&relationships=work`),
+      ]);
+      this.#set(agents, tasks, limit);
+    } catch (error) {
+      this.#fail(error);
+    }
+  }
+
+  #pollIfVisible(): void {
+    if (document.visibilityState === 'visible') void this.refresh();
+  }
+
+  readonly #onVisible = (): void => this.#pollIfVisible();
+
+  #set(agents: JsonValue, tasks: JsonValue, limit: number): void {
+    // An unchanged response keeps the state object, so that nothing renders.
+    const response = JSON.stringify([agents, tasks]);
+    if (response === this.#response && this.#state.error === undefined) return;
+    this.#response = response;
+    const listed = tasks as unknown as readonly ListedTask[];
+    this.#change({
+      ...this.#state,
+      isLoaded: true,
+      agents: agents as unknown as readonly AgentInfo[],
+      tasks: listed,
+      hasMore: listed.length >= limit && limit < maxTasks,
+      error: undefined,
+    });
+  }
+
+  #fail(error: unknown): void {
+    const clientError =
+      error instanceof ClientError
+        ? error
+        : new ClientError('bad_answer', 'The list could not be read', {}, { cause: error });
+    if (clientError.message === this.#state.error?.message) return;
+    this.#change({ ...this.#state, error: clientError });
+  }
+
+  #change(state: DirectoryState): void {
+    this.#state = state;
+    for (const listener of [...this.#listeners]) listener();
+  }
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof ClientError && error.status === 404;
+}

@@ -1,0 +1,58 @@
+import { readToken } from '../app/browser-storage.ts';
+
+/** The early request is aborted if the client does not use it within this time. */
+const unusedTimeoutMs = 10_000;
+
+type Fetch = (url: URL, init: RequestInit) => Promise<Response>;
+
+/**
+ * Requests the stream of the session in the URL immediately. The returned function gives that
+ * response to the first matching request.
+ */
+export function earlyStream(href: string, token: string, fetch: Fetch): Fetch {
+  const url = streamOf(href);
+  if (url === undefined) return fetch;
+  const controller = new AbortController();
+  const headers = new Headers({ accept: '*/*' });
+  if (token !== '') headers.set('authorization', `Bearer ${token}`);
+  const init: RequestInit = {
+    method: 'GET',
+    headers,
+    cache: 'no-store',
+    signal: controller.signal,
+  };
+  let early: Promise<Response> | undefined = fetch(url, init);
+  // The client handles the error when it takes the response. Until then, it must not be an
+  // unhandled rejection.
+  early.catch(() => {});
+  const timer = setTimeout(() => controller.abort(), unusedTimeoutMs);
+  return (requested, options) => {
+    const answer = early;
+    const isSameRequest = requested.href === url.href && tokenOf(options) === tokenOf(init);
+    if (answer === undefined || !isSameRequest || options.signal?.aborted)
+      return fetch(requested, options);
+    early = undefined;
+    clearTimeout(timer);
+    options.signal?.addEventListener('abort', () => controller.abort(options.signal?.reason));
+    return controller.signal.aborted ? fetch(requested, options) : answer;
+  };
+}
+
+function streamOf(href: string): URL | undefined {
+  const { pathname, origin } = new URL(href);
+  // The route module is not imported here, because it would load the rest of the page first.
+  const id = /^\/app\/tasks\/([^/]+)$/.exec(pathname)?.[1];
+  return id === undefined ? undefined : new URL(`/tasks/${id}/stream?view=records`, origin);
+}
+
+function tokenOf({ headers }: RequestInit): string {
+  return new Headers(headers).get('authorization') ?? '';
+}
+
+const plainFetch: Fetch = (url, init) => fetch(url, init);
+const isPage = typeof document !== 'undefined' && typeof location !== 'undefined';
+
+/** The fetch function of the page's client. */
+export const fetchWithEarlyStream: Fetch = isPage
+  ? earlyStream(location.href, readToken(), plainFetch)
+  : plainFetch;
