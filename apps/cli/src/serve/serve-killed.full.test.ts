@@ -1,33 +1,46 @@
 import { join } from 'node:path';
+import { type AgentEvent, decodeEvent, type Item } from '@millrace/core';
 import { expect, test } from 'vitest';
+import { rebuild } from '../../../../packages/core/src/testing/rebuild.ts';
 import { freePort } from '../../../../packages/log/src/testing/external-programs.ts';
 import { reconnectingEvents } from '../testing/reconnecting-events.ts';
 import { serveProcess } from '../testing/serve-process.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 
-// The real command, killed while it speaks, and a client that knows nothing of it.
+// Kills the real command in the middle of an answer. The client only reconnects with its last event id.
 
 const folder = temporaryFolder('serve-killed');
 
-/** What a client shows that appends whatever it is told, and which records it was told of. */
-class Shown {
-  text = '';
+/** A client that rebuilds the transcript from the events that it receives. */
+class EventClient {
   readonly offsets: number[] = [];
+  readonly #events: AgentEvent[] = [];
 
   add({ id, data }: { readonly id: string | undefined; readonly data: string }): void {
-    const event = JSON.parse(data) as { type: string; text?: string };
-    if (id !== undefined) this.offsets.push(Number(id));
-    if (event.type === 'assistant_text_delta') this.text += event.text ?? '';
-    if (event.type === 'run_finished') this.text += '|';
+    if (id === undefined) return;
+    this.offsets.push(Number(id));
+    this.#events.push(decodeEvent(data));
+  }
+
+  /** The text of all answers. A turn that was settled meanwhile arrives as one event. */
+  get text(): string {
+    return (rebuild(this.#events) as readonly Item[])
+      .filter(({ kind }) => kind === 'assistant')
+      .flatMap(({ parts }) => parts.map((part) => (part.kind === 'text' ? part.text : '')))
+      .join('|');
+  }
+
+  get isIdle(): boolean {
+    return this.#events.findLast(({ type }) => /^run_/.test(type))?.type === 'run_finished';
   }
 }
 
 async function untilShown(
   url: string,
-  isEnough: (shown: Shown) => boolean | Promise<boolean>,
-): Promise<Shown> {
+  isEnough: (client: EventClient) => boolean | Promise<boolean>,
+): Promise<EventClient> {
   const left = new AbortController();
-  const shown = new Shown();
+  const shown = new EventClient();
   for await (const frame of reconnectingEvents(url, left.signal)) {
     shown.add(frame);
     if (await isEnough(shown)) left.abort();
@@ -35,8 +48,8 @@ async function untilShown(
   return shown;
 }
 
-/** How much of an answer there is when the process is killed. */
-const spoken = 60;
+/** The process is killed after this many characters of an answer. */
+const lengthBeforeKill = 60;
 
 test.each([
   ['echo', Array.from({ length: 400 }, (_, n) => `word${n}`).join(' '), 'the end', 'the end'],
@@ -60,13 +73,12 @@ test.each([
       rpc('message/send', { task_id, content: { type: 'text', author: 'user', content: words } });
     const { result: task } = await rpc('task/create', {});
     const url = `${server.url}/tasks/${task.id}/stream?view=events`;
-    // Nobody waits for these: the process dies before it can answer.
+    // The test does not await these requests: the process dies before it can answer.
     void say(long, task.id).catch(() => {});
     const kills: number[] = [];
-    const isAnswered = ({ text }: Shown) =>
-      text.slice(text.indexOf(answer)).endsWith('|') && text.includes(answer);
+    const isAnswered = ({ text, isIdle }: EventClient) => isIdle && text.includes(answer);
     const shown = await untilShown(url, async (now) => {
-      if (kills.length === 2 || now.text.length < (kills.at(-1) ?? 0) + spoken)
+      if (kills.length === 2 || now.text.length < (kills.at(-1) ?? 0) + lengthBeforeKill)
         return isAnswered(now);
       kills.push(now.text.length);
       await server.end('SIGKILL');
@@ -75,7 +87,7 @@ test.each([
       return false;
     });
     expect(kills).toHaveLength(2);
-    // As they came: none twice, and none late.
+    // Every offset arrived once and in order.
     expect(shown.offsets).toEqual([...new Set(shown.offsets)].toSorted((a, b) => a - b));
     const uncut = await untilShown(`${url}&from=0`, isAnswered);
     expect(shown.text).toBe(uncut.text);
