@@ -1,8 +1,10 @@
 import { type Log, memoryLog } from '@millrace/log';
 import type { Provider } from '@millrace/providers';
 import { onTestFinished } from 'vitest';
-import { temporaryFolder } from '../../../../packages/tools/src/testing/temporary-folder.ts';
-import { writeTree } from '../../../../packages/tools/src/testing/write-tree.ts';
+import {
+  temporaryFolder,
+  writeTree,
+} from '../../../../packages/tools/src/testing/temporary-folder.ts';
 import { type BuildOptions, buildAgent } from '../agent/build-agent.ts';
 import type { BuiltAgent } from '../agent/built-agent.ts';
 import type { Config } from '../config/config.ts';
