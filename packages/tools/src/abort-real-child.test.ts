@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { problemsIn } from '../../agent/src/testing/check-log.ts';
 import { bashTool } from './shell/bash-tool.ts';
 import { taskTool } from './task/task-tool.ts';
-import { faultsOfNext } from './testing/next-request.ts';
+import { nextRequestFaults } from './testing/next-request.ts';
 import { isGone, pidsIn, processesIn, until } from './testing/processes.ts';
 import { temporaryFolder } from './testing/temporary-folder.ts';
 import { createWorkspace } from './workspace/workspace.ts';
@@ -26,7 +26,7 @@ const callOf = (name: string, input: object) =>
   }) as const;
 
 /** An agent that runs a command, and a promise of the start of it. */
-function commanding(command: string, onStarted: (run: Run) => void = () => {}) {
+function startCommand(command: string, onStarted: (run: Run) => void = () => {}) {
   const root = temporaryFolder();
   const log = memoryLog();
   const records: LogRecord[] = [];
@@ -52,7 +52,7 @@ function commanding(command: string, onStarted: (run: Run) => void = () => {}) {
 }
 
 /** What the session says about an abort, and what would be sent next. */
-async function checkAborted({ run, log, records }: ReturnType<typeof commanding>): Promise<void> {
+async function checkAborted({ run, log, records }: ReturnType<typeof startCommand>): Promise<void> {
   const { stop } = await run.result;
   expect(stop.reason).toBe('aborted');
   const facts = records.flatMap(({ fact }) => fact ?? []);
@@ -60,7 +60,7 @@ async function checkAborted({ run, log, records }: ReturnType<typeof commanding>
   expect(facts.at(-1)).toMatchObject({ type: 'run_finished', stop: { reason: 'aborted' } });
   expect((await log.read(session)).records).toEqual(records);
   expect(problemsIn(session, records)).toEqual([]);
-  expect(await faultsOfNext(log, session)).toEqual([]);
+  expect(await nextRequestFaults(log, session)).toEqual([]);
 }
 
 async function resultsOf({ result }: Run) {
@@ -74,7 +74,7 @@ describe.each([
   ['that ignores SIGTERM', 'trap "" TERM; '],
 ])('a process %s', (_what, first) => {
   test('is gone when the run that was aborted has its result', async () => {
-    const scene = commanding(
+    const scene = startCommand(
       `${first}echo $$ > pids; sleep 100 & echo $! >> pids; echo said; touch ready; wait`,
     );
     await scene.started;
@@ -132,14 +132,14 @@ test('a process of a sub-agent is gone when the run of its caller that was abort
       type: 'run_finished',
       stop: { reason: 'aborted' },
     });
-    expect(await faultsOfNext(log, info.session)).toEqual([]);
+    expect(await nextRequestFaults(log, info.session)).toEqual([]);
   }
 });
 
 test.runIf(existsSync('/proc/self/cwd'))(
   'a process that is about to start when the run is aborted is none when that has its result',
   async () => {
-    const scene = commanding('touch ready; sleep 100', (run) => void run.abort('enough'));
+    const scene = startCommand('touch ready; sleep 100', (run) => void run.abort('enough'));
     await scene.run.result;
     expect(processesIn(scene.root)).toEqual([]);
     expect(await resultsOf(scene.run)).toEqual([expect.objectContaining({ isError: true })]);

@@ -1,6 +1,6 @@
 import { type DefinedTool, defineTool, type ToolOutput } from '@millrace/agent';
 import { z } from 'zod';
-import { orAbort } from './or-abort.ts';
+import { abortable } from '../abortable.ts';
 
 /** A question of the model to the person it works for. */
 export interface Question {
@@ -71,7 +71,7 @@ export function askUserTool({
     summarize: ({ question }) => `Ask: ${question.split('\n')[0]?.slice(0, 200)}`,
     execute: async ({ question, options = [], multiple = false }, { signal }) => {
       signal.throwIfAborted();
-      return outputOf(await orAbort(ask({ question, options, multiple }, signal), signal));
+      return outputOf(await abortable(ask({ question, options, multiple }, signal), signal));
     },
   });
 }

@@ -55,22 +55,23 @@ const defaults: { readonly [Name in keyof Numbers]-?: number } = {
 // Timers fire at once beyond it.
 const maxNumber = 2 ** 31 - 1;
 
-export function completeOptions(given: McpOptions, isHttp: boolean): McpSettings {
+export function resolveMcpOptions(options: McpOptions, isHttp: boolean): McpSettings {
   const numbers = Object.entries(defaults).map(([name, usual]) => {
-    const value = given[name as keyof Numbers] ?? usual;
-    if (!Number.isInteger(value) || value < 0 || value > maxNumber) throw badNumber(name, value);
+    const value = options[name as keyof Numbers] ?? usual;
+    if (!Number.isInteger(value) || value < 0 || value > maxNumber)
+      throw invalidNumber(name, value);
     return [name, value] as const;
   });
   return {
     ...(Object.fromEntries(numbers) as typeof defaults),
-    trustAnnotations: given.trustAnnotations ?? false,
-    negotiate: given.negotiate ?? isHttp,
-    onChange: given.onChange,
-    onProblem: given.onProblem,
+    trustAnnotations: options.trustAnnotations ?? false,
+    negotiate: options.negotiate ?? isHttp,
+    onChange: options.onChange,
+    onProblem: options.onProblem,
   };
 }
 
-function badNumber(name: string, value: number): AgentError {
+function invalidNumber(name: string, value: number): AgentError {
   const message = `Cannot take ${name}: ${value} is no whole number from 0 to ${maxNumber}`;
   return new AgentError('bad_option', message, { option: name });
 }

@@ -31,24 +31,25 @@ export interface McpHttpServer {
 /** Refuses what cannot work before anything is started. */
 export function checkServer(server: McpServer): void {
   const { name, stdio, http } = server;
-  if (name === '') throw badServer(name, 'it has no name');
+  if (name === '') throw invalidServer(name, 'it has no name');
   if ((stdio === undefined) === (http === undefined)) {
-    throw badServer(name, 'it has either stdio or http');
+    throw invalidServer(name, 'it has either stdio or http');
   }
-  if (stdio?.command === '') throw badServer(name, 'its command is empty');
+  if (stdio?.command === '') throw invalidServer(name, 'its command is empty');
   if (http !== undefined) checkUrl(name, String(http.url));
 }
 
 function checkUrl(name: string, url: string): void {
   const parsed = URL.parse(url);
-  if (parsed === null) throw badServer(name, 'its url is not one');
-  if (!/^https?:$/.test(parsed.protocol)) throw badServer(name, 'its url is not of http or https');
+  if (parsed === null) throw invalidServer(name, 'its url is not one');
+  if (!/^https?:$/.test(parsed.protocol))
+    throw invalidServer(name, 'its url is not of http or https');
   if (parsed.username !== '' || parsed.password !== '') {
-    throw badServer(name, 'its url has a password in it. Put it into headers.authorization');
+    throw invalidServer(name, 'its url has a password in it. Put it into headers.authorization');
   }
 }
 
-function badServer(name: string, why: string): AgentError {
+function invalidServer(name: string, why: string): AgentError {
   const message = `Cannot use MCP server ${JSON.stringify(name.slice(0, 100))}: ${why}`;
   return new AgentError('bad_option', message, { server: name });
 }

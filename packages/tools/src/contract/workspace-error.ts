@@ -22,25 +22,25 @@ export type WorkspaceErrorCode =
 /** Why something in a workspace could not be done, in words that help a model to go on. */
 export class WorkspaceError extends MillraceError<WorkspaceErrorCode> {
   constructor(code: WorkspaceErrorCode, path: string, state: string, options?: ErrorOptions) {
-    super(code, `Cannot use ${shorten(path)}: ${state}`, { path }, options);
+    super(code, `Cannot use ${displayPath(path)}: ${state}`, { path }, options);
   }
 }
 
 // A path of a model may be of any length, and have anything in it.
 const maxShownLength = 300;
 
-function shorten(path: string): string {
+function displayPath(path: string): string {
   const shown = path.length > maxShownLength ? `${path.slice(0, maxShownLength)}…` : path;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones to show as escapes
   return shown === '' || /[\u0000-\u001f\u007f\s]/.test(shown) ? JSON.stringify(shown) : shown;
 }
 
-interface Refusal {
+interface SystemErrorText {
   readonly code: WorkspaceErrorCode;
   readonly state: string;
 }
 
-const refusals: Readonly<Record<string, Refusal>> = {
+const systemErrors: Readonly<Record<string, SystemErrorText>> = {
   EACCES: { code: 'denied', state: 'this process has no permission for it' },
   EPERM: { code: 'denied', state: 'the system does not permit it' },
   EROFS: { code: 'denied', state: 'its file system is read-only' },
@@ -53,14 +53,14 @@ const refusals: Readonly<Record<string, Refusal>> = {
   ELOOP: { code: 'bad_path', state: 'its symbolic links lead in a circle' },
 };
 
-export function codeOf(error: unknown): string {
+export function errorCodeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
 /** What the system said about a path, as an error of ours. One of ours stays as it is. */
-export function refusedBySystem(path: string, error: unknown): unknown {
-  const code = codeOf(error);
+export function fromSystemError(path: string, error: unknown): unknown {
+  const code = errorCodeOf(error);
   if (error instanceof WorkspaceError || !/^E[A-Z0-9]+$/.test(code)) return error;
-  const { code: ours, state } = refusals[code] ?? { code: 'system' as const, state: code };
+  const { code: ours, state } = systemErrors[code] ?? { code: 'system' as const, state: code };
   return new WorkspaceError(ours, path, `${state} (${code})`, { cause: error });
 }

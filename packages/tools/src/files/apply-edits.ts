@@ -1,4 +1,4 @@
-import { nearestLines, placeOf, placesOf } from './find-text.ts';
+import { firstOccurrence, nearestLines, occurrencesOf } from './find-text.ts';
 import { countLines, replaceAt, type TextFile, withoutCrlf } from './text-file.ts';
 
 export interface Edit {
@@ -7,42 +7,43 @@ export interface Edit {
   readonly replace_all?: boolean | undefined;
 }
 
-export type Applied =
+export type EditOutcome =
   | { readonly ok: true; readonly file: TextFile; readonly replacements: number }
   | { readonly ok: false; readonly problem: string };
 
 /** More places than these are not told apart: nobody reads them. */
 const maxLinesNamed = 10;
-const maxPlaces = 100_000;
+const maxOccurrences = 100_000;
 /** Of what comes out, in characters: a text that grows by each of its characters has no end. */
 const maxLength = 10_000_000;
 
 /** The edits one after the other, each on what the one before left; or what is wrong with one. */
-export function applyEdits(file: TextFile, edits: readonly Edit[]): Applied {
+export function applyEdits(file: TextFile, edits: readonly Edit[]): EditOutcome {
   let replacements = 0;
   let current = file;
   for (const [index, edit] of edits.entries()) {
     const applied = applyEdit(current, edit);
-    if (!applied.ok) return { ok: false, problem: locate(applied.problem, index, edits.length) };
+    if (!applied.ok)
+      return { ok: false, problem: withEditNumber(applied.problem, index, edits.length) };
     current = applied.file;
     replacements += applied.replacements;
   }
   return { ok: true, file: current, replacements };
 }
 
-function locate(problem: string, index: number, count: number): string {
+function withEditNumber(problem: string, index: number, count: number): string {
   if (count === 1) return problem;
   const earlier = index === 0 ? '' : ', after the edits before it';
   return `Edit ${index + 1} of ${count}${earlier}: ${problem}`;
 }
 
-function applyEdit(file: TextFile, edit: Edit): Applied {
+function applyEdit(file: TextFile, edit: Edit): EditOutcome {
   const [old, replacement] = [withoutCrlf(edit.old_text), withoutCrlf(edit.new_text)];
   if (old === replacement) {
     return { ok: false, problem: 'old_text and new_text are the same: there is nothing to change' };
   }
   const isAll = edit.replace_all === true;
-  const starts = isAll ? apart(file.text, old) : firstTwo(file.text, old);
+  const starts = isAll ? nonOverlapping(file.text, old) : firstTwoOccurrences(file.text, old);
   const problem = problemOf(file.text, old, replacement, starts, isAll);
   if (problem !== undefined) return { ok: false, problem };
   return { ok: true, file: replaceAt(file, starts, old, replacement), replacements: starts.length };
@@ -56,9 +57,9 @@ function problemOf(
   isAll: boolean,
 ): string | undefined {
   if (starts.length === 0) return explainMiss(text, old, replacement);
-  if (starts.length > 1 && !isAll) return severalPlaces(text, old);
-  if (starts.length > maxPlaces)
-    return `old_text is there more than ${maxPlaces} times. Replace a longer text, or use a program`;
+  if (starts.length > 1 && !isAll) return describeOccurrences(text, old);
+  if (starts.length > maxOccurrences)
+    return `old_text is there more than ${maxOccurrences} times. Replace a longer text, or use a program`;
   const length = text.length + starts.length * (replacement.length - old.length);
   if (length > maxLength)
     return `The file would have ${length} characters, and at most ${maxLength} can be written. Use a program`;
@@ -66,24 +67,24 @@ function problemOf(
 }
 
 /** The places that do not overlap, from the start on: one more than may be, at most. */
-function apart(text: string, old: string): readonly number[] {
+function nonOverlapping(text: string, old: string): readonly number[] {
   const starts: number[] = [];
   let end = 0;
-  for (const at of placesOf(text, old)) {
+  for (const at of occurrencesOf(text, old)) {
     if (at < end) continue;
-    if (starts.push(at) > maxPlaces) break;
+    if (starts.push(at) > maxOccurrences) break;
     end = at + old.length;
   }
   return starts;
 }
 
 /** Here places that overlap count as two: nobody could say which is meant. */
-function firstTwo(text: string, old: string): readonly number[] {
-  return placesOf(text, old).take(2).toArray();
+function firstTwoOccurrences(text: string, old: string): readonly number[] {
+  return occurrencesOf(text, old).take(2).toArray();
 }
 
-function severalPlaces(text: string, old: string): string {
-  const starts = placesOf(text, old)
+function describeOccurrences(text: string, old: string): string {
+  const starts = occurrencesOf(text, old)
     .take(maxLinesNamed + 1)
     .toArray();
   const isMore = starts.length > maxLinesNamed;
@@ -102,10 +103,10 @@ export function explainMiss(text: string, old: string, replacement: string): str
   const found = 'old_text is not in the file';
   if (text === '') return `${found}: it is empty`;
   const unnumbered = old.replace(/^[ ]*\d+\t/gm, '');
-  if (unnumbered !== old && placeOf(text, unnumbered) >= 0) {
+  if (unnumbered !== old && firstOccurrence(text, unnumbered) >= 0) {
     return `${found}, but it is without the line numbers that read shows. Leave them out`;
   }
-  const done = replacement.trim() === '' ? -1 : placeOf(text, replacement);
+  const done = replacement.trim() === '' ? -1 : firstOccurrence(text, replacement);
   const already =
     done < 0 ? '' : ` new_text is there already, at line ${countLines(text.slice(0, done)) + 1}.`;
   if (old.length > maxCompared) return `${found}.${already} Give fewer lines, and read it again`;
@@ -119,23 +120,23 @@ export function explainMiss(text: string, old: string, replacement: string): str
 }
 
 function differences(fileLines: readonly string[], lines: readonly string[], near: number): string {
-  const told = lines.flatMap((line, index) => {
+  const described = lines.flatMap((line, index) => {
     const there = fileLines[near + index];
     const number = near + index + 1;
     if (there === undefined) return [`line ${number}: the file ends before it`];
-    if (there === line || isPartOf(there, line, index, lines.length)) return [];
+    if (there === line || isPartOfLine(there, line, index, lines.length)) return [];
     const how = howDifferent(there, line);
     return [
-      `line ${number} differs${how}:\n  file:     ${shown(there)}\n  old_text: ${shown(line)}`,
+      `line ${number} differs${how}:\n  file:     ${quoted(there)}\n  old_text: ${quoted(line)}`,
     ];
   });
-  const rest = told.length - maxDifferences;
+  const rest = described.length - maxDifferences;
   const more = rest > 0 ? [`and ${rest} more lines differ`] : [];
-  return [...told.slice(0, maxDifferences), ...more].join('\n');
+  return [...described.slice(0, maxDifferences), ...more].join('\n');
 }
 
 /** The first of several lines may begin, and the last end, in the middle of one. */
-function isPartOf(there: string, line: string, index: number, count: number): boolean {
+function isPartOfLine(there: string, line: string, index: number, count: number): boolean {
   if (count === 1) return there.includes(line);
   return (index === 0 && there.endsWith(line)) || (index === count - 1 && there.startsWith(line));
 }
@@ -150,6 +151,6 @@ function howDifferent(there: string, line: string): string {
 }
 
 /** In quotes, so that spaces and tabs can be told apart. */
-function shown(line: string): string {
+function quoted(line: string): string {
   return JSON.stringify(line.length > maxLineShown ? `${line.slice(0, maxLineShown)}…` : line);
 }

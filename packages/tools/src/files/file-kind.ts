@@ -7,14 +7,14 @@ export type FileKind =
 /** So many bytes from the start are enough to tell. */
 export const sampleLength = 8192;
 
-interface Mark {
+interface Signature {
   readonly at?: number;
   /** As Latin-1. */
   readonly bytes: string;
 }
 
 /** Pictures that models can see. */
-const images: readonly (readonly [mimeType: string, first: Mark, ...others: Mark[]])[] = [
+const images: readonly (readonly [mimeType: string, first: Signature, ...others: Signature[]])[] = [
   ['image/png', { bytes: '\x89PNG\r\n\x1a\n' }],
   ['image/jpeg', { bytes: '\xff\xd8\xff' }],
   ['image/gif', { bytes: 'GIF87a' }],
@@ -23,7 +23,7 @@ const images: readonly (readonly [mimeType: string, first: Mark, ...others: Mark
 ];
 
 /** The rest, to name it. */
-const binaries: readonly (readonly [kind: string, first: Mark, ...others: Mark[]])[] = [
+const binaries: readonly (readonly [kind: string, first: Signature, ...others: Signature[]])[] = [
   ['a PDF document', { bytes: '%PDF-' }],
   ['a ZIP archive', { bytes: 'PK\x03\x04' }],
   ['gzip data', { bytes: '\x1f\x8b' }],
@@ -48,12 +48,12 @@ const binaries: readonly (readonly [kind: string, first: Mark, ...others: Mark[]
 export function fileKind(sample: Uint8Array): FileKind {
   // One string for all comparisons; Latin-1 keeps each byte as one character.
   const start = Buffer.from(sample.subarray(0, 512)).toString('latin1');
-  const has = (marks: readonly Mark[]) =>
+  const has = (marks: readonly Signature[]) =>
     marks.every(({ at = 0, bytes }) => start.startsWith(bytes, at));
   const image = images.find(([, ...marks]) => has(marks));
   if (image !== undefined) return { type: 'image', mimeType: image[0] };
   const named = binaries.find(([, ...marks]) => has(marks));
-  if (named !== undefined && (sample.includes(0) || isCertain(named[1]))) {
+  if (named !== undefined && (sample.includes(0) || isUnambiguous(named[1]))) {
     return { type: 'binary', kind: named[0] };
   }
   if (sample.includes(0)) return { type: 'binary', kind: 'binary data' };
@@ -63,7 +63,7 @@ export function fileKind(sample: Uint8Array): FileKind {
 }
 
 /** A mark of plain letters may begin a text as well. */
-function isCertain({ bytes }: Mark): boolean {
+function isUnambiguous({ bytes }: Signature): boolean {
   return bytes === '%PDF-' || /[^\x20-\x7e]/.test(bytes);
 }
 

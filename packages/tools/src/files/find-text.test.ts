@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { placeOf, placesOf } from './find-text.ts';
+import { firstOccurrence, occurrencesOf } from './find-text.ts';
 
 /** All places, by looking at each. */
 function plain(text: string, wanted: string): readonly number[] {
@@ -21,9 +21,9 @@ test('places are all there are, however long and however alike the texts', () =>
   fc.assert(
     fc.property(both, ([text, wanted]) => {
       const places = plain(text, wanted);
-      expect([...placesOf(text, wanted)]).toEqual(places);
-      expect(placeOf(text, wanted)).toBe(places[0] ?? -1);
-      expect(placeOf(text, `${wanted}c`)).toBe(-1);
+      expect([...occurrencesOf(text, wanted)]).toEqual(places);
+      expect(firstOccurrence(text, wanted)).toBe(places[0] ?? -1);
+      expect(firstOccurrence(text, `${wanted}c`)).toBe(-1);
       if (wanted.length > 64 && places.length > 1) long++;
     }),
   );
@@ -33,6 +33,6 @@ test('places are all there are, however long and however alike the texts', () =>
 test('a text of a million characters that are all alike is looked through in a moment', () => {
   // The engine's own search would take hours, and nothing could stop it.
   const [text, half] = ['a'.repeat(4_000_000), 'a'.repeat(1_000_000)];
-  expect(placeOf(text, `${half}b${half}`)).toBe(-1);
-  expect(placeOf(`${text}b${half}`, `${half}b${half}`)).toBe(3_000_000);
+  expect(firstOccurrence(text, `${half}b${half}`)).toBe(-1);
+  expect(firstOccurrence(`${text}b${half}`, `${half}b${half}`)).toBe(3_000_000);
 });

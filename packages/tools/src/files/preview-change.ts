@@ -39,20 +39,20 @@ export async function previewChange(
     return undefined;
   const found = await textOf(workspace, path);
   if (found === 'outside') return undefined;
-  if (found === 'no text') return { ...nothing, linesBefore: undefined, problem: noText };
+  if (found === 'no text') return { ...noDiff, linesBefore: undefined, problem: notTextProblem };
   const before = found?.text ?? '';
   const linesBefore = found && (before === '' ? 0 : countLines(before.replace(/\n$/, '')) + 1);
-  if (isWrite) return { ...unified(before, content.replaceAll('\r\n', '\n')), linesBefore };
-  if (found === undefined) return { ...nothing, linesBefore, problem: 'There is no such file' };
+  if (isWrite) return { ...diffOf(before, content.replaceAll('\r\n', '\n')), linesBefore };
+  if (found === undefined) return { ...noDiff, linesBefore, problem: 'There is no such file' };
   const applied = applyEdits(found, edits as readonly Edit[]);
-  if (!applied.ok) return { ...nothing, linesBefore, problem: applied.problem };
-  return { ...unified(before, applied.file.text), linesBefore };
+  if (!applied.ok) return { ...noDiff, linesBefore, problem: applied.problem };
+  return { ...diffOf(before, applied.file.text), linesBefore };
 }
 
-const noText = 'What is there now is no text that could be shown';
-const nothing = { diff: '', added: 0, removed: 0 } as const;
+const notTextProblem = 'What is there now is no text that could be shown';
+const noDiff = { diff: '', added: 0, removed: 0 } as const;
 
-function unified(before: string, after: string): Pick<ChangePreview, 'diff' | 'added' | 'removed'> {
+function diffOf(before: string, after: string): Pick<ChangePreview, 'diff' | 'added' | 'removed'> {
   const { text: diff, added, removed } = unifiedDiff(before, after, maxDiffLines);
   return { diff, added, removed };
 }

@@ -8,7 +8,7 @@ function linesOf(text: string, options: Partial<WindowOptions> = {}, pieceLength
   const window = new LineWindow({ first: 1, count: 1000, ...roomy, ...options });
   const bytes = new TextEncoder().encode(text);
   for (let at = 0; at < bytes.length; at += pieceLength) {
-    if (!window.take(bytes.subarray(at, at + pieceLength))) break;
+    if (!window.push(bytes.subarray(at, at + pieceLength))) break;
   }
   return window.end();
 }

@@ -1,7 +1,7 @@
 import type { ToolOutput } from '@millrace/agent';
 import type { OpenFile } from '../workspace/open-file.ts';
 
-interface LinesWanted {
+interface LineRange {
   /** Counted from 1. */
   readonly first: number;
   readonly count: number;
@@ -14,7 +14,7 @@ const maxUnsizedBytes = 16_777_216;
 const bounds = { maxLineLength: 2000, maxLength: 50_000, maxLineBytes: 16_777_216 };
 
 /** Some lines with their numbers, and a word on the rest. The file is read up to the last of them. */
-export async function readLines(file: OpenFile, wanted: LinesWanted): Promise<ToolOutput | string> {
+export async function readLines(file: OpenFile, wanted: LineRange): Promise<ToolOutput | string> {
   const window = new LineWindow({ first: wanted.first, count: wanted.count, ...bounds });
   const chunk = new Uint8Array(chunkLength);
   // Not beyond the size that it had: something may be writing to it without end.
@@ -23,20 +23,24 @@ export async function readLines(file: OpenFile, wanted: LinesWanted): Promise<To
     wanted.signal.throwIfAborted();
     const length = Math.min(chunk.length, size - position);
     const { bytesRead } = await file.handle.read(chunk, 0, length, position);
-    if (bytesRead === 0 || !window.take(chunk.subarray(0, bytesRead))) break;
+    if (bytesRead === 0 || !window.push(chunk.subarray(0, bytesRead))) break;
     position += bytesRead;
   }
   const kept = window.end();
-  return kept.lines.length === 0 ? pastEnd(file, wanted, kept) : shown(wanted.first, kept);
+  return kept.lines.length === 0 ? pastEnd(file, wanted, kept) : numberedLines(wanted.first, kept);
 }
 
-function pastEnd({ place }: OpenFile, { first }: LinesWanted, { lineCount }: Kept): ToolOutput {
+function pastEnd(
+  { place }: OpenFile,
+  { first }: LineRange,
+  { lineCount }: CollectedLines,
+): ToolOutput {
   const has = lineCount === 1 ? '1 line' : `${lineCount} lines`;
   const text = `Cannot read ${place.shown} from line ${first}: it has ${has}`;
   return { output: { text, isError: true } };
 }
 
-function shown(first: number, kept: Kept): string {
+function numberedLines(first: number, kept: CollectedLines): string {
   const isFromStart = first === 1;
   const lines = kept.lines.map((line, index) => {
     const isEndless = kept.stop === 'endless_line' && index === kept.lines.length - 1;
@@ -55,7 +59,7 @@ function clipNote({ clippedBytes }: Line, isEndless: boolean): string {
   return `… (clipped: ${isEndless ? 'at least ' : ''}${byteCount(clippedBytes)} more)`;
 }
 
-function notes(first: number, kept: Kept): readonly string[] {
+function notes(first: number, kept: CollectedLines): readonly string[] {
   const { lines, lineCount, stop } = kept;
   const last = first + lines.length - 1;
   const range = lines.length === 1 ? `Line ${first}` : `Lines ${first} to ${last}`;
@@ -94,7 +98,7 @@ export interface WindowOptions {
 }
 
 /** What was kept, as far as bytes came. */
-interface Kept {
+interface CollectedLines {
   readonly lines: readonly Line[];
   /** How many lines began, kept or not. */
   readonly lineCount: number;
@@ -111,10 +115,10 @@ export class LineWindow {
   readonly #lines: Line[] = [];
   #lineCount = 0;
   #length = 0;
-  #stop: Kept['stop'];
+  #stop: CollectedLines['stop'];
   /** The line that has begun and not ended: its start, and how long it is. */
-  #held: Uint8Array[] = [];
-  #heldBytes = 0;
+  #pieces: Uint8Array[] = [];
+  #pieceBytes = 0;
   #lineBytes = 0;
   #isOpen = false;
 
@@ -123,22 +127,22 @@ export class LineWindow {
   }
 
   /** False when it has what it wants. */
-  take(bytes: Uint8Array): boolean {
+  push(bytes: Uint8Array): boolean {
     for (let start = 0; start < bytes.length && this.#stop === undefined; ) {
-      if (!this.#isOpen && !this.#begin()) break;
+      if (!this.#isOpen && !this.#beginLine()) break;
       const end = bytes.indexOf(newline, start);
       const next = end < 0 ? bytes.length : end + 1;
-      this.#hold(bytes.subarray(start, next));
-      if (end >= 0) this.#finish();
-      else this.#giveUpIfEndless();
+      this.#append(bytes.subarray(start, next));
+      if (end >= 0) this.#finishLine();
+      else this.#stopIfTooLong();
       start = next;
     }
     return this.#stop === undefined;
   }
 
   /** What it has. A line without an end counts as one. */
-  end(): Kept {
-    if (this.#isOpen) this.#finish();
+  end(): CollectedLines {
+    if (this.#isOpen) this.#finishLine();
     return { lines: this.#lines, lineCount: this.#lineCount, stop: this.#stop };
   }
 
@@ -147,7 +151,7 @@ export class LineWindow {
   }
 
   /** Asked when a byte of another line is there, so that its answer tells whether more follows. */
-  #begin(): boolean {
+  #beginLine(): boolean {
     const { count, maxLength } = this.#options;
     if (this.#lines.length >= count) this.#stop = 'count';
     else if (this.#length >= maxLength) this.#stop = 'length';
@@ -158,37 +162,37 @@ export class LineWindow {
     return this.#isOpen;
   }
 
-  #hold(piece: Uint8Array): void {
+  #append(piece: Uint8Array): void {
     this.#lineBytes += piece.length;
     if (!this.#isWanted) return;
     // At most four bytes a character, and a few for the ending.
-    const room = this.#options.maxLineLength * 4 + 8 - this.#heldBytes;
+    const room = this.#options.maxLineLength * 4 + 8 - this.#pieceBytes;
     if (room > 0) {
       // A copy, because the pieces are of one buffer that is filled again.
-      this.#held.push(piece.slice(0, room));
-      this.#heldBytes += Math.min(room, piece.length);
+      this.#pieces.push(piece.slice(0, room));
+      this.#pieceBytes += Math.min(room, piece.length);
     }
   }
 
-  #giveUpIfEndless(): void {
+  #stopIfTooLong(): void {
     if (!this.#isWanted || this.#lineBytes <= this.#options.maxLineBytes) return;
-    this.#finish();
+    this.#finishLine();
     this.#stop = 'endless_line';
   }
 
-  #finish(): void {
-    if (this.#isWanted) this.#keep();
-    this.#held = [];
-    this.#heldBytes = 0;
+  #finishLine(): void {
+    if (this.#isWanted) this.#collectLine();
+    this.#pieces = [];
+    this.#pieceBytes = 0;
     this.#lineBytes = 0;
     this.#isOpen = false;
   }
 
-  #keep(): void {
-    const raw = decoder.decode(Buffer.concat(this.#held));
-    const isWhole = this.#heldBytes === this.#lineBytes;
+  #collectLine(): void {
+    const raw = decoder.decode(Buffer.concat(this.#pieces));
+    const isWhole = this.#pieceBytes === this.#lineBytes;
     const ending = isWhole ? (/\r?\n$/.exec(raw)?.[0] ?? '') : '';
-    const text = clip(raw.slice(0, raw.length - ending.length), this.#options.maxLineLength);
+    const text = clipText(raw.slice(0, raw.length - ending.length), this.#options.maxLineLength);
     const clippedBytes = Math.max(0, this.#lineBytes - ending.length - Buffer.byteLength(text));
     const isClipped = !isWhole || text.length + ending.length < raw.length;
     this.#lines.push({
@@ -200,7 +204,7 @@ export class LineWindow {
   }
 }
 
-function clip(text: string, length: number): string {
+function clipText(text: string, length: number): string {
   if (text.length <= length) return text;
   // Not in the middle of a character of two halves.
   return text.slice(

@@ -42,8 +42,8 @@ export function replaceAt(
   old: string,
   replacement: string,
 ): TextFile {
-  const head = commonStart(old, replacement);
-  const tail = commonEnd(old.slice(head), replacement.slice(head));
+  const head = commonPrefixLength(old, replacement);
+  const tail = commonSuffixLength(old.slice(head), replacement.slice(head));
   const inserted = replacement.slice(head, replacement.length - tail);
   const removed = countLines(old.slice(head, old.length - tail));
   const newEndings = Array<boolean>(countLines(inserted)).fill(isMostlyCrlf(file));
@@ -72,13 +72,13 @@ export function countLines(text: string): number {
   return count;
 }
 
-function commonStart(a: string, b: string): number {
+function commonPrefixLength(a: string, b: string): number {
   let length = 0;
   while (length < Math.min(a.length, b.length) && a[length] === b[length]) length++;
   return length;
 }
 
-function commonEnd(a: string, b: string): number {
+function commonSuffixLength(a: string, b: string): number {
   let length = 0;
   while (length < Math.min(a.length, b.length) && a.at(-1 - length) === b.at(-1 - length)) length++;
   return length;

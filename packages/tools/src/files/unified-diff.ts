@@ -1,6 +1,6 @@
 import { type ArrayChange, diffArrays } from 'diff';
 
-interface Diff {
+interface UnifiedDiff {
   readonly text: string;
   readonly added: number;
   readonly removed: number;
@@ -9,7 +9,7 @@ interface Diff {
 const contextLines = 3;
 
 /** What changed between two texts, as `diff -u` tells it, without the names; cut where it gets long. */
-export function unifiedDiff(before: string, after: string, maxLines: number): Diff {
+export function unifiedDiff(before: string, after: string, maxLines: number): UnifiedDiff {
   const [a, b] = [linesOf(before), linesOf(after)];
   const changes = lineChanges(a, b);
   const lines = hunksOf(changes).flatMap((hunk) => hunkLines(hunk, a, b));
@@ -62,11 +62,11 @@ function hunkLines(
   for (const line of a.slice(at, end)) lines.push(` ${line}`);
   const newStart = first.newFrom - (first.from - start);
   const newEnd = last.newTo + (end - last.to);
-  return [`@@ -${range(start, end)} +${range(newStart, newEnd)} @@`, ...lines];
+  return [`@@ -${hunkRange(start, end)} +${hunkRange(newStart, newEnd)} @@`, ...lines];
 }
 
 /** Counted from 1; of no lines, the one before them. */
-function range(from: number, to: number): string {
+function hunkRange(from: number, to: number): string {
   return to === from ? `${from},0` : `${from + 1},${to - from}`;
 }
 

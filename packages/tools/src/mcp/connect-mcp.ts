@@ -1,8 +1,8 @@
 import type { Tool } from '@millrace/agent';
-import { completeOptions, type McpOptions } from '../contract/mcp-options.ts';
+import { type McpOptions, resolveMcpOptions } from '../contract/mcp-options.ts';
 import { checkServer, type McpServer } from '../contract/mcp-server.ts';
-import { ToolShelf } from './remote-tools.ts';
-import type { Remote } from './server/call-tool.ts';
+import { RemoteTools } from './remote-tools.ts';
+import type { RemoteServer } from './server/call-tool.ts';
 import {
   ConnectError,
   type Connection,
@@ -10,7 +10,7 @@ import {
   openConnection,
 } from './server/connection.ts';
 import { ServerLink } from './server/server-link.ts';
-import { clip, explain, redactorOf } from './transport/text.ts';
+import { clip, createRedactor, describeError } from './transport/error-text.ts';
 
 /** A server whose tools can be used. */
 export interface McpTools {
@@ -32,9 +32,9 @@ const maxProblemLength = 3_000;
  */
 export async function connectMcp(server: McpServer, options: McpOptions = {}): Promise<McpTools> {
   checkServer(server);
-  const settings = completeOptions(options, server.http !== undefined);
+  const settings = resolveMcpOptions(options, server.http !== undefined);
   const { connectTimeoutMs: timeoutMs } = settings;
-  const redact = redactorOf(server);
+  const redact = createRedactor(server);
   const link = new ServerLink(server.name, open);
   const report = (problem: string) => {
     try {
@@ -43,23 +43,23 @@ export async function connectMcp(server: McpServer, options: McpOptions = {}): P
       // Who throws here is not told of it.
     }
   };
-  const remote: Remote = { server: server.name, link, settings, redact, report };
-  const shelf = new ToolShelf(remote);
-  const lists = new ListKeeper({
-    shelf,
+  const remote: RemoteServer = { server: server.name, link, settings, redact, report };
+  const remoteTools = new RemoteTools(remote);
+  const refresher = new ToolListRefresher({
+    remoteTools,
     closing: link.closing,
     timeoutMs,
-    onChange: () => settings.onChange?.(shelf.tools),
-    onProblem: (error) => report(explain(error)),
+    onChange: () => settings.onChange?.(remoteTools.tools),
+    onProblem: (error) => report(describeError(error)),
   });
 
   async function open(closing: AbortSignal): Promise<Connection> {
     const signal = AbortSignal.any([closing, AbortSignal.timeout(timeoutMs)]);
-    const onListChanged = (connection: Connection) => lists.readAgain(connection);
+    const onListChanged = (connection: Connection) => refresher.refresh(connection);
     try {
       const connection = await openConnection(server, settings, { signal, onListChanged });
       // A server that is started again may be another version of itself.
-      if (shelf.isFilled) lists.readAgain(connection);
+      if (remoteTools.isLoaded) refresher.refresh(connection);
       return connection;
     } catch (error) {
       closing.throwIfAborted();
@@ -67,12 +67,12 @@ export async function connectMcp(server: McpServer, options: McpOptions = {}): P
     }
   }
 
-  const { instructions } = await firstConnection(link, lists, (error) =>
+  const { instructions } = await firstConnection(link, refresher, (error) =>
     cannotConnect(server, error, timeoutMs),
   );
   return {
     get tools() {
-      return shelf.tools;
+      return remoteTools.tools;
     },
     instructions: instructions && clip(instructions, maxInstructionsLength),
     close: () => link.close(),
@@ -82,7 +82,7 @@ export async function connectMcp(server: McpServer, options: McpOptions = {}): P
 /** A server without a list is of no use, and does not stay. */
 async function firstConnection(
   link: ServerLink,
-  lists: ListKeeper,
+  lists: ToolListRefresher,
   failure: (error: unknown) => Error,
 ): Promise<Connection> {
   const connection = await link.acquire(link.closing);
@@ -90,14 +90,14 @@ async function firstConnection(
     await lists.read(connection);
     return connection;
   } catch (error) {
-    const lastWords = connection.lastWords();
+    const failureDetails = connection.failureDetails();
     await link.close();
-    throw failure(new ConnectError(error, lastWords));
+    throw failure(new ConnectError(error, failureDetails));
   }
 }
 
-interface Keeping {
-  readonly shelf: ToolShelf;
+interface RefresherOptions {
+  readonly remoteTools: RemoteTools;
   /** Aborts when there is nothing left to keep. */
   readonly closing: AbortSignal;
   readonly timeoutMs: number;
@@ -106,14 +106,14 @@ interface Keeping {
 }
 
 /** Reads the lists of a server's tools, one after the other, so that an older never follows a newer one. */
-export class ListKeeper {
-  readonly #keeping: Keeping;
+export class ToolListRefresher {
+  readonly #options: RefresherOptions;
   #work: Promise<void> = Promise.resolve();
   // However often it changed meanwhile, it is read once more.
   #next: Connection | undefined;
 
-  constructor(keeping: Keeping) {
-    this.#keeping = keeping;
+  constructor(keeping: RefresherOptions) {
+    this.#options = keeping;
   }
 
   /** The first list: without it there is nothing to use, and so it throws. */
@@ -126,7 +126,7 @@ export class ListKeeper {
     await reading;
   }
 
-  readAgain(connection: Connection): void {
+  refresh(connection: Connection): void {
     const isWaiting = this.#next !== undefined;
     this.#next = connection;
     if (!isWaiting) this.#work = this.#work.then(() => this.#listNext());
@@ -135,7 +135,7 @@ export class ListKeeper {
   async #listNext(): Promise<void> {
     const connection = this.#next;
     this.#next = undefined;
-    const { closing, onChange, onProblem } = this.#keeping;
+    const { closing, onChange, onProblem } = this.#options;
     try {
       if (connection !== undefined && (await this.#list(connection))) onChange();
     } catch (error) {
@@ -144,10 +144,10 @@ export class ListKeeper {
   }
 
   async #list(connection: Connection): Promise<boolean> {
-    const { shelf, closing, timeoutMs } = this.#keeping;
+    const { remoteTools, closing, timeoutMs } = this.#options;
     const signal = AbortSignal.any([closing, AbortSignal.timeout(timeoutMs)]);
-    const listed = await connection.listTools(signal, (problem) => shelf.tell(problem));
-    const isOther = shelf.fill(listed);
+    const listed = await connection.listTools(signal, (problem) => remoteTools.reportOnce(problem));
+    const isOther = remoteTools.replace(listed);
     return isOther && !closing.aborted;
   }
 }

@@ -2,22 +2,22 @@ import { createHash } from 'node:crypto';
 import type { Tool, Validated } from '@millrace/agent';
 import { checkJson, type JsonObject, type JsonValue } from '@millrace/core';
 import { getDisplayName, type Tool as RemoteTool } from '@modelcontextprotocol/client';
-import { callTool, type Remote } from './server/call-tool.ts';
-import { clip } from './transport/text.ts';
+import { callTool, type RemoteServer } from './server/call-tool.ts';
+import { clip } from './transport/error-text.ts';
 
 const maxTools = 1_000;
 const maxSchemaLength = 100_000;
 const schemaLimits = { maxDepth: 64, maxTextLength: Number.MAX_SAFE_INTEGER };
 
 /** The tools that a server had when it was asked last. */
-export class ToolShelf {
-  readonly #remote: Remote;
+export class RemoteTools {
+  readonly #remote: RemoteServer;
   #tools: readonly Tool[] = [];
   #listed: string | undefined;
   // A list is read again and again, and what is wrong with it is said once.
-  readonly #told = new Set<string>();
+  readonly #reported = new Set<string>();
 
-  constructor(remote: Remote) {
+  constructor(remote: RemoteServer) {
     this.#remote = remote;
   }
 
@@ -25,25 +25,25 @@ export class ToolShelf {
     return this.#tools;
   }
 
-  get isFilled(): boolean {
+  get isLoaded(): boolean {
     return this.#listed !== undefined;
   }
 
-  tell(problem: string): void {
-    if (this.#told.has(problem) || this.#told.size >= maxTools) return;
-    this.#told.add(problem);
+  reportOnce(problem: string): void {
+    if (this.#reported.has(problem) || this.#reported.size >= maxTools) return;
+    this.#reported.add(problem);
     this.#remote.report(problem);
   }
 
   /** Whether they are others than before. */
-  fill(given: readonly RemoteTool[]): boolean {
+  replace(given: readonly RemoteTool[]): boolean {
     const first = new Map(given.toReversed().map((tool) => [tool.name, tool]));
-    const offered = [...first.values()].reverse().filter((tool) => this.#isBounded(tool));
+    const offered = [...first.values()].reverse().filter((tool) => this.#hasBoundedSchema(tool));
     const listed = JSON.stringify(offered);
     if (listed === this.#listed) return false;
     this.#listed = listed;
     if (offered.length > maxTools)
-      this.tell(`it has ${offered.length} tools; the first ${maxTools} are taken`);
+      this.reportOnce(`it has ${offered.length} tools; the first ${maxTools} are taken`);
     const names = toolNames(
       this.#remote.server,
       offered.map(({ name }) => name),
@@ -54,12 +54,13 @@ export class ToolShelf {
     return true;
   }
 
-  #isBounded({ name, inputSchema }: RemoteTool): boolean {
+  #hasBoundedSchema({ name, inputSchema }: RemoteTool): boolean {
     // First how deep it is: what is too deep cannot be written as text.
     const isDeep = checkJson(inputSchema, schemaLimits) !== undefined;
     const isBounded = !isDeep && JSON.stringify(inputSchema).length <= maxSchemaLength;
     const why = isDeep ? 'nested too deeply' : 'too long';
-    if (!isBounded) this.tell(`its tool ${clip(name, 100)} is left out: its schema is ${why}`);
+    if (!isBounded)
+      this.reportOnce(`its tool ${clip(name, 100)} is left out: its schema is ${why}`);
     return isBounded;
   }
 }
@@ -69,7 +70,7 @@ const maxSummaryLength = 200;
 const marginMs = 5_000;
 
 /** A tool of a server as one of ours. */
-function remoteTool(remote: Remote, name: string, tool: RemoteTool): Tool {
+function remoteTool(remote: RemoteServer, name: string, tool: RemoteTool): Tool {
   const { settings, server } = remote;
   const { readOnlyHint = false, idempotentHint = false } =
     (settings.trustAnnotations ? tool.annotations : undefined) ?? {};
@@ -109,7 +110,7 @@ const hashLength = 8;
  */
 export function toolNames(server: string, tools: readonly string[]): ReadonlyMap<string, string> {
   const prefix = slug(server).slice(0, maxServerLength);
-  const plain = new Set(tools.map((tool) => `${prefix}_${tool}`).filter(fits));
+  const plain = new Set(tools.map((tool) => `${prefix}_${tool}`).filter(isValidName));
   const names = new Map<string, string>();
   const taken = new Set(plain);
   for (const tool of tools) {
@@ -122,7 +123,7 @@ export function toolNames(server: string, tools: readonly string[]): ReadonlyMap
   return names;
 }
 
-function fits(name: string): boolean {
+function isValidName(name: string): boolean {
   return name.length <= maxLength && name === slug(name);
 }
 

@@ -1,10 +1,10 @@
 import { isAbsolute } from 'node:path';
 import { AgentError } from '@millrace/agent';
 import { commandOf, decide, decidePath, type PolicyCall, pathOf, type Ruling } from './decide.ts';
-import { type Decision, type PermissionRule, placePath, readyRule } from './permission-rule.ts';
-import { type ReadPath, readingCommand } from './reading/reading-command.ts';
+import { compileRule, type Decision, lexicalPath, type PermissionRule } from './permission-rule.ts';
+import { parseReadOnlyCommand, type ReadPath } from './read-only/read-only-command.ts';
 import type { Word } from './split-command.ts';
-import { kindOf, type ToolKind } from './tool-kinds.ts';
+import { type ToolKind, toolKindOf } from './tool-kinds.ts';
 
 /** All that a policy is made of. It can be stored as JSON, and made again from it. */
 export interface PolicyData {
@@ -66,36 +66,37 @@ const maxRemembered = 1000;
 export function permissionPolicy(data: PolicyData): PermissionPolicy {
   const { root, rules = [], remembered = [], kinds, searchesSkipDenied = false } = data;
   const { freeReading = false } = data;
-  if (!isAbsolute(root)) throw refused(`a policy for ${root}`, 'its root is not an absolute path');
+  if (!isAbsolute(root))
+    throw invalidPolicyError(`a policy for ${root}`, 'its root is not an absolute path');
   if (remembered.length > maxRemembered) {
-    throw refused('a further decision', `${maxRemembered} are remembered already`);
+    throw invalidPolicyError('a further decision', `${maxRemembered} are remembered already`);
   }
-  const ready = [
-    ...rules.map((rule) => readyRule(rule, false)),
-    ...remembered.map((rule) => readyRule(rule, true)),
+  const compiled = [
+    ...rules.map((rule) => compileRule(rule, false)),
+    ...remembered.map((rule) => compileRule(rule, true)),
   ];
-  const rulesOf = (tool: string) => ready.filter(({ fitsTool }) => fitsTool(tool));
+  const rulesOf = (tool: string) => compiled.filter(({ matchesTool }) => matchesTool(tool));
   const mayRead = ({ path, kind }: ReadPath) => {
-    const place = { kind, path: placePath(root, path), skipsDenied: false };
+    const place = { kind, path: lexicalPath(root, path), skipsDenied: false };
     return decidePath(rulesOf(kind === 'read' ? 'read' : 'grep'), place).decision === 'allow';
   };
   const read = (words: readonly Word[]) => {
-    const reading = readingCommand(words);
-    const isHere = reading?.paths.every(({ path }) => placePath(root, path).shown === '.');
-    if (reading?.program === 'cd' && !isHere) return undefined;
-    return reading?.paths.every(mayRead) ? reading : undefined;
+    const readOnly = parseReadOnlyCommand(words);
+    const isHere = readOnly?.paths.every(({ path }) => lexicalPath(root, path).shown === '.');
+    if (readOnly?.program === 'cd' && !isHere) return undefined;
+    return readOnly?.paths.every(mayRead) ? readOnly : undefined;
   };
   return {
     ...data,
     rules,
     remembered,
     decide(call) {
-      const at = { root, kind: kindOf(call.tool, kinds), skipsDenied: searchesSkipDenied };
+      const at = { root, kind: toolKindOf(call.tool, kinds), skipsDenied: searchesSkipDenied };
       return decide(call, rulesOf(call.tool), { ...at, read: freeReading ? read : undefined });
     },
     mayRead,
-    remember: (rule) => permissionPolicy({ ...data, remembered: added(remembered, rule) }),
-    ruleFor: (call, decision) => narrowest(call, decision, kindOf(call.tool, kinds), root),
+    remember: (rule) => permissionPolicy({ ...data, remembered: withRule(remembered, rule) }),
+    ruleFor: (call, decision) => narrowestRule(call, decision, toolKindOf(call.tool, kinds), root),
     deniedPaths: (tool) =>
       rulesOf(tool).flatMap(({ rule: { decision, path } }) =>
         decision === 'deny' && path !== undefined ? [path] : [],
@@ -104,12 +105,15 @@ export function permissionPolicy(data: PolicyData): PermissionPolicy {
 }
 
 /** At the end, where it counts most, and once. */
-function added(rules: readonly PermissionRule[], rule: PermissionRule): readonly PermissionRule[] {
+function withRule(
+  rules: readonly PermissionRule[],
+  rule: PermissionRule,
+): readonly PermissionRule[] {
   const text = JSON.stringify(rule);
   return [...rules.filter((each) => JSON.stringify(each) !== text), rule];
 }
 
-function narrowest(
+function narrowestRule(
   call: PolicyCall,
   decision: Decision,
   kind: ToolKind,
@@ -120,11 +124,13 @@ function narrowest(
   if (command !== undefined) return { tool, command, exact: true, decision };
   const takesPath = kind === 'read' || kind === 'search' || kind === 'write';
   const path = takesPath ? pathOf(call) : undefined;
-  if (path !== undefined) return { tool, path: placePath(root, path).shown, exact: true, decision };
-  if (takesPath || kind === 'run') throw refused(`a decision on ${tool}`, 'its input is unclear');
+  if (path !== undefined)
+    return { tool, path: lexicalPath(root, path).shown, exact: true, decision };
+  if (takesPath || kind === 'run')
+    throw invalidPolicyError(`a decision on ${tool}`, 'its input is unclear');
   return { tool, decision };
 }
 
-function refused(what: string, why: string): AgentError {
+function invalidPolicyError(what: string, why: string): AgentError {
   return new AgentError('bad_option', `Cannot take ${what}: ${why}`);
 }

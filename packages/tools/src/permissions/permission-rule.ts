@@ -30,68 +30,70 @@ export interface PermissionRule {
 }
 
 /** A rule in a form that is quick to hold against a call. */
-export interface ReadyRule {
+export interface CompiledRule {
   readonly rule: PermissionRule;
   readonly isRemembered: boolean;
-  fitsTool(name: string): boolean;
+  matchesTool(name: string): boolean;
   /** What it is about: paths, commands, or whatever a tool does. */
   readonly about: 'path' | 'command' | 'tool';
-  fitsPath(path: PlacedPath): boolean;
+  matchesPath(path: LexicalPath): boolean;
   /** The words that a command has to begin with. */
   readonly words: readonly string[];
 }
 
 /** Fails where it could not mean what whoever wrote it thought. */
-export function readyRule(rule: PermissionRule, isRemembered: boolean): ReadyRule {
+export function compileRule(rule: PermissionRule, isRemembered: boolean): CompiledRule {
   const { tool = '*', path, command, exact = false, decision } = rule;
-  if (!['allow', 'ask', 'deny'].includes(decision)) throw badRule(rule, 'its decision is none');
-  if (tool === '') throw badRule(rule, 'its tool has no name');
+  if (!['allow', 'ask', 'deny'].includes(decision))
+    throw invalidRuleError(rule, 'its decision is none');
+  if (tool === '') throw invalidRuleError(rule, 'its tool has no name');
   if (path !== undefined && command !== undefined) {
-    throw badRule(rule, 'it has a path and a command, and no tool takes both');
+    throw invalidRuleError(rule, 'it has a path and a command, and no tool takes both');
   }
   if (exact && path === undefined && command === undefined) {
-    throw badRule(rule, 'it is exact about nothing');
+    throw invalidRuleError(rule, 'it is exact about nothing');
   }
-  if (path === '' || path?.startsWith('!')) throw badRule(rule, 'its path is no glob of paths');
+  if (path === '' || path?.startsWith('!'))
+    throw invalidRuleError(rule, 'its path is no glob of paths');
   return {
     rule,
     isRemembered,
-    fitsTool: picomatch(tool, { dot: true }),
-    about: aboutWhat(rule),
-    fitsPath: path === undefined ? () => false : pathMatcher(path, rule),
+    matchesTool: picomatch(tool, { dot: true }),
+    about: subjectOf(rule),
+    matchesPath: path === undefined ? () => false : pathMatcher(path, rule),
     words: command === undefined || exact ? [] : wordsOf(rule, command),
   };
 }
 
-function aboutWhat({ path, command }: PermissionRule): ReadyRule['about'] {
+function subjectOf({ path, command }: PermissionRule): CompiledRule['about'] {
   if (path !== undefined) return 'path';
   return command === undefined ? 'tool' : 'command';
 }
 
 function wordsOf(rule: PermissionRule, command: string): readonly string[] {
-  const { parts, obstacle } = splitCommand(command);
+  const { parts, unsupportedSyntax } = splitCommand(command);
   const [words = []] = parts;
-  const isSimple = obstacle === undefined && parts.length === 1;
+  const isSimple = unsupportedSyntax === undefined && parts.length === 1;
   if (isSimple && words.every(({ isPlain }) => isPlain)) return words.map(({ text }) => text);
-  throw badRule(
+  throw invalidRuleError(
     rule,
-    `its command is not a few plain words${obstacle ? `: it has ${obstacle}` : ''}`,
+    `its command is not a few plain words${unsupportedSyntax ? `: it has ${unsupportedSyntax}` : ''}`,
   );
 }
 
-function badRule(rule: PermissionRule, why: string): AgentError {
+function invalidRuleError(rule: PermissionRule, why: string): AgentError {
   return new AgentError('bad_option', `Cannot use the rule ${JSON.stringify(rule)}: ${why}`);
 }
 
 /** Where a path is, by its text alone. */
-export interface PlacedPath {
+export interface LexicalPath {
   /** From the root on with `/`, '.' for the root, or absolute where it is outside. */
   readonly shown: string;
   readonly absolute: string;
   readonly isInside: boolean;
 }
 
-export function placePath(root: string, given: string): PlacedPath {
+export function lexicalPath(root: string, given: string): LexicalPath {
   const absolute = resolve(root, given);
   const inside = relative(root, absolute);
   const isInside = inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside);
@@ -112,20 +114,20 @@ interface PathRule {
 export function pathMatcher(
   glob: string,
   { exact = false, decision }: PathRule,
-): (path: PlacedPath) => boolean {
+): (path: LexicalPath) => boolean {
   const pattern = glob.replace(/^(?:\.\/)+/, '').replace(/\/$/, '/**');
   const isWide = decision !== 'allow';
-  const isAnywhere = glob.startsWith('/');
-  const ofName = !exact && !pattern.includes('/');
-  const fits = exact ? same(glob, isWide) : compileGlob(pattern, { nocase: isWide });
+  const isAbsoluteGlob = glob.startsWith('/');
+  const matchesNameOnly = !exact && !pattern.includes('/');
+  const fits = exact ? equalTo(glob, isWide) : compileGlob(pattern, { nocase: isWide });
   return ({ shown, absolute, isInside }) => {
-    const subject = isAnywhere ? absolute : shown;
-    if (isWide) return candidates(subject, ofName).some((path) => fits(path));
-    return (isInside || isAnywhere) && fits(ofName ? nameOf(subject) : subject);
+    const subject = isAbsoluteGlob ? absolute : shown;
+    if (isWide) return candidates(subject, matchesNameOnly).some((path) => fits(path));
+    return (isInside || isAbsoluteGlob) && fits(matchesNameOnly ? nameOf(subject) : subject);
   };
 }
 
-function same(given: string, nocase: boolean): (path: string) => boolean {
+function equalTo(given: string, nocase: boolean): (path: string) => boolean {
   return nocase ? (path) => path.toLowerCase() === given.toLowerCase() : (path) => path === given;
 }
 

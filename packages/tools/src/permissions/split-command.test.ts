@@ -3,7 +3,7 @@ import { splitCommand } from './split-command.ts';
 
 const words = (command: string) =>
   splitCommand(command).parts.map((part) => part.map(({ text }) => text));
-const obstacle = (command: string) => splitCommand(command).obstacle;
+const obstacle = (command: string) => splitCommand(command).unsupportedSyntax;
 
 describe('words', () => {
   test.each<[string, readonly (readonly string[])[]]>([

@@ -11,7 +11,7 @@ interface SplitCommand {
   /** Where redirections lead, as far as that can be seen. */
   readonly targets: readonly Word[];
   /** What makes the guess one: the first thing that is more than words, quotes, and `; & && | ||` or a line end. */
-  readonly obstacle: string | undefined;
+  readonly unsupportedSyntax: string | undefined;
 }
 
 const maxLength = 10_000;
@@ -21,7 +21,8 @@ const maxLength = 10_000;
  * does not know there is an obstacle, and never a wrong split without one.
  */
 export function splitCommand(command: string): SplitCommand {
-  if (command.length > maxLength) return { parts: [], targets: [], obstacle: 'its length' };
+  if (command.length > maxLength)
+    return { parts: [], targets: [], unsupportedSyntax: 'its length' };
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones to find
   const hasControls = /[\u0000-\u0008\u000b-\u001f\u007f]/.test(command);
   const splitter = new Splitter(command);
@@ -29,14 +30,14 @@ export function splitCommand(command: string): SplitCommand {
   return {
     parts: splitter.parts,
     targets: splitter.targets,
-    obstacle: hasControls ? 'a control character' : splitter.obstacle,
+    unsupportedSyntax: hasControls ? 'a control character' : splitter.unsupportedSyntax,
   };
 }
 
 class Splitter {
   readonly parts: (readonly Word[])[] = [];
   readonly targets: Word[] = [];
-  obstacle: string | undefined;
+  unsupportedSyntax: string | undefined;
   readonly #text: string;
   #at = 0;
   #words: Word[] = [];
@@ -58,7 +59,7 @@ class Splitter {
     return this.#text[this.#at++] ?? '';
   }
 
-  #takes(text: string): boolean {
+  #skip(text: string): boolean {
     const isNext = this.#text.startsWith(text, this.#at);
     if (isNext) this.#at += text.length;
     return isNext;
@@ -74,25 +75,25 @@ class Splitter {
       case ';':
         return this.#separate();
       case '&':
-        if (this.#takes('>')) return this.#redirect();
-        this.#takes('&');
+        if (this.#skip('>')) return this.#redirect();
+        this.#skip('&');
         return this.#separate();
       case '|':
-        if (this.#takes('&')) this.#block('a redirection');
-        else this.#takes('|');
+        if (this.#skip('&')) this.#markUnsupported('a redirection');
+        else this.#skip('|');
         return this.#separate();
       case '<':
       case '>':
         return this.#redirect();
       case '(':
       case ')':
-        this.#block('parentheses');
+        this.#markUnsupported('parentheses');
         return this.#endPart();
       case '`':
-        this.#block('a substitution');
+        this.#markUnsupported('a substitution');
         return this.#endPart();
       case '$':
-        this.#block('a substitution');
+        this.#markUnsupported('a substitution');
         return this.#add(char, false);
       case "'":
         return this.#quoted();
@@ -112,13 +113,13 @@ class Splitter {
     this.#isPlain &&= isPlain;
   }
 
-  #block(what: string): void {
-    this.obstacle ??= what;
+  #markUnsupported(what: string): void {
+    this.unsupportedSyntax ??= what;
   }
 
   #quoted(): void {
     const end = this.#text.indexOf("'", this.#at);
-    if (end === -1) this.#block('a quote without its end');
+    if (end === -1) this.#markUnsupported('a quote without its end');
     const until = end === -1 ? this.#text.length : end;
     this.#add(this.#text.slice(this.#at, until));
     this.#at = until + 1;
@@ -129,35 +130,35 @@ class Splitter {
     while (this.#at < this.#text.length) {
       const char = this.#next();
       if (char === '"') return;
-      if (char === '$' || char === '`') this.#block('a substitution');
+      if (char === '$' || char === '`') this.#markUnsupported('a substitution');
       if (char !== '\\') this.#add(char);
-      else if (this.#takes('\n')) this.#block('a line that goes on');
+      else if (this.#skip('\n')) this.#markUnsupported('a line that goes on');
       else this.#add(/["\\$`]/.test(this.#text[this.#at] ?? '') ? this.#next() : char);
     }
-    this.#block('a quote without its end');
+    this.#markUnsupported('a quote without its end');
   }
 
   #escaped(): void {
-    if (this.#at === this.#text.length) this.#block('a backslash at the end');
-    else if (this.#takes('\n')) this.#block('a line that goes on');
+    if (this.#at === this.#text.length) this.#markUnsupported('a backslash at the end');
+    else if (this.#skip('\n')) this.#markUnsupported('a line that goes on');
     else this.#add(this.#next());
   }
 
   #comment(): void {
-    this.#block('a comment');
+    this.#markUnsupported('a comment');
     const end = this.#text.indexOf('\n', this.#at);
     this.#at = end === -1 ? this.#text.length : end;
   }
 
   #redirect(): void {
-    this.#block('a redirection');
+    this.#markUnsupported('a redirection');
     this.#endWord();
     this.#isTarget = true;
   }
 
   #separate(): void {
     this.#endWord();
-    if (this.#words.length === 0) this.#block('a separator without a command before it');
+    if (this.#words.length === 0) this.#markUnsupported('a separator without a command before it');
     this.#endPart();
   }
 
@@ -171,7 +172,7 @@ class Splitter {
   #endPart(): void {
     this.#endWord();
     const syntax = leadingSyntax(this.#words.map(({ text }) => text));
-    if (syntax > 0) this.#block('the syntax of the shell');
+    if (syntax > 0) this.#markUnsupported('the syntax of the shell');
     const words = this.#words.slice(syntax);
     [this.#words, this.#isTarget] = [[], false];
     if (words.length > 0) this.parts.push(words);

@@ -2,7 +2,7 @@ import { commandOf, type PolicyCall } from './decide.ts';
 import type { PermissionPolicy } from './permission-policy.ts';
 import type { PermissionRule } from './permission-rule.ts';
 import { splitCommand } from './split-command.ts';
-import { kindOf, toolsOf } from './tool-kinds.ts';
+import { toolKindOf, toolsOfKind } from './tool-kinds.ts';
 
 /**
  * What a yes that lasts may be about, beside the call itself: commands that begin so, or all changes of
@@ -19,13 +19,13 @@ export function suggestRule(
 
 function widerRules(policy: PermissionPolicy, call: PolicyCall): readonly PermissionRule[] {
   const { tool } = call;
-  switch (kindOf(tool, policy.kinds)) {
+  switch (toolKindOf(tool, policy.kinds)) {
     case 'run':
-      return prefixes(commandOf(call) ?? '').map((command) => ({
+      return commandPrefixes(commandOf(call) ?? '').map((command) => ({
         ...{ tool, command, decision: 'allow', yields: true },
       }));
     case 'write': {
-      const names = toolsOf('write', policy.kinds);
+      const names = toolsOfKind('write', policy.kinds);
       return [{ tool: `{${names.join(',')}}`, path: '**', decision: 'allow', yields: true }];
     }
     default:
@@ -34,9 +34,9 @@ function widerRules(policy: PermissionPolicy, call: PolicyCall): readonly Permis
 }
 
 /** One for each command of the line; the one is taken that the rest of it needs no rule beside. */
-function prefixes(line: string): readonly string[] {
-  const { parts, obstacle } = splitCommand(line);
-  if (obstacle !== undefined) return [];
+function commandPrefixes(line: string): readonly string[] {
+  const { parts, unsupportedSyntax } = splitCommand(line);
+  if (unsupportedSyntax !== undefined) return [];
   return parts.flatMap((words) => {
     if (!words.slice(0, 3).every(({ isPlain }) => isPlain)) return [];
     return commandPrefix(words.map(({ text }) => text))?.join(' ') ?? [];
@@ -44,7 +44,7 @@ function prefixes(line: string): readonly string[] {
 }
 
 /** Of these the first words say what is done, whatever follows: `npm test`, `git diff`. */
-const verbs: ReadonlyMap<string, readonly string[]> = new Map([
+const knownSubcommands: ReadonlyMap<string, readonly string[]> = new Map([
   ['git', 'status diff log show blame ls-files rev-parse describe add commit'.split(' ')],
   ['npm', ['test', 't']],
   ['pnpm', ['test', 't']],
@@ -66,11 +66,11 @@ const verbs: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /** These do one thing. */
-const alone: ReadonlySet<string> = new Set(
+const standalonePrograms: ReadonlySet<string> = new Set(
   'tsc eslint prettier vitest jest mocha pytest mypy pyright black rspec phpunit'.split(' '),
 );
 
-const runners: ReadonlySet<string> = new Set(['npm', 'pnpm', 'yarn', 'bun']);
+const scriptRunners: ReadonlySet<string> = new Set(['npm', 'pnpm', 'yarn', 'bun']);
 
 /**
  * The first words of a command that may stand for all that begin so. None for what runs whatever it is
@@ -78,8 +78,8 @@ const runners: ReadonlySet<string> = new Set(['npm', 'pnpm', 'yarn', 'bun']);
  */
 function commandPrefix(words: readonly string[]): readonly string[] | undefined {
   const [program = '', verb = '', script = ''] = words;
-  if (alone.has(program)) return [program];
-  if (verbs.get(program)?.includes(verb)) return [program, verb];
-  const isScript = runners.has(program) && verb === 'run' && /^[\w:.-]+$/.test(script);
+  if (standalonePrograms.has(program)) return [program];
+  if (knownSubcommands.get(program)?.includes(verb)) return [program, verb];
+  const isScript = scriptRunners.has(program) && verb === 'run' && /^[\w:.-]+$/.test(script);
   return isScript && !script.startsWith('-') ? [program, verb, script] : undefined;
 }

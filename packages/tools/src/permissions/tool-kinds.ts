@@ -16,7 +16,7 @@ const toolKinds: Readonly<Record<string, ToolKind>> = {
   ask_user: 'free',
 };
 
-export function kindOf(
+export function toolKindOf(
   tool: string,
   own: Readonly<Record<string, ToolKind>> | undefined,
 ): ToolKind {
@@ -25,10 +25,10 @@ export function kindOf(
 }
 
 /** The tools of a kind, in the order of their names. */
-export function toolsOf(
+export function toolsOfKind(
   kind: ToolKind,
   own: Readonly<Record<string, ToolKind>> = {},
 ): readonly string[] {
   const names = new Set([...Object.keys(toolKinds), ...Object.keys(own)]);
-  return [...names].filter((name) => kindOf(name, own) === kind).sort();
+  return [...names].filter((name) => toolKindOf(name, own) === kind).sort();
 }

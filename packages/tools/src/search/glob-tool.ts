@@ -1,15 +1,15 @@
 import { type DefinedTool, defineTool, type ToolOutput } from '@millrace/agent';
 import { z } from 'zod';
-import { showPath } from '../workspace/resolve-path.ts';
-import { startSearch } from './run-search.ts';
+import { displayOnOneLine } from '../workspace/resolve-path.ts';
 import {
-  type Asked,
   type SearchSettings,
+  type SearchToolInput,
   type SearchToolOptions,
   searchNotes,
   searchSettings,
 } from './search-options.ts';
 import type { GlobWork, SearchResult } from './search-request.ts';
+import { searchWorkspace } from './search-workspace.ts';
 
 const schema = z.object({
   pattern: z
@@ -33,13 +33,15 @@ const description = `Finds files of the workspace by their names.
 What .gitignore names is left out, and so are links; hidden files are not.`;
 
 /** Finds files by a glob. */
-export function globTool(options: SearchToolOptions): DefinedTool<'glob', Asked<GlobInput>> {
+export function globTool(
+  options: SearchToolOptions,
+): DefinedTool<'glob', SearchToolInput<GlobInput>> {
   const settings = searchSettings(options);
   const execute = async (given: GlobInput, signal: AbortSignal): Promise<ToolOutput> => {
     const { pattern: glob, path, order, limit } = given;
-    if (/^\/|(?:^|\/)\.\.(?:\/|$)/.test(glob)) throw notBelow(glob);
+    if (/^\/|(?:^|\/)\.\.(?:\/|$)/.test(glob)) throw notBelowError(glob);
     const work = { kind: 'glob', order, limit } as const;
-    return describeGlob(await startSearch({ path, glob, work }, settings, signal), settings);
+    return describeGlob(await searchWorkspace({ path, glob, work }, settings, signal), settings);
   };
   return defineTool({
     name: 'glob',
@@ -53,7 +55,7 @@ export function globTool(options: SearchToolOptions): DefinedTool<'glob', Asked<
   });
 }
 
-function notBelow(glob: string): Error {
+function notBelowError(glob: string): Error {
   const state = 'a pattern is relative to path, and does not begin with / or have .. in it';
   return new Error(`Cannot find ${JSON.stringify(glob)}: ${state}. Say the folder as path`);
 }
@@ -64,8 +66,8 @@ export function describeGlob(
   { timeoutMs, maxFoundLength }: SearchSettings,
 ): ToolOutput {
   const { found, report } = result;
-  const { text: paths, count } = joined(
-    found.map(({ path }) => showPath(path)),
+  const { text: paths, count } = joinWithin(
+    found.map(({ path }) => displayOnOneLine(path)),
     maxFoundLength,
   );
   const total = report?.total ?? found.length;
@@ -76,7 +78,7 @@ export function describeGlob(
   return { output: { text, value: { files: total, isComplete }, isError: report === undefined } };
 }
 
-function joined(lines: readonly string[], maxLength: number) {
+function joinWithin(lines: readonly string[], maxLength: number) {
   let length = 0;
   const fitting = lines.filter((line) => {
     length += line.length + 1;

@@ -1,15 +1,20 @@
 import { type DefinedTool, defineTool, type ToolOutput } from '@millrace/agent';
 import { z } from 'zod';
-import { showPath } from '../workspace/resolve-path.ts';
-import { startSearch } from './run-search.ts';
+import { displayOnOneLine } from '../workspace/resolve-path.ts';
 import {
-  type Asked,
   type SearchSettings,
+  type SearchToolInput,
   type SearchToolOptions,
   searchNotes,
   searchSettings,
 } from './search-options.ts';
-import { type Found, type GrepWork, type SearchResult, searchPattern } from './search-request.ts';
+import {
+  type FileMatch,
+  type GrepWork,
+  type SearchResult,
+  searchPattern,
+} from './search-request.ts';
+import { searchWorkspace } from './search-workspace.ts';
 import type { ShownLine } from './worker/grep-file.ts';
 
 const schema = z.object({
@@ -52,7 +57,9 @@ const description = `Finds text in the files of the workspace, line by line.
 What .gitignore names is left out, and so are binary files and links; hidden files are not.`;
 
 /** Finds the lines that a regular expression, or a text as it stands, is in. */
-export function grepTool(options: SearchToolOptions): DefinedTool<'grep', Asked<GrepInput>> {
+export function grepTool(
+  options: SearchToolOptions,
+): DefinedTool<'grep', SearchToolInput<GrepInput>> {
   const settings = searchSettings(options);
   const { maxFoundLength: maxLength, maxOutputLength } = settings;
   const execute = async (given: GrepInput, signal: AbortSignal): Promise<ToolOutput> => {
@@ -62,7 +69,7 @@ export function grepTool(options: SearchToolOptions): DefinedTool<'grep', Asked<
       ignoresCase: given.ignore_case,
     });
     const work = { kind: 'grep', pattern, mode, contextLines, limit, maxLength } as const;
-    const result = await startSearch({ path, glob, work }, settings, signal);
+    const result = await searchWorkspace({ path, glob, work }, settings, signal);
     return describeGrep(mode, result, settings);
   };
   return defineTool({
@@ -84,7 +91,9 @@ export function describeGrep(
   { timeoutMs }: SearchSettings,
 ): ToolOutput {
   const { found, report } = result;
-  const shown = found.map((one) => describe(one, mode)).join(mode === 'content' ? '\n\n' : '\n');
+  const shown = found
+    .map((one) => describeMatch(one, mode))
+    .join(mode === 'content' ? '\n\n' : '\n');
   const notes = searchNotes(result, timeoutMs);
   const isComplete = report?.cut === undefined && report?.clipped === 0;
   const nothing = isComplete ? 'Nothing matches.' : 'Nothing found so far.';
@@ -94,16 +103,17 @@ export function describeGrep(
   return { output: { text, value, isError: report === undefined && found.length === 0 } };
 }
 
-function describe({ path, matches, lines }: Found, mode: GrepWork['mode']): string {
+function describeMatch({ path, matches, lines }: FileMatch, mode: GrepWork['mode']): string {
   switch (mode) {
     case 'files':
-      return showPath(path);
+      return displayOnOneLine(path);
     case 'count':
-      return `${showPath(path)}:${matches}`;
+      return `${displayOnOneLine(path)}:${matches}`;
     case 'content':
-      return [showPath(path), ...lines.flatMap((line, at) => rowsOf(line, lines[at - 1]))].join(
-        '\n',
-      );
+      return [
+        displayOnOneLine(path),
+        ...lines.flatMap((line, at) => rowsOf(line, lines[at - 1])),
+      ].join('\n');
   }
 }
 

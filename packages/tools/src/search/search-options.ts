@@ -1,5 +1,5 @@
 import { type Clock, systemClock } from '@millrace/agent';
-import { showPath } from '../workspace/resolve-path.ts';
+import { displayOnOneLine } from '../workspace/resolve-path.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import type { SearchReport, SearchResult } from './search-request.ts';
 
@@ -24,12 +24,12 @@ export type SearchSettings = {
 };
 
 /** As a model gives it: all but the pattern may be left out. */
-export type Asked<Input extends { readonly pattern: string }> = Pick<Input, 'pattern'> & {
+export type SearchToolInput<Input extends { readonly pattern: string }> = Pick<Input, 'pattern'> & {
   readonly [Key in Exclude<keyof Input, 'pattern'>]?: Input[Key] | undefined;
 };
 
 /** What a path at its longest and a few notes need. */
-const roomForNotes = 5000;
+const reservedForNotes = 5000;
 
 export function searchSettings(options: SearchToolOptions): SearchSettings {
   const { maxOutputLength = 30_000 } = options;
@@ -39,7 +39,7 @@ export function searchSettings(options: SearchToolOptions): SearchSettings {
     timeoutMs: options.timeoutMs ?? 30_000,
     maxEntries: options.maxEntries ?? 200_000,
     maxOutputLength,
-    maxFoundLength: Math.max(maxOutputLength - roomForNotes, Math.ceil(maxOutputLength / 2)),
+    maxFoundLength: Math.max(maxOutputLength - reservedForNotes, Math.ceil(maxOutputLength / 2)),
     clock: options.clock ?? systemClock,
   };
 }
@@ -80,6 +80,6 @@ function cutNote({ cut, entries }: SearchReport, timeoutMs: number): string | un
 }
 
 function stuckNote(lastPath: string, timeoutMs: number): string {
-  const where = lastPath === '' ? '' : ` in ${showPath(lastPath)}`;
+  const where = lastPath === '' ? '' : ` in ${displayOnOneLine(lastPath)}`;
   return `The search was stuck${where} and was ended after ${timeoutMs} ms: the pattern may need very long on some lines. Make it simpler, or narrow it down by path or glob.`;
 }

@@ -34,7 +34,7 @@ export interface GlobWork {
 }
 
 /** A file that was found, with what in it was asked for. Paths are from the root on. */
-export interface Found {
+export interface FileMatch {
   readonly path: string;
   readonly matches: number;
   readonly lines: readonly ShownLine[];
@@ -51,7 +51,7 @@ export interface SearchReport extends Readonly<Omit<WalkReport, 'cut'>> {
 }
 
 export type WorkerMessage =
-  | { readonly type: 'found'; readonly found: readonly Found[] }
+  | { readonly type: 'found'; readonly found: readonly FileMatch[] }
   | { readonly type: 'done'; readonly report: SearchReport }
   | { readonly type: 'failed'; readonly message: string };
 
@@ -79,12 +79,12 @@ export function searchPattern(
   const source = pattern.slice(head.length);
   // Unicode where it can be: without, `.` is half an emoji. Many patterns have escapes that only the old way takes.
   const kinds = [`${all}u`, all];
-  const taken = kinds.find((kind) => problemOf(source, kind) === undefined);
-  if (taken === undefined) throw notPattern(pattern, problemOf(source, all));
+  const taken = kinds.find((kind) => regexProblem(source, kind) === undefined);
+  if (taken === undefined) throw invalidPatternError(pattern, regexProblem(source, all));
   return { source, flags: taken };
 }
 
-function problemOf(source: string, flags: string): string | undefined {
+function regexProblem(source: string, flags: string): string | undefined {
   try {
     new RegExp(source, flags);
     return undefined;
@@ -93,7 +93,7 @@ function problemOf(source: string, flags: string): string | undefined {
   }
 }
 
-function notPattern(pattern: string, problem = ''): Error {
+function invalidPatternError(pattern: string, problem = ''): Error {
   // The engine's message repeats the pattern, which may be long.
   const why = problem.slice(problem.lastIndexOf(': ') + 2);
   const state = `it is not a regular expression of JavaScript: ${why}`;
@@ -104,7 +104,7 @@ function notPattern(pattern: string, problem = ''): Error {
 }
 
 export interface SearchResult {
-  readonly found: readonly Found[];
+  readonly found: readonly FileMatch[];
   /** Nothing where the thread had to be ended by force. */
   readonly report: SearchReport | undefined;
   /** The file that was looked at last. */

@@ -5,7 +5,7 @@ import { sessionId, toolCallId } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { lengthsOfNext } from '../testing/next-request.ts';
+import { nextRequestLengths } from '../testing/next-request.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { runTool } from '../testing/tool-context.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
@@ -193,7 +193,7 @@ describe('what a command prints', () => {
       const provider = scriptedProvider([{ content: { parts: [call] } }, 'Done.']);
       const tools = [tool({ maxOutputLength })];
       await createAgent({ provider, log, tools }).run('Go', { session }).result;
-      const lengths = await lengthsOfNext(log, session);
+      const lengths = await nextRequestLengths(log, session);
       expect(lengths).toHaveLength(4);
       expect(Math.min(...lengths)).toBeGreaterThan(maxOutputLength / 2);
       expect(Math.max(...lengths)).toBeLessThan(maxOutputLength + 10_000);

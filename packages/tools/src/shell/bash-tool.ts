@@ -7,8 +7,8 @@ import {
   type ToolOutput,
 } from '@millrace/agent';
 import { z } from 'zod';
-import { commandOutput, type Output } from './command-output.ts';
-import { type CommandEnd, runCommand } from './run-command.ts';
+import { type CollectedOutput, commandOutput } from './command-output.ts';
+import { type CommandOutcome, runCommand } from './run-command.ts';
 import { type ShellEnv, safeEnv, traceEnv } from './safe-env.ts';
 
 export interface BashToolOptions {
@@ -55,21 +55,21 @@ Each call is a new shell: a cd or a variable does not last. Processes left in th
     // The command itself comes first: what a model says about it may be wrong.
     summarize: ({ command, description }) =>
       description === undefined ? command : `${command}  # ${description}`,
-    execute: (input, context) => execute(input, context, settings),
+    execute: (input, context) => executeCommand(input, context, settings),
   });
 }
 
 /** What the notes on a result need of its length. */
-const roomForNotes = 1000;
+const reservedForNotes = 1000;
 
-async function execute(
+async function executeCommand(
   { command, timeout_ms: timeoutMs }: BashInput,
   { signal, update, blobs, trace }: ToolContext,
   settings: Settings,
 ): Promise<ToolOutput> {
   const { workspace, shell, clock, graceMs, maxOutputLength, maxKeptBytes } = settings;
   const limitMs = timeoutMs ?? settings.timeoutMs;
-  const maxLength = Math.max(maxOutputLength - roomForNotes, Math.floor(maxOutputLength / 2));
+  const maxLength = Math.max(maxOutputLength - reservedForNotes, Math.floor(maxOutputLength / 2));
   const output = commandOutput({ update, clock, maxLength, maxKeptBytes });
   try {
     const run = { shell, cwd: workspace.root, signal, clock, timeoutMs: limitMs, graceMs };
@@ -121,16 +121,16 @@ type Blob = Awaited<ReturnType<ToolContext['blobs']['put']>>;
 
 /** What came of a command, for the model and for programs. */
 export function describeCommand(
-  end: CommandEnd,
-  output: Output,
+  end: CommandOutcome,
+  output: CollectedOutput,
   whole: Blob | undefined,
   timeoutMs: number,
 ): ToolOutput {
-  const { exitCode, signal, why } = end;
-  const isError = why !== 'exited' || exitCode !== 0;
+  const { exitCode, signal, reason } = end;
+  const isError = reason !== 'exited' || exitCode !== 0;
   const notes = [
     endNote(end, timeoutMs),
-    keptNote(output, whole),
+    wholeOutputNote(output, whole),
     end.leftRunning > 0
       ? `Processes that it left running were stopped: ${end.leftRunning}. One that is to go on needs setsid.`
       : undefined,
@@ -144,8 +144,8 @@ export function describeCommand(
   const value = {
     exitCode,
     signal,
-    timedOut: why === 'timed_out',
-    aborted: why === 'aborted',
+    timedOut: reason === 'timed_out',
+    aborted: reason === 'aborted',
     outputLength: output.length,
     droppedBytes: output.dropped,
     ...(wholeOutput && { wholeOutput }),
@@ -156,19 +156,22 @@ export function describeCommand(
       value,
       isError,
       // A blob that no part refers to may be deleted. As the whole output it is not sent to the model.
-      ...(whole && { attachments: [fileOf(whole)] }),
+      ...(whole && { attachments: [blobAttachment(whole)] }),
       ...(wholeOutput && { metadata: { wholeOutput } }),
     },
   };
 }
 
-function fileOf({ hash, length }: Blob) {
+function blobAttachment({ hash, length }: Blob) {
   const source = { type: 'blob', hash, length } as const;
   return { kind: 'file', name: 'output.txt', mimeType: 'text/plain', source } as const;
 }
 
-function endNote({ exitCode, signal, why }: CommandEnd, timeoutMs: number): string | undefined {
-  switch (why) {
+function endNote(
+  { exitCode, signal, reason }: CommandOutcome,
+  timeoutMs: number,
+): string | undefined {
+  switch (reason) {
     case 'timed_out':
       return `It took longer than ${timeoutMs} ms and was stopped. Give it more by timeout_ms, or have it do less`;
     case 'aborted':
@@ -179,7 +182,10 @@ function endNote({ exitCode, signal, why }: CommandEnd, timeoutMs: number): stri
   }
 }
 
-function keptNote({ whole: bytes, dropped }: Output, whole: Blob | undefined): string | undefined {
+function wholeOutputNote(
+  { whole: bytes, dropped }: CollectedOutput,
+  whole: Blob | undefined,
+): string | undefined {
   if (bytes === undefined) return undefined;
   if (whole === undefined) return 'The whole output could not be kept';
   const what = dropped === 0 ? 'The whole output' : `The output but for its last ${dropped} bytes`;

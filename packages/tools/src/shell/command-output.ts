@@ -14,7 +14,7 @@ interface OutputOptions {
 }
 
 /** What is left of all that a command printed. */
-export interface Output {
+export interface CollectedOutput {
   readonly text: string;
   /** In characters. */
   readonly length: number;
@@ -27,19 +27,19 @@ export interface Output {
 interface CommandOutput {
   add(bytes: Uint8Array): Promise<void> | undefined;
   /** Once, when nothing more comes. */
-  end(): Promise<Output>;
+  end(): Promise<CollectedOutput>;
   close(): Promise<void>;
 }
 
-const pace = { intervalMs: 250, maxLength: 4000, maxTotalLength: 200_000 };
+const throttle = { intervalMs: 250, maxLength: 4000, maxTotalLength: 200_000 };
 
 /** Takes what a command prints: shows it meanwhile, and keeps of it what can be kept. */
 export function commandOutput(options: OutputOptions): CommandOutput {
   const { update, clock, maxLength, maxKeptBytes } = options;
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   const shown = clippedText(maxLength);
-  const kept = keptBytes(maxKeptBytes);
-  const updates = pacedUpdates(update, { clock, ...pace });
+  const kept = createOutputStore(maxKeptBytes);
+  const updates = throttledUpdates(update, { clock, ...throttle });
   const addText = (decoded: string) => {
     if (decoded === '') return;
     // No text has a NUL in it, and not every provider or store takes one.
@@ -92,18 +92,18 @@ export function clippedText(maxLength: number): ClippedText {
     show(note) {
       if (length <= maxLength) return head + tail;
       const end = tail.slice(-half);
-      return `${whole(head)}${note(length - head.length - end.length)}${whole(end)}`;
+      return `${withoutHalfCharacters(head)}${note(length - head.length - end.length)}${withoutHalfCharacters(end)}`;
     },
   };
 }
 
 /** Without the half of a character that a cut may leave at either end. */
-function whole(text: string): string {
+function withoutHalfCharacters(text: string): string {
   return text.replace(/^[\uDC00-\uDFFF]/, '').replace(/[\uD800-\uDBFF]$/, '');
 }
 
 /** The first so many bytes of an output, on disk when they are more than a few. What is beyond is counted. */
-interface KeptBytes {
+interface OutputStore {
   /** A promise where it has to be waited for. */
   add(bytes: Uint8Array): Promise<void> | undefined;
   readonly kept: number;
@@ -114,7 +114,7 @@ interface KeptBytes {
 
 const maxInMemory = 262_144;
 
-function keptBytes(maxBytes: number): KeptBytes {
+function createOutputStore(maxBytes: number): OutputStore {
   let chunks: Uint8Array[] = [];
   let file: FileHandle | undefined;
   let [kept, dropped, limit] = [0, 0, maxBytes];
@@ -123,7 +123,7 @@ function keptBytes(maxBytes: number): KeptBytes {
     const bytes = Buffer.concat(chunks);
     chunks = [];
     try {
-      file ??= await openNameless();
+      file ??= await openUnlinkedFile();
       await file.appendFile(bytes);
     } catch {
       // The disk is full, or closed to us: what is not there is as if it were beyond the bound.
@@ -157,20 +157,20 @@ function keptBytes(maxBytes: number): KeptBytes {
 }
 
 /** A file that is gone with its handle, also when this process is killed. */
-async function openNameless(): Promise<FileHandle> {
+async function openUnlinkedFile(): Promise<FileHandle> {
   const path = join(tmpdir(), `millrace-${randomUUID()}`);
   const file = await open(path, 'wx+', 0o600);
   await unlink(path);
   return file;
 }
 
-interface PacedUpdates {
+interface ThrottledUpdates {
   add(text: string): void;
   /** What is still held back. Nothing follows. */
   end(): void;
 }
 
-interface Pace {
+interface ThrottleOptions {
   readonly clock: Clock;
   /** Between one update and the next. */
   readonly intervalMs: number;
@@ -181,10 +181,10 @@ interface Pace {
 }
 
 /** Passes on what a command prints, at a pace and an amount that a log can bear. */
-export function pacedUpdates(
+export function throttledUpdates(
   update: (text: string) => void,
-  { clock, intervalMs, maxLength, maxTotalLength }: Pace,
-): PacedUpdates {
+  { clock, intervalMs, maxLength, maxTotalLength }: ThrottleOptions,
+): ThrottledUpdates {
   let pending = '';
   let leftOut = 0;
   let total = 0;

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Clock } from '@millrace/agent';
-import { endWithUs, stopSession, waitForSession } from './process-group.ts';
+import { killOnExit, stopSession, waitForSession } from './process-session.ts';
 
 interface CommandOptions {
   readonly shell: string;
@@ -27,8 +27,8 @@ interface Exit {
 }
 
 /** How a command ended. */
-export interface CommandEnd extends Exit {
-  readonly why: 'exited' | 'timed_out' | 'aborted';
+export interface CommandOutcome extends Exit {
+  readonly reason: 'exited' | 'timed_out' | 'aborted';
   /** Processes that it left running, and that were stopped. */
   readonly leftRunning: number;
   /** Processes that could not be stopped. */
@@ -36,23 +36,26 @@ export interface CommandEnd extends Exit {
 }
 
 /** Runs a command to its end, or to ours. Resolves when all of its processes are gone. */
-export async function runCommand(command: string, options: CommandOptions): Promise<CommandEnd> {
+export async function runCommand(
+  command: string,
+  options: CommandOptions,
+): Promise<CommandOutcome> {
   const { reader, writer } = await openPipe();
   const pipe = readPipe(reader, options.onOutput);
   try {
-    const child = start(command, writer, options);
+    const child = startShell(command, writer, options);
     const exited = exitOf(child, options);
     // Without an id it was not started, and `exited` says why.
-    const end = child.pid === undefined ? exited : untilGone(child.pid, exited, options);
+    const end = child.pid === undefined ? exited : waitUntilGone(child.pid, exited, options);
     const ended = await end;
     await pipe.drain();
-    return { why: 'exited', leftRunning: 0, unstopped: 0, ...ended };
+    return { reason: 'exited', leftRunning: 0, unstopped: 0, ...ended };
   } finally {
     pipe.close();
   }
 }
 
-function start(command: string, writer: number, options: CommandOptions): ChildProcess {
+function startShell(command: string, writer: number, options: CommandOptions): ChildProcess {
   const { shell, cwd, env, signal } = options;
   try {
     signal.throwIfAborted();
@@ -61,7 +64,7 @@ function start(command: string, writer: number, options: CommandOptions): ChildP
     return spawn(shell, ['-c', '--', command], { cwd, env, ...stdio });
   } catch (error) {
     // Some of what can go wrong is told at once.
-    throw signal.aborted ? error : notStarted(error, options);
+    throw signal.aborted ? error : startError(error, options);
   } finally {
     closeSync(writer);
   }
@@ -70,37 +73,37 @@ function start(command: string, writer: number, options: CommandOptions): ChildP
 function exitOf(child: ChildProcess, options: CommandOptions): Promise<Exit> {
   return new Promise((resolve, reject) => {
     child.once('exit', (exitCode, signal) => resolve({ exitCode, signal }));
-    child.once('error', (error) => reject(notStarted(error, options)));
+    child.once('error', (error) => reject(startError(error, options)));
   });
 }
 
 /** What was started in the background and is done with its work gets so long to end by itself. */
 const lingerMs = 250;
 
-async function untilGone(
+async function waitUntilGone(
   leader: number,
   exited: Promise<Exit>,
   options: CommandOptions,
-): Promise<CommandEnd> {
+): Promise<CommandOutcome> {
   const { clock, graceMs } = options;
-  const forget = endWithUs(leader);
+  const stopWatching = killOnExit(leader);
   try {
-    const why = await untilStop(exited, options);
-    const leftRunning = why === 'exited' ? await waitForSession(leader, lingerMs, clock) : 0;
-    const isGone = why === 'exited' && leftRunning === 0;
+    const reason = await waitForExitOrStop(exited, options);
+    const leftRunning = reason === 'exited' ? await waitForSession(leader, lingerMs, clock) : 0;
+    const isGone = reason === 'exited' && leftRunning === 0;
     const unstopped = isGone ? 0 : await stopSession(leader, graceMs, clock);
     // One that cannot be stopped is not waited for.
     const exit = unstopped > 0 ? { exitCode: null, signal: null } : await exited;
-    return { ...exit, why, leftRunning, unstopped };
+    return { ...exit, reason, leftRunning, unstopped };
   } finally {
-    forget();
+    stopWatching();
   }
 }
 
-async function untilStop(
+async function waitForExitOrStop(
   exited: Promise<Exit>,
   { signal, clock, timeoutMs }: CommandOptions,
-): Promise<CommandEnd['why']> {
+): Promise<CommandOutcome['reason']> {
   const stop = Promise.withResolvers<'timed_out' | 'aborted'>();
   const onAbort = () => stop.resolve('aborted');
   const cancel = clock.after(timeoutMs, () => stop.resolve('timed_out'));
@@ -114,13 +117,13 @@ async function untilStop(
   }
 }
 
-function notStarted(cause: unknown, { shell, cwd }: CommandOptions): Error {
-  return new Error(`Cannot start ${shell}: ${whyNotStarted(cause, cwd)}. Nothing was run`, {
+function startError(cause: unknown, { shell, cwd }: CommandOptions): Error {
+  return new Error(`Cannot start ${shell}: ${startErrorReason(cause, cwd)}. Nothing was run`, {
     cause,
   });
 }
 
-function whyNotStarted(cause: unknown, cwd: string): string {
+function startErrorReason(cause: unknown, cwd: string): string {
   if (!existsSync(cwd)) return `the folder ${cwd} does not exist`;
   const message = cause instanceof Error ? cause.message : String(cause);
   const isTooLong = message.includes('E2BIG');
@@ -147,16 +150,18 @@ async function openPipe(): Promise<PipeEnds> {
     const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     return { reader, writer: openSync(path, constants.O_WRONLY) };
   } catch (error) {
-    throw noPipe(error);
+    throw pipeError(error);
   } finally {
     // It goes on without a name.
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-function noPipe(cause: unknown): Error {
-  const why = cause instanceof Error ? cause.message : String(cause);
-  return new Error(`Cannot run a command: no pipe for its output can be made: ${why}`, { cause });
+function pipeError(cause: unknown): Error {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new Error(`Cannot run a command: no pipe for its output can be made: ${reason}`, {
+    cause,
+  });
 }
 
 interface PipeReader {
@@ -174,21 +179,24 @@ const maxPipeBytes = 1_048_576;
 const quietRounds = 3;
 
 /** Reads a pipe as fast as what is read can be taken, and no faster. */
-function readPipe(fd: number, take: (bytes: Uint8Array) => Promise<void> | undefined): PipeReader {
+function readPipe(
+  fd: number,
+  consume: (bytes: Uint8Array) => Promise<void> | undefined,
+): PipeReader {
   const socket = new Socket({ fd, readable: true, writable: false });
-  let taking: Promise<void> | undefined;
+  let consuming: Promise<void> | undefined;
   let bytesRead = 0;
   let isOver = false;
-  const wait = async (taken: Promise<void>) => {
+  const wait = async (consumed: Promise<void>) => {
     socket.pause();
-    await taken;
-    taking = undefined;
+    await consumed;
+    consuming = undefined;
     socket.resume();
   };
   socket.on('data', (bytes: Uint8Array) => {
     bytesRead += bytes.length;
-    const taken = take(bytes);
-    if (taken !== undefined) taking = wait(taken);
+    const taken = consume(bytes);
+    if (taken !== undefined) consuming = wait(taken);
   });
   const end = () => {
     isOver = true;
@@ -199,10 +207,10 @@ function readPipe(fd: number, take: (bytes: Uint8Array) => Promise<void> | undef
       const start = bytesRead;
       for (let quiet = 0; quiet < quietRounds; ) {
         const before = bytesRead;
-        await taking;
+        await consuming;
         await new Promise((resolve) => setImmediate(resolve));
-        quiet = bytesRead === before && taking === undefined ? quiet + 1 : 0;
-        if (taking === undefined && (isOver || bytesRead - start > maxPipeBytes)) return;
+        quiet = bytesRead === before && consuming === undefined ? quiet + 1 : 0;
+        if (consuming === undefined && (isOver || bytesRead - start > maxPipeBytes)) return;
       }
     },
     close: () => socket.destroy(),

@@ -14,14 +14,14 @@ import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { play, VirtualClock } from '../../../agent/src/testing/play.ts';
-import { faultsOfNext } from '../testing/next-request.ts';
+import { nextRequestFaults } from '../testing/next-request.ts';
 import { type TaskToolOptions, taskTool } from './task-tool.ts';
 
 const session = sessionId('parent');
-const scout = (agent = saying('Found.')) => ({ agent, description: 'Finds things' });
-const smith = (agent = saying('Made.')) => ({ agent, description: 'Makes things' });
+const scout = (agent = agentThatSays('Found.')) => ({ agent, description: 'Finds things' });
+const smith = (agent = agentThatSays('Made.')) => ({ agent, description: 'Makes things' });
 
-function saying(...script: readonly Scripted[]) {
+function agentThatSays(...script: readonly Scripted[]) {
   return createAgent({ provider: scriptedProvider(script) });
 }
 
@@ -35,7 +35,7 @@ const calls = (...inputs: readonly object[]): Scripted => ({
 });
 
 /** Who gives work to others, and the log of all of them. */
-function boss(options: TaskToolOptions, script: readonly Scripted[], log = memoryLog()) {
+function createCaller(options: TaskToolOptions, script: readonly Scripted[], log = memoryLog()) {
   const provider = scriptedProvider([...script, 'Thank you.']);
   return { log, provider, agent: createAgent({ provider, tools: [taskTool(options)], log }) };
 }
@@ -119,7 +119,7 @@ test('who was chosen works in a session of its own, tells what it says, and its 
   ]);
   const worker = scout(createAgent({ provider, tools: [look], instructions: 'You scout.', log }));
   const options = { agents: { scout: worker, smith: smith() } };
-  const { agent } = boss(options, [calls({ agent: 'scout', task: 'Find water.' })], log);
+  const { agent } = createCaller(options, [calls({ agent: 'scout', task: 'Find water.' })], log);
   const run = agent.run('We need water.', { session });
   const events = await eventsOf(run);
   const { items, text, stop } = await run.result;
@@ -171,7 +171,7 @@ test('tasks of one turn are done at the same time, each in its own session', asy
   };
   const agents = { scout: scout(working('Found.')), smith: smith(working('Made.')) };
   const tasks = ['smith', 'scout'].map((agent) => ({ agent, task: 'Work' }));
-  const run = boss({ agents }, [calls(...tasks)], log).agent.run('Go', { session });
+  const run = createCaller({ agents }, [calls(...tasks)], log).agent.run('Go', { session });
   const children = childrenIn(await eventsOf(run));
   expect(new Set(children).size).toBe(2);
   expect(resultsIn((await run.result).items).map(({ text }) => text)).toEqual(['Made.', 'Found.']);
@@ -197,7 +197,9 @@ test.each<[string, Scripted, RegExp]>([
 ])(
   'one that ends with %s is an error with the reason, and the caller goes on',
   async (_what, script, told) => {
-    const { agent } = boss({ agents: { scout: scout(saying(script)) } }, [calls({ task: 'Look' })]);
+    const { agent } = createCaller({ agents: { scout: scout(agentThatSays(script)) } }, [
+      calls({ task: 'Look' }),
+    ]);
     const { items, text } = await agent.run('Go').result;
     expect(resultsIn(items)).toMatchObject([{ isError: true, text: expect.stringMatching(told) }]);
     expect(text).toBe('Thank you.');
@@ -249,7 +251,11 @@ describe('an abort of the caller', () => {
     const tool = taskTool({ agents: { smith: smith(last) } });
     const provider = scriptedProvider([calls({ task: 'Wait' })]);
     const middle = createAgent({ provider, tools: [tool], log });
-    const { agent } = boss({ agents: { scout: scout(middle) } }, [calls({ task: 'Wait' })], log);
+    const { agent } = createCaller(
+      { agents: { scout: scout(middle) } },
+      [calls({ task: 'Wait' })],
+      log,
+    );
     return { log, agent, waiting: waiting.promise };
   }
 
@@ -270,7 +276,7 @@ describe('an abort of the caller', () => {
       const facts = (await log.read(info.session)).records.flatMap(({ fact }) => fact ?? []);
       expect(facts.filter(({ type }) => type === 'aborted')).toHaveLength(1);
       expect(facts.at(-1)).toMatchObject({ type: 'run_finished', stop: { reason: 'aborted' } });
-      expect(await faultsOfNext(log, info.session)).toEqual([]);
+      expect(await nextRequestFaults(log, info.session)).toEqual([]);
     }
   });
 });

@@ -42,18 +42,18 @@ export function taskTool(options: TaskToolOptions): DefinedTool<string, TaskInpu
     Object.entries(agents).map(([called, one]) => [called, subAgent({ name: called, ...one })]),
   );
   const [first, ...others] = workers.keys();
-  if (first === undefined) throw nobody(name);
+  if (first === undefined) throw noAgentError(name);
   return defineTool({
     name,
-    description: describe(agents),
+    description: describeAgents(agents),
     input: schemaOf([first, ...others]),
     startsSession: true,
     timeoutMs,
-    summarize: ({ agent = first, task }) => summary(agent, task),
+    summarize: ({ agent = first, task }) => summaryLine(agent, task),
     execute: ({ agent = first, task }, context) => {
       const worker = workers.get(agent);
       // The schema lets no other name through.
-      if (worker === undefined) throw unknown(name, agent);
+      if (worker === undefined) throw unknownAgentError(name, agent);
       return worker.execute({ task }, context);
     },
   });
@@ -71,7 +71,7 @@ function schemaOf(names: readonly [string, ...string[]]): z.ZodType<TaskInput, T
   });
 }
 
-function describe(agents: TaskToolOptions['agents']): string {
+function describeAgents(agents: TaskToolOptions['agents']): string {
   const list = Object.entries(agents).map(([name, one]) => `- ${name}: ${one.description}`);
   return `Has another agent do a piece of work, and gives its report.
 It knows nothing of this conversation and cannot ask back: the task has to say all. Tasks that do not need each other's results go into one turn, and are done at the same time.
@@ -80,18 +80,18 @@ ${list.join('\n')}`;
 }
 
 /** One line, by its beginning. */
-function summary(agent: string, task: string): string {
+function summaryLine(agent: string, task: string): string {
   const [line = ''] = task.trim().split('\n');
   const isShort = line.length <= maxSummaryLength;
   return `${agent}: ${isShort ? line : `${line.slice(0, maxSummaryLength).toWellFormed()}…`}`;
 }
 
-function unknown(tool: string, agent: string): AgentError {
+function unknownAgentError(tool: string, agent: string): AgentError {
   const message = `Cannot give ${tool} to ${agent}: there is no such agent`;
   return new AgentError('bad_option', message, { tool });
 }
 
-function nobody(tool: string): AgentError {
+function noAgentError(tool: string): AgentError {
   const message = `Cannot define tool ${tool}: there is no agent to give work to. Name one in agents`;
   return new AgentError('bad_option', message, { tool });
 }

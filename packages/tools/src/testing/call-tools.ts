@@ -1,8 +1,8 @@
 import type { JsonValue } from '@millrace/core';
-import { editTool } from '../files/edit.ts';
-import { lsTool } from '../files/ls.ts';
-import { readTool } from '../files/read.ts';
-import { writeTool } from '../files/write.ts';
+import { editTool } from '../files/edit-tool.ts';
+import { lsTool } from '../files/ls-tool.ts';
+import { readTool } from '../files/read-tool.ts';
+import { writeTool } from '../files/write-tool.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
 import { runTool } from './tool-context.ts';
 

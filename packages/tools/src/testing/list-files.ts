@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { startingRules } from '../search/worker/ignore-rules.ts';
-import { newReport, type WalkReport, walkFiles } from '../search/worker/walk-files.ts';
+import { createWalkReport, type WalkReport, walkFiles } from '../search/worker/walk-files.ts';
 import { folderOpener } from '../workspace/folder.ts';
 
 interface ListOptions {
@@ -21,7 +21,7 @@ export async function listFiles(
   const stop = new AbortController();
   const options = { rules, rulesPath, maxEntries, maxDepth, signal: stop.signal };
   const folder = await folderOpener(start)();
-  const report = newReport();
+  const report = createWalkReport();
   const paths: string[] = [];
   for await (const { path } of walkFiles(folder, options, report)) {
     paths.push([...segments, path].join('/'));

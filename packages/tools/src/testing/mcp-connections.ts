@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import type { Tool, ToolContext } from '@millrace/agent';
 import type { JsonValue } from '@millrace/core';
 import { connectMcp, type McpOptions, type McpServer, type McpTools } from '../mcp/index.ts';
-import { type Ran, runTool } from './tool-context.ts';
+import { runTool, type ToolRunResult } from './tool-context.ts';
 
 const program = fileURLToPath(new URL('./mcp-server-in-process.ts', import.meta.url));
 
@@ -40,6 +40,6 @@ export function call(
   name: string,
   input: JsonValue = {},
   given: Partial<ToolContext> = {},
-): Promise<Ran> {
+): Promise<ToolRunResult> {
   return runTool(toolOf(server, name), input, given);
 }

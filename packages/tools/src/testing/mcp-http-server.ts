@@ -8,7 +8,7 @@ import {
   isInitializeRequest,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
-import { TestList, type TestServerOptions, testServer } from './mcp-test-server.ts';
+import { type TestServerOptions, TestToolList, testServer } from './mcp-test-server.ts';
 
 type Handle = (request: Request) => Promise<Response>;
 
@@ -30,7 +30,7 @@ export async function startHttpServer(
   revision: 'modern' | 'sessions',
   options: TestServerOptions = {},
 ): Promise<TestHttpServer> {
-  const list = new TestList(options.extra);
+  const list = new TestToolList(options.extra);
   const requests: { method: string; headers: Headers }[] = [];
   const sessions = new Map<string, WebStandardStreamableHTTPServerTransport>();
   const handle = revision === 'modern' ? modern(list, options) : sessional(list, options, sessions);
@@ -54,7 +54,7 @@ export async function startHttpServer(
   };
 }
 
-function modern(list: TestList, options: TestServerOptions): Handle {
+function modern(list: TestToolList, options: TestServerOptions): Handle {
   const handler = createMcpHandler(() => testServer(list, options), { legacy: 'reject' });
   const before = list.change.bind(list);
   list.change = () => {
@@ -65,7 +65,7 @@ function modern(list: TestList, options: TestServerOptions): Handle {
 }
 
 function sessional(
-  list: TestList,
+  list: TestToolList,
   options: TestServerOptions,
   sessions: Map<string, WebStandardStreamableHTTPServerTransport>,
 ): Handle {

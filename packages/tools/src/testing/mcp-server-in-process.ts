@@ -1,7 +1,7 @@
 // A program: an MCP server on its standard input and output. Its arguments say how it is to behave.
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
-import { TestList, testServer } from './mcp-test-server.ts';
+import { TestToolList, testServer } from './mcp-test-server.ts';
 
 type JsonMessage = Parameters<StdioServerTransport['send']>[0];
 
@@ -46,7 +46,7 @@ async function serve(): Promise<void> {
   const noteFile = flags.get('notes');
   const extraFile = flags.get('extra');
   const extra = extraFile === undefined ? [] : readFileSync(extraFile, 'utf8').split('\n');
-  const list = new TestList(extra);
+  const list = new TestToolList(extra);
   const options = {
     note: (word: string) => noteFile !== undefined && appendFileSync(noteFile, `${word}\n`),
     pageSize: Number(flags.get('page') ?? 1_000),

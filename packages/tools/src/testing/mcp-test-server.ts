@@ -11,7 +11,7 @@ export interface TestServerOptions {
 }
 
 /** Which tools there are, for all connections of one server. */
-export class TestList {
+export class TestToolList {
   readonly #extra: readonly string[];
   #isChanged = false;
 
@@ -37,7 +37,7 @@ export class TestList {
 }
 
 /** A real server of the SDK, with tools for each thing that can happen in a call. */
-export function testServer(list: TestList, options: TestServerOptions = {}): Server {
+export function testServer(list: TestToolList, options: TestServerOptions = {}): Server {
   const { note = () => {}, pageSize = 1_000, isEndless = false } = options;
   const server = new Server(
     { name: 'test', version: '1.0.0' },

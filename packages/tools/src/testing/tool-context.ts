@@ -19,7 +19,7 @@ function toolContext(given: Partial<ToolContext> = {}): ToolContext {
 }
 
 /** What came of a call: its result in full, with what the tool told meanwhile. */
-export type Ran = Omit<ToolOutput['output'], 'isError'> & {
+export type ToolRunResult = Omit<ToolOutput['output'], 'isError'> & {
   readonly isError: boolean;
   /** By `update()` and by yielding, in order. */
   readonly updates: readonly string[];
@@ -32,7 +32,7 @@ export async function runTool(
   tool: Tool,
   input: JsonValue,
   given: Partial<ToolContext> = {},
-): Promise<Ran> {
+): Promise<ToolRunResult> {
   const updates: string[] = [];
   const update = (text: string) => {
     updates.push(text);
@@ -58,7 +58,7 @@ async function drain(execution: Execution, update: (text: string) => void): Prom
   }
 }
 
-function outputOf(returned: ToolReturn): Omit<Ran, 'updates'> {
+function outputOf(returned: ToolReturn): Omit<ToolRunResult, 'updates'> {
   if (returned === undefined) return { text: '', isError: false };
   if (typeof returned === 'string') return { text: returned, isError: false };
   if (isOutput(returned)) return { ...returned.output, isError: returned.output.isError ?? false };

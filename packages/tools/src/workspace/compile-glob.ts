@@ -9,13 +9,13 @@ export function compileGlob(
   glob: string,
   { nocase = false }: GlobOptions = {},
 ): (path: string) => boolean {
-  return picomatch(withPlainParentheses(glob) || '**', { dot: true, nocase });
+  return picomatch(escapePlainParentheses(glob) || '**', { dot: true, nocase });
 }
 
 /**
  * Folders are called `(group)`, and picomatch would take that as an expression. After `@`, `?`, `*`, `+`
  * and `!` parentheses are what they are in globs.
  */
-function withPlainParentheses(glob: string): string {
+function escapePlainParentheses(glob: string): string {
   return glob.replace(/(?<![@?*+!\\])\(([^()]*)\)/g, '\\($1\\)');
 }

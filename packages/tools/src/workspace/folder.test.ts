@@ -11,7 +11,7 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { everythingIn, temporaryFolder } from '../testing/temporary-folder.ts';
-import { folderOpener, namedFolder } from './folder.ts';
+import { folderByName, folderOpener } from './folder.ts';
 import { listFolder } from './list-folder.ts';
 import { openFile, readContent } from './open-file.ts';
 import { resolvePath } from './resolve-path.ts';
@@ -36,7 +36,7 @@ async function placeThatMoves(path: string) {
 
 describe.each([
   ['as this system can', () => folderOpener(root)],
-  ['by its name, where a system cannot hold it', () => () => namedFolder(root)],
+  ['by its name, where a system cannot hold it', () => () => folderByName(root)],
 ])('a root that is opened %s', (_how, openerOf) => {
   test('lets files be read, written and listed', async () => {
     const openRoot = openerOf();
@@ -75,17 +75,17 @@ test('a folder that is held stays the same one when its name leads elsewhere', a
   renameSync(join(root, 'a'), join(root, 'kept'));
   symlinkSync('outside', join(root, 'a'));
   const isHeld = process.platform === 'linux';
-  expect(readFileSync(a.at('file'), 'utf8')).toBe(isHeld ? 'inside' : 'outside');
+  expect(readFileSync(a.pathOf('file'), 'utf8')).toBe(isHeld ? 'inside' : 'outside');
   await a.close();
   await folder.close();
 });
 
 test('a named folder notices that something else was opened', async () => {
-  const folder = await namedFolder(join(root, 'a'));
+  const folder = await folderByName(join(root, 'a'));
   const handle = await open(join(root, 'outside', 'file'));
   await expect(folder.check('file', handle)).rejects.toMatchObject({ code: 'ESTALE' });
   await handle.close();
-  const right = await open(folder.at('file'));
+  const right = await open(folder.pathOf('file'));
   await folder.check('file', right);
   expect((await right.stat()).ino).toBe(statSync(join(root, 'a/file')).ino);
   await right.close();

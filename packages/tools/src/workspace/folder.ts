@@ -1,7 +1,7 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync } from 'node:fs';
 import { type FileHandle, lstat, open, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { codeOf, refusedBySystem, WorkspaceError } from '../contract/workspace-error.ts';
+import { errorCodeOf, fromSystemError, WorkspaceError } from '../contract/workspace-error.ts';
 
 /**
  * A folder that stays the same one while it is open, whatever its path comes to name meanwhile.
@@ -10,7 +10,7 @@ import { codeOf, refusedBySystem, WorkspaceError } from '../contract/workspace-e
  */
 export interface Folder {
   /** A path to an entry, or to the folder itself. The name is a single one, never `..`. */
-  at(name?: string): string;
+  pathOf(name?: string): string;
   /** A folder in it. Fails with ENOTDIR or ELOOP on a link. */
   enter(name: string): Promise<Folder>;
   /** Fails where what was opened by `at` may be another thing than the one that is inside. */
@@ -22,25 +22,26 @@ const folderFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOF
 
 /** How the root is opened in this process: by handle where the system can. */
 export function folderOpener(root: string): () => Promise<Folder> {
-  const isHeld = canHold(root);
+  const usesHandle = canOpenByHandle(root);
   return async () => {
     try {
-      return isHeld ? heldFolder(await open(root, folderFlags)) : await namedFolder(root);
+      return usesHandle ? folderByHandle(await open(root, folderFlags)) : await folderByName(root);
     } catch (error) {
-      throw rootGone(root, error);
+      throw rootError(root, error);
     }
   };
 }
 
-function rootGone(root: string, error: unknown): unknown {
-  if (!['ENOENT', 'ENOTDIR', 'ELOOP'].includes(codeOf(error))) return refusedBySystem(root, error);
+function rootError(root: string, error: unknown): unknown {
+  if (!['ENOENT', 'ENOTDIR', 'ELOOP'].includes(errorCodeOf(error)))
+    return fromSystemError(root, error);
   return new WorkspaceError('vanished', root, 'the folder of the workspace is gone', {
     cause: error,
   });
 }
 
 /** `/proc` may be absent, or closed to a process that has changed its user. */
-function canHold(root: string): boolean {
+function canOpenByHandle(root: string): boolean {
   if (process.platform !== 'linux') return false;
   const fd = openSync(root, folderFlags);
   try {
@@ -53,11 +54,11 @@ function canHold(root: string): boolean {
   }
 }
 
-function heldFolder(handle: FileHandle): Folder {
-  const at = (name = '.') => `/proc/self/fd/${handle.fd}/${name}`;
+function folderByHandle(handle: FileHandle): Folder {
+  const pathOf = (name = '.') => `/proc/self/fd/${handle.fd}/${name}`;
   return {
-    at,
-    enter: async (name) => heldFolder(await open(at(name), folderFlags)),
+    pathOf,
+    enter: async (name) => folderByHandle(await open(pathOf(name), folderFlags)),
     check: async () => {},
     close: () => handle.close(),
   };
@@ -69,21 +70,22 @@ function heldFolder(handle: FileHandle): Folder {
  * who swaps and swaps back at just the right moments can there have a folder listed, or a file or folder
  * of such a name made or replaced, outside.
  */
-export async function namedFolder(real: string): Promise<Folder> {
-  const at = (name = '.') => join(real, name);
+export async function folderByName(real: string): Promise<Folder> {
+  const pathOf = (name = '.') => join(real, name);
   const checkSelf = async () => {
-    if (!(await lstat(real)).isDirectory() || (await realpath(real)) !== real) throw notFolder();
+    if (!(await lstat(real)).isDirectory() || (await realpath(real)) !== real)
+      throw notFolderError();
   };
   await checkSelf();
   return {
-    at,
-    enter: (name) => namedFolder(at(name)),
+    pathOf,
+    enter: (name) => folderByName(pathOf(name)),
     check: async (name, opened) => {
       const { ino, dev } = await opened.stat();
       // Each look is taken apart from the others, so that one swap cannot please them all.
       for (let look = 0; look < 3; look++) {
-        const there = await lstat(at(name));
-        if (there.ino !== ino || there.dev !== dev) throw moved();
+        const there = await lstat(pathOf(name));
+        if (there.ino !== ino || there.dev !== dev) throw movedError();
         await checkSelf();
       }
     },
@@ -91,5 +93,5 @@ export async function namedFolder(real: string): Promise<Folder> {
   };
 }
 
-const notFolder = () => Object.assign(new Error('not a folder'), { code: 'ENOTDIR' });
-const moved = () => Object.assign(new Error('moved'), { code: 'ESTALE' });
+const notFolderError = () => Object.assign(new Error('not a folder'), { code: 'ENOTDIR' });
+const movedError = () => Object.assign(new Error('moved'), { code: 'ESTALE' });

@@ -1,8 +1,8 @@
 import type { Stats } from 'node:fs';
 import { lstat, opendir, readlink } from 'node:fs/promises';
-import { refusedBySystem } from '../contract/workspace-error.ts';
+import { fromSystemError } from '../contract/workspace-error.ts';
 import type { Folder } from './folder.ts';
-import { enterFolder, type OpenRoot } from './make-folder.ts';
+import { type OpenRoot, openFolder } from './open-folder.ts';
 import type { Place } from './resolve-path.ts';
 
 export interface Entry {
@@ -28,9 +28,9 @@ export async function listFolder(
   place: Place,
   maxEntries: number,
 ): Promise<Listing> {
-  const folder = await enterFolder(openRoot, place, place.segments.length);
+  const folder = await openFolder(openRoot, place, place.segments.length);
   try {
-    const names = await namesOf(folder, maxEntries + 1);
+    const names = await readNames(folder, maxEntries + 1);
     const entries: Entry[] = [];
     for (const name of names.slice(0, maxEntries)) {
       const entry = await entryOf(folder, name);
@@ -38,16 +38,16 @@ export async function listFolder(
     }
     return { place, entries, isCut: names.length > maxEntries };
   } catch (error) {
-    throw refusedBySystem(place.given, error);
+    throw fromSystemError(place.given, error);
   } finally {
     await folder.close();
   }
 }
 
 /** As bytes, which need not be UTF-8; Latin-1 keeps each of them. */
-async function namesOf(folder: Folder, max: number): Promise<readonly Buffer[]> {
+async function readNames(folder: Folder, max: number): Promise<readonly Buffer[]> {
   const names: Buffer[] = [];
-  for await (const { name } of await opendir(folder.at(), { encoding: 'latin1' })) {
+  for await (const { name } of await opendir(folder.pathOf(), { encoding: 'latin1' })) {
     names.push(Buffer.from(name, 'latin1'));
     if (names.length >= max) break;
   }
@@ -56,7 +56,7 @@ async function namesOf(folder: Folder, max: number): Promise<readonly Buffer[]> 
 
 /** Nothing for what is gone since it was named. */
 async function entryOf(folder: Folder, name: Buffer): Promise<Entry | undefined> {
-  const path = Buffer.concat([Buffer.from(`${folder.at()}/`), name]);
+  const path = Buffer.concat([Buffer.from(`${folder.pathOf()}/`), name]);
   const stats = await lstat(path).catch(() => undefined);
   if (stats === undefined) return undefined;
   const kind = kindOf(stats);

@@ -3,9 +3,9 @@ import { constants, type Stats } from 'node:fs';
 import { type FileHandle, lstat, open } from 'node:fs/promises';
 import { WorkspaceError } from '../contract/workspace-error.ts';
 import type { Folder } from './folder.ts';
-import { enterFolder, type OpenRoot } from './make-folder.ts';
-import { nameAt, type Place } from './resolve-path.ts';
-import { becameLink, whyNot } from './why-not.ts';
+import { type OpenRoot, openFolder } from './open-folder.ts';
+import { explainPathFailure, replacedError } from './path-failure.ts';
+import { type Place, segmentAt } from './resolve-path.ts';
 
 /** A regular file of the workspace, open for reading. Whoever opened it closes it. */
 export interface OpenFile {
@@ -19,27 +19,27 @@ const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.
 
 export async function openFile(openRoot: OpenRoot, place: Place): Promise<OpenFile> {
   const last = place.segments.length - 1;
-  if (last < 0) throw isFolder(place);
-  const folder = await enterFolder(openRoot, place, last);
+  if (last < 0) throw isFolderError(place);
+  const folder = await openFolder(openRoot, place, last);
   try {
-    return await openIn(folder, place);
+    return await openFileIn(folder, place);
   } catch (error) {
-    throw await whyNot(place, last, folder, error);
+    throw await explainPathFailure(place, last, folder, error);
   } finally {
     await folder.close();
   }
 }
 
 /** The file of a place, in the folder that it is in. */
-export async function openIn(folder: Folder, place: Place): Promise<OpenFile> {
-  const name = nameAt(place, place.segments.length - 1);
+export async function openFileIn(folder: Folder, place: Place): Promise<OpenFile> {
+  const name = segmentAt(place, place.segments.length - 1);
   // Looked at before it is opened, because to open a device may do something by itself.
-  checkKind(place, await lstat(folder.at(name)));
-  const handle = await open(folder.at(name), readFlags);
+  checkRegularFile(place, await lstat(folder.pathOf(name)));
+  const handle = await open(folder.pathOf(name), readFlags);
   try {
     await folder.check(name, handle);
     const stats = await handle.stat();
-    checkKind(place, stats);
+    checkRegularFile(place, stats);
     return { place, handle, stats };
   } catch (error) {
     await handle.close();
@@ -48,19 +48,19 @@ export async function openIn(folder: Folder, place: Place): Promise<OpenFile> {
 }
 
 /** Fails for everything but a regular file. */
-export function checkKind(place: Place, stats: Stats): void {
+export function checkRegularFile(place: Place, stats: Stats): void {
   if (stats.isFile()) return;
-  if (stats.isSymbolicLink()) throw becameLink(place);
-  if (stats.isDirectory()) throw isFolder(place);
-  const state = `it is ${kindOf(stats)}, not a regular file`;
+  if (stats.isSymbolicLink()) throw replacedError(place);
+  if (stats.isDirectory()) throw isFolderError(place);
+  const state = `it is ${kindName(stats)}, not a regular file`;
   throw new WorkspaceError('not_regular', place.given, state);
 }
 
-export function isFolder({ given }: Place): WorkspaceError {
+export function isFolderError({ given }: Place): WorkspaceError {
   return new WorkspaceError('folder', given, 'it is a folder. Name a file in it');
 }
 
-function kindOf(stats: Stats): string {
+function kindName(stats: Stats): string {
   if (stats.isFIFO()) return 'a FIFO';
   if (stats.isSocket()) return 'a socket';
   return stats.isBlockDevice() || stats.isCharacterDevice() ? 'a device' : 'something else';
@@ -82,7 +82,7 @@ const chunkLength = 262_144;
 /** The whole of an open file, or an error where it is longer than the bound. */
 export async function readContent(file: OpenFile, maxBytes: number): Promise<FileContent> {
   const { handle, place, stats } = file;
-  if (stats.size > maxBytes) throw tooLarge(place.given, stats.size, maxBytes);
+  if (stats.size > maxBytes) throw tooLargeError(place.given, stats.size, maxBytes);
   const chunks: Uint8Array[] = [];
   // Up to its end rather than its size: it may grow while it is read.
   for (let length = 0; ; ) {
@@ -91,7 +91,7 @@ export async function readContent(file: OpenFile, maxBytes: number): Promise<Fil
     if (bytesRead === 0) break;
     chunks.push(chunk.subarray(0, bytesRead));
     length += bytesRead;
-    if (length > maxBytes) throw tooLarge(place.given, length, maxBytes);
+    if (length > maxBytes) throw tooLargeError(place.given, length, maxBytes);
   }
   const bytes = new Uint8Array(Buffer.concat(chunks));
   return { bytes, version: versionOf(bytes) };
@@ -105,7 +105,7 @@ export function isSameVersion(a: Version, b: Version): boolean {
   return a.size === b.size && a.sha256 === b.sha256;
 }
 
-function tooLarge(path: string, size: number, maxBytes: number): WorkspaceError {
+function tooLargeError(path: string, size: number, maxBytes: number): WorkspaceError {
   const state = `it has ${size} bytes, and at most ${maxBytes} can be taken at once`;
   return new WorkspaceError('too_large', path, state);
 }

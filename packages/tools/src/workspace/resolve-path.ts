@@ -1,6 +1,6 @@
 import { readlink, realpath } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { codeOf, refusedBySystem, WorkspaceError } from '../contract/workspace-error.ts';
+import { errorCodeOf, fromSystemError, WorkspaceError } from '../contract/workspace-error.ts';
 
 /** Where a path leads, as it was when asked. Whoever opens it walks `segments` and follows no link. */
 export interface Place {
@@ -15,7 +15,7 @@ export interface Place {
   readonly exists: boolean;
 }
 
-export function nameAt({ segments }: Place, index: number): string {
+export function segmentAt({ segments }: Place, index: number): string {
   return segments[index] ?? '.';
 }
 
@@ -27,16 +27,16 @@ const maxDepth = 200;
 /** Where a path of a model leads. `root` is a real path; what the path leads to need not exist. */
 export async function resolvePath(root: string, given: string): Promise<Place> {
   const lexical = resolve(root, given);
-  const problem = problemOf(given, relative(root, lexical));
+  const problem = invalidPathReason(given, relative(root, lexical));
   if (problem !== undefined) throw new WorkspaceError('bad_path', given, problem);
-  const { real, exists } = await realOf(given, lexical, 0);
+  const { real, exists } = await realPathOf(given, lexical, 0);
   const inside = relative(root, real);
-  if (isOutside(inside)) throw outside(root, given, isOutside(relative(root, lexical)));
+  if (isOutside(inside)) throw outsideError(root, given, isOutside(relative(root, lexical)));
   const segments = inside === '' ? [] : inside.split(sep);
   return { given, real, segments, shown: segments.join('/') || '.', exists };
 }
 
-function problemOf(given: string, inside: string): string | undefined {
+function invalidPathReason(given: string, inside: string): string | undefined {
   if (given === '') return 'the path is empty';
   if (given.includes('\0')) return 'it has a NUL character';
   // The system would make another name of it, and of several names the same.
@@ -50,48 +50,49 @@ function isOutside(inside: string): boolean {
   return inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside);
 }
 
-interface Real {
+interface RealPath {
   readonly real: string;
   readonly exists: boolean;
 }
 
 /** The real path of what exists, and of the rest that of its nearest parent that does. */
-async function realOf(given: string, path: string, links: number): Promise<Real> {
-  const real = await realIfThere(given, path);
+async function realPathOf(given: string, path: string, links: number): Promise<RealPath> {
+  const real = await realPathIfExists(given, path);
   if (real !== undefined) return { real, exists: true };
   const parent = dirname(path);
   if (parent === path) return { real: path, exists: false };
-  const { real: realParent } = await realOf(given, parent, links);
+  const { real: realParent } = await realPathOf(given, parent, links);
   const here = join(realParent, basename(path));
   const target = await readlink(here).catch(() => undefined);
   if (target === undefined) return { real: here, exists: false };
   // A link to what does not exist leads there all the same: a file written to it would be made there.
-  if (links >= maxLinks) throw circle(given);
-  return realOf(given, resolve(realParent, target), links + 1);
+  if (links >= maxLinks) throw linkLoopError(given);
+  return realPathOf(given, resolve(realParent, target), links + 1);
 }
 
 /** What may not be looked at counts as absent here: the parent says whether it is inside at all. */
-async function realIfThere(given: string, path: string): Promise<string | undefined> {
+async function realPathIfExists(given: string, path: string): Promise<string | undefined> {
   try {
     return await realpath(path);
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR', 'EACCES', 'ENAMETOOLONG'].includes(codeOf(error))) return undefined;
-    throw refusedBySystem(given, error);
+    if (['ENOENT', 'ENOTDIR', 'EACCES', 'ENAMETOOLONG'].includes(errorCodeOf(error)))
+      return undefined;
+    throw fromSystemError(given, error);
   }
 }
 
-function circle(given: string): WorkspaceError {
+function linkLoopError(given: string): WorkspaceError {
   return new WorkspaceError('bad_path', given, 'its symbolic links lead in a circle');
 }
 
-function outside(root: string, given: string, isPlain: boolean): WorkspaceError {
+function outsideError(root: string, given: string, isPlain: boolean): WorkspaceError {
   const how = isPlain ? 'it is' : 'a symbolic link leads it';
   const state = `${how} outside the workspace ${root}. Give a path inside, relative or absolute`;
   return new WorkspaceError('outside', given, state);
 }
 
 /** A path on a line of its own. What would break the line is shown as an escape. */
-export function showPath(path: string): string {
+export function displayOnOneLine(path: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones to show as escapes
   return /[\u0000-\u001f\u007f]/.test(path) ? JSON.stringify(path) : path;
 }

@@ -1,6 +1,6 @@
 import { realpathSync, statSync } from 'node:fs';
 import { AgentError } from '@millrace/agent';
-import { refusedBySystem, WorkspaceError } from '../contract/workspace-error.ts';
+import { fromSystemError, WorkspaceError } from '../contract/workspace-error.ts';
 import { folderOpener } from './folder.ts';
 import { type Listing, listFolder } from './list-folder.ts';
 import { type FileContent, type OpenFile, openFile, readContent } from './open-file.ts';
@@ -68,7 +68,7 @@ export function createWorkspace({ root: given }: WorkspaceOptions): Workspace {
     try {
       return await readContent(file, maxBytes);
     } catch (error) {
-      throw refusedBySystem(place.given, error);
+      throw fromSystemError(place.given, error);
     } finally {
       await file.handle.close();
     }
@@ -83,7 +83,7 @@ export function createWorkspace({ root: given }: WorkspaceOptions): Workspace {
     },
     list: async (path, maxEntries) => listFolder(openRoot, await resolve(path), maxEntries),
     write: async (path, bytes, options = {}) => {
-      if (/\/\.{0,2}$/.test(path)) throw namesFolder(path);
+      if (/\/\.{0,2}$/.test(path)) throw namesFolderError(path);
       const place = await resolve(path);
       return withPathLock(place.real, async () => {
         options.signal?.throwIfAborted();
@@ -105,7 +105,7 @@ export function createWorkspace({ root: given }: WorkspaceOptions): Workspace {
   };
 }
 
-function namesFolder(path: string): WorkspaceError {
+function namesFolderError(path: string): WorkspaceError {
   return new WorkspaceError('folder', path, 'by its end it names a folder. Name a file');
 }
 
@@ -114,31 +114,31 @@ function realRoot(given: string): string {
     const root = realpathSync.native(given);
     if (statSync(root).isDirectory()) return root;
   } catch (error) {
-    throw badRoot(given, error);
+    throw invalidRootError(given, error);
   }
-  throw badRoot(given);
+  throw invalidRootError(given);
 }
 
-function badRoot(given: string, cause?: unknown): AgentError {
+function invalidRootError(given: string, cause?: unknown): AgentError {
   const message = `Cannot make a workspace of ${given}: it is not a folder that can be read. Make it first`;
   return new AgentError('bad_option', message, { path: given }, { cause });
 }
 
 // One for the process, because several workspaces may share files: a sub-agent's root may be in another's.
-const last = new Map<string, Promise<unknown>>();
+const lastWorkByPath = new Map<string, Promise<unknown>>();
 
 /** Works on a path alone: whoever asks for it meanwhile waits, in the order of asking. */
 export async function withPathLock<T>(real: string, work: () => Promise<T>): Promise<T> {
-  const before = last.get(real);
+  const before = lastWorkByPath.get(real);
   const mine = (async () => {
     await before;
     return work();
   })();
   const settled = mine.catch(() => {});
-  last.set(real, settled);
+  lastWorkByPath.set(real, settled);
   try {
     return await mine;
   } finally {
-    if (last.get(real) === settled) last.delete(real);
+    if (lastWorkByPath.get(real) === settled) lastWorkByPath.delete(real);
   }
 }

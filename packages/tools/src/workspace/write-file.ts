@@ -1,19 +1,19 @@
 import { randomBytes } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
 import { access, type FileHandle, lstat, open, rename, unlink } from 'node:fs/promises';
-import { codeOf, WorkspaceError } from '../contract/workspace-error.ts';
+import { errorCodeOf, WorkspaceError } from '../contract/workspace-error.ts';
 import type { Folder } from './folder.ts';
-import { makeFolder, type OpenRoot } from './make-folder.ts';
 import {
-  checkKind,
-  isFolder,
+  checkRegularFile,
+  isFolderError,
   isSameVersion,
-  openIn,
+  openFileIn,
   readContent,
   type Version,
 } from './open-file.ts';
-import { nameAt, type Place } from './resolve-path.ts';
-import { vanished, whyNot } from './why-not.ts';
+import { type OpenRoot, openOrCreateParent } from './open-folder.ts';
+import { explainPathFailure, vanishedError } from './path-failure.ts';
+import { type Place, segmentAt } from './resolve-path.ts';
 
 export interface WriteOptions {
   /** Whether to wait until the disk has it, so that it also survives a loss of power. */
@@ -30,7 +30,7 @@ interface WriteFileOptions extends WriteOptions {
   readonly expected?: Version | undefined;
 }
 
-const maxTries = 20;
+const maxAttempts = 20;
 
 /**
  * Writes a file whole or not at all: into a new file beside it, which then takes its name. Nobody sees
@@ -43,13 +43,13 @@ export async function writeFile(
   bytes: Uint8Array,
   options: WriteFileOptions,
 ): Promise<Written> {
-  for (let tries = 1; ; tries++) {
+  for (let attempt = 1; ; attempt++) {
     try {
       return await writeOnce(openRoot, place, bytes, options);
     } catch (error) {
       // Whoever made the folder on the way may have failed, and unmade it: then it is made again.
-      const isAgain = options.expected === undefined && tries < maxTries && isGone(error);
-      if (!isAgain) throw error;
+      const canRetry = options.expected === undefined && attempt < maxAttempts && isGone(error);
+      if (!canRetry) throw error;
     }
   }
 }
@@ -65,16 +65,18 @@ async function writeOnce(
   { expected, ...options }: WriteFileOptions,
 ): Promise<Written> {
   const last = place.segments.length - 1;
-  if (last < 0) throw isFolder(place);
-  const { folder, undo, close } = await makeFolder(openRoot, place);
+  if (last < 0) throw isFolderError(place);
+  const { folder, undo, close } = await openOrCreateParent(openRoot, place);
   try {
-    const before = await statsOf(folder, place);
-    if (before === undefined && expected !== undefined) throw vanished(place);
+    const before = await existingStats(folder, place);
+    if (before === undefined && expected !== undefined) throw vanishedError(place);
     await replace(folder, place, bytes, before, expected, options);
     return { place, isNew: before === undefined };
   } catch (error) {
     await undo();
-    throw codeOf(error) === 'ENOENT' ? vanished(place) : await whyNot(place, last, folder, error);
+    throw errorCodeOf(error) === 'ENOENT'
+      ? vanishedError(place)
+      : await explainPathFailure(place, last, folder, error);
   } finally {
     await close();
   }
@@ -88,16 +90,16 @@ async function replace(
   expected: Version | undefined,
   { sync = false, signal }: WriteOptions,
 ): Promise<void> {
-  const name = nameAt(place, place.segments.length - 1);
+  const name = segmentAt(place, place.segments.length - 1);
   // A rename needs no permission for the file it replaces, but who made it read-only meant it.
-  if (before !== undefined) await access(folder.at(name), constants.W_OK);
+  if (before !== undefined) await access(folder.pathOf(name), constants.W_OK);
   const temporary = await writeTemporary(folder, bytes, before, sync);
   try {
     signal?.throwIfAborted();
     // As late as can be. What others change between this and the rename, nobody can notice.
-    if (expected === undefined) await statsOf(folder, place);
+    if (expected === undefined) await existingStats(folder, place);
     else await checkVersion(folder, place, expected);
-    await rename(folder.at(temporary), folder.at(name));
+    await rename(folder.pathOf(temporary), folder.pathOf(name));
   } catch (error) {
     await removeTemporary(folder, temporary);
     throw error;
@@ -106,30 +108,30 @@ async function replace(
 }
 
 /** Of the file that is there, if any; fails for anything else, a link too. */
-async function statsOf(folder: Folder, place: Place): Promise<Stats | undefined> {
+async function existingStats(folder: Folder, place: Place): Promise<Stats | undefined> {
   try {
-    const stats = await lstat(folder.at(nameAt(place, place.segments.length - 1)));
-    checkKind(place, stats);
+    const stats = await lstat(folder.pathOf(segmentAt(place, place.segments.length - 1)));
+    checkRegularFile(place, stats);
     return stats;
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
+    if (errorCodeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
 }
 
 async function checkVersion(folder: Folder, place: Place, expected: Version): Promise<void> {
-  const file = await openIn(folder, place);
+  const file = await openFileIn(folder, place);
   try {
-    if (file.stats.size !== expected.size) throw changed(place);
+    if (file.stats.size !== expected.size) throw changedError(place);
     const { version } = await readContent(file, expected.size);
-    if (!isSameVersion(version, expected)) throw changed(place);
+    if (!isSameVersion(version, expected)) throw changedError(place);
   } finally {
     await file.handle.close();
   }
 }
 
 async function syncFolder(folder: Folder): Promise<void> {
-  const handle = await open(folder.at(), constants.O_RDONLY);
+  const handle = await open(folder.pathOf(), constants.O_RDONLY);
   try {
     await handle.sync();
   } finally {
@@ -137,7 +139,7 @@ async function syncFolder(folder: Folder): Promise<void> {
   }
 }
 
-function changed({ given }: Place): WorkspaceError {
+function changedError({ given }: Place): WorkspaceError {
   const state =
     'another process changed it since it was read, and nothing was written. Read it again, then repeat the change';
   return new WorkspaceError('changed', given, state);
@@ -155,11 +157,11 @@ export async function writeTemporary(
 ): Promise<string> {
   const name = `.millrace-${randomBytes(8).toString('hex')}.tmp`;
   // Nobody else may read it before it has the rights of the one it replaces.
-  const handle = await open(folder.at(name), newFlags, before === undefined ? 0o666 : 0o600);
+  const handle = await open(folder.pathOf(name), newFlags, before === undefined ? 0o666 : 0o600);
   try {
     await folder.check(name, handle);
     await handle.writeFile(bytes);
-    if (before !== undefined) await giveRights(handle, before);
+    if (before !== undefined) await copyPermissions(handle, before);
     if (sync) await handle.sync();
   } catch (error) {
     await removeTemporary(folder, name);
@@ -171,11 +173,11 @@ export async function writeTemporary(
 }
 
 export async function removeTemporary(folder: Folder, name: string): Promise<void> {
-  await unlink(folder.at(name)).catch(() => {});
+  await unlink(folder.pathOf(name)).catch(() => {});
 }
 
 /** Mode, and owner where this process may. Extended attributes are beyond Node's reach, and are lost. */
-async function giveRights(handle: FileHandle, before: Stats): Promise<void> {
+async function copyPermissions(handle: FileHandle, before: Stats): Promise<void> {
   const { uid, gid } = await handle.stat();
   const isKept =
     (uid === before.uid && gid === before.gid) ||

@@ -10,14 +10,14 @@ import {
 } from '@modelcontextprotocol/client';
 import { McpError, UnsentError } from '../../contract/mcp-error.ts';
 import type { McpSettings } from '../../contract/mcp-options.ts';
+import { clip, describeError, type Redact } from '../transport/error-text.ts';
 import { lostStream } from '../transport/http-transport.ts';
-import { clip, explain, type Redact } from '../transport/text.ts';
 import type { Connection } from './connection.ts';
 import type { ServerLink } from './server-link.ts';
 import { type CallResult, toolOutput } from './tool-output.ts';
 
 /** What a call needs beside its input. */
-export interface Remote {
+export interface RemoteServer {
   readonly server: string;
   readonly link: ServerLink;
   readonly settings: McpSettings;
@@ -31,7 +31,7 @@ const maxAttempts = 2;
 const maxErrorLength = 4_000;
 
 export async function callTool(
-  remote: Remote,
+  remote: RemoteServer,
   tool: RemoteTool,
   input: JsonObject,
   context: ToolContext,
@@ -40,9 +40,9 @@ export async function callTool(
   const timer = setTimeout(() => deadline.abort(), remote.settings.totalTimeoutMs);
   const signal = AbortSignal.any([context.signal, deadline.signal]);
   try {
-    const outcome = await attempt(remote, tool, input, { signal, context });
+    const outcome = await callWithRetry(remote, tool, input, { signal, context });
     context.signal.throwIfAborted();
-    if (typeof outcome === 'string') return failed(remote, outcome);
+    if (typeof outcome === 'string') return errorOutput(remote, outcome);
     const { output } = toolOutput(outcome, remote.settings.maxAttachmentBytes);
     return output.isError === true
       ? { output: { ...output, text: remote.redact(output.text) } }
@@ -58,8 +58,8 @@ interface Call {
 }
 
 /** The result, or in words why there is none. */
-async function attempt(
-  remote: Remote,
+async function callWithRetry(
+  remote: RemoteServer,
   tool: RemoteTool,
   input: JsonObject,
   call: Call,
@@ -73,7 +73,7 @@ async function attempt(
         signal: call.signal,
         timeout: settings.timeoutMs,
         resetTimeoutOnProgress: true,
-        onprogress: progressTeller(call.context.update),
+        onprogress: progressReporter(call.context.update),
         trace: call.context.trace,
       });
     } catch (error) {
@@ -82,33 +82,40 @@ async function attempt(
       if (kind === 'undone' || kind === 'lost') connection.retire();
       const isRetried = kind === 'undone' && failure.isRetryable && count < maxAttempts;
       if (isRetried && !call.signal.aborted) continue;
-      const told = link.closing.aborted ? closed : tell(failure, connection, settings);
-      return `${tool.name} of MCP server ${server} ${told}`;
+      const failureText = link.closing.aborted
+        ? closedText
+        : describeFailure(failure, connection, settings);
+      return `${tool.name} of MCP server ${server} ${failureText}`;
     }
   }
 }
 
-const closed = 'was given up, because its server was closed. Whether it took effect is unknown.';
+const closedText =
+  'was given up, because its server was closed. Whether it took effect is unknown.';
 
 async function acquire(link: ServerLink, signal: AbortSignal): Promise<Connection | string> {
   try {
     return await link.acquire(signal);
   } catch (error) {
     if (error instanceof McpError) return error.message;
-    return `Its server was not there in time: ${explain(error)}`;
+    return `Its server was not there in time: ${describeError(error)}`;
   }
 }
 
-const lost =
+const lostText =
   'gave no result: the connection broke, and whether it took effect is unknown. The next call connects again.';
 
-function tell(failure: CallFailure, connection: Connection, settings: McpSettings): string {
+function describeFailure(
+  failure: CallFailure,
+  connection: Connection,
+  settings: McpSettings,
+): string {
   const { timeoutMs, totalTimeoutMs } = settings;
   switch (failure.kind) {
     case 'undone':
       return `was not called: ${failure.why}`;
     case 'lost':
-      return `${lost} ${failure.why || connection.lastWords()}`;
+      return `${lostText} ${failure.why || connection.failureDetails()}`;
     case 'timed_out':
       return `gave no result in time (${timeoutMs} ms without a sign of life, ${totalTimeoutMs} ms in all) and was cancelled. Whether it took effect is unknown.`;
     case 'asked_back':
@@ -118,7 +125,7 @@ function tell(failure: CallFailure, connection: Connection, settings: McpSetting
   }
 }
 
-function failed({ redact }: Remote, why: string): ToolOutput {
+function errorOutput({ redact }: RemoteServer, why: string): ToolOutput {
   const text = clip(redact(why).trim(), maxErrorLength);
   return { output: { text, isError: true } };
 }
@@ -136,7 +143,7 @@ type CallFailure =
   | { readonly kind: 'refused'; readonly why: string };
 
 function callFailure(error: unknown): CallFailure {
-  const why = explain(error);
+  const why = describeError(error);
   if (isUnsent(error)) return { kind: 'undone', why, isRetryable: true };
   if (ProtocolError.isInstance(error)) {
     if (error.data === lostStream) return { kind: 'lost', why: '' };
@@ -177,22 +184,22 @@ function sdkFailure(code: SdkErrorCode, why: string): CallFailure {
   }
 }
 
-const allShown = 128;
+const allReported = 128;
 const maxLength = 500;
 
 /** Tells progress as lines: at first all of it, then less and less, so that no server fills a log with it. */
-function progressTeller(update: (text: string) => void): (progress: Progress) => void {
+function progressReporter(update: (text: string) => void): (progress: Progress) => void {
   let count = 0;
   return (progress) => {
     count++;
-    if (isShown(count)) update(`${lineOf(progress)}\n`);
+    if (isReported(count)) update(`${lineOf(progress)}\n`);
   };
 }
 
 /** Of 129 to 256 every second, of 257 to 512 every fourth, and so on: 64 for each doubling. */
-function isShown(count: number): boolean {
-  if (count <= allShown) return true;
-  const stride = 2 ** Math.ceil(Math.log2(count / allShown));
+function isReported(count: number): boolean {
+  if (count <= allReported) return true;
+  const stride = 2 ** Math.ceil(Math.log2(count / allReported));
   return count % stride === 0;
 }
 

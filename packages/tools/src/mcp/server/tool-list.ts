@@ -6,23 +6,23 @@ import {
   SdkErrorCode,
 } from '@modelcontextprotocol/client';
 import { z } from 'zod';
-import { clip } from '../transport/text.ts';
+import { clip } from '../transport/error-text.ts';
 
 /** Tells of a tool that is left out. */
-export type Report = (problem: string) => void;
+export type ReportProblem = (problem: string) => void;
 
 /** All tools of a server. One that is none does not hide the others. */
 export async function listTools(
   client: Client,
   options: RequestOptions,
-  report: Report,
+  report: ReportProblem,
 ): Promise<readonly RemoteTool[]> {
   try {
     return (await client.listTools(undefined, { ...options, cacheMode: 'refresh' })).tools;
   } catch (error) {
     // The client takes a list as a whole, or not at all.
     if (!isUnreadable(error)) throw error;
-    return readable(await listAnything(client, options), report);
+    return validTools(await listUnchecked(client, options), report);
   }
 }
 
@@ -35,7 +35,7 @@ function isUnreadable(error: unknown): boolean {
 const page = z.object({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 const maxPages = 64;
 
-async function listAnything(client: Client, options: RequestOptions): Promise<readonly unknown[]> {
+async function listUnchecked(client: Client, options: RequestOptions): Promise<readonly unknown[]> {
   const all: unknown[] = [];
   let cursor: string | undefined;
   for (let count = 0; count < maxPages; count++) {
@@ -56,7 +56,7 @@ const text = z.string().optional().catch(undefined);
 const hint = z.boolean().optional().catch(undefined);
 
 /** What is needed of a tool. The rest may be as wrong as it likes. */
-const needed = z.object({
+const requiredFields = z.object({
   name: z.string(),
   title: text,
   description: text,
@@ -71,22 +71,22 @@ const needed = z.object({
   }),
 });
 
-function readable(given: readonly unknown[], report: Report): readonly RemoteTool[] {
+function validTools(given: readonly unknown[], report: ReportProblem): readonly RemoteTool[] {
   return given.flatMap((one, index) => {
-    const { success, data, error } = needed.safeParse(one);
+    const { success, data, error } = requiredFields.safeParse(one);
     if (success) return [data as RemoteTool];
-    report(`its tool ${calledBy(one, index)} is left out: its ${whyNot(error)}`);
+    report(`its tool ${toolLabel(one, index)} is left out: its ${firstIssue(error)}`);
     return [];
   });
 }
 
-function calledBy(one: unknown, index: number): string {
+function toolLabel(one: unknown, index: number): string {
   const { name } = (one ?? {}) as { readonly name?: unknown };
   return typeof name === 'string' ? clip(name, 100) : `number ${index + 1}`;
 }
 
 /** The first problem is enough. */
-function whyNot({ issues }: z.ZodError): string {
+function firstIssue({ issues }: z.ZodError): string {
   const { path = [], message = '' } = issues[0] ?? {};
   return `${path.map(String).join('.') || 'definition'} cannot be read (${message})`;
 }

@@ -1,7 +1,7 @@
 import type { ToolOutput } from '@millrace/agent';
 import { checkJson, type FilePart, type JsonValue, type MediaPart } from '@millrace/core';
 import { z } from 'zod';
-import { clip } from '../transport/text.ts';
+import { clip } from '../transport/error-text.ts';
 
 const maxTextLength = 4 * 2 ** 20;
 const valueLimits = { maxDepth: 64, maxTextLength: 2 ** 20 };
@@ -10,8 +10,8 @@ const valueLimits = { maxDepth: 64, maxTextLength: 2 ** 20 };
 export function toolOutput(result: CallResult, maxAttachmentBytes: number): ToolOutput {
   const reader = new ContentReader(maxAttachmentBytes);
   const lines = result.content.map((block) => reader.read(block));
-  const { value, told } = readValue(result.structuredContent, lines.length === 0);
-  const text = clip([...lines, ...told].join('\n'), maxTextLength);
+  const { value, texts } = readValue(result.structuredContent, lines.length === 0);
+  const text = clip([...lines, ...texts].join('\n'), maxTextLength);
   const isError = result.isError === true;
   return {
     output: {
@@ -27,11 +27,11 @@ export function toolOutput(result: CallResult, maxAttachmentBytes: number): Tool
 function readValue(
   given: unknown,
   isAlone: boolean,
-): { readonly value?: JsonValue; readonly told: readonly string[] } {
-  if (given === undefined) return { told: [] };
+): { readonly value?: JsonValue; readonly texts: readonly string[] } {
+  if (given === undefined) return { texts: [] };
   const problem = checkJson(given, valueLimits);
-  if (problem !== undefined) return { told: [`[structured result left out: ${problem.why}]`] };
-  return { value: given as JsonValue, told: isAlone ? [JSON.stringify(given)] : [] };
+  if (problem !== undefined) return { texts: [`[structured result left out: ${problem.why}]`] };
+  return { value: given as JsonValue, texts: isAlone ? [JSON.stringify(given)] : [] };
 }
 
 const maxAttachments = 32;
@@ -66,8 +66,8 @@ class ContentReader {
   #readResource(resource: unknown): string {
     if (typeof resource !== 'object' || resource === null) return unreadable('resource');
     const { uri, mimeType, text, blob } = resource as Record<string, unknown>;
-    if (typeof text === 'string') return `[resource ${word(uri)}]\n${text}`;
-    return this.#attach(blob, mimeType, nameOf(word(uri)));
+    if (typeof text === 'string') return `[resource ${stringOr(uri)}]\n${text}`;
+    return this.#attach(blob, mimeType, nameOf(stringOr(uri)));
   }
 
   #attach(data: unknown, type: unknown, name: string): string {
@@ -94,14 +94,14 @@ function partOf(name: string, mimeType: string, bytes: Uint8Array): MediaPart | 
 
 function linkText({ uri, name, mimeType, description }: ContentBlock): string {
   const about = [name, mimeType, description].filter((field) => typeof field === 'string');
-  return `[link to resource ${word(uri)}${about.length === 0 ? '' : `: ${about.map(word).join(', ')}`}]`;
+  return `[link to resource ${stringOr(uri)}${about.length === 0 ? '' : `: ${about.map(stringOr).join(', ')}`}]`;
 }
 
 function unreadable(what: string): string {
   return `[${what} left out: it cannot be read]`;
 }
 
-function word(field: unknown): string {
+function stringOr(field: unknown): string {
   return typeof field === 'string' ? clip(field, 1_000) : '(without a name)';
 }
 

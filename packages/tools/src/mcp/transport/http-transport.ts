@@ -24,13 +24,13 @@ export class HttpTransport extends StreamableHTTPClientTransport {
   ): Promise<void> {
     const onRequestStreamEnd = () => {
       options?.onRequestStreamEnd?.();
-      if (!Array.isArray(message)) this.#giveUp(message);
+      if (!Array.isArray(message)) this.#failRequest(message);
     };
     return super.send(message, { ...options, onRequestStreamEnd } as object);
   }
 
   /** To a request that was answered before, one more answer is nothing. */
-  #giveUp(message: JSONRPCMessage): void {
+  #failRequest(message: JSONRPCMessage): void {
     // The question for the revision has ids of its own.
     if (!('method' in message) || message.method === 'server/discover') return;
     if (!('id' in message) || typeof message.id !== 'number') return;
@@ -67,7 +67,7 @@ function boundedBytes(
   const count = isStream ? longestEvent() : total();
   return new TransformStream({
     transform(chunk, controller) {
-      if (count(chunk) > maxBytes) controller.error(tooLong(maxBytes));
+      if (count(chunk) > maxBytes) controller.error(tooLongError(maxBytes));
       else controller.enqueue(chunk);
     },
   });
@@ -106,6 +106,6 @@ function longestEvent(): Count {
   };
 }
 
-function tooLong(maxBytes: number): RangeError {
+function tooLongError(maxBytes: number): RangeError {
   return new RangeError(`It sent a message of more than ${maxBytes} bytes (maxMessageBytes)`);
 }

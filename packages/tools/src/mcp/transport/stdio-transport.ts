@@ -10,14 +10,14 @@ import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
 import { UnsentError } from '../../contract/mcp-error.ts';
 import type { McpSettings } from '../../contract/mcp-options.ts';
 import type { McpStdioServer } from '../../contract/mcp-server.ts';
-import type { Redact } from './text.ts';
+import type { Redact } from './error-text.ts';
 
 type Settings = Pick<McpSettings, 'graceMs' | 'maxMessageBytes'>;
 
 // An end of a process comes as several events. Not all of them do, where others hold its pipes.
 const drainMs = 250;
 // Nobody survives a kill, but a busy machine may take its time.
-const deathMs = 10_000;
+const killWaitMs = 10_000;
 
 /**
  * A server as a child process. The SDK has such a transport too, but that one ends the wrapper and leaves
@@ -33,8 +33,8 @@ export class StdioTransport implements Transport {
   readonly #settings: Settings;
   readonly #lines: LineSplitter;
   #child: ChildProcess | undefined;
-  #ending: Promise<void> | undefined;
-  #end = '';
+  #closing: Promise<void> | undefined;
+  #exitText = '';
   // Each message in its turn: the SDK defers notifications, and would lose progress that comes with a result.
   #delivery: Promise<void> = Promise.resolve();
 
@@ -49,8 +49,8 @@ export class StdioTransport implements Transport {
   }
 
   /** How it ended, where it ended by itself. */
-  get end(): string {
-    return this.#end;
+  get exitText(): string {
+    return this.#exitText;
   }
 
   async start(): Promise<void> {
@@ -59,26 +59,26 @@ export class StdioTransport implements Transport {
       cwd,
       env: { ...getDefaultEnvironment(), ...env },
       stdio: ['pipe', 'pipe', 'pipe'],
-      detached: ownGroup,
+      detached: hasOwnGroup,
       windowsHide: true,
     });
     this.#child = child;
     child.stdout.on('data', (chunk: Buffer) => this.#read(chunk));
-    child.stdout.on('end', () => this.#soonOver('It closed its output'));
+    child.stdout.on('end', () => this.#finishSoon('It closed its output'));
     child.stderr.on('data', (chunk: Buffer) => this.stderr.push(chunk));
     for (const stream of child.stdio) stream?.on('error', (error) => this.onerror?.(error));
-    child.on('exit', (code, signal) => this.#exited(code, signal));
-    child.on('close', () => this.#over());
+    child.on('exit', (code, signal) => this.#onExit(code, signal));
+    child.on('close', () => this.#finish());
     await new Promise<void>((resolve, reject) => {
       child.on('spawn', resolve);
       child.on('error', reject);
     });
-    watchGroup(child);
+    trackGroup(child);
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
     const child = this.#child;
-    if (child?.stdin == null || hasEnded(child) || this.#ending !== undefined) {
+    if (child?.stdin == null || hasEnded(child) || this.#closing !== undefined) {
       throw new UnsentError();
     }
     const { stdin: input } = child;
@@ -91,8 +91,8 @@ export class StdioTransport implements Transport {
   }
 
   close(): Promise<void> {
-    this.#ending ??= this.#close();
-    return this.#ending;
+    this.#closing ??= this.#close();
+    return this.#closing;
   }
 
   /** Its input ends, which tells it to end; then it is asked; then it is killed. */
@@ -102,11 +102,11 @@ export class StdioTransport implements Transport {
     if (child === undefined || hasEnded(child)) return;
     const exited = new Promise<boolean>((resolve) => child.on('exit', () => resolve(true)));
     child.stdin?.end();
-    if (await within(this.#settings.graceMs, exited)) return;
+    if (await settlesWithin(this.#settings.graceMs, exited)) return;
     signalGroup(child, 'SIGTERM');
-    if (await within(this.#settings.graceMs, exited)) return;
+    if (await settlesWithin(this.#settings.graceMs, exited)) return;
     signalGroup(child, 'SIGKILL');
-    await within(deathMs, exited);
+    await settlesWithin(killWaitMs, exited);
   }
 
   #read(chunk: Buffer): void {
@@ -116,7 +116,7 @@ export class StdioTransport implements Transport {
       }
     } catch (error) {
       // What follows could not be told from what was lost.
-      this.#end = (error as Error).message;
+      this.#exitText = (error as Error).message;
       this.#child?.stdout?.destroy();
       void this.close();
     }
@@ -131,22 +131,22 @@ export class StdioTransport implements Transport {
     }
   }
 
-  #exited(code: number | null, signal: NodeJS.Signals | null): void {
+  #onExit(code: number | null, signal: NodeJS.Signals | null): void {
     const end = signal === null ? `It exited with code ${code}` : `It was killed by ${signal}`;
-    if (this.#ending === undefined) this.#end = end;
-    if (this.#child !== undefined) forgetGroup(this.#child);
-    this.#soonOver(end);
+    if (this.#closing === undefined) this.#exitText = end;
+    if (this.#child !== undefined) endGroup(this.#child);
+    this.#finishSoon(end);
   }
 
-  #soonOver(end: string): void {
+  #finishSoon(end: string): void {
     const over = () => {
-      if (this.#ending === undefined) this.#end ||= end;
-      this.#over();
+      if (this.#closing === undefined) this.#exitText ||= end;
+      this.#finish();
     };
     setTimeout(over, drainMs).unref();
   }
 
-  #over(): void {
+  #finish(): void {
     for (const stream of this.#child?.stdio ?? []) stream?.destroy();
     // After what it still said.
     this.#delivery = this.#delivery.then(() => void this.close());
@@ -157,7 +157,7 @@ function hasEnded(child: ChildProcess): boolean {
   return child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
 }
 
-async function within(ms: number, done: Promise<boolean>): Promise<boolean> {
+async function settlesWithin(ms: number, done: Promise<boolean>): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const timer = setTimeout(() => resolve(false), ms);
   try {
@@ -169,7 +169,7 @@ async function within(ms: number, done: Promise<boolean>): Promise<boolean> {
 
 // What is kept is more than what is told, so that a secret at the edge is still whole when it is looked for.
 const keptBytes = 16_384;
-const toldLength = 2_000;
+const shownLength = 2_000;
 
 /** The last of what a program wrote. */
 export class OutputTail {
@@ -182,7 +182,7 @@ export class OutputTail {
 
   text(redact: Redact): string {
     const plain = redact(stripVTControlCharacters(this.#bytes.toString('utf8')));
-    return plain.slice(-toldLength).toWellFormed().trim();
+    return plain.slice(-shownLength).toWellFormed().trim();
   }
 }
 
@@ -210,7 +210,7 @@ export class LineSplitter {
 
   #keep(piece: Buffer): void {
     this.#length += piece.length;
-    if (this.#length > this.#maxBytes) throw tooLong(this.#maxBytes);
+    if (this.#length > this.#maxBytes) throw tooLongError(this.#maxBytes);
     if (piece.length > 0) this.#pieces.push(piece);
   }
 
@@ -222,7 +222,7 @@ export class LineSplitter {
   }
 }
 
-function tooLong(maxBytes: number): RangeError {
+function tooLongError(maxBytes: number): RangeError {
   return new RangeError(`It sent a message of more than ${maxBytes} bytes (maxMessageBytes)`);
 }
 
@@ -230,32 +230,32 @@ function tooLong(maxBytes: number): RangeError {
  * A child that leads a group of its own: a wrapper as `npx` dies with the server that it started, and
  * Ctrl-C at the terminal, which is meant for us, does not reach either. Windows has no such groups.
  */
-const ownGroup: boolean = process.platform !== 'win32';
+const hasOwnGroup: boolean = process.platform !== 'win32';
 
 /** Those that run, so that none stays when we leave without saying so. */
 const running = new Set<ChildProcess>();
 
-function watchGroup(child: ChildProcess): void {
-  if (running.size === 0) process.on('exit', endAll);
+function trackGroup(child: ChildProcess): void {
+  if (running.size === 0) process.on('exit', terminateAll);
   running.add(child);
 }
 
 /** To be called when it ended; takes those with it that it left behind. */
-function forgetGroup(child: ChildProcess): void {
-  if (ownGroup) signalGroup(child, 'SIGKILL');
+function endGroup(child: ChildProcess): void {
+  if (hasOwnGroup) signalGroup(child, 'SIGKILL');
   running.delete(child);
-  if (running.size === 0) process.off('exit', endAll);
+  if (running.size === 0) process.off('exit', terminateAll);
 }
 
 function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   if (child.pid === undefined) return;
   try {
-    process.kill(ownGroup ? -child.pid : child.pid, signal);
+    process.kill(hasOwnGroup ? -child.pid : child.pid, signal);
   } catch {
     // Nobody is left.
   }
 }
 
-function endAll(): void {
+function terminateAll(): void {
   for (const child of running) signalGroup(child, 'SIGTERM');
 }

@@ -37,7 +37,7 @@ export async function grepFile(
       const isLast = matches === maxMatches;
       const found = isLast ? null : regex.exec(text);
       if (found !== null) matches++;
-      window.take(number, text, found?.index);
+      window.push(number, text, found?.index);
       const isEnough = maxLength > 0 && window.isFull();
       if (isEnough || (isLast && !window.wantsMore())) {
         return { matches, lines: window.shown, end: 'text' };
@@ -66,19 +66,19 @@ type FileEnd = 'text' | 'clipped' | 'binary';
  */
 export function* fileLines(fd: number): Generator<readonly FileLine[], FileEnd> {
   let pending: Buffer = Buffer.alloc(0);
-  let isPassing = false;
+  let isSkipping = false;
   let isClipped = false;
   let number = 1;
   for (const read of chunksOf(fd)) {
     if (read.includes(0)) return 'binary';
-    const next = isPassing ? read.indexOf(newline) : 0;
+    const next = isSkipping ? read.indexOf(newline) : 0;
     if (next === -1) continue;
     const bytes = read.subarray(next);
     const end = bytes.lastIndexOf(newline);
     pending = Buffer.concat([pending, end === -1 ? bytes : bytes.subarray(0, end)]);
     // A line that is too long is kept up to its bound, and the rest of it passed over.
-    isPassing = end === -1 && pending.length >= maxLineBytes;
-    isClipped ||= isPassing;
+    isSkipping = end === -1 && pending.length >= maxLineBytes;
+    isClipped ||= isSkipping;
     if (end === -1) continue;
     const lines = linesOf(pending, number);
     number += lines.length;
@@ -123,12 +123,12 @@ export interface ShownLine {
 
 const maxShownLength = 500;
 /** Of its number, and what is around it. */
-const frameLength = 10;
+const lineOverhead = 10;
 
 interface ContextWindow {
   readonly shown: readonly ShownLine[];
   /** `foundAt`: where in the line something matches, if anything does. */
-  take(number: number, text: string, foundAt: number | undefined): void;
+  push(number: number, text: string, foundAt: number | undefined): void;
   /** Lines that follow a match are still to come. */
   wantsMore(): boolean;
   isFull(): boolean;
@@ -142,18 +142,18 @@ function contextWindow(contextLines: number, maxLength: number): ContextWindow {
   let length = 0;
   const show = (line: ShownLine) => {
     shown.push(line);
-    length += lengthOf(line);
+    length += displayLength(line);
   };
   const isFull = () => length >= maxLength;
   return {
     shown,
     isFull,
     wantsMore: () => wanted > 0 && !isFull(),
-    take(number, text, foundAt) {
+    push(number, text, foundAt) {
       if (isFull()) return;
       const isMatch = foundAt !== undefined;
       if (!isMatch && contextLines === 0) return;
-      const line = { number, text: clip(text, foundAt ?? 0), isMatch };
+      const line = { number, text: clipAround(text, foundAt ?? 0), isMatch };
       if (!isMatch && wanted === 0) {
         before.push(line);
         if (before.length > contextLines) before.shift();
@@ -167,12 +167,12 @@ function contextWindow(contextLines: number, maxLength: number): ContextWindow {
 }
 
 /** Of a line as it is shown, roughly. */
-export function lengthOf({ text }: ShownLine): number {
-  return text.length + frameLength;
+export function displayLength({ text }: ShownLine): number {
+  return text.length + lineOverhead;
 }
 
 /** The part of a long line that is about the match. */
-function clip(text: string, at: number): string {
+function clipAround(text: string, at: number): string {
   if (text.length <= maxShownLength) return text;
   const start = Math.max(0, Math.min(at - maxShownLength / 4, text.length - maxShownLength));
   const end = start + maxShownLength;

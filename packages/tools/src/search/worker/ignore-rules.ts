@@ -12,16 +12,16 @@ export interface IgnoreRules {
   with(folder: string, text: string): IgnoreRules;
 }
 
-const noRules: IgnoreRules = rulesOf(empty());
+const noRules: IgnoreRules = createRules(emptyIgnore());
 
-function rulesOf(manager: Ignore): IgnoreRules {
+function createRules(manager: Ignore): IgnoreRules {
   return {
     ignores: (path, isFolder) => manager.ignores(isFolder ? `${path}/` : path),
-    with: (folder, text) => rulesOf(empty().add(manager).add(patternsOf(text, folder))),
+    with: (folder, text) => createRules(emptyIgnore().add(manager).add(patternsOf(text, folder))),
   };
 }
 
-function empty(): Ignore {
+function emptyIgnore(): Ignore {
   return ignore({ ignorecase: false });
 }
 
@@ -29,14 +29,14 @@ function patternsOf(text: string, folder: string): readonly string[] {
   return text
     .replace(/^\uFEFF/, '')
     .split(/\r?\n/)
-    .flatMap((line) => anchored(line, folder));
+    .flatMap((line) => anchorPattern(line, folder));
 }
 
 /**
  * A line of a nested file as the base's own would say it. All rules are in one list this way, so that
  * the last match decides as it does for git, across files.
  */
-function anchored(line: string, folder: string): readonly string[] {
+function anchorPattern(line: string, folder: string): readonly string[] {
   const trimmed = line.replace(/(?<!\\) +$/, '');
   if (folder === '' || trimmed === '' || trimmed.startsWith('#')) return [trimmed];
   const isNegative = trimmed.startsWith('!');
@@ -44,10 +44,10 @@ function anchored(line: string, folder: string): readonly string[] {
   const body = pattern.replace(/^\//, '');
   if (body === '' || body === '/') return [];
   const isAnchored = /\/(?!$)/.test(pattern);
-  return [`${isNegative ? '!' : ''}/${escaped(folder)}/${isAnchored ? '' : '**/'}${body}`];
+  return [`${isNegative ? '!' : ''}/${escapePattern(folder)}/${isAnchored ? '' : '**/'}${body}`];
 }
 
-function escaped(folder: string): string {
+function escapePattern(folder: string): string {
   return folder.replaceAll(/[\\*?[\]!# ]/g, '\\$&');
 }
 
@@ -70,12 +70,12 @@ export async function readIgnoreFiles(
 /** The nearest folder, from this one up, that has a `.git`. */
 async function findRepository(from: string): Promise<string | undefined> {
   for (let folder = from; ; folder = dirname(folder)) {
-    if (await isThere(join(folder, '.git'))) return folder;
+    if (await pathExists(join(folder, '.git'))) return folder;
     if (dirname(folder) === folder) return undefined;
   }
 }
 
-async function isThere(path: string): Promise<boolean> {
+async function pathExists(path: string): Promise<boolean> {
   return lstat(path).then(
     () => true,
     () => false,
@@ -137,7 +137,7 @@ export async function startingRules(root: string, start: string): Promise<Starti
 }
 
 async function rulesIn(folder: string, path: string, above: IgnoreRules): Promise<IgnoreRules> {
-  const has = { git: await isThere(join(folder, '.git')), ignoreFile: true };
+  const has = { git: await pathExists(join(folder, '.git')), ignoreFile: true };
   const texts = await readIgnoreFiles(folder, has);
   return texts.reduce((rules, text) => rules.with(path, text), above);
 }

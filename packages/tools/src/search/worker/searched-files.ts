@@ -1,7 +1,7 @@
 import { constants, fstatSync } from 'node:fs';
 import { type FileHandle, lstat, open } from 'node:fs/promises';
 import { join } from 'node:path';
-import { pathMatcher, placePath } from '../../permissions/permission-rule.ts';
+import { lexicalPath, pathMatcher } from '../../permissions/permission-rule.ts';
 import { compileGlob } from '../../workspace/compile-glob.ts';
 import { type Folder, folderOpener } from '../../workspace/folder.ts';
 import type { SearchRequest } from '../search-request.ts';
@@ -16,17 +16,17 @@ export async function* searchedFiles(
 ): AsyncGenerator<WalkedFile> {
   const { root, segments, glob, exclude } = request;
   const isWanted = glob === undefined ? () => true : globMatcher(glob);
-  const excluded = exclude.flatMap(denied);
+  const excluded = exclude.flatMap(deniedMatchers);
   for await (const file of filesBelow(request, report, signal)) {
     const path = [...segments, ...(file.path === '' ? [] : [file.path])].join('/');
     if (!isWanted(file.path === '' ? file.name : file.path)) continue;
-    const placed = placePath(root, path);
+    const placed = lexicalPath(root, path);
     if (!excluded.some((isExcluded) => isExcluded(placed))) yield { ...file, path };
   }
 }
 
 /** As a permission policy reads it, and as a name too, which may look like a glob. */
-function denied(glob: string) {
+function deniedMatchers(glob: string) {
   return [false, true].map((exact) => pathMatcher(glob, { decision: 'deny', exact }));
 }
 
@@ -37,10 +37,10 @@ async function* filesBelow(
   signal: AbortSignal,
 ): AsyncGenerator<WalkedFile> {
   const name = segments.at(-1);
-  const parent = await enterAll(root, segments.slice(0, -1));
+  const parent = await openSegments(root, segments.slice(0, -1));
   let start = parent;
   try {
-    const there = name === undefined ? undefined : await lstat(parent.at(name));
+    const there = name === undefined ? undefined : await lstat(parent.pathOf(name));
     if (name !== undefined && there?.isFile()) {
       yield { name, path: '', folder: parent };
       return;
@@ -55,7 +55,7 @@ async function* filesBelow(
   }
 }
 
-async function enterAll(root: string, segments: readonly string[]): Promise<Folder> {
+async function openSegments(root: string, segments: readonly string[]): Promise<Folder> {
   let folder = await folderOpener(root)();
   for (const name of segments) {
     const parent = folder;
@@ -72,8 +72,11 @@ async function enterAll(root: string, segments: readonly string[]): Promise<Fold
 const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /** Nothing for what is not the regular file any more that it was, or may not be read. */
-export async function openWalked({ folder, name }: WalkedFile): Promise<FileHandle | undefined> {
-  const handle = await open(folder.at(name), readFlags).catch(() => undefined);
+export async function openWalkedFile({
+  folder,
+  name,
+}: WalkedFile): Promise<FileHandle | undefined> {
+  const handle = await open(folder.pathOf(name), readFlags).catch(() => undefined);
   if (handle === undefined) return undefined;
   try {
     await folder.check(name, handle);
@@ -96,8 +99,8 @@ function globMatcher(glob: string): MatchPath {
   const pattern = (isNegative ? glob.slice(1) : glob).replace(/^(?:\.\/)+/, '');
   const whole = pattern.endsWith('/') ? `${pattern}**` : pattern;
   const isMatch = compileGlob(whole);
-  const ofName = !whole.includes('/');
-  return (path) => isMatch(ofName ? nameOf(path) : path) !== isNegative;
+  const matchesNameOnly = !whole.includes('/');
+  return (path) => isMatch(matchesNameOnly ? nameOf(path) : path) !== isNegative;
 }
 
 function nameOf(path: string): string {

@@ -49,7 +49,7 @@ export async function* walkFiles(
   yield* walkLevel({ folder: start, path: '', depth: 0, rules }, options, report);
 }
 
-export function newReport(): WalkReport {
+export function createWalkReport(): WalkReport {
   return { entries: 0, unreadable: 0, cut: undefined };
 }
 
@@ -60,17 +60,17 @@ async function* walkLevel(
 ): AsyncGenerator<WalkedFile> {
   const { folder, path } = level;
   const entries = await readEntries(folder, options, report);
-  const rules = await rulesHere(level, entries, options);
+  const rules = await rulesOfFolder(level, entries, options);
   for (const { name, isFolder } of entries) {
-    if (isOver(options, report)) return;
+    if (isStopped(options, report)) return;
     const inner = path === '' ? name : `${path}/${name}`;
     if (name === '.git' || rules.ignores(fromBase(options, inner), isFolder)) continue;
-    if (isFolder) yield* enter({ ...level, path: inner, rules }, name, options, report);
+    if (isFolder) yield* walkFolder({ ...level, path: inner, rules }, name, options, report);
     else yield { name, path: inner, folder };
   }
 }
 
-async function* enter(
+async function* walkFolder(
   { folder, path, depth, rules }: Level,
   name: string,
   options: WalkOptions,
@@ -105,7 +105,7 @@ async function readEntries(
 ): Promise<readonly Entry[]> {
   const entries: Entry[] = [];
   try {
-    for await (const entry of await opendir(folder.at(), { bufferSize: 1024 })) {
+    for await (const entry of await opendir(folder.pathOf(), { bufferSize: 1024 })) {
       if (signal.aborted) report.cut ??= 'stopped';
       else if (report.entries >= maxEntries) report.cut ??= 'entries';
       if (signal.aborted || report.entries >= maxEntries) break;
@@ -120,7 +120,7 @@ async function readEntries(
   return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-async function rulesHere(
+async function rulesOfFolder(
   { folder, path, rules }: Level,
   entries: readonly Entry[],
   options: WalkOptions,
@@ -129,7 +129,7 @@ async function rulesHere(
     git: entries.some(({ name }) => name === '.git'),
     ignoreFile: entries.some(({ name, isFolder }) => name === '.gitignore' && !isFolder),
   };
-  const texts = await readIgnoreFiles(folder.at(), has);
+  const texts = await readIgnoreFiles(folder.pathOf(), has);
   return texts.reduce((above, text) => above.with(fromBase(options, path), text), rules);
 }
 
@@ -138,7 +138,7 @@ function fromBase({ rulesPath }: WalkOptions, path: string): string {
   return path === '' ? rulesPath : `${rulesPath}/${path}`;
 }
 
-function isOver({ signal }: WalkOptions, report: WalkReport): boolean {
+function isStopped({ signal }: WalkOptions, report: WalkReport): boolean {
   if (signal.aborted) report.cut ??= 'stopped';
   return signal.aborted;
 }

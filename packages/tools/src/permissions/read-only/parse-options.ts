@@ -12,14 +12,17 @@ export interface OptionTable {
   readonly counts?: boolean | undefined;
 }
 
-export interface Given {
+export interface ParsedOptions {
   /** Letters, and long ones by their name. */
   readonly options: ReadonlySet<string>;
   readonly operands: readonly string[];
 }
 
 /** What a program is given, or nothing where an option is not known. */
-export function readOptions(words: readonly string[], table: OptionTable): Given | undefined {
+export function parseOptions(
+  words: readonly string[],
+  table: OptionTable,
+): ParsedOptions | undefined {
   const options = new Set<string>();
   const operands: string[] = [];
   for (let at = 0; at < words.length; at++) {
@@ -30,7 +33,7 @@ export function readOptions(words: readonly string[], table: OptionTable): Given
       continue;
     }
     if (table.counts && /^-\d+$/.test(word)) continue;
-    const read = word.startsWith('--') ? readLong(word, table) : readLetters(word, table);
+    const read = word.startsWith('--') ? parseLong(word, table) : parseLetters(word, table);
     if (read === undefined) return undefined;
     for (const name of read.names) options.add(name);
     if (read.takesNext && ++at >= words.length) return undefined;
@@ -38,25 +41,25 @@ export function readOptions(words: readonly string[], table: OptionTable): Given
   return { options, operands };
 }
 
-interface ReadOption {
+interface ParsedOption {
   readonly names: readonly string[];
   readonly takesNext: boolean;
 }
 
-function readLong(
+function parseLong(
   word: string,
   { long = [], longValued = [] }: OptionTable,
-): ReadOption | undefined {
+): ParsedOption | undefined {
   const end = word.indexOf('=');
   const name = word.slice(2, end === -1 ? undefined : end);
   if (longValued.includes(name)) return { names: [name], takesNext: end === -1 };
   return long.includes(name) ? { names: [name], takesNext: false } : undefined;
 }
 
-function readLetters(
+function parseLetters(
   word: string,
   { letters = '', valued = '' }: OptionTable,
-): ReadOption | undefined {
+): ParsedOption | undefined {
   const names: string[] = [];
   for (let at = 1; at < word.length; at++) {
     const letter = word.charAt(at);

@@ -1,9 +1,9 @@
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '@millrace/agent';
-import { newCell, readCell } from './progress-cell.ts';
+import { createProgressCell, readProgress } from './progress-cell.ts';
 import type { SearchSettings } from './search-options.ts';
 import type {
-  Found,
+  FileMatch,
   SearchReport,
   SearchRequest,
   SearchResult,
@@ -32,15 +32,15 @@ const program = new URL(
 const execArgv = isSource ? ['--conditions=@millrace/source'] : [];
 
 /** Searches in a thread of its own, so that no pattern can hold up the process. */
-async function runSearch(
+async function runSearchWorker(
   request: SearchRequest,
   { signal, clock, timeoutMs }: RunSearchOptions,
 ): Promise<SearchResult> {
   signal.throwIfAborted();
-  const cell = newCell();
+  const cell = createProgressCell();
   const workerData: WorkerInput = { request, cell };
   const worker = new Worker(program, { workerData, resourceLimits, execArgv, env: {} });
-  const found: Found[] = [];
+  const found: FileMatch[] = [];
   const ended = Promise.withResolvers<SearchReport | undefined>();
   worker.on('message', (message: WorkerMessage) => {
     if (message.type === 'found') found.push(...message.found);
@@ -57,7 +57,7 @@ async function runSearch(
   ];
   try {
     const report = await ended.promise;
-    return { found, report, lastPath: readCell(cell) };
+    return { found, report, lastPath: readProgress(cell) };
   } finally {
     for (const cancel of cancels) cancel();
     signal.removeEventListener('abort', onAbort);
@@ -74,7 +74,7 @@ interface Search extends Pick<SearchRequest, 'glob' | 'work'> {
 }
 
 /** Runs a search in a workspace. Fails, with names that may have been meant, where the path is not there. */
-export async function startSearch(
+export async function searchWorkspace(
   { path, ...search }: Search,
   { workspace, exclude, maxEntries, clock, timeoutMs }: SearchSettings,
   signal: AbortSignal,
@@ -84,13 +84,13 @@ export async function startSearch(
   if (!exists) await (await workspace.open(path)).handle.close();
   const request = { root: workspace.root, segments, exclude, maxEntries, maxDepth, ...search };
   try {
-    return await runSearch(request, { signal, clock, timeoutMs });
+    return await runSearchWorker(request, { signal, clock, timeoutMs });
   } catch (error) {
-    throw signal.aborted ? signal.reason : failed(shown, error);
+    throw signal.aborted ? signal.reason : searchError(shown, error);
   }
 }
 
-function failed(shown: string, cause: unknown): Error {
+function searchError(shown: string, cause: unknown): Error {
   const why = cause instanceof Error ? cause.message : String(cause);
   return new Error(`Cannot search ${shown}: ${why}`, { cause });
 }

@@ -4,13 +4,13 @@ import { createAgent } from '@millrace/agent';
 import { type Part, toolCallId } from '@millrace/core';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { beforeEach, expect, test } from 'vitest';
-import { lsTool } from '../files/ls.ts';
-import { readTool } from '../files/read.ts';
-import { writeTool } from '../files/write.ts';
+import { lsTool } from '../files/ls-tool.ts';
+import { readTool } from '../files/read-tool.ts';
+import { writeTool } from '../files/write-tool.ts';
 import { bashTool } from '../shell/bash-tool.ts';
 import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
-import { approveBy } from './approve-by.ts';
+import { approveBy } from './approve-by-policy.ts';
 import { permissionPolicy } from './permission-policy.ts';
 import type { PermissionRule } from './permission-rule.ts';
 

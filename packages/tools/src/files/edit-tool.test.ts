@@ -13,7 +13,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { runTool } from '../testing/tool-context.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
-import { editTool } from './edit.ts';
+import { editTool } from './edit-tool.ts';
 
 let root: string;
 beforeEach(() => {

@@ -1,6 +1,6 @@
 import { type DefinedTool, defineTool, type ToolContext, type ToolOutput } from '@millrace/agent';
 import { z } from 'zod';
-import { refusedBySystem } from '../contract/workspace-error.ts';
+import { fromSystemError } from '../contract/workspace-error.ts';
 import { type OpenFile, readContent } from '../workspace/open-file.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { type FileKind, fileKind, sampleLength } from './file-kind.ts';
@@ -47,9 +47,9 @@ export function readTool(workspace: Workspace): DefinedTool<'read', ReadInput> {
     execute: async ({ path, offset = 1, limit = defaultLines }, context) => {
       const file = await workspace.open(path);
       try {
-        return await readOpen(file, offset, limit, context);
+        return await readByKind(file, offset, limit, context);
       } catch (error) {
-        throw refusedBySystem(path, error);
+        throw fromSystemError(path, error);
       } finally {
         await file.handle.close();
       }
@@ -57,7 +57,7 @@ export function readTool(workspace: Workspace): DefinedTool<'read', ReadInput> {
   });
 }
 
-async function readOpen(
+async function readByKind(
   file: OpenFile,
   first: number,
   count: number,
@@ -73,7 +73,7 @@ async function readOpen(
     case 'image':
       return showImage(file, kind.mimeType);
     case 'binary':
-      return refuse(file, kind);
+      return refuseBinary(file, kind);
   }
 }
 
@@ -95,7 +95,7 @@ async function showImage(file: OpenFile, mimeType: string): Promise<ToolOutput> 
   };
 }
 
-function refuse(
+function refuseBinary(
   { place, stats }: OpenFile,
   { kind }: Extract<FileKind, { readonly type: 'binary' }>,
 ): ToolOutput {

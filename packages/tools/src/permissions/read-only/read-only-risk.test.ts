@@ -6,10 +6,10 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { bashTool } from '../../shell/bash-tool.ts';
 import { temporaryFolder, writeTree } from '../../testing/temporary-folder.ts';
 import { createWorkspace } from '../../workspace/workspace.ts';
-import { approveBy } from '../approve-by.ts';
+import { approveBy } from '../approve-by-policy.ts';
 import { permissionPolicy } from '../permission-policy.ts';
 import type { PermissionRule } from '../permission-rule.ts';
-import { isHarmless } from './doubt-about-reading.ts';
+import { isHarmlessGitConfig } from './read-only-risk.ts';
 
 let root: string;
 beforeEach(() => {
@@ -138,5 +138,5 @@ test.each([
   ['[remote "o\\"]"]\nurl = x', false],
   ['[core "x"]\nbare', true],
 ])('%j is harmless: %s', (config, is) => {
-  expect(isHarmless(config)).toBe(is);
+  expect(isHarmlessGitConfig(config)).toBe(is);
 });

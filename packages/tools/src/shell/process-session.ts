@@ -5,21 +5,21 @@ import type { Clock } from '@millrace/agent';
 // leaves on purpose (setsid). With `set -m` a shell makes several groups of one session.
 
 /** How often it is looked whether they are gone. Their end is told to nobody but their parent. */
-const lookMs = 10;
+const pollMs = 10;
 /** Looks after which those that even SIGKILL does not end are left: another user's, or stuck in the kernel. */
-const maxLooks = 500;
+const maxPolls = 500;
 
 /** Waits until all of a session is gone, or the time is up. Says how many are left. */
 export async function waitForSession(leader: number, ms: number, clock: Clock): Promise<number> {
-  let isUp = false;
+  let isTimeUp = false;
   const cancel = clock.after(ms, () => {
-    isUp = true;
+    isTimeUp = true;
   });
   try {
     for (;;) {
-      const { length } = membersOf(leader);
-      if (length === 0 || isUp) return length;
-      await nextLook();
+      const { length } = sessionMembers(leader);
+      if (length === 0 || isTimeUp) return length;
+      await nextPoll();
     }
   } finally {
     cancel();
@@ -30,11 +30,11 @@ export async function waitForSession(leader: number, ms: number, clock: Clock): 
 export async function stopSession(leader: number, graceMs: number, clock: Clock): Promise<number> {
   signalGroups(leader, 'SIGTERM');
   let left = await waitForSession(leader, graceMs, clock);
-  for (let looks = 0; left > 0 && looks < maxLooks; looks++) {
+  for (let looks = 0; left > 0 && looks < maxPolls; looks++) {
     // Again at each look: some may have been started meanwhile.
     signalGroups(leader, 'SIGKILL');
-    await nextLook();
-    left = membersOf(leader).length;
+    await nextPoll();
+    left = sessionMembers(leader).length;
   }
   return left;
 }
@@ -42,7 +42,7 @@ export async function stopSession(leader: number, graceMs: number, clock: Clock)
 const running = new Set<number>();
 
 /** Takes a session along where this process leaves before it. Call what is returned when it is gone. */
-export function endWithUs(leader: number): () => void {
+export function killOnExit(leader: number): () => void {
   if (running.size === 0) process.on('exit', killAll);
   running.add(leader);
   return () => {
@@ -56,8 +56,8 @@ function killAll(): void {
   for (const leader of running) signalGroups(leader, 'SIGKILL');
 }
 
-function nextLook(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, lookMs));
+function nextPoll(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, pollMs));
 }
 
 interface Member {
@@ -65,18 +65,18 @@ interface Member {
 }
 
 /** The processes of a session that still run. */
-function membersOf(leader: number): readonly Member[] {
+function sessionMembers(leader: number): readonly Member[] {
   const pids = processIds();
   // Without /proc only the leader's own group can be asked for, and zombies count.
-  if (pids === undefined) return isThere(leader) ? [{ group: leader }] : [];
+  if (pids === undefined) return groupExists(leader) ? [{ group: leader }] : [];
   return pids.flatMap((pid) => {
-    const stat = statOf(pid);
+    const stat = processStat(pid);
     return stat?.session === leader && stat.isAlive ? [stat] : [];
   });
 }
 
 function signalGroups(leader: number, signal: NodeJS.Signals): void {
-  for (const group of new Set(membersOf(leader).map((member) => member.group))) {
+  for (const group of new Set(sessionMembers(leader).map((member) => member.group))) {
     try {
       process.kill(-group, signal);
     } catch {
@@ -85,7 +85,7 @@ function signalGroups(leader: number, signal: NodeJS.Signals): void {
   }
 }
 
-function isThere(group: number): boolean {
+function groupExists(group: number): boolean {
   try {
     process.kill(-group, 0);
     return true;
@@ -104,7 +104,7 @@ function processIds(): readonly string[] | undefined {
 }
 
 /** Nothing for one that is gone since it was named. */
-function statOf(pid: string) {
+function processStat(pid: string) {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
     // The name, in parentheses, may have anything in it.

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { redactorOf } from './text.ts';
+import { createRedactor } from './error-text.ts';
 
 const http = (headers: Record<string, string>, url = 'http://x') =>
-  redactorOf({ name: 'a', http: { url, headers } });
+  createRedactor({ name: 'a', http: { url, headers } });
 
 test('no value of a header is told, as it is, in JSON or in an address', () => {
   const secret = fc
@@ -44,6 +44,6 @@ test('values in an address are secrets', () => {
 
 test('variables that were given are secrets where they are longer than a word', () => {
   const env = { TOKEN: 'abcdefgh', DEBUG: 'true' };
-  const redact = redactorOf({ name: 'a', stdio: { command: 'x', env } });
+  const redact = createRedactor({ name: 'a', stdio: { command: 'x', env } });
   expect(redact('true: abcdefgh')).toBe('true: [secret]');
 });

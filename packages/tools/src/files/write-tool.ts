@@ -1,7 +1,7 @@
 import { type DefinedTool, defineTool } from '@millrace/agent';
 import { z } from 'zod';
 import type { Workspace } from '../workspace/workspace.ts';
-import { wholeText } from './edit.ts';
+import { wellFormedText } from './edit-tool.ts';
 
 export interface WriteInput {
   readonly path: string;
@@ -10,7 +10,7 @@ export interface WriteInput {
 
 const input = z.object({
   path: z.string().describe('The file: relative to the workspace, or absolute inside it'),
-  content: wholeText('content').describe('The whole new content of the file'),
+  content: wellFormedText('content').describe('The whole new content of the file'),
 });
 
 const description = `Writes a whole file of the workspace: makes it, with the folders it needs, or replaces what it held.

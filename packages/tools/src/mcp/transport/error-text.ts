@@ -8,7 +8,7 @@ export function clip(text: string, maxLength: number): string {
 }
 
 /** An error in words, with those of its causes that say more. Not redacted, not clipped. */
-export function explain(error: unknown): string {
+export function describeError(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (SdkHttpError.isInstance(error)) return explainHttp(error);
   // `fetch failed` is all that fetch itself says.
@@ -32,25 +32,26 @@ function codeOf(error: Error): string {
 /** Puts a mark where a text has a secret in it. */
 export type Redact = (text: string) => string;
 
-const mark = '[secret]';
+const placeholder = '[secret]';
 // Shorter ones are words, as `true` is, and errors without them could not be read.
-const shortest = { header: 4, variable: 8 };
+const minSecretLength = { header: 4, variable: 8 };
 
 /** For what is told of a server: no value of its headers, its address's query or its environment is in it. */
-export function redactorOf({ http, stdio }: McpServer): Redact {
+export function createRedactor({ http, stdio }: McpServer): Redact {
   const secrets =
     http === undefined
-      ? Object.values(stdio.env ?? {}).filter((value) => value.length >= shortest.variable)
-      : [...Object.values(http.headers ?? {}).flatMap(withPieces), ...queryOf(http.url)].filter(
-          (value) => value.length >= shortest.header,
-        );
+      ? Object.values(stdio.env ?? {}).filter((value) => value.length >= minSecretLength.variable)
+      : [
+          ...Object.values(http.headers ?? {}).flatMap(secretsInHeader),
+          ...queryOf(http.url),
+        ].filter((value) => value.length >= minSecretLength.header);
   // The longest first: one may be part of another.
   const forms = [...new Set(secrets.flatMap(formsOf))].sort((a, b) => b.length - a.length);
-  return (text) => forms.reduce((told, form) => told.replaceAll(form, mark), text);
+  return (text) => forms.reduce((told, form) => told.replaceAll(form, placeholder), text);
 }
 
 /** `Bearer abc` is a secret, and `abc` alone is as well; of `Basic abc`, what that stands for too. */
-function withPieces(value: string): readonly string[] {
+function secretsInHeader(value: string): readonly string[] {
   const [, basic] = /^basic\s+(\S+)$/i.exec(value) ?? [];
   const pair = basic === undefined ? '' : Buffer.from(basic, 'base64').toString('utf8');
   const password = pair.slice(pair.indexOf(':') + 1);

@@ -8,7 +8,7 @@ import { unifiedDiff } from './unified-diff.ts';
 const maxLength = 10_000_000;
 
 /** Text of a model that can be kept in a file: half of a character cannot. */
-export function wholeText(name: string): z.ZodString {
+export function wellFormedText(name: string): z.ZodString {
   return z
     .string()
     .max(maxLength)
@@ -28,10 +28,10 @@ export interface EditInput {
 }
 
 const edit = z.object({
-  old_text: wholeText('old_text')
+  old_text: wellFormedText('old_text')
     .min(1)
     .describe('The text to replace, exactly as it is in the file, indentation included'),
-  new_text: wholeText('new_text').describe('What to put in its place'),
+  new_text: wellFormedText('new_text').describe('What to put in its place'),
   replace_all: z
     .boolean()
     .optional()
@@ -62,14 +62,14 @@ export function editTool(workspace: Workspace): DefinedTool<'edit', EditInput> {
     summarize: ({ path, edits }) =>
       `Edit ${path} (${edits.length === 1 ? '1 change' : `${edits.length} changes`})`,
     execute: ({ path, edits }, { signal }) =>
-      workspace.change(path, (before) => change(before, edits), {
+      workspace.change(path, (before) => applyToFile(before, edits), {
         maxBytes: maxFileBytes,
         signal,
       }),
   });
 }
 
-function change({ place, bytes }: Before, edits: readonly Edit[]): Change<ToolOutput> {
+function applyToFile({ place, bytes }: Before, edits: readonly Edit[]): Change<ToolOutput> {
   const failed = (problem: string) => {
     const text = `Cannot edit ${place.shown}, and nothing was changed. ${problem}`;
     return { result: { output: { text, isError: true } } };
@@ -82,12 +82,12 @@ function change({ place, bytes }: Before, edits: readonly Edit[]): Change<ToolOu
   if (diff.text === '') return failed('Together, the edits leave it as it was');
   const { added, removed } = diff;
   const { replacements } = applied;
-  const text = `Edited ${place.shown}: ${lines(added)} added, ${lines(removed)} removed\n${clip(diff.text)}`;
+  const text = `Edited ${place.shown}: ${lineCount(added)} added, ${lineCount(removed)} removed\n${clip(diff.text)}`;
   const value = { path: place.shown, replacements, added, removed };
   return { bytes: encodeText(applied.file), result: { output: { text, value } } };
 }
 
-function lines(count: number): string {
+function lineCount(count: number): string {
   return count === 1 ? '1 line' : `${count} lines`;
 }
 

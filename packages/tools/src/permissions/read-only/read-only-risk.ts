@@ -1,10 +1,10 @@
 import { access, constants, lstat, readFile } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import type { Workspace } from '../../workspace/workspace.ts';
-import { placePath } from '../permission-rule.ts';
-import type { Reading, ReadPath } from './reading-command.ts';
+import { lexicalPath } from '../permission-rule.ts';
+import type { ReadOnlyCommand, ReadPath } from './read-only-command.ts';
 
-interface ReadingCircumstances {
+interface ReadOnlyEnvironment {
   readonly workspace: Pick<Workspace, 'root' | 'resolve'>;
   /** May this be looked at? */
   readonly mayRead: (path: ReadPath) => boolean;
@@ -16,9 +16,9 @@ interface ReadingCircumstances {
  * Why a command that only looks, by its words, is better asked about: a link leads somewhere else, its
  * program comes from the folder itself, or the repository has git run programs.
  */
-export async function doubtAboutReading(
-  { program, paths, isGit }: Reading,
-  { workspace, mayRead, searchPath = process.env['PATH'] }: ReadingCircumstances,
+export async function findReadOnlyRisk(
+  { program, paths, isGit }: ReadOnlyCommand,
+  { workspace, mayRead, searchPath = process.env['PATH'] }: ReadOnlyEnvironment,
 ): Promise<string | undefined> {
   for (const { path, kind } of paths) {
     const place = await workspace.resolve(path).catch(() => undefined);
@@ -26,17 +26,17 @@ export async function doubtAboutReading(
     if (!mayRead({ path: place.real, kind })) return `${path} leads to ${place.shown}`;
   }
   const { root } = workspace;
-  if (!builtIn.has(program) && !(await isElsewhere(program, root, searchPath)))
+  if (!shellBuiltins.has(program) && !(await isOutsideProgram(program, root, searchPath)))
     return `The program ${program} may be one of the workspace itself`;
   const isDoubtful = isGit && !(await isPlainRepository(root));
   return isDoubtful ? 'The repository may have git run other programs' : undefined;
 }
 
 /** The shell does these by itself. */
-const builtIn: ReadonlySet<string> = new Set(['cd', 'pwd', 'true', 'false', 'echo']);
+const shellBuiltins: ReadonlySet<string> = new Set(['cd', 'pwd', 'true', 'false', 'echo']);
 
 /** Whether the first program of that name is outside the root. */
-async function isElsewhere(program: string, root: string, searchPath = ''): Promise<boolean> {
+async function isOutsideProgram(program: string, root: string, searchPath = ''): Promise<boolean> {
   for (const folder of searchPath.split(':')) {
     // An empty one is where the command runs.
     if (!isAbsolute(folder)) return false;
@@ -44,14 +44,14 @@ async function isElsewhere(program: string, root: string, searchPath = ''): Prom
       () => true,
       () => false,
     );
-    if (isThere) return !placePath(root, folder).isInside;
+    if (isThere) return !lexicalPath(root, folder).isInside;
   }
   // There is none: the shell says so.
   return true;
 }
 
 /** Sections of a repository's configuration, and what may be set in them. Nothing of it has git run anything. */
-const harmless: ReadonlyMap<string, readonly string[]> = new Map([
+const harmlessSettings: ReadonlyMap<string, readonly string[]> = new Map([
   [
     'core',
     `repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks
@@ -85,10 +85,11 @@ async function isPlainRepository(root: string): Promise<boolean> {
     // What is in another repository inside this one, or beside it, is not looked at here.
     // The hook is run when an index is written, which a mere look may do.
     const more = ['modules', 'config.worktree', 'commondir', 'hooks/post-index-change'];
-    const hasMore = await Promise.all(more.map((name) => isThere(join(own, name))));
+    const hasMore = await Promise.all(more.map((name) => mayExist(join(own, name))));
     if (!isWhole || hasMore.includes(true)) return false;
-    if ((await isThere(join(root, '.gitmodules'))) || (await hasInnerRepository(own))) return false;
-    return isHarmless(await readFile(join(own, 'config'), 'utf8'));
+    if ((await mayExist(join(root, '.gitmodules'))) || (await hasInnerRepository(own)))
+      return false;
+    return isHarmlessGitConfig(await readFile(join(own, 'config'), 'utf8'));
   } catch {
     return false;
   }
@@ -101,7 +102,7 @@ async function hasInnerRepository(own: string): Promise<boolean> {
   return index?.includes(Buffer.from([0x00, 0x00, 0xe0, 0x00])) ?? false;
 }
 
-function isThere(path: string): Promise<boolean> {
+function mayExist(path: string): Promise<boolean> {
   return lstat(path).then(
     () => true,
     (error: NodeJS.ErrnoException) => error.code !== 'ENOENT',
@@ -109,14 +110,14 @@ function isThere(path: string): Promise<boolean> {
 }
 
 /** Whether each line is a section or a setting that is known. A line that goes on, or is none, is not. */
-export function isHarmless(config: string): boolean {
+export function isHarmlessGitConfig(config: string): boolean {
   let known: readonly string[] | undefined;
   return config.split(/\r?\n/).every((line) => {
     const text = line.trim();
     if (text === '' || text.startsWith('#') || text.startsWith(';')) return true;
     const section = /^\[([a-z]+)(?:\s+"[^"\\]*")?\]$/i.exec(text);
     if (section !== null) {
-      known = harmless.get((section[1] ?? '').toLowerCase());
+      known = harmlessSettings.get((section[1] ?? '').toLowerCase());
       return known !== undefined;
     }
     const setting = /^([a-z][a-z0-9-]*)(?:\s*=\s*[^\\]*)?$/i.exec(text);

@@ -1,7 +1,7 @@
 import { type DefinedTool, defineTool } from '@millrace/agent';
 import { z } from 'zod';
 import type { Entry, Listing } from '../workspace/list-folder.ts';
-import { showPath } from '../workspace/resolve-path.ts';
+import { displayOnOneLine } from '../workspace/resolve-path.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { byteCount } from './read-lines.ts';
 
@@ -58,12 +58,12 @@ function byKindAndName(a: Entry, b: Entry): number {
 }
 
 function asLine({ name, kind, size, target = '' }: Entry): string {
-  const shown = showPath(name);
+  const shown = displayOnOneLine(name);
   switch (kind) {
     case 'folder':
       return `${shown}/`;
     case 'link':
-      return `${shown} -> ${showPath(target)}`;
+      return `${shown} -> ${displayOnOneLine(target)}`;
     case 'file':
       return `${shown}  ${byteCount(size)}`;
     case 'other':

@@ -1,48 +1,50 @@
 import type { Transport } from '@modelcontextprotocol/client';
 import type { McpSettings } from '../../contract/mcp-options.ts';
 import type { McpHttpServer, McpServer, McpStdioServer } from '../../contract/mcp-server.ts';
+import { clip, createRedactor, describeError } from './error-text.ts';
 import { HttpTransport } from './http-transport.ts';
 import { StdioTransport } from './stdio-transport.ts';
-import { clip, explain, redactorOf } from './text.ts';
 
 /** One way to a server, for one connection. */
-export interface Wire {
+export interface ServerTransport {
   readonly transport: Transport;
   /** What is known of why it broke, in sentences; may be nothing. */
-  lastWords(): string;
-  end(): Promise<void>;
+  failureDetails(): string;
+  close(): Promise<void>;
 }
 
-export function wireTo(server: McpServer, settings: McpSettings): Wire {
-  return server.stdio === undefined ? httpWire(server, settings) : stdioWire(server, settings);
+export function createTransport(server: McpServer, settings: McpSettings): ServerTransport {
+  return server.stdio === undefined
+    ? httpTransport(server, settings)
+    : stdioTransport(server, settings);
 }
 
-function stdioWire(server: McpStdioServer, settings: McpSettings): Wire {
+function stdioTransport(server: McpStdioServer, settings: McpSettings): ServerTransport {
   const transport = new StdioTransport(server.stdio, settings);
-  const redact = redactorOf(server);
+  const redact = createRedactor(server);
   return {
     transport,
-    end: () => transport.close(),
-    lastWords: () => {
+    close: () => transport.close(),
+    failureDetails: () => {
       const said = transport.stderr.text(redact);
-      const ended = transport.end === '' ? [] : [`${transport.end}.`];
+      const ended = transport.exitText === '' ? [] : [`${transport.exitText}.`];
       return [...ended, ...(said === '' ? [] : [`Its last words: ${said}`])].join(' ');
     },
   };
 }
 
-function httpWire(server: McpHttpServer, settings: McpSettings): Wire {
+function httpTransport(server: McpHttpServer, settings: McpSettings): ServerTransport {
   const transport = new HttpTransport(server.http, settings.maxMessageBytes);
-  const redact = redactorOf(server);
+  const redact = createRedactor(server);
   let problem = '';
   transport.onerror = (error) => {
-    problem = clip(redact(explain(error)), 500);
+    problem = clip(redact(describeError(error)), 500);
   };
   return {
     // The types of its callbacks are stricter than those of the interface it implements.
     transport: transport as Transport,
-    lastWords: () => (problem === '' ? '' : `${problem}.`),
-    end: async () => {
+    failureDetails: () => (problem === '' ? '' : `${problem}.`),
+    close: async () => {
       // Who is gone cannot be told that we go.
       const timer = setTimeout(() => void transport.close(), settings.graceMs);
       await transport.terminateSession().catch(() => {});

@@ -5,7 +5,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { runTool } from '../testing/tool-context.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
-import { lsTool } from './ls.ts';
+import { lsTool } from './ls-tool.ts';
 
 let root: string;
 beforeEach(() => {

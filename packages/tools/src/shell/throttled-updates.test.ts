@@ -1,7 +1,7 @@
 import { TestClock } from '@millrace/log/suite';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { pacedUpdates } from './command-output.ts';
+import { throttledUpdates } from './command-output.ts';
 
 const pace = { intervalMs: 100, maxLength: 1000, maxTotalLength: 10_000 };
 
@@ -10,7 +10,7 @@ function paced(changed: Partial<typeof pace> = {}) {
   const sent: { readonly at: number; readonly text: string }[] = [];
   const start = clock.now();
   const send = (text: string) => sent.push({ at: clock.now() - start, text });
-  return { clock, sent, updates: pacedUpdates(send, { ...pace, ...changed, clock }) };
+  return { clock, sent, updates: throttledUpdates(send, { ...pace, ...changed, clock }) };
 }
 
 test('the first is told at once, the next when it is time, all in between together', async () => {

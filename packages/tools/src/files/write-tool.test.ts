@@ -4,7 +4,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { everythingIn, temporaryFolder } from '../testing/temporary-folder.ts';
 import { runTool } from '../testing/tool-context.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
-import { writeTool } from './write.ts';
+import { writeTool } from './write-tool.ts';
 
 let root: string;
 beforeEach(() => {

@@ -7,7 +7,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { runTool } from '../testing/tool-context.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
-import { readTool } from './read.ts';
+import { readTool } from './read-tool.ts';
 
 let root: string;
 beforeEach(() => {

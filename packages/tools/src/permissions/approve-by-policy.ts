@@ -2,8 +2,8 @@ import type { ApprovalDecision, PendingCall } from '@millrace/agent';
 import type { Workspace } from '../workspace/workspace.ts';
 import { type PolicyCall, pathOf } from './decide.ts';
 import type { PermissionPolicy } from './permission-policy.ts';
-import { doubtAboutReading } from './reading/doubt-about-reading.ts';
-import type { Reading } from './reading/reading-command.ts';
+import type { ReadOnlyCommand } from './read-only/read-only-command.ts';
+import { findReadOnlyRisk } from './read-only/read-only-risk.ts';
 import { suggestRule } from './suggest-rule.ts';
 
 export interface ApproveByOptions {
@@ -30,23 +30,22 @@ export function approveBy(
     const leadsTo = await realPathOf({ tool, input }, workspace);
     const call = { tool, input, leadsTo };
     const { decision, reason, readings = [] } = policy.decide(call);
-    const doubt = await firstDoubt(readings, policy, workspace);
-    if (doubt !== undefined)
-      return { decision: 'ask', reason: doubt, rule: exactRule(policy, call) };
+    const risk = await firstRisk(readings, policy, workspace);
+    if (risk !== undefined) return { decision: 'ask', reason: risk, rule: exactRule(policy, call) };
     if (decision !== 'ask') return { decision, reason };
     const rule = lasting === 'wide' ? suggestedRule(policy, call) : exactRule(policy, call);
     return { decision, reason, rule };
   };
 }
 
-async function firstDoubt(
-  readings: readonly Reading[],
+async function firstRisk(
+  readings: readonly ReadOnlyCommand[],
   { mayRead }: PermissionPolicy,
   workspace: Pick<Workspace, 'root' | 'resolve'>,
 ): Promise<string | undefined> {
-  for (const reading of readings) {
-    const doubt = await doubtAboutReading(reading, { workspace, mayRead });
-    if (doubt !== undefined) return doubt;
+  for (const command of readings) {
+    const risk = await findReadOnlyRisk(command, { workspace, mayRead });
+    if (risk !== undefined) return risk;
   }
   return undefined;
 }
