@@ -1,23 +1,28 @@
 import { AgentError } from '@millrace/agent';
 
-/** An MCP server, and the way to it. */
+/** An MCP server and how to reach it. */
 export type McpServer = McpStdioServer | McpHttpServer;
 
-/** A program that is started, and spoken with by its standard input and output. */
+/**
+ * A program that is started as a child process and reached through its standard input and output.
+ */
 export interface McpStdioServer {
-  /** Tools are named after it: `<name>_<tool>`. */
+  /** Prefix of the tool names: `<name>_<tool>`. */
   readonly name: string;
   readonly stdio: {
     readonly command: string;
     readonly args?: readonly string[] | undefined;
-    /** Beside these it gets PATH, HOME and the like, and nothing else of ours. */
+    /**
+     * Environment variables for the program. It also gets PATH, HOME and a few others, but no other
+     * variables of this process.
+     */
     readonly env?: Readonly<Record<string, string>> | undefined;
     readonly cwd?: string | undefined;
   };
   readonly http?: undefined;
 }
 
-/** A server at an address, by Streamable HTTP. */
+/** A server that is reached through Streamable HTTP. */
 export interface McpHttpServer {
   readonly name: string;
   readonly http: {
@@ -28,7 +33,7 @@ export interface McpHttpServer {
   readonly stdio?: undefined;
 }
 
-/** Refuses what cannot work before anything is started. */
+/** Throws if the server description cannot work, before anything is started. */
 export function checkServer(server: McpServer): void {
   const { name, stdio, http } = server;
   if (name === '') throw invalidServer(name, 'it has no name');

@@ -1,32 +1,32 @@
 import { MillraceError } from '@millrace/core';
 
 export type WorkspaceErrorCode =
-  /** It leads out of the root: by `..`, an absolute path or a link. */
+  /** The path leads outside the root through `..`, an absolute path or a symbolic link. */
   | 'outside'
   | 'not_found'
-  /** It was there a moment ago. */
+  /** The file existed a moment ago. */
   | 'vanished'
-  /** Another process changed it, or something on the way to it, in between. */
+  /** Another process changed the file, or a folder on its path, during the operation. */
   | 'changed'
   | 'folder'
   | 'not_a_folder'
-  /** A FIFO, a device, a socket. */
+  /** A FIFO, a device or a socket. */
   | 'not_regular'
   | 'too_large'
   | 'denied'
   | 'no_space'
   | 'bad_path'
-  /** Anything else that the system refused; its own code is in the message. */
+  /** Any other refusal by the operating system. The message contains the system's code. */
   | 'system';
 
-/** Why something in a workspace could not be done, in words that help a model to go on. */
+/** Thrown when an operation in a workspace fails. The message tells a model what to do next. */
 export class WorkspaceError extends MillraceError<WorkspaceErrorCode> {
   constructor(code: WorkspaceErrorCode, path: string, state: string, options?: ErrorOptions) {
     super(code, `Cannot use ${displayPath(path)}: ${state}`, { path }, options);
   }
 }
 
-// A path of a model may be of any length, and have anything in it.
+// A path from a model can have any length and contain any character.
 const maxShownLength = 300;
 
 function displayPath(path: string): string {
@@ -57,7 +57,10 @@ export function errorCodeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
-/** What the system said about a path, as an error of ours. One of ours stays as it is. */
+/**
+ * Converts an error of the operating system into a `WorkspaceError`. Other errors are returned
+ * unchanged.
+ */
 export function fromSystemError(path: string, error: unknown): unknown {
   const code = errorCodeOf(error);
   if (error instanceof WorkspaceError || !/^E[A-Z0-9]+$/.test(code)) return error;

@@ -11,13 +11,19 @@ export type EditOutcome =
   | { readonly ok: true; readonly file: TextFile; readonly replacements: number }
   | { readonly ok: false; readonly problem: string };
 
-/** More places than these are not told apart: nobody reads them. */
+/** Maximum number of line numbers in a message about several occurrences. */
 const maxLinesNamed = 10;
 const maxOccurrences = 100_000;
-/** Of what comes out, in characters: a text that grows by each of its characters has no end. */
+/**
+ * Maximum length of the result in characters. Without it, `replace_all` could make a file grow
+ * without limit.
+ */
 const maxLength = 10_000_000;
 
-/** The edits one after the other, each on what the one before left; or what is wrong with one. */
+/**
+ * Applies the edits in order, each to the result of the one before. Returns the problem of the
+ * first edit that fails.
+ */
 export function applyEdits(file: TextFile, edits: readonly Edit[]): EditOutcome {
   let replacements = 0;
   let current = file;
@@ -66,7 +72,9 @@ function problemOf(
   return undefined;
 }
 
-/** The places that do not overlap, from the start on: one more than may be, at most. */
+/**
+ * Returns the occurrences that do not overlap, from the start, but at most one more than allowed.
+ */
 function nonOverlapping(text: string, old: string): readonly number[] {
   const starts: number[] = [];
   let end = 0;
@@ -78,7 +86,7 @@ function nonOverlapping(text: string, old: string): readonly number[] {
   return starts;
 }
 
-/** Here places that overlap count as two: nobody could say which is meant. */
+/** Overlapping occurrences count as two here, because it is not clear which one is meant. */
 function firstTwoOccurrences(text: string, old: string): readonly number[] {
   return occurrencesOf(text, old).take(2).toArray();
 }
@@ -95,10 +103,10 @@ function describeOccurrences(text: string, old: string): string {
 
 const maxLineShown = 200;
 const maxDifferences = 3;
-/** Nobody gives so much and means it: what is near it is not looked for. */
+/** Longer texts are not compared with the file, to limit the work. */
 const maxCompared = 100_000;
 
-/** Why a text is not found, and what is near it, for a model that believes it is there. */
+/** Explains to the model why a text was not found, and shows the most similar lines of the file. */
 export function explainMiss(text: string, old: string, replacement: string): string {
   const found = 'old_text is not in the file';
   if (text === '') return `${found}: it is empty`;
@@ -135,7 +143,10 @@ function differences(fileLines: readonly string[], lines: readonly string[], nea
   return [...described.slice(0, maxDifferences), ...more].join('\n');
 }
 
-/** The first of several lines may begin, and the last end, in the middle of one. */
+/**
+ * The first of several lines may start, and the last one may end, in the middle of a line of the
+ * file.
+ */
 function isPartOfLine(there: string, line: string, index: number, count: number): boolean {
   if (count === 1) return there.includes(line);
   return (index === 0 && there.endsWith(line)) || (index === count - 1 && there.startsWith(line));
@@ -150,7 +161,7 @@ function howDifferent(there: string, line: string): string {
   return ' in its indentation and the spaces at its end';
 }
 
-/** In quotes, so that spaces and tabs can be told apart. */
+/** JSON quotes make spaces and tabs visible. */
 function quoted(line: string): string {
   return JSON.stringify(line.length > maxLineShown ? `${line.slice(0, maxLineShown)}…` : line);
 }

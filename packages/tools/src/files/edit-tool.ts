@@ -7,7 +7,7 @@ import { unifiedDiff } from './unified-diff.ts';
 
 const maxLength = 10_000_000;
 
-/** Text of a model that can be kept in a file: half of a character cannot. */
+/** A schema for text that can be stored in a file as UTF-8. A lone surrogate cannot. */
 export function wellFormedText(name: string): z.ZodString {
   return z
     .string()
@@ -17,7 +17,7 @@ export function wellFormedText(name: string): z.ZodString {
     });
 }
 
-/** The work is done in one go, while others wait: a few million characters take a moment, not more. */
+/** Editing blocks the event loop, so the size of the file is limited. */
 const maxFileBytes = 4_000_000;
 const maxDiffLines = 200;
 const maxDiffLength = 20_000;
@@ -53,7 +53,7 @@ const description = `Changes parts of a text file of the workspace by replacing 
 - Several changes of one file go into one call. If one of them fails, none is made.
 - Write line breaks as \\n: the file keeps the line endings it has.`;
 
-/** Replaces exact texts in a file. */
+/** Creates the tool `edit`, which replaces exact texts in a file. */
 export function editTool(workspace: Workspace): DefinedTool<'edit', EditInput> {
   return defineTool({
     name: 'edit',
@@ -91,7 +91,7 @@ function lineCount(count: number): string {
   return count === 1 ? '1 line' : `${count} lines`;
 }
 
-/** A line may be as long as the file. */
+/** A single line can be as long as the file. */
 function clip(diff: string): string {
   return diff.length > maxDiffLength ? `${diff.slice(0, maxDiffLength)}…` : diff;
 }

@@ -1,19 +1,19 @@
-/** What the first bytes of a file say that it is. */
+/** The kind of a file, detected from its first bytes. */
 export type FileKind =
   | { readonly type: 'text' }
   | { readonly type: 'image'; readonly mimeType: string }
   | { readonly type: 'binary'; readonly kind: string };
 
-/** So many bytes from the start are enough to tell. */
+/** Number of bytes from the start of a file that are enough to detect its kind. */
 export const sampleLength = 8192;
 
 interface Signature {
   readonly at?: number;
-  /** As Latin-1. */
+  /** The expected bytes as Latin-1 text. */
   readonly bytes: string;
 }
 
-/** Pictures that models can see. */
+/** Image formats that models accept. */
 const images: readonly (readonly [mimeType: string, first: Signature, ...others: Signature[]])[] = [
   ['image/png', { bytes: '\x89PNG\r\n\x1a\n' }],
   ['image/jpeg', { bytes: '\xff\xd8\xff' }],
@@ -22,7 +22,7 @@ const images: readonly (readonly [mimeType: string, first: Signature, ...others:
   ['image/webp', { bytes: 'RIFF' }, { at: 8, bytes: 'WEBP' }],
 ];
 
-/** The rest, to name it. */
+/** Other binary formats, to name them in error messages. */
 const binaries: readonly (readonly [kind: string, first: Signature, ...others: Signature[]])[] = [
   ['a PDF document', { bytes: '%PDF-' }],
   ['a ZIP archive', { bytes: 'PK\x03\x04' }],
@@ -46,7 +46,7 @@ const binaries: readonly (readonly [kind: string, first: Signature, ...others: S
 ];
 
 export function fileKind(sample: Uint8Array): FileKind {
-  // One string for all comparisons; Latin-1 keeps each byte as one character.
+  // Latin-1 maps each byte to one character, so one string serves all comparisons.
   const start = Buffer.from(sample.subarray(0, 512)).toString('latin1');
   const has = (marks: readonly Signature[]) =>
     marks.every(({ at = 0, bytes }) => start.startsWith(bytes, at));
@@ -62,12 +62,14 @@ export function fileKind(sample: Uint8Array): FileKind {
   return { type: 'text' };
 }
 
-/** A mark of plain letters may begin a text as well. */
+/** A signature of plain letters can also be the start of a text file. */
 function isUnambiguous({ bytes }: Signature): boolean {
   return bytes === '%PDF-' || /[^\x20-\x7e]/.test(bytes);
 }
 
-/** A stray byte does not make a text unreadable, and the end of the sample may cut a character. */
+/**
+ * A few invalid bytes do not make a text unreadable, and the end of the sample may cut a character.
+ */
 function isMostlyUtf8(sample: Uint8Array): boolean {
   const bad = new TextDecoder().decode(sample).match(/\ufffd/g)?.length ?? 0;
   return bad <= 1 + sample.length / 10;

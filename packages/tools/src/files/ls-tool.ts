@@ -5,7 +5,10 @@ import { displayOnOneLine } from '../workspace/resolve-path.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { byteCount } from './read-lines.ts';
 
-/** A folder may have a million entries: so many are read to be sorted, and so many shown. */
+/**
+ * A folder can have a million entries. At most `maxRead` are read and sorted, and `maxShown` are
+ * shown.
+ */
 const maxRead = 10_000;
 const maxShown = 500;
 
@@ -23,7 +26,7 @@ const input = z.object({
 const description = `Lists a folder of the workspace: folders first (with a /), then files with their sizes, hidden ones too.
 - It does not go into folders; use glob to find files anywhere.`;
 
-/** Lists a folder. */
+/** Creates the tool `ls`, which lists a folder. */
 export function lsTool(workspace: Workspace): DefinedTool<'ls', LsInput> {
   return defineTool({
     name: 'ls',
@@ -34,7 +37,8 @@ export function lsTool(workspace: Workspace): DefinedTool<'ls', LsInput> {
     summarize: ({ path = '.' }) => `List ${path}`,
     execute: async ({ path = '.' }) => {
       const { segments, shown } = await workspace.resolve(path);
-      // Thousands of objects with meaningless names: git itself tells what they hold.
+      // The folder holds thousands of files with meaningless names. Git commands show their content
+      // better.
       if (segments.includes('.git'))
         return `${shown} is git's own: it is not listed. Ask git instead`;
       return asText(await workspace.list(path, maxRead));

@@ -2,22 +2,28 @@ import type { ToolOutput } from '@millrace/agent';
 import type { OpenFile } from '../workspace/open-file.ts';
 
 interface LineRange {
-  /** Counted from 1. */
+  /** Line number, counted from 1. */
   readonly first: number;
   readonly count: number;
   readonly signal: AbortSignal;
 }
 
 const chunkLength = 65_536;
-/** What the system makes up when it is read, as in /proc, says that it has no bytes. */
+/**
+ * Limit for files that the system generates on reading, such as those in /proc. Their reported size
+ * is 0.
+ */
 const maxUnsizedBytes = 16_777_216;
 const bounds = { maxLineLength: 2000, maxLength: 50_000, maxLineBytes: 16_777_216 };
 
-/** Some lines with their numbers, and a word on the rest. The file is read up to the last of them. */
+/**
+ * Returns the requested lines with their numbers, and notes about the rest of the file. Reads no
+ * further than the last requested line.
+ */
 export async function readLines(file: OpenFile, wanted: LineRange): Promise<ToolOutput | string> {
   const window = new LineWindow({ first: wanted.first, count: wanted.count, ...bounds });
   const chunk = new Uint8Array(chunkLength);
-  // Not beyond the size that it had: something may be writing to it without end.
+  // Reads no further than the initial size, because another process may append without end.
   const size = file.stats.size || maxUnsizedBytes;
   for (let position = 0; position < size; ) {
     wanted.signal.throwIfAborted();
@@ -80,43 +86,45 @@ function notes(first: number, kept: CollectedLines): readonly string[] {
 
 interface Line {
   readonly text: string;
-  /** How many bytes of it are not in the text. */
+  /** Number of bytes of the line that are missing in `text`. */
   readonly clippedBytes: number;
   readonly ending: '\r\n' | '\n' | '';
 }
 
 export interface WindowOptions {
-  /** The first line to keep, counted from 1, and how many. */
+  /** The first line to collect, counted from 1, and the number of lines. */
   readonly first: number;
   readonly count: number;
-  /** Of a line. */
+  /** Maximum length of one line, in characters. */
   readonly maxLineLength: number;
-  /** Of all lines together. */
+  /** Maximum length of all lines together, in characters. */
   readonly maxLength: number;
-  /** A kept line that is longer is not followed to its end, and the lines after it are not found. */
+  /** Reading stops at a collected line with more bytes. The lines after it are not found. */
   readonly maxLineBytes: number;
 }
 
-/** What was kept, as far as bytes came. */
+/** The lines found in the bytes so far. */
 interface CollectedLines {
   readonly lines: readonly Line[];
-  /** How many lines began, kept or not. */
+  /** Number of lines that started, collected or not. */
   readonly lineCount: number;
-  /** Why it wants no more bytes, though more came. */
+  /** Why reading stopped although more bytes exist. */
   readonly stop: 'count' | 'length' | 'endless_line' | undefined;
 }
 
 const newline = 10;
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** Finds some lines in bytes that come piece by piece, and holds no more than it keeps. */
+/**
+ * Collects a range of lines from bytes that arrive in pieces. It buffers only the requested lines.
+ */
 export class LineWindow {
   readonly #options: WindowOptions;
   readonly #lines: Line[] = [];
   #lineCount = 0;
   #length = 0;
   #stop: CollectedLines['stop'];
-  /** The line that has begun and not ended: its start, and how long it is. */
+  /** The current unfinished line: its first bytes and its length. */
   #pieces: Uint8Array[] = [];
   #pieceBytes = 0;
   #lineBytes = 0;
@@ -126,7 +134,7 @@ export class LineWindow {
     this.#options = options;
   }
 
-  /** False when it has what it wants. */
+  /** Processes bytes. Returns false when no more bytes are needed. */
   push(bytes: Uint8Array): boolean {
     for (let start = 0; start < bytes.length && this.#stop === undefined; ) {
       if (!this.#isOpen && !this.#beginLine()) break;
@@ -140,7 +148,7 @@ export class LineWindow {
     return this.#stop === undefined;
   }
 
-  /** What it has. A line without an end counts as one. */
+  /** Returns the collected lines. A last line without a line break counts as a line. */
   end(): CollectedLines {
     if (this.#isOpen) this.#finishLine();
     return { lines: this.#lines, lineCount: this.#lineCount, stop: this.#stop };
@@ -150,7 +158,10 @@ export class LineWindow {
     return this.#lineCount >= this.#options.first;
   }
 
-  /** Asked when a byte of another line is there, so that its answer tells whether more follows. */
+  /**
+   * Called when the first byte of another line has arrived, so `stop` also says that more lines
+   * follow.
+   */
   #beginLine(): boolean {
     const { count, maxLength } = this.#options;
     if (this.#lines.length >= count) this.#stop = 'count';
@@ -165,10 +176,10 @@ export class LineWindow {
   #append(piece: Uint8Array): void {
     this.#lineBytes += piece.length;
     if (!this.#isWanted) return;
-    // At most four bytes a character, and a few for the ending.
+    // A character has at most four bytes. The extra bytes are for the line ending.
     const room = this.#options.maxLineLength * 4 + 8 - this.#pieceBytes;
     if (room > 0) {
-      // A copy, because the pieces are of one buffer that is filled again.
+      // A copy, because the caller reuses its buffer.
       this.#pieces.push(piece.slice(0, room));
       this.#pieceBytes += Math.min(room, piece.length);
     }
@@ -206,14 +217,14 @@ export class LineWindow {
 
 function clipText(text: string, length: number): string {
   if (text.length <= length) return text;
-  // Not in the middle of a character of two halves.
+  // Does not split a surrogate pair.
   return text.slice(
     0,
     text.codePointAt(length - 1) === text.charCodeAt(length - 1) ? length : length - 1,
   );
 }
 
-/** `812 bytes`, `3.4 kB`, `1.1 GB`. */
+/** Formats a size, for example `812 bytes`, `3.4 kB`, `1.1 GB`. */
 export function byteCount(bytes: number): string {
   if (bytes < 1000) return bytes === 1 ? '1 byte' : `${bytes} bytes`;
   const power = Math.min(Math.floor(Math.log10(bytes) / 3), 4);

@@ -32,7 +32,7 @@ const description = `Reads a file of the workspace.
 - Images (PNG, JPEG, GIF, WebP) are shown to you. Other binary files are refused.
 - It reads files only; use ls for folders.`;
 
-/** Reads text by lines, and shows images. */
+/** Creates the tool `read`, which returns the lines of a text file or shows an image. */
 export function readTool(workspace: Workspace): DefinedTool<'read', ReadInput> {
   return defineTool({
     name: 'read',
@@ -40,7 +40,8 @@ export function readTool(workspace: Workspace): DefinedTool<'read', ReadInput> {
     input,
     effects: 'none',
     replay: 'safe',
-    // Above what `readLines` gives at most, so that it is never clipped without a word on how to go on.
+    // Larger than the longest result of `readLines`, so the agent never clips away the note on how
+    // to continue.
     maxOutputLength: 120_000,
     summarize: ({ path, offset }) =>
       `Read ${path}${offset === undefined ? '' : ` from line ${offset}`}`,

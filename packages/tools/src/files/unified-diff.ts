@@ -8,7 +8,10 @@ interface UnifiedDiff {
 
 const contextLines = 3;
 
-/** What changed between two texts, as `diff -u` tells it, without the names; cut where it gets long. */
+/**
+ * Returns the difference of two texts in the format of `diff -u`, without file names and with at
+ * most `maxLines` lines.
+ */
 export function unifiedDiff(before: string, after: string, maxLines: number): UnifiedDiff {
   const [a, b] = [linesOf(before), linesOf(after)];
   const changes = lineChanges(a, b);
@@ -22,14 +25,14 @@ export function unifiedDiff(before: string, after: string, maxLines: number): Un
   };
 }
 
-/** A last line that does not end is another line than one that does. */
+/** A last line without a line break differs from the same line with one. */
 function linesOf(text: string): readonly string[] {
   const lines = text.split('\n');
   const last = lines.pop() ?? '';
   return last === '' ? lines : [...lines, `${last}\n\\ No newline at end of file`];
 }
 
-/** Changes so near to each other that their contexts touch are one hunk. */
+/** Groups changes into hunks. Changes whose context lines touch share a hunk. */
 function hunksOf(changes: readonly LineChange[]): readonly (readonly LineChange[])[] {
   const hunks: LineChange[][] = [];
   for (const change of changes) {
@@ -65,7 +68,9 @@ function hunkLines(
   return [`@@ -${hunkRange(start, end)} +${hunkRange(newStart, newEnd)} @@`, ...lines];
 }
 
-/** Counted from 1; of no lines, the one before them. */
+/**
+ * Formats a range with line numbers from 1. An empty range has the number of the line before it.
+ */
 function hunkRange(from: number, to: number): string {
   return to === from ? `${from},0` : `${from + 1},${to - from}`;
 }

@@ -17,7 +17,7 @@ const description = `Writes a whole file of the workspace: makes it, with the fo
 - To change a part of a file, use edit.
 - The content is written exactly as given, whole or not at all. The rights of a file that is replaced are kept.`;
 
-/** Makes or replaces a file. */
+/** Creates the tool `write`, which creates or replaces a file. */
 export function writeTool(workspace: Workspace): DefinedTool<'write', WriteInput> {
   return defineTool({
     name: 'write',

@@ -12,13 +12,19 @@ import {
 import { ServerLink } from './server/server-link.ts';
 import { clip, createRedactor, describeError } from './transport/error-text.ts';
 
-/** A server whose tools can be used. */
+/** The tools of a connected MCP server. */
 export interface McpTools {
-  /** Those it has now. One that it had before can still be called, and the server says what it thinks of it. */
+  /**
+   * The current tools of the server. A tool that the server removed can still be called; the server
+   * then reports the error.
+   */
   readonly tools: readonly Tool[];
-  /** What the server wants a model to know. Written by others: judge it before you pass it on. */
+  /**
+   * Instructions of the server for the model. They are untrusted text: check them before you pass
+   * them on.
+   */
   readonly instructions: string | undefined;
-  /** Ends the connection, and the process behind it. Calls that run are given up. */
+  /** Closes the connection and stops the server process. Running calls fail. */
   close(): Promise<void>;
 }
 
@@ -26,9 +32,10 @@ const maxInstructionsLength = 16_000;
 const maxProblemLength = 3_000;
 
 /**
- * @example
- * const files = await connectMcp({ name: 'files', stdio: { command: 'files-server', args: ['.'] } });
- * const agent = createAgent({ provider, tools: files.tools });
+ * Connects to an MCP server and makes its tools available to an agent.
+ *
+ * @example const files = await connectMcp({ name: 'files', stdio: { command: 'files-server', args:
+ * ['.'] } }); const agent = createAgent({ provider, tools: files.tools });
  */
 export async function connectMcp(server: McpServer, options: McpOptions = {}): Promise<McpTools> {
   checkServer(server);
@@ -40,7 +47,7 @@ export async function connectMcp(server: McpServer, options: McpOptions = {}): P
     try {
       settings.onProblem?.(clip(redact(`MCP server ${server.name}: ${problem}`), maxProblemLength));
     } catch {
-      // Who throws here is not told of it.
+      // An error in the callback must not break the connection.
     }
   };
   const remote: RemoteServer = { server: server.name, link, settings, redact, report };
@@ -58,7 +65,7 @@ export async function connectMcp(server: McpServer, options: McpOptions = {}): P
     const onListChanged = (connection: Connection) => refresher.refresh(connection);
     try {
       const connection = await openConnection(server, settings, { signal, onListChanged });
-      // A server that is started again may be another version of itself.
+      // A restarted server may be another version with other tools.
       if (remoteTools.isLoaded) refresher.refresh(connection);
       return connection;
     } catch (error) {
@@ -79,7 +86,9 @@ export async function connectMcp(server: McpServer, options: McpOptions = {}): P
   };
 }
 
-/** A server without a list is of no use, and does not stay. */
+/**
+ * Opens the connection and lists the tools. Closes the connection if the tools cannot be listed.
+ */
 async function firstConnection(
   link: ServerLink,
   lists: ToolListRefresher,
@@ -98,25 +107,28 @@ async function firstConnection(
 
 interface RefresherOptions {
   readonly remoteTools: RemoteTools;
-  /** Aborts when there is nothing left to keep. */
+  /** Aborts when the connection is closed. */
   readonly closing: AbortSignal;
   readonly timeoutMs: number;
   readonly onChange: () => void;
   readonly onProblem: (error: unknown) => void;
 }
 
-/** Reads the lists of a server's tools, one after the other, so that an older never follows a newer one. */
+/**
+ * Reads the tool list of a server. Reads run one after the other, so an older list never replaces a
+ * newer one.
+ */
 export class ToolListRefresher {
   readonly #options: RefresherOptions;
   #work: Promise<void> = Promise.resolve();
-  // However often it changed meanwhile, it is read once more.
+  // The connection for the next read. Several changes during a read cause only one more read.
   #next: Connection | undefined;
 
   constructor(keeping: RefresherOptions) {
     this.#options = keeping;
   }
 
-  /** The first list: without it there is nothing to use, and so it throws. */
+  /** Reads the first list. Throws on failure, because the server is useless without a list. */
   async read(connection: Connection): Promise<void> {
     const reading = this.#work.then(() => this.#list(connection));
     this.#work = reading.then(

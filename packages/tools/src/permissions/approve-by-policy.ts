@@ -8,18 +8,19 @@ import { suggestRule } from './suggest-rule.ts';
 
 export interface ApproveByOptions {
   /**
-   * What an answer that lasts is about: the very command or path, or where that is sensible (`wide`) all
-   * commands that begin so, and all changes of files in the root.
+   * Scope of an approval that lasts (`until`). `exact`: the same command or path. `wide`: commands
+   * with the same prefix, or all file changes in the root, where that is reasonable; otherwise
+   * exact. Default: `exact`.
    */
   readonly lasting?: 'exact' | 'wide' | undefined;
 }
 
 /**
- * Has a policy decide on the calls of an agent. Where a path leads by links is decided on too. An answer
- * that lasts (`run.approve(id, { until })`) is about that command, path or tool and no other, unless told.
+ * Lets a permission policy decide on the tool calls of an agent. The policy also checks the real
+ * path behind symbolic links. An approval that lasts (`run.approve(id, { until })`) covers only
+ * that command, path or tool, unless `lasting` is `wide`.
  *
- * @example
- * createAgent({ provider, tools, approve: approveBy(policy, workspace) });
+ * @example createAgent({ provider, tools, approve: approveBy(policy, workspace) });
  */
 export function approveBy(
   policy: PermissionPolicy,
@@ -50,7 +51,9 @@ async function firstRisk(
   return undefined;
 }
 
-/** Nothing where it leads outside, or is no path: then the tool itself refuses it. */
+/**
+ * Returns undefined if the path leads outside or is invalid. The tool then refuses the call itself.
+ */
 async function realPathOf(
   call: PolicyCall,
   workspace: Pick<Workspace, 'resolve'>,
@@ -63,7 +66,7 @@ async function realPathOf(
   );
 }
 
-/** Of what is unclear nothing can be said that lasts. */
+/** Returns undefined if the input is unclear, because no lasting rule can describe it. */
 function exactRule(policy: PermissionPolicy, call: PolicyCall): string | undefined {
   try {
     return JSON.stringify(policy.ruleFor(call, 'allow'));
@@ -77,7 +80,7 @@ function suggestedRule(policy: PermissionPolicy, call: PolicyCall): string | und
     const rule = suggestRule(policy, call);
     return rule === undefined ? exactRule(policy, call) : JSON.stringify(rule);
   } catch {
-    // No more can be remembered.
+    // The policy cannot remember more rules.
     return undefined;
   }
 }

@@ -10,23 +10,26 @@ import type { ReadOnlyCommand } from './read-only/read-only-command.ts';
 import { isLauncher, splitCommand, type Word } from './split-command.ts';
 import type { PathKind, ToolKind } from './tool-kinds.ts';
 
-/** A call that is to be decided on. */
+/** A tool call that the policy decides on. */
 export interface PolicyCall {
   readonly tool: string;
   readonly input: unknown;
-  /** Where its path leads, if known: a link may lead to what is denied. It is decided on as well. */
+  /**
+   * The real path behind symbolic links, if known. The policy checks it too, because a link may
+   * lead to a denied path.
+   */
   readonly leadsTo?: string | undefined;
 }
 
 export interface DecisionContext {
   readonly root: string;
   readonly kind: ToolKind;
-  /** Searches do not see what is denied. */
+  /** Whether searches leave out denied paths. */
   readonly skipsDenied: boolean;
   readonly read?: CommandContext['read'];
 }
 
-/** Decides on a call by the rules of its tool. */
+/** Decides on a call with the rules that match its tool. */
 export function decide(
   call: PolicyCall,
   rules: readonly CompiledRule[],
@@ -70,7 +73,7 @@ function decideByTool({ tool }: PolicyCall, rules: readonly CompiledRule[]): Rul
   return deciding && rulingFromRule(deciding, tool);
 }
 
-/** The path of a call: the root where it is left out, nothing where it is not a path. */
+/** Returns the path of a call: `.` if it is missing, undefined if it is not a string. */
 export function pathOf(call: PolicyCall): string | undefined {
   const fields = fieldsOf(call);
   return fields !== undefined && fields['path'] === undefined ? '.' : textOf(fields?.['path']);
@@ -94,8 +97,8 @@ function unclearInput({ tool }: PolicyCall): Ruling {
 }
 
 /**
- * Decides on a command line by the rules of its tool. Each command in it is decided on by itself, and
- * the strictest decides on the whole.
+ * Decides on a command line with the rules of its tool. Each command in the line is decided on
+ * separately, and the strictest decision applies to the line.
  */
 export function decideCommand(
   rules: readonly CompiledRule[],
@@ -113,7 +116,7 @@ export function decideCommand(
 
 export interface CommandContext {
   readonly root: string;
-  /** What is looked at by a command that only looks at what may be looked at. */
+  /** Recognizes a command that only reads paths that tools may read without asking. */
   readonly read?: ((words: readonly Word[]) => ReadOnlyCommand | undefined) | undefined;
 }
 
@@ -140,7 +143,10 @@ function decidePart(
     : { decision: 'ask', reason: doubt };
 }
 
-/** Why it is better to ask, though a rule allows it. Where that very line is allowed, there is no doubt. */
+/**
+ * Returns why to ask although a rule allows the command. A rule for exactly this line leaves no
+ * doubt.
+ */
 function reasonForDoubt(
   rules: readonly CompiledRule[],
   deciding: CompiledRule,
@@ -181,11 +187,11 @@ function displayCommand({ words }: CommandPart): string {
 export interface PathCall {
   readonly kind: PathKind;
   readonly path: LexicalPath;
-  /** A search does not see what is denied. */
+  /** Whether searches leave out denied paths. */
   readonly skipsDenied: boolean;
 }
 
-/** Decides on the use of a path by the rules of the tool that uses it. */
+/** Decides on the use of a path with the rules of the tool that uses it. */
 export function decidePath(rules: readonly CompiledRule[], call: PathCall): Ruling {
   const { kind, path } = call;
   const deciding = decidingRule(rules.filter((compiled) => matchesPathRule(compiled, path)));
@@ -205,12 +211,12 @@ export function decidePath(rules: readonly CompiledRule[], call: PathCall): Ruli
   return deciding === undefined ? defaultRuling(what, call) : rulingFromRule(deciding, what);
 }
 
-/** Hooks and settings: who writes them has git run what they like. */
+/** Hooks and settings in `.git` can make git run any program. */
 function isInsideGit({ shown }: LexicalPath): boolean {
   return shown.toLowerCase().split('/').includes('.git');
 }
 
-/** Outside the root only what names an absolute path allows. */
+/** Outside the root, only a rule with an absolute path can allow a call. */
 function matchesPathRule({ about, rule, matchesPath }: CompiledRule, path: LexicalPath): boolean {
   if (about === 'tool') return path.isInside || rule.decision !== 'allow';
   return about === 'path' && matchesPath(path);
@@ -226,11 +232,11 @@ function defaultRuling(what: string, { kind, path }: PathCall): Ruling {
   return { decision: 'allow', reason: `${what} is inside the workspace` };
 }
 
-/** Whether something that a rule denies may be in a folder. */
+/** Whether a rule may deny something inside a folder. */
 function isDeniedBelow({ rule, about }: CompiledRule, { shown, absolute }: LexicalPath): boolean {
   const { path: glob = '', exact = false, decision } = rule;
   if (about !== 'path' || decision !== 'deny') return false;
-  // A glob of names may fit anywhere.
+  // A glob without a slash matches names in any folder.
   if (!exact && !glob.includes('/')) return true;
   const base = folderPrefix(exact ? glob : picomatch.scan(glob).base);
   const folder = folderPrefix(glob.startsWith('/') ? absolute : shown);
@@ -245,22 +251,28 @@ function folderPrefix(path: string): string {
   return path === '' || path === '.' ? '' : `${plain}/`;
 }
 
-/** A decision, with why in words for whoever is told. */
+/** A decision of the policy and the reason for it. */
 export interface Ruling {
   readonly decision: Decision;
   readonly reason: string;
-  /** What it looks at, where it is allowed because it only looks. Where that leads is not known here. */
+  /**
+   * The read-only commands that were allowed for that reason. The policy does not check where their
+   * paths lead through links.
+   */
   readonly readings?: readonly ReadOnlyCommand[] | undefined;
 }
 
 const strictness = { allow: 0, ask: 1, deny: 2 } as const;
 
-/** The strictest of several, the first of those that are alike. */
+/** Returns the strictest decision. Of equal ones, the first. */
 export function strictest(rulings: readonly Ruling[]): Ruling | undefined {
   return rulings.toSorted((a, b) => strictness[b.decision] - strictness[a.decision])[0];
 }
 
-/** Which of the rules that fit decides: one that denies, else the last, unless that one yields. */
+/**
+ * Returns the rule that decides: one that denies, otherwise the last one. If the last one yields, a
+ * rule that asks takes precedence over it.
+ */
 export function decidingRule(fitting: readonly CompiledRule[]): CompiledRule | undefined {
   const last = fitting.at(-1);
   const asked = fitting.findLast(({ rule }) => rule.decision === 'ask');

@@ -1,20 +1,20 @@
 import { type CompiledRule, lexicalPath } from './permission-rule.ts';
 import { baseName, type Word } from './split-command.ts';
 
-/** One command of a command line. */
+/** One simple command of a command line. */
 export interface CommandPart {
   readonly root: string;
   readonly line: string;
   readonly words: readonly Word[];
-  /** Where redirections of the line lead. */
+  /** The targets of redirections in the line. */
   readonly targets: readonly Word[];
   readonly unsupportedSyntax: string | undefined;
 }
 
 /**
- * Whether a rule is about a command. A yes needs a line that is fully understood; for a no it is enough
- * that it looks like one: with options between its words, by another path, in any case of letters,
- * because on some file systems that is the same program.
+ * Whether a rule matches a command. A rule that allows matches only if the line is fully
+ * understood. A rule that asks or denies matches more loosely: with options between its words, with
+ * another path to the program, and in any letter case, because some file systems ignore case.
  */
 export function matchesCommand({ rule, about, words }: CompiledRule, part: CommandPart): boolean {
   if (about !== 'command') return about === 'tool';
@@ -24,7 +24,10 @@ export function matchesCommand({ rule, about, words }: CompiledRule, part: Comma
   return words.every((word, at) => part.words[at]?.isPlain && part.words[at].text === word);
 }
 
-/** Whether a rule that does not allow may be about it: nobody knows which options take a word. */
+/**
+ * Whether a rule that asks or denies may match. It is unknown which options take a value, so words
+ * after an option may be its value.
+ */
 export function mayMatchCommand(compiled: CompiledRule, part: CommandPart): boolean {
   const { rule, about, words } = compiled;
   if (rule.decision === 'allow') return false;
@@ -32,7 +35,10 @@ export function mayMatchCommand(compiled: CompiledRule, part: CommandPart): bool
   return about === 'command' && !rule.exact && looksLike(words, part.words, 'anything');
 }
 
-/** `anything` may be between its words where that begins with an option; otherwise options alone may. */
+/**
+ * Compares the words of a rule with a command. Between the words, only options may appear. With
+ * `anything`, any words may follow an option.
+ */
 function looksLike(
   words: readonly string[],
   given: readonly Word[],

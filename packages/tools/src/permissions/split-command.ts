@@ -1,24 +1,32 @@
 /** A word of a command, without its quotes. */
 export interface Word {
   readonly text: string;
-  /** The shell takes it as it is; otherwise it may make something else of it, as of `*` or `~`. */
+  /**
+   * Whether the shell uses the word unchanged. It may expand other words, for example `*` or `~`.
+   */
   readonly isPlain: boolean;
 }
 
 interface SplitCommand {
-  /** The words of each simple command. Where there is an obstacle these are a guess, of use for a no alone. */
+  /**
+   * The words of each simple command. With unsupported syntax they are a guess, which may only be
+   * used to ask or deny.
+   */
   readonly parts: readonly (readonly Word[])[];
-  /** Where redirections lead, as far as that can be seen. */
+  /** The targets of redirections, as far as they are recognized. */
   readonly targets: readonly Word[];
-  /** What makes the guess one: the first thing that is more than words, quotes, and `; & && | ||` or a line end. */
+  /**
+   * The first thing in the line other than words, quotes, `; & && | ||` and line ends. Undefined if
+   * the line is fully understood.
+   */
   readonly unsupportedSyntax: string | undefined;
 }
 
 const maxLength = 10_000;
 
 /**
- * Splits a command line as a POSIX shell or bash would. It knows little and says so: for all that it
- * does not know there is an obstacle, and never a wrong split without one.
+ * Splits a command line like a POSIX shell or bash. It supports only simple syntax and reports
+ * everything else in `unsupportedSyntax`. It never splits a line wrongly without reporting that.
  */
 export function splitCommand(command: string): SplitCommand {
   if (command.length > maxLength)
@@ -43,7 +51,7 @@ class Splitter {
   #words: Word[] = [];
   #word: string | undefined;
   #isPlain = true;
-  /** The next word is where a redirection leads, and no argument. */
+  /** Whether the next word is the target of a redirection and not an argument. */
   #isTarget = false;
 
   constructor(text: string) {
@@ -179,7 +187,7 @@ class Splitter {
   }
 }
 
-/** Words that mean something to the shell itself where a command would begin. */
+/** Words that the shell treats as syntax at the start of a command. */
 const reserved: ReadonlySet<string> = new Set(
   `! [[ ]] { } case coproc do done elif else esac fi for function if in select then time until while`.split(
     ' ',
@@ -188,13 +196,15 @@ const reserved: ReadonlySet<string> = new Set(
 
 const assignment = /^[A-Za-z_][A-Za-z0-9_]*(?:\[.*\])?\+?=/s;
 
-/** How many words in front are the shell's own: `if`, `!`, `NAME=value`. */
+/** Number of leading words that belong to the shell: `if`, `!`, `NAME=value`. */
 function leadingSyntax(words: readonly string[]): number {
   const first = words.findIndex((word) => !reserved.has(word) && !assignment.test(word));
   return first === -1 ? words.length : first;
 }
 
-/** Programs that run what they are told: of a command that begins with one nobody can say what it is. */
+/**
+ * Programs that run other programs. It is unknown what a command that starts with one of them does.
+ */
 const launchers: ReadonlySet<string> = new Set(
   `. ash bash builtin busybox chroot chrt command csh dash doas env eval exec fakeroot fish flock
   gosu ionice ksh ltrace mksh nice nohup nsenter numactl parallel pkexec rbash runuser screen script

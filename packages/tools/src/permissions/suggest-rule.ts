@@ -5,8 +5,9 @@ import { splitCommand } from './split-command.ts';
 import { toolKindOf, toolsOfKind } from './tool-kinds.ts';
 
 /**
- * What a yes that lasts may be about, beside the call itself: commands that begin so, or all changes of
- * files in the root. Nothing where that would not allow the call, or too much.
+ * Suggests a wider rule for a lasting approval: for commands with the same prefix, or for all file
+ * changes in the root. Returns undefined if no such rule allows the call, or if it would allow too
+ * much.
  */
 export function suggestRule(
   policy: PermissionPolicy,
@@ -33,7 +34,10 @@ function widerRules(policy: PermissionPolicy, call: PolicyCall): readonly Permis
   }
 }
 
-/** One for each command of the line; the one is taken that the rest of it needs no rule beside. */
+/**
+ * Returns a prefix for each command of the line. The caller takes the first one that is enough to
+ * allow the whole line.
+ */
 function commandPrefixes(line: string): readonly string[] {
   const { parts, unsupportedSyntax } = splitCommand(line);
   if (unsupportedSyntax !== undefined) return [];
@@ -43,7 +47,7 @@ function commandPrefixes(line: string): readonly string[] {
   });
 }
 
-/** Of these the first words say what is done, whatever follows: `npm test`, `git diff`. */
+/** Programs and subcommands whose first words determine what they do: `npm test`, `git diff`. */
 const knownSubcommands: ReadonlyMap<string, readonly string[]> = new Map([
   ['git', 'status diff log show blame ls-files rev-parse describe add commit'.split(' ')],
   ['npm', ['test', 't']],
@@ -65,7 +69,7 @@ const knownSubcommands: ReadonlyMap<string, readonly string[]> = new Map([
   ['make', 'test tests check lint build all fmt format'.split(' ')],
 ]);
 
-/** These do one thing. */
+/** Programs with a single purpose. */
 const standalonePrograms: ReadonlySet<string> = new Set(
   'tsc eslint prettier vitest jest mocha pytest mypy pyright black rspec phpunit'.split(' '),
 );
@@ -73,8 +77,9 @@ const standalonePrograms: ReadonlySet<string> = new Set(
 const scriptRunners: ReadonlySet<string> = new Set(['npm', 'pnpm', 'yarn', 'bun']);
 
 /**
- * The first words of a command that may stand for all that begin so. None for what runs whatever it is
- * told (a shell, an interpreter, env, xargs, sudo), removes, fetches or is not known.
+ * Returns the first words of a command that may stand for all commands that begin with them.
+ * Returns undefined for programs that run other programs (shells, interpreters, env, xargs, sudo),
+ * that delete or download, and for unknown programs.
  */
 function commandPrefix(words: readonly string[]): readonly string[] | undefined {
   const [program = '', verb = '', script = ''] = words;

@@ -1,10 +1,10 @@
-/** What a tool does with what it is given. */
+/** What a tool does. `run` executes a `command`. `free` needs no permission. `other` is unknown. */
 export type ToolKind = PathKind | 'run' | 'free' | 'other';
 
-/** It takes a `path`: to look at it, to look through all that is below it, or to change it. */
+/** The tool takes a `path` and reads it, searches everything below it, or changes it. */
 export type PathKind = 'read' | 'search' | 'write';
 
-/** `free` needs nobody's leave; `run` takes a `command`; of `other` nothing is known. */
+/** The kinds of the tools in this package. */
 const toolKinds: Readonly<Record<string, ToolKind>> = {
   read: 'read',
   ls: 'read',
@@ -24,7 +24,7 @@ export function toolKindOf(
   return named?.[tool] ?? 'other';
 }
 
-/** The tools of a kind, in the order of their names. */
+/** Returns the names of all tools of a kind, sorted. */
 export function toolsOfKind(
   kind: ToolKind,
   own: Readonly<Record<string, ToolKind>> = {},

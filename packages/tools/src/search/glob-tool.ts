@@ -32,7 +32,7 @@ export interface GlobInput {
 const description = `Finds files of the workspace by their names.
 What .gitignore names is left out, and so are links; hidden files are not.`;
 
-/** Finds files by a glob. */
+/** Creates the tool `glob`, which finds files by a glob pattern. */
 export function globTool(
   options: SearchToolOptions,
 ): DefinedTool<'glob', SearchToolInput<GlobInput>> {
@@ -60,7 +60,7 @@ function notBelowError(glob: string): Error {
   return new Error(`Cannot find ${JSON.stringify(glob)}: ${state}. Say the folder as path`);
 }
 
-/** The paths, one a line, as many as there is room for. */
+/** Lists the paths, one per line, as many as fit. */
 export function describeGlob(
   result: SearchResult,
   { timeoutMs, maxFoundLength }: SearchSettings,

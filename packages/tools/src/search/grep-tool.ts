@@ -56,7 +56,10 @@ export interface GrepInput {
 const description = `Finds text in the files of the workspace, line by line.
 What .gitignore names is left out, and so are binary files and links; hidden files are not.`;
 
-/** Finds the lines that a regular expression, or a text as it stands, is in. */
+/**
+ * Creates the tool `grep`, which finds lines that match a regular expression or contain a literal
+ * text.
+ */
 export function grepTool(
   options: SearchToolOptions,
 ): DefinedTool<'grep', SearchToolInput<GrepInput>> {
@@ -84,7 +87,7 @@ export function grepTool(
   });
 }
 
-/** What was found, as a model reads it, and how complete that is. */
+/** Formats the matches for the model and says whether the result is complete. */
 export function describeGrep(
   mode: GrepWork['mode'],
   result: SearchResult,
@@ -117,7 +120,7 @@ function describeMatch({ path, matches, lines }: FileMatch, mode: GrepWork['mode
   }
 }
 
-/** `12:` where it matches, `12-` around it, and `--` before it where lines are left out. */
+/** `12:` for a match, `12-` for context, and `--` where lines are left out. */
 function rowsOf(line: ShownLine, before: ShownLine | undefined): readonly string[] {
   const row = `${line.number}${line.isMatch ? ':' : '-'}${line.text}`;
   return before !== undefined && before.number + 1 < line.number ? ['--', row] : [row];

@@ -1,6 +1,9 @@
 const maxBytes = 4096;
 
-/** A path that one thread writes and another can read, also while the first is stuck. */
+/**
+ * Shared memory with the current path. One thread writes it, and another can read it even if the
+ * first one is stuck.
+ */
 export interface ProgressCell {
   readonly shared: SharedArrayBuffer;
 }
@@ -17,6 +20,6 @@ export function writeProgress({ shared }: ProgressCell, path: string): void {
 
 export function readProgress({ shared }: ProgressCell): string {
   const length = Atomics.load(new Int32Array(shared, 0, 1), 0);
-  // A copy: shared memory cannot be decoded as it is.
+  // A copy, because `TextDecoder` does not accept shared memory.
   return new TextDecoder().decode(new Uint8Array(shared, 4, length).slice());
 }

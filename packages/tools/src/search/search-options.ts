@@ -5,13 +5,16 @@ import type { SearchReport, SearchResult } from './search-request.ts';
 
 export interface SearchToolOptions {
   readonly workspace: Pick<Workspace, 'root' | 'resolve' | 'open'>;
-  /** What does not exist for a search: globs as in a rule that denies. See `PermissionPolicy.deniedPaths`. */
+  /**
+   * Globs of paths that the search leaves out, matched like rules that deny. See
+   * `PermissionPolicy.deniedPaths`. Default: none.
+   */
   readonly exclude?: readonly string[] | undefined;
-  /** Then a search ends with what it has found. 30 s unless told. */
+  /** A search that takes longer returns the matches found so far. Default: 30 s. */
   readonly timeoutMs?: number | undefined;
-  /** Files and folders that one search looks at. 200,000 unless told. */
+  /** Maximum number of files and folders that one search visits. Default: 200,000. */
   readonly maxEntries?: number | undefined;
-  /** In characters. 30,000 unless told. */
+  /** Maximum length of the output in characters. Default: 30,000. */
   readonly maxOutputLength?: number | undefined;
   readonly clock?: Clock | undefined;
 }
@@ -19,16 +22,16 @@ export interface SearchToolOptions {
 export type SearchSettings = {
   readonly [Key in keyof SearchToolOptions]-?: NonNullable<SearchToolOptions[Key]>;
 } & {
-  /** Of what is found, which leaves room for what is said about it. */
+  /** Maximum length of the matches. The rest of the output is reserved for notes. */
   readonly maxFoundLength: number;
 };
 
-/** As a model gives it: all but the pattern may be left out. */
+/** The input that a model sends: everything except the pattern is optional. */
 export type SearchToolInput<Input extends { readonly pattern: string }> = Pick<Input, 'pattern'> & {
   readonly [Key in Exclude<keyof Input, 'pattern'>]?: Input[Key] | undefined;
 };
 
-/** What a path at its longest and a few notes need. */
+/** Enough for one path of maximum length and a few notes. */
 const reservedForNotes = 5000;
 
 export function searchSettings(options: SearchToolOptions): SearchSettings {
@@ -44,7 +47,7 @@ export function searchSettings(options: SearchToolOptions): SearchSettings {
   };
 }
 
-/** What a reader has to know about how complete a result is: nothing where it is. */
+/** Returns notes about an incomplete result. Empty if the result is complete. */
 export function searchNotes(
   { found, report, lastPath }: SearchResult,
   timeoutMs: number,
@@ -53,7 +56,7 @@ export function searchNotes(
   const { binary, clipped, unreadable } = report;
   return [
     cutNote(report, timeoutMs),
-    // In a folder of pictures nobody asks about each time.
+    // Mentioned only if nothing was found, because some folders always contain binary files.
     binary > 0 && found.length === 0 ? `Binary files are left out: ${binary}.` : undefined,
     clipped > 0
       ? `Files where only the beginning of lines of more than a megabyte was looked at: ${clipped}.`

@@ -14,16 +14,19 @@ import type { WorkerInput } from './worker/search-worker.ts';
 interface RunSearchOptions {
   readonly signal: AbortSignal;
   readonly clock: Clock;
-  /** Then it ends with what it has. */
+  /** A search that takes longer returns the matches found so far. */
   readonly timeoutMs: number;
 }
 
-/** How long a thread that was told to stop may take. One that is in the midst of a match never hears it. */
+/**
+ * Time for the worker to stop after a request. During a regular expression match it does not
+ * receive the request.
+ */
 const graceMs = 1000;
-/** A search that needs more fails, rather than the process it is part of. */
+/** If a search needs more memory, only the search fails and not the process. */
 const resourceLimits = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64 };
-// Beside this file, and of its kind: source when run from source, built when built. Then so are the
-// packages that it uses, whatever the process itself was started with.
+// The worker is the source file when running from source, and the built file otherwise. The
+// packages that it imports are resolved in the same way, whatever the flags of this process.
 const isSource = import.meta.url.endsWith('.ts');
 const program = new URL(
   isSource ? './worker/search-worker.ts' : './worker/search-worker.js',
@@ -31,7 +34,7 @@ const program = new URL(
 );
 const execArgv = isSource ? ['--conditions=@millrace/source'] : [];
 
-/** Searches in a thread of its own, so that no pattern can hold up the process. */
+/** Runs a search in a worker thread, so that no pattern can block the process. */
 async function runSearchWorker(
   request: SearchRequest,
   { signal, clock, timeoutMs }: RunSearchOptions,
@@ -65,22 +68,22 @@ async function runSearchWorker(
   }
 }
 
-/** Folders within folders. Each one on the way holds a file handle. */
+/** Maximum depth of folders. The walk keeps a file handle open for each of them. */
 const maxDepth = 100;
 
 interface Search extends Pick<SearchRequest, 'glob' | 'work'> {
-  /** As a model gives it. */
+  /** The path as the model sent it. */
   readonly path: string;
 }
 
-/** Runs a search in a workspace. Fails, with names that may have been meant, where the path is not there. */
+/** Runs a search in a workspace. If the path does not exist, the error suggests similar names. */
 export async function searchWorkspace(
   { path, ...search }: Search,
   { workspace, exclude, maxEntries, clock, timeoutMs }: SearchSettings,
   signal: AbortSignal,
 ): Promise<SearchResult> {
   const { exists, segments, shown } = await workspace.resolve(path);
-  // To open it is what tells best why it cannot be.
+  // Opening a missing path throws the most helpful error.
   if (!exists) await (await workspace.open(path)).handle.close();
   const request = { root: workspace.root, segments, exclude, maxEntries, maxDepth, ...search };
   try {

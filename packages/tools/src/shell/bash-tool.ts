@@ -12,21 +12,33 @@ import { type CommandOutcome, runCommand } from './run-command.ts';
 import { type ShellEnv, safeEnv, traceEnv } from './safe-env.ts';
 
 export interface BashToolOptions {
-  /** Where commands start. They may go anywhere from there: what they may do is for a permission policy to say. */
+  /**
+   * Commands start in this folder. They are not confined to it: use a permission policy to control
+   * what they may do.
+   */
   readonly workspace: { readonly root: string };
-  /** For commands that do not say. 2 minutes unless told. */
+  /** Time limit for commands that do not set one. Default: 2 minutes. */
   readonly timeoutMs?: number | undefined;
-  /** The most that a command may ask for. 10 minutes unless told. */
+  /** Maximum time limit that a command may set. Default: 10 minutes. */
   readonly maxTimeoutMs?: number | undefined;
-  /** From SIGTERM to SIGKILL. 2 s unless told: less than an agent waits for its tools (`toolGraceMs`). */
+  /**
+   * Time between SIGTERM and SIGKILL. Keep it below the time that an agent waits for its tools
+   * (`toolGraceMs`). Default: 2 s.
+   */
   readonly graceMs?: number | undefined;
-  /** Of what the model gets, in characters. 30,000 unless told. */
+  /** Maximum length of the output for the model, in characters. Default: 30,000. */
   readonly maxOutputLength?: number | undefined;
-  /** Of what is kept as a blob where the model does not get all. 16 MiB unless told. */
+  /**
+   * Maximum number of bytes stored as a blob if the model does not get the whole output. Default:
+   * 16 MiB.
+   */
   readonly maxKeptBytes?: number | undefined;
-  /** What a command gets of the environment: all but what looks like a secret, unless told. */
+  /**
+   * Environment of the commands. Default: all variables of this process except those that look like
+   * secrets.
+   */
   readonly env?: ShellEnv | undefined;
-  /** One that takes `-c`. `bash` unless told. */
+  /** The shell, which must support `-c`. Default: `bash`. */
   readonly shell?: string | undefined;
   readonly clock?: Clock | undefined;
 }
@@ -41,7 +53,12 @@ type Settings = {
   readonly [Key in Exclude<keyof BashToolOptions, 'env'>]-?: NonNullable<BashToolOptions[Key]>;
 } & Pick<BashToolOptions, 'env'>;
 
-/** Runs commands in the workspace. Resolves only when all that a command started is gone. */
+/**
+ * Creates the tool `bash`, which runs commands in the workspace. A call ends only after all
+ * processes that the command started have ended.
+ *
+ * @example const bash = bashTool({ workspace: createWorkspace({ root: '.' }), timeoutMs: 60_000 });
+ */
 export function bashTool(options: BashToolOptions): DefinedTool<'bash', BashInput> {
   const settings = settingsOf(options);
   return defineTool({
@@ -52,14 +69,14 @@ Each call is a new shell: a cd or a variable does not last. Processes left in th
     effects: 'external',
     replay: 'never',
     maxOutputLength: settings.maxOutputLength,
-    // The command itself comes first: what a model says about it may be wrong.
+    // The command itself comes first, because the description by the model may be wrong.
     summarize: ({ command, description }) =>
       description === undefined ? command : `${command}  # ${description}`,
     execute: (input, context) => executeCommand(input, context, settings),
   });
 }
 
-/** What the notes on a result need of its length. */
+/** Part of the output length that is reserved for notes. */
 const reservedForNotes = 1000;
 
 async function executeCommand(
@@ -77,7 +94,7 @@ async function executeCommand(
     const end = await runCommand(command, { ...run, env, onOutput: output.add });
     const printed = await output.end();
     const { whole } = printed;
-    // That it ran has to be told also where its output cannot be kept.
+    // The result must say that the command ran, even if its output cannot be stored.
     const blob = whole && (await blobs.put(whole).catch(() => undefined));
     return describeCommand(end, printed, blob, limitMs);
   } finally {
@@ -119,7 +136,7 @@ function settingsOf(options: BashToolOptions): Settings {
 
 type Blob = Awaited<ReturnType<ToolContext['blobs']['put']>>;
 
-/** What came of a command, for the model and for programs. */
+/** Converts the outcome of a command into a tool output. */
 export function describeCommand(
   end: CommandOutcome,
   output: CollectedOutput,
@@ -155,7 +172,8 @@ export function describeCommand(
       text: text.join('\n'),
       value,
       isError,
-      // A blob that no part refers to may be deleted. As the whole output it is not sent to the model.
+      // A blob without a reference may be deleted, so the attachment refers to it. The metadata
+      // marks it as the whole output, which is not sent to the model.
       ...(whole && { attachments: [blobAttachment(whole)] }),
       ...(wholeOutput && { metadata: { wholeOutput } }),
     },

@@ -1,15 +1,25 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { Clock } from '@millrace/agent';
 
-// A command is started as the leader of a session, and what it starts stays in that session unless it
-// leaves on purpose (setsid). With `set -m` a shell makes several groups of one session.
+// A command is started as the leader of a process session. The processes that it starts stay in
+// that session unless they leave it on purpose (setsid). With `set -m`, a shell creates several
+// process groups in one session.
 
-/** How often it is looked whether they are gone. Their end is told to nobody but their parent. */
+/**
+ * Interval for checking whether processes have ended. Only the parent of a process is notified of
+ * its end.
+ */
 const pollMs = 10;
-/** Looks after which those that even SIGKILL does not end are left: another user's, or stuck in the kernel. */
+/**
+ * Number of checks after which remaining processes are given up. They belong to another user or
+ * hang in the kernel.
+ */
 const maxPolls = 500;
 
-/** Waits until all of a session is gone, or the time is up. Says how many are left. */
+/**
+ * Waits until all processes of a session have ended or the time is up. Returns the number of
+ * remaining processes.
+ */
 export async function waitForSession(leader: number, ms: number, clock: Clock): Promise<number> {
   let isTimeUp = false;
   const cancel = clock.after(ms, () => {
@@ -26,12 +36,15 @@ export async function waitForSession(leader: number, ms: number, clock: Clock): 
   }
 }
 
-/** Ends a session: politely, and after a grace time by force. Says how many would not go even then. */
+/**
+ * Stops a session with SIGTERM, and after a grace time with SIGKILL. Returns the number of
+ * processes that still run.
+ */
 export async function stopSession(leader: number, graceMs: number, clock: Clock): Promise<number> {
   signalGroups(leader, 'SIGTERM');
   let left = await waitForSession(leader, graceMs, clock);
   for (let looks = 0; left > 0 && looks < maxPolls; looks++) {
-    // Again at each look: some may have been started meanwhile.
+    // Repeated at each check, because new processes may have started.
     signalGroups(leader, 'SIGKILL');
     await nextPoll();
     left = sessionMembers(leader).length;
@@ -41,7 +54,10 @@ export async function stopSession(leader: number, graceMs: number, clock: Clock)
 
 const running = new Set<number>();
 
-/** Takes a session along where this process leaves before it. Call what is returned when it is gone. */
+/**
+ * Kills a session if this process exits first. Call the returned function when the session has
+ * ended.
+ */
 export function killOnExit(leader: number): () => void {
   if (running.size === 0) process.on('exit', killAll);
   running.add(leader);
@@ -51,7 +67,7 @@ export function killOnExit(leader: number): () => void {
   };
 }
 
-/** By force: nobody is left to ask a second time. */
+/** SIGKILL, because this process cannot wait for a second attempt. */
 function killAll(): void {
   for (const leader of running) signalGroups(leader, 'SIGKILL');
 }
@@ -64,10 +80,10 @@ interface Member {
   readonly group: number;
 }
 
-/** The processes of a session that still run. */
+/** Returns the running processes of a session. */
 function sessionMembers(leader: number): readonly Member[] {
   const pids = processIds();
-  // Without /proc only the leader's own group can be asked for, and zombies count.
+  // Without /proc, only the group of the leader can be checked, and zombies count as running.
   if (pids === undefined) return groupExists(leader) ? [{ group: leader }] : [];
   return pids.flatMap((pid) => {
     const stat = processStat(pid);
@@ -80,7 +96,7 @@ function signalGroups(leader: number, signal: NodeJS.Signals): void {
     try {
       process.kill(-group, signal);
     } catch {
-      // It is gone already, or another user's.
+      // The group has ended or belongs to another user.
     }
   }
 }
@@ -103,11 +119,12 @@ function processIds(): readonly string[] | undefined {
   }
 }
 
-/** Nothing for one that is gone since it was named. */
+/** Returns undefined if the process has ended meanwhile. */
 function processStat(pid: string) {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The name, in parentheses, may have anything in it.
+    // The process name in parentheses can contain any character, so parsing starts after the last
+    // one.
     const [state = '', , group, session] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return { isAlive: !'ZX'.includes(state), group: Number(group), session: Number(session) };
   } catch {

@@ -15,9 +15,9 @@ interface CommandOptions {
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly timeoutMs: number;
-  /** From SIGTERM to SIGKILL. */
+  /** Time between SIGTERM and SIGKILL. */
   readonly graceMs: number;
-  /** All that it prints, in order. Returns a promise where it is to be waited for. */
+  /** Receives the output in order. May return a promise to delay reading. */
   readonly onOutput: (bytes: Uint8Array) => Promise<void> | undefined;
 }
 
@@ -29,13 +29,16 @@ interface Exit {
 /** How a command ended. */
 export interface CommandOutcome extends Exit {
   readonly reason: 'exited' | 'timed_out' | 'aborted';
-  /** Processes that it left running, and that were stopped. */
+  /** Number of background processes that were stopped. */
   readonly leftRunning: number;
-  /** Processes that could not be stopped. */
+  /** Number of processes that could not be stopped. */
   readonly unstopped: number;
 }
 
-/** Runs a command to its end, or to ours. Resolves when all of its processes are gone. */
+/**
+ * Runs a command until it exits, times out or is aborted. Resolves when all of its processes have
+ * ended.
+ */
 export async function runCommand(
   command: string,
   options: CommandOptions,
@@ -45,7 +48,7 @@ export async function runCommand(
   try {
     const child = startShell(command, writer, options);
     const exited = exitOf(child, options);
-    // Without an id it was not started, and `exited` says why.
+    // Without a process id the command did not start, and `exited` rejects with the reason.
     const end = child.pid === undefined ? exited : waitUntilGone(child.pid, exited, options);
     const ended = await end;
     await pipe.drain();
@@ -59,11 +62,11 @@ function startShell(command: string, writer: number, options: CommandOptions): C
   const { shell, cwd, env, signal } = options;
   try {
     signal.throwIfAborted();
-    // Detached: it leads a session, and a group, of its own.
+    // Detached: the child leads its own session and process group.
     const stdio = { stdio: ['ignore', writer, writer] as ('ignore' | number)[], detached: true };
     return spawn(shell, ['-c', '--', command], { cwd, env, ...stdio });
   } catch (error) {
-    // Some of what can go wrong is told at once.
+    // `spawn` throws some errors synchronously.
     throw signal.aborted ? error : startError(error, options);
   } finally {
     closeSync(writer);
@@ -77,7 +80,7 @@ function exitOf(child: ChildProcess, options: CommandOptions): Promise<Exit> {
   });
 }
 
-/** What was started in the background and is done with its work gets so long to end by itself. */
+/** Time for background processes to end by themselves after the command has exited. */
 const lingerMs = 250;
 
 async function waitUntilGone(
@@ -92,7 +95,7 @@ async function waitUntilGone(
     const leftRunning = reason === 'exited' ? await waitForSession(leader, lingerMs, clock) : 0;
     const isGone = reason === 'exited' && leftRunning === 0;
     const unstopped = isGone ? 0 : await stopSession(leader, graceMs, clock);
-    // One that cannot be stopped is not waited for.
+    // Does not wait for a process that cannot be stopped.
     const exit = unstopped > 0 ? { exitCode: null, signal: null } : await exited;
     return { ...exit, reason, leftRunning, unstopped };
   } finally {
@@ -131,28 +134,31 @@ function startErrorReason(cause: unknown, cwd: string): string {
 }
 
 interface PipeEnds {
-  /** A file descriptor, which does not block. Whoever takes it closes it. */
+  /** A non-blocking file descriptor. The receiver must close it. */
   readonly reader: number;
-  /** For the child, as its stdout and its stderr, so that what it says comes in the order it was said. */
+  /**
+   * The file descriptor for both stdout and stderr of the child, so that the order of the output is
+   * kept.
+   */
   readonly writer: number;
 }
 
 /**
- * A pipe. The ones that Node makes for a child are sockets: those cannot be opened by name, and every
- * script with `> /dev/stderr` in it fails on them.
+ * Opens a named pipe. The pipes that Node.js creates for a child are sockets, which cannot be
+ * opened by path, so scripts with `> /dev/stderr` fail on them.
  */
 async function openPipe(): Promise<PipeEnds> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-'));
   const path = join(folder, 'pipe');
   try {
     await promisify(execFile)('mkfifo', ['-m', '600', path]);
-    // The reader first: without one, to open the other end would wait for it.
+    // The reader first, because opening the writer blocks without a reader.
     const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     return { reader, writer: openSync(path, constants.O_WRONLY) };
   } catch (error) {
     throw pipeError(error);
   } finally {
-    // It goes on without a name.
+    // The pipe stays open without its name.
     await rm(folder, { recursive: true, force: true });
   }
 }
@@ -166,19 +172,19 @@ function pipeError(cause: unknown): Error {
 
 interface PipeReader {
   /**
-   * Resolves when all that was written so far is read. The end of the pipe may never come: a process
-   * that outlives the command may hold it.
+   * Resolves when everything written so far has been read. It does not wait for the end of the
+   * pipe, because a process that outlives the command may keep it open.
    */
   drain(): Promise<void>;
   close(): void;
 }
 
-/** What a pipe holds at most. What comes beyond was written after. */
+/** Maximum capacity of a pipe. Bytes beyond it were written later. */
 const maxPipeBytes = 1_048_576;
-/** Rounds of the event loop, each of which reads whatever there is, without a byte. */
+/** Number of event loop rounds without data after which the pipe is considered empty. */
 const quietRounds = 3;
 
-/** Reads a pipe as fast as what is read can be taken, and no faster. */
+/** Reads a pipe with backpressure: it pauses while the consumer is busy. */
 function readPipe(
   fd: number,
   consume: (bytes: Uint8Array) => Promise<void> | undefined,

@@ -1,25 +1,25 @@
 import { type Agent, AgentError, type DefinedTool, defineTool, subAgent } from '@millrace/agent';
 import { z } from 'zod';
 
-/** An agent that work can be given to. */
+/** An agent that can be given tasks. */
 export interface TaskAgent {
   readonly agent: Agent;
-  /** What it is good at and what it has to work with, for the model that chooses. */
+  /** What the agent can do, for the model that chooses an agent. */
   readonly description: string;
 }
 
 export interface TaskToolOptions {
-  /** By the names that the model calls them by: letters, digits, `_` and `-`. */
+  /** The agents by name. A name consists of letters, digits, `_` and `-`. */
   readonly agents: Readonly<Record<string, TaskAgent>>;
-  /** `task`, unless you say otherwise. */
+  /** Name of the tool. Default: `task`. */
   readonly name?: string | undefined;
-  /** After so long an agent is stopped. As long as it takes, unless told. */
+  /** Time limit for a task. Default: none. */
   readonly timeoutMs?: number | undefined;
 }
 
-/** What the model gives. */
+/** The input that the model sends. */
 export interface TaskInput {
-  /** May be left out where there is one alone. */
+  /** Optional if there is only one agent. */
   readonly agent?: string | undefined;
   readonly task: string;
 }
@@ -28,13 +28,11 @@ const maxTaskLength = 100_000;
 const maxSummaryLength = 200;
 
 /**
- * Has another agent do a piece of work, in a session of its own that the execution names. What it says
- * is told as progress, its last words are the result, and it stops with whoever called it.
+ * Creates a tool that gives a task to another agent, which runs in its own session. Its text is
+ * reported as progress, its last message is the result, and it stops together with its caller.
  *
- * @example
- * const task = taskTool({
- *   agents: { scout: { agent: scout, description: 'Finds out where things are. Changes nothing.' } },
- * });
+ * @example const task = taskTool({ agents: { scout: { agent: scout, description: 'Finds files and
+ * explains them. Changes nothing.' } }, });
  */
 export function taskTool(options: TaskToolOptions): DefinedTool<string, TaskInput> {
   const { agents, name = 'task', timeoutMs } = options;
@@ -52,7 +50,7 @@ export function taskTool(options: TaskToolOptions): DefinedTool<string, TaskInpu
     summarize: ({ agent = first, task }) => summaryLine(agent, task),
     execute: ({ agent = first, task }, context) => {
       const worker = workers.get(agent);
-      // The schema lets no other name through.
+      // The schema accepts only known names.
       if (worker === undefined) throw unknownAgentError(name, agent);
       return worker.execute({ task }, context);
     },
@@ -79,7 +77,7 @@ Agents:
 ${list.join('\n')}`;
 }
 
-/** One line, by its beginning. */
+/** Returns the first line of the task, shortened. */
 function summaryLine(agent: string, task: string): string {
   const [line = ''] = task.trim().split('\n');
   const isShort = line.length <= maxSummaryLength;

@@ -14,18 +14,21 @@ type Handle = (request: Request) => Promise<Response>;
 
 export interface TestHttpServer {
   readonly url: string;
-  /** The headers of each request. */
+  /** Method and headers of each request. */
   readonly requests: readonly { readonly method: string; readonly headers: Headers }[];
-  /** Forgets all sessions, as a server that was started again. */
+  /** Drops all sessions, like a restarted server. */
   forget(): void;
-  /** Cuts all connections, as a server that dies. */
+  /** Cuts all connections, like a crashed server. */
   cut(): void;
-  /** Answers all requests in another way. */
+  /** Replaces the handler of all requests. Undefined restores it. */
   answerWith(handle: Handle | undefined): void;
   close(): Promise<void>;
 }
 
-/** The test server on a port of this machine; `modern` is the revision of 2026, the other has sessions. */
+/**
+ * Starts the test server on a local port. `modern` uses the protocol revision of 2026, `sessions`
+ * an older one with sessions.
+ */
 export async function startHttpServer(
   revision: 'modern' | 'sessions',
   options: TestServerOptions = {},

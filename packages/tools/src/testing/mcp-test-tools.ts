@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 import type { CallToolResult, ServerContext, Tool } from '@modelcontextprotocol/server';
 
-/** What the tools of the test server may use. */
+/** What the tools of the test server can use. */
 export interface TestToolContext {
   readonly call: ServerContext;
-  /** Tells the test something that is no part of any answer. */
+  /** Sends a note to the test, apart from any response. */
   note(word: string): void;
-  /** The list has one tool more from now on, or one less. */
+  /** Adds a tool to the list, or removes it again. */
   changeList(): Promise<void>;
 }
 
@@ -19,7 +19,7 @@ interface TestTool {
 
 const textResult = (text: string): CallToolResult => ({ content: [{ type: 'text', text }] });
 const never = new Promise<never>(() => {});
-/** The smallest picture there is. */
+/** A GIF image with one pixel. */
 export const pixel = 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7';
 
 function progress(context: TestToolContext, done: number, total?: number, message?: string) {
@@ -42,7 +42,7 @@ export const testTools: Readonly<Record<string, TestTool>> = {
   },
   set: { definition: { annotations: { idempotentHint: true } }, run: () => textResult('set') },
   add: {
-    // Says what it does not hold, as some servers do.
+    // Declares an output schema that the result violates, as some servers do.
     definition: { outputSchema: { type: 'object', properties: { sum: { type: 'string' } } } },
     run: ({ a, b }) => ({ content: [], structuredContent: { sum: Number(a) + Number(b) } }),
   },
@@ -136,7 +136,7 @@ export const testTools: Readonly<Record<string, TestTool>> = {
       ],
     }),
   },
-  // The server's own checks let no such thing out: what it writes is changed on its way.
+  // The checks of the SDK server would reject invalid content, so the transport inserts it.
   strange: { run: () => textResult('<strange>') },
   ask_back: {
     run: async ({ method }, { call }) => {

@@ -4,7 +4,7 @@ import type { Log } from '@millrace/log';
 import { fetchOf } from '../../../providers/src/testing/fetch-of.ts';
 import { type WireUnderTest, wireTable } from '../../../providers/src/testing/wire-table.ts';
 
-/** What is wrong with the next request of a session, by the rules of each provider. */
+/** Returns what is wrong with the next request of a session, by the rules of each provider. */
 export async function nextRequestFaults(log: Log, session: SessionId): Promise<readonly string[]> {
   const faults: string[] = [];
   for (const under of wireTable) {
@@ -16,7 +16,7 @@ export async function nextRequestFaults(log: Log, session: SessionId): Promise<r
   return faults;
 }
 
-/** How long the next request of a session is for each provider, as JSON. */
+/** Returns the length of the next request of a session as JSON, for each provider. */
 export async function nextRequestLengths(log: Log, session: SessionId): Promise<readonly number[]> {
   const lengths: number[] = [];
   for (const under of wireTable)

@@ -6,20 +6,22 @@ import { type OpenRoot, openFolder } from './open-folder.ts';
 import type { Place } from './resolve-path.ts';
 
 export interface Entry {
-  /** Bytes that are not UTF-8 are shown as U+FFFD; such a name cannot be given as a path. */
+  /**
+   * The name. Bytes that are not UTF-8 are shown as U+FFFD; such a name cannot be used as a path.
+   */
   readonly name: string;
   readonly kind: 'folder' | 'file' | 'link' | 'other';
-  /** Of a file. */
+  /** Size in bytes. Meaningful for files. */
   readonly size: number;
-  /** Of a link: where it says it leads. */
+  /** The target of a link, as stored in the link. */
   readonly target?: string;
 }
 
 export interface Listing {
   readonly place: Place;
-  /** As the system gives them. */
+  /** The entries in the order of the file system. */
   readonly entries: readonly Entry[];
-  /** There are more than were asked for. */
+  /** Whether the folder has more entries than requested. */
   readonly isCut: boolean;
 }
 
@@ -44,7 +46,7 @@ export async function listFolder(
   }
 }
 
-/** As bytes, which need not be UTF-8; Latin-1 keeps each of them. */
+/** Reads names as bytes, because they may not be UTF-8. Latin-1 keeps each byte. */
 async function readNames(folder: Folder, max: number): Promise<readonly Buffer[]> {
   const names: Buffer[] = [];
   for await (const { name } of await opendir(folder.pathOf(), { encoding: 'latin1' })) {
@@ -54,7 +56,7 @@ async function readNames(folder: Folder, max: number): Promise<readonly Buffer[]
   return names;
 }
 
-/** Nothing for what is gone since it was named. */
+/** Returns undefined if the entry has been removed meanwhile. */
 async function entryOf(folder: Folder, name: Buffer): Promise<Entry | undefined> {
   const path = Buffer.concat([Buffer.from(`${folder.pathOf()}/`), name]);
   const stats = await lstat(path).catch(() => undefined);

@@ -7,14 +7,14 @@ import { type OpenRoot, openFolder } from './open-folder.ts';
 import { explainPathFailure, replacedError } from './path-failure.ts';
 import { type Place, segmentAt } from './resolve-path.ts';
 
-/** A regular file of the workspace, open for reading. Whoever opened it closes it. */
+/** A regular file of the workspace, open for reading. The caller must close it. */
 export interface OpenFile {
   readonly place: Place;
   readonly handle: FileHandle;
   readonly stats: Stats;
 }
 
-// Without O_NONBLOCK, to open a FIFO waits until somebody writes into it.
+// Without O_NONBLOCK, opening a FIFO blocks until another process writes to it.
 const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 export async function openFile(openRoot: OpenRoot, place: Place): Promise<OpenFile> {
@@ -30,10 +30,10 @@ export async function openFile(openRoot: OpenRoot, place: Place): Promise<OpenFi
   }
 }
 
-/** The file of a place, in the folder that it is in. */
+/** Opens a file in its parent folder, which is already open. */
 export async function openFileIn(folder: Folder, place: Place): Promise<OpenFile> {
   const name = segmentAt(place, place.segments.length - 1);
-  // Looked at before it is opened, because to open a device may do something by itself.
+  // Checked before opening, because opening a device may have side effects.
   checkRegularFile(place, await lstat(folder.pathOf(name)));
   const handle = await open(folder.pathOf(name), readFlags);
   try {
@@ -47,7 +47,7 @@ export async function openFileIn(folder: Folder, place: Place): Promise<OpenFile
   }
 }
 
-/** Fails for everything but a regular file. */
+/** Throws unless it is a regular file. */
 export function checkRegularFile(place: Place, stats: Stats): void {
   if (stats.isFile()) return;
   if (stats.isSymbolicLink()) throw replacedError(place);
@@ -66,7 +66,10 @@ function kindName(stats: Stats): string {
   return stats.isBlockDevice() || stats.isCharacterDevice() ? 'a device' : 'something else';
 }
 
-/** Tells one content of a file from another. The time of change is left out: a touch changes nothing. */
+/**
+ * Identifies the content of a file. It does not include the modification time, because a touch
+ * changes no content.
+ */
 export interface Version {
   readonly size: number;
   readonly sha256: string;
@@ -79,12 +82,12 @@ export interface FileContent {
 
 const chunkLength = 262_144;
 
-/** The whole of an open file, or an error where it is longer than the bound. */
+/** Reads the whole file. Throws if it is larger than `maxBytes`. */
 export async function readContent(file: OpenFile, maxBytes: number): Promise<FileContent> {
   const { handle, place, stats } = file;
   if (stats.size > maxBytes) throw tooLargeError(place.given, stats.size, maxBytes);
   const chunks: Uint8Array[] = [];
-  // Up to its end rather than its size: it may grow while it is read.
+  // Reads to the end of the file and not to its size, because it may grow meanwhile.
   for (let length = 0; ; ) {
     const chunk = new Uint8Array(Math.min(chunkLength, Math.max(stats.size - length, 0) + 1));
     const { bytesRead } = await handle.read(chunk, 0, chunk.length, length);

@@ -4,15 +4,15 @@ import type { Folder } from './folder.ts';
 import { explainPathFailure } from './path-failure.ts';
 import { type Place, segmentAt } from './resolve-path.ts';
 
-/** A folder that was made where it was not, and that can be unmade. */
+/** A folder with its newly created parents, which can be removed again. */
 interface CreatedFolder {
   readonly folder: Folder;
-  /** Removes what was made, unless somebody has put something into it. */
+  /** Removes the created folders, unless another process has put something into them. */
   undo(): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Walks to the folder that a place is in, and makes what is missing of it. */
+/** Opens the parent folder of a path and creates missing folders. */
 export async function openOrCreateParent(openRoot: OpenRoot, place: Place): Promise<CreatedFolder> {
   let folder = await openRoot();
   const opened: Folder[] = [folder];
@@ -55,7 +55,7 @@ async function enterOrCreate(place: Place, index: number, parent: Folder) {
   }
 }
 
-/** False where somebody else was quicker. */
+/** Returns false if another process created it first. */
 async function createFolder(path: string): Promise<boolean> {
   try {
     await mkdir(path);
@@ -66,10 +66,10 @@ async function createFolder(path: string): Promise<boolean> {
   }
 }
 
-/** Opens the root of a workspace anew. */
+/** Opens the root of a workspace. */
 export type OpenRoot = () => Promise<Folder>;
 
-/** Walks the first `depth` segments of a place, following no link. */
+/** Opens the folder at the first `depth` segments of a path. Does not follow links. */
 export async function openFolder(openRoot: OpenRoot, place: Place, depth: number): Promise<Folder> {
   let folder = await openRoot();
   for (let index = 0; index < depth; index++) {

@@ -4,10 +4,12 @@ import { errorCodeOf, fromSystemError, WorkspaceError } from '../contract/worksp
 import type { Folder } from './folder.ts';
 import { type Place, segmentAt } from './resolve-path.ts';
 
-/** How many names of a folder are looked through for those that somebody may have meant. */
+/** Maximum number of names in a folder that are read to find similar ones. */
 const maxNamesRead = 2000;
 
-/** Why a segment of a place cannot be gone through or opened, for who asked for the place. */
+/**
+ * Converts an error at one segment of a path into an error that explains the cause to the model.
+ */
 export async function explainPathFailure(
   place: Place,
   index: number,
@@ -22,7 +24,7 @@ export async function explainPathFailure(
     case 'ENOTDIR':
     case 'ELOOP': {
       const there = await lstat(parent.pathOf(segmentAt(place, index))).catch(() => undefined);
-      // Links were resolved before: one that is there now was not there then.
+      // Links were resolved before, so a link that exists now was created since.
       if (there === undefined || there.isSymbolicLink()) return replacedError(place, error);
       return notFolderError(place, index);
     }
@@ -51,7 +53,7 @@ async function notFoundError(place: Place, index: number, parent: Folder): Promi
   const before = place.segments.slice(0, index).map((name) => `${name}/`);
   const name = segmentAt(place, index);
   const nearest = similarNames(name, await readNames(parent));
-  // It is listed under this name, and cannot be found by it.
+  // The folder lists this name, but its bytes are different.
   if (name.includes('\ufffd') && nearest.includes(name)) return notUtf8Error(place);
   const meant = nearest.map((name) => `${before.join('')}${name}`).join(', ');
   const missing = `${before.join('')}${name}`;
@@ -79,7 +81,7 @@ async function readNames(folder: Folder): Promise<readonly string[]> {
       if (names.length >= maxNamesRead) break;
     }
   } catch {
-    // It may be looked into by nobody, or be gone: then there are no names to tell.
+    // The folder cannot be read or is gone, so no names can be suggested.
   }
   return names;
 }

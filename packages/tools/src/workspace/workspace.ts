@@ -8,27 +8,33 @@ import { type Place, resolvePath } from './resolve-path.ts';
 import { type WriteOptions, type Written, writeFile } from './write-file.ts';
 
 /**
- * A folder that tools work in and do not leave. Paths are those of a model: relative to the root or
- * absolute, `~` being a name like any other. Links may lead about inside; what leads outside fails, and
- * so does what is led outside while it is opened. Whatever fails is a `WorkspaceError`. A hard link to a
- * file outside cannot be told from a file inside.
+ * A folder that file tools cannot leave. Paths come from a model: relative to the root or absolute.
+ * `~` is an ordinary name. Symbolic links may lead to other places inside. A path that leads
+ * outside fails, even if another process redirects it while it is opened. Failures are
+ * `WorkspaceError`s. A hard link to a file outside cannot be detected.
  */
 export interface Workspace {
-  /** Its real path. */
+  /** The real path of the folder. */
   readonly root: string;
-  /** Where a path leads, also one to what does not exist. True when asked; `open` and the rest look anew. */
+  /**
+   * Resolves a path, which need not exist. The result is valid at the time of the call; `open` and
+   * the other methods resolve again.
+   */
   resolve(path: string): Promise<Place>;
-  /** Opens a regular file, which the caller closes. Never waits for a FIFO or touches a device. */
+  /**
+   * Opens a regular file, which the caller must close. Never blocks on a FIFO and never opens a
+   * device.
+   */
   open(path: string): Promise<OpenFile>;
-  /** A whole file of at most so many bytes. */
+  /** Reads a whole file. Fails if it is larger than `maxBytes`. */
   read(path: string, maxBytes: number): Promise<FileContent & { readonly place: Place }>;
-  /** What is in a folder, up to a count. */
+  /** Lists a folder, up to `maxEntries` entries. */
   list(path: string, maxEntries: number): Promise<Listing>;
-  /** Makes or replaces a file, whole or not at all, and the folders it needs. */
+  /** Creates or replaces a file atomically, and creates missing folders. */
   write(path: string, bytes: Uint8Array, options?: WriteOptions): Promise<Written>;
   /**
-   * Changes a file by what it holds. Changes of one file by this process wait for each other, and one
-   * that another process spoils fails.
+   * Changes a file based on its current content. Changes of one file in this process run one after
+   * the other. If another process changes the file meanwhile, the change fails.
    */
   change<Result>(
     path: string,
@@ -37,21 +43,21 @@ export interface Workspace {
   ): Promise<Result>;
 }
 
-/** What a file holds. */
+/** The current content of a file. */
 export interface Before {
   readonly place: Place;
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
 export interface Change<Result> {
-  /** What it is to hold; absent to leave it as it is. */
+  /** The new content. Leave it out to keep the file unchanged. */
   readonly bytes?: Uint8Array;
-  /** What is given back once that is written. */
+  /** The result of `change`, returned after the file is written. */
   readonly result: Result;
 }
 
 export interface ChangeOptions extends WriteOptions {
-  /** Of the file as it is. */
+  /** Maximum size of the current file. */
   readonly maxBytes: number;
 }
 
@@ -124,10 +130,10 @@ function invalidRootError(given: string, cause?: unknown): AgentError {
   return new AgentError('bad_option', message, { path: given }, { cause });
 }
 
-// One for the process, because several workspaces may share files: a sub-agent's root may be in another's.
+// Shared by all workspaces of the process, because the root of one may be inside another.
 const lastWorkByPath = new Map<string, Promise<unknown>>();
 
-/** Works on a path alone: whoever asks for it meanwhile waits, in the order of asking. */
+/** Runs work on a path exclusively. Later calls for the same path wait, in order. */
 export async function withPathLock<T>(real: string, work: () => Promise<T>): Promise<T> {
   const before = lastWorkByPath.get(real);
   const mine = (async () => {

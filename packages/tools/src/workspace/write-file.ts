@@ -16,7 +16,9 @@ import { explainPathFailure, vanishedError } from './path-failure.ts';
 import { type Place, segmentAt } from './resolve-path.ts';
 
 export interface WriteOptions {
-  /** Whether to wait until the disk has it, so that it also survives a loss of power. */
+  /**
+   * Whether to wait until the data is on disk, so that it survives a power failure. Default: false.
+   */
   readonly sync?: boolean | undefined;
   readonly signal?: AbortSignal | undefined;
 }
@@ -33,9 +35,9 @@ interface WriteFileOptions extends WriteOptions {
 const maxAttempts = 20;
 
 /**
- * Writes a file whole or not at all: into a new file beside it, which then takes its name. Nobody sees
- * half of it, and a failure leaves nothing behind, folders included. With `expected`, only if the file
- * still holds that.
+ * Writes a file atomically: it writes a temporary file in the same folder and renames it. Readers
+ * never see partial content, and a failure leaves neither files nor folders behind. With
+ * `expected`, it fails if the content of the file has changed.
  */
 export async function writeFile(
   openRoot: OpenRoot,
@@ -47,7 +49,7 @@ export async function writeFile(
     try {
       return await writeOnce(openRoot, place, bytes, options);
     } catch (error) {
-      // Whoever made the folder on the way may have failed, and unmade it: then it is made again.
+      // Another write may have created a folder on the path, failed, and removed the folder again.
       const canRetry = options.expected === undefined && attempt < maxAttempts && isGone(error);
       if (!canRetry) throw error;
     }
@@ -91,12 +93,12 @@ async function replace(
   { sync = false, signal }: WriteOptions,
 ): Promise<void> {
   const name = segmentAt(place, place.segments.length - 1);
-  // A rename needs no permission for the file it replaces, but who made it read-only meant it.
+  // A rename needs no permission for the replaced file, but a read-only file must stay unchanged.
   if (before !== undefined) await access(folder.pathOf(name), constants.W_OK);
   const temporary = await writeTemporary(folder, bytes, before, sync);
   try {
     signal?.throwIfAborted();
-    // As late as can be. What others change between this and the rename, nobody can notice.
+    // Checked as late as possible. A change between this check and the rename cannot be detected.
     if (expected === undefined) await existingStats(folder, place);
     else await checkVersion(folder, place, expected);
     await rename(folder.pathOf(temporary), folder.pathOf(name));
@@ -107,7 +109,9 @@ async function replace(
   if (sync) await syncFolder(folder);
 }
 
-/** Of the file that is there, if any; fails for anything else, a link too. */
+/**
+ * Returns the stats of the existing file, or undefined. Throws for anything else, including a link.
+ */
 async function existingStats(folder: Folder, place: Place): Promise<Stats | undefined> {
   try {
     const stats = await lstat(folder.pathOf(segmentAt(place, place.segments.length - 1)));
@@ -148,7 +152,10 @@ function changedError({ given }: Place): WorkspaceError {
 const newFlags =
   constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
 
-/** Bytes in a new file beside the one that they are to replace, with its rights. Gives its name. */
+/**
+ * Writes the bytes to a new file in the same folder, with the permissions of the file that it will
+ * replace. Returns its name.
+ */
 export async function writeTemporary(
   folder: Folder,
   bytes: Uint8Array,
@@ -156,7 +163,7 @@ export async function writeTemporary(
   sync: boolean,
 ): Promise<string> {
   const name = `.millrace-${randomBytes(8).toString('hex')}.tmp`;
-  // Nobody else may read it before it has the rights of the one it replaces.
+  // Other users must not read the file before it has the permissions of the file that it replaces.
   const handle = await open(folder.pathOf(name), newFlags, before === undefined ? 0o666 : 0o600);
   try {
     await folder.check(name, handle);
@@ -176,7 +183,10 @@ export async function removeTemporary(folder: Folder, name: string): Promise<voi
   await unlink(folder.pathOf(name)).catch(() => {});
 }
 
-/** Mode, and owner where this process may. Extended attributes are beyond Node's reach, and are lost. */
+/**
+ * Copies the mode, and the owner if this process may. Extended attributes are lost, because Node.js
+ * cannot copy them.
+ */
 async function copyPermissions(handle: FileHandle, before: Stats): Promise<void> {
   const { uid, gid } = await handle.stat();
   const isKept =
@@ -185,6 +195,6 @@ async function copyPermissions(handle: FileHandle, before: Stats): Promise<void>
       () => true,
       () => false,
     ));
-  // A program that runs as its owner must not become one that runs as us.
+  // Removes setuid and setgid if the owner changes, so the program does not run as another user.
   await handle.chmod(before.mode & (isKept ? 0o7777 : 0o777));
 }

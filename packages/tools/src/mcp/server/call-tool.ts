@@ -16,17 +16,17 @@ import type { Connection } from './connection.ts';
 import type { ServerLink } from './server-link.ts';
 import { type CallResult, toolOutput } from './tool-output.ts';
 
-/** What a call needs beside its input. */
+/** The server and its settings, shared by all calls. */
 export interface RemoteServer {
   readonly server: string;
   readonly link: ServerLink;
   readonly settings: McpSettings;
   readonly redact: Redact;
-  /** Tells of a problem outside of any call. */
+  /** Reports a problem outside of any call. */
   report(problem: string): void;
 }
 
-// The first connection may be one that is gone without our knowing; the second is new.
+// The first connection may be broken without notice. The second one is new.
 const maxAttempts = 2;
 const maxErrorLength = 4_000;
 
@@ -57,7 +57,7 @@ interface Call {
   readonly context: ToolContext;
 }
 
-/** The result, or in words why there is none. */
+/** Returns the result, or a text that explains why there is none. */
 async function callWithRetry(
   remote: RemoteServer,
   tool: RemoteTool,
@@ -130,16 +130,16 @@ function errorOutput({ redact }: RemoteServer, why: string): ToolOutput {
   return { output: { text, isError: true } };
 }
 
-/** What became of a call that gave no result. */
+/** The outcome of a call without a result. */
 type CallFailure =
-  /** The server did nothing about it. Where it is worth another try, that is over a new connection. */
+  /** The server did not run the call. A retry uses a new connection. */
   | { readonly kind: 'undone'; readonly why: string; readonly isRetryable: boolean }
-  /** The connection broke, and nobody knows how far the call came. */
+  /** The connection broke, and it is unknown how far the call got. */
   | { readonly kind: 'lost'; readonly why: string }
   | { readonly kind: 'timed_out' }
-  /** It wants something in return that we do not have. */
+  /** The server asks for input that this client does not provide. */
   | { readonly kind: 'asked_back' }
-  /** The server is there, and said no or something that cannot be read. */
+  /** The server rejected the call, or its response cannot be read. */
   | { readonly kind: 'refused'; readonly why: string };
 
 function callFailure(error: unknown): CallFailure {
@@ -158,12 +158,15 @@ const unsentCodes: readonly unknown[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN
 function isUnsent(error: unknown): boolean {
   if (error instanceof UnsentError) return true;
   if (!(error instanceof Error)) return false;
-  // What fetch met is the cause of what it throws; the second is how the client says that it is closed.
+  // `fetch` puts the network error into `cause`. "Not connected" is the message of a closed SDK
+  // client.
   const { code } = (error.cause ?? {}) as { readonly code?: unknown };
   return unsentCodes.includes(code) || error.message === 'Not connected';
 }
 
-/** With 404 a server says that it forgot the session, and wants to be greeted again. */
+/**
+ * A server responds with 404 when it no longer has the session. The client must initialize again.
+ */
 function httpFailure(status: number, why: string): CallFailure {
   if (status >= 500) return { kind: 'lost', why };
   return { kind: 'undone', why, isRetryable: status === 404 };
@@ -187,7 +190,10 @@ function sdkFailure(code: SdkErrorCode, why: string): CallFailure {
 const allReported = 128;
 const maxLength = 500;
 
-/** Tells progress as lines: at first all of it, then less and less, so that no server fills a log with it. */
+/**
+ * Reports progress as lines: first every notification, then fewer and fewer, so that a server
+ * cannot fill the log.
+ */
 function progressReporter(update: (text: string) => void): (progress: Progress) => void {
   let count = 0;
   return (progress) => {
@@ -196,7 +202,10 @@ function progressReporter(update: (text: string) => void): (progress: Progress) 
   };
 }
 
-/** Of 129 to 256 every second, of 257 to 512 every fourth, and so on: 64 for each doubling. */
+/**
+ * Reports every second of the notifications 129 to 256, every fourth of 257 to 512, and so on: 64
+ * per doubling.
+ */
 function isReported(count: number): boolean {
   if (count <= allReported) return true;
   const stride = 2 ** Math.ceil(Math.log2(count / allReported));

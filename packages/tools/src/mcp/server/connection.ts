@@ -19,32 +19,32 @@ import { listTools, type ReportProblem } from './tool-list.ts';
 import { type CallResult, callResult } from './tool-output.ts';
 
 interface CallOptions extends RequestOptions {
-  /** What the call is part of: it goes with the request's `_meta`, as MCP has it. */
+  /** The trace that the call belongs to. It is sent in `_meta` of the request, as MCP defines. */
   readonly trace?: TraceContext | undefined;
 }
 
-/** A server that was found and greeted. */
+/** An initialized connection to a server. */
 export interface Connection {
   readonly instructions: string | undefined;
-  /** Whether it takes calls. */
+  /** Whether the connection accepts calls. */
   isOpen(): boolean;
-  /** Whether it is closed, by whomever; its process may be yet to end. */
+  /** Whether the connection is closed, by either side. The server process may still be running. */
   isClosed(): boolean;
   failureDetails(): string;
   listTools(signal: AbortSignal, report: ReportProblem): Promise<readonly RemoteTool[]>;
   callTool(tool: RemoteTool, input: JsonObject, options: CallOptions): Promise<CallResult>;
-  /** It takes no more calls, and is closed when those that run are over. */
+  /** Accepts no more calls and closes the connection when the running calls have ended. */
   retire(): void;
   close(): Promise<void>;
 }
 
 interface OpenOptions {
-  /** Gives up. */
+  /** Cancels the attempt. */
   readonly signal: AbortSignal;
   readonly onListChanged: (connection: Connection) => void;
 }
 
-/** Throws a `ConnectError`, whose words are not fit for others yet. */
+/** Connects to the server. Throws a `ConnectError`, whose message may contain secrets. */
 export async function openConnection(
   server: McpServer,
   settings: McpSettings,
@@ -59,7 +59,9 @@ export async function openConnection(
   }
 }
 
-/** A server that knew nothing to say when it was asked for its revision: it may be an old one. */
+/**
+ * Whether the server did not answer the request for its protocol revision. It may be an old server.
+ */
 function isNegotiationFailure(error: unknown): boolean {
   const { cause } = error as ConnectError;
   return SdkError.isInstance(cause) && cause.code === SdkErrorCode.EraNegotiationFailed;
@@ -97,7 +99,9 @@ function noConnection(error: unknown, wire: ServerTransport): ConnectError {
   return new ConnectError(error, wire.failureDetails());
 }
 
-/** Elicitation, sampling, roots: we offered none of them, and who asks all the same is told. */
+/**
+ * This client does not support elicitation, sampling and roots. The error says so to the server.
+ */
 function refuseRequest({ method }: { readonly method: string }): Promise<never> {
   const message = `This client does not answer ${method}. Put what you need to know into the result of the tool`;
   return Promise.reject(new ProtocolError(ProtocolErrorCode.MethodNotFound, message));
@@ -138,8 +142,9 @@ function connectionOf(client: Client, wire: ServerTransport, settings: McpSettin
 }
 
 /**
- * By our own schema where we may: the client's refuses a result with one part that it does not know.
- * Output schemas are not held against the result, because what the tool did is done.
+ * Validates the result with the schema of this package where possible, because the schema of the
+ * SDK rejects a result with one unknown part. The output schema of the tool is not checked, because
+ * the tool has already acted.
  */
 async function sendCall(
   client: Client,
@@ -156,7 +161,7 @@ async function sendCall(
   return callResult.parse(result);
 }
 
-/** Why there is no connection, as it was found. For our own eyes: it may quote headers. */
+/** The original error of a failed connection. Internal only: it may contain headers. */
 export class ConnectError extends Error {
   readonly failureDetails: string;
 
@@ -168,7 +173,7 @@ export class ConnectError extends Error {
 
 const maxLength = 3_000;
 
-/** The same, as it may be told. */
+/** Converts the error into a public one without secrets. */
 export function cannotConnect(server: McpServer, error: unknown, timeoutMs: number): McpError {
   const { name } = server;
   const { cause, failureDetails } =

@@ -8,10 +8,10 @@ import {
 import { z } from 'zod';
 import { clip } from '../transport/error-text.ts';
 
-/** Tells of a tool that is left out. */
+/** Reports a tool that is left out. */
 export type ReportProblem = (problem: string) => void;
 
-/** All tools of a server. One that is none does not hide the others. */
+/** Lists all tools of a server. Invalid tools are reported and left out. */
 export async function listTools(
   client: Client,
   options: RequestOptions,
@@ -20,13 +20,13 @@ export async function listTools(
   try {
     return (await client.listTools(undefined, { ...options, cacheMode: 'refresh' })).tools;
   } catch (error) {
-    // The client takes a list as a whole, or not at all.
+    // The SDK client rejects the whole list if one tool is invalid.
     if (!isUnreadable(error)) throw error;
     return validTools(await listUnchecked(client, options), report);
   }
 }
 
-/** What is nested deeply enough overflows the stack of whoever looks at it. */
+/** Checking a very deeply nested value overflows the stack. */
 function isUnreadable(error: unknown): boolean {
   if (error instanceof RangeError) return true;
   return SdkError.isInstance(error) && error.code === SdkErrorCode.InvalidResult;
@@ -55,7 +55,7 @@ async function listUnchecked(client: Client, options: RequestOptions): Promise<r
 const text = z.string().optional().catch(undefined);
 const hint = z.boolean().optional().catch(undefined);
 
-/** What is needed of a tool. The rest may be as wrong as it likes. */
+/** The fields that this package needs. Other fields are not checked. */
 const requiredFields = z.object({
   name: z.string(),
   title: text,
@@ -85,7 +85,7 @@ function toolLabel(one: unknown, index: number): string {
   return typeof name === 'string' ? clip(name, 100) : `number ${index + 1}`;
 }
 
-/** The first problem is enough. */
+/** Describes the first problem only. */
 function firstIssue({ issues }: z.ZodError): string {
   const { path = [], message = '' } = issues[0] ?? {};
   return `${path.map(String).join('.') || 'definition'} cannot be read (${message})`;

@@ -6,7 +6,9 @@ import { clip } from '../transport/error-text.ts';
 const maxTextLength = 4 * 2 ** 20;
 const valueLimits = { maxDepth: 64, maxTextLength: 2 ** 20 };
 
-/** A result of the protocol as one of ours: texts in their order, pictures and files beside them. */
+/**
+ * Converts an MCP result into a tool output: the texts in order, images and files as attachments.
+ */
 export function toolOutput(result: CallResult, maxAttachmentBytes: number): ToolOutput {
   const reader = new ContentReader(maxAttachmentBytes);
   const lines = result.content.map((block) => reader.read(block));
@@ -23,7 +25,7 @@ export function toolOutput(result: CallResult, maxAttachmentBytes: number): Tool
   };
 }
 
-/** The value, and what the model is to read of it: all, where there is nothing else to read. */
+/** Returns the structured value, and its JSON as text if the result has no other text. */
 function readValue(
   given: unknown,
   isAlone: boolean,
@@ -37,7 +39,10 @@ function readValue(
 const maxAttachments = 32;
 const maxNameLength = 200;
 
-/** Reads the parts of a result: each gives a text for the model, some an attachment as well. */
+/**
+ * Reads the content blocks of a result. Each block becomes text for the model, and some also become
+ * an attachment.
+ */
 class ContentReader {
   readonly attachments: (MediaPart | FilePart)[] = [];
   #bytesLeft: number;
@@ -46,7 +51,7 @@ class ContentReader {
     this.#bytesLeft = maxBytes;
   }
 
-  /** Never throws: what cannot be read is said. */
+  /** Returns the text for the model. Never throws: unreadable content is described in the text. */
   read(block: ContentBlock): string {
     switch (block.type) {
       case 'text':
@@ -74,7 +79,7 @@ class ContentReader {
     const mimeType = mimeTypeOf(type);
     if (typeof data !== 'string') return unreadable(name);
     const what = `${name}, ${mimeType}`;
-    // What base64 is as bytes, before any are made.
+    // The decoded size of the base64 data, computed before decoding.
     const length = Math.floor((data.length * 3) / 4);
     if (length > this.#bytesLeft) return `[${what}: about ${length} bytes are too many, left out]`;
     if (this.attachments.length >= maxAttachments) return `[${what}: one too many, left out]`;
@@ -105,7 +110,7 @@ function stringOr(field: unknown): string {
   return typeof field === 'string' ? clip(field, 1_000) : '(without a name)';
 }
 
-/** The last of an address, or all of it where that is nothing. */
+/** Returns the last segment of a URI, or the whole URI if it has none. */
 function nameOf(uri: string): string {
   const last = uri
     .replace(/[?#].*$/s, '')
@@ -120,7 +125,10 @@ function mimeTypeOf(type: unknown): string {
   return isOne ? (type.split(';')[0] ?? '').toLowerCase() : 'application/octet-stream';
 }
 
-/** What a tool gave, as loosely as it can be read: a part of a kind that we do not know is none the worse. */
+/**
+ * The result of a tool. The schema is loose so that unknown content does not make the whole result
+ * invalid.
+ */
 const schema = z.object({
   content: z.array(z.looseObject({ type: z.string() }).catch({ type: 'unreadable' })).default([]),
   structuredContent: z.unknown().optional(),

@@ -5,10 +5,10 @@ import { clip, createRedactor, describeError } from './error-text.ts';
 import { HttpTransport } from './http-transport.ts';
 import { StdioTransport } from './stdio-transport.ts';
 
-/** One way to a server, for one connection. */
+/** The transport of one connection, and how to close it. */
 export interface ServerTransport {
   readonly transport: Transport;
-  /** What is known of why it broke, in sentences; may be nothing. */
+  /** Sentences that explain why the connection broke. Empty if nothing is known. */
   failureDetails(): string;
   close(): Promise<void>;
 }
@@ -41,11 +41,11 @@ function httpTransport(server: McpHttpServer, settings: McpSettings): ServerTran
     problem = clip(redact(describeError(error)), 500);
   };
   return {
-    // The types of its callbacks are stricter than those of the interface it implements.
+    // The SDK class declares stricter callback types than the interface it implements.
     transport: transport as Transport,
     failureDetails: () => (problem === '' ? '' : `${problem}.`),
     close: async () => {
-      // Who is gone cannot be told that we go.
+      // A server that does not answer must not delay closing.
       const timer = setTimeout(() => void transport.close(), settings.graceMs);
       await transport.terminateSession().catch(() => {});
       clearTimeout(timer);

@@ -14,20 +14,22 @@ import type { Redact } from './error-text.ts';
 
 type Settings = Pick<McpSettings, 'graceMs' | 'maxMessageBytes'>;
 
-// An end of a process comes as several events. Not all of them do, where others hold its pipes.
+// The end of a process arrives as several events. Some never arrive if another process holds its
+// pipes.
 const drainMs = 250;
-// Nobody survives a kill, but a busy machine may take its time.
+// No process survives SIGKILL, but a busy machine may need time.
 const killWaitMs = 10_000;
 
 /**
- * A server as a child process. The SDK has such a transport too, but that one ends the wrapper and leaves
- * the server, waits for pipes that others hold, and does not tell how a process ended.
+ * Runs a server as a child process. The transport of the SDK is not used: it stops only the wrapper
+ * and leaves the server running, waits for pipes that other processes hold, and does not report how
+ * a process ended.
  */
 export class StdioTransport implements Transport {
   onclose?: (() => void) | undefined;
   onerror?: ((error: Error) => void) | undefined;
   onmessage?: ((message: JSONRPCMessage) => void) | undefined;
-  /** What it wrote there last. By this field and `pid` the SDK knows a transport of this kind, too. */
+  /** The last output on stderr. The SDK recognizes a stdio transport by this field and `pid`. */
   readonly stderr: OutputTail = new OutputTail();
   readonly #server: McpStdioServer['stdio'];
   readonly #settings: Settings;
@@ -35,7 +37,8 @@ export class StdioTransport implements Transport {
   #child: ChildProcess | undefined;
   #closing: Promise<void> | undefined;
   #exitText = '';
-  // Each message in its turn: the SDK defers notifications, and would lose progress that comes with a result.
+  // Delivers the messages one by one. The SDK defers notifications, and would lose progress that
+  // arrives together with a result.
   #delivery: Promise<void> = Promise.resolve();
 
   constructor(server: McpStdioServer['stdio'], settings: Settings) {
@@ -48,7 +51,7 @@ export class StdioTransport implements Transport {
     return this.#child?.pid;
   }
 
-  /** How it ended, where it ended by itself. */
+  /** How the process ended, if it ended by itself. Otherwise empty. */
   get exitText(): string {
     return this.#exitText;
   }
@@ -95,7 +98,7 @@ export class StdioTransport implements Transport {
     return this.#closing;
   }
 
-  /** Its input ends, which tells it to end; then it is asked; then it is killed. */
+  /** Ends the input first, which tells the server to exit. Then sends SIGTERM, then SIGKILL. */
   async #close(): Promise<void> {
     const child = this.#child;
     this.onclose?.();
@@ -115,7 +118,7 @@ export class StdioTransport implements Transport {
         this.#delivery = this.#delivery.then(() => this.#deliver(line));
       }
     } catch (error) {
-      // What follows could not be told from what was lost.
+      // After a message that is too long, the start of the next one cannot be found.
       this.#exitText = (error as Error).message;
       this.#child?.stdout?.destroy();
       void this.close();
@@ -126,7 +129,7 @@ export class StdioTransport implements Transport {
     try {
       this.onmessage?.(deserializeMessage(line));
     } catch (error) {
-      // Some servers print to their output what is not meant for us.
+      // Some servers print other text to their output.
       this.onerror?.(error as Error);
     }
   }
@@ -148,7 +151,7 @@ export class StdioTransport implements Transport {
 
   #finish(): void {
     for (const stream of this.#child?.stdio ?? []) stream?.destroy();
-    // After what it still said.
+    // After the messages that arrived before.
     this.#delivery = this.#delivery.then(() => void this.close());
   }
 }
@@ -167,11 +170,11 @@ async function settlesWithin(ms: number, done: Promise<boolean>): Promise<boolea
   }
 }
 
-// What is kept is more than what is told, so that a secret at the edge is still whole when it is looked for.
+// More is kept than shown, so that a secret at the edge is still complete when it is redacted.
 const keptBytes = 16_384;
 const shownLength = 2_000;
 
-/** The last of what a program wrote. */
+/** The last output of a program. */
 export class OutputTail {
   #bytes: Buffer = Buffer.alloc(0);
 
@@ -186,10 +189,10 @@ export class OutputTail {
   }
 }
 
-/** Lines out of chunks of bytes, none of them longer than a limit. */
+/** Splits chunks of bytes into lines and limits the length of a line. */
 export class LineSplitter {
   readonly #maxBytes: number;
-  // The pieces of a line that has not ended: joined once, so that a long one costs no more than its bytes.
+  // The pieces of the unfinished line. They are joined once, so the cost is linear.
   #pieces: Buffer[] = [];
   #length = 0;
 
@@ -197,7 +200,7 @@ export class LineSplitter {
     this.#maxBytes = maxBytes;
   }
 
-  /** The lines that ended with this chunk. Throws where one is too long. */
+  /** Yields the lines that end in this chunk. Throws if a line is too long. */
   *push(chunk: Buffer): Generator<string> {
     let from = 0;
     for (let to = chunk.indexOf(10); to !== -1; to = chunk.indexOf(10, from)) {
@@ -227,12 +230,13 @@ function tooLongError(maxBytes: number): RangeError {
 }
 
 /**
- * A child that leads a group of its own: a wrapper as `npx` dies with the server that it started, and
- * Ctrl-C at the terminal, which is meant for us, does not reach either. Windows has no such groups.
+ * The child leads its own process group. So a wrapper such as `npx` is stopped together with the
+ * server that it started, and Ctrl-C at the terminal reaches neither. Windows has no process
+ * groups.
  */
 const hasOwnGroup: boolean = process.platform !== 'win32';
 
-/** Those that run, so that none stays when we leave without saying so. */
+/** Running servers. They are stopped when this process exits without closing them. */
 const running = new Set<ChildProcess>();
 
 function trackGroup(child: ChildProcess): void {
@@ -240,7 +244,7 @@ function trackGroup(child: ChildProcess): void {
   running.add(child);
 }
 
-/** To be called when it ended; takes those with it that it left behind. */
+/** Called when the child has ended. Kills the processes that it left behind. */
 function endGroup(child: ChildProcess): void {
   if (hasOwnGroup) signalGroup(child, 'SIGKILL');
   running.delete(child);
@@ -252,7 +256,7 @@ function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   try {
     process.kill(hasOwnGroup ? -child.pid : child.pid, signal);
   } catch {
-    // Nobody is left.
+    // The group has already ended.
   }
 }
 

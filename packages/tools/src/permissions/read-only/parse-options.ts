@@ -1,24 +1,24 @@
-/** Which options of a program are known to do nothing but look. Whatever is not here is not known. */
+/** The options of a program that are known to only read. All other options are unknown. */
 export interface OptionTable {
-  /** Letters that stand alone: `-la`. */
+  /** Single letters without a value: `-la`. */
   readonly letters?: string | undefined;
-  /** Letters that take a value: `-n 5`, `-n5`. */
+  /** Single letters with a value: `-n 5`, `-n5`. */
   readonly valued?: string | undefined;
-  /** Long ones by their whole name, with or without a value after `=`. */
+  /** Long options by their full name, with or without a value after `=`. */
   readonly long?: readonly string[] | undefined;
-  /** Long ones that take a value: `--lines 5`, `--lines=5`. */
+  /** Long options with a value: `--lines 5`, `--lines=5`. */
   readonly longValued?: readonly string[] | undefined;
-  /** `-5` is a count. */
+  /** Whether `-5` is a count. */
   readonly counts?: boolean | undefined;
 }
 
 export interface ParsedOptions {
-  /** Letters, and long ones by their name. */
+  /** Single letters and the names of long options. */
   readonly options: ReadonlySet<string>;
   readonly operands: readonly string[];
 }
 
-/** What a program is given, or nothing where an option is not known. */
+/** Parses the arguments of a program. Returns undefined if an option is unknown. */
 export function parseOptions(
   words: readonly string[],
   table: OptionTable,
@@ -64,7 +64,7 @@ function parseLetters(
   for (let at = 1; at < word.length; at++) {
     const letter = word.charAt(at);
     names.push(letter);
-    // What follows is its value.
+    // The rest of the word, or the next word, is the value.
     if (valued.includes(letter)) return { names, takesNext: at === word.length - 1 };
     if (!letters.includes(letter)) return undefined;
   }

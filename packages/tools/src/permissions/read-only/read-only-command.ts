@@ -6,23 +6,23 @@ import {
   readOnlyPrograms,
 } from './read-only-programs.ts';
 
-/** What a command that only looks looks at. */
+/** A command that only reads, and the paths that it reads. */
 export interface ReadOnlyCommand {
   readonly program: string;
   readonly paths: readonly ReadPath[];
-  /** What git does is up to the configuration of the repository too. */
+  /** Git also depends on the configuration of the repository, which needs another check. */
   readonly isGit: boolean;
 }
 
 export interface ReadPath {
   readonly path: string;
-  /** `search`: all that is below it, too. */
+  /** `search` includes everything below the path. */
   readonly kind: 'read' | 'search';
 }
 
 /**
- * What a command looks at, if all that it does is to look: a program that is known, by its bare name,
- * with options that are known. Of everything else nothing is said.
+ * Recognizes a command that only reads: a known program without a path, with known options. Returns
+ * undefined for all other commands.
  */
 export function parseReadOnlyCommand(words: readonly Word[]): ReadOnlyCommand | undefined {
   if (!words.every(({ isPlain }) => isPlain)) return undefined;
@@ -53,7 +53,10 @@ const versionPrograms: ReadonlySet<string> = new Set(
   'node npm pnpm yarn python python3 go cargo rustc ruby java deno bun'.split(' '),
 );
 
-/** Whoever decides on it has to see that it stays defaultPath it is: what follows is taken to be there. */
+/**
+ * The caller must check that the path is the current folder, because the commands after it are
+ * checked relative to the root.
+ */
 function changeFolder(path = ''): ReadOnlyCommand {
   return { program: 'cd', paths: [{ path, kind: 'read' }], isGit: false };
 }
@@ -85,10 +88,13 @@ function withKind(
   return paths.map((path) => ({ path, kind }));
 }
 
-/** Options before the command are for all of git: -c, -C, --git-dir, --exec-path. None of them is taken. */
+/**
+ * Options before the subcommand, such as -c, -C, --git-dir and --exec-path, apply to git itself.
+ * None is accepted.
+ */
 function gitPaths([name = '', ...rest]: readonly string[]): readonly ReadPath[] | undefined {
   const known = readOnlyGitCommands.get(name);
-  // A signature is looked at by another program.
+  // `%G` makes git start another program to check a signature.
   if (known === undefined || rest.some((word) => word.includes('%G'))) return undefined;
   return pathsOfProgram(rest, known);
 }
@@ -111,7 +117,7 @@ function findPaths(words: readonly string[]): readonly ReadPath[] | undefined {
   return (paths.length === 0 ? ['.'] : paths).map((path) => ({ path, kind: 'search' }));
 }
 
-/** Lines by their numbers and nothing else: sed can write files and run programs. */
+/** Accepts only `sed -n` with line numbers, because sed can write files and run programs. */
 function sedPaths([option, script = '', ...paths]: readonly string[]):
   | readonly ReadPath[]
   | undefined {

@@ -1,16 +1,18 @@
 import type { OptionTable } from './parse-options.ts';
 
-/** A program that only looks when it is used so. */
+/** A program that only reads if it is used with these options. */
 export interface ReadOnlyProgram extends OptionTable {
   /**
-   * What its operands are. `text` is looked at by nobody else; of `pattern` the first is no path, unless
-   * one of `patternBy` was given.
+   * The meaning of its operands. `text` is only printed. With `pattern`, the first operand is a
+   * pattern and not a path, unless one of `patternOptions` was given.
    */
   readonly operands: 'paths' | 'text' | 'none' | 'pattern';
   readonly patternOptions?: readonly string[] | undefined;
-  /** With one of these it goes through all that is below; `always` it does anyway. */
+  /**
+   * Options that include everything below a path. `always`: the program does so without an option.
+   */
   readonly recursiveOptions?: readonly string[] | 'always' | undefined;
-  /** Where it looks if it is not told. */
+  /** The path that the program reads if it gets none. */
   readonly defaultPath?: '.' | undefined;
 }
 
@@ -21,7 +23,7 @@ const grep: ReadOnlyProgram = {
     recursiveOptions: ['r', 'recursive'],
     defaultPath: '.',
   },
-  // Without -f, which reads a file, and -R, which follows links.
+  // Without -f, which reads patterns from a file, and -R, which follows links.
   ...{ letters: 'ivwxnHhlLcoEFGPqsaIrzZbT', valued: 'eABCm' },
   long: `ignore-case invert-match word-regexp line-regexp line-number with-filename no-filename
     files-with-matches files-without-match count only-matching extended-regexp fixed-strings
@@ -48,7 +50,7 @@ const ripgrep: ReadOnlyProgram = {
 };
 
 const headOrTail: ReadOnlyProgram = {
-  // Without -f: it would not end.
+  // Without -f, which never ends.
   ...{ operands: 'paths', letters: 'qvz', valued: 'nc', counts: true },
   ...{ long: ['quiet', 'verbose'], longValued: ['lines', 'bytes'] },
 };
@@ -87,9 +89,9 @@ export const readOnlyPrograms: ReadonlyMap<string, ReadOnlyProgram> = new Map([
     },
   ],
   ['cut', { operands: 'paths', letters: 's', valued: 'dfcb' }],
-  // Without -o, which writes, and --compress-program, which runs one.
+  // Without -o, which writes a file, and --compress-program, which runs a program.
   ['sort', { operands: 'paths', letters: 'nrufbVhgMdisz', valued: 'kt' }],
-  // Its second operand is a file to write.
+  // The second operand of uniq is a file that it writes.
   ['uniq', { operands: 'none', letters: 'cduiz', valued: 'fsw' }],
   ['diff', { operands: 'paths', letters: 'urqNbwiBy', valued: 'U', recursiveOptions: ['r'] }],
   ['grep', grep],
@@ -98,7 +100,10 @@ export const readOnlyPrograms: ReadonlyMap<string, ReadOnlyProgram> = new Map([
   ['rg', ripgrep],
 ]);
 
-/** What all that shows changes takes. Without --output, --ext-diff, --textconv and --no-index. */
+/**
+ * Options of all subcommands that show changes. Without --output, --ext-diff, --textconv and
+ * --no-index.
+ */
 const diffOptions =
   `stat numstat shortstat name-only name-status cached staged patch no-patch color no-color
   no-ext-diff no-textconv word-diff check summary diff-filter quiet exit-code unified ignore-all-space
@@ -109,12 +114,15 @@ const logOptions =
   abbrev-commit since until after before author committer grep format pretty date max-count skip
   branches tags`.split(/\s+/);
 
-/** -U3: its value never is the next word. */
+/** For options such as -U3, whose value is never the next word. */
 const digits = '0123456789';
 
 const wholeTree = { operands: 'paths', searchesBy: 'always', where: '.' } as const;
 
-/** Commands of git that only look when they are used so. Their operands may be commits; inside they are anyway. */
+/**
+ * Git subcommands that only read if they are used with these options. Operands may also be commits,
+ * which are always inside the repository.
+ */
 export const readOnlyGitCommands: ReadonlyMap<string, ReadOnlyProgram> = new Map([
   [
     'status',
@@ -144,7 +152,7 @@ export const readOnlyGitCommands: ReadonlyMap<string, ReadOnlyProgram> = new Map
       long: 'abbrev-ref short show-toplevel verify is-inside-work-tree git-dir'.split(' '),
     },
   ],
-  // With a name it makes one.
+  // With a name, `git branch` creates a branch.
   [
     'branch',
     { operands: 'none', letters: 'avr', long: ['all', 'remotes', 'show-current', 'list'] },

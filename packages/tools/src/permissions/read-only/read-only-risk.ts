@@ -6,15 +6,15 @@ import type { ReadOnlyCommand, ReadPath } from './read-only-command.ts';
 
 interface ReadOnlyEnvironment {
   readonly workspace: Pick<Workspace, 'root' | 'resolve'>;
-  /** May this be looked at? */
+  /** Whether tools may read a path without asking. */
   readonly mayRead: (path: ReadPath) => boolean;
-  /** Where the shell looks for programs. */
+  /** The folders where the shell searches for programs. Default: the PATH of this process. */
   readonly searchPath?: string | undefined;
 }
 
 /**
- * Why a command that only looks, by its words, is better asked about: a link leads somewhere else, its
- * program comes from the folder itself, or the repository has git run programs.
+ * Returns why to ask before running a command that seems to only read: a link leads elsewhere, the
+ * program is inside the workspace, or the repository makes git run other programs.
  */
 export async function findReadOnlyRisk(
   { program, paths, isGit }: ReadOnlyCommand,
@@ -32,13 +32,13 @@ export async function findReadOnlyRisk(
   return isDoubtful ? 'The repository may have git run other programs' : undefined;
 }
 
-/** The shell does these by itself. */
+/** Commands that the shell runs without starting a program. */
 const shellBuiltins: ReadonlySet<string> = new Set(['cd', 'pwd', 'true', 'false', 'echo']);
 
-/** Whether the first program of that name is outside the root. */
+/** Whether the first program of that name on the search path is outside the root. */
 async function isOutsideProgram(program: string, root: string, searchPath = ''): Promise<boolean> {
   for (const folder of searchPath.split(':')) {
-    // An empty one is where the command runs.
+    // An empty entry means the current folder of the command.
     if (!isAbsolute(folder)) return false;
     const isThere = await access(join(folder, program), constants.X_OK).then(
       () => true,
@@ -46,11 +46,11 @@ async function isOutsideProgram(program: string, root: string, searchPath = ''):
     );
     if (isThere) return !lexicalPath(root, folder).isInside;
   }
-  // There is none: the shell says so.
+  // The program does not exist. The shell reports that.
   return true;
 }
 
-/** Sections of a repository's configuration, and what may be set in them. Nothing of it has git run anything. */
+/** Sections of a git configuration and their settings that never make git run another program. */
 const harmlessSettings: ReadonlyMap<string, readonly string[]> = new Map([
   [
     'core',
@@ -70,8 +70,9 @@ const harmlessSettings: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /**
- * Whether git, in this folder, finds a repository that has it run no other programs: no file watcher,
- * filter, pager or comparer of its own. A folder that came with its `.git` may have one.
+ * Whether git finds a repository here that makes it run no other programs, such as a file system
+ * monitor, a filter, a pager or a diff tool. A folder from an untrusted source may contain such a
+ * `.git`.
  */
 async function isPlainRepository(root: string): Promise<boolean> {
   try {
@@ -80,10 +81,11 @@ async function isPlainRepository(root: string): Promise<boolean> {
       ['.', 'objects', 'refs'].map((name) => lstat(join(own, name))),
     );
     const files = await Promise.all(['HEAD', 'config'].map((name) => lstat(join(own, name))));
-    // One that git would take for none has it look for another: in this very folder, or above it.
+    // If git does not accept this folder as a repository, it uses another one: the folder itself or
+    // one above it.
     const isWhole = folders.every((one) => one.isDirectory()) && files.every((one) => one.isFile());
-    // What is in another repository inside this one, or beside it, is not looked at here.
-    // The hook is run when an index is written, which a mere look may do.
+    // Repositories inside or beside this one are not checked, so their presence is a risk. Git runs
+    // the hook when it writes the index, which can happen during a read-only command.
     const more = ['modules', 'config.worktree', 'commondir', 'hooks/post-index-change'];
     const hasMore = await Promise.all(more.map((name) => mayExist(join(own, name))));
     if (!isWhole || hasMore.includes(true)) return false;
@@ -95,10 +97,10 @@ async function isPlainRepository(root: string): Promise<boolean> {
   }
 }
 
-/** Modules that git knows of are in the index, as links to commits. */
+/** The index lists submodules as links to commits. */
 async function hasInnerRepository(own: string): Promise<boolean> {
   const index = await readFile(join(own, 'index')).catch(() => undefined);
-  // Their mode, 0160000, between the fields of an entry.
+  // The file mode 0160000 of a submodule, between the fields of an index entry.
   return index?.includes(Buffer.from([0x00, 0x00, 0xe0, 0x00])) ?? false;
 }
 
@@ -109,7 +111,7 @@ function mayExist(path: string): Promise<boolean> {
   );
 }
 
-/** Whether each line is a section or a setting that is known. A line that goes on, or is none, is not. */
+/** Whether each line is a known section or setting. A continued or unknown line is not harmless. */
 export function isHarmlessGitConfig(config: string): boolean {
   let known: readonly string[] | undefined;
   return config.split(/\r?\n/).every((line) => {

@@ -13,7 +13,7 @@ import { displayLength, type FileMatches, grepFile } from './grep-file.ts';
 import { openWalkedFile, searchedFiles } from './searched-files.ts';
 import { createWalkReport, type WalkedFile } from './walk-files.ts';
 
-// Runs in a thread of its own, which can be ended whatever it is doing.
+// Runs in a worker thread, which can be terminated at any time.
 
 export interface WorkerInput {
   readonly request: SearchRequest;
@@ -22,7 +22,7 @@ export interface WorkerInput {
 
 const { request, cell } = workerData as WorkerInput;
 const stop = new AbortController();
-// The one thing it is ever told.
+// The only message that the worker receives is a request to stop.
 parentPort?.once('message', () => stop.abort());
 
 function send(message: WorkerMessage): void {
@@ -54,7 +54,7 @@ interface Candidate {
   readonly modifiedMs: number;
 }
 
-/** All files that fit, in order, as many as were asked for. */
+/** Returns the matching files, sorted, up to the limit. */
 export async function runGlob(
   request: SearchRequest & { readonly work: GlobWork },
   signal: AbortSignal,
@@ -80,12 +80,15 @@ function cutByLimit(total: number, limit: number): SearchReport['cut'] {
 }
 
 export interface GrepListener {
-  /** Which file comes next. A bad pattern may never come out of it. */
+  /** Called before each file is searched, because a bad pattern may never finish. */
   onFile(path: string): void;
   onFound(found: FileMatch): void;
 }
 
-/** Looks through one file after the other until all are done, enough is found, or the signal says so. */
+/**
+ * Searches the files one after the other until all are done, a limit is reached, or the signal
+ * aborts.
+ */
 export async function runGrep(
   request: SearchRequest & { readonly work: GrepWork },
   signal: AbortSignal,

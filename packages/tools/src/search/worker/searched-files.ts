@@ -8,7 +8,7 @@ import type { SearchRequest } from '../search-request.ts';
 import { startingRules } from './ignore-rules.ts';
 import { type WalkedFile, type WalkReport, walkFiles } from './walk-files.ts';
 
-/** The files that a search is about, each with its path from the root on. */
+/** Yields the files to search, with their paths relative to the root. */
 export async function* searchedFiles(
   request: SearchRequest,
   report: WalkReport,
@@ -25,12 +25,18 @@ export async function* searchedFiles(
   }
 }
 
-/** As a permission policy reads it, and as a name too, which may look like a glob. */
+/**
+ * Matches the text both as a glob, like a permission policy, and as an exact path, because a path
+ * may look like a glob.
+ */
 function deniedMatchers(glob: string) {
   return [false, true].map((exact) => pathMatcher(glob, { decision: 'deny', exact }));
 }
 
-/** By their paths below the place that is searched: '' where that is a file itself. */
+/**
+ * Yields files with paths relative to the searched folder. The path is '' if a single file is
+ * searched.
+ */
 async function* filesBelow(
   { root, segments, maxEntries, maxDepth }: SearchRequest,
   report: WalkReport,
@@ -68,10 +74,10 @@ async function openSegments(root: string, segments: readonly string[]): Promise<
   return folder;
 }
 
-// Without O_NONBLOCK, to open a FIFO waits until somebody writes into it.
+// Without O_NONBLOCK, opening a FIFO blocks until another process writes to it.
 const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
-/** Nothing for what is not the regular file any more that it was, or may not be read. */
+/** Returns undefined if it is no longer a regular file or cannot be read. */
 export async function openWalkedFile({
   folder,
   name,
@@ -82,7 +88,7 @@ export async function openWalkedFile({
     await folder.check(name, handle);
     if (fstatSync(handle.fd).isFile()) return handle;
   } catch {
-    // It was moved while it was opened.
+    // The file was moved while it was opened.
   }
   await handle.close();
   return undefined;
@@ -91,8 +97,8 @@ export async function openWalkedFile({
 type MatchPath = (path: string) => boolean;
 
 /**
- * Whether a path fits a glob. One without a slash is about the name alone, at any depth; `!` in front
- * turns it round; a slash at the end means all that is in there.
+ * Returns a function that tells whether a path matches a glob. A glob without a slash matches the
+ * name in any folder. A leading `!` negates it. A trailing slash means everything in that folder.
  */
 function globMatcher(glob: string): MatchPath {
   const isNegative = glob.startsWith('!');

@@ -4,27 +4,27 @@ import { type IgnoreRules, readIgnoreFiles } from './ignore-rules.ts';
 
 export interface WalkedFile {
   readonly name: string;
-  /** Relative to where the walk began, with `/`. */
+  /** Relative to the start of the walk, with `/`. */
   readonly path: string;
-  /** The folder it is in, open until the next file is asked for. */
+  /** The folder that contains the file. It stays open until the next file is requested. */
   readonly folder: Folder;
 }
 
 interface WalkOptions {
   readonly rules: IgnoreRules;
-  /** The folder the walk starts in, relative to the base of the rules: '' for the base. */
+  /** The start of the walk, relative to the base of the rules. '' for the base. */
   readonly rulesPath: string;
-  /** Files, folders and all the rest together. */
+  /** Maximum number of files, folders and other entries together. */
   readonly maxEntries: number;
   readonly maxDepth: number;
-  /** Ends the walk, without an error. */
+  /** Ends the walk without an error. */
   readonly signal: AbortSignal;
 }
 
-/** What a walk came across. Counts up while it goes on. */
+/** Statistics of a walk, updated while it runs. */
 export interface WalkReport {
   entries: number;
-  /** Folders that could not be read. */
+  /** Number of folders that could not be read. */
   unreadable: number;
   cut: 'entries' | 'depth' | 'stopped' | undefined;
 }
@@ -37,8 +37,8 @@ interface Level {
 }
 
 /**
- * The regular files below a folder that are not ignored, by name, folder after folder. Links are not
- * followed, and `.git` is not entered. Gives way to others at each folder.
+ * Yields the regular files below a folder that are not ignored, sorted by name within each folder.
+ * It does not follow links and does not enter `.git`. It yields to the event loop at each folder.
  */
 export async function* walkFiles(
   start: Folder,
@@ -97,7 +97,7 @@ interface Entry {
   readonly isFolder: boolean;
 }
 
-/** The files and folders of a folder in order of their names, as many as may still be looked at. */
+/** Returns the entries of a folder sorted by name, as many as the limit still allows. */
 async function readEntries(
   folder: Folder,
   { maxEntries, signal }: WalkOptions,
