@@ -17,6 +17,7 @@ export interface Question {
 /** A text or a chosen label, or several of them. Undefined if the person dismissed the question. */
 export type Answer = string | readonly string[] | undefined;
 
+/** Options of `askUserTool`. */
 export interface AskUserOptions {
   /**
    * Shows the question and resolves with the answer. The signal aborts when the answer is no longer
@@ -36,7 +37,7 @@ export interface AskUserInput {
 
 const option = z.strictObject({
   label: z.string().min(1).max(200).describe('The answer, in a few words'),
-  description: z.string().max(1_000).optional().describe('What it means to choose this'),
+  description: z.string().max(1_000).optional().describe('What choosing this option means'),
 });
 
 const input = z.strictObject({
@@ -45,7 +46,7 @@ const input = z.strictObject({
     .array(option)
     .max(20)
     .refine((options) => new Set(options.map(({ label }) => label)).size === options.length, {
-      message: 'each label must be another one',
+      message: 'each label must be unique',
     })
     .optional()
     .describe('Answers to choose from. Leave it out for a free answer'),
@@ -53,7 +54,7 @@ const input = z.strictObject({
 });
 
 const description =
-  'Asks the person you work for a question and waits for the answer. Use it when you cannot go on without a decision or a fact that only they have; find out by yourself what can be found out.';
+  'Asks the person you work for a question and waits for the answer. Use it only when you cannot continue without a decision or a fact that only this person has. Find out everything else yourself.';
 
 /**
  * Creates a tool that lets the model ask the person a question.
@@ -80,7 +81,7 @@ export function askUserTool({
 }
 
 const dismissed =
-  'The person dismissed the question and gave no answer. Go on as you think best, or say what you need and stop.';
+  'The person dismissed the question and gave no answer. Continue as you think best, or say what you need and stop.';
 
 /** Returns the answer unchanged. An empty answer counts as a dismissed question. */
 function outputOf(answer: Answer): ToolOutput {

@@ -1,5 +1,6 @@
 import { type ErrorPlace, MillraceError } from '@millrace/core';
 
+/** The codes of `McpError`. */
 export type McpErrorCode =
   /** The server could not be started or reached, or it does not use the MCP protocol. */
   | 'cannot_connect'

@@ -1,5 +1,6 @@
 import { AgentError, type Tool } from '@millrace/agent';
 
+/** Options of `connectMcp`. */
 export interface McpOptions {
   /**
    * Whether to trust the annotations of the server: a read-only tool gets `effects: 'none'` and
@@ -28,6 +29,7 @@ export interface McpOptions {
   readonly maxMessageBytes?: number | undefined;
   /** Maximum total size of the attachments of one result. Default: 8 MiB. */
   readonly maxAttachmentBytes?: number | undefined;
+  /** Maximum length of the description of a tool. Default: 2,048 characters. */
   readonly maxDescriptionLength?: number | undefined;
   /**
    * Maximum length of the result text that the model gets, see `Tool`. Default: 30,000 characters.
@@ -64,6 +66,7 @@ const defaults: { readonly [Name in keyof Numbers]-?: number } = {
 // Node.js timers fire immediately for larger values.
 const maxNumber = 2 ** 31 - 1;
 
+/** Checks the options and fills in the defaults. */
 export function resolveMcpOptions(options: McpOptions, isHttp: boolean): McpSettings {
   const numbers = Object.entries(defaults).map(([name, usual]) => {
     const value = options[name as keyof Numbers] ?? usual;
@@ -81,6 +84,6 @@ export function resolveMcpOptions(options: McpOptions, isHttp: boolean): McpSett
 }
 
 function invalidNumber(name: string, value: number): AgentError {
-  const message = `Cannot take ${name}: ${value} is no whole number from 0 to ${maxNumber}`;
+  const message = `Invalid option ${name}: ${value} is not a whole number from 0 to ${maxNumber}`;
   return new AgentError('bad_option', message, { option: name });
 }

@@ -10,13 +10,16 @@ export interface McpStdioServer {
   /** Prefix of the tool names: `<name>_<tool>`. */
   readonly name: string;
   readonly stdio: {
+    /** The program to start. */
     readonly command: string;
+    /** Arguments of the program. Default: none. */
     readonly args?: readonly string[] | undefined;
     /**
      * Environment variables for the program. It also gets PATH, HOME and a few others, but no other
      * variables of this process.
      */
     readonly env?: Readonly<Record<string, string>> | undefined;
+    /** Working folder of the program. Default: the current folder of this process. */
     readonly cwd?: string | undefined;
   };
   readonly http?: undefined;
@@ -24,10 +27,14 @@ export interface McpStdioServer {
 
 /** A server that is reached through Streamable HTTP. */
 export interface McpHttpServer {
+  /** Prefix of the tool names: `<name>_<tool>`. */
   readonly name: string;
   readonly http: {
+    /** An http or https URL without a password. */
     readonly url: string | URL;
+    /** Headers of each request. Default: none. */
     readonly headers?: Readonly<Record<string, string>> | undefined;
+    /** Replaces the global `fetch`. */
     readonly fetch?: typeof fetch | undefined;
   };
   readonly stdio?: undefined;
@@ -38,7 +45,7 @@ export function checkServer(server: McpServer): void {
   const { name, stdio, http } = server;
   if (name === '') throw invalidServer(name, 'it has no name');
   if ((stdio === undefined) === (http === undefined)) {
-    throw invalidServer(name, 'it has either stdio or http');
+    throw invalidServer(name, 'it needs either stdio or http');
   }
   if (stdio?.command === '') throw invalidServer(name, 'its command is empty');
   if (http !== undefined) checkUrl(name, String(http.url));
@@ -46,11 +53,11 @@ export function checkServer(server: McpServer): void {
 
 function checkUrl(name: string, url: string): void {
   const parsed = URL.parse(url);
-  if (parsed === null) throw invalidServer(name, 'its url is not one');
+  if (parsed === null) throw invalidServer(name, 'its url is not valid');
   if (!/^https?:$/.test(parsed.protocol))
-    throw invalidServer(name, 'its url is not of http or https');
+    throw invalidServer(name, 'its url does not use http or https');
   if (parsed.username !== '' || parsed.password !== '') {
-    throw invalidServer(name, 'its url has a password in it. Put it into headers.authorization');
+    throw invalidServer(name, 'its url contains a password. Put it into headers.authorization');
   }
 }
 

@@ -1,5 +1,6 @@
 import { MillraceError } from '@millrace/core';
 
+/** The codes of `WorkspaceError`. */
 export type WorkspaceErrorCode =
   /** The path leads outside the root through `..`, an absolute path or a symbolic link. */
   | 'outside'
@@ -48,11 +49,12 @@ const systemErrors: Readonly<Record<string, SystemErrorText>> = {
   EDQUOT: { code: 'no_space', state: 'the disk quota is used up' },
   EFBIG: { code: 'no_space', state: 'it would be larger than this process may write' },
   ENAMETOOLONG: { code: 'bad_path', state: 'the name is too long for the file system' },
-  EINVAL: { code: 'bad_path', state: 'the file system does not take such a name' },
+  EINVAL: { code: 'bad_path', state: 'the file system does not accept such a name' },
   EIO: { code: 'system', state: 'the system cannot read or write it' },
-  ELOOP: { code: 'bad_path', state: 'its symbolic links lead in a circle' },
+  ELOOP: { code: 'bad_path', state: 'its symbolic links form a loop' },
 };
 
+/** Returns the `code` of an error, or an empty text. */
 export function errorCodeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }

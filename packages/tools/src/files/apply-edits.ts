@@ -1,12 +1,17 @@
 import { firstOccurrence, nearestLines, occurrencesOf } from './find-text.ts';
 import { countLines, replaceAt, type TextFile, withoutCrlf } from './text-file.ts';
 
+/** One replacement in a file. */
 export interface Edit {
+  /** The text to replace. It must match exactly. */
   readonly old_text: string;
+  /** The text to insert in its place. */
   readonly new_text: string;
+  /** Whether to replace every occurrence. Otherwise `old_text` must occur exactly once. Default: false. */
   readonly replace_all?: boolean | undefined;
 }
 
+/** The edited file, or the problem of the first edit that failed. */
 export type EditOutcome =
   | { readonly ok: true; readonly file: TextFile; readonly replacements: number }
   | { readonly ok: false; readonly problem: string };
@@ -65,7 +70,7 @@ function problemOf(
   if (starts.length === 0) return explainMiss(text, old, replacement);
   if (starts.length > 1 && !isAll) return describeOccurrences(text, old);
   if (starts.length > maxOccurrences)
-    return `old_text is there more than ${maxOccurrences} times. Replace a longer text, or use a program`;
+    return `old_text occurs more than ${maxOccurrences} times. Replace a longer text, or use a program`;
   const length = text.length + starts.length * (replacement.length - old.length);
   if (length > maxLength)
     return `The file would have ${length} characters, and at most ${maxLength} can be written. Use a program`;
@@ -98,7 +103,7 @@ function describeOccurrences(text: string, old: string): string {
   const isMore = starts.length > maxLinesNamed;
   const lines = starts.slice(0, maxLinesNamed).map((at) => countLines(text.slice(0, at)) + 1);
   const where = `${isMore ? `more than ${maxLinesNamed}` : starts.length} times, at lines ${lines.join(', ')}`;
-  return `old_text is there ${where}${isMore ? ' …' : ''}. Give more of the lines around the one you mean, or set replace_all`;
+  return `old_text occurs ${where}${isMore ? ' …' : ''}. Include more of the surrounding lines, or set replace_all`;
 }
 
 const maxLineShown = 200;
@@ -109,22 +114,23 @@ const maxCompared = 100_000;
 /** Explains to the model why a text was not found, and shows the most similar lines of the file. */
 export function explainMiss(text: string, old: string, replacement: string): string {
   const found = 'old_text is not in the file';
-  if (text === '') return `${found}: it is empty`;
+  if (text === '') return `${found}: the file is empty`;
   const unnumbered = old.replace(/^[ ]*\d+\t/gm, '');
   if (unnumbered !== old && firstOccurrence(text, unnumbered) >= 0) {
-    return `${found}, but it is without the line numbers that read shows. Leave them out`;
+    return `${found}, but the same text without line numbers is. Leave out the line numbers that read shows`;
   }
   const done = replacement.trim() === '' ? -1 : firstOccurrence(text, replacement);
   const already =
-    done < 0 ? '' : ` new_text is there already, at line ${countLines(text.slice(0, done)) + 1}.`;
-  if (old.length > maxCompared) return `${found}.${already} Give fewer lines, and read it again`;
+    done < 0 ? '' : ` new_text is already there, at line ${countLines(text.slice(0, done)) + 1}.`;
+  if (old.length > maxCompared)
+    return `${found}.${already} Give fewer lines, and read the file again`;
   const lines = old.split('\n');
   const fileLines = text.split('\n');
   const near = nearestLines(fileLines, lines);
-  if (near === undefined) return `${found}, nor anything like it.${already} Read it again`;
+  if (near === undefined) return `${found}, and nothing similar is.${already} Read the file again`;
   const last = Math.min(near + lines.length, fileLines.length);
   const range = last === near + 1 ? `line ${last}` : `lines ${near + 1} to ${last}`;
-  return `${found}.${already} The nearest is at ${range}:\n${differences(fileLines, lines, near)}`;
+  return `${found}.${already} The most similar text is at ${range}:\n${differences(fileLines, lines, near)}`;
 }
 
 function differences(fileLines: readonly string[], lines: readonly string[], near: number): string {

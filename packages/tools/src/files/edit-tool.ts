@@ -13,7 +13,7 @@ export function wellFormedText(name: string): z.ZodString {
     .string()
     .max(maxLength)
     .refine((text) => text.isWellFormed(), {
-      error: `${name} has half of a character (a lone surrogate). Write the whole one`,
+      error: `${name} contains half of a character (a lone surrogate). Write the whole character`,
     });
 }
 
@@ -22,6 +22,7 @@ const maxFileBytes = 4_000_000;
 const maxDiffLines = 200;
 const maxDiffLength = 20_000;
 
+/** The input of the tool `edit`. */
 export interface EditInput {
   readonly path: string;
   readonly edits: readonly Edit[];
@@ -30,12 +31,12 @@ export interface EditInput {
 const edit = z.object({
   old_text: wellFormedText('old_text')
     .min(1)
-    .describe('The text to replace, exactly as it is in the file, indentation included'),
+    .describe('The text to replace, exactly as it is in the file, including indentation'),
   new_text: wellFormedText('new_text').describe('What to put in its place'),
   replace_all: z
     .boolean()
     .optional()
-    .describe('Replace it everywhere. Otherwise it must be in the file once'),
+    .describe('Replace every occurrence. Otherwise old_text must occur exactly once'),
 });
 
 const input = z.object({
@@ -44,11 +45,13 @@ const input = z.object({
     .array(edit)
     .min(1)
     .max(100)
-    .describe('Applied in order, each to what the one before left; all of them or none'),
+    .describe(
+      'Applied in order, each to the result of the one before. If one fails, none is applied',
+    ),
 });
 
 const description = `Changes parts of a text file of the workspace by replacing exact texts, and shows the change as a diff.
-- old_text must be in the file once: give enough of the lines around it, or set replace_all.
+- old_text must occur exactly once in the file: include enough surrounding lines, or set replace_all.
 - Leave out the line numbers that read shows.
 - Several changes of one file go into one call. If one of them fails, none is made.
 - Write line breaks as \\n: the file keeps the line endings it has.`;
@@ -75,11 +78,11 @@ function applyToFile({ place, bytes }: Before, edits: readonly Edit[]): Change<T
     return { result: { output: { text, isError: true } } };
   };
   const file = decodeText(bytes);
-  if (file === undefined) return failed('It is not UTF-8 text, and would not be kept as it is');
+  if (file === undefined) return failed('It is not UTF-8 text, and editing would damage it');
   const applied = applyEdits(file, edits);
   if (!applied.ok) return failed(applied.problem);
   const diff = unifiedDiff(file.text, applied.file.text, maxDiffLines);
-  if (diff.text === '') return failed('Together, the edits leave it as it was');
+  if (diff.text === '') return failed('Together, the edits change nothing');
   const { added, removed } = diff;
   const { replacements } = applied;
   const text = `Edited ${place.shown}: ${lineCount(added)} added, ${lineCount(removed)} removed\n${clip(diff.text)}`;

@@ -38,9 +38,9 @@ const binaries: readonly (readonly [kind: string, first: Signature, ...others: S
   ['an SQLite database', { bytes: 'SQLite format 3\x00' }],
   ['UTF-16 text', { bytes: '\xff\xfe' }],
   ['UTF-16 text', { bytes: '\xfe\xff' }],
-  ['an MP4 or similar film', { at: 4, bytes: 'ftyp' }],
-  ['WAV sound', { bytes: 'RIFF' }, { at: 8, bytes: 'WAVE' }],
-  ['Ogg sound', { bytes: 'OggS' }],
+  ['an MP4 or similar video', { at: 4, bytes: 'ftyp' }],
+  ['WAV audio', { bytes: 'RIFF' }, { at: 8, bytes: 'WAVE' }],
+  ['Ogg audio', { bytes: 'OggS' }],
   ['a WOFF font', { bytes: 'wOFF' }],
   ['a WOFF2 font', { bytes: 'wOF2' }],
 ];

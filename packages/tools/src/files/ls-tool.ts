@@ -12,7 +12,9 @@ import { byteCount } from './read-lines.ts';
 const maxRead = 10_000;
 const maxShown = 500;
 
+/** The input of the tool `ls`. */
 export interface LsInput {
+  /** The folder. Default: the root of the workspace. */
   readonly path?: string | undefined;
 }
 
@@ -24,7 +26,7 @@ const input = z.object({
 });
 
 const description = `Lists a folder of the workspace: folders first (with a /), then files with their sizes, hidden ones too.
-- It does not go into folders; use glob to find files anywhere.`;
+- It does not list subfolders; use glob to find files anywhere.`;
 
 /** Creates the tool `ls`, which lists a folder. */
 export function lsTool(workspace: Workspace): DefinedTool<'ls', LsInput> {
@@ -40,7 +42,7 @@ export function lsTool(workspace: Workspace): DefinedTool<'ls', LsInput> {
       // The folder holds thousands of files with meaningless names. Git commands show their content
       // better.
       if (segments.includes('.git'))
-        return `${shown} is git's own: it is not listed. Ask git instead`;
+        return `${shown} belongs to git and is not listed. Use git commands instead`;
       return asText(await workspace.list(path, maxRead));
     },
   });

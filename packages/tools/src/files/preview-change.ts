@@ -8,7 +8,9 @@ import { unifiedDiff } from './unified-diff.ts';
 export interface ChangePreview {
   /** The change in the format of `diff -u`, with context lines. Empty if nothing would change. */
   readonly diff: string;
+  /** Number of added lines. */
   readonly added: number;
+  /** Number of removed lines. */
   readonly removed: number;
   /** Number of lines that the file has now. Undefined if the file does not exist. */
   readonly linesBefore: number | undefined;
@@ -46,13 +48,13 @@ export async function previewChange(
   const before = found?.text ?? '';
   const linesBefore = found && (before === '' ? 0 : countLines(before.replace(/\n$/, '')) + 1);
   if (isWrite) return { ...diffOf(before, content.replaceAll('\r\n', '\n')), linesBefore };
-  if (found === undefined) return { ...noDiff, linesBefore, problem: 'There is no such file' };
+  if (found === undefined) return { ...noDiff, linesBefore, problem: 'The file does not exist' };
   const applied = applyEdits(found, edits as readonly Edit[]);
   if (!applied.ok) return { ...noDiff, linesBefore, problem: applied.problem };
   return { ...diffOf(before, applied.file.text), linesBefore };
 }
 
-const notTextProblem = 'What is there now is no text that could be shown';
+const notTextProblem = 'The current content is not text and cannot be shown';
 const noDiff = { diff: '', added: 0, removed: 0 } as const;
 
 function diffOf(before: string, after: string): Pick<ChangePreview, 'diff' | 'added' | 'removed'> {

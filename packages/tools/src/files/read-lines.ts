@@ -72,12 +72,14 @@ function notes(first: number, kept: CollectedLines): readonly string[] {
   const endings = new Set(lines.map(({ ending }) => ending).filter((ending) => ending !== ''));
   return [
     stop === 'count' || stop === 'length'
-      ? `${range}. More follow: read on with offset ${last + 1}`
+      ? `${range}. More follow: continue with offset ${last + 1}`
       : '',
-    stop === 'endless_line' ? `${range}. The last one is too long to find what follows it` : '',
+    stop === 'endless_line' ? `${range}. The last line is too long to find the lines after it` : '',
     stop === undefined && first > 1 ? `${range} of ${lineCount}` : '',
     endings.has('\r\n') ? `Line endings: ${endings.size > 1 ? 'CRLF and LF, mixed' : 'CRLF'}` : '',
-    first === 1 && lines[0]?.text.startsWith('\ufeff') ? 'It starts with a byte order mark' : '',
+    first === 1 && lines[0]?.text.startsWith('\ufeff')
+      ? 'The file starts with a byte order mark'
+      : '',
     lines.some(({ text }) => text.includes('\ufffd'))
       ? 'Some bytes are not UTF-8, and are shown as \ufffd'
       : '',

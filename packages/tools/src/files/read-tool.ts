@@ -9,9 +9,12 @@ import { byteCount, readLines } from './read-lines.ts';
 const maxImageBytes = 5_000_000;
 const defaultLines = 2000;
 
+/** The input of the tool `read`. */
 export interface ReadInput {
   readonly path: string;
+  /** The first line, counted from 1. Default: 1. */
   readonly offset?: number | undefined;
+  /** Maximum number of lines. Default: 2,000. */
   readonly limit?: number | undefined;
 }
 
@@ -27,8 +30,8 @@ const input = z.object({
 });
 
 const description = `Reads a file of the workspace.
-- Text comes as numbered lines: the number, a tab, the line. The numbers are not part of the file.
-- A long file comes in pieces: read on with offset. Very long lines are clipped, with a note.
+- Text is returned as numbered lines: the number, a tab, the line. The numbers are not part of the file.
+- A long file is returned in parts: continue with offset. Very long lines are clipped, with a note.
 - Images (PNG, JPEG, GIF, WebP) are shown to you. Other binary files are refused.
 - It reads files only; use ls for folders.`;
 
@@ -84,7 +87,7 @@ async function showImage(file: OpenFile, mimeType: string): Promise<ToolOutput> 
   if (stats.size > maxImageBytes) {
     const way = 'Make a smaller copy and read that';
     return failed(
-      `${what}, and only those of at most ${byteCount(maxImageBytes)} can be shown. ${way}`,
+      `${what}. Only images of at most ${byteCount(maxImageBytes)} can be shown. ${way}`,
     );
   }
   const { bytes } = await readContent(file, maxImageBytes);
@@ -101,7 +104,7 @@ function refuseBinary(
   { kind }: Extract<FileKind, { readonly type: 'binary' }>,
 ): ToolOutput {
   return failed(
-    `Cannot show ${place.shown} as text: it is ${kind} (${byteCount(stats.size)}). Use a program that knows it`,
+    `Cannot show ${place.shown} as text: it is ${kind} (${byteCount(stats.size)}). Use a program for this format`,
   );
 }
 

@@ -44,7 +44,7 @@ export class RemoteTools {
     if (listed === this.#listed) return false;
     this.#listed = listed;
     if (offered.length > maxTools)
-      this.reportOnce(`it has ${offered.length} tools; the first ${maxTools} are taken`);
+      this.reportOnce(`it has ${offered.length} tools; only the first ${maxTools} are used`);
     const names = toolNames(
       this.#remote.server,
       offered.map(({ name }) => name),

@@ -6,6 +6,7 @@ import type { ReadOnlyCommand } from './read-only/read-only-command.ts';
 import { findReadOnlyRisk } from './read-only/read-only-risk.ts';
 import { suggestRule } from './suggest-rule.ts';
 
+/** Options of `approveBy`. */
 export interface ApproveByOptions {
   /**
    * Scope of an approval that lasts (`until`). `exact`: the same command or path. `wide`: commands

@@ -45,7 +45,12 @@ export function decide(
     case 'write':
       return decidePaths(call, rules, at, at.kind);
     case 'free':
-      return decideByTool(call, rules) ?? { decision: 'allow', reason: `${call.tool} only asks` };
+      return (
+        decideByTool(call, rules) ?? {
+          decision: 'allow',
+          reason: `${call.tool} only asks the user`,
+        }
+      );
     case 'other':
       return (
         decideByTool(call, rules) ?? { decision: 'ask', reason: `No rule allows ${call.tool}` }
@@ -93,7 +98,7 @@ function textOf(value: unknown): string | undefined {
 }
 
 function unclearInput({ tool }: PolicyCall): Ruling {
-  return { decision: 'ask', reason: `What ${tool} is to do cannot be told from its input` };
+  return { decision: 'ask', reason: `The input of ${tool} is unclear` };
 }
 
 /**
@@ -132,7 +137,7 @@ function decidePart(
       part.unsupportedSyntax !== undefined || rules.some((one) => mayMatchCommand(one, part));
     const readOnly = mayBeRestricted ? undefined : read?.(part.words);
     if (readOnly !== undefined)
-      return { decision: 'allow', reason: `${commandText} only looks`, readings: [readOnly] };
+      return { decision: 'allow', reason: `${commandText} only reads`, readings: [readOnly] };
     const why =
       part.unsupportedSyntax === undefined ? '' : `, and the command has ${part.unsupportedSyntax}`;
     return { decision: 'ask', reason: `No rule allows ${commandText}${why}` };
@@ -156,15 +161,15 @@ function reasonForDoubt(
   if (rule.decision !== 'allow' || rule.exact) return undefined;
   const isBlindlyAllowed = about === 'tool' && canRunAnything(part);
   if (isBlindlyAllowed && rules.some(isCommandRestriction)) {
-    return `Some commands are not allowed, and what ${displayCommand(part)} runs cannot be told`;
+    return `Some commands are restricted, and it is unknown what ${displayCommand(part)} runs`;
   }
   const restriction = decidingRule(
     rules.filter((compiled) => compiled === deciding || mayMatchCommand(compiled, part)),
   );
   if (restriction === undefined || restriction === deciding) return undefined;
   const { command, path = command, decision } = restriction.rule;
-  const is = decision === 'deny' ? 'is denied' : 'is to be asked for';
-  return `${displayCommand(part)} may be about ${path}, which ${is}`;
+  const is = decision === 'deny' ? 'is denied' : 'needs approval';
+  return `${displayCommand(part)} may use ${path}, which ${is}`;
 }
 
 function canRunAnything({ words, unsupportedSyntax }: CommandPart): boolean {
@@ -204,10 +209,10 @@ export function decidePath(rules: readonly CompiledRule[], call: PathCall): Ruli
     return { decision: 'ask', reason };
   }
   if (kind === 'write' && deciding?.rule.yields && isInsideGit(path)) {
-    const reason = `${path.shown} is of git itself, and may have it run programs`;
+    const reason = `${path.shown} belongs to git and could make git run programs`;
     return { decision: 'ask', reason };
   }
-  const what = `${{ read: 'To read', search: 'To search', write: 'To write' }[kind]} ${path.shown}`;
+  const what = `${{ read: 'Reading', search: 'Searching', write: 'Writing' }[kind]} ${path.shown}`;
   return deciding === undefined ? defaultRuling(what, call) : rulingFromRule(deciding, what);
 }
 
@@ -282,7 +287,7 @@ export function decidingRule(fitting: readonly CompiledRule[]): CompiledRule | u
 
 export function rulingFromRule({ rule, isRemembered }: CompiledRule, what: string): Ruling {
   const { decision, reason } = rule;
-  const by = isRemembered ? 'as decided before in this session' : 'by a rule';
-  const verb = { allow: 'is allowed', ask: 'is to be asked for', deny: 'is denied' }[decision];
+  const by = isRemembered ? 'by an earlier decision in this session' : 'by a rule';
+  const verb = { allow: 'is allowed', ask: 'needs approval', deny: 'is denied' }[decision];
   return { decision, reason: `${what} ${verb} ${by}${reason === undefined ? '' : `: ${reason}`}` };
 }

@@ -10,6 +10,7 @@ import { type ToolKind, toolKindOf } from './tool-kinds.ts';
 export interface PolicyData {
   /** The real path of the workspace. */
   readonly root: string;
+  /** The configured rules. Default: none. */
   readonly rules?: readonly PermissionRule[] | undefined;
   /** Rules that were decided in this session. They come after `rules`. */
   readonly remembered?: readonly PermissionRule[] | undefined;
@@ -138,5 +139,5 @@ function narrowestRule(
 }
 
 function invalidPolicyError(what: string, why: string): AgentError {
-  return new AgentError('bad_option', `Cannot take ${what}: ${why}`);
+  return new AgentError('bad_option', `Cannot use ${what}: ${why}`);
 }

@@ -4,6 +4,7 @@ import picomatch from 'picomatch';
 import { compileGlob } from '../workspace/compile-glob.ts';
 import { splitCommand } from './split-command.ts';
 
+/** What happens with a call: it runs, the user is asked, or it is refused. */
 export type Decision = 'allow' | 'ask' | 'deny';
 
 /** What to do with certain tool calls. A rule matches a call if all its fields match. */
@@ -48,16 +49,16 @@ export interface CompiledRule {
 export function compileRule(rule: PermissionRule, isRemembered: boolean): CompiledRule {
   const { tool = '*', path, command, exact = false, decision } = rule;
   if (!['allow', 'ask', 'deny'].includes(decision))
-    throw invalidRuleError(rule, 'its decision is none');
-  if (tool === '') throw invalidRuleError(rule, 'its tool has no name');
+    throw invalidRuleError(rule, 'its decision must be allow, ask or deny');
+  if (tool === '') throw invalidRuleError(rule, 'its tool name is empty');
   if (path !== undefined && command !== undefined) {
     throw invalidRuleError(rule, 'it has a path and a command, and no tool takes both');
   }
   if (exact && path === undefined && command === undefined) {
-    throw invalidRuleError(rule, 'it is exact about nothing');
+    throw invalidRuleError(rule, 'exact needs a path or a command');
   }
   if (path === '' || path?.startsWith('!'))
-    throw invalidRuleError(rule, 'its path is no glob of paths');
+    throw invalidRuleError(rule, 'its path is not a valid glob');
   return {
     rule,
     isRemembered,
@@ -80,7 +81,7 @@ function wordsOf(rule: PermissionRule, command: string): readonly string[] {
   if (isSimple && words.every(({ isPlain }) => isPlain)) return words.map(({ text }) => text);
   throw invalidRuleError(
     rule,
-    `its command is not a few plain words${unsupportedSyntax ? `: it has ${unsupportedSyntax}` : ''}`,
+    `its command must consist of plain words${unsupportedSyntax ? `: it has ${unsupportedSyntax}` : ''}`,
   );
 }
 
@@ -96,6 +97,7 @@ export interface LexicalPath {
   readonly isInside: boolean;
 }
 
+/** Resolves a path by its text alone. */
 export function lexicalPath(root: string, given: string): LexicalPath {
   const absolute = resolve(root, given);
   const inside = relative(root, absolute);

@@ -30,7 +30,7 @@ const maxLength = 10_000;
  */
 export function splitCommand(command: string): SplitCommand {
   if (command.length > maxLength)
-    return { parts: [], targets: [], unsupportedSyntax: 'its length' };
+    return { parts: [], targets: [], unsupportedSyntax: 'too many characters' };
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones to find
   const hasControls = /[\u0000-\u0008\u000b-\u001f\u007f]/.test(command);
   const splitter = new Splitter(command);
@@ -127,7 +127,7 @@ class Splitter {
 
   #quoted(): void {
     const end = this.#text.indexOf("'", this.#at);
-    if (end === -1) this.#markUnsupported('a quote without its end');
+    if (end === -1) this.#markUnsupported('an unclosed quote');
     const until = end === -1 ? this.#text.length : end;
     this.#add(this.#text.slice(this.#at, until));
     this.#at = until + 1;
@@ -140,15 +140,15 @@ class Splitter {
       if (char === '"') return;
       if (char === '$' || char === '`') this.#markUnsupported('a substitution');
       if (char !== '\\') this.#add(char);
-      else if (this.#skip('\n')) this.#markUnsupported('a line that goes on');
+      else if (this.#skip('\n')) this.#markUnsupported('a line continuation');
       else this.#add(/["\\$`]/.test(this.#text[this.#at] ?? '') ? this.#next() : char);
     }
-    this.#markUnsupported('a quote without its end');
+    this.#markUnsupported('an unclosed quote');
   }
 
   #escaped(): void {
     if (this.#at === this.#text.length) this.#markUnsupported('a backslash at the end');
-    else if (this.#skip('\n')) this.#markUnsupported('a line that goes on');
+    else if (this.#skip('\n')) this.#markUnsupported('a line continuation');
     else this.#add(this.#next());
   }
 
@@ -180,7 +180,7 @@ class Splitter {
   #endPart(): void {
     this.#endWord();
     const syntax = leadingSyntax(this.#words.map(({ text }) => text));
-    if (syntax > 0) this.#markUnsupported('the syntax of the shell');
+    if (syntax > 0) this.#markUnsupported('shell syntax');
     const words = this.#words.slice(syntax);
     [this.#words, this.#isTarget] = [[], false];
     if (words.length > 0) this.parts.push(words);

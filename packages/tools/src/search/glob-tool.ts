@@ -17,11 +17,12 @@ const schema = z.object({
     .min(1)
     .max(1000)
     .describe('"*.ts" by name at any depth, "src/**/*.{ts,tsx}" below path'),
-  path: z.string().default('.').describe('The folder to look in: the workspace if not said'),
+  path: z.string().default('.').describe('The folder to search. Default: the workspace'),
   order: z.enum(['modified', 'name']).default('modified').describe('Newest first, or by name'),
-  limit: z.int().min(1).max(2000).default(200).describe('At most so many files'),
+  limit: z.int().min(1).max(2000).default(200).describe('Maximum number of files'),
 });
 
+/** The input of the tool `glob`, with defaults filled in. */
 export interface GlobInput {
   readonly pattern: string;
   readonly path: string;
@@ -29,8 +30,8 @@ export interface GlobInput {
   readonly limit: number;
 }
 
-const description = `Finds files of the workspace by their names.
-What .gitignore names is left out, and so are links; hidden files are not.`;
+const description = `Finds files of the workspace by name.
+Links and files that .gitignore excludes are left out. Hidden files are included.`;
 
 /** Creates the tool `glob`, which finds files by a glob pattern. */
 export function globTool(
@@ -56,8 +57,8 @@ export function globTool(
 }
 
 function notBelowError(glob: string): Error {
-  const state = 'a pattern is relative to path, and does not begin with / or have .. in it';
-  return new Error(`Cannot find ${JSON.stringify(glob)}: ${state}. Say the folder as path`);
+  const state = 'a pattern is relative to path and must not start with / or contain ..';
+  return new Error(`Cannot find ${JSON.stringify(glob)}: ${state}. Set path to the folder`);
 }
 
 /** Lists the paths, one per line, as many as fit. */
@@ -73,7 +74,7 @@ export function describeGlob(
   const total = report?.total ?? found.length;
   const isComplete = report !== undefined && report.cut === undefined && count === total;
   const rest = count < total ? [`${count} of ${total} files are shown.`] : [];
-  const nothing = isComplete ? 'No file fits.' : 'Nothing found so far.';
+  const nothing = isComplete ? 'No file matches.' : 'Nothing found so far.';
   const text = [paths || nothing, ...rest, ...searchNotes(result, timeoutMs)].join('\n\n');
   return { output: { text, value: { files: total, isComplete }, isError: report === undefined } };
 }

@@ -22,26 +22,29 @@ const schema = z.object({
     .string()
     .min(1)
     .max(2000)
-    .describe('A regular expression of JavaScript, matched against one line at a time'),
-  path: z.string().default('.').describe('The folder or file to search: the workspace if not said'),
+    .describe('A JavaScript regular expression, matched against one line at a time'),
+  path: z.string().default('.').describe('The folder or file to search. Default: the workspace'),
   glob: z
     .string()
     .min(1)
     .max(1000)
     .optional()
     .describe(
-      'Which files: "*.ts" by name at any depth, "src/**/*.ts" below path, "!*.md" all but',
+      'Which files: "*.ts" by name at any depth, "src/**/*.ts" below path, "!*.md" all others',
     ),
-  literal: z.boolean().default(false).describe('Take the pattern as it stands'),
+  literal: z.boolean().default(false).describe('Treat the pattern as literal text'),
   ignore_case: z.boolean().default(false),
   context: z.int().min(0).max(20).default(0).describe('Lines to show on either side of a match'),
   mode: z
     .enum(['content', 'files', 'count'])
     .default('content')
-    .describe('The lines that match, the files that have any, or how many each file has'),
-  limit: z.int().min(1).max(2000).default(200).describe('At most so many lines, or files'),
+    .describe(
+      'content: the matching lines. files: the files with a match. count: the number of matches in each file',
+    ),
+  limit: z.int().min(1).max(2000).default(200).describe('Maximum number of lines or files'),
 });
 
+/** The input of the tool `grep`, with defaults filled in. */
 export interface GrepInput {
   readonly pattern: string;
   readonly path: string;
@@ -54,7 +57,7 @@ export interface GrepInput {
 }
 
 const description = `Finds text in the files of the workspace, line by line.
-What .gitignore names is left out, and so are binary files and links; hidden files are not.`;
+Binary files, links and files that .gitignore excludes are left out. Hidden files are included.`;
 
 /**
  * Creates the tool `grep`, which finds lines that match a regular expression or contain a literal

@@ -3,7 +3,9 @@ import { displayOnOneLine } from '../workspace/resolve-path.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import type { SearchReport, SearchResult } from './search-request.ts';
 
+/** Options of `grepTool` and `globTool`. */
 export interface SearchToolOptions {
+  /** The workspace to search. */
   readonly workspace: Pick<Workspace, 'root' | 'resolve' | 'open'>;
   /**
    * Globs of paths that the search leaves out, matched like rules that deny. See
@@ -16,9 +18,11 @@ export interface SearchToolOptions {
   readonly maxEntries?: number | undefined;
   /** Maximum length of the output in characters. Default: 30,000. */
   readonly maxOutputLength?: number | undefined;
+  /** The clock for time limits. Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
 
+/** The options with all defaults filled in. */
 export type SearchSettings = {
   readonly [Key in keyof SearchToolOptions]-?: NonNullable<SearchToolOptions[Key]>;
 } & {
@@ -59,7 +63,7 @@ export function searchNotes(
     // Mentioned only if nothing was found, because some folders always contain binary files.
     binary > 0 && found.length === 0 ? `Binary files are left out: ${binary}.` : undefined,
     clipped > 0
-      ? `Files where only the beginning of lines of more than a megabyte was looked at: ${clipped}.`
+      ? `Files with lines of more than a megabyte, of which only the beginning was searched: ${clipped}.`
       : undefined,
     unreadable > 0 ? `Files and folders that cannot be read: ${unreadable}.` : undefined,
   ].filter((note) => note !== undefined);
@@ -74,9 +78,9 @@ function cutNote({ cut, entries }: SearchReport, timeoutMs: number): string | un
     case 'length':
       return 'The result is full, and there may be more. Narrow it down by path or glob.';
     case 'entries':
-      return `Only the first ${entries} files and folders were looked at. Narrow it down by path.`;
+      return `Only the first ${entries} files and folders were searched. Narrow it down by path.`;
     case 'depth':
-      return 'Folders that are too deep were not looked at. Name one as path.';
+      return 'Folders that are too deep were not searched. Set path to one of them.';
     case 'stopped':
       return `Time was up after ${timeoutMs} ms, and there may be more. Narrow it down by path or glob.`;
   }

@@ -97,8 +97,8 @@ function regexProblem(source: string, flags: string): string | undefined {
 function invalidPatternError(pattern: string, problem = ''): Error {
   // The message of the engine repeats the pattern, which may be long.
   const why = problem.slice(problem.lastIndexOf(': ') + 2);
-  const state = `it is not a regular expression of JavaScript: ${why}`;
-  const wayOut = 'Escape what is meant as it stands with a backslash, or set literal to true';
+  const state = `it is not a valid JavaScript regular expression: ${why}`;
+  const wayOut = 'Escape literal characters with a backslash, or set literal to true';
   return new Error(
     `Cannot search for ${JSON.stringify(pattern.slice(0, 200))}: ${state}. ${wayOut}`,
   );

@@ -11,6 +11,7 @@ import { type CollectedOutput, commandOutput } from './command-output.ts';
 import { type CommandOutcome, runCommand } from './run-command.ts';
 import { type ShellEnv, safeEnv, traceEnv } from './safe-env.ts';
 
+/** Options of `bashTool`. */
 export interface BashToolOptions {
   /**
    * Commands start in this folder. They are not confined to it: use a permission policy to control
@@ -40,12 +41,16 @@ export interface BashToolOptions {
   readonly env?: ShellEnv | undefined;
   /** The shell, which must support `-c`. Default: `bash`. */
   readonly shell?: string | undefined;
+  /** The clock for time limits. Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
 
+/** The input of the tool `bash`. */
 export interface BashInput {
   readonly command: string;
+  /** Time limit in milliseconds. Default: the `timeoutMs` of the tool. */
   readonly timeout_ms?: number | undefined;
+  /** What the command does, shown to the user. */
   readonly description?: string | undefined;
 }
 
@@ -63,8 +68,8 @@ export function bashTool(options: BashToolOptions): DefinedTool<'bash', BashInpu
   const settings = settingsOf(options);
   return defineTool({
     name: 'bash',
-    description: `Runs a command with ${settings.shell} in the workspace, without a terminal or input, and gives what it prints.
-Each call is a new shell: a cd or a variable does not last. Processes left in the background are stopped.`,
+    description: `Runs a command with ${settings.shell} in the workspace, without a terminal or input, and returns its output.
+Each call starts a new shell: cd and variables do not persist. Background processes are stopped when the command ends.`,
     input: schemaOf(settings),
     effects: 'external',
     replay: 'never',
@@ -108,14 +113,18 @@ function schemaOf({ timeoutMs, maxTimeoutMs }: Settings) {
       .string()
       .min(1)
       .max(100_000)
-      .refine((text) => !text.includes('\0'), 'It has a NUL character'),
+      .refine((text) => !text.includes('\0'), 'It contains a NUL character'),
     timeout_ms: z
       .int()
       .min(1)
       .max(maxTimeoutMs)
       .optional()
-      .describe(`After so long it is stopped. ${timeoutMs} if not said`),
-    description: z.string().max(200).optional().describe('What it does, in a few words for people'),
+      .describe(`Time limit in milliseconds. Default: ${timeoutMs}`),
+    description: z
+      .string()
+      .max(200)
+      .optional()
+      .describe('What the command does, in a few words for the user'),
   });
 }
 
@@ -149,14 +158,11 @@ export function describeCommand(
     endNote(end, timeoutMs),
     wholeOutputNote(output, whole),
     end.leftRunning > 0
-      ? `Processes that it left running were stopped: ${end.leftRunning}. One that is to go on needs setsid.`
+      ? `Background processes that were stopped: ${end.leftRunning}. Start a process with setsid to keep it running.`
       : undefined,
     end.unstopped > 0 ? `Processes that could not be stopped: ${end.unstopped}.` : undefined,
   ].filter((note) => note !== undefined);
-  const text = [
-    output.text.trimEnd() || 'It printed nothing.',
-    ...notes.map((note) => `[${note}]`),
-  ];
+  const text = [output.text.trimEnd() || 'No output.', ...notes.map((note) => `[${note}]`)];
   const wholeOutput = whole && { hash: whole.hash, length: whole.length };
   const value = {
     exitCode,
@@ -191,11 +197,11 @@ function endNote(
 ): string | undefined {
   switch (reason) {
     case 'timed_out':
-      return `It took longer than ${timeoutMs} ms and was stopped. Give it more by timeout_ms, or have it do less`;
+      return `It took longer than ${timeoutMs} ms and was stopped. Set a larger timeout_ms, or make the command do less`;
     case 'aborted':
-      return 'It was aborted before it was done';
+      return 'It was aborted before it finished';
     case 'exited':
-      if (signal !== null) return `It was ended by ${signal}`;
+      if (signal !== null) return `It was killed by ${signal}`;
       return exitCode === 0 ? undefined : `Exit code ${exitCode}`;
   }
 }
@@ -205,7 +211,7 @@ function wholeOutputNote(
   whole: Blob | undefined,
 ): string | undefined {
   if (bytes === undefined) return undefined;
-  if (whole === undefined) return 'The whole output could not be kept';
-  const what = dropped === 0 ? 'The whole output' : `The output but for its last ${dropped} bytes`;
+  if (whole === undefined) return 'The whole output could not be stored';
+  const what = dropped === 0 ? 'The whole output' : `The output except its last ${dropped} bytes`;
   return `${what} is blob ${whole.hash}, ${whole.length} bytes`;
 }

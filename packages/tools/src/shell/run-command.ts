@@ -165,7 +165,7 @@ async function openPipe(): Promise<PipeEnds> {
 
 function pipeError(cause: unknown): Error {
   const reason = cause instanceof Error ? cause.message : String(cause);
-  return new Error(`Cannot run a command: no pipe for its output can be made: ${reason}`, {
+  return new Error(`Cannot run a command: the pipe for its output cannot be created: ${reason}`, {
     cause,
   });
 }

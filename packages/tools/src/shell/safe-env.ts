@@ -1,5 +1,6 @@
 import type { TraceContext } from '@millrace/core';
 
+/** Which environment variables a command gets. */
 export interface ShellEnv {
   /** Names of variables to pass on although they look like secrets. Default: none. */
   readonly allow?: readonly string[] | undefined;

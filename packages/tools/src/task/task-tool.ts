@@ -8,6 +8,7 @@ export interface TaskAgent {
   readonly description: string;
 }
 
+/** Options of `taskTool`. */
 export interface TaskToolOptions {
   /** The agents by name. A name consists of letters, digits, `_` and `-`. */
   readonly agents: Readonly<Record<string, TaskAgent>>;
@@ -58,21 +59,21 @@ export function taskTool(options: TaskToolOptions): DefinedTool<string, TaskInpu
 }
 
 function schemaOf(names: readonly [string, ...string[]]): z.ZodType<TaskInput, TaskInput> {
-  const agent = z.enum(names).describe('Who is to do it');
+  const agent = z.enum(names).describe('The agent that does the task');
   return z.object({
     agent: names.length === 1 ? agent.optional() : agent,
     task: z
       .string()
       .max(maxTaskLength)
       .refine((text) => text.trim() !== '', 'it is empty')
-      .describe('What to do and what to report, with all that is needed to do it'),
+      .describe('What to do and what to report, with all information that is needed'),
   });
 }
 
 function describeAgents(agents: TaskToolOptions['agents']): string {
   const list = Object.entries(agents).map(([name, one]) => `- ${name}: ${one.description}`);
-  return `Has another agent do a piece of work, and gives its report.
-It knows nothing of this conversation and cannot ask back: the task has to say all. Tasks that do not need each other's results go into one turn, and are done at the same time.
+  return `Gives a task to another agent and returns its report.
+The agent does not see this conversation and cannot ask questions, so the task must contain all information. Put independent tasks into one turn: they run at the same time.
 Agents:
 ${list.join('\n')}`;
 }
@@ -90,6 +91,6 @@ function unknownAgentError(tool: string, agent: string): AgentError {
 }
 
 function noAgentError(tool: string): AgentError {
-  const message = `Cannot define tool ${tool}: there is no agent to give work to. Name one in agents`;
+  const message = `Cannot define tool ${tool}: it has no agents. Add at least one to agents`;
   return new AgentError('bad_option', message, { tool });
 }

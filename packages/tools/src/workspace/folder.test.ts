@@ -26,7 +26,7 @@ beforeEach(() => {
   writeFileSync(join(root, 'outside', 'file'), 'outside');
 });
 
-/** Once its place is known, `a` becomes a link. */
+/** Resolves a path, then replaces the folder `a` by a link. */
 async function placeThatMoves(path: string) {
   const place = await resolvePath(root, path);
   renameSync(join(root, 'a'), join(root, 'kept'));
@@ -35,10 +35,10 @@ async function placeThatMoves(path: string) {
 }
 
 describe.each([
-  ['as this system can', () => folderOpener(root)],
-  ['by its name, where a system cannot hold it', () => () => folderByName(root)],
+  ['as this system supports', () => folderOpener(root)],
+  ['by its name', () => () => folderByName(root)],
 ])('a root that is opened %s', (_how, openerOf) => {
-  test('lets files be read, written and listed', async () => {
+  test('can be read, written and listed', async () => {
     const openRoot = openerOf();
     const place = await resolvePath(root, 'a/b/new');
     await writeFile(openRoot, place, Buffer.from('one'), {});
@@ -50,7 +50,7 @@ describe.each([
     expect(entries).toEqual([{ name: 'new', kind: 'file', size: 3 }]);
   });
 
-  test('follows no link that came into the way', async () => {
+  test('follows no link that was created meanwhile', async () => {
     const openRoot = openerOf();
     const place = await placeThatMoves('a/file');
     const before = everythingIn(root);
@@ -62,14 +62,14 @@ describe.each([
     expect(everythingIn(root)).toEqual(before);
   });
 
-  test('fails where it is gone', async () => {
+  test('fails if it is gone', async () => {
     const openRoot = openerOf();
     rmSync(root, { recursive: true });
     await expect(openRoot()).rejects.toThrow(/gone|ENOENT/);
   });
 });
 
-test('a folder that is held stays the same one when its name leads elsewhere', async () => {
+test('a folder opened by handle stays the same when its path is replaced', async () => {
   const folder = await folderOpener(root)();
   const a = await folder.enter('a');
   renameSync(join(root, 'a'), join(root, 'kept'));
@@ -80,7 +80,7 @@ test('a folder that is held stays the same one when its name leads elsewhere', a
   await folder.close();
 });
 
-test('a named folder notices that something else was opened', async () => {
+test('a folder opened by name detects that another file was opened', async () => {
   const folder = await folderByName(join(root, 'a'));
   const handle = await open(join(root, 'outside', 'file'));
   await expect(folder.check('file', handle)).rejects.toMatchObject({ code: 'ESTALE' });

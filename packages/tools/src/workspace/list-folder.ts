@@ -5,6 +5,7 @@ import type { Folder } from './folder.ts';
 import { type OpenRoot, openFolder } from './open-folder.ts';
 import type { Place } from './resolve-path.ts';
 
+/** An entry of a folder. */
 export interface Entry {
   /**
    * The name. Bytes that are not UTF-8 are shown as U+FFFD; such a name cannot be used as a path.
@@ -17,6 +18,7 @@ export interface Entry {
   readonly target?: string;
 }
 
+/** The entries of a folder. */
 export interface Listing {
   readonly place: Place;
   /** The entries in the order of the file system. */

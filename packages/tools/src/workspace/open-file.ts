@@ -75,6 +75,7 @@ export interface Version {
   readonly sha256: string;
 }
 
+/** The content of a file and its version. */
 export interface FileContent {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly version: Version;
@@ -109,6 +110,6 @@ export function isSameVersion(a: Version, b: Version): boolean {
 }
 
 function tooLargeError(path: string, size: number, maxBytes: number): WorkspaceError {
-  const state = `it has ${size} bytes, and at most ${maxBytes} can be taken at once`;
+  const state = `it has ${size} bytes, and at most ${maxBytes} can be read at once`;
   return new WorkspaceError('too_large', path, state);
 }

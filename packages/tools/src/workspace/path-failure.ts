@@ -40,7 +40,7 @@ export function vanishedError({ given }: Place): WorkspaceError {
 
 export function replacedError({ given }: Place, cause?: unknown): WorkspaceError {
   const state =
-    'something on its path was replaced by another process while it was opened. Look at it again first';
+    'another process replaced a part of its path while it was opened. Check it again first';
   return new WorkspaceError('changed', given, state, { cause });
 }
 
@@ -60,16 +60,14 @@ async function notFoundError(place: Place, index: number, parent: Folder): Promi
   const isWhole = index === place.segments.length - 1;
   const state = [
     isWhole ? 'it does not exist.' : `the folder ${missing} does not exist.`,
-    meant === ''
-      ? `In ${before.join('') || './'} is nothing of a similar name.`
-      : `Near: ${meant}.`,
+    meant === '' ? `${before.join('') || './'} has no similar name.` : `Similar: ${meant}.`,
     place.given.startsWith('~') ? '"~" is not expanded: give a path inside the workspace.' : '',
   ];
   return new WorkspaceError('not_found', place.given, state.filter(Boolean).join(' '));
 }
 
 function notUtf8Error({ given }: Place): WorkspaceError {
-  const state = 'its name has bytes that are not UTF-8, and cannot be given here. Use a program';
+  const state = 'its name has bytes that are not UTF-8, and cannot be used here. Use a program';
   return new WorkspaceError('bad_path', given, state);
 }
 

@@ -41,9 +41,9 @@ export async function resolvePath(root: string, given: string): Promise<Place> {
 
 function invalidPathReason(given: string, inside: string): string | undefined {
   if (given === '') return 'the path is empty';
-  if (given.includes('\0')) return 'it has a NUL character';
+  if (given.includes('\0')) return 'it contains a NUL character';
   // The file system would store another name, and different names could become the same.
-  if (!given.isWellFormed()) return 'it has half of a character (a lone surrogate)';
+  if (!given.isWellFormed()) return 'it contains half of a character (a lone surrogate)';
   if (given.length > maxPathLength) return `it is longer than ${maxPathLength} characters`;
   if (inside.split(sep).length > maxDepth) return `it goes through more than ${maxDepth} folders`;
   return undefined;
@@ -87,11 +87,11 @@ async function realPathIfExists(given: string, path: string): Promise<string | u
 }
 
 function linkLoopError(given: string): WorkspaceError {
-  return new WorkspaceError('bad_path', given, 'its symbolic links lead in a circle');
+  return new WorkspaceError('bad_path', given, 'its symbolic links form a loop');
 }
 
 function outsideError(root: string, given: string, isPlain: boolean): WorkspaceError {
-  const how = isPlain ? 'it is' : 'a symbolic link leads it';
+  const how = isPlain ? 'it is' : 'it leads through a symbolic link';
   const state = `${how} outside the workspace ${root}. Give a path inside, relative or absolute`;
   return new WorkspaceError('outside', given, state);
 }

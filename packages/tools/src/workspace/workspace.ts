@@ -49,6 +49,7 @@ export interface Before {
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
+/** The result of a change function. */
 export interface Change<Result> {
   /** The new content. Leave it out to keep the file unchanged. */
   readonly bytes?: Uint8Array;
@@ -56,15 +57,25 @@ export interface Change<Result> {
   readonly result: Result;
 }
 
+/** Options of `Workspace.change`. */
 export interface ChangeOptions extends WriteOptions {
   /** Maximum size of the current file. */
   readonly maxBytes: number;
 }
 
+/** Options of `createWorkspace`. */
 export interface WorkspaceOptions {
+  /** The folder. It must exist. */
   readonly root: string;
 }
 
+/**
+ * Creates a workspace for the file tools. Throws if the root is not a readable folder.
+ *
+ * @example
+ * const workspace = createWorkspace({ root: '.' });
+ * const tools = [readTool(workspace), editTool(workspace), grepTool({ workspace })];
+ */
 export function createWorkspace({ root: given }: WorkspaceOptions): Workspace {
   const root = realRoot(given);
   const openRoot = folderOpener(root);
@@ -112,7 +123,11 @@ export function createWorkspace({ root: given }: WorkspaceOptions): Workspace {
 }
 
 function namesFolderError(path: string): WorkspaceError {
-  return new WorkspaceError('folder', path, 'by its end it names a folder. Name a file');
+  return new WorkspaceError(
+    'folder',
+    path,
+    'it ends like the path of a folder. Give the path of a file',
+  );
 }
 
 function realRoot(given: string): string {
@@ -126,7 +141,7 @@ function realRoot(given: string): string {
 }
 
 function invalidRootError(given: string, cause?: unknown): AgentError {
-  const message = `Cannot make a workspace of ${given}: it is not a folder that can be read. Make it first`;
+  const message = `Cannot create a workspace in ${given}: it is not a readable folder. Create it first`;
   return new AgentError('bad_option', message, { path: given }, { cause });
 }
 

@@ -15,16 +15,20 @@ import { type OpenRoot, openOrCreateParent } from './open-folder.ts';
 import { explainPathFailure, vanishedError } from './path-failure.ts';
 import { type Place, segmentAt } from './resolve-path.ts';
 
+/** Options of `Workspace.write`. */
 export interface WriteOptions {
   /**
    * Whether to wait until the data is on disk, so that it survives a power failure. Default: false.
    */
   readonly sync?: boolean | undefined;
+  /** Aborts the write before the file is replaced. */
   readonly signal?: AbortSignal | undefined;
 }
 
+/** The result of a write. */
 export interface Written {
   readonly place: Place;
+  /** Whether the file did not exist before. */
   readonly isNew: boolean;
 }
 

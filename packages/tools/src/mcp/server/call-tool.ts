@@ -91,19 +91,19 @@ async function callWithRetry(
 }
 
 const closedText =
-  'was given up, because its server was closed. Whether it took effect is unknown.';
+  'was cancelled because its server was closed. It is unknown whether it took effect.';
 
 async function acquire(link: ServerLink, signal: AbortSignal): Promise<Connection | string> {
   try {
     return await link.acquire(signal);
   } catch (error) {
     if (error instanceof McpError) return error.message;
-    return `Its server was not there in time: ${describeError(error)}`;
+    return `The server did not connect in time: ${describeError(error)}`;
   }
 }
 
 const lostText =
-  'gave no result: the connection broke, and whether it took effect is unknown. The next call connects again.';
+  'gave no result: the connection broke, and it is unknown whether it took effect. The next call connects again.';
 
 function describeFailure(
   failure: CallFailure,
@@ -117,9 +117,9 @@ function describeFailure(
     case 'lost':
       return `${lostText} ${failure.why || connection.failureDetails()}`;
     case 'timed_out':
-      return `gave no result in time (${timeoutMs} ms without a sign of life, ${totalTimeoutMs} ms in all) and was cancelled. Whether it took effect is unknown.`;
+      return `gave no result in time (limits: ${timeoutMs} ms without progress, ${totalTimeoutMs} ms in total) and was cancelled. It is unknown whether it took effect.`;
     case 'asked_back':
-      return 'asks for more input in the midst of the call, which is not offered here. Give it all that it needs in its arguments.';
+      return 'asks for more input during the call, which this client does not support. Pass everything that it needs in the arguments.';
     case 'refused':
       return `failed: ${failure.why}`;
   }

@@ -192,10 +192,10 @@ function reason(server: McpServer, error: unknown, timeoutMs: number): string {
     return `there is no program ${command}${place}. Install it, or give its path.`;
   }
   if (SdkHttpError.isInstance(error) && [401, 403].includes(error.status)) {
-    return `${describeError(error)}. Check the headers that it gets.`;
+    return `${describeError(error)}. Check the headers option.`;
   }
   if (!SdkError.isInstance(error)) return `${describeError(error)}.`;
-  if (error.code === SdkErrorCode.ConnectionClosed) return 'it went away.';
+  if (error.code === SdkErrorCode.ConnectionClosed) return 'it closed the connection.';
   if (error.code === SdkErrorCode.RequestTimeout) {
     return `it did not answer within ${timeoutMs} ms (connectTimeoutMs).`;
   }

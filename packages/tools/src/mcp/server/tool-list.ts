@@ -49,7 +49,7 @@ async function listUnchecked(client: Client, options: RequestOptions): Promise<r
     if (nextCursor === undefined) return all;
     cursor = nextCursor;
   }
-  throw new Error(`its list of tools has no end: pagination went on after ${maxPages} pages`);
+  throw new Error(`its list of tools does not end: pagination continued after ${maxPages} pages`);
 }
 
 const text = z.string().optional().catch(undefined);

@@ -17,7 +17,7 @@ export function toolOutput(result: CallResult, maxAttachmentBytes: number): Tool
   const isError = result.isError === true;
   return {
     output: {
-      text: text === '' && isError ? 'The tool failed and did not say why.' : text,
+      text: text === '' && isError ? 'The tool failed without a message.' : text,
       ...(value === undefined ? {} : { value }),
       ...(reader.attachments.length === 0 ? {} : { attachments: reader.attachments }),
       isError,
@@ -64,7 +64,7 @@ class ContentReader {
       case 'resource_link':
         return linkText(block);
       default:
-        return `[content of kind ${clip(JSON.stringify(block.type), maxNameLength)} left out: it is not known here]`;
+        return `[content of kind ${clip(JSON.stringify(block.type), maxNameLength)} left out: this kind is not supported]`;
     }
   }
 
@@ -81,8 +81,10 @@ class ContentReader {
     const what = `${name}, ${mimeType}`;
     // The decoded size of the base64 data, computed before decoding.
     const length = Math.floor((data.length * 3) / 4);
-    if (length > this.#bytesLeft) return `[${what}: about ${length} bytes are too many, left out]`;
-    if (this.attachments.length >= maxAttachments) return `[${what}: one too many, left out]`;
+    if (length > this.#bytesLeft)
+      return `[${what}: left out, about ${length} bytes exceed the limit]`;
+    if (this.attachments.length >= maxAttachments)
+      return `[${what}: left out, too many attachments]`;
     const bytes = Uint8Array.from(Buffer.from(data, 'base64'));
     this.#bytesLeft -= bytes.length;
     this.attachments.push(partOf(name, mimeType, bytes));

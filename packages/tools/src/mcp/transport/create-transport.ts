@@ -28,7 +28,7 @@ function stdioTransport(server: McpStdioServer, settings: McpSettings): ServerTr
     failureDetails: () => {
       const said = transport.stderr.text(redact);
       const ended = transport.exitText === '' ? [] : [`${transport.exitText}.`];
-      return [...ended, ...(said === '' ? [] : [`Its last words: ${said}`])].join(' ');
+      return [...ended, ...(said === '' ? [] : [`Last output: ${said}`])].join(' ');
     },
   };
 }

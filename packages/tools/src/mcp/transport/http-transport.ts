@@ -39,7 +39,7 @@ export class HttpTransport extends StreamableHTTPClientTransport {
     // The request for the protocol revision handles its own errors.
     if (!('method' in message) || message.method === 'server/discover') return;
     if (!('id' in message) || typeof message.id !== 'number') return;
-    const error = { code: -32_000, message: 'The answer was cut off', data: lostStream };
+    const error = { code: -32_000, message: 'The response ended early', data: lostStream };
     this.onmessage?.({ jsonrpc: '2.0', id: message.id, error });
   }
 }

@@ -27,9 +27,9 @@ export async function findReadOnlyRisk(
   }
   const { root } = workspace;
   if (!shellBuiltins.has(program) && !(await isOutsideProgram(program, root, searchPath)))
-    return `The program ${program} may be one of the workspace itself`;
+    return `The program ${program} may be inside the workspace`;
   const isDoubtful = isGit && !(await isPlainRepository(root));
-  return isDoubtful ? 'The repository may have git run other programs' : undefined;
+  return isDoubtful ? 'The repository may make git run other programs' : undefined;
 }
 
 /** Commands that the shell runs without starting a program. */
