@@ -112,7 +112,7 @@ const maxDifferences = 3;
 const maxCompared = 100_000;
 
 /** Explains to the model why a text was not found, and shows the most similar lines of the file. */
-export function explainMiss(text: string, old: string, replacement: string): string {
+function explainMiss(text: string, old: string, replacement: string): string {
   const found = 'old_text is not in the file';
   if (text === '') return `${found}: the file is empty`;
   const unnumbered = old.replace(/^[ ]*\d+\t/gm, '');

@@ -70,7 +70,7 @@ describe('text', () => {
   test('with CRLF, a byte order mark or invalid UTF-8 has a note', async () => {
     put('crlf.txt', '\ufeffa\r\nb\r\n');
     expect((await read('crlf.txt')).text).toBe(
-      '1\ta\n2\tb\n(Line endings: CRLF)\n(It starts with a byte order mark)',
+      '1\ta\n2\tb\n(Line endings: CRLF)\n(The file starts with a byte order mark)',
     );
     put('mixed.txt', 'a\r\nb\nc');
     expect((await read('mixed.txt')).text).toContain('(Line endings: CRLF and LF, mixed)');
@@ -102,7 +102,7 @@ describe('a file of 1 GB', () => {
     truncateSync(join(root, 'line.txt'), 2 ** 30);
     const { text } = await read('line.txt');
     expect(text).toMatch(/^1\tstartxx+… \(clipped: at least 16\.\d MB more\)/);
-    expect(text).toContain('too long to find what follows');
+    expect(text).toContain('too long to find the lines after it');
   });
 
   test('stops being read when the call is aborted', async () => {

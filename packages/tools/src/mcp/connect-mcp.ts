@@ -118,7 +118,7 @@ interface RefresherOptions {
  * Reads the tool list of a server. Reads run one after the other, so an older list never replaces a
  * newer one.
  */
-export class ToolListRefresher {
+class ToolListRefresher {
   readonly #options: RefresherOptions;
   #work: Promise<void> = Promise.resolve();
   // The connection for the next read. Several changes during a read cause only one more read.

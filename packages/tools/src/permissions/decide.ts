@@ -105,7 +105,7 @@ function unclearInput({ tool }: PolicyCall): Ruling {
  * Decides on a command line with the rules of its tool. Each command in the line is decided on
  * separately, and the strictest decision applies to the line.
  */
-export function decideCommand(
+function decideCommand(
   rules: readonly CompiledRule[],
   line: string,
   { root, read }: CommandContext,
@@ -119,7 +119,7 @@ export function decideCommand(
   return ruling.decision === 'allow' && readings.length > 0 ? { ...ruling, readings } : ruling;
 }
 
-export interface CommandContext {
+interface CommandContext {
   readonly root: string;
   /** Recognizes a command that only reads paths that tools may read without asking. */
   readonly read?: ((words: readonly Word[]) => ReadOnlyCommand | undefined) | undefined;
@@ -270,7 +270,7 @@ export interface Ruling {
 const strictness = { allow: 0, ask: 1, deny: 2 } as const;
 
 /** Returns the strictest decision. Of equal ones, the first. */
-export function strictest(rulings: readonly Ruling[]): Ruling | undefined {
+function strictest(rulings: readonly Ruling[]): Ruling | undefined {
   return rulings.toSorted((a, b) => strictness[b.decision] - strictness[a.decision])[0];
 }
 
@@ -278,14 +278,14 @@ export function strictest(rulings: readonly Ruling[]): Ruling | undefined {
  * Returns the rule that decides: one that denies, otherwise the last one. If the last one yields, a
  * rule that asks takes precedence over it.
  */
-export function decidingRule(fitting: readonly CompiledRule[]): CompiledRule | undefined {
+function decidingRule(fitting: readonly CompiledRule[]): CompiledRule | undefined {
   const last = fitting.at(-1);
   const asked = fitting.findLast(({ rule }) => rule.decision === 'ask');
   const counts = last?.rule.yields ? (asked ?? last) : last;
   return fitting.find(({ rule }) => rule.decision === 'deny') ?? counts;
 }
 
-export function rulingFromRule({ rule, isRemembered }: CompiledRule, what: string): Ruling {
+function rulingFromRule({ rule, isRemembered }: CompiledRule, what: string): Ruling {
   const { decision, reason } = rule;
   const by = isRemembered ? 'by an earlier decision in this session' : 'by a rule';
   const verb = { allow: 'is allowed', ask: 'needs approval', deny: 'is denied' }[decision];

@@ -62,7 +62,7 @@ function notBelowError(glob: string): Error {
 }
 
 /** Lists the paths, one per line, as many as fit. */
-export function describeGlob(
+function describeGlob(
   result: SearchResult,
   { timeoutMs, maxFoundLength }: SearchSettings,
 ): ToolOutput {

@@ -91,7 +91,7 @@ export function grepTool(
 }
 
 /** Formats the matches for the model and says whether the result is complete. */
-export function describeGrep(
+function describeGrep(
   mode: GrepWork['mode'],
   result: SearchResult,
   { timeoutMs }: SearchSettings,

@@ -146,7 +146,7 @@ function settingsOf(options: BashToolOptions): Settings {
 type Blob = Awaited<ReturnType<ToolContext['blobs']['put']>>;
 
 /** Converts the outcome of a command into a tool output. */
-export function describeCommand(
+function describeCommand(
   end: CommandOutcome,
   output: CollectedOutput,
   whole: Blob | undefined,

@@ -125,7 +125,7 @@ describe('a process in the background', () => {
   test('does not delay the call, and is stopped', async () => {
     const { running } = await started('sleep 100 & echo $! > pids; echo done; touch ready');
     const { text, isError } = await running;
-    expect(text).toMatch(/^done\n\[Processes that it left running were stopped: 1\. .*setsid/);
+    expect(text).toMatch(/^done\n\[Background processes that were stopped: 1\. .*setsid/);
     expect(isError).toBe(false);
     expect(pids().filter(isRunning)).toEqual([]);
   });

@@ -39,6 +39,25 @@ export async function openOrCreateParent(openRoot: OpenRoot, place: Place): Prom
   }
 }
 
+/** Opens the root of a workspace. */
+export type OpenRoot = () => Promise<Folder>;
+
+/** Opens the folder at the first `depth` segments of a path. Does not follow links. */
+export async function openFolder(openRoot: OpenRoot, place: Place, depth: number): Promise<Folder> {
+  let folder = await openRoot();
+  for (let index = 0; index < depth; index++) {
+    const parent = folder;
+    try {
+      folder = await parent.enter(segmentAt(place, index));
+    } catch (error) {
+      throw await explainPathFailure(place, index, parent, error);
+    } finally {
+      await parent.close();
+    }
+  }
+  return folder;
+}
+
 async function enterOrCreate(place: Place, index: number, parent: Folder) {
   const name = segmentAt(place, index);
   try {
@@ -64,23 +83,4 @@ async function createFolder(path: string): Promise<boolean> {
     if (errorCodeOf(error) === 'EEXIST') return false;
     throw error;
   }
-}
-
-/** Opens the root of a workspace. */
-export type OpenRoot = () => Promise<Folder>;
-
-/** Opens the folder at the first `depth` segments of a path. Does not follow links. */
-export async function openFolder(openRoot: OpenRoot, place: Place, depth: number): Promise<Folder> {
-  let folder = await openRoot();
-  for (let index = 0; index < depth; index++) {
-    const parent = folder;
-    try {
-      folder = await parent.enter(segmentAt(place, index));
-    } catch (error) {
-      throw await explainPathFailure(place, index, parent, error);
-    } finally {
-      await parent.close();
-    }
-  }
-  return folder;
 }

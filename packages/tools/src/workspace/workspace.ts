@@ -149,7 +149,7 @@ function invalidRootError(given: string, cause?: unknown): AgentError {
 const lastWorkByPath = new Map<string, Promise<unknown>>();
 
 /** Runs work on a path exclusively. Later calls for the same path wait, in order. */
-export async function withPathLock<T>(real: string, work: () => Promise<T>): Promise<T> {
+async function withPathLock<T>(real: string, work: () => Promise<T>): Promise<T> {
   const before = lastWorkByPath.get(real);
   const mine = (async () => {
     await before;

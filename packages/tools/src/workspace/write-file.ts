@@ -160,7 +160,7 @@ const newFlags =
  * Writes the bytes to a new file in the same folder, with the permissions of the file that it will
  * replace. Returns its name.
  */
-export async function writeTemporary(
+async function writeTemporary(
   folder: Folder,
   bytes: Uint8Array,
   before: Stats | undefined,
@@ -183,7 +183,7 @@ export async function writeTemporary(
   return name;
 }
 
-export async function removeTemporary(folder: Folder, name: string): Promise<void> {
+async function removeTemporary(folder: Folder, name: string): Promise<void> {
   await unlink(folder.pathOf(name)).catch(() => {});
 }
 

@@ -92,7 +92,7 @@ describe('a timeout', () => {
     const server = await connect([`--notes=${path('notes')}`], { timeoutMs: 50 });
     expect(await call(server, 'wait')).toMatchObject({
       isError: true,
-      text: expect.stringMatching(/wait of MCP server test gave no result in time \(50 ms/),
+      text: expect.stringMatching(/wait of MCP server test gave no result in time \(limits: 50 ms/),
     });
     await untilNoted('cancelled');
   });
@@ -107,7 +107,7 @@ describe('a timeout', () => {
     };
     expect(await call(server, 'drip', {}, { update })).toMatchObject({
       isError: true,
-      text: expect.stringContaining('1000 ms without a sign of life'),
+      text: expect.stringContaining('1000 ms without progress'),
       updates: { length: 5 },
     });
   });
@@ -116,7 +116,7 @@ describe('a timeout', () => {
     const server = await connect([`--notes=${path('notes')}`], { totalTimeoutMs: 50 });
     expect(await call(server, 'drip')).toMatchObject({
       isError: true,
-      text: expect.stringContaining('50 ms in all'),
+      text: expect.stringContaining('50 ms in total'),
     });
     await untilNoted('cancelled');
   });

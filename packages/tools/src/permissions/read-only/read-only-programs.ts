@@ -117,7 +117,11 @@ const logOptions =
 /** For options such as -U3, whose value is never the next word. */
 const digits = '0123456789';
 
-const wholeTree = { operands: 'paths', searchesBy: 'always', where: '.' } as const;
+const wholeTree: ReadOnlyProgram = {
+  operands: 'paths',
+  recursiveOptions: 'always',
+  defaultPath: '.',
+};
 
 /**
  * Git subcommands that only read if they are used with these options. Operands may also be commits,
@@ -127,7 +131,7 @@ export const readOnlyGitCommands: ReadonlyMap<string, ReadOnlyProgram> = new Map
   [
     'status',
     {
-      ...{ operands: 'paths', where: '.', letters: 'sbzuvnolarm' },
+      ...{ operands: 'paths', defaultPath: '.', letters: 'sbzuvnolarm' },
       long: 'short branch porcelain long show-stash untracked-files ignored renames'.split(' '),
     },
   ],

@@ -55,7 +55,7 @@ interface Candidate {
 }
 
 /** Returns the matching files, sorted, up to the limit. */
-export async function runGlob(
+async function runGlob(
   request: SearchRequest & { readonly work: GlobWork },
   signal: AbortSignal,
 ): Promise<{ readonly found: readonly FileMatch[]; readonly report: SearchReport }> {
@@ -79,7 +79,7 @@ function cutByLimit(total: number, limit: number): SearchReport['cut'] {
   return total > limit ? 'limit' : undefined;
 }
 
-export interface GrepListener {
+interface GrepListener {
   /** Called before each file is searched, because a bad pattern may never finish. */
   onFile(path: string): void;
   onFound(found: FileMatch): void;
@@ -89,7 +89,7 @@ export interface GrepListener {
  * Searches the files one after the other until all are done, a limit is reached, or the signal
  * aborts.
  */
-export async function runGrep(
+async function runGrep(
   request: SearchRequest & { readonly work: GrepWork },
   signal: AbortSignal,
   { onFile, onFound }: GrepListener,
