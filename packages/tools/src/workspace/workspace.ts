@@ -141,7 +141,7 @@ function realRoot(given: string): string {
 }
 
 function invalidRootError(given: string, cause?: unknown): AgentError {
-  const message = `Cannot create a workspace in ${given}: it is not a readable folder. Create it first`;
+  const message = `Cannot create a workspace in ${given}: it is not a folder that can be read. Create it first`;
   return new AgentError('bad_option', message, { path: given }, { cause });
 }
 
