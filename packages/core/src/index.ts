@@ -131,6 +131,7 @@ export {
   noUsage,
   type Usage,
 } from './protocol/usage.ts';
+export { editDistance, type NearestNamesOptions, nearestNames } from './text/nearest-names.ts';
 export { spanIdOf, traceIdOf } from './trace/span-ids.ts';
 export {
   formatTraceparent,

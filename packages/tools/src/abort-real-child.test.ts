@@ -8,12 +8,12 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { problemsIn } from '../../agent/src/testing/check-log.ts';
 import { bashTool } from './shell/bash-tool.ts';
 import { taskTool } from './task/task-tool.ts';
-import { faultsOfNext } from './testing/next-request.ts';
+import { nextRequestFaults } from './testing/next-request.ts';
 import { isGone, pidsIn, processesIn, until } from './testing/processes.ts';
 import { temporaryFolder } from './testing/temporary-folder.ts';
 import { createWorkspace } from './workspace/workspace.ts';
 
-// All of it is real but for what the model says: the agent, the shell, the processes, the time.
+// Only the model is scripted. The agent, the shell, the processes and the time are real.
 
 const session = sessionId('s');
 
@@ -25,8 +25,8 @@ const callOf = (name: string, input: object) =>
     arguments: JSON.stringify(input),
   }) as const;
 
-/** An agent that runs a command, and a promise of the start of it. */
-function commanding(command: string, onStarted: (run: Run) => void = () => {}) {
+/** Starts an agent that runs a command. `started` resolves when the command has started. */
+function startCommand(command: string, onStarted: (run: Run) => void = () => {}) {
   const root = temporaryFolder();
   const log = memoryLog();
   const records: LogRecord[] = [];
@@ -51,8 +51,8 @@ function commanding(command: string, onStarted: (run: Run) => void = () => {}) {
   return { run, log, records, root, started: started.promise };
 }
 
-/** What the session says about an abort, and what would be sent next. */
-async function checkAborted({ run, log, records }: ReturnType<typeof commanding>): Promise<void> {
+/** Checks the records of an aborted session and its next request. */
+async function checkAborted({ run, log, records }: ReturnType<typeof startCommand>): Promise<void> {
   const { stop } = await run.result;
   expect(stop.reason).toBe('aborted');
   const facts = records.flatMap(({ fact }) => fact ?? []);
@@ -60,7 +60,7 @@ async function checkAborted({ run, log, records }: ReturnType<typeof commanding>
   expect(facts.at(-1)).toMatchObject({ type: 'run_finished', stop: { reason: 'aborted' } });
   expect((await log.read(session)).records).toEqual(records);
   expect(problemsIn(session, records)).toEqual([]);
-  expect(await faultsOfNext(log, session)).toEqual([]);
+  expect(await nextRequestFaults(log, session)).toEqual([]);
 }
 
 async function resultsOf({ result }: Run) {
@@ -68,41 +68,41 @@ async function resultsOf({ result }: Run) {
   return parts.filter((part) => part.kind === 'tool_result');
 }
 
-// With the grace times that one gets without a word: those of the loop and of the tool fit each other.
+// With the default grace times, to test that those of the loop and of the tool fit together.
 describe.each([
   ['that sleeps', ''],
   ['that ignores SIGTERM', 'trap "" TERM; '],
 ])('a process %s', (_what, first) => {
-  test('is gone when the run that was aborted has its result', async () => {
-    const scene = commanding(
+  test('has ended before the aborted run resolves', async () => {
+    const running = startCommand(
       `${first}echo $$ > pids; sleep 100 & echo $! >> pids; echo said; touch ready; wait`,
     );
-    await scene.started;
-    await until(() => existsSync(join(scene.root, 'ready')));
-    // The shell, and what it waits for.
-    const pids = pidsIn(join(scene.root, 'pids'));
+    await running.started;
+    await until(() => existsSync(join(running.root, 'ready')));
+    // The shell and the process that it waits for.
+    const pids = pidsIn(join(running.root, 'pids'));
     onTestFinished(() => {
       for (const pid of pids) if (!isGone(pid)) process.kill(pid, 'SIGKILL');
     });
     expect(pids.map(isGone)).toEqual([false, false]);
 
-    await scene.run.abort('enough');
-    await scene.run.result;
-    // Before anything else is looked at: nobody is to have the time to end meanwhile.
+    await running.run.abort('enough');
+    await running.run.result;
+    // Checked first, so that the processes get no extra time to end.
     expect(pids.map(isGone)).toEqual([true, true]);
 
-    expect(await resultsOf(scene.run)).toEqual([
+    expect(await resultsOf(running.run)).toEqual([
       expect.objectContaining({
         toolCallId: 'c',
         isError: true,
-        text: 'said\n[It was aborted before it was done]',
+        text: 'said\n[It was aborted before it finished]',
       }),
     ]);
-    await checkAborted(scene);
+    await checkAborted(running);
   });
 });
 
-test('a process of a sub-agent is gone when the run of its caller that was aborted has its result', async () => {
+test('a process of a sub-agent has ended before the aborted run of its caller resolves', async () => {
   const root = temporaryFolder();
   const log = memoryLog();
   const command = 'echo $$ > pids; touch ready; sleep 100; exit';
@@ -132,17 +132,17 @@ test('a process of a sub-agent is gone when the run of its caller that was abort
       type: 'run_finished',
       stop: { reason: 'aborted' },
     });
-    expect(await faultsOfNext(log, info.session)).toEqual([]);
+    expect(await nextRequestFaults(log, info.session)).toEqual([]);
   }
 });
 
 test.runIf(existsSync('/proc/self/cwd'))(
-  'a process that is about to start when the run is aborted is none when that has its result',
+  'an abort while a process starts leaves no process behind',
   async () => {
-    const scene = commanding('touch ready; sleep 100', (run) => void run.abort('enough'));
-    await scene.run.result;
-    expect(processesIn(scene.root)).toEqual([]);
-    expect(await resultsOf(scene.run)).toEqual([expect.objectContaining({ isError: true })]);
-    await checkAborted(scene);
+    const running = startCommand('touch ready; sleep 100', (run) => void run.abort('enough'));
+    await running.run.result;
+    expect(processesIn(running.root)).toEqual([]);
+    expect(await resultsOf(running.run)).toEqual([expect.objectContaining({ isError: true })]);
+    await checkAborted(running);
   },
 );

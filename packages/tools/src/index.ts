@@ -7,12 +7,12 @@ export {
 } from './ask-user/ask-user-tool.ts';
 export { WorkspaceError, type WorkspaceErrorCode } from './contract/workspace-error.ts';
 export type { Edit } from './files/apply-edits.ts';
-export { type EditInput, editTool } from './files/edit.ts';
-export { type LsInput, lsTool } from './files/ls.ts';
+export { type EditInput, editTool } from './files/edit-tool.ts';
+export { type LsInput, lsTool } from './files/ls-tool.ts';
 export { type ChangePreview, previewChange } from './files/preview-change.ts';
-export { type ReadInput, readTool } from './files/read.ts';
-export { type WriteInput, writeTool } from './files/write.ts';
-export { type ApproveByOptions, approveBy } from './permissions/approve-by.ts';
+export { type ReadInput, readTool } from './files/read-tool.ts';
+export { type WriteInput, writeTool } from './files/write-tool.ts';
+export { type ApproveByOptions, approveBy } from './permissions/approve-by-policy.ts';
 export type { PolicyCall, Ruling } from './permissions/decide.ts';
 export {
   type PermissionPolicy,

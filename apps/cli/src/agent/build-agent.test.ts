@@ -130,7 +130,7 @@ describe('what may be done', () => {
     const { asked, results } = await run(built);
     expect(asked).toEqual([]);
     expect(results).toEqual([
-      'Made out/a: 1 line',
+      'Created out/a: 1 line',
       expect.stringContaining('.env is denied'),
       '1\ta',
       'Nothing matches.',

@@ -66,7 +66,7 @@ describe('the first thing that is said starts a tour, which', () => {
     expect(items[0]?.parts.map(({ kind }) => kind)).toEqual(['reasoning', 'text', 'tool_call']);
     expect(partsOf(items)[0]).toMatchObject({ text: expect.stringContaining('“Good morning”') });
     expect(asked).toEqual(['write']);
-    expect(text).toContain('Thank you. Made millrace-demo.md');
+    expect(text).toContain('Thank you. Created millrace-demo.md');
   });
 
   test('tells what is really there, and writes it down', async () => {

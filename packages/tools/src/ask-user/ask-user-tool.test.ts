@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { runTool } from '../testing/tool-context.ts';
 import { type Answer, askUserTool, type Question } from './ask-user-tool.ts';
 
-/** A tool whose person gives this answer, and the questions that the person saw. */
+/** Creates a tool that gets this answer, and records the questions. */
 function askedWith(answer: Answer | (() => Promise<Answer>)) {
   const seen: Question[] = [];
   const tool = askUserTool({
@@ -19,14 +19,14 @@ const database = {
   options: [{ label: 'SQLite', description: 'A file' }, { label: 'Postgres' }],
 };
 
-test('a question changes nothing and may be asked again', () => {
+test('the tool has no effects and may be replayed', () => {
   const { tool } = askedWith('yes');
   expect(tool).toMatchObject({ name: 'ask_user', effects: 'none', replay: 'safe' });
   expect(tool.timeoutMs).toBeUndefined();
   expect(tool.inputSchema).toMatchObject({ type: 'object', required: ['question'] });
 });
 
-test('the person sees the question with its options, and the model gets the answer as it is', async () => {
+test('the person sees the question with its options, and the model gets the answer unchanged', async () => {
   const { tool, seen } = askedWith('SQLite');
   expect(await runTool(tool, database)).toEqual({
     text: 'SQLite',
@@ -37,13 +37,13 @@ test('the person sees the question with its options, and the model gets the answ
   expect(seen).toEqual([{ ...database, multiple: false }]);
 });
 
-test('a question without options has none', async () => {
+test('a question without options has an empty list of options', async () => {
   const { tool, seen } = askedWith('Ada');
   await runTool(tool, { question: 'Your name?' });
   expect(seen).toEqual([{ question: 'Your name?', options: [], multiple: false }]);
 });
 
-test('several answers are told one by one', async () => {
+test('several answers are listed one per line', async () => {
   const { tool, seen } = askedWith(['SQLite', 'Postgres']);
   const { text, value } = await runTool(tool, { ...database, multiple: true });
   expect(text).toBe('- SQLite\n- Postgres');
@@ -57,7 +57,7 @@ test.each([
   ['only spaces', '  \n'],
   ['an empty list', []],
   ['a list of nothing', ['']],
-])('a dismissed question, told by %s, is a result that says so', async (_, answer) => {
+])('a dismissed question, answered with %s, gives a result that says so', async (_, answer) => {
   const { tool } = askedWith(answer);
   expect(await runTool(tool, database)).toEqual({
     text: expect.stringContaining('dismissed'),
@@ -67,7 +67,7 @@ test.each([
   });
 });
 
-test('what the application throws is an error result', async () => {
+test('an error of the application becomes an error result', async () => {
   const { tool } = askedWith(() => Promise.reject(new Error('nobody is at the terminal')));
   expect(await runTool(tool, database)).toMatchObject({
     isError: true,
@@ -75,7 +75,7 @@ test('what the application throws is an error result', async () => {
   });
 });
 
-test('an abort withdraws the question, even from an application that does not look at it', async () => {
+test('an abort ends the wait, even if the application ignores the signal', async () => {
   const abort = new AbortController();
   const signals: AbortSignal[] = [];
   const tool = askUserTool({
@@ -90,7 +90,7 @@ test('an abort withdraws the question, even from an application that does not lo
   expect(signals[0]?.aborted).toBe(true);
 });
 
-test('after an abort nobody is asked', async () => {
+test('after an abort no question is asked', async () => {
   const { tool, seen } = askedWith('yes');
   const { thrown } = await runTool(tool, database, { signal: AbortSignal.abort('over') });
   expect(thrown).toBe('over');
@@ -103,7 +103,7 @@ test.each([
   [
     'two options of one label',
     { question: 'Go?', options: [{ label: 'a' }, { label: 'a' }] },
-    'options: each label must be another one',
+    'options: each label must be unique',
   ],
   ['an option without a label', { question: 'Go?', options: [{}] }, 'options.0.label'],
   [
@@ -113,7 +113,7 @@ test.each([
   ],
   ['a question that is too long', { question: 'x'.repeat(4_001) }, 'question'],
   ['a field that is not known', { question: 'Go?', default: 'a' }, 'default'],
-])('%s is refused before anybody is asked', async (_, input, problem) => {
+])('%s is refused before the question is asked', async (_, input, problem) => {
   const { tool, seen } = askedWith('yes');
   expect(await runTool(tool, input)).toMatchObject({
     isError: true,
@@ -127,6 +127,6 @@ test('a summary is one line', () => {
   expect(tool.summarize({ question: 'Go?\nReally?' })).toBe('Ask: Go?');
 });
 
-test('its name can be another one', () => {
+test('its name can be changed', () => {
   expect(askUserTool({ ask: async () => 'yes', name: 'ask' }).name).toBe('ask');
 });

@@ -1,30 +1,34 @@
 import { type DefinedTool, defineTool, type ToolOutput } from '@millrace/agent';
 import { z } from 'zod';
-import { orAbort } from './or-abort.ts';
+import { abortable } from '../abortable.ts';
 
-/** A question of the model to the person it works for. */
+/** A question that the model asks the person it works for. */
 export interface Question {
   readonly question: string;
-  /** Answers to choose from; none where any text will do. People may answer otherwise all the same. */
+  /** Suggested answers. Empty for a free answer. The person may always answer with other text. */
   readonly options: readonly {
     readonly label: string;
     readonly description?: string | undefined;
   }[];
-  /** Whether several of the options may be chosen. */
+  /** Whether the person may choose several options. */
   readonly multiple: boolean;
 }
 
-/** A text or a chosen label, several of them, or undefined where the question was dismissed. */
+/** A text or a chosen label, or several of them. Undefined if the person dismissed the question. */
 export type Answer = string | readonly string[] | undefined;
 
+/** Options of `askUserTool`. */
 export interface AskUserOptions {
-  /** Shows the question and waits for the answer. It aborts when the question is not needed any more. */
+  /**
+   * Shows the question and resolves with the answer. The signal aborts when the answer is no longer
+   * needed.
+   */
   ask(question: Question, signal: AbortSignal): Promise<Answer>;
-  /** `ask_user`, unless you say otherwise. */
+  /** Name of the tool. Default: `ask_user`. */
   readonly name?: string | undefined;
 }
 
-/** What the model gives. */
+/** The input that the model sends. */
 export interface AskUserInput {
   readonly question: string;
   readonly options?: Question['options'] | undefined;
@@ -33,7 +37,7 @@ export interface AskUserInput {
 
 const option = z.strictObject({
   label: z.string().min(1).max(200).describe('The answer, in a few words'),
-  description: z.string().max(1_000).optional().describe('What it means to choose this'),
+  description: z.string().max(1_000).optional().describe('What choosing this option means'),
 });
 
 const input = z.strictObject({
@@ -42,7 +46,7 @@ const input = z.strictObject({
     .array(option)
     .max(20)
     .refine((options) => new Set(options.map(({ label }) => label)).size === options.length, {
-      message: 'each label must be another one',
+      message: 'each label must be unique',
     })
     .optional()
     .describe('Answers to choose from. Leave it out for a free answer'),
@@ -50,13 +54,13 @@ const input = z.strictObject({
 });
 
 const description =
-  'Asks the person you work for a question and waits for the answer. Use it when you cannot go on without a decision or a fact that only they have; find out by yourself what can be found out.';
+  'Asks the person you work for a question and waits for the answer. Use it only when you cannot continue without a decision or a fact that only this person has. Find out everything else yourself.';
 
 /**
- * Lets the model ask the person something.
+ * Creates a tool that lets the model ask the person a question.
  *
- * @example
- * const askUser = askUserTool({ ask: async ({ question }) => readline.question(question) });
+ * @example const askUser = askUserTool({ ask: async ({ question }) => readline.question(question)
+ * });
  */
 export function askUserTool({
   ask,
@@ -71,15 +75,15 @@ export function askUserTool({
     summarize: ({ question }) => `Ask: ${question.split('\n')[0]?.slice(0, 200)}`,
     execute: async ({ question, options = [], multiple = false }, { signal }) => {
       signal.throwIfAborted();
-      return outputOf(await orAbort(ask({ question, options, multiple }, signal), signal));
+      return outputOf(await abortable(ask({ question, options, multiple }, signal), signal));
     },
   });
 }
 
 const dismissed =
-  'The person dismissed the question and gave no answer. Go on as you think best, or say what you need and stop.';
+  'The person dismissed the question and gave no answer. Continue as you think best, or say what you need and stop.';
 
-/** The words of the person as they are; an empty answer is none. */
+/** Returns the answer unchanged. An empty answer counts as a dismissed question. */
 function outputOf(answer: Answer): ToolOutput {
   const answers = [answer ?? []].flat().filter((text) => text.trim() !== '');
   if (answers.length === 0) return { output: { text: dismissed, value: null } };

@@ -1,20 +1,23 @@
 import { type ErrorPlace, MillraceError } from '@millrace/core';
 
+/** The codes of `McpError`. */
 export type McpErrorCode =
-  /** The server could not be started or reached, or does not speak the protocol. */
+  /** The server could not be started or reached, or it does not use the MCP protocol. */
   | 'cannot_connect'
   /** `close()` was called. */
   | 'closed';
 
-/** An MCP server that cannot be used. What goes wrong in a call is a result, not one of these. */
+/**
+ * Thrown when an MCP server cannot be used. A failed tool call is a tool result, not an `McpError`.
+ */
 export class McpError extends MillraceError<McpErrorCode> {
   constructor(code: McpErrorCode, message: string, place: ErrorPlace = {}) {
-    // Without a cause: what the transport throws may quote headers.
+    // No `cause`: the error of the transport may contain headers with secrets.
     super(code, message, place);
   }
 }
 
-/** A message did not reach the server: what it asked for was not done. */
+/** A message that was not sent, so the server did not act on it. */
 export class UnsentError extends Error {
   constructor() {
     super('The message was not sent: the connection is closed');

@@ -1,34 +1,45 @@
 import { AgentError, type Tool } from '@millrace/agent';
 
+/** Options of `connectMcp`. */
 export interface McpOptions {
   /**
-   * Take the server's word that a tool only reads (`effects: 'none'`, `replay: 'safe'`) or may be
-   * repeated (`replay: 'safe'`). Only for servers you would let run anything.
+   * Whether to trust the annotations of the server: a read-only tool gets `effects: 'none'` and
+   * `replay: 'safe'`, an idempotent tool gets `replay: 'safe'`. Use it only for servers that you
+   * trust completely. Default: false.
    */
   readonly trustAnnotations?: boolean | undefined;
   /**
-   * Ask first which revision of the protocol the server speaks, and take the one of 2026 where it can.
-   * Yes over HTTP; no over stdio, where there are servers that end at a question they do not know.
+   * Whether to ask the server first which protocol revision it supports, and to use the revision of
+   * 2026 if possible. Default: true for HTTP, false for stdio, because some stdio servers exit on
+   * an unknown request.
    */
   readonly negotiate?: boolean | undefined;
-  /** To start, say hello and list the tools. 30 seconds. */
+  /** Time limit for starting the server, the handshake and listing the tools. Default: 30 s. */
   readonly connectTimeoutMs?: number | undefined;
-  /** How long a call may be silent; progress is a sign of life. 2 minutes. */
+  /** Maximum time without a message during a call. Progress restarts it. Default: 2 minutes. */
   readonly timeoutMs?: number | undefined;
-  /** How long a call may take in all. 30 minutes. */
+  /** Time limit for a whole call. Default: 30 minutes. */
   readonly totalTimeoutMs?: number | undefined;
-  /** What a server gets to end by itself before it is asked to, and again before it is killed. 2 seconds. */
+  /**
+   * Time that a server gets to exit after its input ends, and again after SIGTERM, before it is
+   * killed. Default: 2 s.
+   */
   readonly graceMs?: number | undefined;
-  /** One message of the server. 16 MiB. */
+  /** Maximum size of one message from the server. Default: 16 MiB. */
   readonly maxMessageBytes?: number | undefined;
-  /** All attachments of a result. 8 MiB. */
+  /** Maximum total size of the attachments of one result. Default: 8 MiB. */
   readonly maxAttachmentBytes?: number | undefined;
+  /** Maximum length of the description of a tool. Default: 2,048 characters. */
   readonly maxDescriptionLength?: number | undefined;
-  /** Of the text of a result that the model gets; see `Tool`. 30,000. */
+  /**
+   * Maximum length of the result text that the model gets, see `Tool`. Default: 30,000 characters.
+   */
   readonly maxOutputLength?: number | undefined;
-  /** The server has other tools than before. They are in `tools` as well. */
+  /** Called when the server has changed its tools. `McpTools.tools` is already updated. */
   readonly onChange?: ((tools: readonly Tool[]) => void) | undefined;
-  /** Something went wrong outside of any call, for instance a list that could not be read. */
+  /**
+   * Called for a problem outside of any call, for example when the list of tools cannot be read.
+   */
   readonly onProblem?: ((problem: string) => void) | undefined;
 }
 
@@ -36,7 +47,7 @@ type Hooks = Pick<McpOptions, 'onChange' | 'onProblem'>;
 type Flags = Pick<McpOptions, 'trustAnnotations' | 'negotiate'>;
 type Numbers = Omit<McpOptions, keyof Hooks | keyof Flags>;
 
-/** The same with nothing left open. */
+/** The options with all defaults filled in. */
 export type McpSettings = { readonly [Name in keyof Numbers]-?: number } & {
   readonly [Name in keyof Flags]-?: boolean;
 } & Hooks;
@@ -52,25 +63,27 @@ const defaults: { readonly [Name in keyof Numbers]-?: number } = {
   maxOutputLength: 30_000,
 };
 
-// Timers fire at once beyond it.
+// Node.js timers fire immediately for larger values.
 const maxNumber = 2 ** 31 - 1;
 
-export function completeOptions(given: McpOptions, isHttp: boolean): McpSettings {
+/** Checks the options and fills in the defaults. */
+export function resolveMcpOptions(options: McpOptions, isHttp: boolean): McpSettings {
   const numbers = Object.entries(defaults).map(([name, usual]) => {
-    const value = given[name as keyof Numbers] ?? usual;
-    if (!Number.isInteger(value) || value < 0 || value > maxNumber) throw badNumber(name, value);
+    const value = options[name as keyof Numbers] ?? usual;
+    if (!Number.isInteger(value) || value < 0 || value > maxNumber)
+      throw invalidNumber(name, value);
     return [name, value] as const;
   });
   return {
     ...(Object.fromEntries(numbers) as typeof defaults),
-    trustAnnotations: given.trustAnnotations ?? false,
-    negotiate: given.negotiate ?? isHttp,
-    onChange: given.onChange,
-    onProblem: given.onProblem,
+    trustAnnotations: options.trustAnnotations ?? false,
+    negotiate: options.negotiate ?? isHttp,
+    onChange: options.onChange,
+    onProblem: options.onProblem,
   };
 }
 
-function badNumber(name: string, value: number): AgentError {
-  const message = `Cannot take ${name}: ${value} is no whole number from 0 to ${maxNumber}`;
+function invalidNumber(name: string, value: number): AgentError {
+  const message = `Invalid option ${name}: ${value} is not a whole number from 0 to ${maxNumber}`;
   return new AgentError('bad_option', message, { option: name });
 }

@@ -1,54 +1,67 @@
 import { AgentError } from '@millrace/agent';
 
-/** An MCP server, and the way to it. */
+/** An MCP server and how to reach it. */
 export type McpServer = McpStdioServer | McpHttpServer;
 
-/** A program that is started, and spoken with by its standard input and output. */
+/**
+ * A program that is started as a child process and reached through its standard input and output.
+ */
 export interface McpStdioServer {
-  /** Tools are named after it: `<name>_<tool>`. */
+  /** Prefix of the tool names: `<name>_<tool>`. */
   readonly name: string;
   readonly stdio: {
+    /** The program to start. */
     readonly command: string;
+    /** Arguments of the program. Default: none. */
     readonly args?: readonly string[] | undefined;
-    /** Beside these it gets PATH, HOME and the like, and nothing else of ours. */
+    /**
+     * Environment variables for the program. It also gets PATH, HOME and a few others, but no other
+     * variables of this process.
+     */
     readonly env?: Readonly<Record<string, string>> | undefined;
+    /** Working folder of the program. Default: the current folder of this process. */
     readonly cwd?: string | undefined;
   };
   readonly http?: undefined;
 }
 
-/** A server at an address, by Streamable HTTP. */
+/** A server that is reached through Streamable HTTP. */
 export interface McpHttpServer {
+  /** Prefix of the tool names: `<name>_<tool>`. */
   readonly name: string;
   readonly http: {
+    /** An http or https URL without a password. */
     readonly url: string | URL;
+    /** Headers of each request. Default: none. */
     readonly headers?: Readonly<Record<string, string>> | undefined;
+    /** Replaces the global `fetch`. */
     readonly fetch?: typeof fetch | undefined;
   };
   readonly stdio?: undefined;
 }
 
-/** Refuses what cannot work before anything is started. */
+/** Throws if the server description cannot work, before anything is started. */
 export function checkServer(server: McpServer): void {
   const { name, stdio, http } = server;
-  if (name === '') throw badServer(name, 'it has no name');
+  if (name === '') throw invalidServer(name, 'it has no name');
   if ((stdio === undefined) === (http === undefined)) {
-    throw badServer(name, 'it has either stdio or http');
+    throw invalidServer(name, 'it needs either stdio or http');
   }
-  if (stdio?.command === '') throw badServer(name, 'its command is empty');
+  if (stdio?.command === '') throw invalidServer(name, 'its command is empty');
   if (http !== undefined) checkUrl(name, String(http.url));
 }
 
 function checkUrl(name: string, url: string): void {
   const parsed = URL.parse(url);
-  if (parsed === null) throw badServer(name, 'its url is not one');
-  if (!/^https?:$/.test(parsed.protocol)) throw badServer(name, 'its url is not of http or https');
+  if (parsed === null) throw invalidServer(name, 'its url is not valid');
+  if (!/^https?:$/.test(parsed.protocol))
+    throw invalidServer(name, 'its url does not use http or https');
   if (parsed.username !== '' || parsed.password !== '') {
-    throw badServer(name, 'its url has a password in it. Put it into headers.authorization');
+    throw invalidServer(name, 'its url contains a password. Put it into headers.authorization');
   }
 }
 
-function badServer(name: string, why: string): AgentError {
+function invalidServer(name: string, why: string): AgentError {
   const message = `Cannot use MCP server ${JSON.stringify(name.slice(0, 100))}: ${why}`;
   return new AgentError('bad_option', message, { server: name });
 }

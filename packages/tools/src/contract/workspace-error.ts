@@ -1,46 +1,47 @@
 import { MillraceError } from '@millrace/core';
 
+/** The codes of `WorkspaceError`. */
 export type WorkspaceErrorCode =
-  /** It leads out of the root: by `..`, an absolute path or a link. */
+  /** The path leads outside the root through `..`, an absolute path or a symbolic link. */
   | 'outside'
   | 'not_found'
-  /** It was there a moment ago. */
+  /** The file existed a moment ago. */
   | 'vanished'
-  /** Another process changed it, or something on the way to it, in between. */
+  /** Another process changed the file, or a folder on its path, during the operation. */
   | 'changed'
   | 'folder'
   | 'not_a_folder'
-  /** A FIFO, a device, a socket. */
+  /** A FIFO, a device or a socket. */
   | 'not_regular'
   | 'too_large'
   | 'denied'
   | 'no_space'
   | 'bad_path'
-  /** Anything else that the system refused; its own code is in the message. */
+  /** Any other refusal by the operating system. The message contains the system's code. */
   | 'system';
 
-/** Why something in a workspace could not be done, in words that help a model to go on. */
+/** Thrown when an operation in a workspace fails. The message tells a model what to do next. */
 export class WorkspaceError extends MillraceError<WorkspaceErrorCode> {
   constructor(code: WorkspaceErrorCode, path: string, state: string, options?: ErrorOptions) {
-    super(code, `Cannot use ${shorten(path)}: ${state}`, { path }, options);
+    super(code, `Cannot use ${displayPath(path)}: ${state}`, { path }, options);
   }
 }
 
-// A path of a model may be of any length, and have anything in it.
+// A path from a model can have any length and contain any character.
 const maxShownLength = 300;
 
-function shorten(path: string): string {
+function displayPath(path: string): string {
   const shown = path.length > maxShownLength ? `${path.slice(0, maxShownLength)}…` : path;
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones to show as escapes
   return shown === '' || /[\u0000-\u001f\u007f\s]/.test(shown) ? JSON.stringify(shown) : shown;
 }
 
-interface Refusal {
+interface SystemErrorText {
   readonly code: WorkspaceErrorCode;
   readonly state: string;
 }
 
-const refusals: Readonly<Record<string, Refusal>> = {
+const systemErrors: Readonly<Record<string, SystemErrorText>> = {
   EACCES: { code: 'denied', state: 'this process has no permission for it' },
   EPERM: { code: 'denied', state: 'the system does not permit it' },
   EROFS: { code: 'denied', state: 'its file system is read-only' },
@@ -48,19 +49,23 @@ const refusals: Readonly<Record<string, Refusal>> = {
   EDQUOT: { code: 'no_space', state: 'the disk quota is used up' },
   EFBIG: { code: 'no_space', state: 'it would be larger than this process may write' },
   ENAMETOOLONG: { code: 'bad_path', state: 'the name is too long for the file system' },
-  EINVAL: { code: 'bad_path', state: 'the file system does not take such a name' },
+  EINVAL: { code: 'bad_path', state: 'the file system does not accept such a name' },
   EIO: { code: 'system', state: 'the system cannot read or write it' },
-  ELOOP: { code: 'bad_path', state: 'its symbolic links lead in a circle' },
+  ELOOP: { code: 'bad_path', state: 'its symbolic links form a loop' },
 };
 
-export function codeOf(error: unknown): string {
+/** Returns the `code` of an error, or an empty text. */
+export function errorCodeOf(error: unknown): string {
   return error instanceof Error && 'code' in error ? String(error.code) : '';
 }
 
-/** What the system said about a path, as an error of ours. One of ours stays as it is. */
-export function refusedBySystem(path: string, error: unknown): unknown {
-  const code = codeOf(error);
+/**
+ * Converts an error of the operating system into a `WorkspaceError`. Other errors are returned
+ * unchanged.
+ */
+export function fromSystemError(path: string, error: unknown): unknown {
+  const code = errorCodeOf(error);
   if (error instanceof WorkspaceError || !/^E[A-Z0-9]+$/.test(code)) return error;
-  const { code: ours, state } = refusals[code] ?? { code: 'system' as const, state: code };
+  const { code: ours, state } = systemErrors[code] ?? { code: 'system' as const, state: code };
   return new WorkspaceError(ours, path, `${state} (${code})`, { cause: error });
 }

@@ -1,48 +1,60 @@
-import { nearestLines, placeOf, placesOf } from './find-text.ts';
+import { firstOccurrence, nearestLines, occurrencesOf } from './find-text.ts';
 import { countLines, replaceAt, type TextFile, withoutCrlf } from './text-file.ts';
 
+/** One replacement in a file. */
 export interface Edit {
+  /** The text to replace. It must match exactly. */
   readonly old_text: string;
+  /** The text to insert in its place. */
   readonly new_text: string;
+  /** Whether to replace every occurrence. Otherwise `old_text` must occur exactly once. Default: false. */
   readonly replace_all?: boolean | undefined;
 }
 
-export type Applied =
+/** The edited file, or the problem of the first edit that failed. */
+export type EditOutcome =
   | { readonly ok: true; readonly file: TextFile; readonly replacements: number }
   | { readonly ok: false; readonly problem: string };
 
-/** More places than these are not told apart: nobody reads them. */
+/** Maximum number of line numbers in a message about several occurrences. */
 const maxLinesNamed = 10;
-const maxPlaces = 100_000;
-/** Of what comes out, in characters: a text that grows by each of its characters has no end. */
+const maxOccurrences = 100_000;
+/**
+ * Maximum length of the result in characters. Without it, `replace_all` could make a file grow
+ * without limit.
+ */
 const maxLength = 10_000_000;
 
-/** The edits one after the other, each on what the one before left; or what is wrong with one. */
-export function applyEdits(file: TextFile, edits: readonly Edit[]): Applied {
+/**
+ * Applies the edits in order, each to the result of the one before. Returns the problem of the
+ * first edit that fails.
+ */
+export function applyEdits(file: TextFile, edits: readonly Edit[]): EditOutcome {
   let replacements = 0;
   let current = file;
   for (const [index, edit] of edits.entries()) {
     const applied = applyEdit(current, edit);
-    if (!applied.ok) return { ok: false, problem: locate(applied.problem, index, edits.length) };
+    if (!applied.ok)
+      return { ok: false, problem: withEditNumber(applied.problem, index, edits.length) };
     current = applied.file;
     replacements += applied.replacements;
   }
   return { ok: true, file: current, replacements };
 }
 
-function locate(problem: string, index: number, count: number): string {
+function withEditNumber(problem: string, index: number, count: number): string {
   if (count === 1) return problem;
   const earlier = index === 0 ? '' : ', after the edits before it';
   return `Edit ${index + 1} of ${count}${earlier}: ${problem}`;
 }
 
-function applyEdit(file: TextFile, edit: Edit): Applied {
+function applyEdit(file: TextFile, edit: Edit): EditOutcome {
   const [old, replacement] = [withoutCrlf(edit.old_text), withoutCrlf(edit.new_text)];
   if (old === replacement) {
     return { ok: false, problem: 'old_text and new_text are the same: there is nothing to change' };
   }
   const isAll = edit.replace_all === true;
-  const starts = isAll ? apart(file.text, old) : firstTwo(file.text, old);
+  const starts = isAll ? nonOverlapping(file.text, old) : firstTwoOccurrences(file.text, old);
   const problem = problemOf(file.text, old, replacement, starts, isAll);
   if (problem !== undefined) return { ok: false, problem };
   return { ok: true, file: replaceAt(file, starts, old, replacement), replacements: starts.length };
@@ -56,86 +68,92 @@ function problemOf(
   isAll: boolean,
 ): string | undefined {
   if (starts.length === 0) return explainMiss(text, old, replacement);
-  if (starts.length > 1 && !isAll) return severalPlaces(text, old);
-  if (starts.length > maxPlaces)
-    return `old_text is there more than ${maxPlaces} times. Replace a longer text, or use a program`;
+  if (starts.length > 1 && !isAll) return describeOccurrences(text, old);
+  if (starts.length > maxOccurrences)
+    return `old_text occurs more than ${maxOccurrences} times. Replace a longer text, or use a program`;
   const length = text.length + starts.length * (replacement.length - old.length);
   if (length > maxLength)
     return `The file would have ${length} characters, and at most ${maxLength} can be written. Use a program`;
   return undefined;
 }
 
-/** The places that do not overlap, from the start on: one more than may be, at most. */
-function apart(text: string, old: string): readonly number[] {
+/**
+ * Returns the occurrences that do not overlap, from the start, but at most one more than allowed.
+ */
+function nonOverlapping(text: string, old: string): readonly number[] {
   const starts: number[] = [];
   let end = 0;
-  for (const at of placesOf(text, old)) {
+  for (const at of occurrencesOf(text, old)) {
     if (at < end) continue;
-    if (starts.push(at) > maxPlaces) break;
+    if (starts.push(at) > maxOccurrences) break;
     end = at + old.length;
   }
   return starts;
 }
 
-/** Here places that overlap count as two: nobody could say which is meant. */
-function firstTwo(text: string, old: string): readonly number[] {
-  return placesOf(text, old).take(2).toArray();
+/** Overlapping occurrences count as two here, because it is not clear which one is meant. */
+function firstTwoOccurrences(text: string, old: string): readonly number[] {
+  return occurrencesOf(text, old).take(2).toArray();
 }
 
-function severalPlaces(text: string, old: string): string {
-  const starts = placesOf(text, old)
+function describeOccurrences(text: string, old: string): string {
+  const starts = occurrencesOf(text, old)
     .take(maxLinesNamed + 1)
     .toArray();
   const isMore = starts.length > maxLinesNamed;
   const lines = starts.slice(0, maxLinesNamed).map((at) => countLines(text.slice(0, at)) + 1);
   const where = `${isMore ? `more than ${maxLinesNamed}` : starts.length} times, at lines ${lines.join(', ')}`;
-  return `old_text is there ${where}${isMore ? ' …' : ''}. Give more of the lines around the one you mean, or set replace_all`;
+  return `old_text occurs ${where}${isMore ? ' …' : ''}. Include more of the surrounding lines, or set replace_all`;
 }
 
 const maxLineShown = 200;
 const maxDifferences = 3;
-/** Nobody gives so much and means it: what is near it is not looked for. */
+/** Longer texts are not compared with the file, to limit the work. */
 const maxCompared = 100_000;
 
-/** Why a text is not found, and what is near it, for a model that believes it is there. */
-export function explainMiss(text: string, old: string, replacement: string): string {
+/** Explains to the model why a text was not found, and shows the most similar lines of the file. */
+function explainMiss(text: string, old: string, replacement: string): string {
   const found = 'old_text is not in the file';
-  if (text === '') return `${found}: it is empty`;
+  if (text === '') return `${found}: the file is empty`;
   const unnumbered = old.replace(/^[ ]*\d+\t/gm, '');
-  if (unnumbered !== old && placeOf(text, unnumbered) >= 0) {
-    return `${found}, but it is without the line numbers that read shows. Leave them out`;
+  if (unnumbered !== old && firstOccurrence(text, unnumbered) >= 0) {
+    return `${found}, but the same text without line numbers is. Leave out the line numbers that read shows`;
   }
-  const done = replacement.trim() === '' ? -1 : placeOf(text, replacement);
+  const done = replacement.trim() === '' ? -1 : firstOccurrence(text, replacement);
   const already =
-    done < 0 ? '' : ` new_text is there already, at line ${countLines(text.slice(0, done)) + 1}.`;
-  if (old.length > maxCompared) return `${found}.${already} Give fewer lines, and read it again`;
+    done < 0 ? '' : ` new_text is already there, at line ${countLines(text.slice(0, done)) + 1}.`;
+  if (old.length > maxCompared)
+    return `${found}.${already} Give fewer lines, and read the file again`;
   const lines = old.split('\n');
   const fileLines = text.split('\n');
   const near = nearestLines(fileLines, lines);
-  if (near === undefined) return `${found}, nor anything like it.${already} Read it again`;
+  if (near === undefined) return `${found}, and nothing similar is.${already} Read the file again`;
   const last = Math.min(near + lines.length, fileLines.length);
   const range = last === near + 1 ? `line ${last}` : `lines ${near + 1} to ${last}`;
-  return `${found}.${already} The nearest is at ${range}:\n${differences(fileLines, lines, near)}`;
+  return `${found}.${already} The most similar text is at ${range}:\n${differences(fileLines, lines, near)}`;
 }
 
 function differences(fileLines: readonly string[], lines: readonly string[], near: number): string {
-  const told = lines.flatMap((line, index) => {
+  const described = lines.flatMap((line, index) => {
     const there = fileLines[near + index];
     const number = near + index + 1;
     if (there === undefined) return [`line ${number}: the file ends before it`];
-    if (there === line || isPartOf(there, line, index, lines.length)) return [];
+    if (there === line || isPartOfLine(there, line, index, lines.length)) return [];
     const how = howDifferent(there, line);
     return [
-      `line ${number} differs${how}:\n  file:     ${shown(there)}\n  old_text: ${shown(line)}`,
+      `line ${number} differs${how}:\n  file:     ${quoted(there)}\n  old_text: ${quoted(line)}`,
     ];
   });
-  const rest = told.length - maxDifferences;
+  const rest = described.length - maxDifferences;
   const more = rest > 0 ? [`and ${rest} more lines differ`] : [];
-  return [...told.slice(0, maxDifferences), ...more].join('\n');
+  return [...described.slice(0, maxDifferences), ...more].join('\n');
 }
 
-/** The first of several lines may begin, and the last end, in the middle of one. */
-function isPartOf(there: string, line: string, index: number, count: number): boolean {
+/**
+ * The first of several lines may start, and the last one may end, in the middle of a line of the
+ * file.
+ */
+function isPartOfLine(there: string, line: string, index: number, count: number): boolean {
   if (count === 1) return there.includes(line);
   return (index === 0 && there.endsWith(line)) || (index === count - 1 && there.startsWith(line));
 }
@@ -149,7 +167,7 @@ function howDifferent(there: string, line: string): string {
   return ' in its indentation and the spaces at its end';
 }
 
-/** In quotes, so that spaces and tabs can be told apart. */
-function shown(line: string): string {
+/** JSON quotes make spaces and tabs visible. */
+function quoted(line: string): string {
   return JSON.stringify(line.length > maxLineShown ? `${line.slice(0, maxLineShown)}…` : line);
 }

@@ -1,20 +1,20 @@
-/** What the first bytes of a file say that it is. */
+/** The kind of a file, detected from its first bytes. */
 export type FileKind =
   | { readonly type: 'text' }
   | { readonly type: 'image'; readonly mimeType: string }
   | { readonly type: 'binary'; readonly kind: string };
 
-/** So many bytes from the start are enough to tell. */
+/** Number of bytes from the start of a file that are enough to detect its kind. */
 export const sampleLength = 8192;
 
-interface Mark {
+interface Signature {
   readonly at?: number;
-  /** As Latin-1. */
+  /** The expected bytes as Latin-1 text. */
   readonly bytes: string;
 }
 
-/** Pictures that models can see. */
-const images: readonly (readonly [mimeType: string, first: Mark, ...others: Mark[]])[] = [
+/** Image formats that models accept. */
+const images: readonly (readonly [mimeType: string, first: Signature, ...others: Signature[]])[] = [
   ['image/png', { bytes: '\x89PNG\r\n\x1a\n' }],
   ['image/jpeg', { bytes: '\xff\xd8\xff' }],
   ['image/gif', { bytes: 'GIF87a' }],
@@ -22,8 +22,8 @@ const images: readonly (readonly [mimeType: string, first: Mark, ...others: Mark
   ['image/webp', { bytes: 'RIFF' }, { at: 8, bytes: 'WEBP' }],
 ];
 
-/** The rest, to name it. */
-const binaries: readonly (readonly [kind: string, first: Mark, ...others: Mark[]])[] = [
+/** Other binary formats, to name them in error messages. */
+const binaries: readonly (readonly [kind: string, first: Signature, ...others: Signature[]])[] = [
   ['a PDF document', { bytes: '%PDF-' }],
   ['a ZIP archive', { bytes: 'PK\x03\x04' }],
   ['gzip data', { bytes: '\x1f\x8b' }],
@@ -38,22 +38,22 @@ const binaries: readonly (readonly [kind: string, first: Mark, ...others: Mark[]
   ['an SQLite database', { bytes: 'SQLite format 3\x00' }],
   ['UTF-16 text', { bytes: '\xff\xfe' }],
   ['UTF-16 text', { bytes: '\xfe\xff' }],
-  ['an MP4 or similar film', { at: 4, bytes: 'ftyp' }],
-  ['WAV sound', { bytes: 'RIFF' }, { at: 8, bytes: 'WAVE' }],
-  ['Ogg sound', { bytes: 'OggS' }],
+  ['an MP4 or similar video', { at: 4, bytes: 'ftyp' }],
+  ['WAV audio', { bytes: 'RIFF' }, { at: 8, bytes: 'WAVE' }],
+  ['Ogg audio', { bytes: 'OggS' }],
   ['a WOFF font', { bytes: 'wOFF' }],
   ['a WOFF2 font', { bytes: 'wOF2' }],
 ];
 
 export function fileKind(sample: Uint8Array): FileKind {
-  // One string for all comparisons; Latin-1 keeps each byte as one character.
+  // Latin-1 maps each byte to one character, so one string serves all comparisons.
   const start = Buffer.from(sample.subarray(0, 512)).toString('latin1');
-  const has = (marks: readonly Mark[]) =>
+  const has = (marks: readonly Signature[]) =>
     marks.every(({ at = 0, bytes }) => start.startsWith(bytes, at));
   const image = images.find(([, ...marks]) => has(marks));
   if (image !== undefined) return { type: 'image', mimeType: image[0] };
   const named = binaries.find(([, ...marks]) => has(marks));
-  if (named !== undefined && (sample.includes(0) || isCertain(named[1]))) {
+  if (named !== undefined && (sample.includes(0) || isUnambiguous(named[1]))) {
     return { type: 'binary', kind: named[0] };
   }
   if (sample.includes(0)) return { type: 'binary', kind: 'binary data' };
@@ -62,12 +62,14 @@ export function fileKind(sample: Uint8Array): FileKind {
   return { type: 'text' };
 }
 
-/** A mark of plain letters may begin a text as well. */
-function isCertain({ bytes }: Mark): boolean {
+/** A signature of plain letters can also be the start of a text file. */
+function isUnambiguous({ bytes }: Signature): boolean {
   return bytes === '%PDF-' || /[^\x20-\x7e]/.test(bytes);
 }
 
-/** A stray byte does not make a text unreadable, and the end of the sample may cut a character. */
+/**
+ * A few invalid bytes do not make a text unreadable, and the end of the sample may cut a character.
+ */
 function isMostlyUtf8(sample: Uint8Array): boolean {
   const bad = new TextDecoder().decode(sample).match(/\ufffd/g)?.length ?? 0;
   return bad <= 1 + sample.length / 10;

@@ -1,14 +1,14 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { placeOf, placesOf } from './find-text.ts';
+import { firstOccurrence, occurrencesOf } from './find-text.ts';
 
-/** All places, by looking at each. */
+/** Finds all occurrences by testing each position. */
 function plain(text: string, wanted: string): readonly number[] {
   const starts = Array.from(text, (_, at) => at);
   return starts.filter((at) => text.startsWith(wanted, at));
 }
 
-test('places are all there are, however long and however alike the texts', () => {
+test('all occurrences are found, for texts of any length and similarity', () => {
   const letter = fc.constantFrom('a', 'a', 'a', 'b', '\n', '\ud83d');
   const piece = fc.array(letter, { minLength: 1, maxLength: 8 }).map((all) => all.join(''));
   const wanted = fc
@@ -21,18 +21,18 @@ test('places are all there are, however long and however alike the texts', () =>
   fc.assert(
     fc.property(both, ([text, wanted]) => {
       const places = plain(text, wanted);
-      expect([...placesOf(text, wanted)]).toEqual(places);
-      expect(placeOf(text, wanted)).toBe(places[0] ?? -1);
-      expect(placeOf(text, `${wanted}c`)).toBe(-1);
+      expect([...occurrencesOf(text, wanted)]).toEqual(places);
+      expect(firstOccurrence(text, wanted)).toBe(places[0] ?? -1);
+      expect(firstOccurrence(text, `${wanted}c`)).toBe(-1);
       if (wanted.length > 64 && places.length > 1) long++;
     }),
   );
   expect(long).toBeGreaterThan(10);
 });
 
-test('a text of a million characters that are all alike is looked through in a moment', () => {
-  // The engine's own search would take hours, and nothing could stop it.
+test('a text of a million equal characters is searched quickly', () => {
+  // `indexOf` would take hours and could not be stopped.
   const [text, half] = ['a'.repeat(4_000_000), 'a'.repeat(1_000_000)];
-  expect(placeOf(text, `${half}b${half}`)).toBe(-1);
-  expect(placeOf(`${text}b${half}`, `${half}b${half}`)).toBe(3_000_000);
+  expect(firstOccurrence(text, `${half}b${half}`)).toBe(-1);
+  expect(firstOccurrence(`${text}b${half}`, `${half}b${half}`)).toBe(3_000_000);
 });

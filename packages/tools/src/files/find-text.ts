@@ -1,32 +1,33 @@
-/** So short a text is found by what the engine has, which is quick as a rule. */
+/** Texts up to this length are searched with `indexOf`, which is fast for them. */
 const maxShortLength = 64;
 
 /**
- * Where a text is in another, from the start on; places may overlap. Never slower than both are long:
- * the engine's own search takes hours for a million characters of which few are different.
+ * Yields the positions of a text in another text, in order. Occurrences may overlap. The time is
+ * linear in both lengths; `indexOf` can take hours for millions of characters that are almost all
+ * equal.
  */
-export function* placesOf(text: string, wanted: string): Generator<number> {
-  if (wanted.length <= maxShortLength) yield* shortPlaces(text, wanted);
-  else yield* longPlaces(text, wanted);
+export function* occurrencesOf(text: string, wanted: string): Generator<number> {
+  if (wanted.length <= maxShortLength) yield* shortOccurrences(text, wanted);
+  else yield* longOccurrences(text, wanted);
 }
 
-/** The first place, or -1. */
-export function placeOf(text: string, wanted: string): number {
-  for (const place of placesOf(text, wanted)) return place;
+/** Returns the first position, or -1. */
+export function firstOccurrence(text: string, wanted: string): number {
+  for (const place of occurrencesOf(text, wanted)) return place;
   return -1;
 }
 
-function* shortPlaces(text: string, wanted: string): Generator<number> {
+function* shortOccurrences(text: string, wanted: string): Generator<number> {
   for (let at = text.indexOf(wanted); at >= 0; at = text.indexOf(wanted, at + 1)) {
     yield at;
     if (wanted === '') return;
   }
 }
 
-/** After Knuth, Morris and Pratt: no character of the text is looked at twice. */
-function* longPlaces(text: string, wanted: string): Generator<number> {
+/** Knuth–Morris–Pratt search: it reads each character of the text once. */
+function* longOccurrences(text: string, wanted: string): Generator<number> {
   if (wanted.length > text.length) return;
-  const borders = bordersOf(wanted);
+  const borders = prefixTable(wanted);
   let matched = 0;
   for (let at = 0; at < text.length; at++) {
     const code = text.charCodeAt(at);
@@ -38,8 +39,8 @@ function* longPlaces(text: string, wanted: string): Generator<number> {
   }
 }
 
-/** For each beginning of a text: how long the longest one is that it also ends with. */
-function bordersOf(wanted: string): Int32Array {
+/** For each prefix of a text: the length of its longest proper prefix that is also its suffix. */
+function prefixTable(wanted: string): Int32Array {
   const borders = new Int32Array(wanted.length);
   let matched = 0;
   for (let at = 1; at < wanted.length; at++) {
@@ -51,39 +52,51 @@ function bordersOf(wanted: string): Int32Array {
   return borders;
 }
 
-/** Bounds on the work: files of a million lines are edited too. */
+/** Limits on the work, because files can have a million lines. */
 const maxLinesCompared = 50_000;
 const maxCandidates = 20;
 const maxWindow = 50;
 const maxCharactersCompared = 50_000_000;
-/** Of 1. Less is no likeness. */
-const leastLikeness = 0.5;
+/** Lines with a lower similarity (0 to 1) are not suggested. */
+const minSimilarity = 0.5;
 
-/** The index of the line from which on the file is most like these lines, if it is like them at all. */
+/**
+ * Returns the index of the line where the file is most similar to these lines, or undefined if
+ * nothing is similar.
+ */
 export function nearestLines(
   file: readonly string[],
   lines: readonly string[],
 ): number | undefined {
-  return sameButForSpaces(file.map(withoutSpaces), lines.map(withoutSpaces)) ?? like(file, lines);
+  return (
+    equalIgnoringSpaces(file.map(withoutSpaces), lines.map(withoutSpaces)) ??
+    mostSimilar(file, lines)
+  );
 }
 
 function withoutSpaces(line: string): string {
   return line.replace(/\s+/g, '');
 }
 
-/** The first may begin, and the last end, in the middle of a line. */
-function sameButForSpaces(file: readonly string[], lines: readonly string[]): number | undefined {
+/**
+ * Looks for the lines without regard to spaces. The first may start, and the last may end, in the
+ * middle of a line.
+ */
+function equalIgnoringSpaces(
+  file: readonly string[],
+  lines: readonly string[],
+): number | undefined {
   const [first = '', ...others] = lines;
   const last = others.pop();
   if (lines.every((line) => line === '')) return undefined;
-  let left = maxCharactersCompared;
+  let remainingCharacters = maxCharactersCompared;
   const isSame = (line: string, other: string | undefined) => {
-    left -= line.length + 1;
+    remainingCharacters -= line.length + 1;
     return line === other;
   };
-  for (let start = 0; start + lines.length <= file.length && left > 0; start++) {
+  for (let start = 0; start + lines.length <= file.length && remainingCharacters > 0; start++) {
     const here = file[start] ?? '';
-    if (last === undefined ? placeOf(here, first) >= 0 : here.endsWith(first)) {
+    if (last === undefined ? firstOccurrence(here, first) >= 0 : here.endsWith(first)) {
       const areSame = others.every((line, index) => isSame(line, file[start + index + 1]));
       const end = file[start + lines.length - 1] ?? '';
       if (areSame && (last === undefined || end.startsWith(last))) return start;
@@ -92,18 +105,21 @@ function sameButForSpaces(file: readonly string[], lines: readonly string[]): nu
   return undefined;
 }
 
-/** The longest line says most: the places of lines like it are looked at, with the lines around them. */
-function like(file: readonly string[], lines: readonly string[]): number | undefined {
+/**
+ * The longest line is the most distinctive. It selects candidates, which are then compared with the
+ * lines around them.
+ */
+function mostSimilar(file: readonly string[], lines: readonly string[]): number | undefined {
   const longest = Math.max(...lines.slice(0, maxWindow).map((line) => line.trim().length));
   const anchor = lines.findIndex((line) => line.trim().length === longest);
-  const toAnchor = likenessTo(lines[anchor] ?? '');
-  const toEach = lines.slice(0, maxWindow).map(likenessTo);
+  const toAnchor = similarityTo(lines[anchor] ?? '');
+  const toEach = lines.slice(0, maxWindow).map(similarityTo);
   const around = (start: number) =>
     toEach.reduce((sum, likeness, index) => sum + likeness(file[start + index] ?? ''), 0);
   return file
     .slice(0, maxLinesCompared)
     .map((line, index) => ({ start: index - anchor, likeness: toAnchor(line) }))
-    .filter(({ start, likeness }) => start >= 0 && likeness >= leastLikeness)
+    .filter(({ start, likeness }) => start >= 0 && likeness >= minSimilarity)
     .sort((a, b) => b.likeness - a.likeness)
     .slice(0, maxCandidates)
     .map(({ start }) => ({ start, likeness: around(start) }))
@@ -113,10 +129,10 @@ function like(file: readonly string[], lines: readonly string[]): number | undef
 const maxLength = 200;
 
 /**
- * How like a line is to another, from 0 to 1, spaces at the ends aside: twice the pairs of neighbouring
- * characters that they share, of all that they have.
+ * Returns a function that rates the similarity of a line to another from 0 to 1, ignoring spaces at
+ * the ends. It is the Dice coefficient of the pairs of neighbouring characters.
  */
-function likenessTo(line: string): (other: string) => number {
+function similarityTo(line: string): (other: string) => number {
   const own = line.trim().slice(0, maxLength);
   const pairs = pairsOf(own);
   return (given) => {
@@ -124,7 +140,7 @@ function likenessTo(line: string): (other: string) => number {
     if (own === other) return 1;
     const total = own.length + other.length - 2;
     const most = 2 * (Math.min(own.length, other.length) - 1);
-    // Lines of very different length need not be compared.
+    // Lines of very different lengths cannot be similar.
     return total <= 0 || most * 2 < total ? 0 : (2 * shared(pairs, other)) / total;
   };
 }

@@ -14,7 +14,7 @@ beforeEach(() => {
 const preview = (tool: string, input: unknown) =>
   previewChange(createWorkspace({ root }), { tool, input });
 
-test('a write is shown against what is there', async () => {
+test('a write is compared with the current content', async () => {
   expect(await preview('write', { path: 'a.txt', content: 'one\n2\nthree\n' })).toEqual({
     ...{ diff: '@@ -1,3 +1,3 @@\n one\n-two\n+2\n three', added: 1, removed: 1, linesBefore: 3 },
   });
@@ -36,13 +36,13 @@ test('an edit is shown with its line numbers and the lines around it', async () 
   });
 });
 
-test('what could not be done is told', async () => {
+test('a change that would fail is reported', async () => {
   const edits = [{ old_text: 'four', new_text: 'vier' }];
   expect((await preview('edit', { path: 'a.txt', edits }))?.problem).toContain('old_text');
-  expect((await preview('edit', { path: 'none', edits }))?.problem).toBe('There is no such file');
+  expect((await preview('edit', { path: 'none', edits }))?.problem).toBe('The file does not exist');
   writeFileSync(join(root, 'picture'), Buffer.from([0xff, 0xfe, 0x00]));
   const over = await preview('write', { path: 'picture', content: 'a' });
-  expect(over).toMatchObject({ diff: '', problem: expect.stringContaining('no text') });
+  expect(over).toMatchObject({ diff: '', problem: expect.stringContaining('not text') });
 });
 
 test.each([
@@ -53,6 +53,6 @@ test.each([
   ['edit', { path: 'a.txt', edits: [{ old_text: '', new_text: 'a' }] }],
   ['edit', null],
   ['write', { path: '../x', content: 'a' }],
-])('of %s %j nothing is said', async (tool, input) => {
+])('%s %j has no preview', async (tool, input) => {
   expect(await preview(tool, input)).toBeUndefined();
 });

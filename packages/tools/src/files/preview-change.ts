@@ -4,25 +4,30 @@ import { applyEdits, type Edit } from './apply-edits.ts';
 import { countLines, decodeText } from './text-file.ts';
 import { unifiedDiff } from './unified-diff.ts';
 
-/** What a change of a file would do, as things are now. */
+/** The effect that a call of `edit` or `write` would have on the file as it is now. */
 export interface ChangePreview {
-  /** As `diff -u` tells it, with the lines around it. Empty where nothing would change. */
+  /** The change in the format of `diff -u`, with context lines. Empty if nothing would change. */
   readonly diff: string;
+  /** Number of added lines. */
   readonly added: number;
+  /** Number of removed lines. */
   readonly removed: number;
-  /** How many lines there are now; undefined where there is no such file. */
+  /** Number of lines that the file has now. Undefined if the file does not exist. */
   readonly linesBefore: number | undefined;
-  /** Why it could not be done. */
+  /** Why the call would fail. */
   readonly problem?: string | undefined;
 }
 
-/** More is looked at by nobody, and takes its time. */
+/** Larger files are not previewed, because computing the diff takes too long. */
 const maxFileBytes = 4_000_000;
 const maxDiffLines = 20_000;
 
 /**
- * What a call of `edit` or `write` would do, for whoever decides on it. Nothing where that cannot be said:
- * it is neither, its input is no input of theirs, or it is outside.
+ * Shows what a call of `edit` or `write` would change, for the person who approves it. Returns
+ * undefined for other tools, for invalid input and for paths outside the workspace.
+ *
+ * @example const preview = await previewChange(workspace, { tool: 'write', input: { path: 'a.txt',
+ * content: 'new' } });
  */
 export async function previewChange(
   workspace: Pick<Workspace, 'read'>,
@@ -39,20 +44,20 @@ export async function previewChange(
     return undefined;
   const found = await textOf(workspace, path);
   if (found === 'outside') return undefined;
-  if (found === 'no text') return { ...nothing, linesBefore: undefined, problem: noText };
+  if (found === 'no text') return { ...noDiff, linesBefore: undefined, problem: notTextProblem };
   const before = found?.text ?? '';
   const linesBefore = found && (before === '' ? 0 : countLines(before.replace(/\n$/, '')) + 1);
-  if (isWrite) return { ...unified(before, content.replaceAll('\r\n', '\n')), linesBefore };
-  if (found === undefined) return { ...nothing, linesBefore, problem: 'There is no such file' };
+  if (isWrite) return { ...diffOf(before, content.replaceAll('\r\n', '\n')), linesBefore };
+  if (found === undefined) return { ...noDiff, linesBefore, problem: 'The file does not exist' };
   const applied = applyEdits(found, edits as readonly Edit[]);
-  if (!applied.ok) return { ...nothing, linesBefore, problem: applied.problem };
-  return { ...unified(before, applied.file.text), linesBefore };
+  if (!applied.ok) return { ...noDiff, linesBefore, problem: applied.problem };
+  return { ...diffOf(before, applied.file.text), linesBefore };
 }
 
-const noText = 'What is there now is no text that could be shown';
-const nothing = { diff: '', added: 0, removed: 0 } as const;
+const notTextProblem = 'The current content is not text and cannot be shown';
+const noDiff = { diff: '', added: 0, removed: 0 } as const;
 
-function unified(before: string, after: string): Pick<ChangePreview, 'diff' | 'added' | 'removed'> {
+function diffOf(before: string, after: string): Pick<ChangePreview, 'diff' | 'added' | 'removed'> {
   const { text: diff, added, removed } = unifiedDiff(before, after, maxDiffLines);
   return { diff, added, removed };
 }

@@ -8,7 +8,7 @@ function linesOf(text: string, options: Partial<WindowOptions> = {}, pieceLength
   const window = new LineWindow({ first: 1, count: 1000, ...roomy, ...options });
   const bytes = new TextEncoder().encode(text);
   for (let at = 0; at < bytes.length; at += pieceLength) {
-    if (!window.take(bytes.subarray(at, at + pieceLength))) break;
+    if (!window.push(bytes.subarray(at, at + pieceLength))) break;
   }
   return window.end();
 }
@@ -17,7 +17,7 @@ const anyText = fc
   .array(fc.constantFrom('a', 'ß', '😀', '\n', '\r\n', '\r', '\ufeff', ' '))
   .map((pieces) => pieces.join(''));
 
-test('a window has the lines that a split has, however the bytes are cut', () => {
+test('a window has the same lines as a split, for any chunks of bytes', () => {
   const few = fc.integer({ min: 1, max: 8 });
   fc.assert(
     fc.property(anyText, few, few, few, (text, first, count, pieceLength) => {
@@ -40,7 +40,7 @@ test('a window has the lines that a split has, however the bytes are cut', () =>
   );
 });
 
-test('a line that is too long is clipped, never inside a character, and the rest counted', () => {
+test('a long line is clipped between characters, and the rest is counted', () => {
   fc.assert(
     fc.property(anyText, fc.integer({ min: 1, max: 5 }), (text, maxLineLength) => {
       const line = text.replace(/[\r\n]/g, '');
@@ -59,7 +59,7 @@ test('a line that is too long is clipped, never inside a character, and the rest
   );
 });
 
-test('it stops at a line that does not end, and when it has enough text', () => {
+test('it stops at a line that is too long, and when it has enough text', () => {
   const endless = linesOf('short\nlonger than ten\nlast', { maxLineBytes: 10 }, 3);
   expect(endless.stop).toBe('endless_line');
   expect(endless.lines.map(({ text }) => text.slice(0, 6))).toEqual(['short', 'longer']);

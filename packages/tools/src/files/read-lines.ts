@@ -1,42 +1,52 @@
 import type { ToolOutput } from '@millrace/agent';
 import type { OpenFile } from '../workspace/open-file.ts';
 
-interface LinesWanted {
-  /** Counted from 1. */
+interface LineRange {
+  /** Line number, counted from 1. */
   readonly first: number;
   readonly count: number;
   readonly signal: AbortSignal;
 }
 
 const chunkLength = 65_536;
-/** What the system makes up when it is read, as in /proc, says that it has no bytes. */
+/**
+ * Limit for files that the system generates on reading, such as those in /proc. Their reported size
+ * is 0.
+ */
 const maxUnsizedBytes = 16_777_216;
 const bounds = { maxLineLength: 2000, maxLength: 50_000, maxLineBytes: 16_777_216 };
 
-/** Some lines with their numbers, and a word on the rest. The file is read up to the last of them. */
-export async function readLines(file: OpenFile, wanted: LinesWanted): Promise<ToolOutput | string> {
+/**
+ * Returns the requested lines with their numbers, and notes about the rest of the file. Reads no
+ * further than the last requested line.
+ */
+export async function readLines(file: OpenFile, wanted: LineRange): Promise<ToolOutput | string> {
   const window = new LineWindow({ first: wanted.first, count: wanted.count, ...bounds });
   const chunk = new Uint8Array(chunkLength);
-  // Not beyond the size that it had: something may be writing to it without end.
+  // Reads no further than the initial size, because another process may append without end.
   const size = file.stats.size || maxUnsizedBytes;
   for (let position = 0; position < size; ) {
     wanted.signal.throwIfAborted();
     const length = Math.min(chunk.length, size - position);
     const { bytesRead } = await file.handle.read(chunk, 0, length, position);
-    if (bytesRead === 0 || !window.take(chunk.subarray(0, bytesRead))) break;
+    if (bytesRead === 0 || !window.push(chunk.subarray(0, bytesRead))) break;
     position += bytesRead;
   }
   const kept = window.end();
-  return kept.lines.length === 0 ? pastEnd(file, wanted, kept) : shown(wanted.first, kept);
+  return kept.lines.length === 0 ? pastEnd(file, wanted, kept) : numberedLines(wanted.first, kept);
 }
 
-function pastEnd({ place }: OpenFile, { first }: LinesWanted, { lineCount }: Kept): ToolOutput {
+function pastEnd(
+  { place }: OpenFile,
+  { first }: LineRange,
+  { lineCount }: CollectedLines,
+): ToolOutput {
   const has = lineCount === 1 ? '1 line' : `${lineCount} lines`;
   const text = `Cannot read ${place.shown} from line ${first}: it has ${has}`;
   return { output: { text, isError: true } };
 }
 
-function shown(first: number, kept: Kept): string {
+function numberedLines(first: number, kept: CollectedLines): string {
   const isFromStart = first === 1;
   const lines = kept.lines.map((line, index) => {
     const isEndless = kept.stop === 'endless_line' && index === kept.lines.length - 1;
@@ -55,19 +65,21 @@ function clipNote({ clippedBytes }: Line, isEndless: boolean): string {
   return `… (clipped: ${isEndless ? 'at least ' : ''}${byteCount(clippedBytes)} more)`;
 }
 
-function notes(first: number, kept: Kept): readonly string[] {
+function notes(first: number, kept: CollectedLines): readonly string[] {
   const { lines, lineCount, stop } = kept;
   const last = first + lines.length - 1;
   const range = lines.length === 1 ? `Line ${first}` : `Lines ${first} to ${last}`;
   const endings = new Set(lines.map(({ ending }) => ending).filter((ending) => ending !== ''));
   return [
     stop === 'count' || stop === 'length'
-      ? `${range}. More follow: read on with offset ${last + 1}`
+      ? `${range}. More follow: continue with offset ${last + 1}`
       : '',
-    stop === 'endless_line' ? `${range}. The last one is too long to find what follows it` : '',
+    stop === 'endless_line' ? `${range}. The last line is too long to find the lines after it` : '',
     stop === undefined && first > 1 ? `${range} of ${lineCount}` : '',
     endings.has('\r\n') ? `Line endings: ${endings.size > 1 ? 'CRLF and LF, mixed' : 'CRLF'}` : '',
-    first === 1 && lines[0]?.text.startsWith('\ufeff') ? 'It starts with a byte order mark' : '',
+    first === 1 && lines[0]?.text.startsWith('\ufeff')
+      ? 'The file starts with a byte order mark'
+      : '',
     lines.some(({ text }) => text.includes('\ufffd'))
       ? 'Some bytes are not UTF-8, and are shown as \ufffd'
       : '',
@@ -76,45 +88,47 @@ function notes(first: number, kept: Kept): readonly string[] {
 
 interface Line {
   readonly text: string;
-  /** How many bytes of it are not in the text. */
+  /** Number of bytes of the line that are missing in `text`. */
   readonly clippedBytes: number;
   readonly ending: '\r\n' | '\n' | '';
 }
 
 export interface WindowOptions {
-  /** The first line to keep, counted from 1, and how many. */
+  /** The first line to collect, counted from 1, and the number of lines. */
   readonly first: number;
   readonly count: number;
-  /** Of a line. */
+  /** Maximum length of one line, in characters. */
   readonly maxLineLength: number;
-  /** Of all lines together. */
+  /** Maximum length of all lines together, in characters. */
   readonly maxLength: number;
-  /** A kept line that is longer is not followed to its end, and the lines after it are not found. */
+  /** Reading stops at a collected line with more bytes. The lines after it are not found. */
   readonly maxLineBytes: number;
 }
 
-/** What was kept, as far as bytes came. */
-interface Kept {
+/** The lines found in the bytes so far. */
+interface CollectedLines {
   readonly lines: readonly Line[];
-  /** How many lines began, kept or not. */
+  /** Number of lines that started, collected or not. */
   readonly lineCount: number;
-  /** Why it wants no more bytes, though more came. */
+  /** Why reading stopped although more bytes exist. */
   readonly stop: 'count' | 'length' | 'endless_line' | undefined;
 }
 
 const newline = 10;
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** Finds some lines in bytes that come piece by piece, and holds no more than it keeps. */
+/**
+ * Collects a range of lines from bytes that arrive in pieces. It buffers only the requested lines.
+ */
 export class LineWindow {
   readonly #options: WindowOptions;
   readonly #lines: Line[] = [];
   #lineCount = 0;
   #length = 0;
-  #stop: Kept['stop'];
-  /** The line that has begun and not ended: its start, and how long it is. */
-  #held: Uint8Array[] = [];
-  #heldBytes = 0;
+  #stop: CollectedLines['stop'];
+  /** The current unfinished line: its first bytes and its length. */
+  #pieces: Uint8Array[] = [];
+  #pieceBytes = 0;
   #lineBytes = 0;
   #isOpen = false;
 
@@ -122,23 +136,23 @@ export class LineWindow {
     this.#options = options;
   }
 
-  /** False when it has what it wants. */
-  take(bytes: Uint8Array): boolean {
+  /** Processes bytes. Returns false when no more bytes are needed. */
+  push(bytes: Uint8Array): boolean {
     for (let start = 0; start < bytes.length && this.#stop === undefined; ) {
-      if (!this.#isOpen && !this.#begin()) break;
+      if (!this.#isOpen && !this.#beginLine()) break;
       const end = bytes.indexOf(newline, start);
       const next = end < 0 ? bytes.length : end + 1;
-      this.#hold(bytes.subarray(start, next));
-      if (end >= 0) this.#finish();
-      else this.#giveUpIfEndless();
+      this.#append(bytes.subarray(start, next));
+      if (end >= 0) this.#finishLine();
+      else this.#stopIfTooLong();
       start = next;
     }
     return this.#stop === undefined;
   }
 
-  /** What it has. A line without an end counts as one. */
-  end(): Kept {
-    if (this.#isOpen) this.#finish();
+  /** Returns the collected lines. A last line without a line break counts as a line. */
+  end(): CollectedLines {
+    if (this.#isOpen) this.#finishLine();
     return { lines: this.#lines, lineCount: this.#lineCount, stop: this.#stop };
   }
 
@@ -146,8 +160,11 @@ export class LineWindow {
     return this.#lineCount >= this.#options.first;
   }
 
-  /** Asked when a byte of another line is there, so that its answer tells whether more follows. */
-  #begin(): boolean {
+  /**
+   * Called when the first byte of another line has arrived, so `stop` also says that more lines
+   * follow.
+   */
+  #beginLine(): boolean {
     const { count, maxLength } = this.#options;
     if (this.#lines.length >= count) this.#stop = 'count';
     else if (this.#length >= maxLength) this.#stop = 'length';
@@ -158,37 +175,37 @@ export class LineWindow {
     return this.#isOpen;
   }
 
-  #hold(piece: Uint8Array): void {
+  #append(piece: Uint8Array): void {
     this.#lineBytes += piece.length;
     if (!this.#isWanted) return;
-    // At most four bytes a character, and a few for the ending.
-    const room = this.#options.maxLineLength * 4 + 8 - this.#heldBytes;
+    // A character has at most four bytes. The extra bytes are for the line ending.
+    const room = this.#options.maxLineLength * 4 + 8 - this.#pieceBytes;
     if (room > 0) {
-      // A copy, because the pieces are of one buffer that is filled again.
-      this.#held.push(piece.slice(0, room));
-      this.#heldBytes += Math.min(room, piece.length);
+      // A copy, because the caller reuses its buffer.
+      this.#pieces.push(piece.slice(0, room));
+      this.#pieceBytes += Math.min(room, piece.length);
     }
   }
 
-  #giveUpIfEndless(): void {
+  #stopIfTooLong(): void {
     if (!this.#isWanted || this.#lineBytes <= this.#options.maxLineBytes) return;
-    this.#finish();
+    this.#finishLine();
     this.#stop = 'endless_line';
   }
 
-  #finish(): void {
-    if (this.#isWanted) this.#keep();
-    this.#held = [];
-    this.#heldBytes = 0;
+  #finishLine(): void {
+    if (this.#isWanted) this.#collectLine();
+    this.#pieces = [];
+    this.#pieceBytes = 0;
     this.#lineBytes = 0;
     this.#isOpen = false;
   }
 
-  #keep(): void {
-    const raw = decoder.decode(Buffer.concat(this.#held));
-    const isWhole = this.#heldBytes === this.#lineBytes;
+  #collectLine(): void {
+    const raw = decoder.decode(Buffer.concat(this.#pieces));
+    const isWhole = this.#pieceBytes === this.#lineBytes;
     const ending = isWhole ? (/\r?\n$/.exec(raw)?.[0] ?? '') : '';
-    const text = clip(raw.slice(0, raw.length - ending.length), this.#options.maxLineLength);
+    const text = clipText(raw.slice(0, raw.length - ending.length), this.#options.maxLineLength);
     const clippedBytes = Math.max(0, this.#lineBytes - ending.length - Buffer.byteLength(text));
     const isClipped = !isWhole || text.length + ending.length < raw.length;
     this.#lines.push({
@@ -200,16 +217,16 @@ export class LineWindow {
   }
 }
 
-function clip(text: string, length: number): string {
+function clipText(text: string, length: number): string {
   if (text.length <= length) return text;
-  // Not in the middle of a character of two halves.
+  // Does not split a surrogate pair.
   return text.slice(
     0,
     text.codePointAt(length - 1) === text.charCodeAt(length - 1) ? length : length - 1,
   );
 }
 
-/** `812 bytes`, `3.4 kB`, `1.1 GB`. */
+/** Formats a size, for example `812 bytes`, `3.4 kB`, `1.1 GB`. */
 export function byteCount(bytes: number): string {
   if (bytes < 1000) return bytes === 1 ? '1 byte' : `${bytes} bytes`;
   const power = Math.min(Math.floor(Math.log10(bytes) / 3), 4);

@@ -1,14 +1,19 @@
-/** A text with `\n` alone between its lines, and what it takes to write it back as it was. */
+/**
+ * The text of a file with `\n` as the only line ending, and the data to restore the original bytes.
+ */
 export interface TextFile {
   readonly text: string;
   readonly hasByteOrderMark: boolean;
-  /** For each `\n` of the text, whether it is `\r\n` in the file. */
+  /** For each `\n` of the text: whether it is `\r\n` in the file. */
   readonly isCrlf: readonly boolean[];
 }
 
 const mark = '\ufeff';
 
-/** Nothing where the bytes are not UTF-8: written back, they would not be the same. */
+/**
+ * Returns undefined if the bytes are not valid UTF-8, because encoding the text again would change
+ * them.
+ */
 export function decodeText(bytes: Uint8Array): TextFile | undefined {
   try {
     const raw = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes);
@@ -32,9 +37,9 @@ export function withoutCrlf(text: string): string {
 }
 
 /**
- * The file with `old` replaced at each of these places, which do not overlap. What old and new have in
- * common at their ends is left alone, so that lines keep the endings they have; new lines get those that
- * most have.
+ * Replaces `old` at the given positions, which do not overlap. The common prefix and suffix of the
+ * old and the new text stay untouched, so those lines keep their endings. New lines get the most
+ * frequent ending of the file.
  */
 export function replaceAt(
   file: TextFile,
@@ -42,8 +47,8 @@ export function replaceAt(
   old: string,
   replacement: string,
 ): TextFile {
-  const head = commonStart(old, replacement);
-  const tail = commonEnd(old.slice(head), replacement.slice(head));
+  const head = commonPrefixLength(old, replacement);
+  const tail = commonSuffixLength(old.slice(head), replacement.slice(head));
   const inserted = replacement.slice(head, replacement.length - tail);
   const removed = countLines(old.slice(head, old.length - tail));
   const newEndings = Array<boolean>(countLines(inserted)).fill(isMostlyCrlf(file));
@@ -72,13 +77,13 @@ export function countLines(text: string): number {
   return count;
 }
 
-function commonStart(a: string, b: string): number {
+function commonPrefixLength(a: string, b: string): number {
   let length = 0;
   while (length < Math.min(a.length, b.length) && a[length] === b[length]) length++;
   return length;
 }
 
-function commonEnd(a: string, b: string): number {
+function commonSuffixLength(a: string, b: string): number {
   let length = 0;
   while (length < Math.min(a.length, b.length) && a.at(-1 - length) === b.at(-1 - length)) length++;
   return length;

@@ -8,7 +8,7 @@ import { unifiedDiff } from './unified-diff.ts';
 
 const noEnd = '\n\\ No newline at end of file';
 
-/** Reads a diff as `patch` would, and fails where its context or its counts are wrong. */
+/** Applies a diff like `patch`. Fails if its context or its counts are wrong. */
 function patch(before: string, diff: string): string {
   const lines = before.split(/(?<=\n)/);
   const result: string[] = [];
@@ -42,7 +42,7 @@ const someText = fc
   .array(fc.constantFrom('a\n', 'b\n', 'c\n', '\n', 'same\n'), { maxLength: 40 })
   .chain((lines) => fc.constantFrom(lines.join(''), `${lines.join('')}end`));
 
-test('a diff, applied to what was, gives what is', () => {
+test('a diff, applied to the old text, gives the new text', () => {
   fc.assert(
     fc.property(someText, someText, (before, after) => {
       const { text, added, removed } = unifiedDiff(before, after, 10_000);
@@ -55,7 +55,7 @@ test('a diff, applied to what was, gives what is', () => {
   );
 });
 
-test('it tells no more changes than diff does', () => {
+test('it has no more changes than diff', () => {
   const folder = temporaryFolder();
   const [a, b] = [join(folder, 'a'), join(folder, 'b')];
   const signs = (text: string) => text.match(/^[-+]/gm)?.length ?? 0;
@@ -71,7 +71,7 @@ test('it tells no more changes than diff does', () => {
   );
 });
 
-test('it looks as one expects', () => {
+test('it has the format of diff -u', () => {
   const before = Array.from({ length: 20 }, (_, index) => `${index + 1}\n`).join('');
   const after = before.replace('\n5\n', '\nfive\n').replace('20\n', '20');
   expect(unifiedDiff(before, after, 100).text).toBe(
@@ -82,7 +82,7 @@ test('it looks as one expects', () => {
   );
 });
 
-test('texts that have nothing in common are one change, and a long diff is cut', () => {
+test('texts without common lines are one change, and a long diff is cut', () => {
   const lines = (sign: string) =>
     Array.from({ length: 3000 }, (_, index) => `${sign}${index}\n`).join('');
   const { text, added, removed } = unifiedDiff(lines('a'), lines('b'), 50);

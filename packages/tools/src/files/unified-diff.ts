@@ -1,6 +1,6 @@
 import { type ArrayChange, diffArrays } from 'diff';
 
-interface Diff {
+interface UnifiedDiff {
   readonly text: string;
   readonly added: number;
   readonly removed: number;
@@ -8,8 +8,11 @@ interface Diff {
 
 const contextLines = 3;
 
-/** What changed between two texts, as `diff -u` tells it, without the names; cut where it gets long. */
-export function unifiedDiff(before: string, after: string, maxLines: number): Diff {
+/**
+ * Returns the difference of two texts in the format of `diff -u`, without file names and with at
+ * most `maxLines` lines.
+ */
+export function unifiedDiff(before: string, after: string, maxLines: number): UnifiedDiff {
   const [a, b] = [linesOf(before), linesOf(after)];
   const changes = lineChanges(a, b);
   const lines = hunksOf(changes).flatMap((hunk) => hunkLines(hunk, a, b));
@@ -22,14 +25,14 @@ export function unifiedDiff(before: string, after: string, maxLines: number): Di
   };
 }
 
-/** A last line that does not end is another line than one that does. */
+/** A last line without a line break differs from the same line with one. */
 function linesOf(text: string): readonly string[] {
   const lines = text.split('\n');
   const last = lines.pop() ?? '';
   return last === '' ? lines : [...lines, `${last}\n\\ No newline at end of file`];
 }
 
-/** Changes so near to each other that their contexts touch are one hunk. */
+/** Groups changes into hunks. Changes whose context lines touch share a hunk. */
 function hunksOf(changes: readonly LineChange[]): readonly (readonly LineChange[])[] {
   const hunks: LineChange[][] = [];
   for (const change of changes) {
@@ -62,11 +65,13 @@ function hunkLines(
   for (const line of a.slice(at, end)) lines.push(` ${line}`);
   const newStart = first.newFrom - (first.from - start);
   const newEnd = last.newTo + (end - last.to);
-  return [`@@ -${range(start, end)} +${range(newStart, newEnd)} @@`, ...lines];
+  return [`@@ -${hunkRange(start, end)} +${hunkRange(newStart, newEnd)} @@`, ...lines];
 }
 
-/** Counted from 1; of no lines, the one before them. */
-function range(from: number, to: number): string {
+/**
+ * Formats a range with line numbers from 1. An empty range has the number of the line before it.
+ */
+function hunkRange(from: number, to: number): string {
   return to === from ? `${from},0` : `${from + 1},${to - from}`;
 }
 

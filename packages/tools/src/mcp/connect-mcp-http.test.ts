@@ -4,7 +4,7 @@ import { startHttpServer, type TestHttpServer } from '../testing/mcp-http-server
 import { testTools } from '../testing/mcp-test-tools.ts';
 import type { McpOptions } from './index.ts';
 
-// With a server at an address of this machine.
+// These tests use a server on a local port.
 
 const token = 'hush-hush-hush';
 const connections = new McpConnections();
@@ -28,7 +28,7 @@ const connect = ({ url }: { readonly url: string }, options?: McpOptions) =>
     options,
   );
 
-/** Which method of the protocol a request asks for. */
+/** Returns the MCP method of a request. */
 async function methodOf(request: Request): Promise<unknown> {
   return request.method === 'POST'
     ? ((await request.clone().json()) as { method?: unknown }).method
@@ -50,7 +50,7 @@ describe.each<Revision>(['sessions', 'modern'])('over HTTP, %s', (revision) => {
     expect([...sent]).toEqual([`Bearer ${token}`]);
   });
 
-  test('progress is told', async () => {
+  test('progress is reported', async () => {
     const server = await connect(await start(revision));
     expect(await call(server, 'count', { to: 2 })).toMatchObject({
       text: 'counted',
@@ -58,7 +58,7 @@ describe.each<Revision>(['sessions', 'modern'])('over HTTP, %s', (revision) => {
     });
   });
 
-  test('an abort ends a call at once, and the server hears of it', async () => {
+  test('an abort ends a call immediately and cancels it at the server', async () => {
     const { promise: noted, resolve: note } = Promise.withResolvers<string>();
     const server = await connect(await start(revision, note));
     const abort = new AbortController();
@@ -76,7 +76,7 @@ describe.each<Revision>(['sessions', 'modern'])('over HTTP, %s', (revision) => {
     expect(await call(server, 'echo', { text: 'hi' })).toMatchObject({ text: 'hi' });
   });
 
-  test('a time-out ends a call that is silent', async () => {
+  test('a timeout ends a call without progress', async () => {
     const { promise: noted, resolve: note } = Promise.withResolvers<string>();
     const server = await connect(await start(revision, note), { timeoutMs: 50 });
     expect(await call(server, 'wait')).toMatchObject({
@@ -86,13 +86,13 @@ describe.each<Revision>(['sessions', 'modern'])('over HTTP, %s', (revision) => {
     expect(await noted).toBe('cancelled');
   });
 
-  test('a change of the list is heard of', async () => {
+  test('a change of the tool list is received', async () => {
     const { promise, resolve } = Promise.withResolvers<readonly string[]>();
     const http = await start(revision);
     const server = await connect(http, {
       onChange: (tools) => resolve(tools.map(({ name }) => name)),
     });
-    // A session's stream for such news opens a little later than the session.
+    // The stream for notifications opens a little later than the session.
     const listens = () => http.requests.some(({ method }) => method === 'GET');
     if (revision === 'sessions') await vi.waitFor(() => expect(listens()).toBe(true));
     await call(server, 'change');
@@ -117,18 +117,18 @@ describe.each<Revision>(['sessions', 'modern'])('over HTTP, %s', (revision) => {
       expect(await running).toMatchObject({
         isError: true,
         text: expect.stringContaining(
-          'the connection broke, and whether it took effect is unknown',
+          'the connection broke, and it is unknown whether it took effect',
         ),
       });
       expect(await call(server, 'echo', { text: 'hi' })).toMatchObject({ text: 'hi' });
     },
   );
 
-  test('a server that is gone is named, in each call anew', async () => {
+  test('each call to a stopped server reports which server it is', async () => {
     const http = await start(revision);
     const server = await connect(http);
     await http.close();
-    // The first may meet a connection that was kept, and is now shut.
+    // The first call may use a kept connection, which is closed now.
     await call(server, 'echo');
     for (let count = 0; count < 2; count++) {
       expect(await call(server, 'echo')).toMatchObject({
@@ -140,7 +140,7 @@ describe.each<Revision>(['sessions', 'modern'])('over HTTP, %s', (revision) => {
     }
   });
 
-  test('an answer that is too long is not read', async () => {
+  test('a response that is too long is not read', async () => {
     const server = await connect(await start(revision), { maxMessageBytes: 100_000 });
     expect(await call(server, 'huge', { length: 90_000 })).toMatchObject({ isError: false });
     const { isError, text } = await call(server, 'huge', { length: 100_000 });
@@ -149,7 +149,7 @@ describe.each<Revision>(['sessions', 'modern'])('over HTTP, %s', (revision) => {
     expect(await call(server, 'echo', { text: 'hi' })).toMatchObject({ text: 'hi' });
   });
 
-  test('a refusal that quotes a secret is told without it', async () => {
+  test('a refusal that contains a secret is redacted', async () => {
     const http = await start(revision);
     const server = await connect(http);
     http.answerWith(async (request) => {
@@ -175,7 +175,7 @@ describe.each<Revision>(['sessions', 'modern'])('over HTTP, %s', (revision) => {
     }
   });
 
-  test('an error of the server in the midst is not the end of the others', async () => {
+  test('an error response does not end the other calls', async () => {
     const http = await start(revision);
     const server = await connect(http);
     const { promise: isWaiting, resolve } = Promise.withResolvers<void>();
@@ -194,14 +194,14 @@ describe.each<Revision>(['sessions', 'modern'])('over HTTP, %s', (revision) => {
   });
 });
 
-test('an error of a tool that quotes a secret is told without it', async () => {
+test('an error of a tool that contains a secret is redacted', async () => {
   const server = await connect(await start('sessions'));
   expect(await call(server, 'throw', { words: `not ${token}` })).toMatchObject({
     text: 'throw of MCP server test failed: MCP error -32603: not [secret]',
   });
 });
 
-test('close gives up calls over connections that were given up before', async () => {
+test('close also cancels calls on retired connections', async () => {
   const http = await start('sessions');
   const server = await connect(http);
   const { promise: isWaiting, resolve } = Promise.withResolvers<void>();
@@ -212,10 +212,10 @@ test('close gives up calls over connections that were given up before', async ()
   http.answerWith(undefined);
   await call(server, 'echo');
   await server.close();
-  expect((await running).text).toContain('was given up, because its server was closed');
+  expect((await running).text).toContain('was cancelled because its server was closed');
 });
 
-test('a list that cannot be read again is told of, and the one before stays', async () => {
+test('a tool list that cannot be refreshed is reported, and the old list stays', async () => {
   const { promise, resolve } = Promise.withResolvers<string>();
   const { url } = await start('modern');
   let lists = 0;
@@ -242,14 +242,14 @@ test('a list that cannot be read again is told of, and the one before stays', as
 });
 
 describe('a session', () => {
-  test('that the server forgot is begun anew within the call', async () => {
+  test('that the server dropped is renewed during the call', async () => {
     const http = await start('sessions');
     const server = await connect(http);
     http.forget();
     expect(await call(server, 'echo', { text: 'hi' })).toMatchObject({ text: 'hi' });
   });
 
-  test('that is forgotten each time is begun anew once a call', async () => {
+  test('that is dropped every time is renewed once per call', async () => {
     const http = await start('sessions');
     const server = await connect(http);
     let calls = 0;
@@ -264,14 +264,14 @@ describe('a session', () => {
     expect(calls).toBe(1);
   });
 
-  test('is ended by close', async () => {
+  test('is ended by close()', async () => {
     const http = await start('sessions');
     const server = await connect(http);
     await server.close();
     expect(http.requests.at(-1)?.method).toBe('DELETE');
   });
 
-  test('that cannot be ended does not keep close waiting', async () => {
+  test('that cannot be ended does not delay close', async () => {
     const http = await start('sessions');
     const server = await connect(http, { graceMs: 20 });
     http.answerWith(() => new Promise(() => {}));
@@ -280,8 +280,8 @@ describe('a session', () => {
   });
 });
 
-describe('the question for the revision', () => {
-  test('that an old server fails to answer is not the end', async () => {
+describe('the request for the protocol revision', () => {
+  test('may fail at an old server', async () => {
     const http = await start('sessions');
     const proxied: unknown[] = [];
     const proxy: typeof fetch = async (url, init) => {
@@ -298,7 +298,7 @@ describe('the question for the revision', () => {
     expect(proxied.slice(0, 2)).toEqual(['server/discover', 'initialize']);
   });
 
-  test('need not be asked', async () => {
+  test('can be switched off', async () => {
     const methods: unknown[] = [];
     const spy: typeof fetch = async (url, init) => {
       methods.push(await methodOf(new Request(url, init)));
@@ -310,7 +310,7 @@ describe('the question for the revision', () => {
   });
 });
 
-test('a server that asks back in the midst of a call is told of as such', async () => {
+test('a server that asks for input during a call gives an error', async () => {
   const http = await start('modern');
   const fake: typeof fetch = async (url, init) => {
     const request = new Request(url, init);
@@ -322,11 +322,11 @@ test('a server that asks back in the midst of a call is told of as such', async 
   const server = await connections.connect({ name: 'test', http: { url: http.url, fetch: fake } });
   expect(await call(server, 'echo')).toMatchObject({
     isError: true,
-    text: expect.stringContaining('asks for more input in the midst of the call'),
+    text: expect.stringContaining('asks for more input during the call'),
   });
 });
 
-test('a server that does not speak the protocol is refused', async () => {
+test('a server with another protocol is refused', async () => {
   const http = await start('sessions');
   http.answerWith(async () => new Response('<html>', { headers: { 'content-type': 'text/html' } }));
   await expect(connect(http)).rejects.toMatchObject({
@@ -335,7 +335,7 @@ test('a server that does not speak the protocol is refused', async () => {
   });
 });
 
-test('a server that does not answer is not waited for', async () => {
+test('connecting to a server that does not answer times out', async () => {
   const http = await start('sessions');
   http.answerWith(() => new Promise(() => {}));
   await expect(connect(http, { connectTimeoutMs: 50, graceMs: 20 })).rejects.toMatchObject({

@@ -6,7 +6,7 @@ import { call, McpConnections, stdioServer, toolOf } from '../testing/mcp-connec
 import { pixel, testTools } from '../testing/mcp-test-tools.ts';
 import { connectMcp, type McpOptions, type McpServer, type McpTools } from './index.ts';
 
-// With a server in a process of its own, over its standard input and output.
+// These tests use a server in a child process, reached through standard input and output.
 
 let folder: string;
 const connections = new McpConnections();
@@ -54,26 +54,26 @@ describe('tools', () => {
     });
   });
 
-  test('are told which trace a call is part of, where it is part of one', async () => {
+  test('receive the trace context of a call', async () => {
     const server = await plain();
     const trace = { traceparent: `00-${'ab'.repeat(16)}-${'cd'.repeat(8)}-01`, tracestate: 'a=1' };
     expect(JSON.parse((await call(server, 'meta', {}, { trace })).text)).toMatchObject(trace);
     expect((await call(server, 'meta')).text).not.toContain('trace');
   });
 
-  test('are listed over as many pages as there are', async () => {
+  test('are listed over all pages', async () => {
     const server = await connect(['--page=5']);
     expect(server.tools).toHaveLength(Object.keys(testTools).length);
   });
 
-  test('that are listed without end are refused', async () => {
+  test('are refused if their list does not end', async () => {
     await expect(connect(['--endless'])).rejects.toMatchObject({
       code: 'cannot_connect',
       message: expect.stringMatching(/MCP server test: .*pagination/),
     });
   });
 
-  test('are described by a title or a name where they are not by themselves', async () => {
+  test('without a description get their title or name as description', async () => {
     const server = await plain();
     expect(toolOf(server, 'read').description).toBe('Read it');
     expect(toolOf(server, 'pid').description).toBe('Tool pid of MCP server test');
@@ -84,7 +84,7 @@ describe('tools', () => {
     expect(toolOf(server, 'echo').description).toBe('Says it…');
   });
 
-  test('are taken at their word only where they are trusted', async () => {
+  test('get effects from annotations only if the server is trusted', async () => {
     const [wary, trusting] = await Promise.all([
       connect(),
       connect([], { trustAnnotations: true }),
@@ -98,7 +98,7 @@ describe('tools', () => {
     expect(effects(trusting)).toEqual(['none safe', 'external safe', 'external never']);
   });
 
-  test('of odd names get names that all providers take, and are called by their own', async () => {
+  test('with unusual names get valid names, and are called by their own', async () => {
     const odd = ['a.b', 'a/b', 'ünï', 'with space', 'x'.repeat(100), `${'x'.repeat(100)}y`];
     const server = await connect([`--extra=${file('extra', odd.join('\n'))}`]);
     const names = server.tools.map(({ name }) => name).slice(-odd.length);
@@ -110,23 +110,23 @@ describe('tools', () => {
     }
   });
 
-  test('of one name twice are one', async () => {
+  test('with the same name are one tool', async () => {
     const server = await connect([`--extra=${file('extra', 'echo\necho')}`]);
     expect(server.tools).toHaveLength(Object.keys(testTools).length);
   });
 
-  test('of which there are too many are cut, which is said', async () => {
+  test('beyond the limit are left out and reported', async () => {
     const extra = Array.from({ length: 1_000 }, (_, at) => `tool${at}`).join('\n');
     const problems: string[] = [];
     const onProblem = (problem: string) => problems.push(problem);
     const server = await connect([`--extra=${file('extra', extra)}`], { onProblem });
     expect(server.tools).toHaveLength(1_000);
     expect(problems).toEqual([
-      `MCP server test: it has ${1_000 + Object.keys(testTools).length} tools; the first 1000 are taken`,
+      `MCP server test: it has ${1_000 + Object.keys(testTools).length} tools; only the first 1000 are used`,
     ]);
   });
 
-  test('whose schema is too long are left out, which is said', async () => {
+  test('with a schema that is too long are left out and reported', async () => {
     const problems: string[] = [];
     const onProblem = (problem: string) => problems.push(problem);
     const server = await connect([`--extra=${file('extra', 'verbose\nterse')}`], { onProblem });
@@ -137,7 +137,7 @@ describe('tools', () => {
     ]);
   });
 
-  test('that change are listed again', async () => {
+  test('are listed again after a change', async () => {
     const { promise, resolve } = Promise.withResolvers<readonly string[]>();
     const server = await connect([], {
       onChange: (tools) => resolve(tools.map(({ name }) => name)),
@@ -147,7 +147,7 @@ describe('tools', () => {
     expect(toolOf(server, 'new').description).toBe('Tool new of MCP server test');
   });
 
-  test('summarize a call in a line', async () => {
+  test('summarize a call in one line', async () => {
     const server = await plain();
     expect(toolOf(server, 'read').summarize({ path: 'x' })).toBe('test: Read it {"path":"x"}');
     expect(toolOf(server, 'read').summarize({ path: 'x'.repeat(999) })).toHaveLength(200);
@@ -155,7 +155,7 @@ describe('tools', () => {
 });
 
 describe('a call', () => {
-  test('gives the text of the tool', async () => {
+  test('returns the text of the tool', async () => {
     expect(await call(await plain(), 'echo', { text: 'hé\u2028llo' })).toEqual({
       text: 'hé\u2028llo',
       isError: false,
@@ -174,7 +174,7 @@ describe('a call', () => {
     });
   });
 
-  test('gives its structured result as a value, and as text where there is no other', async () => {
+  test('returns its structured result as a value, and as text if there is no other text', async () => {
     expect(await call(await plain(), 'add', { a: 1, b: 2 })).toMatchObject({
       text: '{"sum":3}',
       value: { sum: 3 },
@@ -182,23 +182,23 @@ describe('a call', () => {
     });
   });
 
-  test('that failed keeps its words', async () => {
+  test('that failed returns the error text of the tool', async () => {
     const server = await plain();
     expect(await call(server, 'fail')).toMatchObject({ text: 'no such row', isError: true });
     expect(await call(server, 'fail_mutely')).toMatchObject({
-      text: 'The tool failed and did not say why.',
+      text: 'The tool failed without a message.',
       isError: true,
     });
   });
 
-  test('that the server refuses says what the server says', async () => {
+  test('that the server refuses returns the message of the server', async () => {
     expect(await call(await plain(), 'throw', { words: 'bad luck' })).toMatchObject({
       text: 'throw of MCP server test failed: MCP error -32603: bad luck',
       isError: true,
     });
   });
 
-  test('tells its progress as it comes, to the last of it', async () => {
+  test('reports all its progress', async () => {
     const server = await plain();
     expect(await call(server, 'count', { to: 3 })).toMatchObject({
       text: 'counted',
@@ -209,13 +209,13 @@ describe('a call', () => {
     });
   });
 
-  test('that floods us with progress is told less and less of', async () => {
+  test('with very much progress reports only some of it', async () => {
     const { updates } = await call(await plain(), 'count', { to: 2_048, silent: true });
     expect(updates).toHaveLength(128 + 4 * 64);
     expect(updates.at(-1)).toBe('2048/2048\n');
   });
 
-  test('gives pictures and files beside its text, each in its place', async () => {
+  test('returns images and files as attachments, mentioned in the text', async () => {
     const { text, attachments } = await call(await plain(), 'everything');
     expect(text.split('\n')).toEqual([
       'first',
@@ -238,32 +238,32 @@ describe('a call', () => {
     ]);
   });
 
-  test('says in words what it cannot read, and keeps the rest', async () => {
+  test('describes unreadable content, and keeps the rest', async () => {
     expect(await call(await plain(), 'strange')).toEqual({
-      text: 'known\n[content of kind "hologram" left out: it is not known here]\n[text left out: it cannot be read]\n[image left out: it cannot be read]',
+      text: 'known\n[content of kind "hologram" left out: this kind is not supported]\n[text left out: it cannot be read]\n[image left out: it cannot be read]',
       isError: false,
       updates: [],
     });
   });
 
-  test('gives a bounded number of attachments of bounded size', async () => {
+  test('returns a limited number of attachments of limited size', async () => {
     const server = await connect([], { maxAttachmentBytes: 42 * 50 });
     const many = await call(server, 'pictures', { count: 40 });
     expect(many.attachments).toHaveLength(32);
-    expect(many.text).toMatch(/: one too many, left out\]$/);
+    expect(many.text).toMatch(/: left out, too many attachments\]$/);
     const small = await connect([], { maxAttachmentBytes: 2 * 42 });
     const large = await call(small, 'pictures', { count: 3 });
     expect(large.attachments).toHaveLength(2);
-    expect(large.text).toMatch(/about 42 bytes are too many, left out\]$/);
+    expect(large.text).toMatch(/left out, about 42 bytes exceed the limit\]$/);
   });
 
-  test('gives a huge text clipped', async () => {
+  test('clips a huge text', async () => {
     const { text } = await call(await plain(), 'huge', { length: 5 * 2 ** 20 });
     expect(text).toHaveLength(4 * 2 ** 20);
     expect(text.endsWith('x…')).toBe(true);
   });
 
-  test('leaves a huge value out and says so', async () => {
+  test('leaves out a huge value with a note', async () => {
     expect(await call(await plain(), 'huge_value', { length: 2 ** 20 })).toEqual({
       text: 'see\n[structured result left out: there is too much of it]',
       isError: false,
@@ -271,7 +271,7 @@ describe('a call', () => {
     });
   });
 
-  test('whose answer is too long to be read ends the connection; the next makes another', async () => {
+  test('with a response that is too long ends the connection; the next call opens another', async () => {
     const server = await connect([], { maxMessageBytes: 100_000 });
     expect(await call(server, 'huge', { length: 99_000 })).toMatchObject({ isError: false });
     const { isError, text } = await call(server, 'huge', { length: 100_000 });
@@ -280,7 +280,7 @@ describe('a call', () => {
     expect(await call(server, 'echo', { text: 'hi' })).toMatchObject({ text: 'hi' });
   });
 
-  test('runs beside others', async () => {
+  test('runs in parallel with others', async () => {
     const server = await plain();
     const texts = Array.from({ length: 20 }, (_, at) => `${at}`);
     const results = await Promise.all(texts.map((text) => call(server, 'echo', { text })));
@@ -288,14 +288,14 @@ describe('a call', () => {
   });
 
   test.each(['elicitation/create', 'sampling/createMessage', 'roots/list'])(
-    'is told politely that nobody answers its %s',
+    'gets an error for its request %s',
     async (method) => {
       const { text } = await call(await plain(), 'ask_back', { method });
       expect(text).toContain(`This client does not answer ${method}. Put what you need`);
     },
   );
 
-  test('is not troubled by what a server prints among its messages', async () => {
+  test('works if a server prints text among its messages', async () => {
     const server = await connect(['--chatty']);
     expect(await call(server, 'echo', { text: 'hi' })).toMatchObject({ text: 'hi' });
   });
@@ -304,12 +304,12 @@ describe('a call', () => {
 test.each<[string, McpServer, McpOptions, string]>([
   ['no name', { name: '', stdio: { command: 'x' } }, {}, 'it has no name'],
   ['no command', { name: 'a', stdio: { command: '' } }, {}, 'its command is empty'],
-  ['no way', { name: 'a' } as never, {}, 'it has either stdio or http'],
-  ['two ways', { ...stdioServer(), http: { url: 'http://x' } } as never, {}, 'it has either'],
-  ['a bad address', { name: 'a', http: { url: 'nowhere' } }, {}, 'its url is not one'],
+  ['no way', { name: 'a' } as never, {}, 'it needs either stdio or http'],
+  ['two ways', { ...stdioServer(), http: { url: 'http://x' } } as never, {}, 'it needs either'],
+  ['a bad address', { name: 'a', http: { url: 'nowhere' } }, {}, 'its url is not valid'],
   ['a foreign address', { name: 'a', http: { url: 'ftp://x' } }, {}, 'http or https'],
   ['a password in the address', { name: 'a', http: { url: 'http://me:hush@x' } }, {}, 'headers'],
-  ['a fraction', stdioServer(), { timeoutMs: 0.5 }, 'timeoutMs: 0.5 is no whole number'],
+  ['a fraction', stdioServer(), { timeoutMs: 0.5 }, 'timeoutMs: 0.5 is not a whole number'],
   ['eternity', stdioServer(), { totalTimeoutMs: Infinity }, 'totalTimeoutMs'],
   ['less than nothing', stdioServer(), { graceMs: -1 }, 'graceMs'],
 ])('options with %s are refused', async (_, server, options, problem) => {

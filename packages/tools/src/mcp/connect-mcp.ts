@@ -1,8 +1,8 @@
 import type { Tool } from '@millrace/agent';
-import { completeOptions, type McpOptions } from '../contract/mcp-options.ts';
+import { type McpOptions, resolveMcpOptions } from '../contract/mcp-options.ts';
 import { checkServer, type McpServer } from '../contract/mcp-server.ts';
-import { ToolShelf } from './remote-tools.ts';
-import type { Remote } from './server/call-tool.ts';
+import { RemoteTools } from './remote-tools.ts';
+import type { RemoteServer } from './server/call-tool.ts';
 import {
   ConnectError,
   type Connection,
@@ -10,15 +10,21 @@ import {
   openConnection,
 } from './server/connection.ts';
 import { ServerLink } from './server/server-link.ts';
-import { clip, explain, redactorOf } from './transport/text.ts';
+import { clip, createRedactor, describeError } from './transport/error-text.ts';
 
-/** A server whose tools can be used. */
+/** The tools of a connected MCP server. */
 export interface McpTools {
-  /** Those it has now. One that it had before can still be called, and the server says what it thinks of it. */
+  /**
+   * The current tools of the server. A tool that the server removed can still be called; the server
+   * then reports the error.
+   */
   readonly tools: readonly Tool[];
-  /** What the server wants a model to know. Written by others: judge it before you pass it on. */
+  /**
+   * Instructions of the server for the model. They are untrusted text: check them before you pass
+   * them on.
+   */
   readonly instructions: string | undefined;
-  /** Ends the connection, and the process behind it. Calls that run are given up. */
+  /** Closes the connection and stops the server process. Running calls fail. */
   close(): Promise<void>;
 }
 
@@ -26,40 +32,41 @@ const maxInstructionsLength = 16_000;
 const maxProblemLength = 3_000;
 
 /**
- * @example
- * const files = await connectMcp({ name: 'files', stdio: { command: 'files-server', args: ['.'] } });
- * const agent = createAgent({ provider, tools: files.tools });
+ * Connects to an MCP server and makes its tools available to an agent.
+ *
+ * @example const files = await connectMcp({ name: 'files', stdio: { command: 'files-server', args:
+ * ['.'] } }); const agent = createAgent({ provider, tools: files.tools });
  */
 export async function connectMcp(server: McpServer, options: McpOptions = {}): Promise<McpTools> {
   checkServer(server);
-  const settings = completeOptions(options, server.http !== undefined);
+  const settings = resolveMcpOptions(options, server.http !== undefined);
   const { connectTimeoutMs: timeoutMs } = settings;
-  const redact = redactorOf(server);
+  const redact = createRedactor(server);
   const link = new ServerLink(server.name, open);
   const report = (problem: string) => {
     try {
       settings.onProblem?.(clip(redact(`MCP server ${server.name}: ${problem}`), maxProblemLength));
     } catch {
-      // Who throws here is not told of it.
+      // An error in the callback must not break the connection.
     }
   };
-  const remote: Remote = { server: server.name, link, settings, redact, report };
-  const shelf = new ToolShelf(remote);
-  const lists = new ListKeeper({
-    shelf,
+  const remote: RemoteServer = { server: server.name, link, settings, redact, report };
+  const remoteTools = new RemoteTools(remote);
+  const refresher = new ToolListRefresher({
+    remoteTools,
     closing: link.closing,
     timeoutMs,
-    onChange: () => settings.onChange?.(shelf.tools),
-    onProblem: (error) => report(explain(error)),
+    onChange: () => settings.onChange?.(remoteTools.tools),
+    onProblem: (error) => report(describeError(error)),
   });
 
   async function open(closing: AbortSignal): Promise<Connection> {
     const signal = AbortSignal.any([closing, AbortSignal.timeout(timeoutMs)]);
-    const onListChanged = (connection: Connection) => lists.readAgain(connection);
+    const onListChanged = (connection: Connection) => refresher.refresh(connection);
     try {
       const connection = await openConnection(server, settings, { signal, onListChanged });
-      // A server that is started again may be another version of itself.
-      if (shelf.isFilled) lists.readAgain(connection);
+      // A restarted server may be another version with other tools.
+      if (remoteTools.isLoaded) refresher.refresh(connection);
       return connection;
     } catch (error) {
       closing.throwIfAborted();
@@ -67,22 +74,24 @@ export async function connectMcp(server: McpServer, options: McpOptions = {}): P
     }
   }
 
-  const { instructions } = await firstConnection(link, lists, (error) =>
+  const { instructions } = await firstConnection(link, refresher, (error) =>
     cannotConnect(server, error, timeoutMs),
   );
   return {
     get tools() {
-      return shelf.tools;
+      return remoteTools.tools;
     },
     instructions: instructions && clip(instructions, maxInstructionsLength),
     close: () => link.close(),
   };
 }
 
-/** A server without a list is of no use, and does not stay. */
+/**
+ * Opens the connection and lists the tools. Closes the connection if the tools cannot be listed.
+ */
 async function firstConnection(
   link: ServerLink,
-  lists: ListKeeper,
+  lists: ToolListRefresher,
   failure: (error: unknown) => Error,
 ): Promise<Connection> {
   const connection = await link.acquire(link.closing);
@@ -90,33 +99,36 @@ async function firstConnection(
     await lists.read(connection);
     return connection;
   } catch (error) {
-    const lastWords = connection.lastWords();
+    const failureDetails = connection.failureDetails();
     await link.close();
-    throw failure(new ConnectError(error, lastWords));
+    throw failure(new ConnectError(error, failureDetails));
   }
 }
 
-interface Keeping {
-  readonly shelf: ToolShelf;
-  /** Aborts when there is nothing left to keep. */
+interface RefresherOptions {
+  readonly remoteTools: RemoteTools;
+  /** Aborts when the connection is closed. */
   readonly closing: AbortSignal;
   readonly timeoutMs: number;
   readonly onChange: () => void;
   readonly onProblem: (error: unknown) => void;
 }
 
-/** Reads the lists of a server's tools, one after the other, so that an older never follows a newer one. */
-export class ListKeeper {
-  readonly #keeping: Keeping;
+/**
+ * Reads the tool list of a server. Reads run one after the other, so an older list never replaces a
+ * newer one.
+ */
+class ToolListRefresher {
+  readonly #options: RefresherOptions;
   #work: Promise<void> = Promise.resolve();
-  // However often it changed meanwhile, it is read once more.
+  // The connection for the next read. Several changes during a read cause only one more read.
   #next: Connection | undefined;
 
-  constructor(keeping: Keeping) {
-    this.#keeping = keeping;
+  constructor(keeping: RefresherOptions) {
+    this.#options = keeping;
   }
 
-  /** The first list: without it there is nothing to use, and so it throws. */
+  /** Reads the first list. Throws on failure, because the server is useless without a list. */
   async read(connection: Connection): Promise<void> {
     const reading = this.#work.then(() => this.#list(connection));
     this.#work = reading.then(
@@ -126,7 +138,7 @@ export class ListKeeper {
     await reading;
   }
 
-  readAgain(connection: Connection): void {
+  refresh(connection: Connection): void {
     const isWaiting = this.#next !== undefined;
     this.#next = connection;
     if (!isWaiting) this.#work = this.#work.then(() => this.#listNext());
@@ -135,7 +147,7 @@ export class ListKeeper {
   async #listNext(): Promise<void> {
     const connection = this.#next;
     this.#next = undefined;
-    const { closing, onChange, onProblem } = this.#keeping;
+    const { closing, onChange, onProblem } = this.#options;
     try {
       if (connection !== undefined && (await this.#list(connection))) onChange();
     } catch (error) {
@@ -144,10 +156,10 @@ export class ListKeeper {
   }
 
   async #list(connection: Connection): Promise<boolean> {
-    const { shelf, closing, timeoutMs } = this.#keeping;
+    const { remoteTools, closing, timeoutMs } = this.#options;
     const signal = AbortSignal.any([closing, AbortSignal.timeout(timeoutMs)]);
-    const listed = await connection.listTools(signal, (problem) => shelf.tell(problem));
-    const isOther = shelf.fill(listed);
+    const listed = await connection.listTools(signal, (problem) => remoteTools.reportOnce(problem));
+    const isOther = remoteTools.replace(listed);
     return isOther && !closing.aborted;
   }
 }

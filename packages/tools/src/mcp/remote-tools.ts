@@ -2,22 +2,23 @@ import { createHash } from 'node:crypto';
 import type { Tool, Validated } from '@millrace/agent';
 import { checkJson, type JsonObject, type JsonValue } from '@millrace/core';
 import { getDisplayName, type Tool as RemoteTool } from '@modelcontextprotocol/client';
-import { callTool, type Remote } from './server/call-tool.ts';
-import { clip } from './transport/text.ts';
+import { callTool, type RemoteServer } from './server/call-tool.ts';
+import { clip } from './transport/error-text.ts';
 
 const maxTools = 1_000;
 const maxSchemaLength = 100_000;
 const schemaLimits = { maxDepth: 64, maxTextLength: Number.MAX_SAFE_INTEGER };
 
-/** The tools that a server had when it was asked last. */
-export class ToolShelf {
-  readonly #remote: Remote;
+/** The tools of a server, as of the last time they were listed. */
+export class RemoteTools {
+  readonly #remote: RemoteServer;
   #tools: readonly Tool[] = [];
   #listed: string | undefined;
-  // A list is read again and again, and what is wrong with it is said once.
-  readonly #told = new Set<string>();
+  // Problems that were already reported. The list is read many times, but each problem is reported
+  // once.
+  readonly #reported = new Set<string>();
 
-  constructor(remote: Remote) {
+  constructor(remote: RemoteServer) {
     this.#remote = remote;
   }
 
@@ -25,25 +26,25 @@ export class ToolShelf {
     return this.#tools;
   }
 
-  get isFilled(): boolean {
+  get isLoaded(): boolean {
     return this.#listed !== undefined;
   }
 
-  tell(problem: string): void {
-    if (this.#told.has(problem) || this.#told.size >= maxTools) return;
-    this.#told.add(problem);
+  reportOnce(problem: string): void {
+    if (this.#reported.has(problem) || this.#reported.size >= maxTools) return;
+    this.#reported.add(problem);
     this.#remote.report(problem);
   }
 
-  /** Whether they are others than before. */
-  fill(given: readonly RemoteTool[]): boolean {
+  /** Replaces the tools. Returns whether they differ from the tools before. */
+  replace(given: readonly RemoteTool[]): boolean {
     const first = new Map(given.toReversed().map((tool) => [tool.name, tool]));
-    const offered = [...first.values()].reverse().filter((tool) => this.#isBounded(tool));
+    const offered = [...first.values()].reverse().filter((tool) => this.#hasBoundedSchema(tool));
     const listed = JSON.stringify(offered);
     if (listed === this.#listed) return false;
     this.#listed = listed;
     if (offered.length > maxTools)
-      this.tell(`it has ${offered.length} tools; the first ${maxTools} are taken`);
+      this.reportOnce(`it has ${offered.length} tools; only the first ${maxTools} are used`);
     const names = toolNames(
       this.#remote.server,
       offered.map(({ name }) => name),
@@ -54,22 +55,23 @@ export class ToolShelf {
     return true;
   }
 
-  #isBounded({ name, inputSchema }: RemoteTool): boolean {
-    // First how deep it is: what is too deep cannot be written as text.
+  #hasBoundedSchema({ name, inputSchema }: RemoteTool): boolean {
+    // The depth is checked first, because `JSON.stringify` fails on deeply nested values.
     const isDeep = checkJson(inputSchema, schemaLimits) !== undefined;
     const isBounded = !isDeep && JSON.stringify(inputSchema).length <= maxSchemaLength;
     const why = isDeep ? 'nested too deeply' : 'too long';
-    if (!isBounded) this.tell(`its tool ${clip(name, 100)} is left out: its schema is ${why}`);
+    if (!isBounded)
+      this.reportOnce(`its tool ${clip(name, 100)} is left out: its schema is ${why}`);
     return isBounded;
   }
 }
 
 const maxSummaryLength = 200;
-// The loop stops what hangs; before it does, the call stops itself, and the server hears of that.
+// The call stops before the agent stops it, so that the server is informed of the cancellation.
 const marginMs = 5_000;
 
-/** A tool of a server as one of ours. */
-function remoteTool(remote: Remote, name: string, tool: RemoteTool): Tool {
+/** Converts a tool of the server into a tool of an agent. */
+function remoteTool(remote: RemoteServer, name: string, tool: RemoteTool): Tool {
   const { settings, server } = remote;
   const { readOnlyHint = false, idempotentHint = false } =
     (settings.trustAnnotations ? tool.annotations : undefined) ?? {};
@@ -91,7 +93,9 @@ function remoteTool(remote: Remote, name: string, tool: RemoteTool): Tool {
   };
 }
 
-/** The rest of the schema is the server's to check: it knows its dialect. */
+/**
+ * Only the type is checked here. The server checks the rest, because it knows its schema dialect.
+ */
 function validate(input: JsonValue): Validated {
   const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
   if (isObject) return { ok: true, value: input };
@@ -103,13 +107,13 @@ const maxServerLength = 32;
 const hashLength = 8;
 
 /**
- * The name of each tool for the model: `<server>_<tool>`. One that does not fit ends in a hash of what it
- * is called by its server, so that it keeps its name whatever other tools come and go: a call in an old
- * transcript must not become a call of another tool.
+ * Returns the name of each tool for the model: `<server>_<tool>`. If that name is not valid, it
+ * ends in a hash of the original name. So a tool keeps its name when other tools are added or
+ * removed, and a call in an old transcript never becomes a call of another tool.
  */
 export function toolNames(server: string, tools: readonly string[]): ReadonlyMap<string, string> {
   const prefix = slug(server).slice(0, maxServerLength);
-  const plain = new Set(tools.map((tool) => `${prefix}_${tool}`).filter(fits));
+  const plain = new Set(tools.map((tool) => `${prefix}_${tool}`).filter(isValidName));
   const names = new Map<string, string>();
   const taken = new Set(plain);
   for (const tool of tools) {
@@ -122,7 +126,7 @@ export function toolNames(server: string, tools: readonly string[]): ReadonlyMap
   return names;
 }
 
-function fits(name: string): boolean {
+function isValidName(name: string): boolean {
   return name.length <= maxLength && name === slug(name);
 }
 
@@ -130,7 +134,7 @@ function slug(text: string): string {
   return text.replace(/[^A-Za-z0-9_-]/gu, '_');
 }
 
-/** Another round only if a server made a name up that has the hash of another in it. */
+/** Needs another round only if a server uses a name that contains the hash of another name. */
 function hashedName(wanted: string, tool: string, taken: ReadonlySet<string>): string {
   for (let round = 0; ; round++) {
     const hash = createHash('sha256').update(`${round}:${tool}`).digest('hex').slice(0, hashLength);

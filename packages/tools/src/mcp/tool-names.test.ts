@@ -9,7 +9,7 @@ const odd = fc.oneof(
 const server = odd.filter((name) => name !== '');
 const tools = fc.uniqueArray(odd, { maxLength: 30 });
 
-test('every name fits, and no two tools have the same', () => {
+test('every name is valid and unique', () => {
   fc.assert(
     fc.property(server, tools, (of, given) => {
       const names = toolNames(of, given);
@@ -20,7 +20,7 @@ test('every name fits, and no two tools have the same', () => {
   );
 });
 
-test('a tool keeps its name whatever other tools there are', () => {
+test('a tool keeps its name when other tools change', () => {
   fc.assert(
     fc.property(server, tools, tools, (of, some, others) => {
       const alone = toolNames(of, some);
@@ -33,19 +33,19 @@ test('a tool keeps its name whatever other tools there are', () => {
 });
 
 describe('a name', () => {
-  test('that fits is left as it is', () => {
+  test('that is valid is unchanged', () => {
     expect([...toolNames('git', ['log', 'show-ref']).values()]).toEqual([
       'git_log',
       'git_show-ref',
     ]);
   });
 
-  test('that does not fit ends in a hash', () => {
+  test('that is not valid ends in a hash', () => {
     const name = toolNames('git', ['log.all']).get('log.all');
     expect(name).toMatch(/^git_log_all_[0-9a-f]{8}$/);
   });
 
-  test('that another tool has made up does not hide the tool', () => {
+  test('that equals the hashed name of another tool does not hide that tool', () => {
     const hashed = toolNames('git', ['log.all']).get('log.all')?.slice('git_'.length) ?? '';
     const names = toolNames('git', ['log.all', hashed]);
     expect(names.get(hashed)).toBe(`git_${hashed}`);
@@ -53,7 +53,7 @@ describe('a name', () => {
     expect(names.get('log.all')).not.toBe(names.get(hashed));
   });
 
-  test('of a server is cut so that something is left for its tools', () => {
+  test('of a server is cut to leave space for the tool name', () => {
     expect(toolNames('s'.repeat(90), ['log']).get('log')).toBe(`${'s'.repeat(32)}_log`);
   });
 });

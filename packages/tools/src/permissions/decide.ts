@@ -1,65 +1,84 @@
 import picomatch from 'picomatch';
-import { type CommandPart, fitsCommand, mayFitCommand } from './match-command.ts';
-import { type Decision, type PlacedPath, placePath, type ReadyRule } from './permission-rule.ts';
-import type { Reading } from './reading/reading-command.ts';
+import { type CommandPart, matchesCommand, mayMatchCommand } from './match-command.ts';
+import {
+  type CompiledRule,
+  type Decision,
+  type LexicalPath,
+  lexicalPath,
+} from './permission-rule.ts';
+import type { ReadOnlyCommand } from './read-only/read-only-command.ts';
 import { isLauncher, splitCommand, type Word } from './split-command.ts';
 import type { PathKind, ToolKind } from './tool-kinds.ts';
 
-/** A call that is to be decided on. */
+/** A tool call that the policy decides on. */
 export interface PolicyCall {
   readonly tool: string;
   readonly input: unknown;
-  /** Where its path leads, if known: a link may lead to what is denied. It is decided on as well. */
+  /**
+   * The real path behind symbolic links, if known. The policy checks it too, because a link may
+   * lead to a denied path.
+   */
   readonly leadsTo?: string | undefined;
 }
 
-export interface Circumstances {
+export interface DecisionContext {
   readonly root: string;
   readonly kind: ToolKind;
-  /** Searches do not see what is denied. */
+  /** Whether searches leave out denied paths. */
   readonly skipsDenied: boolean;
-  readonly read?: CommandCircumstances['read'];
+  readonly read?: CommandContext['read'];
 }
 
-/** Decides on a call by the rules of its tool. */
-export function decide(call: PolicyCall, rules: readonly ReadyRule[], at: Circumstances): Ruling {
+/** Decides on a call with the rules that match its tool. */
+export function decide(
+  call: PolicyCall,
+  rules: readonly CompiledRule[],
+  at: DecisionContext,
+): Ruling {
   switch (at.kind) {
     case 'run': {
       const command = commandOf(call);
-      return command === undefined ? unclear(call) : decideCommand(rules, command, at);
+      return command === undefined ? unclearInput(call) : decideCommand(rules, command, at);
     }
     case 'read':
     case 'search':
     case 'write':
       return decidePaths(call, rules, at, at.kind);
     case 'free':
-      return byTool(call, rules) ?? { decision: 'allow', reason: `${call.tool} only asks` };
+      return (
+        decideByTool(call, rules) ?? {
+          decision: 'allow',
+          reason: `${call.tool} only asks the user`,
+        }
+      );
     case 'other':
-      return byTool(call, rules) ?? { decision: 'ask', reason: `No rule allows ${call.tool}` };
+      return (
+        decideByTool(call, rules) ?? { decision: 'ask', reason: `No rule allows ${call.tool}` }
+      );
   }
 }
 
 function decidePaths(
   call: PolicyCall,
-  rules: readonly ReadyRule[],
-  { root, skipsDenied }: Circumstances,
+  rules: readonly CompiledRule[],
+  { root, skipsDenied }: DecisionContext,
   kind: PathKind,
 ): Ruling {
   const given = pathOf(call);
-  if (given === undefined) return unclear(call);
+  if (given === undefined) return unclearInput(call);
   const paths = [given, ...(call.leadsTo === undefined ? [] : [call.leadsTo])];
   const rulings = paths.map((path) =>
-    decidePath(rules, { kind, path: placePath(root, path), skipsDenied }),
+    decidePath(rules, { kind, path: lexicalPath(root, path), skipsDenied }),
   );
-  return strictest(rulings) ?? unclear(call);
+  return strictest(rulings) ?? unclearInput(call);
 }
 
-function byTool({ tool }: PolicyCall, rules: readonly ReadyRule[]): Ruling | undefined {
-  const deciding = rulingRule(rules.filter(({ about }) => about === 'tool'));
-  return deciding && rulingOf(deciding, tool);
+function decideByTool({ tool }: PolicyCall, rules: readonly CompiledRule[]): Ruling | undefined {
+  const deciding = decidingRule(rules.filter(({ about }) => about === 'tool'));
+  return deciding && rulingFromRule(deciding, tool);
 }
 
-/** The path of a call: the root where it is left out, nothing where it is not a path. */
+/** Returns the path of a call: `.` if it is missing, undefined if it is not a string. */
 export function pathOf(call: PolicyCall): string | undefined {
   const fields = fieldsOf(call);
   return fields !== undefined && fields['path'] === undefined ? '.' : textOf(fields?.['path']);
@@ -78,86 +97,93 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-function unclear({ tool }: PolicyCall): Ruling {
-  return { decision: 'ask', reason: `What ${tool} is to do cannot be told from its input` };
+function unclearInput({ tool }: PolicyCall): Ruling {
+  return { decision: 'ask', reason: `The input of ${tool} is unclear` };
 }
 
 /**
- * Decides on a command line by the rules of its tool. Each command in it is decided on by itself, and
- * the strictest decides on the whole.
+ * Decides on a command line with the rules of its tool. Each command in the line is decided on
+ * separately, and the strictest decision applies to the line.
  */
-export function decideCommand(
-  rules: readonly ReadyRule[],
+function decideCommand(
+  rules: readonly CompiledRule[],
   line: string,
-  { root, read }: CommandCircumstances,
+  { root, read }: CommandContext,
 ): Ruling {
-  const { parts, targets, obstacle } = splitCommand(line);
+  const { parts, targets, unsupportedSyntax } = splitCommand(line);
   const decide = (words: readonly Word[]) =>
-    decidePart(rules, { root, line, words, targets, obstacle }, read);
+    decidePart(rules, { root, line, words, targets, unsupportedSyntax }, read);
   const rulings = parts.map(decide);
   const ruling = strictest(rulings) ?? decide([]);
   const readings = rulings.flatMap((one) => one.readings ?? []);
   return ruling.decision === 'allow' && readings.length > 0 ? { ...ruling, readings } : ruling;
 }
 
-export interface CommandCircumstances {
+interface CommandContext {
   readonly root: string;
-  /** What is looked at by a command that only looks at what may be looked at. */
-  readonly read?: ((words: readonly Word[]) => Reading | undefined) | undefined;
+  /** Recognizes a command that only reads paths that tools may read without asking. */
+  readonly read?: ((words: readonly Word[]) => ReadOnlyCommand | undefined) | undefined;
 }
 
 function decidePart(
-  rules: readonly ReadyRule[],
+  rules: readonly CompiledRule[],
   part: CommandPart,
-  read: CommandCircumstances['read'],
+  read: CommandContext['read'],
 ): Ruling {
-  const what = shown(part);
-  const deciding = rulingRule(rules.filter((ready) => fitsCommand(ready, part)));
+  const commandText = displayCommand(part);
+  const deciding = decidingRule(rules.filter((compiled) => matchesCommand(compiled, part)));
   if (deciding === undefined) {
-    const isFeared = part.obstacle !== undefined || rules.some((one) => mayFitCommand(one, part));
-    const reading = isFeared ? undefined : read?.(part.words);
-    if (reading !== undefined)
-      return { decision: 'allow', reason: `${what} only looks`, readings: [reading] };
-    const why = part.obstacle === undefined ? '' : `, and the command has ${part.obstacle}`;
-    return { decision: 'ask', reason: `No rule allows ${what}${why}` };
+    const mayBeRestricted =
+      part.unsupportedSyntax !== undefined || rules.some((one) => mayMatchCommand(one, part));
+    const readOnly = mayBeRestricted ? undefined : read?.(part.words);
+    if (readOnly !== undefined)
+      return { decision: 'allow', reason: `${commandText} only reads`, readings: [readOnly] };
+    const why =
+      part.unsupportedSyntax === undefined ? '' : `, and the command has ${part.unsupportedSyntax}`;
+    return { decision: 'ask', reason: `No rule allows ${commandText}${why}` };
   }
-  const doubt = doubtAbout(rules, deciding, part);
-  return doubt === undefined ? rulingOf(deciding, what) : { decision: 'ask', reason: doubt };
+  const doubt = reasonForDoubt(rules, deciding, part);
+  return doubt === undefined
+    ? rulingFromRule(deciding, commandText)
+    : { decision: 'ask', reason: doubt };
 }
 
-/** Why it is better to ask, though a rule allows it. Where that very line is allowed, there is no doubt. */
-function doubtAbout(
-  rules: readonly ReadyRule[],
-  deciding: ReadyRule,
+/**
+ * Returns why to ask although a rule allows the command. A rule for exactly this line leaves no
+ * doubt.
+ */
+function reasonForDoubt(
+  rules: readonly CompiledRule[],
+  deciding: CompiledRule,
   part: CommandPart,
 ): string | undefined {
   const { rule, about } = deciding;
   if (rule.decision !== 'allow' || rule.exact) return undefined;
-  const isBlindYes = about === 'tool' && isBlind(part);
-  if (isBlindYes && rules.some(isNarrowNo)) {
-    return `Some commands are not allowed, and what ${shown(part)} runs cannot be told`;
+  const isBlindlyAllowed = about === 'tool' && canRunAnything(part);
+  if (isBlindlyAllowed && rules.some(isCommandRestriction)) {
+    return `Some commands are restricted, and it is unknown what ${displayCommand(part)} runs`;
   }
-  const feared = rulingRule(
-    rules.filter((ready) => ready === deciding || mayFitCommand(ready, part)),
+  const restriction = decidingRule(
+    rules.filter((compiled) => compiled === deciding || mayMatchCommand(compiled, part)),
   );
-  if (feared === undefined || feared === deciding) return undefined;
-  const { command, path = command, decision } = feared.rule;
-  const is = decision === 'deny' ? 'is denied' : 'is to be asked for';
-  return `${shown(part)} may be about ${path}, which ${is}`;
+  if (restriction === undefined || restriction === deciding) return undefined;
+  const { command, path = command, decision } = restriction.rule;
+  const is = decision === 'deny' ? 'is denied' : 'needs approval';
+  return `${displayCommand(part)} may use ${path}, which ${is}`;
 }
 
-function isBlind({ words, obstacle }: CommandPart): boolean {
+function canRunAnything({ words, unsupportedSyntax }: CommandPart): boolean {
   const isPlain = words[0]?.isPlain === true;
-  return obstacle !== undefined || !isPlain || isLauncher(words.map(({ text }) => text));
+  return unsupportedSyntax !== undefined || !isPlain || isLauncher(words.map(({ text }) => text));
 }
 
-function isNarrowNo({ rule, about }: ReadyRule): boolean {
+function isCommandRestriction({ rule, about }: CompiledRule): boolean {
   return about === 'command' && !rule.exact && rule.decision !== 'allow';
 }
 
 const maxShownLength = 100;
 
-function shown({ words }: CommandPart): string {
+function displayCommand({ words }: CommandPart): string {
   const text = words.map((word) => word.text).join(' ');
   if (text === '') return 'this command';
   return `\`${text.length > maxShownLength ? `${text.slice(0, maxShownLength)}…` : text}\``;
@@ -165,43 +191,43 @@ function shown({ words }: CommandPart): string {
 
 export interface PathCall {
   readonly kind: PathKind;
-  readonly path: PlacedPath;
-  /** A search does not see what is denied. */
+  readonly path: LexicalPath;
+  /** Whether searches leave out denied paths. */
   readonly skipsDenied: boolean;
 }
 
-/** Decides on the use of a path by the rules of the tool that uses it. */
-export function decidePath(rules: readonly ReadyRule[], call: PathCall): Ruling {
+/** Decides on the use of a path with the rules of the tool that uses it. */
+export function decidePath(rules: readonly CompiledRule[], call: PathCall): Ruling {
   const { kind, path } = call;
-  const deciding = rulingRule(rules.filter((ready) => fits(ready, path)));
+  const deciding = decidingRule(rules.filter((compiled) => matchesPathRule(compiled, path)));
   const isAllowed =
     deciding === undefined ? kind !== 'write' && path.isInside : deciding.rule.decision === 'allow';
   const hidden = kind === 'search' && isAllowed && !call.skipsDenied && !deciding?.isRemembered;
-  const denied = hidden ? rules.find((ready) => isDeniedBelow(ready, path)) : undefined;
+  const denied = hidden ? rules.find((compiled) => isDeniedBelow(compiled, path)) : undefined;
   if (denied !== undefined) {
     const reason = `A search of ${path.shown} would show ${denied.rule.path}, which is denied`;
     return { decision: 'ask', reason };
   }
-  if (kind === 'write' && deciding?.rule.yields && isOfGit(path)) {
-    const reason = `${path.shown} is of git itself, and may have it run programs`;
+  if (kind === 'write' && deciding?.rule.yields && isInsideGit(path)) {
+    const reason = `${path.shown} belongs to git and could make git run programs`;
     return { decision: 'ask', reason };
   }
-  const what = `${{ read: 'To read', search: 'To search', write: 'To write' }[kind]} ${path.shown}`;
-  return deciding === undefined ? byDefault(what, call) : rulingOf(deciding, what);
+  const what = `${{ read: 'Reading', search: 'Searching', write: 'Writing' }[kind]} ${path.shown}`;
+  return deciding === undefined ? defaultRuling(what, call) : rulingFromRule(deciding, what);
 }
 
-/** Hooks and settings: who writes them has git run what they like. */
-function isOfGit({ shown }: PlacedPath): boolean {
+/** Hooks and settings in `.git` can make git run any program. */
+function isInsideGit({ shown }: LexicalPath): boolean {
   return shown.toLowerCase().split('/').includes('.git');
 }
 
-/** Outside the root only what names an absolute path allows. */
-function fits({ about, rule, fitsPath }: ReadyRule, path: PlacedPath): boolean {
+/** Outside the root, only a rule with an absolute path can allow a call. */
+function matchesPathRule({ about, rule, matchesPath }: CompiledRule, path: LexicalPath): boolean {
   if (about === 'tool') return path.isInside || rule.decision !== 'allow';
-  return about === 'path' && fitsPath(path);
+  return about === 'path' && matchesPath(path);
 }
 
-function byDefault(what: string, { kind, path }: PathCall): Ruling {
+function defaultRuling(what: string, { kind, path }: PathCall): Ruling {
   if (!path.isInside) return { decision: 'ask', reason: `${path.shown} is outside the workspace` };
   if (kind === 'write')
     return {
@@ -211,18 +237,18 @@ function byDefault(what: string, { kind, path }: PathCall): Ruling {
   return { decision: 'allow', reason: `${what} is inside the workspace` };
 }
 
-/** Whether something that a rule denies may be in a folder. */
-function isDeniedBelow({ rule, about }: ReadyRule, { shown, absolute }: PlacedPath): boolean {
+/** Whether a rule may deny something inside a folder. */
+function isDeniedBelow({ rule, about }: CompiledRule, { shown, absolute }: LexicalPath): boolean {
   const { path: glob = '', exact = false, decision } = rule;
   if (about !== 'path' || decision !== 'deny') return false;
-  // A glob of names may fit anywhere.
+  // A glob without a slash matches names in any folder.
   if (!exact && !glob.includes('/')) return true;
-  const base = asFolder(exact ? glob : picomatch.scan(glob).base);
-  const folder = asFolder(glob.startsWith('/') ? absolute : shown);
+  const base = folderPrefix(exact ? glob : picomatch.scan(glob).base);
+  const folder = folderPrefix(glob.startsWith('/') ? absolute : shown);
   return base.startsWith(folder) || folder.startsWith(base);
 }
 
-function asFolder(path: string): string {
+function folderPrefix(path: string): string {
   const plain = path
     .replace(/^\.\/?/, '')
     .replace(/\/$/, '')
@@ -230,32 +256,38 @@ function asFolder(path: string): string {
   return path === '' || path === '.' ? '' : `${plain}/`;
 }
 
-/** A decision, with why in words for whoever is told. */
+/** A decision of the policy and the reason for it. */
 export interface Ruling {
   readonly decision: Decision;
   readonly reason: string;
-  /** What it looks at, where it is allowed because it only looks. Where that leads is not known here. */
-  readonly readings?: readonly Reading[] | undefined;
+  /**
+   * The read-only commands that were allowed for that reason. The policy does not check where their
+   * paths lead through links.
+   */
+  readonly readings?: readonly ReadOnlyCommand[] | undefined;
 }
 
 const strictness = { allow: 0, ask: 1, deny: 2 } as const;
 
-/** The strictest of several, the first of those that are alike. */
-export function strictest(rulings: readonly Ruling[]): Ruling | undefined {
+/** Returns the strictest decision. Of equal ones, the first. */
+function strictest(rulings: readonly Ruling[]): Ruling | undefined {
   return rulings.toSorted((a, b) => strictness[b.decision] - strictness[a.decision])[0];
 }
 
-/** Which of the rules that fit decides: one that denies, else the last, unless that one yields. */
-export function rulingRule(fitting: readonly ReadyRule[]): ReadyRule | undefined {
+/**
+ * Returns the rule that decides: one that denies, otherwise the last one. If the last one yields, a
+ * rule that asks takes precedence over it.
+ */
+function decidingRule(fitting: readonly CompiledRule[]): CompiledRule | undefined {
   const last = fitting.at(-1);
   const asked = fitting.findLast(({ rule }) => rule.decision === 'ask');
   const counts = last?.rule.yields ? (asked ?? last) : last;
   return fitting.find(({ rule }) => rule.decision === 'deny') ?? counts;
 }
 
-export function rulingOf({ rule, isRemembered }: ReadyRule, what: string): Ruling {
+function rulingFromRule({ rule, isRemembered }: CompiledRule, what: string): Ruling {
   const { decision, reason } = rule;
-  const by = isRemembered ? 'as decided before in this session' : 'by a rule';
-  const verb = { allow: 'is allowed', ask: 'is to be asked for', deny: 'is denied' }[decision];
+  const by = isRemembered ? 'by an earlier decision in this session' : 'by a rule';
+  const verb = { allow: 'is allowed', ask: 'needs approval', deny: 'is denied' }[decision];
   return { decision, reason: `${what} ${verb} ${by}${reason === undefined ? '' : `: ${reason}`}` };
 }

@@ -1,39 +1,45 @@
-import { placePath, type ReadyRule } from './permission-rule.ts';
+import { type CompiledRule, lexicalPath } from './permission-rule.ts';
 import { baseName, type Word } from './split-command.ts';
 
-/** One command of a command line. */
+/** One simple command of a command line. */
 export interface CommandPart {
   readonly root: string;
   readonly line: string;
   readonly words: readonly Word[];
-  /** Where redirections of the line lead. */
+  /** The targets of redirections in the line. */
   readonly targets: readonly Word[];
-  readonly obstacle: string | undefined;
+  readonly unsupportedSyntax: string | undefined;
 }
 
 /**
- * Whether a rule is about a command. A yes needs a line that is fully understood; for a no it is enough
- * that it looks like one: with options between its words, by another path, in any case of letters,
- * because on some file systems that is the same program.
+ * Whether a rule matches a command. A rule that allows matches only if the line is fully
+ * understood. A rule that asks or denies matches more loosely: with options between its words, with
+ * another path to the program, and in any letter case, because some file systems ignore case.
  */
-export function fitsCommand({ rule, about, words }: ReadyRule, part: CommandPart): boolean {
+export function matchesCommand({ rule, about, words }: CompiledRule, part: CommandPart): boolean {
   if (about !== 'command') return about === 'tool';
   if (rule.exact) return rule.command === part.line;
-  if (rule.decision !== 'allow') return isLike(words, part.words, 'options');
-  if (part.obstacle !== undefined) return false;
+  if (rule.decision !== 'allow') return looksLike(words, part.words, 'options');
+  if (part.unsupportedSyntax !== undefined) return false;
   return words.every((word, at) => part.words[at]?.isPlain && part.words[at].text === word);
 }
 
-/** Whether a rule that does not allow may be about it: nobody knows which options take a word. */
-export function mayFitCommand(ready: ReadyRule, part: CommandPart): boolean {
-  const { rule, about, words } = ready;
+/**
+ * Whether a rule that asks or denies may match. It is unknown which options take a value, so words
+ * after an option may be its value.
+ */
+export function mayMatchCommand(compiled: CompiledRule, part: CommandPart): boolean {
+  const { rule, about, words } = compiled;
   if (rule.decision === 'allow') return false;
-  if (about === 'path') return rule.decision === 'deny' && namesPath(ready, part);
-  return about === 'command' && !rule.exact && isLike(words, part.words, 'anything');
+  if (about === 'path') return rule.decision === 'deny' && namesPath(compiled, part);
+  return about === 'command' && !rule.exact && looksLike(words, part.words, 'anything');
 }
 
-/** `anything` may be between its words where that begins with an option; otherwise options alone may. */
-function isLike(
+/**
+ * Compares the words of a rule with a command. Between the words, only options may appear. With
+ * `anything`, any words may follow an option.
+ */
+function looksLike(
   words: readonly string[],
   given: readonly Word[],
   between: 'options' | 'anything',
@@ -56,8 +62,8 @@ function isOption(word: Word | undefined): boolean {
   return word?.text.startsWith('-') === true;
 }
 
-function namesPath({ fitsPath }: ReadyRule, { root, words, targets }: CommandPart): boolean {
+function namesPath({ matchesPath }: CompiledRule, { root, words, targets }: CommandPart): boolean {
   return [...words.slice(1), ...targets]
     .flatMap(({ text }) => [text, text.slice(text.indexOf('=') + 1)])
-    .some((path) => path !== '' && fitsPath(placePath(root, path)));
+    .some((path) => path !== '' && matchesPath(lexicalPath(root, path)));
 }

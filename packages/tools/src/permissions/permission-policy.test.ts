@@ -16,14 +16,14 @@ const git: PermissionRule = { tool: 'bash', command: 'git status', decision: 'al
 describe('without rules', () => {
   const { run, on } = withRules();
 
-  test('to read inside the root is allowed', () => {
+  test('reading inside the root is allowed', () => {
     for (const tool of ['read', 'ls', 'grep', 'glob']) expect(on(tool, 'src/a.ts')).toBe('allow');
     expect(on('grep')).toBe('allow');
     expect(on('read', `${root}/a`)).toBe('allow');
     expect(on('read', 'a/../../project/b')).toBe('allow');
   });
 
-  test('to read outside, to write, to run, and what is not known is asked for', () => {
+  test('reading outside, writing, running commands and unknown tools are asked for', () => {
     for (const path of ['..', '../other', '/etc/passwd', `${root}-2/a`, 'a/../../b']) {
       expect(on('read', path)).toBe('ask');
     }
@@ -34,22 +34,22 @@ describe('without rules', () => {
     expect(on('constructor')).toBe('ask');
   });
 
-  test('to ask a person need not be asked for', () => {
+  test('asking the user is allowed', () => {
     expect(on('ask_user')).toBe('allow');
   });
 
-  test.each([{}, { command: 5 }, null, 'ls', undefined])('an input %j is asked for', (input) => {
+  test.each([{}, { command: 5 }, null, 'ls', undefined])('the input %j is asked for', (input) => {
     expect(policyOf().decide({ tool: 'bash', input }).decision).toBe('ask');
   });
 
-  test('a path that is none is asked for', () => {
+  test('an invalid path is asked for', () => {
     expect(policyOf().decide({ tool: 'read', input: { path: 5 } }).decision).toBe('ask');
     expect(policyOf().decide({ tool: 'read', input: 'a' }).decision).toBe('ask');
   });
 });
 
 describe('the order of rules', () => {
-  test('a denial wins, wherever it is', () => {
+  test('a rule that denies wins at any position', () => {
     const rules: PermissionRule[] = [
       { tool: 'write', path: 'src/secret/**', decision: 'deny' },
       { tool: 'write', path: 'src/**', decision: 'allow' },
@@ -60,14 +60,14 @@ describe('the order of rules', () => {
     }
   });
 
-  test('of the others the last that fits decides', () => {
+  test('of the others, the last one that matches decides', () => {
     const ask: PermissionRule = { tool: 'edit', path: 'src/**', decision: 'ask' };
     const allow: PermissionRule = { tool: 'edit', path: 'src/docs/**', decision: 'allow' };
     expect(withRules(ask, allow).on('edit', 'src/docs/a.md')).toBe('allow');
     expect(withRules(allow, ask).on('edit', 'src/docs/a.md')).toBe('ask');
   });
 
-  test('what is remembered comes after the rules, and a denial wins still', () => {
+  test('remembered rules come after the others, and a rule that denies still wins', () => {
     const policy = policyOf([
       { tool: 'bash', command: 'git push', decision: 'ask' },
       { tool: 'bash', command: 'rm', decision: 'deny' },
@@ -78,7 +78,7 @@ describe('the order of rules', () => {
     expect(decideWith(policy).run('rm a')).toBe('deny');
   });
 
-  test('a tool may be named by a glob, and all tools by none', () => {
+  test('a rule may name tools by a glob, and applies to all tools without one', () => {
     const { on, run } = withRules({ tool: 'github__*', decision: 'allow' });
     expect(on('github__list')).toBe('allow');
     expect(on('gitlab__list')).toBe('ask');
@@ -89,7 +89,7 @@ describe('the order of rules', () => {
 });
 
 describe('paths', () => {
-  test('fit by name at any depth, or by folder', () => {
+  test('match by name in any folder, or by folder', () => {
     const { on } = withRules(
       { tool: 'write', path: '*.md', decision: 'allow' },
       { tool: 'write', path: 'docs/', decision: 'allow' },
@@ -110,7 +110,7 @@ describe('paths', () => {
     }
   });
 
-  test('are denied with all that is below, in any case of letters, by name anywhere', () => {
+  test('are denied with everything below, in any letter case, by name anywhere', () => {
     const { on } = withRules(
       { path: '.env', decision: 'deny' },
       { path: 'config/secrets', decision: 'deny' },
@@ -124,7 +124,7 @@ describe('paths', () => {
     expect(on('read', 'config/other')).toBe('allow');
   });
 
-  test('may have parentheses and brackets in them, as folders of some frameworks do', () => {
+  test('may contain parentheses and brackets, like the folders of some frameworks', () => {
     const { on } = withRules(
       { path: 'app/(auth)/**', decision: 'deny' },
       { path: 'app/[id]/key', decision: 'deny' },
@@ -138,28 +138,28 @@ describe('paths', () => {
     }
   });
 
-  test('outside the root are allowed by an absolute glob alone', () => {
+  test('outside the root are allowed only by an absolute glob', () => {
     expect(withRules({ tool: 'read', decision: 'allow' }).on('read', '/etc/hosts')).toBe('ask');
     const { on } = withRules({ tool: 'read', path: '/usr/include/**', decision: 'allow' });
     expect(on('read', '/usr/include/a/b.h')).toBe('allow');
     expect(on('read', '/usr/include/../../etc/passwd')).toBe('ask');
   });
 
-  test('that lead elsewhere are decided on by where they lead, too', () => {
+  test('that are links are also decided on by their target', () => {
     const policy = policyOf([{ path: 'secret/**', decision: 'deny' }]);
     const call = { tool: 'read', input: { path: 'link' } };
     expect(policy.decide(call).decision).toBe('allow');
     expect(policy.decide({ ...call, leadsTo: `${root}/secret/a` }).decision).toBe('deny');
   });
 
-  test('are no business of commands, nor commands of theirs', () => {
+  test('in rules do not apply to commands, nor commands to paths', () => {
     expect(withRules({ path: '**', decision: 'allow' }).run('ls')).toBe('ask');
     expect(withRules({ command: 'src', decision: 'deny' }).on('read', 'src')).toBe('allow');
   });
 });
 
 describe('a search', () => {
-  test('is asked for where it would show what is denied', () => {
+  test('is asked for if it would show denied paths', () => {
     const { on } = withRules({ path: 'config/secrets/**', decision: 'deny' });
     expect(on('grep')).toBe('ask');
     expect(on('grep', 'config')).toBe('ask');
@@ -171,7 +171,7 @@ describe('a search', () => {
     expect(withRules({ path: `${root}/a/b`, decision: 'deny' }).on('grep', 'c')).toBe('allow');
   });
 
-  test('is allowed where it skips what is denied, or where that was decided on', () => {
+  test('is allowed if it skips denied paths, or if it was approved before', () => {
     const rules: PermissionRule[] = [{ path: '.env', decision: 'deny' }];
     const skipping = policyOf(rules, { searchesSkipDenied: true });
     expect(decideWith(skipping).on('grep', 'src')).toBe('allow');
@@ -183,7 +183,7 @@ describe('a search', () => {
   });
 });
 
-describe('a command that begins as a rule says', () => {
+describe('a command with the prefix of a rule', () => {
   const { run } = withRules(git, { tool: 'bash', command: 'npm test', decision: 'allow' });
 
   test.each(['git status', 'git status -s', ` git  'status' "a b"`, 'git status *', 'git status;'])(
@@ -192,7 +192,7 @@ describe('a command that begins as a rule says', () => {
   );
 
   test.each(['git', 'git statusx', 'git stat?s', 'gi[t] status', 'GIT status', '/bin/git status'])(
-    'is another one: %j',
+    'does not match: %j',
     (command) => expect(run(command)).toBe('ask'),
   );
 
@@ -200,7 +200,9 @@ describe('a command that begins as a rule says', () => {
     'git status && npm test',
     'git status; npm test -- a\nnpm test',
     'git status | npm test',
-  ])('is allowed with others that are: %j', (command) => expect(run(command)).toBe('allow'));
+  ])('is allowed together with other allowed commands: %j', (command) =>
+    expect(run(command)).toBe('allow'),
+  );
 
   test.each([
     'git status && rm -rf /',
@@ -226,7 +228,7 @@ describe('a command that begins as a rule says', () => {
     'git status \r\n x',
     '',
     '   ',
-  ])('is asked for with more than that: %j', (command) => expect(run(command)).toBe('ask'));
+  ])('is asked for with anything else: %j', (command) => expect(run(command)).toBe('ask'));
 });
 
 describe('commands that are denied', () => {
@@ -245,9 +247,9 @@ describe('commands that are denied', () => {
     'a $(rm x)',
     'rm x > y',
     '! rm',
-    // On some file systems that is the same program.
+    // The same program on file systems that ignore letter case.
     'RM x',
-  ])('are denied wherever they can be seen: %j', (command) => expect(run(command)).toBe('deny'));
+  ])('are denied wherever they are recognized: %j', (command) => expect(run(command)).toBe('deny'));
 
   test.each([
     '$x',
@@ -264,16 +266,16 @@ describe('commands that are denied', () => {
     'watch rm x',
     'ssh localhost rm x',
     'find . -exec rm {} +',
-  ])('may be in what cannot be told, which is asked for: %j', (command) =>
+  ])('may be hidden in an unclear line, which is asked for: %j', (command) =>
     expect(run(command)).toBe('ask'),
   );
 
   test.each(['ls -l', 'git pull && ls', 'echo rm', 'find . -name rm', 'git stash push'])(
-    'leave others allowed: %j',
+    'do not affect other commands: %j',
     (command) => expect(run(command)).toBe('allow'),
   );
 
-  test('of several words are seen behind options, and asked for where those may take words', () => {
+  test('of several words are recognized behind options, and asked for if the options may take values', () => {
     const { run } = withRules(
       { tool: 'bash', command: 'git', decision: 'allow' },
       { tool: 'bash', command: 'git push', decision: 'deny' },
@@ -288,7 +290,7 @@ describe('commands that are denied', () => {
     expect(run('git commit -m push')).toBe('allow');
   });
 
-  test('by their whole path are so', () => {
+  test('can be named by their full path', () => {
     const { run } = withRules(
       { tool: 'bash', decision: 'allow' },
       { tool: 'bash', command: '/opt/bin/deploy', decision: 'deny' },
@@ -297,7 +299,7 @@ describe('commands that are denied', () => {
     expect(run('deploy now')).toBe('allow');
   });
 
-  test('by an earlier rule that asks are allowed by a later one, behind options too', () => {
+  test('that an earlier rule asks about are allowed by a later rule, also behind options', () => {
     const { run } = withRules(
       { tool: 'bash', command: 'git push', decision: 'ask' },
       { tool: 'bash', command: 'git', decision: 'allow' },
@@ -307,7 +309,7 @@ describe('commands that are denied', () => {
   });
 });
 
-describe('a command that names a path that is denied', () => {
+describe('a command that names a denied path', () => {
   const rules: readonly PermissionRule[] = [
     { tool: 'bash', command: 'cat', decision: 'allow' },
     { path: '.env', decision: 'deny' },
@@ -330,41 +332,38 @@ describe('a command that names a path that is denied', () => {
     expect(withRules({ decision: 'allow' }, ...rules).run(command)).toBe('ask');
   });
 
-  test('is asked for where a redirection leads there, too', () => {
+  test('is asked for if it is the target of a redirection', () => {
     const { run } = withRules({ tool: 'bash', decision: 'allow' }, ...rules);
     expect(run('cat < .env')).toBe('ask');
     expect(run('cat a >secret/b')).toBe('ask');
     expect(run('cat a >b')).toBe('allow');
   });
 
-  test.each(['cat env', 'cat .env.example', 'cat docs/a', 'cat secrets'])(
-    'is another than %j',
-    (command) => expect(run(command)).toBe('allow'),
+  test.each(['cat env', 'cat .env.example', 'cat docs/a', 'cat secrets'])('is not %j', (command) =>
+    expect(run(command)).toBe('allow'),
   );
 
-  test('is allowed where that very line is', () => {
+  test('is allowed if exactly that line is allowed', () => {
     const policy = policyOf(rules);
     const call = { tool: 'bash', input: { command: 'cat .env' } };
     expect(policy.remember(policy.ruleFor(call, 'allow')).decide(call).decision).toBe('allow');
   });
 
-  test('says so', () => {
+  test('gives the reason', () => {
     const call = { tool: 'bash', input: { command: 'cat .env' } };
-    expect(policyOf(rules).decide(call).reason).toBe(
-      '`cat .env` may be about .env, which is denied',
-    );
+    expect(policyOf(rules).decide(call).reason).toBe('`cat .env` may use .env, which is denied');
   });
 });
 
-describe('what is remembered', () => {
-  test('is a new policy, and the old one is as it was', () => {
+describe('a remembered rule', () => {
+  test('gives a new policy and leaves the old one unchanged', () => {
     const policy = policyOf();
     const next = policy.remember({ tool: 'write', decision: 'allow' });
     expect(decideWith(policy).on('write', 'a')).toBe('ask');
     expect(decideWith(next).on('write', 'a')).toBe('allow');
   });
 
-  test('may be one command line, with whatever is in it, and no other', () => {
+  test('may be exactly one command line with any syntax', () => {
     const policy = policyOf([git]);
     const call = { tool: 'bash', input: { command: 'npm test > out.txt' } };
     const { run } = decideWith(policy.remember(policy.ruleFor(call, 'allow')));
@@ -374,7 +373,7 @@ describe('what is remembered', () => {
     expect(run('git status')).toBe('allow');
   });
 
-  test('may be one path, also one that looks like a glob', () => {
+  test('may be one path, even one that looks like a glob', () => {
     const policy = policyOf();
     const call = { tool: 'edit', input: { path: './app/[id]/*.ts' } };
     const { on } = decideWith(policy.remember(policy.ruleFor(call, 'allow')));
@@ -383,7 +382,7 @@ describe('what is remembered', () => {
     expect(on('write', 'app/[id]/*.ts')).toBe('ask');
   });
 
-  test('is held once, and at most so many', () => {
+  test('is stored once, up to a limit', () => {
     const rule: PermissionRule = { tool: 'a', decision: 'allow' };
     expect(policyOf().remember(rule).remember(rule).remembered).toEqual([rule]);
     const remembered = Array.from({ length: 1000 }, (_, at) => ({ ...rule, tool: `t${at}` }));
@@ -393,7 +392,7 @@ describe('what is remembered', () => {
   });
 });
 
-test('a policy is the same after it was stored', () => {
+test('a policy is the same after it was stored as JSON', () => {
   const policy = policyOf([git, { path: '.env', decision: 'deny', reason: 'Secrets' }], {
     kinds: { fetch: 'free', run_sql: 'run' },
   }).remember({ tool: 'write', path: 'docs/**', decision: 'allow' });
@@ -416,10 +415,10 @@ test('a policy is the same after it was stored', () => {
   ]);
 });
 
-test('a decision says why', () => {
+test('a decision has a reason', () => {
   const policy = policyOf([git, { path: '.env', decision: 'deny', reason: 'it has secrets' }]);
   const reason = (tool: string, input: object) => policy.decide({ tool, input }).reason;
-  expect(reason('read', { path: '.env' })).toBe('To read .env is denied by a rule: it has secrets');
+  expect(reason('read', { path: '.env' })).toBe('Reading .env is denied by a rule: it has secrets');
   expect(reason('bash', { command: 'git status && rm x' })).toBe('No rule allows `rm x`');
   expect(reason('bash', { command: 'git status > x' })).toBe(
     'No rule allows `git status`, and the command has a redirection',
@@ -427,7 +426,7 @@ test('a decision says why', () => {
   expect(reason('read', { path: '../x' })).toMatch(/is outside the workspace$/);
 });
 
-describe('what could not be meant is refused', () => {
+describe('an invalid rule or policy is refused', () => {
   test.each<[string, PermissionRule]>([
     ['a path and a command', { path: 'a', command: 'b', decision: 'allow' }],
     ['a command that is more than words', { command: 'git status | cat', decision: 'allow' }],
@@ -444,7 +443,7 @@ describe('what could not be meant is refused', () => {
     expect(() => policyOf().remember(rule)).toThrow(/^Cannot use the rule/);
   });
 
-  test('a root that is relative', () => {
+  test('a relative root', () => {
     expect(() => permissionPolicy({ root: 'src' })).toThrow(/absolute/);
   });
 

@@ -1,101 +1,109 @@
 import { isAbsolute } from 'node:path';
 import { AgentError } from '@millrace/agent';
 import { commandOf, decide, decidePath, type PolicyCall, pathOf, type Ruling } from './decide.ts';
-import { type Decision, type PermissionRule, placePath, readyRule } from './permission-rule.ts';
-import { type ReadPath, readingCommand } from './reading/reading-command.ts';
+import { compileRule, type Decision, lexicalPath, type PermissionRule } from './permission-rule.ts';
+import { parseReadOnlyCommand, type ReadPath } from './read-only/read-only-command.ts';
 import type { Word } from './split-command.ts';
-import { kindOf, type ToolKind } from './tool-kinds.ts';
+import { type ToolKind, toolKindOf } from './tool-kinds.ts';
 
-/** All that a policy is made of. It can be stored as JSON, and made again from it. */
+/** The data of a policy. It can be stored as JSON and passed to `permissionPolicy` again. */
 export interface PolicyData {
   /** The real path of the workspace. */
   readonly root: string;
+  /** The configured rules. Default: none. */
   readonly rules?: readonly PermissionRule[] | undefined;
-  /** What was decided in this session. They come after the rules. */
+  /** Rules that were decided in this session. They come after `rules`. */
   readonly remembered?: readonly PermissionRule[] | undefined;
-  /** What tools do that are not known here. Those of which nothing is known need a rule to be allowed. */
+  /** What other tools do. A tool of unknown kind needs a rule to be allowed. */
   readonly kinds?: Readonly<Record<string, ToolKind>> | undefined;
-  /** Search tools get `exclude: policy.deniedPaths(name)`, and need not be asked for on that account. */
+  /**
+   * Whether the search tools leave out denied paths (`exclude: policy.deniedPaths(name)`). Then a
+   * denied path below the searched folder is no reason to ask. Default: false.
+   */
   readonly searchesSkipDenied?: boolean | undefined;
   /**
-   * Commands that only look inside the root need no rule: `ls`, `grep`, `git status` and such, with options
-   * that are known, where tools may look at the same. Whoever decides by this alone takes links for what
-   * they are called; `approveBy` looks where they lead.
+   * Whether read-only commands inside the root are allowed without a rule: `ls`, `grep`, `git
+   * status` and similar, with known options, on paths that tools may read. The policy itself does
+   * not resolve links; `approveBy` checks where they lead. Default: false.
    */
   readonly freeReading?: boolean | undefined;
 }
 
 /**
- * Which calls may be made. A rule that denies wins, wherever it is; of the others that fit, the last
- * decides, and what is remembered comes after the rules. Where none fits: to read inside the root is
- * allowed, and all else is to be asked for.
+ * Decides which tool calls are allowed. A rule that denies always wins. Of the other rules that
+ * match, the last one decides, and remembered rules come after the configured ones. If no rule
+ * matches, reading inside the root is allowed, and everything else is asked for.
  *
- * A command line is allowed where each command in it is and there is no more to it than commands. With a
- * redirection, a substitution and the like it is asked for, unless its tool as a whole or that very line
- * is allowed. To deny commands is a reminder and no fence, since one program can start another; to allow
- * few of them is. What a command does with files is not known here: paths are about tools that take one.
- * One that names a path that is denied is asked for.
+ * A command line is allowed if each command in it is allowed and it contains nothing but plain
+ * commands. With a redirection, a substitution or similar syntax it is asked for, unless a rule
+ * allows the whole tool or exactly that line. Denying commands is not a security boundary, because
+ * one program can start another; allowing only a few commands is. Path rules apply to tools that
+ * take a path, because the policy cannot know what a command does with files. A command that names
+ * a denied path is asked for.
  */
 export interface PermissionPolicy extends PolicyData {
   readonly rules: readonly PermissionRule[];
   readonly remembered: readonly PermissionRule[];
   decide(call: PolicyCall): Ruling;
-  /** The same policy with one rule more, for this session. `ruleFor` gives the narrowest for a call. */
+  /**
+   * Returns the same policy with one more rule for this session. `ruleFor` gives the narrowest rule
+   * for a call.
+   */
   remember(rule: PermissionRule): PermissionPolicy;
-  /** A rule for the path or the command of a call and no other, or for its tool where it has neither. */
+  /**
+   * Returns a rule for exactly the path or the command of a call, or for the tool if the call has
+   * neither.
+   */
   ruleFor(call: PolicyCall, decision: Decision): PermissionRule;
-  /** Whether tools may look at a path without asking, or through all that is below it. */
+  /** Whether tools may read a path, or search everything below it, without asking. */
   mayRead(path: ReadPath): boolean;
-  /** What a tool may not see, for the `exclude` of search tools. */
+  /** Paths that a tool must not see, for the `exclude` option of the search tools. */
   deniedPaths(tool: string): readonly string[];
 }
 
 const maxRemembered = 1000;
 
 /**
- * @example
- * const policy = permissionPolicy({
- *   root: workspace.root,
- *   rules: [
- *     { tool: 'bash', command: 'git status', decision: 'allow' },
- *     { path: '.env', decision: 'deny' },
- *   ],
- * });
+ * Creates a permission policy from rules.
+ *
+ * @example const policy = permissionPolicy({ root: workspace.root, rules: [ { tool: 'bash',
+ * command: 'git status', decision: 'allow' }, { path: '.env', decision: 'deny' }, ], });
  * policy.decide({ tool: 'bash', input: { command: 'git status && rm -rf /' } }).decision; // 'ask'
  */
 export function permissionPolicy(data: PolicyData): PermissionPolicy {
   const { root, rules = [], remembered = [], kinds, searchesSkipDenied = false } = data;
   const { freeReading = false } = data;
-  if (!isAbsolute(root)) throw refused(`a policy for ${root}`, 'its root is not an absolute path');
+  if (!isAbsolute(root))
+    throw invalidPolicyError(`a policy for ${root}`, 'its root is not an absolute path');
   if (remembered.length > maxRemembered) {
-    throw refused('a further decision', `${maxRemembered} are remembered already`);
+    throw invalidPolicyError('a further decision', `${maxRemembered} are remembered already`);
   }
-  const ready = [
-    ...rules.map((rule) => readyRule(rule, false)),
-    ...remembered.map((rule) => readyRule(rule, true)),
+  const compiled = [
+    ...rules.map((rule) => compileRule(rule, false)),
+    ...remembered.map((rule) => compileRule(rule, true)),
   ];
-  const rulesOf = (tool: string) => ready.filter(({ fitsTool }) => fitsTool(tool));
+  const rulesOf = (tool: string) => compiled.filter(({ matchesTool }) => matchesTool(tool));
   const mayRead = ({ path, kind }: ReadPath) => {
-    const place = { kind, path: placePath(root, path), skipsDenied: false };
+    const place = { kind, path: lexicalPath(root, path), skipsDenied: false };
     return decidePath(rulesOf(kind === 'read' ? 'read' : 'grep'), place).decision === 'allow';
   };
   const read = (words: readonly Word[]) => {
-    const reading = readingCommand(words);
-    const isHere = reading?.paths.every(({ path }) => placePath(root, path).shown === '.');
-    if (reading?.program === 'cd' && !isHere) return undefined;
-    return reading?.paths.every(mayRead) ? reading : undefined;
+    const readOnly = parseReadOnlyCommand(words);
+    const isHere = readOnly?.paths.every(({ path }) => lexicalPath(root, path).shown === '.');
+    if (readOnly?.program === 'cd' && !isHere) return undefined;
+    return readOnly?.paths.every(mayRead) ? readOnly : undefined;
   };
   return {
     ...data,
     rules,
     remembered,
     decide(call) {
-      const at = { root, kind: kindOf(call.tool, kinds), skipsDenied: searchesSkipDenied };
+      const at = { root, kind: toolKindOf(call.tool, kinds), skipsDenied: searchesSkipDenied };
       return decide(call, rulesOf(call.tool), { ...at, read: freeReading ? read : undefined });
     },
     mayRead,
-    remember: (rule) => permissionPolicy({ ...data, remembered: added(remembered, rule) }),
-    ruleFor: (call, decision) => narrowest(call, decision, kindOf(call.tool, kinds), root),
+    remember: (rule) => permissionPolicy({ ...data, remembered: withRule(remembered, rule) }),
+    ruleFor: (call, decision) => narrowestRule(call, decision, toolKindOf(call.tool, kinds), root),
     deniedPaths: (tool) =>
       rulesOf(tool).flatMap(({ rule: { decision, path } }) =>
         decision === 'deny' && path !== undefined ? [path] : [],
@@ -103,13 +111,16 @@ export function permissionPolicy(data: PolicyData): PermissionPolicy {
   };
 }
 
-/** At the end, where it counts most, and once. */
-function added(rules: readonly PermissionRule[], rule: PermissionRule): readonly PermissionRule[] {
+/** Appends the rule, because the last rule decides, and removes an equal one. */
+function withRule(
+  rules: readonly PermissionRule[],
+  rule: PermissionRule,
+): readonly PermissionRule[] {
   const text = JSON.stringify(rule);
   return [...rules.filter((each) => JSON.stringify(each) !== text), rule];
 }
 
-function narrowest(
+function narrowestRule(
   call: PolicyCall,
   decision: Decision,
   kind: ToolKind,
@@ -120,11 +131,13 @@ function narrowest(
   if (command !== undefined) return { tool, command, exact: true, decision };
   const takesPath = kind === 'read' || kind === 'search' || kind === 'write';
   const path = takesPath ? pathOf(call) : undefined;
-  if (path !== undefined) return { tool, path: placePath(root, path).shown, exact: true, decision };
-  if (takesPath || kind === 'run') throw refused(`a decision on ${tool}`, 'its input is unclear');
+  if (path !== undefined)
+    return { tool, path: lexicalPath(root, path).shown, exact: true, decision };
+  if (takesPath || kind === 'run')
+    throw invalidPolicyError(`a decision on ${tool}`, 'its input is unclear');
   return { tool, decision };
 }
 
-function refused(what: string, why: string): AgentError {
-  return new AgentError('bad_option', `Cannot take ${what}: ${why}`);
+function invalidPolicyError(what: string, why: string): AgentError {
+  return new AgentError('bad_option', `Cannot use ${what}: ${why}`);
 }

@@ -4,94 +4,101 @@ import picomatch from 'picomatch';
 import { compileGlob } from '../workspace/compile-glob.ts';
 import { splitCommand } from './split-command.ts';
 
+/** What happens with a call: it runs, the user is asked, or it is refused. */
 export type Decision = 'allow' | 'ask' | 'deny';
 
-/** What to do with calls of a kind. It matches where all that it says does. */
+/** What to do with certain tool calls. A rule matches a call if all its fields match. */
 export interface PermissionRule {
-  /** The name of a tool, or a glob of names: `github__*`. Any tool, if not said. */
+  /** A tool name or a glob of names, for example `github__*`. Default: any tool. */
   readonly tool?: string | undefined;
   /**
-   * A glob of paths below the root, or absolute: `src/**`, `/etc/**`. One without a slash is about names
-   * at any depth: `.env`. Such a rule is about tools that take a path.
+   * A glob of paths, relative to the root or absolute: `src/**`, `/etc/**`. A glob without a slash
+   * matches names in any folder: `.env`. The rule applies to tools that take a path.
    */
   readonly path?: string | undefined;
-  /** The words that a command begins with: `git status`. Such a rule is about tools that run commands. */
+  /** The first words of a command: `git status`. The rule applies to tools that run commands. */
   readonly command?: string | undefined;
-  /** The path is this one and no glob, the command this one and no beginning. */
+  /**
+   * Whether `path` is one path instead of a glob, and `command` one whole line instead of its
+   * beginning. Default: false.
+   */
   readonly exact?: boolean | undefined;
   readonly decision: Decision;
   /**
-   * A yes to many things that was given in passing: it does not count for what another rule asks about, and
-   * not for the files of git itself.
+   * Whether the rule gives way: it does not apply where another rule asks, nor to files inside
+   * `.git`. Used for broad approvals. Default: false.
    */
   readonly yields?: boolean | undefined;
-  /** For whoever is told: the model, or a person. */
+  /** The reason, shown to the model or the person. */
   readonly reason?: string | undefined;
 }
 
-/** A rule in a form that is quick to hold against a call. */
-export interface ReadyRule {
+/** A rule that is prepared for fast matching. */
+export interface CompiledRule {
   readonly rule: PermissionRule;
   readonly isRemembered: boolean;
-  fitsTool(name: string): boolean;
-  /** What it is about: paths, commands, or whatever a tool does. */
+  matchesTool(name: string): boolean;
+  /** What the rule is about: paths, commands, or the whole tool. */
   readonly about: 'path' | 'command' | 'tool';
-  fitsPath(path: PlacedPath): boolean;
+  matchesPath(path: LexicalPath): boolean;
   /** The words that a command has to begin with. */
   readonly words: readonly string[];
 }
 
-/** Fails where it could not mean what whoever wrote it thought. */
-export function readyRule(rule: PermissionRule, isRemembered: boolean): ReadyRule {
+/** Prepares a rule. Throws if the rule cannot have the intended effect. */
+export function compileRule(rule: PermissionRule, isRemembered: boolean): CompiledRule {
   const { tool = '*', path, command, exact = false, decision } = rule;
-  if (!['allow', 'ask', 'deny'].includes(decision)) throw badRule(rule, 'its decision is none');
-  if (tool === '') throw badRule(rule, 'its tool has no name');
+  if (!['allow', 'ask', 'deny'].includes(decision))
+    throw invalidRuleError(rule, 'its decision must be allow, ask or deny');
+  if (tool === '') throw invalidRuleError(rule, 'its tool name is empty');
   if (path !== undefined && command !== undefined) {
-    throw badRule(rule, 'it has a path and a command, and no tool takes both');
+    throw invalidRuleError(rule, 'it has a path and a command, and no tool takes both');
   }
   if (exact && path === undefined && command === undefined) {
-    throw badRule(rule, 'it is exact about nothing');
+    throw invalidRuleError(rule, 'exact needs a path or a command');
   }
-  if (path === '' || path?.startsWith('!')) throw badRule(rule, 'its path is no glob of paths');
+  if (path === '' || path?.startsWith('!'))
+    throw invalidRuleError(rule, 'its path is not a valid glob');
   return {
     rule,
     isRemembered,
-    fitsTool: picomatch(tool, { dot: true }),
-    about: aboutWhat(rule),
-    fitsPath: path === undefined ? () => false : pathMatcher(path, rule),
+    matchesTool: picomatch(tool, { dot: true }),
+    about: subjectOf(rule),
+    matchesPath: path === undefined ? () => false : pathMatcher(path, rule),
     words: command === undefined || exact ? [] : wordsOf(rule, command),
   };
 }
 
-function aboutWhat({ path, command }: PermissionRule): ReadyRule['about'] {
+function subjectOf({ path, command }: PermissionRule): CompiledRule['about'] {
   if (path !== undefined) return 'path';
   return command === undefined ? 'tool' : 'command';
 }
 
 function wordsOf(rule: PermissionRule, command: string): readonly string[] {
-  const { parts, obstacle } = splitCommand(command);
+  const { parts, unsupportedSyntax } = splitCommand(command);
   const [words = []] = parts;
-  const isSimple = obstacle === undefined && parts.length === 1;
+  const isSimple = unsupportedSyntax === undefined && parts.length === 1;
   if (isSimple && words.every(({ isPlain }) => isPlain)) return words.map(({ text }) => text);
-  throw badRule(
+  throw invalidRuleError(
     rule,
-    `its command is not a few plain words${obstacle ? `: it has ${obstacle}` : ''}`,
+    `its command must consist of plain words${unsupportedSyntax ? `: it has ${unsupportedSyntax}` : ''}`,
   );
 }
 
-function badRule(rule: PermissionRule, why: string): AgentError {
+function invalidRuleError(rule: PermissionRule, why: string): AgentError {
   return new AgentError('bad_option', `Cannot use the rule ${JSON.stringify(rule)}: ${why}`);
 }
 
-/** Where a path is, by its text alone. */
-export interface PlacedPath {
-  /** From the root on with `/`, '.' for the root, or absolute where it is outside. */
+/** A path that is resolved by its text alone, without symbolic links. */
+export interface LexicalPath {
+  /** Relative to the root with `/`, `.` for the root, or absolute if it is outside. */
   readonly shown: string;
   readonly absolute: string;
   readonly isInside: boolean;
 }
 
-export function placePath(root: string, given: string): PlacedPath {
+/** Resolves a path by its text alone. */
+export function lexicalPath(root: string, given: string): LexicalPath {
   const absolute = resolve(root, given);
   const inside = relative(root, absolute);
   const isInside = inside !== '..' && !inside.startsWith(`..${sep}`) && !isAbsolute(inside);
@@ -105,31 +112,31 @@ interface PathRule {
 }
 
 /**
- * Whether a path fits. What allows is read narrowly: outside the root only an absolute glob allows. What
- * does not is read widely: with all that is below what fits, by name anywhere, and in any case of
- * letters, because on some file systems that is the same file.
+ * Returns a function that tells whether a path matches. Rules that allow match narrowly: outside
+ * the root only with an absolute glob. Rules that ask or deny match broadly: also everything below
+ * a match, names in any folder, and any letter case, because some file systems ignore case.
  */
 export function pathMatcher(
   glob: string,
   { exact = false, decision }: PathRule,
-): (path: PlacedPath) => boolean {
+): (path: LexicalPath) => boolean {
   const pattern = glob.replace(/^(?:\.\/)+/, '').replace(/\/$/, '/**');
   const isWide = decision !== 'allow';
-  const isAnywhere = glob.startsWith('/');
-  const ofName = !exact && !pattern.includes('/');
-  const fits = exact ? same(glob, isWide) : compileGlob(pattern, { nocase: isWide });
+  const isAbsoluteGlob = glob.startsWith('/');
+  const matchesNameOnly = !exact && !pattern.includes('/');
+  const fits = exact ? equalTo(glob, isWide) : compileGlob(pattern, { nocase: isWide });
   return ({ shown, absolute, isInside }) => {
-    const subject = isAnywhere ? absolute : shown;
-    if (isWide) return candidates(subject, ofName).some((path) => fits(path));
-    return (isInside || isAnywhere) && fits(ofName ? nameOf(subject) : subject);
+    const subject = isAbsoluteGlob ? absolute : shown;
+    if (isWide) return candidates(subject, matchesNameOnly).some((path) => fits(path));
+    return (isInside || isAbsoluteGlob) && fits(matchesNameOnly ? nameOf(subject) : subject);
   };
 }
 
-function same(given: string, nocase: boolean): (path: string) => boolean {
+function equalTo(given: string, nocase: boolean): (path: string) => boolean {
   return nocase ? (path) => path.toLowerCase() === given.toLowerCase() : (path) => path === given;
 }
 
-/** A path and the folders it is in, or their names alone. */
+/** A path and its parent folders, or only their names. */
 function candidates(path: string, ofName: boolean): readonly string[] {
   const names = path.split('/');
   return ofName ? names : names.map((_, at) => names.slice(0, at + 1).join('/'));

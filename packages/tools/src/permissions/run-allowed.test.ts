@@ -7,8 +7,8 @@ import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { permissionPolicy } from './permission-policy.ts';
 import { splitCommand } from './split-command.ts';
 
-// Whatever line the policy allows is run by real shells, to which every program is one that writes down
-// how it was called.
+// Real shells run every line that the policy allows. Each program on their PATH only records how it
+// was called.
 
 const prefixes = ['git', 'npm test', 'ls'];
 const policy = permissionPolicy({
@@ -21,7 +21,7 @@ const isAllowed = (command: string) =>
 const programs = ['git', 'npm', 'ls', 'rm', 'evil', 'curl', 'status', 'test', 'a', '-rf', '{', '!'];
 const recorder = `#!/bin/sh\nprintf '%s\\001' "\${0##*/}" "$@" END >> "$CALLS"\n`;
 
-/** Runs a line and gives the calls that it made, and how many commands the shell says it ran. */
+/** Runs a line. Returns the recorded calls and the number of commands in the trace of the shell. */
 function run(shell: string, command: string, folder: string) {
   const [bin, cwd, calls] = ['bin', 'cwd', 'calls'].map((name) => join(folder, name));
   const env = {
@@ -34,7 +34,7 @@ function run(shell: string, command: string, folder: string) {
     cwd,
     env,
     encoding: 'utf8',
-    // With a socket as its input bash thinks that it was called from afar, and reads the user's settings.
+    // With a socket as its input, bash assumes a remote shell and reads the settings of the user.
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const text = existsSync(env.CALLS) ? readFileSync(env.CALLS, 'utf8') : '';
@@ -44,7 +44,7 @@ function run(shell: string, command: string, folder: string) {
       .split('END\u0001')
       .slice(0, -1)
       .map((call) => call.split('\u0001').slice(0, -1)),
-    // Counted by their marks: commands of a pipe speak at the same time, and lines mix.
+    // Counts the trace marks and not lines, because the commands of a pipe write at the same time.
     traced: stderr.match(/\++ /g)?.length ?? 0,
     made: readdirSync(cwd ?? ''),
     stderr,
@@ -135,7 +135,7 @@ const argument = fc.oneof(fc.constantFrom(...plain), fc.constantFrom(...quoted))
 const space = fc.constantFrom('', ' ');
 const spaced = fc.tuple(space, fc.constantFrom(...nasty), space).map((pieces) => pieces.join(''));
 const program = fc.constantFrom(...prefixes, ...prefixes, "'git'", 'g"i"t', 'n\\pm test');
-/** A command that is allowed, as it is or with something odd in front or at its end. */
+/** An allowed command, sometimes with odd text before or after it. */
 const command = fc
   .tuple(program, fc.array(argument, { maxLength: 3 }), fc.nat(20), spaced)
   .map(([name, rest, where, odd]) => {
@@ -146,7 +146,7 @@ const command = fc
 const line = fc
   .tuple(command, fc.array(fc.tuple(fc.constantFrom(...separators), command), { maxLength: 3 }))
   .map(([first, rest]) => first + rest.map(([separator, next]) => separator + next).join(''));
-/** With something odd put in anywhere. */
+/** A line with odd text inserted at any position. */
 const mutated = fc.tuple(line, fc.nat(), spaced).map(([text, at, odd]) => {
   const index = at % (text.length + 1);
   return text.slice(0, index) + odd + text.slice(index);
@@ -158,7 +158,7 @@ const soup = fc
   )
   .map(([glue, tokens]) => `git ${tokens.join(glue)}`);
 
-test.each(['bash', 'sh'])('%s runs of a line that is allowed only what is allowed', (shell) => {
+test.each(['bash', 'sh'])('%s runs only allowed commands of an allowed line', (shell) => {
   const folder = temporaryFolder();
   for (const name of ['bin', 'cwd']) mkdirSync(join(folder, name));
   for (const name of programs) writeFileSync(join(folder, 'bin', name), recorder, { mode: 0o755 });
@@ -175,7 +175,7 @@ test.each(['bash', 'sh'])('%s runs of a line that is allowed only what is allowe
         expect(prefixes.some((prefix) => `${call.join(' ')} `.startsWith(`${prefix} `))).toBe(true);
         if (isPlain) expect(expected).toContain(JSON.stringify(call));
       }
-      // Builtins leave no record, but the shell says that it ran them.
+      // Builtins are not recorded, but the shell traces them.
       expect(traced, stderr).toBe(calls.length);
       expect(calls.length, stderr).toBeLessThanOrEqual(parts.length);
       if (isPlain && !text.includes('||') && !/syntax error|unexpected/i.test(stderr)) {
@@ -186,7 +186,7 @@ test.each(['bash', 'sh'])('%s runs of a line that is allowed only what is allowe
       if (parts.length > 1) joined++;
     }),
   );
-  // Otherwise the above would say nothing.
+  // Makes sure that the checks above ran often enough.
   expect(allowed).toBeGreaterThan(100);
   expect(joined).toBeGreaterThan(50);
 });

@@ -3,7 +3,7 @@ import { splitCommand } from './split-command.ts';
 
 const words = (command: string) =>
   splitCommand(command).parts.map((part) => part.map(({ text }) => text));
-const obstacle = (command: string) => splitCommand(command).obstacle;
+const unsupported = (command: string) => splitCommand(command).unsupportedSyntax;
 
 describe('words', () => {
   test.each<[string, readonly (readonly string[])[]]>([
@@ -22,10 +22,10 @@ describe('words', () => {
     ['', []],
   ])('of %j', (command, expected) => {
     expect(words(command)).toEqual(expected);
-    expect(obstacle(command)).toBeUndefined();
+    expect(unsupported(command)).toBeUndefined();
   });
 
-  test('are not plain where the shell may make something else of them', () => {
+  test('are not plain if the shell may expand them', () => {
     const [part = []] = splitCommand(`a * ? [b] {c,d} ~ '*' "~" \\* b!`).parts;
     expect(part.filter(({ isPlain }) => isPlain).map(({ text }) => text)).toEqual([
       'a',
@@ -36,7 +36,7 @@ describe('words', () => {
   });
 });
 
-describe('an obstacle', () => {
+describe('unsupported syntax', () => {
   test.each([
     ['a $b', 'a substitution'],
     ['a "$(b)"', 'a substitution'],
@@ -49,27 +49,27 @@ describe('an obstacle', () => {
     ['(a)', 'parentheses'],
     ['a() { b; }', 'parentheses'],
     ['a # b', 'a comment'],
-    ["a 'b", 'a quote without its end'],
-    ['a "b', 'a quote without its end'],
+    ["a 'b", 'an unclosed quote'],
+    ['a "b', 'an unclosed quote'],
     ['a \\', 'a backslash at the end'],
-    ['a \\\nb', 'a line that goes on'],
-    ['a "b\\\nc"', 'a line that goes on'],
+    ['a \\\nb', 'a line continuation'],
+    ['a "b\\\nc"', 'a line continuation'],
     ['; a', 'a separator without a command before it'],
     ['a && ; b', 'a separator without a command before it'],
-    ['A=b c', 'the syntax of the shell'],
-    ['A[0]+=b', 'the syntax of the shell'],
-    ['if a; then b; fi', 'the syntax of the shell'],
-    ['! a', 'the syntax of the shell'],
-    ['{ a; }', 'the syntax of the shell'],
-    ['time a', 'the syntax of the shell'],
+    ['A=b c', 'shell syntax'],
+    ['A[0]+=b', 'shell syntax'],
+    ['if a; then b; fi', 'shell syntax'],
+    ['! a', 'shell syntax'],
+    ['{ a; }', 'shell syntax'],
+    ['time a', 'shell syntax'],
     ['a\r\nb', 'a control character'],
     ['a "\0"', 'a control character'],
-    [`a ${'b'.repeat(10_000)}`, 'its length'],
-  ])('is in %j', (command, expected) => {
-    expect(obstacle(command)).toBe(expected);
+    [`a ${'b'.repeat(10_000)}`, 'too many characters'],
+  ])('is found in %j', (command, expected) => {
+    expect(unsupported(command)).toBe(expected);
   });
 
-  test('leaves a guess at the commands that are there', () => {
+  test('still gives a guess at the commands', () => {
     expect(words('a $(b c) `d` > e f')).toEqual([['a', '$'], ['b', 'c'], ['d'], ['f']]);
     expect(words('X=1 if a; then ! b > /dev/null c; fi')).toEqual([['a'], ['b', 'c']]);
   });

@@ -1,27 +1,36 @@
 /** A word of a command, without its quotes. */
 export interface Word {
   readonly text: string;
-  /** The shell takes it as it is; otherwise it may make something else of it, as of `*` or `~`. */
+  /**
+   * Whether the shell uses the word unchanged. It may expand other words, for example `*` or `~`.
+   */
   readonly isPlain: boolean;
 }
 
 interface SplitCommand {
-  /** The words of each simple command. Where there is an obstacle these are a guess, of use for a no alone. */
+  /**
+   * The words of each simple command. With unsupported syntax they are a guess, which may only be
+   * used to ask or deny.
+   */
   readonly parts: readonly (readonly Word[])[];
-  /** Where redirections lead, as far as that can be seen. */
+  /** The targets of redirections, as far as they are recognized. */
   readonly targets: readonly Word[];
-  /** What makes the guess one: the first thing that is more than words, quotes, and `; & && | ||` or a line end. */
-  readonly obstacle: string | undefined;
+  /**
+   * The first thing in the line other than words, quotes, `; & && | ||` and line ends. Undefined if
+   * the line is fully understood.
+   */
+  readonly unsupportedSyntax: string | undefined;
 }
 
 const maxLength = 10_000;
 
 /**
- * Splits a command line as a POSIX shell or bash would. It knows little and says so: for all that it
- * does not know there is an obstacle, and never a wrong split without one.
+ * Splits a command line like a POSIX shell or bash. It supports only simple syntax and reports
+ * everything else in `unsupportedSyntax`. It never splits a line wrongly without reporting that.
  */
 export function splitCommand(command: string): SplitCommand {
-  if (command.length > maxLength) return { parts: [], targets: [], obstacle: 'its length' };
+  if (command.length > maxLength)
+    return { parts: [], targets: [], unsupportedSyntax: 'too many characters' };
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones to find
   const hasControls = /[\u0000-\u0008\u000b-\u001f\u007f]/.test(command);
   const splitter = new Splitter(command);
@@ -29,20 +38,20 @@ export function splitCommand(command: string): SplitCommand {
   return {
     parts: splitter.parts,
     targets: splitter.targets,
-    obstacle: hasControls ? 'a control character' : splitter.obstacle,
+    unsupportedSyntax: hasControls ? 'a control character' : splitter.unsupportedSyntax,
   };
 }
 
 class Splitter {
   readonly parts: (readonly Word[])[] = [];
   readonly targets: Word[] = [];
-  obstacle: string | undefined;
+  unsupportedSyntax: string | undefined;
   readonly #text: string;
   #at = 0;
   #words: Word[] = [];
   #word: string | undefined;
   #isPlain = true;
-  /** The next word is where a redirection leads, and no argument. */
+  /** Whether the next word is the target of a redirection and not an argument. */
   #isTarget = false;
 
   constructor(text: string) {
@@ -58,7 +67,7 @@ class Splitter {
     return this.#text[this.#at++] ?? '';
   }
 
-  #takes(text: string): boolean {
+  #skip(text: string): boolean {
     const isNext = this.#text.startsWith(text, this.#at);
     if (isNext) this.#at += text.length;
     return isNext;
@@ -74,25 +83,25 @@ class Splitter {
       case ';':
         return this.#separate();
       case '&':
-        if (this.#takes('>')) return this.#redirect();
-        this.#takes('&');
+        if (this.#skip('>')) return this.#redirect();
+        this.#skip('&');
         return this.#separate();
       case '|':
-        if (this.#takes('&')) this.#block('a redirection');
-        else this.#takes('|');
+        if (this.#skip('&')) this.#markUnsupported('a redirection');
+        else this.#skip('|');
         return this.#separate();
       case '<':
       case '>':
         return this.#redirect();
       case '(':
       case ')':
-        this.#block('parentheses');
+        this.#markUnsupported('parentheses');
         return this.#endPart();
       case '`':
-        this.#block('a substitution');
+        this.#markUnsupported('a substitution');
         return this.#endPart();
       case '$':
-        this.#block('a substitution');
+        this.#markUnsupported('a substitution');
         return this.#add(char, false);
       case "'":
         return this.#quoted();
@@ -112,13 +121,13 @@ class Splitter {
     this.#isPlain &&= isPlain;
   }
 
-  #block(what: string): void {
-    this.obstacle ??= what;
+  #markUnsupported(what: string): void {
+    this.unsupportedSyntax ??= what;
   }
 
   #quoted(): void {
     const end = this.#text.indexOf("'", this.#at);
-    if (end === -1) this.#block('a quote without its end');
+    if (end === -1) this.#markUnsupported('an unclosed quote');
     const until = end === -1 ? this.#text.length : end;
     this.#add(this.#text.slice(this.#at, until));
     this.#at = until + 1;
@@ -129,35 +138,35 @@ class Splitter {
     while (this.#at < this.#text.length) {
       const char = this.#next();
       if (char === '"') return;
-      if (char === '$' || char === '`') this.#block('a substitution');
+      if (char === '$' || char === '`') this.#markUnsupported('a substitution');
       if (char !== '\\') this.#add(char);
-      else if (this.#takes('\n')) this.#block('a line that goes on');
+      else if (this.#skip('\n')) this.#markUnsupported('a line continuation');
       else this.#add(/["\\$`]/.test(this.#text[this.#at] ?? '') ? this.#next() : char);
     }
-    this.#block('a quote without its end');
+    this.#markUnsupported('an unclosed quote');
   }
 
   #escaped(): void {
-    if (this.#at === this.#text.length) this.#block('a backslash at the end');
-    else if (this.#takes('\n')) this.#block('a line that goes on');
+    if (this.#at === this.#text.length) this.#markUnsupported('a backslash at the end');
+    else if (this.#skip('\n')) this.#markUnsupported('a line continuation');
     else this.#add(this.#next());
   }
 
   #comment(): void {
-    this.#block('a comment');
+    this.#markUnsupported('a comment');
     const end = this.#text.indexOf('\n', this.#at);
     this.#at = end === -1 ? this.#text.length : end;
   }
 
   #redirect(): void {
-    this.#block('a redirection');
+    this.#markUnsupported('a redirection');
     this.#endWord();
     this.#isTarget = true;
   }
 
   #separate(): void {
     this.#endWord();
-    if (this.#words.length === 0) this.#block('a separator without a command before it');
+    if (this.#words.length === 0) this.#markUnsupported('a separator without a command before it');
     this.#endPart();
   }
 
@@ -171,14 +180,14 @@ class Splitter {
   #endPart(): void {
     this.#endWord();
     const syntax = leadingSyntax(this.#words.map(({ text }) => text));
-    if (syntax > 0) this.#block('the syntax of the shell');
+    if (syntax > 0) this.#markUnsupported('shell syntax');
     const words = this.#words.slice(syntax);
     [this.#words, this.#isTarget] = [[], false];
     if (words.length > 0) this.parts.push(words);
   }
 }
 
-/** Words that mean something to the shell itself where a command would begin. */
+/** Words that the shell treats as syntax at the start of a command. */
 const reserved: ReadonlySet<string> = new Set(
   `! [[ ]] { } case coproc do done elif else esac fi for function if in select then time until while`.split(
     ' ',
@@ -187,13 +196,15 @@ const reserved: ReadonlySet<string> = new Set(
 
 const assignment = /^[A-Za-z_][A-Za-z0-9_]*(?:\[.*\])?\+?=/s;
 
-/** How many words in front are the shell's own: `if`, `!`, `NAME=value`. */
+/** Number of leading words that belong to the shell: `if`, `!`, `NAME=value`. */
 function leadingSyntax(words: readonly string[]): number {
   const first = words.findIndex((word) => !reserved.has(word) && !assignment.test(word));
   return first === -1 ? words.length : first;
 }
 
-/** Programs that run what they are told: of a command that begins with one nobody can say what it is. */
+/**
+ * Programs that run other programs. It is unknown what a command that starts with one of them does.
+ */
 const launchers: ReadonlySet<string> = new Set(
   `. ash bash builtin busybox chroot chrt command csh dash doas env eval exec fakeroot fish flock
   gosu ionice ksh ltrace mksh nice nohup nsenter numactl parallel pkexec rbash runuser screen script

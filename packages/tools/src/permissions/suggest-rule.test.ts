@@ -9,7 +9,7 @@ const policyOf = (rules: readonly PermissionRule[] = []) =>
 const commandFor = (command: string, rules: readonly PermissionRule[] = []) =>
   suggestRule(policyOf(rules), { tool: 'bash', input: { command } })?.command;
 
-describe('a yes to a command', () => {
+describe('an approval of a command', () => {
   test.each([
     ['npm test', 'npm test'],
     ['npm test -- --watch', 'npm test'],
@@ -21,7 +21,7 @@ describe('a yes to a command', () => {
     ['pytest -k x', 'pytest'],
     ['ls && npm test', 'npm test'],
     ['npm test | head -5', 'npm test'],
-  ])('is for %s best about all that begin with %s', (command, prefix) => {
+  ])('covers for %s all commands that begin with %s', (command, prefix) => {
     expect(commandFor(command)).toBe(prefix);
   });
 
@@ -67,16 +67,16 @@ describe('a yes to a command', () => {
     'A=1 npm test',
     './npm test',
     '',
-  ])('is for %s about that very line', (command) => {
+  ])('covers for %s exactly that line', (command) => {
     expect(commandFor(command)).toBeUndefined();
   });
 
-  test('is about that very line where a rule asks about it, or denies a part', () => {
+  test('covers exactly that line if a rule asks about it or denies a part', () => {
     expect(commandFor('npm test', [{ command: 'npm test', decision: 'ask' }])).toBeUndefined();
     expect(commandFor('git add .env', [{ path: '.env', decision: 'deny' }])).toBeUndefined();
   });
 
-  test('allows what was asked about, and what begins so', () => {
+  test('allows the command and others with its prefix', () => {
     const call = (command: string) => ({ tool: 'bash', input: { command } });
     const rule = suggestRule(policyOf(), call('npm test'));
     if (rule === undefined) throw new Error('there is none');
@@ -87,10 +87,10 @@ describe('a yes to a command', () => {
   });
 });
 
-describe('a yes to a change of a file', () => {
+describe('an approval of a file change', () => {
   const change = (path: string, tool = 'write') => ({ tool, input: { path } });
 
-  test('is best about all of them in the root, by whatever tool', () => {
+  test('covers all file changes in the root, by any tool', () => {
     const rule = suggestRule(policyOf(), change('src/a.ts'));
     expect(rule).toEqual({
       ...{ tool: '{edit,write}', path: '**', decision: 'allow', yields: true },
@@ -104,14 +104,14 @@ describe('a yes to a change of a file', () => {
     expect(policy.decide({ tool: 'bash', input: { command: 'touch x' } }).decision).toBe('ask');
   });
 
-  test('is about that very file outside, of git, and where a rule asks about it', () => {
+  test('covers exactly that file if it is outside, inside .git, or if a rule asks about it', () => {
     expect(suggestRule(policyOf(), change('/etc/x'))).toBeUndefined();
     expect(suggestRule(policyOf(), change('.git/config'))).toBeUndefined();
     const rules = [{ path: 'secret/**', decision: 'ask' }] as const;
     expect(suggestRule(policyOf(rules), change('secret/x'))).toBeUndefined();
   });
 
-  test('does not count for what a rule asks about or denies', () => {
+  test('does not apply where a rule asks or denies', () => {
     const rules: readonly PermissionRule[] = [
       { path: 'secret/**', decision: 'ask' },
       { path: '.env', decision: 'deny' },
@@ -125,7 +125,7 @@ describe('a yes to a change of a file', () => {
   });
 });
 
-test('of other tools there is nothing wider than the tool', () => {
+test('other tools have no wider rule than the tool itself', () => {
   expect(suggestRule(policyOf(), { tool: 'issues_search', input: {} })).toBeUndefined();
   expect(suggestRule(policyOf(), { tool: 'read', input: { path: '/etc/x' } })).toBeUndefined();
 });

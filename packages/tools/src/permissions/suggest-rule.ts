@@ -2,11 +2,12 @@ import { commandOf, type PolicyCall } from './decide.ts';
 import type { PermissionPolicy } from './permission-policy.ts';
 import type { PermissionRule } from './permission-rule.ts';
 import { splitCommand } from './split-command.ts';
-import { kindOf, toolsOf } from './tool-kinds.ts';
+import { toolKindOf, toolsOfKind } from './tool-kinds.ts';
 
 /**
- * What a yes that lasts may be about, beside the call itself: commands that begin so, or all changes of
- * files in the root. Nothing where that would not allow the call, or too much.
+ * Suggests a wider rule for a lasting approval: for commands with the same prefix, or for all file
+ * changes in the root. Returns undefined if no such rule allows the call, or if it would allow too
+ * much.
  */
 export function suggestRule(
   policy: PermissionPolicy,
@@ -19,13 +20,13 @@ export function suggestRule(
 
 function widerRules(policy: PermissionPolicy, call: PolicyCall): readonly PermissionRule[] {
   const { tool } = call;
-  switch (kindOf(tool, policy.kinds)) {
+  switch (toolKindOf(tool, policy.kinds)) {
     case 'run':
-      return prefixes(commandOf(call) ?? '').map((command) => ({
+      return commandPrefixes(commandOf(call) ?? '').map((command) => ({
         ...{ tool, command, decision: 'allow', yields: true },
       }));
     case 'write': {
-      const names = toolsOf('write', policy.kinds);
+      const names = toolsOfKind('write', policy.kinds);
       return [{ tool: `{${names.join(',')}}`, path: '**', decision: 'allow', yields: true }];
     }
     default:
@@ -33,18 +34,21 @@ function widerRules(policy: PermissionPolicy, call: PolicyCall): readonly Permis
   }
 }
 
-/** One for each command of the line; the one is taken that the rest of it needs no rule beside. */
-function prefixes(line: string): readonly string[] {
-  const { parts, obstacle } = splitCommand(line);
-  if (obstacle !== undefined) return [];
+/**
+ * Returns a prefix for each command of the line. The caller takes the first one that is enough to
+ * allow the whole line.
+ */
+function commandPrefixes(line: string): readonly string[] {
+  const { parts, unsupportedSyntax } = splitCommand(line);
+  if (unsupportedSyntax !== undefined) return [];
   return parts.flatMap((words) => {
     if (!words.slice(0, 3).every(({ isPlain }) => isPlain)) return [];
     return commandPrefix(words.map(({ text }) => text))?.join(' ') ?? [];
   });
 }
 
-/** Of these the first words say what is done, whatever follows: `npm test`, `git diff`. */
-const verbs: ReadonlyMap<string, readonly string[]> = new Map([
+/** Programs and subcommands whose first words determine what they do: `npm test`, `git diff`. */
+const knownSubcommands: ReadonlyMap<string, readonly string[]> = new Map([
   ['git', 'status diff log show blame ls-files rev-parse describe add commit'.split(' ')],
   ['npm', ['test', 't']],
   ['pnpm', ['test', 't']],
@@ -65,21 +69,22 @@ const verbs: ReadonlyMap<string, readonly string[]> = new Map([
   ['make', 'test tests check lint build all fmt format'.split(' ')],
 ]);
 
-/** These do one thing. */
-const alone: ReadonlySet<string> = new Set(
+/** Programs with a single purpose. */
+const standalonePrograms: ReadonlySet<string> = new Set(
   'tsc eslint prettier vitest jest mocha pytest mypy pyright black rspec phpunit'.split(' '),
 );
 
-const runners: ReadonlySet<string> = new Set(['npm', 'pnpm', 'yarn', 'bun']);
+const scriptRunners: ReadonlySet<string> = new Set(['npm', 'pnpm', 'yarn', 'bun']);
 
 /**
- * The first words of a command that may stand for all that begin so. None for what runs whatever it is
- * told (a shell, an interpreter, env, xargs, sudo), removes, fetches or is not known.
+ * Returns the first words of a command that may stand for all commands that begin with them.
+ * Returns undefined for programs that run other programs (shells, interpreters, env, xargs, sudo),
+ * that delete or download, and for unknown programs.
  */
 function commandPrefix(words: readonly string[]): readonly string[] | undefined {
   const [program = '', verb = '', script = ''] = words;
-  if (alone.has(program)) return [program];
-  if (verbs.get(program)?.includes(verb)) return [program, verb];
-  const isScript = runners.has(program) && verb === 'run' && /^[\w:.-]+$/.test(script);
+  if (standalonePrograms.has(program)) return [program];
+  if (knownSubcommands.get(program)?.includes(verb)) return [program, verb];
+  const isScript = scriptRunners.has(program) && verb === 'run' && /^[\w:.-]+$/.test(script);
   return isScript && !script.startsWith('-') ? [program, verb, script] : undefined;
 }

@@ -1,10 +1,10 @@
-/** What a tool does with what it is given. */
+/** What a tool does. `run` executes a `command`. `free` needs no permission. `other` is unknown. */
 export type ToolKind = PathKind | 'run' | 'free' | 'other';
 
-/** It takes a `path`: to look at it, to look through all that is below it, or to change it. */
+/** The tool takes a `path` and reads it, searches everything below it, or changes it. */
 export type PathKind = 'read' | 'search' | 'write';
 
-/** `free` needs nobody's leave; `run` takes a `command`; of `other` nothing is known. */
+/** The kinds of the tools in this package. */
 const toolKinds: Readonly<Record<string, ToolKind>> = {
   read: 'read',
   ls: 'read',
@@ -16,7 +16,7 @@ const toolKinds: Readonly<Record<string, ToolKind>> = {
   ask_user: 'free',
 };
 
-export function kindOf(
+export function toolKindOf(
   tool: string,
   own: Readonly<Record<string, ToolKind>> | undefined,
 ): ToolKind {
@@ -24,11 +24,11 @@ export function kindOf(
   return named?.[tool] ?? 'other';
 }
 
-/** The tools of a kind, in the order of their names. */
-export function toolsOf(
+/** Returns the names of all tools of a kind, sorted. */
+export function toolsOfKind(
   kind: ToolKind,
   own: Readonly<Record<string, ToolKind>> = {},
 ): readonly string[] {
   const names = new Set([...Object.keys(toolKinds), ...Object.keys(own)]);
-  return [...names].filter((name) => kindOf(name, own) === kind).sort();
+  return [...names].filter((name) => toolKindOf(name, own) === kind).sort();
 }

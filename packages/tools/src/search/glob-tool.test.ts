@@ -16,20 +16,20 @@ const glob = (pattern: string, input: Partial<GlobInput> = {}) =>
 const byName = async (pattern: string, path = '.') =>
   (await glob(pattern, { order: 'name', path })).text.split('\n');
 
-test('glob changes nothing, and may run again', () => {
+test('glob has no effects and may be replayed', () => {
   const tool = globTool({ workspace: createWorkspace({ root }) });
   expect(tool).toMatchObject({ name: 'glob', effects: 'none', replay: 'safe' });
 });
 
 describe('glob', () => {
-  test('finds names at any depth, and paths below the folder it is given', async () => {
+  test('finds names in any folder, and paths below the given folder', async () => {
     writeTree(root, { 'a.ts': '', 'src/b.ts': '', 'src/c/d.tsx': '', 'src/.e.ts': '', 'x.md': '' });
     expect(await byName('*.ts')).toEqual(['a.ts', 'src/.e.ts', 'src/b.ts']);
     expect(await byName('src/**/*.{ts,tsx}')).toEqual(['src/.e.ts', 'src/b.ts', 'src/c/d.tsx']);
     expect(await byName('./*/*.ts')).toEqual(['src/.e.ts', 'src/b.ts']);
     expect(await byName('c/*', 'src')).toEqual(['src/c/d.tsx']);
     expect(await byName('src/')).toEqual(['src/.e.ts', 'src/b.ts', 'src/c/d.tsx']);
-    expect(await byName('*.rs')).toEqual(['No file fits.']);
+    expect(await byName('*.rs')).toEqual(['No file matches.']);
   });
 
   test('finds folders that have parentheses and brackets in their names', async () => {
@@ -45,7 +45,7 @@ describe('glob', () => {
     expect(await byName('./')).toHaveLength(4);
   });
 
-  test('gives the newest first, and those of one time by name', async () => {
+  test('returns the newest first, and files of the same time by name', async () => {
     writeTree(root, { old: '', b: '', a: '', new: '' });
     for (const [name, seconds] of Object.entries({ old: 100, a: 200, b: 200, new: 300 })) {
       utimesSync(join(root, name), seconds, seconds);
@@ -53,7 +53,7 @@ describe('glob', () => {
     expect((await glob('*')).text).toBe('new\na\nb\nold');
   });
 
-  test('gives the first of an order, not of a walk, and says how many there are', async () => {
+  test('sorts before it applies the limit, and returns the total number', async () => {
     writeTree(root, { a: '', b: '', c: '' });
     for (const [name, seconds] of Object.entries({ a: 100, b: 300, c: 200 })) {
       utimesSync(join(root, name), seconds, seconds);
@@ -63,7 +63,7 @@ describe('glob', () => {
     expect(value).toEqual({ files: 3, isComplete: false });
   });
 
-  test('leaves out what is ignored', async () => {
+  test('leaves out ignored files', async () => {
     writeTree(root, { '.gitignore': 'dist', 'dist/a.js': '', 'b.js': '' });
     expect(await byName('**/*.js')).toEqual(['b.js']);
     expect(await byName('*.js', 'dist')).toEqual(['dist/a.js']);
@@ -78,7 +78,7 @@ describe('glob', () => {
   });
 
   test.each(['/etc/*', '../*', 'a/../../*'])(
-    'refuses %s, which leads elsewhere',
+    'refuses %s, which leads outside path',
     async (pattern) => {
       expect(await glob(pattern)).toMatchObject({
         isError: true,

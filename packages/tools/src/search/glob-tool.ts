@@ -1,15 +1,15 @@
 import { type DefinedTool, defineTool, type ToolOutput } from '@millrace/agent';
 import { z } from 'zod';
-import { showPath } from '../workspace/resolve-path.ts';
-import { startSearch } from './run-search.ts';
+import { displayOnOneLine } from '../workspace/resolve-path.ts';
 import {
-  type Asked,
   type SearchSettings,
+  type SearchToolInput,
   type SearchToolOptions,
   searchNotes,
   searchSettings,
 } from './search-options.ts';
 import type { GlobWork, SearchResult } from './search-request.ts';
+import { searchWorkspace } from './search-workspace.ts';
 
 const schema = z.object({
   pattern: z
@@ -17,11 +17,12 @@ const schema = z.object({
     .min(1)
     .max(1000)
     .describe('"*.ts" by name at any depth, "src/**/*.{ts,tsx}" below path'),
-  path: z.string().default('.').describe('The folder to look in: the workspace if not said'),
+  path: z.string().default('.').describe('The folder to search. Default: the workspace'),
   order: z.enum(['modified', 'name']).default('modified').describe('Newest first, or by name'),
-  limit: z.int().min(1).max(2000).default(200).describe('At most so many files'),
+  limit: z.int().min(1).max(2000).default(200).describe('Maximum number of files'),
 });
 
+/** The input of the tool `glob`, with defaults filled in. */
 export interface GlobInput {
   readonly pattern: string;
   readonly path: string;
@@ -29,17 +30,19 @@ export interface GlobInput {
   readonly limit: number;
 }
 
-const description = `Finds files of the workspace by their names.
-What .gitignore names is left out, and so are links; hidden files are not.`;
+const description = `Finds files of the workspace by name.
+Links and files that .gitignore excludes are left out. Hidden files are included.`;
 
-/** Finds files by a glob. */
-export function globTool(options: SearchToolOptions): DefinedTool<'glob', Asked<GlobInput>> {
+/** Creates the tool `glob`, which finds files by a glob pattern. */
+export function globTool(
+  options: SearchToolOptions,
+): DefinedTool<'glob', SearchToolInput<GlobInput>> {
   const settings = searchSettings(options);
   const execute = async (given: GlobInput, signal: AbortSignal): Promise<ToolOutput> => {
     const { pattern: glob, path, order, limit } = given;
-    if (/^\/|(?:^|\/)\.\.(?:\/|$)/.test(glob)) throw notBelow(glob);
+    if (/^\/|(?:^|\/)\.\.(?:\/|$)/.test(glob)) throw notBelowError(glob);
     const work = { kind: 'glob', order, limit } as const;
-    return describeGlob(await startSearch({ path, glob, work }, settings, signal), settings);
+    return describeGlob(await searchWorkspace({ path, glob, work }, settings, signal), settings);
   };
   return defineTool({
     name: 'glob',
@@ -53,30 +56,30 @@ export function globTool(options: SearchToolOptions): DefinedTool<'glob', Asked<
   });
 }
 
-function notBelow(glob: string): Error {
-  const state = 'a pattern is relative to path, and does not begin with / or have .. in it';
-  return new Error(`Cannot find ${JSON.stringify(glob)}: ${state}. Say the folder as path`);
+function notBelowError(glob: string): Error {
+  const state = 'a pattern is relative to path and must not start with / or contain ..';
+  return new Error(`Cannot find ${JSON.stringify(glob)}: ${state}. Set path to the folder`);
 }
 
-/** The paths, one a line, as many as there is room for. */
-export function describeGlob(
+/** Lists the paths, one per line, as many as fit. */
+function describeGlob(
   result: SearchResult,
   { timeoutMs, maxFoundLength }: SearchSettings,
 ): ToolOutput {
   const { found, report } = result;
-  const { text: paths, count } = joined(
-    found.map(({ path }) => showPath(path)),
+  const { text: paths, count } = joinWithin(
+    found.map(({ path }) => displayOnOneLine(path)),
     maxFoundLength,
   );
   const total = report?.total ?? found.length;
   const isComplete = report !== undefined && report.cut === undefined && count === total;
   const rest = count < total ? [`${count} of ${total} files are shown.`] : [];
-  const nothing = isComplete ? 'No file fits.' : 'Nothing found so far.';
+  const nothing = isComplete ? 'No file matches.' : 'Nothing found so far.';
   const text = [paths || nothing, ...rest, ...searchNotes(result, timeoutMs)].join('\n\n');
   return { output: { text, value: { files: total, isComplete }, isError: report === undefined } };
 }
 
-function joined(lines: readonly string[], maxLength: number) {
+function joinWithin(lines: readonly string[], maxLength: number) {
   let length = 0;
   const fitting = lines.filter((line) => {
     length += line.length + 1;

@@ -20,7 +20,7 @@ const grep = (
   options: Partial<SearchToolOptions> = {},
 ) => runTool(tool(options), { ...input } as never);
 
-test('grep changes nothing, and may run again', () => {
+test('grep has no effects and may be replayed', () => {
   expect(tool()).toMatchObject({ name: 'grep', effects: 'none', replay: 'safe' });
 });
 
@@ -33,7 +33,7 @@ describe('grep', () => {
     expect(isError).toBe(false);
   });
 
-  test('shows lines around a match once, with a mark where some are left out', async () => {
+  test('shows context lines once, with a mark where lines are left out', async () => {
     const lines = ['1', '2', 'x 3', '4', 'x 5', '6', '7', '8', '9', 'x 10'];
     writeTree(root, { f: lines.join('\n') });
     expect((await grep({ pattern: 'x', context: 1 })).text).toBe(
@@ -41,13 +41,13 @@ describe('grep', () => {
     );
   });
 
-  test('can tell the files alone, or how often each matches', async () => {
+  test('can list only the files, or the number of matches of each', async () => {
     writeTree(root, { a: 'x\nx\n', b: 'y', c: 'x' });
     expect((await grep({ pattern: 'x', mode: 'files' })).text).toBe('a\nc');
     expect((await grep({ pattern: 'x', mode: 'count' })).text).toBe('a:2\nc:1');
   });
 
-  test('takes a text as it stands, and either case, where told', async () => {
+  test('supports literal text and ignoring letter case', async () => {
     writeTree(root, { f: 'a.b(c)[d]{e}^$|\\*+?/-\naxb\nA.B(C)' });
     const literal = { pattern: 'a.b(c)[d]{e}^$|\\*+?/-', literal: true };
     expect((await grep({ ...literal, mode: 'count' })).text).toBe('f:1');
@@ -60,13 +60,13 @@ describe('grep', () => {
     expect((await grep({ pattern: '(?i)a.b' })).value).toMatchObject({ matches: 3 });
   });
 
-  test('reads whole characters, and takes escapes that only old expressions have', async () => {
+  test('matches whole characters, and accepts escapes that are invalid in Unicode mode', async () => {
     writeTree(root, { f: 'a😀b\na-b' });
     expect((await grep({ pattern: 'a.b' })).value).toMatchObject({ matches: 2 });
     expect((await grep({ pattern: 'a\\-b' })).value).toMatchObject({ matches: 1 });
   });
 
-  test('looks only into files that fit the glob', async () => {
+  test('searches only files that match the glob', async () => {
     writeTree(root, { 'a.ts': 'x', 'b.md': 'x', 'src/c.ts': 'x', 'src/deep/d.ts': 'x' });
     const files = async (glob: string, path = '.') =>
       (await grep({ pattern: 'x', mode: 'files', glob, path })).text.split('\n');
@@ -77,7 +77,7 @@ describe('grep', () => {
     expect(await files('*.{md,ts}', 'b.md')).toEqual(['b.md']);
   });
 
-  test('does not see what is ignored or excluded, but a file that is named', async () => {
+  test('leaves out ignored and excluded files, but searches an ignored file that is named', async () => {
     writeTree(root, { '.gitignore': 'out', 'out/a': 'x', 'secret/key': 'x', b: 'x' });
     const options = { exclude: ['secret/**'] };
     expect((await grep({ pattern: 'x', mode: 'files' }, options)).text).toBe('b');
@@ -89,7 +89,7 @@ describe('grep', () => {
     );
   });
 
-  test('excludes as a permission policy denies: below, by name, in any case, and what looks like a glob', async () => {
+  test('excludes like a permission policy denies: everything below, by name, in any letter case, and paths that look like globs', async () => {
     writeTree(root, {
       'a/.ENV': 'x',
       'Secret/key': 'x',
@@ -99,14 +99,14 @@ describe('grep', () => {
     });
     const exclude = ['.env', 'secret', 'app/[id]/x.ts', `${root}/private`];
     const { text } = await grep({ pattern: 'x', mode: 'files' }, { exclude });
-    // The third is a glob as well, which fits the fourth file.
+    // The third entry is also a glob that matches the fourth file.
     expect(text).toBe('Nothing matches.');
     expect(
       (await grep({ pattern: 'x', mode: 'files' }, { exclude: exclude.slice(0, 2) })).text,
     ).toBe('app/[id]/x.ts\napp/i/x.ts\nprivate/x');
   });
 
-  test('passes over binary files, and says so where that may be why nothing was found', async () => {
+  test('skips binary files, and mentions them if nothing was found', async () => {
     writeTree(root, { 'a.bin': new Uint8Array([120, 0, 120]), 'a.txt': 'y' });
     expect((await grep({ pattern: 'x' })).text).toBe(
       'Nothing matches.\n\nBinary files are left out: 1.',
@@ -114,7 +114,7 @@ describe('grep', () => {
     expect((await grep({ pattern: 'y' })).text).toBe('a.txt\n1:y');
   });
 
-  test('shows of a long line what is about the match', async () => {
+  test('shows the part of a long line around the match', async () => {
     writeTree(root, { f: `${'-'.repeat(9000)}needle${'+'.repeat(9000)}` });
     const { text } = await grep({ pattern: 'needle' });
     expect(text.length).toBeLessThan(600);
@@ -151,7 +151,7 @@ describe('grep', () => {
     },
   );
 
-  test('says what is wrong with an expression, and the way out', async () => {
+  test('explains what is wrong with an expression and what to do', async () => {
     const { text, isError } = await grep({ pattern: 'a(b' });
     expect(isError).toBe(true);
     expect(text).toMatch(/^Cannot search for "a\(b": it is not.*Unterminated group.*literal/);
@@ -171,7 +171,7 @@ describe('grep', () => {
     expect(text).toMatch(problem);
   });
 
-  test('finds what is far into a file of a gigabyte, which it does not hold in memory', async () => {
+  test('searches a file of a gigabyte without holding it in memory', async () => {
     const path = join(root, 'huge');
     const file = await open(path, 'w');
     const line = `${'y'.repeat(1023)}\n`.repeat(1024);
@@ -179,30 +179,27 @@ describe('grep', () => {
     await file.write('needle\n');
     await file.close();
     expect((await grep({ pattern: 'needle', mode: 'count' })).text).toBe('huge:1');
-    // The rest of it is a hole: a single line of NULs.
+    // The rest of the file is a hole, which reads as one line of NUL bytes.
     await truncate(path, 2 ** 30);
     expect((await grep({ pattern: 'z' })).text).toMatch(/Binary files are left out: 1/);
   });
 
-  test('counts lines right past one that is too long to be looked at whole', async () => {
+  test('counts lines correctly after a line that is too long', async () => {
     writeTree(root, { f: `1\n${'a'.repeat(3_000_000)}tail\nneedle` });
     expect((await grep({ pattern: 'needle' })).text).toMatch(/^f\n3:needle\n/);
   });
 
-  test('says that of a line that is too long it has seen the beginning alone', async () => {
+  test('reports that only the beginning of a long line was searched', async () => {
     writeTree(root, { f: `1\n${'a'.repeat(3_000_000)}tail\nneedle`, g: 'short' });
     const { text, value } = await grep({ pattern: 'tail' });
-    expect(text).toMatch(/^Nothing found so far\.\n\n.*beginning of lines.*: 1\.$/);
+    expect(text).toMatch(/^Nothing found so far\.\n\n.*lines of more than a megabyte.*: 1\.$/);
     expect(value).toMatchObject({ isComplete: false });
     expect((await grep({ pattern: 'tail', path: 'g' })).text).toBe('Nothing matches.');
   });
 
-  test.runIf(process.platform === 'linux')(
-    'finds text in what the system makes up when it is read',
-    async () => {
-      const own = grepTool({ workspace: createWorkspace({ root: '/proc/self' }) });
-      const { text } = await runTool(own, { pattern: '^Name:', path: 'status' });
-      expect(text).toMatch(/^status\n1:Name:/);
-    },
-  );
+  test.runIf(process.platform === 'linux')('searches files that the system generates', async () => {
+    const own = grepTool({ workspace: createWorkspace({ root: '/proc/self' }) });
+    const { text } = await runTool(own, { pattern: '^Name:', path: 'status' });
+    expect(text).toMatch(/^status\n1:Name:/);
+  });
 });

@@ -1,15 +1,20 @@
 import { type DefinedTool, defineTool, type ToolOutput } from '@millrace/agent';
 import { z } from 'zod';
-import { showPath } from '../workspace/resolve-path.ts';
-import { startSearch } from './run-search.ts';
+import { displayOnOneLine } from '../workspace/resolve-path.ts';
 import {
-  type Asked,
   type SearchSettings,
+  type SearchToolInput,
   type SearchToolOptions,
   searchNotes,
   searchSettings,
 } from './search-options.ts';
-import { type Found, type GrepWork, type SearchResult, searchPattern } from './search-request.ts';
+import {
+  type FileMatch,
+  type GrepWork,
+  type SearchResult,
+  searchPattern,
+} from './search-request.ts';
+import { searchWorkspace } from './search-workspace.ts';
 import type { ShownLine } from './worker/grep-file.ts';
 
 const schema = z.object({
@@ -17,26 +22,29 @@ const schema = z.object({
     .string()
     .min(1)
     .max(2000)
-    .describe('A regular expression of JavaScript, matched against one line at a time'),
-  path: z.string().default('.').describe('The folder or file to search: the workspace if not said'),
+    .describe('A JavaScript regular expression, matched against one line at a time'),
+  path: z.string().default('.').describe('The folder or file to search. Default: the workspace'),
   glob: z
     .string()
     .min(1)
     .max(1000)
     .optional()
     .describe(
-      'Which files: "*.ts" by name at any depth, "src/**/*.ts" below path, "!*.md" all but',
+      'Which files: "*.ts" by name at any depth, "src/**/*.ts" below path, "!*.md" all others',
     ),
-  literal: z.boolean().default(false).describe('Take the pattern as it stands'),
+  literal: z.boolean().default(false).describe('Treat the pattern as literal text'),
   ignore_case: z.boolean().default(false),
   context: z.int().min(0).max(20).default(0).describe('Lines to show on either side of a match'),
   mode: z
     .enum(['content', 'files', 'count'])
     .default('content')
-    .describe('The lines that match, the files that have any, or how many each file has'),
-  limit: z.int().min(1).max(2000).default(200).describe('At most so many lines, or files'),
+    .describe(
+      'content: the matching lines. files: the files with a match. count: the number of matches in each file',
+    ),
+  limit: z.int().min(1).max(2000).default(200).describe('Maximum number of lines or files'),
 });
 
+/** The input of the tool `grep`, with defaults filled in. */
 export interface GrepInput {
   readonly pattern: string;
   readonly path: string;
@@ -49,10 +57,15 @@ export interface GrepInput {
 }
 
 const description = `Finds text in the files of the workspace, line by line.
-What .gitignore names is left out, and so are binary files and links; hidden files are not.`;
+Binary files, links and files that .gitignore excludes are left out. Hidden files are included.`;
 
-/** Finds the lines that a regular expression, or a text as it stands, is in. */
-export function grepTool(options: SearchToolOptions): DefinedTool<'grep', Asked<GrepInput>> {
+/**
+ * Creates the tool `grep`, which finds lines that match a regular expression or contain a literal
+ * text.
+ */
+export function grepTool(
+  options: SearchToolOptions,
+): DefinedTool<'grep', SearchToolInput<GrepInput>> {
   const settings = searchSettings(options);
   const { maxFoundLength: maxLength, maxOutputLength } = settings;
   const execute = async (given: GrepInput, signal: AbortSignal): Promise<ToolOutput> => {
@@ -62,7 +75,7 @@ export function grepTool(options: SearchToolOptions): DefinedTool<'grep', Asked<
       ignoresCase: given.ignore_case,
     });
     const work = { kind: 'grep', pattern, mode, contextLines, limit, maxLength } as const;
-    const result = await startSearch({ path, glob, work }, settings, signal);
+    const result = await searchWorkspace({ path, glob, work }, settings, signal);
     return describeGrep(mode, result, settings);
   };
   return defineTool({
@@ -77,14 +90,16 @@ export function grepTool(options: SearchToolOptions): DefinedTool<'grep', Asked<
   });
 }
 
-/** What was found, as a model reads it, and how complete that is. */
-export function describeGrep(
+/** Formats the matches for the model and says whether the result is complete. */
+function describeGrep(
   mode: GrepWork['mode'],
   result: SearchResult,
   { timeoutMs }: SearchSettings,
 ): ToolOutput {
   const { found, report } = result;
-  const shown = found.map((one) => describe(one, mode)).join(mode === 'content' ? '\n\n' : '\n');
+  const shown = found
+    .map((one) => describeMatch(one, mode))
+    .join(mode === 'content' ? '\n\n' : '\n');
   const notes = searchNotes(result, timeoutMs);
   const isComplete = report?.cut === undefined && report?.clipped === 0;
   const nothing = isComplete ? 'Nothing matches.' : 'Nothing found so far.';
@@ -94,20 +109,21 @@ export function describeGrep(
   return { output: { text, value, isError: report === undefined && found.length === 0 } };
 }
 
-function describe({ path, matches, lines }: Found, mode: GrepWork['mode']): string {
+function describeMatch({ path, matches, lines }: FileMatch, mode: GrepWork['mode']): string {
   switch (mode) {
     case 'files':
-      return showPath(path);
+      return displayOnOneLine(path);
     case 'count':
-      return `${showPath(path)}:${matches}`;
+      return `${displayOnOneLine(path)}:${matches}`;
     case 'content':
-      return [showPath(path), ...lines.flatMap((line, at) => rowsOf(line, lines[at - 1]))].join(
-        '\n',
-      );
+      return [
+        displayOnOneLine(path),
+        ...lines.flatMap((line, at) => rowsOf(line, lines[at - 1])),
+      ].join('\n');
   }
 }
 
-/** `12:` where it matches, `12-` around it, and `--` before it where lines are left out. */
+/** `12:` for a match, `12-` for context, and `--` where lines are left out. */
 function rowsOf(line: ShownLine, before: ShownLine | undefined): readonly string[] {
   const row = `${line.number}${line.isMatch ? ':' : '-'}${line.text}`;
   return before !== undefined && before.number + 1 < line.number ? ['--', row] : [row];

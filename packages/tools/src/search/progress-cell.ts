@@ -1,22 +1,25 @@
 const maxBytes = 4096;
 
-/** A path that one thread writes and another can read, also while the first is stuck. */
+/**
+ * Shared memory with the current path. One thread writes it, and another can read it even if the
+ * first one is stuck.
+ */
 export interface ProgressCell {
   readonly shared: SharedArrayBuffer;
 }
 
-export function newCell(): ProgressCell {
+export function createProgressCell(): ProgressCell {
   return { shared: new SharedArrayBuffer(4 + maxBytes) };
 }
 
-export function writeCell({ shared }: ProgressCell, path: string): void {
+export function writeProgress({ shared }: ProgressCell, path: string): void {
   const bytes = new TextEncoder().encode(path).subarray(0, maxBytes);
   new Uint8Array(shared, 4).set(bytes);
   Atomics.store(new Int32Array(shared, 0, 1), 0, bytes.length);
 }
 
-export function readCell({ shared }: ProgressCell): string {
+export function readProgress({ shared }: ProgressCell): string {
   const length = Atomics.load(new Int32Array(shared, 0, 1), 0);
-  // A copy: shared memory cannot be decoded as it is.
+  // A copy, because `TextDecoder` does not accept shared memory.
   return new TextDecoder().decode(new Uint8Array(shared, 4, length).slice());
 }

@@ -1,35 +1,42 @@
 import { type Clock, systemClock } from '@millrace/agent';
-import { showPath } from '../workspace/resolve-path.ts';
+import { displayOnOneLine } from '../workspace/resolve-path.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import type { SearchReport, SearchResult } from './search-request.ts';
 
+/** Options of `grepTool` and `globTool`. */
 export interface SearchToolOptions {
+  /** The workspace to search. */
   readonly workspace: Pick<Workspace, 'root' | 'resolve' | 'open'>;
-  /** What does not exist for a search: globs as in a rule that denies. See `PermissionPolicy.deniedPaths`. */
+  /**
+   * Globs of paths that the search leaves out, matched like rules that deny. See
+   * `PermissionPolicy.deniedPaths`. Default: none.
+   */
   readonly exclude?: readonly string[] | undefined;
-  /** Then a search ends with what it has found. 30 s unless told. */
+  /** A search that takes longer returns the matches found so far. Default: 30 s. */
   readonly timeoutMs?: number | undefined;
-  /** Files and folders that one search looks at. 200,000 unless told. */
+  /** Maximum number of files and folders that one search visits. Default: 200,000. */
   readonly maxEntries?: number | undefined;
-  /** In characters. 30,000 unless told. */
+  /** Maximum length of the output in characters. Default: 30,000. */
   readonly maxOutputLength?: number | undefined;
+  /** The clock for time limits. Default: the system clock. */
   readonly clock?: Clock | undefined;
 }
 
+/** The options with all defaults filled in. */
 export type SearchSettings = {
   readonly [Key in keyof SearchToolOptions]-?: NonNullable<SearchToolOptions[Key]>;
 } & {
-  /** Of what is found, which leaves room for what is said about it. */
+  /** Maximum length of the matches. The rest of the output is reserved for notes. */
   readonly maxFoundLength: number;
 };
 
-/** As a model gives it: all but the pattern may be left out. */
-export type Asked<Input extends { readonly pattern: string }> = Pick<Input, 'pattern'> & {
+/** The input that a model sends: everything except the pattern is optional. */
+export type SearchToolInput<Input extends { readonly pattern: string }> = Pick<Input, 'pattern'> & {
   readonly [Key in Exclude<keyof Input, 'pattern'>]?: Input[Key] | undefined;
 };
 
-/** What a path at its longest and a few notes need. */
-const roomForNotes = 5000;
+/** Enough for one path of maximum length and a few notes. */
+const reservedForNotes = 5000;
 
 export function searchSettings(options: SearchToolOptions): SearchSettings {
   const { maxOutputLength = 30_000 } = options;
@@ -39,12 +46,12 @@ export function searchSettings(options: SearchToolOptions): SearchSettings {
     timeoutMs: options.timeoutMs ?? 30_000,
     maxEntries: options.maxEntries ?? 200_000,
     maxOutputLength,
-    maxFoundLength: Math.max(maxOutputLength - roomForNotes, Math.ceil(maxOutputLength / 2)),
+    maxFoundLength: Math.max(maxOutputLength - reservedForNotes, Math.ceil(maxOutputLength / 2)),
     clock: options.clock ?? systemClock,
   };
 }
 
-/** What a reader has to know about how complete a result is: nothing where it is. */
+/** Returns notes about an incomplete result. Empty if the result is complete. */
 export function searchNotes(
   { found, report, lastPath }: SearchResult,
   timeoutMs: number,
@@ -53,10 +60,10 @@ export function searchNotes(
   const { binary, clipped, unreadable } = report;
   return [
     cutNote(report, timeoutMs),
-    // In a folder of pictures nobody asks about each time.
+    // Mentioned only if nothing was found, because some folders always contain binary files.
     binary > 0 && found.length === 0 ? `Binary files are left out: ${binary}.` : undefined,
     clipped > 0
-      ? `Files where only the beginning of lines of more than a megabyte was looked at: ${clipped}.`
+      ? `Files with lines of more than a megabyte, of which only the beginning was searched: ${clipped}.`
       : undefined,
     unreadable > 0 ? `Files and folders that cannot be read: ${unreadable}.` : undefined,
   ].filter((note) => note !== undefined);
@@ -71,15 +78,15 @@ function cutNote({ cut, entries }: SearchReport, timeoutMs: number): string | un
     case 'length':
       return 'The result is full, and there may be more. Narrow it down by path or glob.';
     case 'entries':
-      return `Only the first ${entries} files and folders were looked at. Narrow it down by path.`;
+      return `Only the first ${entries} files and folders were searched. Narrow it down by path.`;
     case 'depth':
-      return 'Folders that are too deep were not looked at. Name one as path.';
+      return 'Folders that are too deep were not searched. Set path to one of them.';
     case 'stopped':
       return `Time was up after ${timeoutMs} ms, and there may be more. Narrow it down by path or glob.`;
   }
 }
 
 function stuckNote(lastPath: string, timeoutMs: number): string {
-  const where = lastPath === '' ? '' : ` in ${showPath(lastPath)}`;
+  const where = lastPath === '' ? '' : ` in ${displayOnOneLine(lastPath)}`;
   return `The search was stuck${where} and was ended after ${timeoutMs} ms: the pattern may need very long on some lines. Make it simpler, or narrow it down by path or glob.`;
 }

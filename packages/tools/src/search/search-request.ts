@@ -1,15 +1,15 @@
 import type { ShownLine } from './worker/grep-file.ts';
 import type { WalkReport } from './worker/walk-files.ts';
 
-/** What a worker is to do. All of it can be sent to another thread. */
+/** The work for a search worker. All values can be sent to another thread. */
 export interface SearchRequest {
-  /** A real path. */
+  /** The real path of the workspace. */
   readonly root: string;
-  /** From the root on, to the folder or file that is searched. */
+  /** The path from the root to the folder or file that is searched. */
   readonly segments: readonly string[];
-  /** Which files count, by their path below that folder. */
+  /** A glob for the paths of the files, relative to the searched folder. */
   readonly glob: string | undefined;
-  /** What does not exist for the search, as the rules of a permission policy would deny it. */
+  /** Globs of paths to leave out, matched like the rules of a permission policy that deny. */
   readonly exclude: readonly string[];
   readonly maxEntries: number;
   readonly maxDepth: number;
@@ -21,9 +21,9 @@ export interface GrepWork {
   readonly pattern: SearchPattern;
   readonly mode: 'content' | 'files' | 'count';
   readonly contextLines: number;
-  /** Lines in `content`, files otherwise. */
+  /** Maximum number of lines for `content`, of files otherwise. */
   readonly limit: number;
-  /** Of all that is shown, in characters. */
+  /** Maximum length of all shown lines, in characters. */
   readonly maxLength: number;
 }
 
@@ -33,8 +33,8 @@ export interface GlobWork {
   readonly limit: number;
 }
 
-/** A file that was found, with what in it was asked for. Paths are from the root on. */
-export interface Found {
+/** A file with matches. The path is relative to the root. */
+export interface FileMatch {
   readonly path: string;
   readonly matches: number;
   readonly lines: readonly ShownLine[];
@@ -42,20 +42,20 @@ export interface Found {
 
 export interface SearchReport extends Readonly<Omit<WalkReport, 'cut'>> {
   readonly binary: number;
-  /** Files of whose lines not all was looked at. */
+  /** Number of files with lines that were searched only in part. */
   readonly clipped: number;
-  /** Why there may be more than was found. */
+  /** Why there may be more matches. */
   readonly cut: WalkReport['cut'] | 'limit' | 'length';
-  /** Of a glob: how many files fit, beyond the limit too. */
+  /** For a glob: the number of files that match, including those beyond the limit. */
   readonly total: number;
 }
 
 export type WorkerMessage =
-  | { readonly type: 'found'; readonly found: readonly Found[] }
+  | { readonly type: 'found'; readonly found: readonly FileMatch[] }
   | { readonly type: 'done'; readonly report: SearchReport }
   | { readonly type: 'failed'; readonly message: string };
 
-/** What is looked for in a line. */
+/** A regular expression in a form that can be sent to another thread. */
 interface SearchPattern {
   readonly source: string;
   readonly flags: string;
@@ -66,25 +66,26 @@ interface PatternOptions {
   readonly ignoresCase: boolean;
 }
 
-/** Throws, in words for a model, where it is not a regular expression. */
+/** Prepares a pattern. Throws an error for the model if it is not a valid regular expression. */
 export function searchPattern(
   pattern: string,
   { isLiteral, ignoresCase }: PatternOptions,
 ): SearchPattern {
   const flags = ignoresCase ? 'i' : '';
   if (isLiteral) return { source: pattern.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, '\\$&'), flags };
-  // `(?i)` in front, as other engines have it.
+  // Other regular expression engines accept leading flags such as `(?i)`.
   const [head = '', named = ''] = /^\(\?([ims]+)\)/.exec(pattern) ?? [];
   const all = [...new Set(flags + named)].join('');
   const source = pattern.slice(head.length);
-  // Unicode where it can be: without, `.` is half an emoji. Many patterns have escapes that only the old way takes.
+  // Prefers Unicode mode, because without it `.` matches half an emoji. Many patterns contain
+  // escapes that are valid only without it.
   const kinds = [`${all}u`, all];
-  const taken = kinds.find((kind) => problemOf(source, kind) === undefined);
-  if (taken === undefined) throw notPattern(pattern, problemOf(source, all));
+  const taken = kinds.find((kind) => regexProblem(source, kind) === undefined);
+  if (taken === undefined) throw invalidPatternError(pattern, regexProblem(source, all));
   return { source, flags: taken };
 }
 
-function problemOf(source: string, flags: string): string | undefined {
+function regexProblem(source: string, flags: string): string | undefined {
   try {
     new RegExp(source, flags);
     return undefined;
@@ -93,20 +94,20 @@ function problemOf(source: string, flags: string): string | undefined {
   }
 }
 
-function notPattern(pattern: string, problem = ''): Error {
-  // The engine's message repeats the pattern, which may be long.
+function invalidPatternError(pattern: string, problem = ''): Error {
+  // The message of the engine repeats the pattern, which may be long.
   const why = problem.slice(problem.lastIndexOf(': ') + 2);
-  const state = `it is not a regular expression of JavaScript: ${why}`;
-  const wayOut = 'Escape what is meant as it stands with a backslash, or set literal to true';
+  const state = `it is not a valid JavaScript regular expression: ${why}`;
+  const wayOut = 'Escape literal characters with a backslash, or set literal to true';
   return new Error(
     `Cannot search for ${JSON.stringify(pattern.slice(0, 200))}: ${state}. ${wayOut}`,
   );
 }
 
 export interface SearchResult {
-  readonly found: readonly Found[];
-  /** Nothing where the thread had to be ended by force. */
+  readonly found: readonly FileMatch[];
+  /** Undefined if the worker had to be terminated. */
   readonly report: SearchReport | undefined;
-  /** The file that was looked at last. */
+  /** The file that was searched last. */
   readonly lastPath: string;
 }

@@ -5,7 +5,7 @@ import { createWorkspace } from '../workspace/workspace.ts';
 import { globTool } from './glob-tool.ts';
 import { grepTool } from './grep-tool.ts';
 
-// Each of these would run for longer than the sun will.
+// Each of these searches would practically never end.
 
 let root: string;
 beforeEach(() => {
@@ -14,9 +14,9 @@ beforeEach(() => {
 
 const workspace = () => createWorkspace({ root });
 
-test('an expression that never ends is ended, and what was found before is told', async () => {
+test('an endless expression is stopped, and earlier matches are returned', async () => {
   writeTree(root, { a: 'aab', b: `${'a'.repeat(5000)}!`, c: 'aab' });
-  // A thread may be slow to start: it is given more time until it has come to the second file.
+  // A worker may start slowly, so the time limit grows until the worker reaches the second file.
   for (let timeoutMs = 250; ; timeoutMs *= 2) {
     const { text, value } = await runTool(grepTool({ workspace: workspace(), timeoutMs }), {
       pattern: '^(a+)+b',
@@ -28,7 +28,7 @@ test('an expression that never ends is ended, and what was found before is told'
   }
 });
 
-test('a glob that never ends is ended, as an error', async () => {
+test('an endless glob is stopped with an error', async () => {
   writeTree(root, { ['a'.repeat(240)]: '' });
   const pattern = `${'*a'.repeat(40)}b`;
   for (let timeoutMs = 250; ; timeoutMs *= 2) {
@@ -41,7 +41,7 @@ test('a glob that never ends is ended, as an error', async () => {
   }
 });
 
-test('a search that would not end is ended by its signal', async () => {
+test('an abort signal stops an endless search', async () => {
   writeTree(root, { b: `${'a'.repeat(5000)}!` });
   const stop = new AbortController();
   const tool = grepTool({ workspace: workspace(), timeoutMs: 2 ** 30 });
@@ -50,7 +50,7 @@ test('a search that would not end is ended by its signal', async () => {
   expect(await running).toMatchObject({ isError: true, text: 'enough' });
 });
 
-test('a search that has no time left ends with what it has', async () => {
+test('a search that times out returns the matches so far', async () => {
   writeTree(root, Object.fromEntries(Array.from({ length: 3000 }, (_, at) => [`d${at}/f`, 'x'])));
   const due: (() => void)[] = [];
   const clock = {
@@ -65,7 +65,7 @@ test('a search that has no time left ends with what it has', async () => {
     limit: 2000,
   });
   while (due.length === 0) await new Promise((resolve) => setImmediate(resolve));
-  // The first is the one that asks; the second, which does not ask, never comes.
+  // The first timer requests a stop. The second one, which terminates the worker, never fires.
   due[0]?.();
   const { text, value } = await running;
   expect(value).toMatchObject({ isComplete: false });

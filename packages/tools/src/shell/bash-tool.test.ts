@@ -5,7 +5,7 @@ import { sessionId, toolCallId } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { lengthsOfNext } from '../testing/next-request.ts';
+import { nextRequestLengths } from '../testing/next-request.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { runTool } from '../testing/tool-context.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
@@ -21,14 +21,14 @@ const tool = (options: Partial<BashToolOptions> = {}) =>
 const bash = (command: string, options: Partial<BashToolOptions> = {}) =>
   runTool(tool(options), { command });
 
-test('bash has effects, is not run twice, and shows people the command itself', () => {
+test('bash has effects, is not replayed, and its summary starts with the command', () => {
   expect(tool()).toMatchObject({ name: 'bash', effects: 'external', replay: 'never' });
   const summary = tool().summarize({ command: 'rm -rf x', description: 'Tidies up' });
   expect(summary).toBe('rm -rf x  # Tidies up');
 });
 
 describe('a command', () => {
-  test('runs in the root, and gives what it prints', async () => {
+  test('runs in the root and returns its output', async () => {
     const { text, isError, value } = await bash('pwd; touch made');
     expect(text).toBe(root);
     expect(isError).toBe(false);
@@ -43,7 +43,7 @@ describe('a command', () => {
     expect(readdirSync(root)).toEqual(['made']);
   });
 
-  test('finds the trace that it is part of in its environment, and none of the process that runs it', async () => {
+  test('gets its trace context in the environment, and not that of another trace', async () => {
     const traceparent = `00-${'ab'.repeat(16)}-${'cd'.repeat(8)}-01`;
     const command = 'echo "$TRACEPARENT|$TRACESTATE"';
     const ran = await runTool(tool(), { command }, { trace: { traceparent, tracestate: 'a=1' } });
@@ -63,10 +63,10 @@ describe('a command', () => {
     });
     const killed = await bash('kill -KILL $$');
     expect(killed).toMatchObject({ isError: true, value: { exitCode: null, signal: 'SIGKILL' } });
-    expect(killed.text).toBe('It printed nothing.\n[It was ended by SIGKILL]');
+    expect(killed.text).toBe('No output.\n[It was killed by SIGKILL]');
   });
 
-  test('prints to stdout and stderr in one order, also by name', async () => {
+  test('prints to stdout and stderr in one order, also by path', async () => {
     const lines = [
       'echo 1',
       'echo 2 >&2',
@@ -79,15 +79,15 @@ describe('a command', () => {
     expect(updates.join('')).toBe('1\n2\n3\n4\n5\n');
   });
 
-  test('has no input to wait for', async () => {
+  test('has no input', async () => {
     expect((await bash('cat; read x; echo "$?"')).text).toBe('1');
   });
 
-  test('may begin with a dash', async () => {
+  test('may start with a dash', async () => {
     expect(await bash('-c "echo no"')).toMatchObject({ value: { exitCode: 127 } });
   });
 
-  test('gets no secrets of ours, unless they are allowed', async () => {
+  test('gets no secrets of this process, unless they are allowed', async () => {
     process.env['MILLRACE_TEST_TOKEN'] = 'hush';
     process.env['MILLRACE_TEST_WORD'] = 'word';
     const command = 'echo "$MILLRACE_TEST_TOKEN,$MILLRACE_TEST_WORD,$SET"';
@@ -105,7 +105,7 @@ describe('a command', () => {
     expect((await bash('echo "$0"', { shell: 'sh' })).text).toBe('sh');
   });
 
-  test('leaves no file and no handle behind', async () => {
+  test('leaves no files and no open handles', async () => {
     const before = process.env['TMPDIR'];
     const folder = join(root, 'tmp');
     mkdirSync(folder);
@@ -124,7 +124,7 @@ describe('a command', () => {
   });
 });
 
-describe('what cannot be run', () => {
+describe('a command that cannot run', () => {
   test.each([
     ['nothing', { command: '' }, /command/],
     ['a NUL', { command: 'echo \0' }, /NUL/],
@@ -136,15 +136,15 @@ describe('what cannot be run', () => {
     });
   });
 
-  test('says why: longer than the system takes', async () => {
-    // In characters it is not too long; in bytes it is.
+  test('gives the reason: too long for the system', async () => {
+    // Within the limit in characters, but too long for the system in bytes.
     expect(await bash(`echo ${'é'.repeat(99_000)}`)).toMatchObject({
       isError: true,
       text: 'Cannot start bash: the command is too long for the system (E2BIG). Nothing was run',
     });
   });
 
-  test('says why: no shell, no folder', async () => {
+  test('gives the reason: no shell, no folder', async () => {
     const without = await bash('x', { shell: 'no-such-shell' });
     expect(without.text).toMatch(
       /^Cannot start no-such-shell: .*E(?:NOENT|ACCES).*Nothing was run$/,
@@ -157,12 +157,12 @@ describe('what cannot be run', () => {
   });
 });
 
-describe('what a command prints', () => {
-  test('is text: a NUL is shown as what is none', async () => {
+describe('the output of a command', () => {
+  test('is text: a NUL is replaced', async () => {
     expect((await bash("printf 'a\\0b\\377'")).text).toBe('a\ufffdb\ufffd');
   });
 
-  test('is clipped in its middle where it is too long, and kept whole as a blob', async () => {
+  test('is clipped in the middle if it is too long, and stored completely as a blob', async () => {
     const { blobs } = memoryLog();
     const { text, value, attachments } = await runTool(
       tool({ maxOutputLength: 5000 }),
@@ -183,7 +183,7 @@ describe('what a command prints', () => {
   });
 
   test.each([30_000, 300])(
-    'is sent to the model as it is clipped to %i, and the whole of it never',
+    'is sent to the model clipped to %i, and never completely',
     async (maxOutputLength) => {
       const log = memoryLog();
       const session = sessionId('long');
@@ -193,22 +193,22 @@ describe('what a command prints', () => {
       const provider = scriptedProvider([{ content: { parts: [call] } }, 'Done.']);
       const tools = [tool({ maxOutputLength })];
       await createAgent({ provider, log, tools }).run('Go', { session }).result;
-      const lengths = await lengthsOfNext(log, session);
+      const lengths = await nextRequestLengths(log, session);
       expect(lengths).toHaveLength(4);
       expect(Math.min(...lengths)).toBeGreaterThan(maxOutputLength / 2);
       expect(Math.max(...lengths)).toBeLessThan(maxOutputLength + 10_000);
     },
   );
 
-  test('is told as a result also where it cannot be kept', async () => {
+  test('is returned even if it cannot be stored', async () => {
     const put = () => Promise.reject(new Error('full'));
     const blobs = { ...memoryLog().blobs, put };
     const { text, isError } = await runTool(tool(), { command: 'seq 1 20000' }, { blobs });
     expect(isError).toBe(false);
-    expect(text).toMatch(/20000\n\[The whole output could not be kept\]$/);
+    expect(text).toMatch(/20000\n\[The whole output could not be stored\]$/);
   });
 
-  test('does not grow our memory, were it a gigabyte', async () => {
+  test('does not fill the memory, even a gigabyte', async () => {
     const { rss: before } = process.memoryUsage();
     let most = 0;
     const update = () => {

@@ -4,7 +4,7 @@ import { clippedText } from './command-output.ts';
 
 const note = (leftOut: number) => `[${leftOut}]`;
 
-test('a text that fits is shown whole, and of any other the two ends, however it comes', () => {
+test('a short text is shown completely, and a long one with its two ends, for any chunks', () => {
   const piece = fc.string({ unit: fc.constantFrom('a', 'b', 'é', '\n', '😀'), maxLength: 30 });
   fc.assert(
     fc.property(fc.array(piece), fc.integer({ min: 2, max: 100 }), (pieces, maxLength) => {
@@ -21,7 +21,7 @@ test('a text that fits is shown whole, and of any other the two ends, however it
       const [head = '', tail = ''] = shown.split(/\[\d+\]/);
       expect(text.startsWith(head) && text.endsWith(tail)).toBe(true);
       expect(head.length + tail.length).toBeLessThanOrEqual(maxLength);
-      // At most one half of a character is lost at either cut, and one for an odd length.
+      // Each cut loses at most half a surrogate pair, and an odd length loses one more unit.
       expect(head.length + tail.length).toBeGreaterThanOrEqual(maxLength - 3);
       expect(shown.isWellFormed()).toBe(true);
     }),

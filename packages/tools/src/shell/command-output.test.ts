@@ -17,7 +17,7 @@ async function collect(chunks: readonly Uint8Array[], maxLength: number, maxKept
   }
 }
 
-test('characters are whole wherever the bytes are cut', async () => {
+test('characters are complete for any chunks of bytes', async () => {
   const text = fc.string({ unit: fc.constantFrom('a', 'ü', '€', '😀', '\uFEFF'), maxLength: 60 });
   await fc.assert(
     fc.asyncProperty(text, fc.integer({ min: 1, max: 5 }), async (given, size) => {
@@ -33,12 +33,12 @@ test('characters are whole wherever the bytes are cut', async () => {
   );
 });
 
-test('bytes that are no text are shown as such, also at the very end', async () => {
+test('invalid bytes are replaced, also at the end', async () => {
   const { text } = await collect([Uint8Array.of(0x61, 0xff, 0x62), Uint8Array.of(0xe2, 0x82)], 100);
   expect(text).toBe('a\uFFFDb\uFFFD');
 });
 
-test('the whole is there byte for byte where not all is shown, in memory or on disk', async () => {
+test('the whole output is stored byte for byte if not all is shown, in memory or on disk', async () => {
   for (const count of [200, 10_000]) {
     const chunks = Array.from({ length: count }, (_, at) =>
       encoder.encode(`line ${at} ${'-'.repeat(50)}\n`),
@@ -51,14 +51,14 @@ test('the whole is there byte for byte where not all is shown, in memory or on d
   }
 });
 
-test('what is beyond the bound is dropped and counted', async () => {
+test('bytes beyond the limit are dropped and counted', async () => {
   const chunks = Array.from({ length: 50 }, () => new Uint8Array(30_000).fill(120));
   const { whole, dropped } = await collect(chunks, 1000, 1_000_001);
   expect(whole).toHaveLength(1_000_001);
   expect(dropped).toBe(499_999);
 });
 
-test('where there is no disk to keep it on, that is as if it were beyond the bound', async () => {
+test('bytes that cannot be stored on disk count as dropped', async () => {
   const before = process.env['TMPDIR'];
   process.env['TMPDIR'] = '/proc/nowhere';
   try {

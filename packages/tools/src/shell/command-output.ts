@@ -7,42 +7,45 @@ import type { Clock, ToolContext } from '@millrace/agent';
 interface OutputOptions {
   readonly update: ToolContext['update'];
   readonly clock: Clock;
-  /** Of what is shown at the end, in characters. */
+  /** Maximum length of the final text, in characters. */
   readonly maxLength: number;
-  /** Of what is kept of it where that is less than all. */
+  /** Maximum number of bytes to store if the text is not complete. */
   readonly maxKeptBytes: number;
 }
 
-/** What is left of all that a command printed. */
-export interface Output {
+/** The output of a command after it has ended. */
+export interface CollectedOutput {
   readonly text: string;
-  /** In characters. */
+  /** Length of the whole output in characters. */
   readonly length: number;
-  /** In bytes: beyond what could be kept. */
+  /** Number of bytes that were not stored. */
   readonly dropped: number;
-  /** As much as could be kept, where the text is less than all. */
+  /** The stored bytes, if the text is not complete. */
   readonly whole: Uint8Array | undefined;
 }
 
 interface CommandOutput {
   add(bytes: Uint8Array): Promise<void> | undefined;
-  /** Once, when nothing more comes. */
-  end(): Promise<Output>;
+  /** Ends the output. Call it once, after the last `add`. */
+  end(): Promise<CollectedOutput>;
   close(): Promise<void>;
 }
 
-const pace = { intervalMs: 250, maxLength: 4000, maxTotalLength: 200_000 };
+const throttle = { intervalMs: 250, maxLength: 4000, maxTotalLength: 200_000 };
 
-/** Takes what a command prints: shows it meanwhile, and keeps of it what can be kept. */
+/**
+ * Collects the output of a command: it sends updates while the command runs, and stores the bytes
+ * up to a limit.
+ */
 export function commandOutput(options: OutputOptions): CommandOutput {
   const { update, clock, maxLength, maxKeptBytes } = options;
   const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
   const shown = clippedText(maxLength);
-  const kept = keptBytes(maxKeptBytes);
-  const updates = pacedUpdates(update, { clock, ...pace });
+  const kept = createOutputStore(maxKeptBytes);
+  const updates = throttledUpdates(update, { clock, ...throttle });
   const addText = (decoded: string) => {
     if (decoded === '') return;
-    // No text has a NUL in it, and not every provider or store takes one.
+    // Some providers and stores do not accept NUL characters.
     const text = decoded.replaceAll('\0', '\ufffd');
     shown.add(text);
     updates.add(text);
@@ -63,13 +66,13 @@ export function commandOutput(options: OutputOptions): CommandOutput {
   };
 }
 
-/** Keeps the first and the last of a text that comes bit by bit, whatever its length. */
+/** Keeps the beginning and the end of a text that arrives in pieces, in bounded memory. */
 interface ClippedText {
   add(text: string): void;
-  /** In UTF-16 units. */
+  /** Length of the whole text in UTF-16 units. */
   length(): number;
   isClipped(): boolean;
-  /** All of it, or its two ends with a note between them. */
+  /** Returns the whole text, or its beginning and end with a note between them. */
   show(note: (leftOut: number) => string): string;
 }
 
@@ -84,7 +87,7 @@ export function clippedText(maxLength: number): ClippedText {
       const room = half - head.length;
       head += text.slice(0, room);
       tail += text.slice(room);
-      // Cut rarely: each cut copies all that is kept.
+      // Cuts rarely, because each cut copies the text.
       if (tail.length > 4 * half) tail = tail.slice(-half);
     },
     length: () => length,
@@ -92,19 +95,21 @@ export function clippedText(maxLength: number): ClippedText {
     show(note) {
       if (length <= maxLength) return head + tail;
       const end = tail.slice(-half);
-      return `${whole(head)}${note(length - head.length - end.length)}${whole(end)}`;
+      return `${withoutHalfCharacters(head)}${note(length - head.length - end.length)}${withoutHalfCharacters(end)}`;
     },
   };
 }
 
-/** Without the half of a character that a cut may leave at either end. */
-function whole(text: string): string {
+/** Removes half a surrogate pair that a cut may leave at either end. */
+function withoutHalfCharacters(text: string): string {
   return text.replace(/^[\uDC00-\uDFFF]/, '').replace(/[\uD800-\uDBFF]$/, '');
 }
 
-/** The first so many bytes of an output, on disk when they are more than a few. What is beyond is counted. */
-interface KeptBytes {
-  /** A promise where it has to be waited for. */
+/**
+ * Stores the first bytes of an output, in a file if there are many. Further bytes are only counted.
+ */
+interface OutputStore {
+  /** Returns a promise if the caller must wait before it adds more. */
   add(bytes: Uint8Array): Promise<void> | undefined;
   readonly kept: number;
   readonly dropped: number;
@@ -114,7 +119,7 @@ interface KeptBytes {
 
 const maxInMemory = 262_144;
 
-function keptBytes(maxBytes: number): KeptBytes {
+function createOutputStore(maxBytes: number): OutputStore {
   let chunks: Uint8Array[] = [];
   let file: FileHandle | undefined;
   let [kept, dropped, limit] = [0, 0, maxBytes];
@@ -123,10 +128,10 @@ function keptBytes(maxBytes: number): KeptBytes {
     const bytes = Buffer.concat(chunks);
     chunks = [];
     try {
-      file ??= await openNameless();
+      file ??= await openUnlinkedFile();
       await file.appendFile(bytes);
     } catch {
-      // The disk is full, or closed to us: what is not there is as if it were beyond the bound.
+      // The disk is full or not writable. The bytes count as dropped.
       limit = kept - bytes.length;
       [kept, dropped] = [limit, dropped + bytes.length];
     }
@@ -156,35 +161,40 @@ function keptBytes(maxBytes: number): KeptBytes {
   };
 }
 
-/** A file that is gone with its handle, also when this process is killed. */
-async function openNameless(): Promise<FileHandle> {
+/**
+ * Opens a file that is already unlinked. It disappears with its handle, even if this process is
+ * killed.
+ */
+async function openUnlinkedFile(): Promise<FileHandle> {
   const path = join(tmpdir(), `millrace-${randomUUID()}`);
   const file = await open(path, 'wx+', 0o600);
   await unlink(path);
   return file;
 }
 
-interface PacedUpdates {
+interface ThrottledUpdates {
   add(text: string): void;
-  /** What is still held back. Nothing follows. */
+  /** Sends the pending text. No updates follow. */
   end(): void;
 }
 
-interface Pace {
+interface ThrottleOptions {
   readonly clock: Clock;
-  /** Between one update and the next. */
+  /** Minimum time between two updates. */
   readonly intervalMs: number;
-  /** Of one update. What is more is left out, but for its end. */
+  /** Maximum length of one update. Of a longer text, only the end is sent. */
   readonly maxLength: number;
-  /** Of all updates together. */
+  /** Maximum length of all updates together. */
   readonly maxTotalLength: number;
 }
 
-/** Passes on what a command prints, at a pace and an amount that a log can bear. */
-export function pacedUpdates(
+/**
+ * Sends the output of a command as updates, limited in rate and amount so that the log stays small.
+ */
+export function throttledUpdates(
   update: (text: string) => void,
-  { clock, intervalMs, maxLength, maxTotalLength }: Pace,
-): PacedUpdates {
+  { clock, intervalMs, maxLength, maxTotalLength }: ThrottleOptions,
+): ThrottledUpdates {
   let pending = '';
   let leftOut = 0;
   let total = 0;
@@ -205,7 +215,7 @@ export function pacedUpdates(
   };
   const trim = () => {
     const excess = Math.max(0, pending.length - maxLength);
-    // Not through the middle of a character.
+    // Does not split a surrogate pair.
     const from = /^[\uDC00-\uDFFF]/.test(pending.slice(excess, excess + 1)) ? excess + 1 : excess;
     leftOut += from;
     pending = pending.slice(from);

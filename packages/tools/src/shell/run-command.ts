@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import type { Clock } from '@millrace/agent';
-import { endWithUs, stopSession, waitForSession } from './process-group.ts';
+import { killOnExit, stopSession, waitForSession } from './process-session.ts';
 
 interface CommandOptions {
   readonly shell: string;
@@ -15,9 +15,9 @@ interface CommandOptions {
   readonly signal: AbortSignal;
   readonly clock: Clock;
   readonly timeoutMs: number;
-  /** From SIGTERM to SIGKILL. */
+  /** Time between SIGTERM and SIGKILL. */
   readonly graceMs: number;
-  /** All that it prints, in order. Returns a promise where it is to be waited for. */
+  /** Receives the output in order. May return a promise to delay reading. */
   readonly onOutput: (bytes: Uint8Array) => Promise<void> | undefined;
 }
 
@@ -27,41 +27,47 @@ interface Exit {
 }
 
 /** How a command ended. */
-export interface CommandEnd extends Exit {
-  readonly why: 'exited' | 'timed_out' | 'aborted';
-  /** Processes that it left running, and that were stopped. */
+export interface CommandOutcome extends Exit {
+  readonly reason: 'exited' | 'timed_out' | 'aborted';
+  /** Number of background processes that were stopped. */
   readonly leftRunning: number;
-  /** Processes that could not be stopped. */
+  /** Number of processes that could not be stopped. */
   readonly unstopped: number;
 }
 
-/** Runs a command to its end, or to ours. Resolves when all of its processes are gone. */
-export async function runCommand(command: string, options: CommandOptions): Promise<CommandEnd> {
+/**
+ * Runs a command until it exits, times out or is aborted. Resolves when all of its processes have
+ * ended.
+ */
+export async function runCommand(
+  command: string,
+  options: CommandOptions,
+): Promise<CommandOutcome> {
   const { reader, writer } = await openPipe();
   const pipe = readPipe(reader, options.onOutput);
   try {
-    const child = start(command, writer, options);
+    const child = startShell(command, writer, options);
     const exited = exitOf(child, options);
-    // Without an id it was not started, and `exited` says why.
-    const end = child.pid === undefined ? exited : untilGone(child.pid, exited, options);
+    // Without a process id the command did not start, and `exited` rejects with the reason.
+    const end = child.pid === undefined ? exited : waitUntilGone(child.pid, exited, options);
     const ended = await end;
     await pipe.drain();
-    return { why: 'exited', leftRunning: 0, unstopped: 0, ...ended };
+    return { reason: 'exited', leftRunning: 0, unstopped: 0, ...ended };
   } finally {
     pipe.close();
   }
 }
 
-function start(command: string, writer: number, options: CommandOptions): ChildProcess {
+function startShell(command: string, writer: number, options: CommandOptions): ChildProcess {
   const { shell, cwd, env, signal } = options;
   try {
     signal.throwIfAborted();
-    // Detached: it leads a session, and a group, of its own.
+    // Detached: the child leads its own session and process group.
     const stdio = { stdio: ['ignore', writer, writer] as ('ignore' | number)[], detached: true };
     return spawn(shell, ['-c', '--', command], { cwd, env, ...stdio });
   } catch (error) {
-    // Some of what can go wrong is told at once.
-    throw signal.aborted ? error : notStarted(error, options);
+    // `spawn` throws some errors synchronously.
+    throw signal.aborted ? error : startError(error, options);
   } finally {
     closeSync(writer);
   }
@@ -70,37 +76,37 @@ function start(command: string, writer: number, options: CommandOptions): ChildP
 function exitOf(child: ChildProcess, options: CommandOptions): Promise<Exit> {
   return new Promise((resolve, reject) => {
     child.once('exit', (exitCode, signal) => resolve({ exitCode, signal }));
-    child.once('error', (error) => reject(notStarted(error, options)));
+    child.once('error', (error) => reject(startError(error, options)));
   });
 }
 
-/** What was started in the background and is done with its work gets so long to end by itself. */
+/** Time for background processes to end by themselves after the command has exited. */
 const lingerMs = 250;
 
-async function untilGone(
+async function waitUntilGone(
   leader: number,
   exited: Promise<Exit>,
   options: CommandOptions,
-): Promise<CommandEnd> {
+): Promise<CommandOutcome> {
   const { clock, graceMs } = options;
-  const forget = endWithUs(leader);
+  const stopWatching = killOnExit(leader);
   try {
-    const why = await untilStop(exited, options);
-    const leftRunning = why === 'exited' ? await waitForSession(leader, lingerMs, clock) : 0;
-    const isGone = why === 'exited' && leftRunning === 0;
+    const reason = await waitForExitOrStop(exited, options);
+    const leftRunning = reason === 'exited' ? await waitForSession(leader, lingerMs, clock) : 0;
+    const isGone = reason === 'exited' && leftRunning === 0;
     const unstopped = isGone ? 0 : await stopSession(leader, graceMs, clock);
-    // One that cannot be stopped is not waited for.
+    // Does not wait for a process that cannot be stopped.
     const exit = unstopped > 0 ? { exitCode: null, signal: null } : await exited;
-    return { ...exit, why, leftRunning, unstopped };
+    return { ...exit, reason, leftRunning, unstopped };
   } finally {
-    forget();
+    stopWatching();
   }
 }
 
-async function untilStop(
+async function waitForExitOrStop(
   exited: Promise<Exit>,
   { signal, clock, timeoutMs }: CommandOptions,
-): Promise<CommandEnd['why']> {
+): Promise<CommandOutcome['reason']> {
   const stop = Promise.withResolvers<'timed_out' | 'aborted'>();
   const onAbort = () => stop.resolve('aborted');
   const cancel = clock.after(timeoutMs, () => stop.resolve('timed_out'));
@@ -114,13 +120,13 @@ async function untilStop(
   }
 }
 
-function notStarted(cause: unknown, { shell, cwd }: CommandOptions): Error {
-  return new Error(`Cannot start ${shell}: ${whyNotStarted(cause, cwd)}. Nothing was run`, {
+function startError(cause: unknown, { shell, cwd }: CommandOptions): Error {
+  return new Error(`Cannot start ${shell}: ${startErrorReason(cause, cwd)}. Nothing was run`, {
     cause,
   });
 }
 
-function whyNotStarted(cause: unknown, cwd: string): string {
+function startErrorReason(cause: unknown, cwd: string): string {
   if (!existsSync(cwd)) return `the folder ${cwd} does not exist`;
   const message = cause instanceof Error ? cause.message : String(cause);
   const isTooLong = message.includes('E2BIG');
@@ -128,67 +134,75 @@ function whyNotStarted(cause: unknown, cwd: string): string {
 }
 
 interface PipeEnds {
-  /** A file descriptor, which does not block. Whoever takes it closes it. */
+  /** A non-blocking file descriptor. The receiver must close it. */
   readonly reader: number;
-  /** For the child, as its stdout and its stderr, so that what it says comes in the order it was said. */
+  /**
+   * The file descriptor for both stdout and stderr of the child, so that the order of the output is
+   * kept.
+   */
   readonly writer: number;
 }
 
 /**
- * A pipe. The ones that Node makes for a child are sockets: those cannot be opened by name, and every
- * script with `> /dev/stderr` in it fails on them.
+ * Opens a named pipe. The pipes that Node.js creates for a child are sockets, which cannot be
+ * opened by path, so scripts with `> /dev/stderr` fail on them.
  */
 async function openPipe(): Promise<PipeEnds> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-'));
   const path = join(folder, 'pipe');
   try {
     await promisify(execFile)('mkfifo', ['-m', '600', path]);
-    // The reader first: without one, to open the other end would wait for it.
+    // The reader first, because opening the writer blocks without a reader.
     const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     return { reader, writer: openSync(path, constants.O_WRONLY) };
   } catch (error) {
-    throw noPipe(error);
+    throw pipeError(error);
   } finally {
-    // It goes on without a name.
+    // The pipe stays open without its name.
     await rm(folder, { recursive: true, force: true });
   }
 }
 
-function noPipe(cause: unknown): Error {
-  const why = cause instanceof Error ? cause.message : String(cause);
-  return new Error(`Cannot run a command: no pipe for its output can be made: ${why}`, { cause });
+function pipeError(cause: unknown): Error {
+  const reason = cause instanceof Error ? cause.message : String(cause);
+  return new Error(`Cannot run a command: the pipe for its output cannot be created: ${reason}`, {
+    cause,
+  });
 }
 
 interface PipeReader {
   /**
-   * Resolves when all that was written so far is read. The end of the pipe may never come: a process
-   * that outlives the command may hold it.
+   * Resolves when everything written so far has been read. It does not wait for the end of the
+   * pipe, because a process that outlives the command may keep it open.
    */
   drain(): Promise<void>;
   close(): void;
 }
 
-/** What a pipe holds at most. What comes beyond was written after. */
+/** Maximum capacity of a pipe. Bytes beyond it were written later. */
 const maxPipeBytes = 1_048_576;
-/** Rounds of the event loop, each of which reads whatever there is, without a byte. */
+/** Number of event loop rounds without data after which the pipe is considered empty. */
 const quietRounds = 3;
 
-/** Reads a pipe as fast as what is read can be taken, and no faster. */
-function readPipe(fd: number, take: (bytes: Uint8Array) => Promise<void> | undefined): PipeReader {
+/** Reads a pipe with backpressure: it pauses while the consumer is busy. */
+function readPipe(
+  fd: number,
+  consume: (bytes: Uint8Array) => Promise<void> | undefined,
+): PipeReader {
   const socket = new Socket({ fd, readable: true, writable: false });
-  let taking: Promise<void> | undefined;
+  let consuming: Promise<void> | undefined;
   let bytesRead = 0;
   let isOver = false;
-  const wait = async (taken: Promise<void>) => {
+  const wait = async (consumed: Promise<void>) => {
     socket.pause();
-    await taken;
-    taking = undefined;
+    await consumed;
+    consuming = undefined;
     socket.resume();
   };
   socket.on('data', (bytes: Uint8Array) => {
     bytesRead += bytes.length;
-    const taken = take(bytes);
-    if (taken !== undefined) taking = wait(taken);
+    const taken = consume(bytes);
+    if (taken !== undefined) consuming = wait(taken);
   });
   const end = () => {
     isOver = true;
@@ -199,10 +213,10 @@ function readPipe(fd: number, take: (bytes: Uint8Array) => Promise<void> | undef
       const start = bytesRead;
       for (let quiet = 0; quiet < quietRounds; ) {
         const before = bytesRead;
-        await taking;
+        await consuming;
         await new Promise((resolve) => setImmediate(resolve));
-        quiet = bytesRead === before && taking === undefined ? quiet + 1 : 0;
-        if (taking === undefined && (isOver || bytesRead - start > maxPipeBytes)) return;
+        quiet = bytesRead === before && consuming === undefined ? quiet + 1 : 0;
+        if (consuming === undefined && (isOver || bytesRead - start > maxPipeBytes)) return;
       }
     },
     close: () => socket.destroy(),

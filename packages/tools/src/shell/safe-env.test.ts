@@ -3,7 +3,7 @@ import { safeEnv } from './safe-env.ts';
 
 const own = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, 'x']));
 
-test('what looks like a secret is not passed on, in any case of letters', () => {
+test('names that look like secrets are not passed on, in any letter case', () => {
   const secrets = [
     'OPENAI_API_KEY',
     'API_KEY',
@@ -46,7 +46,7 @@ test('what looks like a secret is not passed on, in any case of letters', () => 
   expect(safeEnv(own(secrets))).toEqual({});
 });
 
-test('nor is what looks like one by its value, whatever it is called', () => {
+test('values that look like secrets are not passed on, with any name', () => {
   const secrets = {
     PIP_INDEX_URL: 'https://me:hush@packages.example/simple',
     STORE: 'postgres://me:hush@db/x',
@@ -60,12 +60,12 @@ test('nor is what looks like one by its value, whatever it is called', () => {
   expect(safeEnv(secrets, { allow: ['STORE'] })).toEqual({ STORE: secrets.STORE });
 });
 
-test('a proxy is passed on with its password: there is no way out without it', () => {
+test('a proxy is passed on with its password, because the network needs it', () => {
   const proxies = { HTTPS_PROXY: 'http://me:hush@proxy:8080', http_proxy: 'http://a:b@c' };
   expect(safeEnv(proxies)).toEqual(proxies);
 });
 
-test('everything else is', () => {
+test('everything else is passed on', () => {
   const others = own([
     'PATH',
     'HOME',
@@ -95,7 +95,7 @@ test('everything else is', () => {
   expect(safeEnv(values)).toEqual(values);
 });
 
-test('a secret is passed on where it is allowed by name, or set', () => {
+test('a secret is passed on if it is allowed by name or set', () => {
   const env = { A_TOKEN: 'a', B_TOKEN: 'b', C: undefined };
   expect(safeEnv(env, { allow: ['A_TOKEN'], set: { D_TOKEN: 'd' } })).toEqual({
     A_TOKEN: 'a',

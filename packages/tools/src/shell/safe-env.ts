@@ -1,27 +1,28 @@
 import type { TraceContext } from '@millrace/core';
 
+/** Which environment variables a command gets. */
 export interface ShellEnv {
-  /** Names that are passed on although they look like secrets. */
+  /** Names of variables to pass on although they look like secrets. Default: none. */
   readonly allow?: readonly string[] | undefined;
-  /** Variables to set, whatever they are called. */
+  /** Variables to set, regardless of their names. Default: none. */
   readonly set?: Readonly<Record<string, string>> | undefined;
 }
 
-/** Names whose values nobody should read. By whole words, so that KEYBOARD and TOKENIZERS stay. */
+/** Names of secrets. They match whole words, so KEYBOARD and TOKENIZERS are not secrets. */
 const secretNames: readonly RegExp[] = [
-  // These also as the end of a word: PGPASSWORD, AUTHTOKEN.
+  // These also match the end of a word: PGPASSWORD, AUTHTOKEN.
   /(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|CREDENTIAL|AUTHORIZATION)S?(?:_|$)/,
   /(?:^|_)(?:CREDS?|JWT|BEARER)(?:_|$)/,
   /(?:^|_)(?:API|ACCESS|SECRET|PRIVATE|SIGNING|ENCRYPTION)_?KEYS?(?:_|$)/,
   /(?:^|_)(?:KEY|AUTH|COOKIE|PAT|PW|AUTH_CONFIG)$|(?:^|_|SSH|DB)PASS$|_PWD$/,
-  // These have a password in them as a rule.
+  // These usually contain a password.
   /(?:^|_)(?:DATABASE|REDIS|MONGO(?:DB)?|POSTGRES(?:QL)?|MYSQL|AMQP|SENTRY)_(?:URL|URI|DSN)$/,
   /(?:^|_)(?:CONN(?:ECTION)?_?STR(?:ING)?|WEBHOOK(?:_URL)?)$/,
 ];
 
-/** Values that are secrets whatever they are called. */
+/** Values that are secrets regardless of their names. */
 const secretValues: readonly RegExp[] = [
-  // An address with a password.
+  // A URL with a password.
   /^[a-z][a-z0-9+.-]*:\/\/[^/\s:@]*:[^/\s@]+@/i,
   /^(?:sk|rk|pk)[-_][\w-]{16,}$|^gh[a-z]_\w{20,}$|^github_pat_|^glpat-|^xox[a-z]-/,
   /^AKIA[A-Z0-9]{16}$|^AIza[\w-]{30,}$|^eyJ[\w-]{8,}\.eyJ[\w-]{8,}\./,
@@ -31,13 +32,13 @@ const secretValues: readonly RegExp[] = [
 function looksSecret(name: string, value: string): boolean {
   const upper = name.toUpperCase();
   if (secretNames.some((form) => form.test(upper))) return true;
-  // Without the password of a proxy there is no way out for anything.
+  // Proxies may need a password. Without it, no program could reach the network.
   return !upper.endsWith('_PROXY') && secretValues.some((form) => form.test(value));
 }
 
 /**
- * What a command gets of this process's environment: all but what looks like a secret. So none is shown
- * or sent by accident; who looks for them finds them, since a process may look at others of its user.
+ * Returns the environment for a command without variables that look like secrets. This prevents
+ * accidental disclosure only: a process can inspect other processes of the same user.
  */
 export function safeEnv(
   own: Readonly<Record<string, string | undefined>>,
@@ -53,8 +54,8 @@ export function safeEnv(
 type Env = Readonly<Record<string, string>>;
 
 /**
- * The environment with what programs that trace look for, by OpenTelemetry's convention. Nothing of
- * another trace stays in it.
+ * Adds the trace context in the variables that OpenTelemetry defines. Values of another trace are
+ * removed.
  */
 export function traceEnv(env: Env, trace: TraceContext | undefined): Env {
   if (trace === undefined) return env;

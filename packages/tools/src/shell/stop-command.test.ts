@@ -15,7 +15,7 @@ beforeEach(() => {
   root = temporaryFolder();
 });
 
-/** Starts a command that makes a file `ready` when it is, and waits for that. */
+/** Starts a command and waits until it has created the file `ready`. */
 async function started(command: string, options: Partial<BashToolOptions> = {}) {
   const stop = new AbortController();
   const tool = bashTool({ workspace: createWorkspace({ root }), ...options });
@@ -30,7 +30,7 @@ async function started(command: string, options: Partial<BashToolOptions> = {}) 
 const pids = () => pidsIn(join(root, 'pids'));
 
 describe('an abort', () => {
-  test('ends all that the command started before the call resolves', async () => {
+  test('ends all processes of the command before the call resolves', async () => {
     const { stop, running } = await started(
       'echo $$ > pids; (sleep 100 & echo $! >> pids; sleep 100) & echo $! >> pids; echo said; ' +
         'until [ "$(wc -l < pids)" -eq 3 ]; do sleep 0.01; done; touch ready; sleep 100',
@@ -42,10 +42,10 @@ describe('an abort', () => {
     expect(pids().filter(isRunning)).toEqual([]);
     expect(isError).toBe(true);
     expect(value).toMatchObject({ aborted: true, timedOut: false, signal: 'SIGTERM' });
-    expect(text).toBe('said\n[It was aborted before it was done]');
+    expect(text).toBe('said\n[It was aborted before it finished]');
   });
 
-  test('ends what is in other groups of its session, which a shell with job control makes', async () => {
+  test('ends the other process groups of the session, which a shell with job control creates', async () => {
     const { stop, running } = await started(
       'set -m; sleep 100 & echo $! > pids; sleep 100 & echo $! >> pids; touch ready; wait',
     );
@@ -54,7 +54,7 @@ describe('an abort', () => {
     expect(pids().filter(isRunning)).toEqual([]);
   });
 
-  test('kills what ignores SIGTERM, when the grace time is over and not before', async () => {
+  test('kills processes that ignore SIGTERM after the grace time, not before', async () => {
     const clock = new TestClock();
     const { stop, running, isOver } = await started(
       'trap "touch asked" TERM; echo $$ > pids; touch ready; while :; do sleep 0.05; done',
@@ -70,18 +70,18 @@ describe('an abort', () => {
     expect(pids().filter(isRunning)).toEqual([]);
   });
 
-  test('lets a command that ends on SIGTERM say its last words', async () => {
+  test('includes the output of a command that ends on SIGTERM', async () => {
     const { stop, running } = await started(
       'trap "echo bye; exit 7" TERM; touch ready; while :; do sleep 0.05; done',
     );
     stop.abort();
     expect(await running).toMatchObject({
-      text: expect.stringMatching(/bye\n\[It was aborted before it was done\]$/),
+      text: expect.stringMatching(/bye\n\[It was aborted before it finished\]$/),
       value: { exitCode: 7 },
     });
   });
 
-  test('that came before starts nothing', async () => {
+  test('before the call starts nothing', async () => {
     const signal = AbortSignal.abort(new Error('too late'));
     const tool = bashTool({ workspace: createWorkspace({ root }) });
     const { text } = await runTool(tool, { command: 'touch ready' }, { signal });
@@ -90,7 +90,7 @@ describe('an abort', () => {
   });
 });
 
-test('a process that leaves takes along what its commands started', async () => {
+test('a process that exits kills the processes of its commands', async () => {
   const program = fileURLToPath(new URL('../testing/bash-in-process.ts', import.meta.url));
   const args = ['--conditions=@millrace/source', program, root];
   const { status, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' });
@@ -99,12 +99,12 @@ test('a process that leaves takes along what its commands started', async () => 
   onTestFinished(() => {
     for (const pid of pids()) if (isRunning(pid)) process.kill(pid, 'SIGKILL');
   });
-  // They were killed before it left, and may yet be on their way out.
+  // They were killed before the process exited, but may still be ending.
   await until(() => !pids().some(isRunning));
 });
 
 describe('time', () => {
-  test('that is up ends a command as an abort does', async () => {
+  test('that is up ends a command like an abort', async () => {
     const clock = new TestClock();
     const { running, isOver } = await started(
       'sleep 100 & echo $! > pids; echo said; touch ready; sleep 100',
@@ -122,23 +122,23 @@ describe('time', () => {
 });
 
 describe('a process in the background', () => {
-  test('does not hold up the call, and is stopped', async () => {
+  test('does not delay the call, and is stopped', async () => {
     const { running } = await started('sleep 100 & echo $! > pids; echo done; touch ready');
     const { text, isError } = await running;
-    expect(text).toMatch(/^done\n\[Processes that it left running were stopped: 1\. .*setsid/);
+    expect(text).toMatch(/^done\n\[Background processes that were stopped: 1\. .*setsid/);
     expect(isError).toBe(false);
     expect(pids().filter(isRunning)).toEqual([]);
   });
 
-  test('that is about to end is waited for, with what it still prints', async () => {
-    // The clock stands still, so the time that it gets is not up however slow it is.
+  test('that is about to end is awaited, with its output', async () => {
+    // The clock does not move, so the command never times out.
     const { running } = await started('echo late > >(sleep 0.2; cat); touch ready', {
       clock: new TestClock(),
     });
     expect((await running).text).toBe('late');
   });
 
-  test('that left for a session of its own goes on, and does not hold up the call by the pipe', async () => {
+  test('in its own session continues, and does not delay the call through the pipe', async () => {
     const { running } = await started(
       'setsid sh -c "echo \\$\\$ > pids; touch ready; exec sleep 100" & until [ -e ready ]; do sleep 0.01; done; echo done',
     );
@@ -149,12 +149,12 @@ describe('a process in the background', () => {
     await until(() => !isRunning(pid));
   });
 
-  test('that prints for ever into the pipe from elsewhere does not hold up the call either', async () => {
+  test('that prints to the pipe forever does not delay the call', async () => {
     const { running } = await started(
       'setsid sh -c "echo \\$\\$ > pids; touch ready; exec yes" & until [ -e ready ]; do sleep 0.01; done; exit 5',
     );
     expect(await running).toMatchObject({ value: { exitCode: 5 } });
-    // Nobody reads what it prints any more, which ends it.
+    // The pipe has no reader any more, which ends the process.
     await until(() => !pids().some(isRunning));
   });
 });

@@ -14,14 +14,14 @@ import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { play, VirtualClock } from '../../../agent/src/testing/play.ts';
-import { faultsOfNext } from '../testing/next-request.ts';
+import { nextRequestFaults } from '../testing/next-request.ts';
 import { type TaskToolOptions, taskTool } from './task-tool.ts';
 
 const session = sessionId('parent');
-const scout = (agent = saying('Found.')) => ({ agent, description: 'Finds things' });
-const smith = (agent = saying('Made.')) => ({ agent, description: 'Makes things' });
+const scout = (agent = agentThatSays('Found.')) => ({ agent, description: 'Finds things' });
+const smith = (agent = agentThatSays('Made.')) => ({ agent, description: 'Makes things' });
 
-function saying(...script: readonly Scripted[]) {
+function agentThatSays(...script: readonly Scripted[]) {
   return createAgent({ provider: scriptedProvider(script) });
 }
 
@@ -34,8 +34,8 @@ const calls = (...inputs: readonly object[]): Scripted => ({
   },
 });
 
-/** Who gives work to others, and the log of all of them. */
-function boss(options: TaskToolOptions, script: readonly Scripted[], log = memoryLog()) {
+/** Creates an agent that gives tasks to others, and the log of all agents. */
+function createCaller(options: TaskToolOptions, script: readonly Scripted[], log = memoryLog()) {
   const provider = scriptedProvider([...script, 'Thank you.']);
   return { log, provider, agent: createAgent({ provider, tools: [taskTool(options)], log }) };
 }
@@ -51,12 +51,12 @@ async function eventsOf(run: Run): Promise<readonly AgentEvent[]> {
   return events;
 }
 
-/** The sessions that executions were told to have, in order. */
+/** Returns the sessions of the sub-agents in order. */
 const childrenIn = (events: readonly AgentEvent[]): readonly SessionId[] =>
   events.flatMap((event) => (event.type === 'tool_execution_started' ? (event.child ?? []) : []));
 
-describe('the model is told', () => {
-  test('who there is and what they do, and has to name one of several', async () => {
+describe('the tool tells the model', () => {
+  test('which agents exist and what they do, and requires a name if there are several', async () => {
     const tool = taskTool({ agents: { scout: scout(), smith: smith() } });
     expect(tool.name).toBe('task');
     expect(tool.description).toMatch(/\n- scout: Finds things\n- smith: Makes things$/);
@@ -68,7 +68,7 @@ describe('the model is told', () => {
     expect(await tool.validate({ agent: 'smith', task: 'Look' })).toMatchObject({ ok: true });
   });
 
-  test('that one alone need not be named', async () => {
+  test('that a single agent need not be named', async () => {
     const tool = taskTool({ agents: { scout: scout() }, name: 'delegate' });
     expect(tool).toMatchObject({ name: 'delegate', inputSchema: { required: ['task'] } });
     expect(await tool.validate({ task: 'Look' })).toMatchObject({ ok: true });
@@ -94,7 +94,7 @@ test.each<[string, TaskToolOptions]>([
   expect(() => taskTool(options)).toThrow(AgentError);
 });
 
-test('people see in a line who is to do what', () => {
+test('the summary shows the agent and the task in one line', () => {
   const tool = taskTool({ agents: { scout: scout(), smith: smith() } });
   expect(tool.summarize({ agent: 'smith', task: '\nForge it.\nThen cool it.' })).toBe(
     'smith: Forge it.',
@@ -104,7 +104,7 @@ test('people see in a line who is to do what', () => {
   );
 });
 
-test('who was chosen works in a session of its own, tells what it says, and its last words are the result', async () => {
+test('the chosen agent works in its own session, reports its text, and its last message is the result', async () => {
   const log = memoryLog();
   const look = defineTool({
     name: 'look',
@@ -119,7 +119,7 @@ test('who was chosen works in a session of its own, tells what it says, and its 
   ]);
   const worker = scout(createAgent({ provider, tools: [look], instructions: 'You scout.', log }));
   const options = { agents: { scout: worker, smith: smith() } };
-  const { agent } = boss(options, [calls({ agent: 'scout', task: 'Find water.' })], log);
+  const { agent } = createCaller(options, [calls({ agent: 'scout', task: 'Find water.' })], log);
   const run = agent.run('We need water.', { session });
   const events = await eventsOf(run);
   const { items, text, stop } = await run.result;
@@ -143,11 +143,11 @@ test('who was chosen works in a session of its own, tells what it says, and its 
     ['assistant', 'text'],
   ]);
   expect(said[0]?.parts).toMatchObject([{ text: 'Find water.' }]);
-  // What its caller was asked is no business of its.
+  // The sub-agent must not see the conversation of its caller.
   expect(JSON.stringify(provider.calls[0]?.request)).not.toContain('We need water');
 });
 
-test('tasks of one turn are done at the same time, each in its own session', async () => {
+test('tasks of one turn run at the same time, each in its own session', async () => {
   const log = memoryLog();
   let atWork = 0;
   const both = Promise.withResolvers<void>();
@@ -171,7 +171,7 @@ test('tasks of one turn are done at the same time, each in its own session', asy
   };
   const agents = { scout: scout(working('Found.')), smith: smith(working('Made.')) };
   const tasks = ['smith', 'scout'].map((agent) => ({ agent, task: 'Work' }));
-  const run = boss({ agents }, [calls(...tasks)], log).agent.run('Go', { session });
+  const run = createCaller({ agents }, [calls(...tasks)], log).agent.run('Go', { session });
   const children = childrenIn(await eventsOf(run));
   expect(new Set(children).size).toBe(2);
   expect(resultsIn((await run.result).items).map(({ text }) => text)).toEqual(['Made.', 'Found.']);
@@ -195,16 +195,18 @@ test.each<[string, Scripted, RegExp]>([
     /^It did not come to an end \(length\)\. And then$/,
   ],
 ])(
-  'one that ends with %s is an error with the reason, and the caller goes on',
+  'a sub-agent that ends with %s gives an error with the reason, and the caller continues',
   async (_what, script, told) => {
-    const { agent } = boss({ agents: { scout: scout(saying(script)) } }, [calls({ task: 'Look' })]);
+    const { agent } = createCaller({ agents: { scout: scout(agentThatSays(script)) } }, [
+      calls({ task: 'Look' }),
+    ]);
     const { items, text } = await agent.run('Go').result;
     expect(resultsIn(items)).toMatchObject([{ isError: true, text: expect.stringMatching(told) }]);
     expect(text).toBe('Thank you.');
   },
 );
 
-test('one that takes too long is stopped, as an error', async () => {
+test('a sub-agent that takes too long is stopped with an error', async () => {
   const clock = new VirtualClock();
   const log = memoryLog({ clock });
   const stalls: Scripted = { content: { parts: ['Hm'] }, fault: { type: 'stall', after: 1 } };
@@ -224,7 +226,7 @@ test('one that takes too long is stopped, as an error', async () => {
 });
 
 describe('an abort of the caller', () => {
-  /** A worker that has a worker, whose tool waits until it is told to stop. */
+  /** A chain of two sub-agents. The tool of the last one waits until it is aborted. */
   function chain() {
     const log = memoryLog();
     const waiting = Promise.withResolvers<AbortSignal>();
@@ -249,11 +251,15 @@ describe('an abort of the caller', () => {
     const tool = taskTool({ agents: { smith: smith(last) } });
     const provider = scriptedProvider([calls({ task: 'Wait' })]);
     const middle = createAgent({ provider, tools: [tool], log });
-    const { agent } = boss({ agents: { scout: scout(middle) } }, [calls({ task: 'Wait' })], log);
+    const { agent } = createCaller(
+      { agents: { scout: scout(middle) } },
+      [calls({ task: 'Wait' })],
+      log,
+    );
     return { log, agent, waiting: waiting.promise };
   }
 
-  test('stops whoever works for it, and whoever works for those, all before its result', async () => {
+  test('stops its sub-agents and theirs before it resolves', async () => {
     const { log, agent, waiting } = chain();
     const run = agent.run('Go', { session });
     const signal = await waiting;
@@ -270,7 +276,7 @@ describe('an abort of the caller', () => {
       const facts = (await log.read(info.session)).records.flatMap(({ fact }) => fact ?? []);
       expect(facts.filter(({ type }) => type === 'aborted')).toHaveLength(1);
       expect(facts.at(-1)).toMatchObject({ type: 'run_finished', stop: { reason: 'aborted' } });
-      expect(await faultsOfNext(log, info.session)).toEqual([]);
+      expect(await nextRequestFaults(log, info.session)).toEqual([]);
     }
   });
 });

@@ -1,4 +1,5 @@
-// A program that runs a command which does not end, and leaves without a word: `bash-in-process.ts <root>`.
+// A program that runs an endless command and exits without closing anything: `bash-in-process.ts
+// <root>`.
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { bashTool } from '../shell/bash-tool.ts';

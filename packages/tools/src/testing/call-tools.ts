@@ -1,12 +1,13 @@
 import type { JsonValue } from '@millrace/core';
-import { editTool } from '../files/edit.ts';
-import { lsTool } from '../files/ls.ts';
-import { readTool } from '../files/read.ts';
-import { writeTool } from '../files/write.ts';
+import { editTool } from '../files/edit-tool.ts';
+import { lsTool } from '../files/ls-tool.ts';
+import { readTool } from '../files/read-tool.ts';
+import { writeTool } from '../files/write-tool.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
 import { runTool } from './tool-context.ts';
 
-// A process of its own, for what the system refuses to some: `call-tools.ts <root> <[[tool, input], …]>`.
+// A program that runs tools as another user or with system limits: `call-tools.ts <root> <[[tool,
+// input], …]>`.
 
 const [root = '.', calls = '[]'] = process.argv.slice(2);
 const workspace = createWorkspace({ root });

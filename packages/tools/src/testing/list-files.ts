@@ -1,16 +1,16 @@
 import { join } from 'node:path';
 import { startingRules } from '../search/worker/ignore-rules.ts';
-import { newReport, type WalkReport, walkFiles } from '../search/worker/walk-files.ts';
+import { createWalkReport, type WalkReport, walkFiles } from '../search/worker/walk-files.ts';
 import { folderOpener } from '../workspace/folder.ts';
 
 interface ListOptions {
   readonly maxEntries?: number;
   readonly maxDepth?: number;
-  /** Files after which it is told to stop. */
+  /** Number of files after which the walk is aborted. */
   readonly stopAfter?: number;
 }
 
-/** All files that a walk gives, by their paths from the root. */
+/** Lists all files of a walk with their paths relative to the root. */
 export async function listFiles(
   root: string,
   segments: readonly string[],
@@ -21,7 +21,7 @@ export async function listFiles(
   const stop = new AbortController();
   const options = { rules, rulesPath, maxEntries, maxDepth, signal: stop.signal };
   const folder = await folderOpener(start)();
-  const report = newReport();
+  const report = createWalkReport();
   const paths: string[] = [];
   for await (const { path } of walkFiles(folder, options, report)) {
     paths.push([...segments, path].join('/'));
@@ -31,7 +31,7 @@ export async function listFiles(
   return { paths, report };
 }
 
-// As a program: for a process of another user.
+// Also a program, to run the walk as another user.
 const [, program, root] = process.argv;
 if (program === import.meta.filename && root !== undefined) {
   console.log(JSON.stringify(await listFiles(root, [])));

@@ -1,6 +1,6 @@
-// A program that speaks just enough of MCP to say what no library would let a server say. Its arguments
-// are JSON texts, sent as they are: the result of tools/list, and that of tools/call. Without a text for
-// one of them it dies when it is asked for that.
+// A minimal MCP server that can send invalid messages, which no library would allow. Its arguments
+// are JSON texts that are sent unchanged: the result of tools/list and the result of tools/call. If
+// one of them is missing, the server exits when it is requested.
 import { createInterface } from 'node:readline';
 
 interface Request {

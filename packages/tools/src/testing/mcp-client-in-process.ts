@@ -1,4 +1,4 @@
-// A program that uses an MCP server and leaves without a word.
+// A program that uses an MCP server and exits without closing it.
 import { connectMcp } from '../mcp/index.ts';
 import { call, stdioServer } from './mcp-connections.ts';
 

@@ -2,11 +2,11 @@ import { fileURLToPath } from 'node:url';
 import type { Tool, ToolContext } from '@millrace/agent';
 import type { JsonValue } from '@millrace/core';
 import { connectMcp, type McpOptions, type McpServer, type McpTools } from '../mcp/index.ts';
-import { type Ran, runTool } from './tool-context.ts';
+import { runTool, type ToolRunResult } from './tool-context.ts';
 
 const program = fileURLToPath(new URL('./mcp-server-in-process.ts', import.meta.url));
 
-/** The test server in a process of its own, which behaves as its flags say. */
+/** Describes the test server as a child process. The flags control its behaviour. */
 export function stdioServer(
   flags: readonly string[] = [],
   env?: Readonly<Record<string, string>>,
@@ -14,7 +14,7 @@ export function stdioServer(
   return { name: 'test', stdio: { command: process.execPath, args: [program, ...flags], env } };
 }
 
-/** Connections of a test, all closed when it is over. */
+/** Tracks the connections of a test, to close them all at its end. */
 export class McpConnections {
   readonly #open: McpTools[] = [];
 
@@ -40,6 +40,6 @@ export function call(
   name: string,
   input: JsonValue = {},
   given: Partial<ToolContext> = {},
-): Promise<Ran> {
+): Promise<ToolRunResult> {
   return runTool(toolOf(server, name), input, given);
 }

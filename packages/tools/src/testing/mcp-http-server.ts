@@ -8,29 +8,32 @@ import {
   isInitializeRequest,
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
-import { TestList, type TestServerOptions, testServer } from './mcp-test-server.ts';
+import { type TestServerOptions, TestToolList, testServer } from './mcp-test-server.ts';
 
 type Handle = (request: Request) => Promise<Response>;
 
 export interface TestHttpServer {
   readonly url: string;
-  /** The headers of each request. */
+  /** Method and headers of each request. */
   readonly requests: readonly { readonly method: string; readonly headers: Headers }[];
-  /** Forgets all sessions, as a server that was started again. */
+  /** Drops all sessions, like a restarted server. */
   forget(): void;
-  /** Cuts all connections, as a server that dies. */
+  /** Cuts all connections, like a crashed server. */
   cut(): void;
-  /** Answers all requests in another way. */
+  /** Replaces the handler of all requests. Undefined restores it. */
   answerWith(handle: Handle | undefined): void;
   close(): Promise<void>;
 }
 
-/** The test server on a port of this machine; `modern` is the revision of 2026, the other has sessions. */
+/**
+ * Starts the test server on a local port. `modern` uses the protocol revision of 2026, `sessions`
+ * an older one with sessions.
+ */
 export async function startHttpServer(
   revision: 'modern' | 'sessions',
   options: TestServerOptions = {},
 ): Promise<TestHttpServer> {
-  const list = new TestList(options.extra);
+  const list = new TestToolList(options.extra);
   const requests: { method: string; headers: Headers }[] = [];
   const sessions = new Map<string, WebStandardStreamableHTTPServerTransport>();
   const handle = revision === 'modern' ? modern(list, options) : sessional(list, options, sessions);
@@ -54,7 +57,7 @@ export async function startHttpServer(
   };
 }
 
-function modern(list: TestList, options: TestServerOptions): Handle {
+function modern(list: TestToolList, options: TestServerOptions): Handle {
   const handler = createMcpHandler(() => testServer(list, options), { legacy: 'reject' });
   const before = list.change.bind(list);
   list.change = () => {
@@ -65,7 +68,7 @@ function modern(list: TestList, options: TestServerOptions): Handle {
 }
 
 function sessional(
-  list: TestList,
+  list: TestToolList,
   options: TestServerOptions,
   sessions: Map<string, WebStandardStreamableHTTPServerTransport>,
 ): Handle {

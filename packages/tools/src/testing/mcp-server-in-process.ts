@@ -1,7 +1,7 @@
-// A program: an MCP server on its standard input and output. Its arguments say how it is to behave.
+// A program: an MCP server on its standard input and output. Its arguments control its behaviour.
 import { appendFileSync, existsSync, readFileSync } from 'node:fs';
 import { StdioServerTransport, serveStdio } from '@modelcontextprotocol/server/stdio';
-import { TestList, testServer } from './mcp-test-server.ts';
+import { TestToolList, testServer } from './mcp-test-server.ts';
 
 type JsonMessage = Parameters<StdioServerTransport['send']>[0];
 
@@ -12,7 +12,7 @@ const flags = new Map(
   }),
 );
 
-/** Puts things into what a server writes that its own checks would not let out. */
+/** Inserts invalid content into messages, which the checks of the SDK would not allow. */
 class StrangeTransport extends StdioServerTransport {
   override send(message: JsonMessage): Promise<void> {
     const text = JSON.stringify(message).replace(
@@ -37,22 +37,22 @@ if (flags.has('dies') || (flags.has('once') && !isFirst)) {
   await serve();
 }
 
-// It goes on when its input ends.
+// Keeps running when its input ends.
 if (flags.has('deaf') || flags.has('stubborn')) setInterval(() => {}, 1_000);
-// And when it is asked to end.
+// Ignores SIGTERM as well.
 if (flags.has('stubborn')) process.on('SIGTERM', () => {});
 
 async function serve(): Promise<void> {
   const noteFile = flags.get('notes');
   const extraFile = flags.get('extra');
   const extra = extraFile === undefined ? [] : readFileSync(extraFile, 'utf8').split('\n');
-  const list = new TestList(extra);
+  const list = new TestToolList(extra);
   const options = {
     note: (word: string) => noteFile !== undefined && appendFileSync(noteFile, `${word}\n`),
     pageSize: Number(flags.get('page') ?? 1_000),
     isEndless: flags.has('endless'),
   };
-  // Some servers greet people where only messages belong.
+  // Some servers print text among the messages.
   if (flags.has('chatty')) process.stdout.write('Welcome!\n{"not": "a message"}\n\n');
   const transport = new StrangeTransport();
   if (!flags.has('modern')) await testServer(list, options).connect(transport);

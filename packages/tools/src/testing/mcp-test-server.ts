@@ -3,15 +3,15 @@ import { type TestToolContext, testTools } from './mcp-test-tools.ts';
 
 export interface TestServerOptions {
   readonly note?: TestToolContext['note'];
-  /** Tools that do nothing, beside the others. */
+  /** Names of additional tools that do nothing. */
   readonly extra?: readonly string[];
   readonly pageSize?: number;
-  /** Never stops to give pages. */
+  /** Whether each page of the tool list has a next page. */
   readonly isEndless?: boolean;
 }
 
-/** Which tools there are, for all connections of one server. */
-export class TestList {
+/** The tool list, shared by all connections of one server. */
+export class TestToolList {
   readonly #extra: readonly string[];
   #isChanged = false;
 
@@ -36,8 +36,8 @@ export class TestList {
   }
 }
 
-/** A real server of the SDK, with tools for each thing that can happen in a call. */
-export function testServer(list: TestList, options: TestServerOptions = {}): Server {
+/** Creates an SDK server with a tool for each situation that can occur in a call. */
+export function testServer(list: TestToolList, options: TestServerOptions = {}): Server {
   const { note = () => {}, pageSize = 1_000, isEndless = false } = options;
   const server = new Server(
     { name: 'test', version: '1.0.0' },

@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 import type { CallToolResult, ServerContext, Tool } from '@modelcontextprotocol/server';
 
-/** What the tools of the test server may use. */
+/** What the tools of the test server can use. */
 export interface TestToolContext {
   readonly call: ServerContext;
-  /** Tells the test something that is no part of any answer. */
+  /** Sends a note to the test, apart from any response. */
   note(word: string): void;
-  /** The list has one tool more from now on, or one less. */
+  /** Adds a tool to the list, or removes it again. */
   changeList(): Promise<void>;
 }
 
@@ -17,9 +17,9 @@ interface TestTool {
   run(given: Arguments, context: TestToolContext): Promise<CallToolResult> | CallToolResult;
 }
 
-const said = (text: string): CallToolResult => ({ content: [{ type: 'text', text }] });
+const textResult = (text: string): CallToolResult => ({ content: [{ type: 'text', text }] });
 const never = new Promise<never>(() => {});
-/** The smallest picture there is. */
+/** A GIF image with one pixel. */
 export const pixel = 'R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7';
 
 function progress(context: TestToolContext, done: number, total?: number, message?: string) {
@@ -34,20 +34,20 @@ export const testTools: Readonly<Record<string, TestTool>> = {
       description: 'Says it again',
       inputSchema: { type: 'object', properties: { text: { type: 'string' } } },
     },
-    run: ({ text }) => said(String(text)),
+    run: ({ text }) => textResult(String(text)),
   },
   read: {
     definition: { title: 'Read it', annotations: { readOnlyHint: true } },
-    run: () => said('read'),
+    run: () => textResult('read'),
   },
-  set: { definition: { annotations: { idempotentHint: true } }, run: () => said('set') },
+  set: { definition: { annotations: { idempotentHint: true } }, run: () => textResult('set') },
   add: {
-    // Says what it does not hold, as some servers do.
+    // Declares an output schema that the result violates, as some servers do.
     definition: { outputSchema: { type: 'object', properties: { sum: { type: 'string' } } } },
     run: ({ a, b }) => ({ content: [], structuredContent: { sum: Number(a) + Number(b) } }),
   },
-  meta: { run: (_given, { call }) => said(JSON.stringify(call.mcpReq._meta)) },
-  fail: { run: () => ({ ...said('no such row'), isError: true }) },
+  meta: { run: (_given, { call }) => textResult(JSON.stringify(call.mcpReq._meta)) },
+  fail: { run: () => ({ ...textResult('no such row'), isError: true }) },
   fail_mutely: { run: () => ({ content: [], isError: true }) },
   throw: {
     run: ({ words = 'thrown' }) => {
@@ -59,7 +59,7 @@ export const testTools: Readonly<Record<string, TestTool>> = {
       for (let at = 1; at <= Number(to); at++) {
         await progress(context, at, Number(to), silent === true ? undefined : `step ${at}`);
       }
-      return said('counted');
+      return textResult('counted');
     },
   },
   wait: {
@@ -94,15 +94,18 @@ export const testTools: Readonly<Record<string, TestTool>> = {
       return never;
     },
   },
-  pid: { run: () => said(String(process.pid)) },
+  pid: { run: () => textResult(String(process.pid)) },
   child: {
-    run: () => said(String(spawn('sleep', ['1000'], { stdio: 'inherit' }).pid)),
+    run: () => textResult(String(spawn('sleep', ['1000'], { stdio: 'inherit' }).pid)),
   },
-  environment: { run: () => said(JSON.stringify(process.env)) },
-  folder: { run: () => said(process.cwd()) },
-  huge: { run: ({ length }) => said('x'.repeat(Number(length))) },
+  environment: { run: () => textResult(JSON.stringify(process.env)) },
+  folder: { run: () => textResult(process.cwd()) },
+  huge: { run: ({ length }) => textResult('x'.repeat(Number(length))) },
   huge_value: {
-    run: ({ length }) => ({ ...said('see'), structuredContent: { x: 'x'.repeat(Number(length)) } }),
+    run: ({ length }) => ({
+      ...textResult('see'),
+      structuredContent: { x: 'x'.repeat(Number(length)) },
+    }),
   },
   pictures: {
     run: ({ count = 1 }) => ({
@@ -133,25 +136,25 @@ export const testTools: Readonly<Record<string, TestTool>> = {
       ],
     }),
   },
-  // The server's own checks let no such thing out: what it writes is changed on its way.
-  strange: { run: () => said('<strange>') },
+  // The checks of the SDK server would reject invalid content, so the transport inserts it.
+  strange: { run: () => textResult('<strange>') },
   ask_back: {
     run: async ({ method }, { call }) => {
       const params = { message: 'Sure?', requestedSchema: { type: 'object', properties: {} } };
       const request = { method: String(method), params };
-      const failed = (error: unknown) => said(String(error));
+      const failed = (error: unknown) => textResult(String(error));
       const schema = {
         '~standard': { version: 1, vendor: 'test', validate: (value: unknown) => ({ value }) },
       } as const;
       return call.mcpReq
         .send(request, schema)
-        .then((answer) => said(JSON.stringify(answer)), failed);
+        .then((answer) => textResult(JSON.stringify(answer)), failed);
     },
   },
   change: {
     run: async (_, context) => {
       await context.changeList();
-      return said('changed');
+      return textResult('changed');
     },
   },
 };

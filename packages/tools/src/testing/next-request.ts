@@ -4,8 +4,8 @@ import type { Log } from '@millrace/log';
 import { fetchOf } from '../../../providers/src/testing/fetch-of.ts';
 import { type WireUnderTest, wireTable } from '../../../providers/src/testing/wire-table.ts';
 
-/** What is wrong with the next request of a session, by the rules of each provider. */
-export async function faultsOfNext(log: Log, session: SessionId): Promise<readonly string[]> {
+/** Returns what is wrong with the next request of a session, by the rules of each provider. */
+export async function nextRequestFaults(log: Log, session: SessionId): Promise<readonly string[]> {
   const faults: string[] = [];
   for (const under of wireTable) {
     const { wire, faults: faultsOf, read } = under;
@@ -16,8 +16,8 @@ export async function faultsOfNext(log: Log, session: SessionId): Promise<readon
   return faults;
 }
 
-/** How long the next request of a session is for each provider, as JSON. */
-export async function lengthsOfNext(log: Log, session: SessionId): Promise<readonly number[]> {
+/** Returns the length of the next request of a session as JSON, for each provider. */
+export async function nextRequestLengths(log: Log, session: SessionId): Promise<readonly number[]> {
   const lengths: number[] = [];
   for (const under of wireTable)
     lengths.push(JSON.stringify(await nextBody(log, session, under)).length);

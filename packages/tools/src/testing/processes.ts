@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-/** Whether a process still does anything. One that has ended and that nobody has asked about does not. */
+/** Whether a process is running. A zombie is not running. */
 export function isRunning(pid: number): boolean {
   if (existsSync('/proc/self/stat')) {
     const stat = existsSync(`/proc/${pid}/stat`) ? readStat(pid) : '';
@@ -22,19 +22,19 @@ function readStat(pid: number): string {
   }
 }
 
-/** The process ids in a file, one a line. */
+/** Reads process ids from a file, one per line. */
 export function pidsIn(path: string): readonly number[] {
   const pids = readFileSync(path, 'utf8').trim().split('\n').map(Number);
   if (pids.some((pid) => !Number.isInteger(pid) || pid <= 1)) throw new Error(`No ids: ${pids}`);
   return pids;
 }
 
-/** Resolves when something has come true, however long that takes. */
+/** Waits until a condition is true, without a time limit. */
 export async function until(isTrue: () => boolean): Promise<void> {
   while (!isTrue()) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
-/** The processes that work in a folder. For systems that have /proc. */
+/** Returns the processes whose working folder is this folder. Needs /proc. */
 export function processesIn(folder: string): readonly number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && isAt(name, folder))
@@ -45,12 +45,12 @@ function isAt(pid: string, folder: string): boolean {
   try {
     return readlinkSync(`/proc/${pid}/cwd`) === folder;
   } catch {
-    // It is gone, or somebody else's.
+    // The process has ended or belongs to another user.
     return false;
   }
 }
 
-/** Whether a process has ended. One that nobody waits for is still listed, and ended all the same. */
+/** Whether a process has ended. A zombie counts as ended. */
 export function isGone(pid: number): boolean {
   try {
     process.kill(pid, 0);

@@ -1,8 +1,8 @@
 import { renameSync, rmSync, symlinkSync, writeSync } from 'node:fs';
 import { join } from 'node:path';
 
-// A process that swaps `folder` and `file` in a folder for links to outside and back, until it is killed.
-// Others may make new ones where these are away; then it removes those.
+// A program that keeps replacing `folder` and `file` by links to the outside and back until it is
+// killed. Other processes may create new ones meanwhile; it removes them.
 
 const [root = '', outside = ''] = process.argv.slice(2);
 
@@ -18,7 +18,7 @@ function quietly(step: () => void): void {
   try {
     step();
   } catch {
-    // Somebody else made or removed it. The next round mends that.
+    // Another process created or removed it. The next round repairs that.
   }
 }
 

@@ -12,14 +12,17 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { onTestFinished } from 'vitest';
 
-/** A folder for one test, by its real path, gone with it. */
+/** Creates a folder for one test and returns its real path. It is removed after the test. */
 export function temporaryFolder(): string {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), 'tools-')));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** Everything below a folder, by path, with what files hold and where links lead. Follows no link. */
+/**
+ * Returns everything below a folder: paths with file contents and link targets. Does not follow
+ * links.
+ */
 export function everythingIn(folder: string): Readonly<Record<string, string>> {
   return Object.fromEntries(
     readdirSync(folder, { withFileTypes: true })
@@ -39,7 +42,7 @@ export function everythingIn(folder: string): Readonly<Record<string, string>> {
   );
 }
 
-/** Writes files, and the folders they are in, below a folder. */
+/** Writes files below a folder and creates their folders. */
 export function writeTree(
   root: string,
   files: Readonly<Record<string, string | Uint8Array>>,

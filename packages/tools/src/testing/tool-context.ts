@@ -2,7 +2,7 @@ import type { Execution, Tool, ToolContext, ToolOutput, ToolReturn } from '@mill
 import { executionId, type JsonValue, runId, sessionId, toolCallId } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
 
-/** A context as the loop would give it, with blobs of its own. Say what is to be otherwise. */
+/** Creates a context like the agent loop, with its own blobs. `given` overrides fields. */
 function toolContext(given: Partial<ToolContext> = {}): ToolContext {
   return {
     signal: new AbortController().signal,
@@ -18,21 +18,23 @@ function toolContext(given: Partial<ToolContext> = {}): ToolContext {
   };
 }
 
-/** What came of a call: its result in full, with what the tool told meanwhile. */
-export type Ran = Omit<ToolOutput['output'], 'isError'> & {
+/** The result of a call and the updates that the tool sent. */
+export type ToolRunResult = Omit<ToolOutput['output'], 'isError'> & {
   readonly isError: boolean;
-  /** By `update()` and by yielding, in order. */
+  /** Texts sent by `update()` or yielded, in order. */
   readonly updates: readonly string[];
-  /** What was thrown. The model gets its message as the text. */
+  /** The thrown value. The model gets its message as the text. */
   readonly thrown?: unknown;
 };
 
-/** Validates and runs a call to its end, as the loop does: what is thrown or invalid is a result too. */
+/**
+ * Validates and runs a call like the agent loop: a thrown error or invalid input becomes a result.
+ */
 export async function runTool(
   tool: Tool,
   input: JsonValue,
   given: Partial<ToolContext> = {},
-): Promise<Ran> {
+): Promise<ToolRunResult> {
   const updates: string[] = [];
   const update = (text: string) => {
     updates.push(text);
@@ -58,7 +60,7 @@ async function drain(execution: Execution, update: (text: string) => void): Prom
   }
 }
 
-function outputOf(returned: ToolReturn): Omit<Ran, 'updates'> {
+function outputOf(returned: ToolReturn): Omit<ToolRunResult, 'updates'> {
   if (returned === undefined) return { text: '', isError: false };
   if (typeof returned === 'string') return { text: returned, isError: false };
   if (isOutput(returned)) return { ...returned.output, isError: returned.output.isError ?? false };

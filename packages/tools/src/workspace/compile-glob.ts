@@ -4,18 +4,20 @@ interface GlobOptions {
   readonly nocase?: boolean;
 }
 
-/** Whether a path fits a glob; nothing at all is as good as everything. */
+/**
+ * Returns a function that tells whether a path matches a glob. An empty glob matches everything.
+ */
 export function compileGlob(
   glob: string,
   { nocase = false }: GlobOptions = {},
 ): (path: string) => boolean {
-  return picomatch(withPlainParentheses(glob) || '**', { dot: true, nocase });
+  return picomatch(escapePlainParentheses(glob) || '**', { dot: true, nocase });
 }
 
 /**
- * Folders are called `(group)`, and picomatch would take that as an expression. After `@`, `?`, `*`, `+`
- * and `!` parentheses are what they are in globs.
+ * Escapes the parentheses of folder names such as `(group)`, which picomatch would treat as an
+ * expression. After `@`, `?`, `*`, `+` and `!` they keep their meaning as glob syntax.
  */
-function withPlainParentheses(glob: string): string {
+function escapePlainParentheses(glob: string): string {
   return glob.replace(/(?<![@?*+!\\])\(([^()]*)\)/g, '\\($1\\)');
 }

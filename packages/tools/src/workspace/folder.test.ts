@@ -11,7 +11,7 @@ import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { everythingIn, temporaryFolder } from '../testing/temporary-folder.ts';
-import { folderOpener, namedFolder } from './folder.ts';
+import { folderByName, folderOpener } from './folder.ts';
 import { listFolder } from './list-folder.ts';
 import { openFile, readContent } from './open-file.ts';
 import { resolvePath } from './resolve-path.ts';
@@ -26,7 +26,7 @@ beforeEach(() => {
   writeFileSync(join(root, 'outside', 'file'), 'outside');
 });
 
-/** Once its place is known, `a` becomes a link. */
+/** Resolves a path, then replaces the folder `a` by a link. */
 async function placeThatMoves(path: string) {
   const place = await resolvePath(root, path);
   renameSync(join(root, 'a'), join(root, 'kept'));
@@ -35,10 +35,10 @@ async function placeThatMoves(path: string) {
 }
 
 describe.each([
-  ['as this system can', () => folderOpener(root)],
-  ['by its name, where a system cannot hold it', () => () => namedFolder(root)],
+  ['as this system supports', () => folderOpener(root)],
+  ['by its name', () => () => folderByName(root)],
 ])('a root that is opened %s', (_how, openerOf) => {
-  test('lets files be read, written and listed', async () => {
+  test('can be read, written and listed', async () => {
     const openRoot = openerOf();
     const place = await resolvePath(root, 'a/b/new');
     await writeFile(openRoot, place, Buffer.from('one'), {});
@@ -50,7 +50,7 @@ describe.each([
     expect(entries).toEqual([{ name: 'new', kind: 'file', size: 3 }]);
   });
 
-  test('follows no link that came into the way', async () => {
+  test('follows no link that was created meanwhile', async () => {
     const openRoot = openerOf();
     const place = await placeThatMoves('a/file');
     const before = everythingIn(root);
@@ -62,30 +62,30 @@ describe.each([
     expect(everythingIn(root)).toEqual(before);
   });
 
-  test('fails where it is gone', async () => {
+  test('fails if it is gone', async () => {
     const openRoot = openerOf();
     rmSync(root, { recursive: true });
     await expect(openRoot()).rejects.toThrow(/gone|ENOENT/);
   });
 });
 
-test('a folder that is held stays the same one when its name leads elsewhere', async () => {
+test('a folder opened by handle stays the same when its path is replaced', async () => {
   const folder = await folderOpener(root)();
   const a = await folder.enter('a');
   renameSync(join(root, 'a'), join(root, 'kept'));
   symlinkSync('outside', join(root, 'a'));
   const isHeld = process.platform === 'linux';
-  expect(readFileSync(a.at('file'), 'utf8')).toBe(isHeld ? 'inside' : 'outside');
+  expect(readFileSync(a.pathOf('file'), 'utf8')).toBe(isHeld ? 'inside' : 'outside');
   await a.close();
   await folder.close();
 });
 
-test('a named folder notices that something else was opened', async () => {
-  const folder = await namedFolder(join(root, 'a'));
+test('a folder opened by name detects that another file was opened', async () => {
+  const folder = await folderByName(join(root, 'a'));
   const handle = await open(join(root, 'outside', 'file'));
   await expect(folder.check('file', handle)).rejects.toMatchObject({ code: 'ESTALE' });
   await handle.close();
-  const right = await open(folder.at('file'));
+  const right = await open(folder.pathOf('file'));
   await folder.check('file', right);
   expect((await right.stat()).ino).toBe(statSync(join(root, 'a/file')).ino);
   await right.close();

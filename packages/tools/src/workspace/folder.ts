@@ -1,46 +1,49 @@
 import { closeSync, constants, fstatSync, lstatSync, openSync } from 'node:fs';
 import { type FileHandle, lstat, open, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
-import { codeOf, refusedBySystem, WorkspaceError } from '../contract/workspace-error.ts';
+import { errorCodeOf, fromSystemError, WorkspaceError } from '../contract/workspace-error.ts';
 
 /**
- * A folder that stays the same one while it is open, whatever its path comes to name meanwhile.
- * Node has no openat(); on Linux `/proc/self/fd/<n>/<name>` is one: the kernel goes on from the open
- * folder itself, so nobody who swaps a folder for a link can lead us elsewhere.
+ * An open folder that stays the same even if its path is replaced. Node.js has no openat(). On
+ * Linux, `/proc/self/fd/<n>/<name>` does the same: the kernel starts at the open folder, so
+ * replacing a folder by a link cannot redirect the access.
  */
 export interface Folder {
-  /** A path to an entry, or to the folder itself. The name is a single one, never `..`. */
-  at(name?: string): string;
-  /** A folder in it. Fails with ENOTDIR or ELOOP on a link. */
+  /**
+   * Returns a path to an entry, or to the folder itself. The name is a single segment, never `..`.
+   */
+  pathOf(name?: string): string;
+  /** Opens a subfolder. Fails with ENOTDIR or ELOOP if it is a link. */
   enter(name: string): Promise<Folder>;
-  /** Fails where what was opened by `at` may be another thing than the one that is inside. */
+  /** Fails if the file that was opened through `pathOf` may not be the entry of this folder. */
   check(name: string, opened: FileHandle): Promise<void>;
   close(): Promise<void>;
 }
 
 const folderFlags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 
-/** How the root is opened in this process: by handle where the system can. */
+/** Returns a function that opens the root, by handle if the system supports it. */
 export function folderOpener(root: string): () => Promise<Folder> {
-  const isHeld = canHold(root);
+  const usesHandle = canOpenByHandle(root);
   return async () => {
     try {
-      return isHeld ? heldFolder(await open(root, folderFlags)) : await namedFolder(root);
+      return usesHandle ? folderByHandle(await open(root, folderFlags)) : await folderByName(root);
     } catch (error) {
-      throw rootGone(root, error);
+      throw rootError(root, error);
     }
   };
 }
 
-function rootGone(root: string, error: unknown): unknown {
-  if (!['ENOENT', 'ENOTDIR', 'ELOOP'].includes(codeOf(error))) return refusedBySystem(root, error);
+function rootError(root: string, error: unknown): unknown {
+  if (!['ENOENT', 'ENOTDIR', 'ELOOP'].includes(errorCodeOf(error)))
+    return fromSystemError(root, error);
   return new WorkspaceError('vanished', root, 'the folder of the workspace is gone', {
     cause: error,
   });
 }
 
-/** `/proc` may be absent, or closed to a process that has changed its user. */
-function canHold(root: string): boolean {
+/** `/proc` may be missing, or unreadable for a process that has changed its user. */
+function canOpenByHandle(root: string): boolean {
   if (process.platform !== 'linux') return false;
   const fd = openSync(root, folderFlags);
   try {
@@ -53,37 +56,39 @@ function canHold(root: string): boolean {
   }
 }
 
-function heldFolder(handle: FileHandle): Folder {
-  const at = (name = '.') => `/proc/self/fd/${handle.fd}/${name}`;
+function folderByHandle(handle: FileHandle): Folder {
+  const pathOf = (name = '.') => `/proc/self/fd/${handle.fd}/${name}`;
   return {
-    at,
-    enter: async (name) => heldFolder(await open(at(name), folderFlags)),
+    pathOf,
+    enter: async (name) => folderByHandle(await open(pathOf(name), folderFlags)),
     check: async () => {},
     close: () => handle.close(),
   };
 }
 
 /**
- * Where there is no `/proc/self/fd` (macOS, Windows), a folder is its real path, and what was opened is
- * held against what is there before a byte of it is read. That is the best that Node's functions allow:
- * who swaps and swaps back at just the right moments can there have a folder listed, or a file or folder
- * of such a name made or replaced, outside.
+ * Opens a folder by its real path, for systems without `/proc/self/fd` (macOS, Windows). Opened
+ * files are compared with the folder entries before any byte is read. Node.js allows no better
+ * protection: a process that replaces and restores folders at exactly the right moments can still
+ * cause a folder outside to be listed, or a file or folder outside to be created or replaced.
  */
-export async function namedFolder(real: string): Promise<Folder> {
-  const at = (name = '.') => join(real, name);
+export async function folderByName(real: string): Promise<Folder> {
+  const pathOf = (name = '.') => join(real, name);
   const checkSelf = async () => {
-    if (!(await lstat(real)).isDirectory() || (await realpath(real)) !== real) throw notFolder();
+    if (!(await lstat(real)).isDirectory() || (await realpath(real)) !== real)
+      throw notFolderError();
   };
   await checkSelf();
   return {
-    at,
-    enter: (name) => namedFolder(at(name)),
+    pathOf,
+    enter: (name) => folderByName(pathOf(name)),
     check: async (name, opened) => {
       const { ino, dev } = await opened.stat();
-      // Each look is taken apart from the others, so that one swap cannot please them all.
+      // Several separate checks, so that one replacement at the right moment cannot pass all of
+      // them.
       for (let look = 0; look < 3; look++) {
-        const there = await lstat(at(name));
-        if (there.ino !== ino || there.dev !== dev) throw moved();
+        const there = await lstat(pathOf(name));
+        if (there.ino !== ino || there.dev !== dev) throw movedError();
         await checkSelf();
       }
     },
@@ -91,5 +96,5 @@ export async function namedFolder(real: string): Promise<Folder> {
   };
 }
 
-const notFolder = () => Object.assign(new Error('not a folder'), { code: 'ENOTDIR' });
-const moved = () => Object.assign(new Error('moved'), { code: 'ESTALE' });
+const notFolderError = () => Object.assign(new Error('not a folder'), { code: 'ENOTDIR' });
+const movedError = () => Object.assign(new Error('moved'), { code: 'ESTALE' });

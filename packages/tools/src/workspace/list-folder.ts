@@ -1,25 +1,29 @@
 import type { Stats } from 'node:fs';
 import { lstat, opendir, readlink } from 'node:fs/promises';
-import { refusedBySystem } from '../contract/workspace-error.ts';
+import { fromSystemError } from '../contract/workspace-error.ts';
 import type { Folder } from './folder.ts';
-import { enterFolder, type OpenRoot } from './make-folder.ts';
+import { type OpenRoot, openFolder } from './open-folder.ts';
 import type { Place } from './resolve-path.ts';
 
+/** An entry of a folder. */
 export interface Entry {
-  /** Bytes that are not UTF-8 are shown as U+FFFD; such a name cannot be given as a path. */
+  /**
+   * The name. Bytes that are not UTF-8 are shown as U+FFFD; such a name cannot be used as a path.
+   */
   readonly name: string;
   readonly kind: 'folder' | 'file' | 'link' | 'other';
-  /** Of a file. */
+  /** Size in bytes. Meaningful for files. */
   readonly size: number;
-  /** Of a link: where it says it leads. */
+  /** The target of a link, as stored in the link. */
   readonly target?: string;
 }
 
+/** The entries of a folder. */
 export interface Listing {
   readonly place: Place;
-  /** As the system gives them. */
+  /** The entries in the order of the file system. */
   readonly entries: readonly Entry[];
-  /** There are more than were asked for. */
+  /** Whether the folder has more entries than requested. */
   readonly isCut: boolean;
 }
 
@@ -28,9 +32,9 @@ export async function listFolder(
   place: Place,
   maxEntries: number,
 ): Promise<Listing> {
-  const folder = await enterFolder(openRoot, place, place.segments.length);
+  const folder = await openFolder(openRoot, place, place.segments.length);
   try {
-    const names = await namesOf(folder, maxEntries + 1);
+    const names = await readNames(folder, maxEntries + 1);
     const entries: Entry[] = [];
     for (const name of names.slice(0, maxEntries)) {
       const entry = await entryOf(folder, name);
@@ -38,25 +42,25 @@ export async function listFolder(
     }
     return { place, entries, isCut: names.length > maxEntries };
   } catch (error) {
-    throw refusedBySystem(place.given, error);
+    throw fromSystemError(place.given, error);
   } finally {
     await folder.close();
   }
 }
 
-/** As bytes, which need not be UTF-8; Latin-1 keeps each of them. */
-async function namesOf(folder: Folder, max: number): Promise<readonly Buffer[]> {
+/** Reads names as bytes, because they may not be UTF-8. Latin-1 keeps each byte. */
+async function readNames(folder: Folder, max: number): Promise<readonly Buffer[]> {
   const names: Buffer[] = [];
-  for await (const { name } of await opendir(folder.at(), { encoding: 'latin1' })) {
+  for await (const { name } of await opendir(folder.pathOf(), { encoding: 'latin1' })) {
     names.push(Buffer.from(name, 'latin1'));
     if (names.length >= max) break;
   }
   return names;
 }
 
-/** Nothing for what is gone since it was named. */
+/** Returns undefined if the entry has been removed meanwhile. */
 async function entryOf(folder: Folder, name: Buffer): Promise<Entry | undefined> {
-  const path = Buffer.concat([Buffer.from(`${folder.at()}/`), name]);
+  const path = Buffer.concat([Buffer.from(`${folder.pathOf()}/`), name]);
   const stats = await lstat(path).catch(() => undefined);
   if (stats === undefined) return undefined;
   const kind = kindOf(stats);

@@ -3,43 +3,43 @@ import { constants, type Stats } from 'node:fs';
 import { type FileHandle, lstat, open } from 'node:fs/promises';
 import { WorkspaceError } from '../contract/workspace-error.ts';
 import type { Folder } from './folder.ts';
-import { enterFolder, type OpenRoot } from './make-folder.ts';
-import { nameAt, type Place } from './resolve-path.ts';
-import { becameLink, whyNot } from './why-not.ts';
+import { type OpenRoot, openFolder } from './open-folder.ts';
+import { explainPathFailure, replacedError } from './path-failure.ts';
+import { type Place, segmentAt } from './resolve-path.ts';
 
-/** A regular file of the workspace, open for reading. Whoever opened it closes it. */
+/** A regular file of the workspace, open for reading. The caller must close it. */
 export interface OpenFile {
   readonly place: Place;
   readonly handle: FileHandle;
   readonly stats: Stats;
 }
 
-// Without O_NONBLOCK, to open a FIFO waits until somebody writes into it.
+// Without O_NONBLOCK, opening a FIFO blocks until another process writes to it.
 const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 export async function openFile(openRoot: OpenRoot, place: Place): Promise<OpenFile> {
   const last = place.segments.length - 1;
-  if (last < 0) throw isFolder(place);
-  const folder = await enterFolder(openRoot, place, last);
+  if (last < 0) throw isFolderError(place);
+  const folder = await openFolder(openRoot, place, last);
   try {
-    return await openIn(folder, place);
+    return await openFileIn(folder, place);
   } catch (error) {
-    throw await whyNot(place, last, folder, error);
+    throw await explainPathFailure(place, last, folder, error);
   } finally {
     await folder.close();
   }
 }
 
-/** The file of a place, in the folder that it is in. */
-export async function openIn(folder: Folder, place: Place): Promise<OpenFile> {
-  const name = nameAt(place, place.segments.length - 1);
-  // Looked at before it is opened, because to open a device may do something by itself.
-  checkKind(place, await lstat(folder.at(name)));
-  const handle = await open(folder.at(name), readFlags);
+/** Opens a file in its parent folder, which is already open. */
+export async function openFileIn(folder: Folder, place: Place): Promise<OpenFile> {
+  const name = segmentAt(place, place.segments.length - 1);
+  // Checked before opening, because opening a device may have side effects.
+  checkRegularFile(place, await lstat(folder.pathOf(name)));
+  const handle = await open(folder.pathOf(name), readFlags);
   try {
     await folder.check(name, handle);
     const stats = await handle.stat();
-    checkKind(place, stats);
+    checkRegularFile(place, stats);
     return { place, handle, stats };
   } catch (error) {
     await handle.close();
@@ -47,31 +47,35 @@ export async function openIn(folder: Folder, place: Place): Promise<OpenFile> {
   }
 }
 
-/** Fails for everything but a regular file. */
-export function checkKind(place: Place, stats: Stats): void {
+/** Throws unless it is a regular file. */
+export function checkRegularFile(place: Place, stats: Stats): void {
   if (stats.isFile()) return;
-  if (stats.isSymbolicLink()) throw becameLink(place);
-  if (stats.isDirectory()) throw isFolder(place);
-  const state = `it is ${kindOf(stats)}, not a regular file`;
+  if (stats.isSymbolicLink()) throw replacedError(place);
+  if (stats.isDirectory()) throw isFolderError(place);
+  const state = `it is ${kindName(stats)}, not a regular file`;
   throw new WorkspaceError('not_regular', place.given, state);
 }
 
-export function isFolder({ given }: Place): WorkspaceError {
+export function isFolderError({ given }: Place): WorkspaceError {
   return new WorkspaceError('folder', given, 'it is a folder. Name a file in it');
 }
 
-function kindOf(stats: Stats): string {
+function kindName(stats: Stats): string {
   if (stats.isFIFO()) return 'a FIFO';
   if (stats.isSocket()) return 'a socket';
   return stats.isBlockDevice() || stats.isCharacterDevice() ? 'a device' : 'something else';
 }
 
-/** Tells one content of a file from another. The time of change is left out: a touch changes nothing. */
+/**
+ * Identifies the content of a file. It does not include the modification time, because a touch
+ * changes no content.
+ */
 export interface Version {
   readonly size: number;
   readonly sha256: string;
 }
 
+/** The content of a file and its version. */
 export interface FileContent {
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly version: Version;
@@ -79,19 +83,19 @@ export interface FileContent {
 
 const chunkLength = 262_144;
 
-/** The whole of an open file, or an error where it is longer than the bound. */
+/** Reads the whole file. Throws if it is larger than `maxBytes`. */
 export async function readContent(file: OpenFile, maxBytes: number): Promise<FileContent> {
   const { handle, place, stats } = file;
-  if (stats.size > maxBytes) throw tooLarge(place.given, stats.size, maxBytes);
+  if (stats.size > maxBytes) throw tooLargeError(place.given, stats.size, maxBytes);
   const chunks: Uint8Array[] = [];
-  // Up to its end rather than its size: it may grow while it is read.
+  // Reads to the end of the file and not to its size, because it may grow meanwhile.
   for (let length = 0; ; ) {
     const chunk = new Uint8Array(Math.min(chunkLength, Math.max(stats.size - length, 0) + 1));
     const { bytesRead } = await handle.read(chunk, 0, chunk.length, length);
     if (bytesRead === 0) break;
     chunks.push(chunk.subarray(0, bytesRead));
     length += bytesRead;
-    if (length > maxBytes) throw tooLarge(place.given, length, maxBytes);
+    if (length > maxBytes) throw tooLargeError(place.given, length, maxBytes);
   }
   const bytes = new Uint8Array(Buffer.concat(chunks));
   return { bytes, version: versionOf(bytes) };
@@ -105,7 +109,7 @@ export function isSameVersion(a: Version, b: Version): boolean {
   return a.size === b.size && a.sha256 === b.sha256;
 }
 
-function tooLarge(path: string, size: number, maxBytes: number): WorkspaceError {
-  const state = `it has ${size} bytes, and at most ${maxBytes} can be taken at once`;
+function tooLargeError(path: string, size: number, maxBytes: number): WorkspaceError {
+  const state = `it has ${size} bytes, and at most ${maxBytes} can be read at once`;
   return new WorkspaceError('too_large', path, state);
 }

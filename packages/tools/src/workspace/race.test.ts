@@ -40,7 +40,7 @@ async function startSwapping(): Promise<ChildProcess> {
   return child;
 }
 
-/** What a look at the path before it is opened is worth: nothing, which shows that the race is one. */
+/** Checks the path before opening it, which does not help. This shows that there is a race. */
 function isLostByLookingFirst(path: string): boolean {
   try {
     if (!realpathSync(join(root, path)).startsWith(root + sep)) return false;
@@ -54,7 +54,7 @@ const paths = ['folder/file', 'folder/deep/file', 'file'];
 const leastTries = 3000;
 const mostTries = 100_000;
 
-/** Tries until a careless reader has lost the race too, and both ends were seen. */
+/** Repeats until a reader without protection has lost the race and both outcomes were seen. */
 async function race(attempt: (path: string, index: number) => Promise<void>) {
   const child = await startSwapping();
   const seen = { done: 0, refused: 0, lostByOthers: 0 };
@@ -78,28 +78,31 @@ async function race(attempt: (path: string, index: number) => Promise<void>) {
   });
 }
 
-// Elsewhere Node has no way to hold on to a folder: see folder.ts.
-describe.skipIf(process.platform !== 'linux')('who swaps folders and files for links', () => {
-  test('has no byte outside read', async () => {
-    await race(async (path) => {
-      const { bytes } = await workspace.read(path, 100);
-      expect(new TextDecoder().decode(bytes)).toBe('inside');
+// On other systems Node.js cannot keep a folder open, see folder.ts.
+describe.skipIf(process.platform !== 'linux')(
+  'a process that replaces folders and files by links',
+  () => {
+    test('cannot cause a read outside', async () => {
+      await race(async (path) => {
+        const { bytes } = await workspace.read(path, 100);
+        expect(new TextDecoder().decode(bytes)).toBe('inside');
+      });
     });
-  });
 
-  test('has no byte outside written', async () => {
-    const before = everythingIn(outside);
-    await race(async (path, index) => {
-      const name = index % 2 === 0 ? path : `${path}-new/${index % 7}`;
-      await workspace.write(name, new TextEncoder().encode('inside'));
+    test('cannot cause a write outside', async () => {
+      const before = everythingIn(outside);
+      await race(async (path, index) => {
+        const name = index % 2 === 0 ? path : `${path}-new/${index % 7}`;
+        await workspace.write(name, new TextEncoder().encode('inside'));
+      });
+      expect(everythingIn(outside)).toEqual(before);
     });
-    expect(everythingIn(outside)).toEqual(before);
-  });
 
-  test('has nothing outside listed', async () => {
-    await race(async (path) => {
-      const { entries } = await workspace.list(path.replace(/\/?file$/, '') || 'folder', 100);
-      expect(entries.map(({ name }) => name)).not.toContain('only-outside');
+    test('cannot cause a listing outside', async () => {
+      await race(async (path) => {
+        const { entries } = await workspace.list(path.replace(/\/?file$/, '') || 'folder', 100);
+        expect(entries.map(({ name }) => name)).not.toContain('only-outside');
+      });
     });
-  });
-});
+  },
+);

@@ -1,46 +1,49 @@
 import { readlink, realpath } from 'node:fs/promises';
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path';
-import { codeOf, refusedBySystem, WorkspaceError } from '../contract/workspace-error.ts';
+import { errorCodeOf, fromSystemError, WorkspaceError } from '../contract/workspace-error.ts';
 
-/** Where a path leads, as it was when asked. Whoever opens it walks `segments` and follows no link. */
+/**
+ * A resolved path at the time of the call. Functions that open it walk `segments` and follow no
+ * links.
+ */
 export interface Place {
-  /** As it was given. */
+  /** The path as the caller gave it. */
   readonly given: string;
-  /** Its real path. */
+  /** The real path. */
   readonly real: string;
-  /** The real path from the root on: none for the root itself. */
+  /** The segments of the real path below the root. Empty for the root. */
   readonly segments: readonly string[];
-  /** The real path as one would type it in the root, with `/` and with `.` for the root. */
+  /** The real path relative to the root, with `/`. `.` for the root. */
   readonly shown: string;
   readonly exists: boolean;
 }
 
-export function nameAt({ segments }: Place, index: number): string {
+export function segmentAt({ segments }: Place, index: number): string {
   return segments[index] ?? '.';
 }
 
 const maxPathLength = 4096;
 const maxLinks = 40;
-/** Folders within folders: whoever writes holds all that are on the way. */
+/** Maximum depth of folders. A write keeps all folders of the path open. */
 const maxDepth = 200;
 
-/** Where a path of a model leads. `root` is a real path; what the path leads to need not exist. */
+/** Resolves a path from a model. `root` must be a real path. The target need not exist. */
 export async function resolvePath(root: string, given: string): Promise<Place> {
   const lexical = resolve(root, given);
-  const problem = problemOf(given, relative(root, lexical));
+  const problem = invalidPathReason(given, relative(root, lexical));
   if (problem !== undefined) throw new WorkspaceError('bad_path', given, problem);
-  const { real, exists } = await realOf(given, lexical, 0);
+  const { real, exists } = await realPathOf(given, lexical, 0);
   const inside = relative(root, real);
-  if (isOutside(inside)) throw outside(root, given, isOutside(relative(root, lexical)));
+  if (isOutside(inside)) throw outsideError(root, given, isOutside(relative(root, lexical)));
   const segments = inside === '' ? [] : inside.split(sep);
   return { given, real, segments, shown: segments.join('/') || '.', exists };
 }
 
-function problemOf(given: string, inside: string): string | undefined {
+function invalidPathReason(given: string, inside: string): string | undefined {
   if (given === '') return 'the path is empty';
-  if (given.includes('\0')) return 'it has a NUL character';
-  // The system would make another name of it, and of several names the same.
-  if (!given.isWellFormed()) return 'it has half of a character (a lone surrogate)';
+  if (given.includes('\0')) return 'it contains a NUL character';
+  // The file system would store another name, and different names could become the same.
+  if (!given.isWellFormed()) return 'it contains half of a character (a lone surrogate)';
   if (given.length > maxPathLength) return `it is longer than ${maxPathLength} characters`;
   if (inside.split(sep).length > maxDepth) return `it goes through more than ${maxDepth} folders`;
   return undefined;
@@ -50,48 +53,51 @@ function isOutside(inside: string): boolean {
   return inside === '..' || inside.startsWith(`..${sep}`) || isAbsolute(inside);
 }
 
-interface Real {
+interface RealPath {
   readonly real: string;
   readonly exists: boolean;
 }
 
-/** The real path of what exists, and of the rest that of its nearest parent that does. */
-async function realOf(given: string, path: string, links: number): Promise<Real> {
-  const real = await realIfThere(given, path);
+/** Returns the real path. For a missing path, resolves its nearest existing parent. */
+async function realPathOf(given: string, path: string, links: number): Promise<RealPath> {
+  const real = await realPathIfExists(given, path);
   if (real !== undefined) return { real, exists: true };
   const parent = dirname(path);
   if (parent === path) return { real: path, exists: false };
-  const { real: realParent } = await realOf(given, parent, links);
+  const { real: realParent } = await realPathOf(given, parent, links);
   const here = join(realParent, basename(path));
   const target = await readlink(here).catch(() => undefined);
   if (target === undefined) return { real: here, exists: false };
-  // A link to what does not exist leads there all the same: a file written to it would be made there.
-  if (links >= maxLinks) throw circle(given);
-  return realOf(given, resolve(realParent, target), links + 1);
+  // A link to a missing target still counts, because a write would create the target.
+  if (links >= maxLinks) throw linkLoopError(given);
+  return realPathOf(given, resolve(realParent, target), links + 1);
 }
 
-/** What may not be looked at counts as absent here: the parent says whether it is inside at all. */
-async function realIfThere(given: string, path: string): Promise<string | undefined> {
+/**
+ * Returns undefined for unreadable paths too. Whether they are inside is decided by their parent.
+ */
+async function realPathIfExists(given: string, path: string): Promise<string | undefined> {
   try {
     return await realpath(path);
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR', 'EACCES', 'ENAMETOOLONG'].includes(codeOf(error))) return undefined;
-    throw refusedBySystem(given, error);
+    if (['ENOENT', 'ENOTDIR', 'EACCES', 'ENAMETOOLONG'].includes(errorCodeOf(error)))
+      return undefined;
+    throw fromSystemError(given, error);
   }
 }
 
-function circle(given: string): WorkspaceError {
-  return new WorkspaceError('bad_path', given, 'its symbolic links lead in a circle');
+function linkLoopError(given: string): WorkspaceError {
+  return new WorkspaceError('bad_path', given, 'its symbolic links form a loop');
 }
 
-function outside(root: string, given: string, isPlain: boolean): WorkspaceError {
-  const how = isPlain ? 'it is' : 'a symbolic link leads it';
+function outsideError(root: string, given: string, isPlain: boolean): WorkspaceError {
+  const how = isPlain ? 'it is' : 'it leads through a symbolic link';
   const state = `${how} outside the workspace ${root}. Give a path inside, relative or absolute`;
   return new WorkspaceError('outside', given, state);
 }
 
-/** A path on a line of its own. What would break the line is shown as an escape. */
-export function showPath(path: string): string {
+/** Returns a path that fits on one line. Control characters are escaped. */
+export function displayOnOneLine(path: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are the ones to show as escapes
   return /[\u0000-\u001f\u007f]/.test(path) ? JSON.stringify(path) : path;
 }

@@ -45,7 +45,7 @@ describe('a path', () => {
     },
   );
 
-  test('may be absolute, also by a link to the root', async () => {
+  test('may be absolute, also through a link to the root', async () => {
     expect(await read(join(root, 'src/main.ts'))).toBe('main');
     symlinkSync(root, join(base, 'other-name'));
     expect(await read(join(base, 'other-name', 'src/main.ts'))).toBe('main');
@@ -54,7 +54,7 @@ describe('a path', () => {
     expect(await read('src/main.ts')).toBe('main');
   });
 
-  test('may go by links that stay inside, and tells where they lead', async () => {
+  test('may go through links that stay inside, and is resolved to their target', async () => {
     symlinkSync('src', join(root, 'a'));
     symlinkSync(join(root, 'a', 'main.ts'), join(root, 'b.ts'));
     expect(await read('b.ts')).toBe('main');
@@ -67,7 +67,7 @@ describe('a path', () => {
     });
   });
 
-  test('that starts with ~ or .. as part of a name is a name', async () => {
+  test('with ~ or .. as part of a name is an ordinary name', async () => {
     await workspace.write('~', bytes('tilde'));
     await workspace.write('..hidden', bytes('dots'));
     expect(readdirSync(root)).toEqual(['..hidden', 'src', '~']);
@@ -81,22 +81,22 @@ describe('a path', () => {
     'a\0b',
     'a'.repeat(5000),
     'a'.repeat(300),
-    // Half of a character: on the disk it would be another name.
+    // A lone surrogate: the file system would store another name.
     'a\ud800',
-    // Each folder on the way is held open.
+    // Each folder of the path is kept open.
     `${'a/'.repeat(300)}b`,
-  ])('that is none fails: %#', async (path) => {
+  ])('that is invalid fails: %#', async (path) => {
     const before = all();
     await expect(workspace.read(path, 10)).rejects.toMatchObject({ code: 'bad_path' });
     await expect(workspace.write(path, bytes('x'))).rejects.toMatchObject({ code: 'bad_path' });
     expect(all()).toEqual(before);
   });
 
-  test('of links in a circle fails', async () => {
+  test('of links in a loop fails', async () => {
     symlinkSync('two', join(root, 'one'));
     symlinkSync('one', join(root, 'two'));
-    await expect(workspace.read('one', 10)).rejects.toThrow('in a circle');
-    await expect(workspace.write('one', bytes('x'))).rejects.toThrow('in a circle');
+    await expect(workspace.read('one', 10)).rejects.toThrow('form a loop');
+    await expect(workspace.write('one', bytes('x'))).rejects.toThrow('form a loop');
   });
 });
 
@@ -140,7 +140,7 @@ describe('nothing leads outside', () => {
     expect(readFileSync(join(outside, 'secret.txt'), 'utf8')).toBe('secret');
   });
 
-  test('and an absolute path to outside, existing or not, is refused in the same words', async () => {
+  test('and the error for an absolute path outside does not show whether it exists', async () => {
     const words = async (path: string) => {
       const error: unknown = await workspace.read(path, 10).catch((thrown: unknown) => thrown);
       return String(error).replace(path, '');
@@ -150,25 +150,25 @@ describe('nothing leads outside', () => {
     expect(await words(join(outside, 'nothing.txt'))).toBe(there);
   });
 
-  test('a link inside to what is not there yet is written where it leads', async () => {
+  test('a write through a link to a missing file inside creates that file', async () => {
     symlinkSync('made/here.txt', join(root, 'inner'));
     await workspace.write('inner', bytes('x'));
     expect(readFileSync(join(root, 'made/here.txt'), 'utf8')).toBe('x');
   });
 });
 
-describe('a file that cannot be read says why:', () => {
-  test('absent, with the nearest names', async () => {
+describe('a file that cannot be read gives the reason:', () => {
+  test('missing, with similar names', async () => {
     writeFileSync(join(root, 'src', 'mains.js'), '');
     await expect(workspace.read('src/Main.js', 10)).rejects.toMatchObject({
       code: 'not_found',
-      message: 'Cannot use src/Main.js: it does not exist. Near: src/main.ts, src/mains.js.',
+      message: 'Cannot use src/Main.js: it does not exist. Similar: src/main.ts, src/mains.js.',
     });
     await expect(workspace.read('scr/main.ts', 10)).rejects.toThrow(
-      'the folder scr does not exist. Near: src.',
+      'the folder scr does not exist. Similar: src.',
     );
     await expect(workspace.read('src/quite-another', 10)).rejects.toThrow(
-      'In src/ is nothing of a similar name.',
+      'src/ has no similar name.',
     );
   });
 
@@ -193,12 +193,12 @@ describe('a file that cannot be read says why:', () => {
     await expect(workspace.list('src/main.ts', 10)).rejects.toMatchObject(refused);
   });
 
-  test('larger than asked for', async () => {
+  test('larger than the limit', async () => {
     await expect(workspace.read('src/main.ts', 3)).rejects.toMatchObject({ code: 'too_large' });
     expect((await workspace.read('src/main.ts', 4)).bytes).toHaveLength(4);
   });
 
-  test('a FIFO, without waiting for who writes into it', async () => {
+  test('a FIFO, without blocking', async () => {
     expect(spawnSync('mkfifo', [join(root, 'fifo')]).status).toBe(0);
     const refused = { code: 'not_regular', message: expect.stringContaining('a FIFO') };
     await expect(workspace.open('fifo')).rejects.toMatchObject(refused);
@@ -222,13 +222,13 @@ describe('a file that cannot be read says why:', () => {
 test('a workspace needs a folder', () => {
   for (const path of [join(root, 'no'), join(root, 'src/main.ts')]) {
     expect(() => createWorkspace({ root: path })).toThrow(
-      /Cannot make a workspace of .*Make it first/,
+      /Cannot create a workspace in .*Create it first/,
     );
   }
 });
 
 describe('a write', () => {
-  test('makes the folders it needs, and tells whether the file is new', async () => {
+  test('creates missing folders, and returns whether the file is new', async () => {
     expect(await workspace.write('a/b/c.txt', bytes('1'))).toMatchObject({ isNew: true });
     expect(await workspace.write('a/b/c.txt', bytes('22'))).toMatchObject({ isNew: false });
     expect(await read('a/b/c.txt')).toBe('22');
@@ -241,26 +241,26 @@ describe('a write', () => {
     expect(statSync(join(root, 'src/main.ts')).mode & 0o7777).toBe(mode);
   });
 
-  test('gives a new file the mode that any program would', async () => {
+  test('gives a new file the default mode', async () => {
     await workspace.write('new.txt', bytes('x'));
     writeFileSync(join(root, 'other.txt'), 'x');
     const modeOf = (name: string) => statSync(join(root, name)).mode;
     expect(modeOf('new.txt')).toBe(modeOf('other.txt'));
   });
 
-  test('does not write through a second name of the file', async () => {
+  test('does not write through a hard link', async () => {
     linkSync(join(outside, 'secret.txt'), join(root, 'hard'));
     await workspace.write('hard', bytes('new'));
     expect(readFileSync(join(outside, 'secret.txt'), 'utf8')).toBe('secret');
     expect(await read('hard')).toBe('new');
   });
 
-  test('also reaches the disk where that is asked for', async () => {
+  test('can be synced to the disk', async () => {
     await workspace.write('a/synced.txt', bytes('x'), { sync: true });
     expect(await read('a/synced.txt')).toBe('x');
   });
 
-  test('is not spoilt by others at the same time that fail and unmake the folders they made', async () => {
+  test('succeeds while concurrent writes fail and remove the folders that they created', async () => {
     const tooLong = 'x'.repeat(300);
     for (let round = 0; round < 20; round++) {
       const paths = [tooLong, 'a', `b/${tooLong}`, 'b/a'].map((name) => `new/${round}/${name}`);
@@ -290,19 +290,19 @@ describe('a change', () => {
       { maxBytes: 1000 },
     );
 
-  test('gets what the file holds, and gives back what it says', async () => {
+  test('gets the content of the file, and returns its result', async () => {
     expect(await append('src/main.ts', '!')).toBe('!');
     expect(await read('src/main.ts')).toBe('main!');
   });
 
-  test('may leave the file as it is', async () => {
+  test('may leave the file unchanged', async () => {
     const { ino, mtimeMs } = statSync(file());
     const result = await workspace.change('src/main.ts', () => ({ result: 1 }), { maxBytes: 9 });
     expect(result).toBe(1);
     expect(statSync(file())).toMatchObject({ ino, mtimeMs });
   });
 
-  test('at the same time as others loses none, by whatever name and workspace', async () => {
+  test('is not lost among concurrent ones, with any path and workspace', async () => {
     symlinkSync('src/main.ts', join(root, 'alias.ts'));
     const inner = createWorkspace({ root: join(root, 'src') });
     const changes = Array.from({ length: 60 }, (_, index) => {
@@ -319,7 +319,7 @@ describe('a change', () => {
     expect(numbers.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 60 }, (_, i) => i));
   });
 
-  test('goes on after one that failed', async () => {
+  test('continues after one that failed', async () => {
     const failing = append('src/main.ts', '', () => {
       throw new Error('no');
     });
@@ -367,7 +367,7 @@ describe('a change', () => {
       },
     ],
   ])(
-    'that another process spoils %s fails, and leaves what that left',
+    'fails if another process interferes %s, and changes nothing more',
     async (_how, code, spoil) => {
       let left: unknown;
       const meanwhile = () => {
@@ -379,12 +379,12 @@ describe('a change', () => {
     },
   );
 
-  test('is not spoilt by a touch', async () => {
+  test('is not affected by a touch', async () => {
     await append('src/main.ts', '!', () => utimesSync(file(), 1, 1));
     expect(await read('src/main.ts')).toBe('main!');
   });
 
-  test('that waits when it is aborted changes nothing', async () => {
+  test('that is aborted while it waits changes nothing', async () => {
     const controller = new AbortController();
     const first = append('src/main.ts', '1', () => controller.abort(new Error('enough')));
     const second = workspace.change('src/main.ts', () => ({ bytes: bytes('2'), result: 0 }), {
@@ -398,7 +398,7 @@ describe('a change', () => {
 });
 
 describe('a list', () => {
-  test('tells kinds, sizes and where links lead, up to a count', async () => {
+  test('has kinds, sizes and link targets, up to a limit', async () => {
     symlinkSync(outside, join(root, 'link'));
     writeFileSync(join(root, '.hidden'), '12345');
     const { entries, isCut } = await workspace.list('.', 10);
@@ -412,7 +412,7 @@ describe('a list', () => {
   });
 
   test.runIf(process.platform === 'linux')(
-    'has names that are not UTF-8 too, which cannot be given',
+    'includes names that are not UTF-8, which cannot be used as paths',
     async () => {
       const name = Buffer.from([...bytes('a'), 0xff, ...bytes('b')]);
       writeFileSync(Buffer.concat([bytes(`${root}/src/`), name]), '123');

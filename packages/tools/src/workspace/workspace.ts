@@ -1,6 +1,6 @@
 import { realpathSync, statSync } from 'node:fs';
 import { AgentError } from '@millrace/agent';
-import { refusedBySystem, WorkspaceError } from '../contract/workspace-error.ts';
+import { fromSystemError, WorkspaceError } from '../contract/workspace-error.ts';
 import { folderOpener } from './folder.ts';
 import { type Listing, listFolder } from './list-folder.ts';
 import { type FileContent, type OpenFile, openFile, readContent } from './open-file.ts';
@@ -8,27 +8,33 @@ import { type Place, resolvePath } from './resolve-path.ts';
 import { type WriteOptions, type Written, writeFile } from './write-file.ts';
 
 /**
- * A folder that tools work in and do not leave. Paths are those of a model: relative to the root or
- * absolute, `~` being a name like any other. Links may lead about inside; what leads outside fails, and
- * so does what is led outside while it is opened. Whatever fails is a `WorkspaceError`. A hard link to a
- * file outside cannot be told from a file inside.
+ * A folder that file tools cannot leave. Paths come from a model: relative to the root or absolute.
+ * `~` is an ordinary name. Symbolic links may lead to other places inside. A path that leads
+ * outside fails, even if another process redirects it while it is opened. Failures are
+ * `WorkspaceError`s. A hard link to a file outside cannot be detected.
  */
 export interface Workspace {
-  /** Its real path. */
+  /** The real path of the folder. */
   readonly root: string;
-  /** Where a path leads, also one to what does not exist. True when asked; `open` and the rest look anew. */
+  /**
+   * Resolves a path, which need not exist. The result is valid at the time of the call; `open` and
+   * the other methods resolve again.
+   */
   resolve(path: string): Promise<Place>;
-  /** Opens a regular file, which the caller closes. Never waits for a FIFO or touches a device. */
+  /**
+   * Opens a regular file, which the caller must close. Never blocks on a FIFO and never opens a
+   * device.
+   */
   open(path: string): Promise<OpenFile>;
-  /** A whole file of at most so many bytes. */
+  /** Reads a whole file. Fails if it is larger than `maxBytes`. */
   read(path: string, maxBytes: number): Promise<FileContent & { readonly place: Place }>;
-  /** What is in a folder, up to a count. */
+  /** Lists a folder, up to `maxEntries` entries. */
   list(path: string, maxEntries: number): Promise<Listing>;
-  /** Makes or replaces a file, whole or not at all, and the folders it needs. */
+  /** Creates or replaces a file atomically, and creates missing folders. */
   write(path: string, bytes: Uint8Array, options?: WriteOptions): Promise<Written>;
   /**
-   * Changes a file by what it holds. Changes of one file by this process wait for each other, and one
-   * that another process spoils fails.
+   * Changes a file based on its current content. Changes of one file in this process run one after
+   * the other. If another process changes the file meanwhile, the change fails.
    */
   change<Result>(
     path: string,
@@ -37,28 +43,39 @@ export interface Workspace {
   ): Promise<Result>;
 }
 
-/** What a file holds. */
+/** The current content of a file. */
 export interface Before {
   readonly place: Place;
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
+/** The result of a change function. */
 export interface Change<Result> {
-  /** What it is to hold; absent to leave it as it is. */
+  /** The new content. Leave it out to keep the file unchanged. */
   readonly bytes?: Uint8Array;
-  /** What is given back once that is written. */
+  /** The result of `change`, returned after the file is written. */
   readonly result: Result;
 }
 
+/** Options of `Workspace.change`. */
 export interface ChangeOptions extends WriteOptions {
-  /** Of the file as it is. */
+  /** Maximum size of the current file. */
   readonly maxBytes: number;
 }
 
+/** Options of `createWorkspace`. */
 export interface WorkspaceOptions {
+  /** The folder. It must exist. */
   readonly root: string;
 }
 
+/**
+ * Creates a workspace for the file tools. Throws if the root is not a readable folder.
+ *
+ * @example
+ * const workspace = createWorkspace({ root: '.' });
+ * const tools = [readTool(workspace), editTool(workspace), grepTool({ workspace })];
+ */
 export function createWorkspace({ root: given }: WorkspaceOptions): Workspace {
   const root = realRoot(given);
   const openRoot = folderOpener(root);
@@ -68,7 +85,7 @@ export function createWorkspace({ root: given }: WorkspaceOptions): Workspace {
     try {
       return await readContent(file, maxBytes);
     } catch (error) {
-      throw refusedBySystem(place.given, error);
+      throw fromSystemError(place.given, error);
     } finally {
       await file.handle.close();
     }
@@ -83,7 +100,7 @@ export function createWorkspace({ root: given }: WorkspaceOptions): Workspace {
     },
     list: async (path, maxEntries) => listFolder(openRoot, await resolve(path), maxEntries),
     write: async (path, bytes, options = {}) => {
-      if (/\/\.{0,2}$/.test(path)) throw namesFolder(path);
+      if (/\/\.{0,2}$/.test(path)) throw namesFolderError(path);
       const place = await resolve(path);
       return withPathLock(place.real, async () => {
         options.signal?.throwIfAborted();
@@ -105,8 +122,12 @@ export function createWorkspace({ root: given }: WorkspaceOptions): Workspace {
   };
 }
 
-function namesFolder(path: string): WorkspaceError {
-  return new WorkspaceError('folder', path, 'by its end it names a folder. Name a file');
+function namesFolderError(path: string): WorkspaceError {
+  return new WorkspaceError(
+    'folder',
+    path,
+    'it ends like the path of a folder. Give the path of a file',
+  );
 }
 
 function realRoot(given: string): string {
@@ -114,31 +135,31 @@ function realRoot(given: string): string {
     const root = realpathSync.native(given);
     if (statSync(root).isDirectory()) return root;
   } catch (error) {
-    throw badRoot(given, error);
+    throw invalidRootError(given, error);
   }
-  throw badRoot(given);
+  throw invalidRootError(given);
 }
 
-function badRoot(given: string, cause?: unknown): AgentError {
-  const message = `Cannot make a workspace of ${given}: it is not a folder that can be read. Make it first`;
+function invalidRootError(given: string, cause?: unknown): AgentError {
+  const message = `Cannot create a workspace in ${given}: it is not a folder that can be read. Create it first`;
   return new AgentError('bad_option', message, { path: given }, { cause });
 }
 
-// One for the process, because several workspaces may share files: a sub-agent's root may be in another's.
-const last = new Map<string, Promise<unknown>>();
+// Shared by all workspaces of the process, because the root of one may be inside another.
+const lastWorkByPath = new Map<string, Promise<unknown>>();
 
-/** Works on a path alone: whoever asks for it meanwhile waits, in the order of asking. */
-export async function withPathLock<T>(real: string, work: () => Promise<T>): Promise<T> {
-  const before = last.get(real);
+/** Runs work on a path exclusively. Later calls for the same path wait, in order. */
+async function withPathLock<T>(real: string, work: () => Promise<T>): Promise<T> {
+  const before = lastWorkByPath.get(real);
   const mine = (async () => {
     await before;
     return work();
   })();
   const settled = mine.catch(() => {});
-  last.set(real, settled);
+  lastWorkByPath.set(real, settled);
   try {
     return await mine;
   } finally {
-    if (last.get(real) === settled) last.delete(real);
+    if (lastWorkByPath.get(real) === settled) lastWorkByPath.delete(real);
   }
 }

@@ -1,28 +1,34 @@
 import { randomBytes } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
 import { access, type FileHandle, lstat, open, rename, unlink } from 'node:fs/promises';
-import { codeOf, WorkspaceError } from '../contract/workspace-error.ts';
+import { errorCodeOf, WorkspaceError } from '../contract/workspace-error.ts';
 import type { Folder } from './folder.ts';
-import { makeFolder, type OpenRoot } from './make-folder.ts';
 import {
-  checkKind,
-  isFolder,
+  checkRegularFile,
+  isFolderError,
   isSameVersion,
-  openIn,
+  openFileIn,
   readContent,
   type Version,
 } from './open-file.ts';
-import { nameAt, type Place } from './resolve-path.ts';
-import { vanished, whyNot } from './why-not.ts';
+import { type OpenRoot, openOrCreateParent } from './open-folder.ts';
+import { explainPathFailure, vanishedError } from './path-failure.ts';
+import { type Place, segmentAt } from './resolve-path.ts';
 
+/** Options of `Workspace.write`. */
 export interface WriteOptions {
-  /** Whether to wait until the disk has it, so that it also survives a loss of power. */
+  /**
+   * Whether to wait until the data is on disk, so that it survives a power failure. Default: false.
+   */
   readonly sync?: boolean | undefined;
+  /** Aborts the write before the file is replaced. */
   readonly signal?: AbortSignal | undefined;
 }
 
+/** The result of a write. */
 export interface Written {
   readonly place: Place;
+  /** Whether the file did not exist before. */
   readonly isNew: boolean;
 }
 
@@ -30,12 +36,12 @@ interface WriteFileOptions extends WriteOptions {
   readonly expected?: Version | undefined;
 }
 
-const maxTries = 20;
+const maxAttempts = 20;
 
 /**
- * Writes a file whole or not at all: into a new file beside it, which then takes its name. Nobody sees
- * half of it, and a failure leaves nothing behind, folders included. With `expected`, only if the file
- * still holds that.
+ * Writes a file atomically: it writes a temporary file in the same folder and renames it. Readers
+ * never see partial content, and a failure leaves neither files nor folders behind. With
+ * `expected`, it fails if the content of the file has changed.
  */
 export async function writeFile(
   openRoot: OpenRoot,
@@ -43,13 +49,13 @@ export async function writeFile(
   bytes: Uint8Array,
   options: WriteFileOptions,
 ): Promise<Written> {
-  for (let tries = 1; ; tries++) {
+  for (let attempt = 1; ; attempt++) {
     try {
       return await writeOnce(openRoot, place, bytes, options);
     } catch (error) {
-      // Whoever made the folder on the way may have failed, and unmade it: then it is made again.
-      const isAgain = options.expected === undefined && tries < maxTries && isGone(error);
-      if (!isAgain) throw error;
+      // Another write may have created a folder on the path, failed, and removed the folder again.
+      const canRetry = options.expected === undefined && attempt < maxAttempts && isGone(error);
+      if (!canRetry) throw error;
     }
   }
 }
@@ -65,16 +71,18 @@ async function writeOnce(
   { expected, ...options }: WriteFileOptions,
 ): Promise<Written> {
   const last = place.segments.length - 1;
-  if (last < 0) throw isFolder(place);
-  const { folder, undo, close } = await makeFolder(openRoot, place);
+  if (last < 0) throw isFolderError(place);
+  const { folder, undo, close } = await openOrCreateParent(openRoot, place);
   try {
-    const before = await statsOf(folder, place);
-    if (before === undefined && expected !== undefined) throw vanished(place);
+    const before = await existingStats(folder, place);
+    if (before === undefined && expected !== undefined) throw vanishedError(place);
     await replace(folder, place, bytes, before, expected, options);
     return { place, isNew: before === undefined };
   } catch (error) {
     await undo();
-    throw codeOf(error) === 'ENOENT' ? vanished(place) : await whyNot(place, last, folder, error);
+    throw errorCodeOf(error) === 'ENOENT'
+      ? vanishedError(place)
+      : await explainPathFailure(place, last, folder, error);
   } finally {
     await close();
   }
@@ -88,16 +96,16 @@ async function replace(
   expected: Version | undefined,
   { sync = false, signal }: WriteOptions,
 ): Promise<void> {
-  const name = nameAt(place, place.segments.length - 1);
-  // A rename needs no permission for the file it replaces, but who made it read-only meant it.
-  if (before !== undefined) await access(folder.at(name), constants.W_OK);
+  const name = segmentAt(place, place.segments.length - 1);
+  // A rename needs no permission for the replaced file, but a read-only file must stay unchanged.
+  if (before !== undefined) await access(folder.pathOf(name), constants.W_OK);
   const temporary = await writeTemporary(folder, bytes, before, sync);
   try {
     signal?.throwIfAborted();
-    // As late as can be. What others change between this and the rename, nobody can notice.
-    if (expected === undefined) await statsOf(folder, place);
+    // Checked as late as possible. A change between this check and the rename cannot be detected.
+    if (expected === undefined) await existingStats(folder, place);
     else await checkVersion(folder, place, expected);
-    await rename(folder.at(temporary), folder.at(name));
+    await rename(folder.pathOf(temporary), folder.pathOf(name));
   } catch (error) {
     await removeTemporary(folder, temporary);
     throw error;
@@ -105,31 +113,33 @@ async function replace(
   if (sync) await syncFolder(folder);
 }
 
-/** Of the file that is there, if any; fails for anything else, a link too. */
-async function statsOf(folder: Folder, place: Place): Promise<Stats | undefined> {
+/**
+ * Returns the stats of the existing file, or undefined. Throws for anything else, including a link.
+ */
+async function existingStats(folder: Folder, place: Place): Promise<Stats | undefined> {
   try {
-    const stats = await lstat(folder.at(nameAt(place, place.segments.length - 1)));
-    checkKind(place, stats);
+    const stats = await lstat(folder.pathOf(segmentAt(place, place.segments.length - 1)));
+    checkRegularFile(place, stats);
     return stats;
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined;
+    if (errorCodeOf(error) === 'ENOENT') return undefined;
     throw error;
   }
 }
 
 async function checkVersion(folder: Folder, place: Place, expected: Version): Promise<void> {
-  const file = await openIn(folder, place);
+  const file = await openFileIn(folder, place);
   try {
-    if (file.stats.size !== expected.size) throw changed(place);
+    if (file.stats.size !== expected.size) throw changedError(place);
     const { version } = await readContent(file, expected.size);
-    if (!isSameVersion(version, expected)) throw changed(place);
+    if (!isSameVersion(version, expected)) throw changedError(place);
   } finally {
     await file.handle.close();
   }
 }
 
 async function syncFolder(folder: Folder): Promise<void> {
-  const handle = await open(folder.at(), constants.O_RDONLY);
+  const handle = await open(folder.pathOf(), constants.O_RDONLY);
   try {
     await handle.sync();
   } finally {
@@ -137,7 +147,7 @@ async function syncFolder(folder: Folder): Promise<void> {
   }
 }
 
-function changed({ given }: Place): WorkspaceError {
+function changedError({ given }: Place): WorkspaceError {
   const state =
     'another process changed it since it was read, and nothing was written. Read it again, then repeat the change';
   return new WorkspaceError('changed', given, state);
@@ -146,20 +156,23 @@ function changed({ given }: Place): WorkspaceError {
 const newFlags =
   constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | (constants.O_NOFOLLOW ?? 0);
 
-/** Bytes in a new file beside the one that they are to replace, with its rights. Gives its name. */
-export async function writeTemporary(
+/**
+ * Writes the bytes to a new file in the same folder, with the permissions of the file that it will
+ * replace. Returns its name.
+ */
+async function writeTemporary(
   folder: Folder,
   bytes: Uint8Array,
   before: Stats | undefined,
   sync: boolean,
 ): Promise<string> {
   const name = `.millrace-${randomBytes(8).toString('hex')}.tmp`;
-  // Nobody else may read it before it has the rights of the one it replaces.
-  const handle = await open(folder.at(name), newFlags, before === undefined ? 0o666 : 0o600);
+  // Other users must not read the file before it has the permissions of the file that it replaces.
+  const handle = await open(folder.pathOf(name), newFlags, before === undefined ? 0o666 : 0o600);
   try {
     await folder.check(name, handle);
     await handle.writeFile(bytes);
-    if (before !== undefined) await giveRights(handle, before);
+    if (before !== undefined) await copyPermissions(handle, before);
     if (sync) await handle.sync();
   } catch (error) {
     await removeTemporary(folder, name);
@@ -170,12 +183,15 @@ export async function writeTemporary(
   return name;
 }
 
-export async function removeTemporary(folder: Folder, name: string): Promise<void> {
-  await unlink(folder.at(name)).catch(() => {});
+async function removeTemporary(folder: Folder, name: string): Promise<void> {
+  await unlink(folder.pathOf(name)).catch(() => {});
 }
 
-/** Mode, and owner where this process may. Extended attributes are beyond Node's reach, and are lost. */
-async function giveRights(handle: FileHandle, before: Stats): Promise<void> {
+/**
+ * Copies the mode, and the owner if this process may. Extended attributes are lost, because Node.js
+ * cannot copy them.
+ */
+async function copyPermissions(handle: FileHandle, before: Stats): Promise<void> {
   const { uid, gid } = await handle.stat();
   const isKept =
     (uid === before.uid && gid === before.gid) ||
@@ -183,6 +199,6 @@ async function giveRights(handle: FileHandle, before: Stats): Promise<void> {
       () => true,
       () => false,
     ));
-  // A program that runs as its owner must not become one that runs as us.
+  // Removes setuid and setgid if the owner changes, so the program does not run as another user.
   await handle.chmod(before.mode & (isKept ? 0o7777 : 0o777));
 }

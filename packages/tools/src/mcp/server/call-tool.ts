@@ -10,28 +10,28 @@ import {
 } from '@modelcontextprotocol/client';
 import { McpError, UnsentError } from '../../contract/mcp-error.ts';
 import type { McpSettings } from '../../contract/mcp-options.ts';
+import { clip, describeError, type Redact } from '../transport/error-text.ts';
 import { lostStream } from '../transport/http-transport.ts';
-import { clip, explain, type Redact } from '../transport/text.ts';
 import type { Connection } from './connection.ts';
 import type { ServerLink } from './server-link.ts';
 import { type CallResult, toolOutput } from './tool-output.ts';
 
-/** What a call needs beside its input. */
-export interface Remote {
+/** The server and its settings, shared by all calls. */
+export interface RemoteServer {
   readonly server: string;
   readonly link: ServerLink;
   readonly settings: McpSettings;
   readonly redact: Redact;
-  /** Tells of a problem outside of any call. */
+  /** Reports a problem outside of any call. */
   report(problem: string): void;
 }
 
-// The first connection may be one that is gone without our knowing; the second is new.
+// The first connection may be broken without notice. The second one is new.
 const maxAttempts = 2;
 const maxErrorLength = 4_000;
 
 export async function callTool(
-  remote: Remote,
+  remote: RemoteServer,
   tool: RemoteTool,
   input: JsonObject,
   context: ToolContext,
@@ -40,9 +40,9 @@ export async function callTool(
   const timer = setTimeout(() => deadline.abort(), remote.settings.totalTimeoutMs);
   const signal = AbortSignal.any([context.signal, deadline.signal]);
   try {
-    const outcome = await attempt(remote, tool, input, { signal, context });
+    const outcome = await callWithRetry(remote, tool, input, { signal, context });
     context.signal.throwIfAborted();
-    if (typeof outcome === 'string') return failed(remote, outcome);
+    if (typeof outcome === 'string') return errorOutput(remote, outcome);
     const { output } = toolOutput(outcome, remote.settings.maxAttachmentBytes);
     return output.isError === true
       ? { output: { ...output, text: remote.redact(output.text) } }
@@ -57,9 +57,9 @@ interface Call {
   readonly context: ToolContext;
 }
 
-/** The result, or in words why there is none. */
-async function attempt(
-  remote: Remote,
+/** Returns the result, or a text that explains why there is none. */
+async function callWithRetry(
+  remote: RemoteServer,
   tool: RemoteTool,
   input: JsonObject,
   call: Call,
@@ -73,7 +73,7 @@ async function attempt(
         signal: call.signal,
         timeout: settings.timeoutMs,
         resetTimeoutOnProgress: true,
-        onprogress: progressTeller(call.context.update),
+        onprogress: progressReporter(call.context.update),
         trace: call.context.trace,
       });
     } catch (error) {
@@ -82,61 +82,68 @@ async function attempt(
       if (kind === 'undone' || kind === 'lost') connection.retire();
       const isRetried = kind === 'undone' && failure.isRetryable && count < maxAttempts;
       if (isRetried && !call.signal.aborted) continue;
-      const told = link.closing.aborted ? closed : tell(failure, connection, settings);
-      return `${tool.name} of MCP server ${server} ${told}`;
+      const failureText = link.closing.aborted
+        ? closedText
+        : describeFailure(failure, connection, settings);
+      return `${tool.name} of MCP server ${server} ${failureText}`;
     }
   }
 }
 
-const closed = 'was given up, because its server was closed. Whether it took effect is unknown.';
+const closedText =
+  'was cancelled because its server was closed. It is unknown whether it took effect.';
 
 async function acquire(link: ServerLink, signal: AbortSignal): Promise<Connection | string> {
   try {
     return await link.acquire(signal);
   } catch (error) {
     if (error instanceof McpError) return error.message;
-    return `Its server was not there in time: ${explain(error)}`;
+    return `The server did not connect in time: ${describeError(error)}`;
   }
 }
 
-const lost =
-  'gave no result: the connection broke, and whether it took effect is unknown. The next call connects again.';
+const lostText =
+  'gave no result: the connection broke, and it is unknown whether it took effect. The next call connects again.';
 
-function tell(failure: CallFailure, connection: Connection, settings: McpSettings): string {
+function describeFailure(
+  failure: CallFailure,
+  connection: Connection,
+  settings: McpSettings,
+): string {
   const { timeoutMs, totalTimeoutMs } = settings;
   switch (failure.kind) {
     case 'undone':
       return `was not called: ${failure.why}`;
     case 'lost':
-      return `${lost} ${failure.why || connection.lastWords()}`;
+      return `${lostText} ${failure.why || connection.failureDetails()}`;
     case 'timed_out':
-      return `gave no result in time (${timeoutMs} ms without a sign of life, ${totalTimeoutMs} ms in all) and was cancelled. Whether it took effect is unknown.`;
+      return `gave no result in time (limits: ${timeoutMs} ms without progress, ${totalTimeoutMs} ms in total) and was cancelled. It is unknown whether it took effect.`;
     case 'asked_back':
-      return 'asks for more input in the midst of the call, which is not offered here. Give it all that it needs in its arguments.';
+      return 'asks for more input during the call, which this client does not support. Pass everything that it needs in the arguments.';
     case 'refused':
       return `failed: ${failure.why}`;
   }
 }
 
-function failed({ redact }: Remote, why: string): ToolOutput {
+function errorOutput({ redact }: RemoteServer, why: string): ToolOutput {
   const text = clip(redact(why).trim(), maxErrorLength);
   return { output: { text, isError: true } };
 }
 
-/** What became of a call that gave no result. */
+/** The outcome of a call without a result. */
 type CallFailure =
-  /** The server did nothing about it. Where it is worth another try, that is over a new connection. */
+  /** The server did not run the call. A retry uses a new connection. */
   | { readonly kind: 'undone'; readonly why: string; readonly isRetryable: boolean }
-  /** The connection broke, and nobody knows how far the call came. */
+  /** The connection broke, and it is unknown how far the call got. */
   | { readonly kind: 'lost'; readonly why: string }
   | { readonly kind: 'timed_out' }
-  /** It wants something in return that we do not have. */
+  /** The server asks for input that this client does not provide. */
   | { readonly kind: 'asked_back' }
-  /** The server is there, and said no or something that cannot be read. */
+  /** The server rejected the call, or its response cannot be read. */
   | { readonly kind: 'refused'; readonly why: string };
 
 function callFailure(error: unknown): CallFailure {
-  const why = explain(error);
+  const why = describeError(error);
   if (isUnsent(error)) return { kind: 'undone', why, isRetryable: true };
   if (ProtocolError.isInstance(error)) {
     if (error.data === lostStream) return { kind: 'lost', why: '' };
@@ -151,12 +158,15 @@ const unsentCodes: readonly unknown[] = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN
 function isUnsent(error: unknown): boolean {
   if (error instanceof UnsentError) return true;
   if (!(error instanceof Error)) return false;
-  // What fetch met is the cause of what it throws; the second is how the client says that it is closed.
+  // `fetch` puts the network error into `cause`. "Not connected" is the message of a closed SDK
+  // client.
   const { code } = (error.cause ?? {}) as { readonly code?: unknown };
   return unsentCodes.includes(code) || error.message === 'Not connected';
 }
 
-/** With 404 a server says that it forgot the session, and wants to be greeted again. */
+/**
+ * A server responds with 404 when it no longer has the session. The client must initialize again.
+ */
 function httpFailure(status: number, why: string): CallFailure {
   if (status >= 500) return { kind: 'lost', why };
   return { kind: 'undone', why, isRetryable: status === 404 };
@@ -177,22 +187,28 @@ function sdkFailure(code: SdkErrorCode, why: string): CallFailure {
   }
 }
 
-const allShown = 128;
+const allReported = 128;
 const maxLength = 500;
 
-/** Tells progress as lines: at first all of it, then less and less, so that no server fills a log with it. */
-function progressTeller(update: (text: string) => void): (progress: Progress) => void {
+/**
+ * Reports progress as lines: first every notification, then fewer and fewer, so that a server
+ * cannot fill the log.
+ */
+function progressReporter(update: (text: string) => void): (progress: Progress) => void {
   let count = 0;
   return (progress) => {
     count++;
-    if (isShown(count)) update(`${lineOf(progress)}\n`);
+    if (isReported(count)) update(`${lineOf(progress)}\n`);
   };
 }
 
-/** Of 129 to 256 every second, of 257 to 512 every fourth, and so on: 64 for each doubling. */
-function isShown(count: number): boolean {
-  if (count <= allShown) return true;
-  const stride = 2 ** Math.ceil(Math.log2(count / allShown));
+/**
+ * Reports every second of the notifications 129 to 256, every fourth of 257 to 512, and so on: 64
+ * per doubling.
+ */
+function isReported(count: number): boolean {
+  if (count <= allReported) return true;
+  const stride = 2 ** Math.ceil(Math.log2(count / allReported));
   return count % stride === 0;
 }
 

@@ -13,54 +13,56 @@ import {
 import { McpError } from '../../contract/mcp-error.ts';
 import type { McpSettings } from '../../contract/mcp-options.ts';
 import type { McpServer } from '../../contract/mcp-server.ts';
-import { type Wire, wireTo } from '../transport/start-transport.ts';
-import { clip, explain, redactorOf } from '../transport/text.ts';
-import { listTools, type Report } from './tool-list.ts';
+import { createTransport, type ServerTransport } from '../transport/create-transport.ts';
+import { clip, createRedactor, describeError } from '../transport/error-text.ts';
+import { listTools, type ReportProblem } from './tool-list.ts';
 import { type CallResult, callResult } from './tool-output.ts';
 
 interface CallOptions extends RequestOptions {
-  /** What the call is part of: it goes with the request's `_meta`, as MCP has it. */
+  /** The trace that the call belongs to. It is sent in `_meta` of the request, as MCP defines. */
   readonly trace?: TraceContext | undefined;
 }
 
-/** A server that was found and greeted. */
+/** An initialized connection to a server. */
 export interface Connection {
   readonly instructions: string | undefined;
-  /** Whether it takes calls. */
+  /** Whether the connection accepts calls. */
   isOpen(): boolean;
-  /** Whether it is closed, by whomever; its process may be yet to end. */
-  isOver(): boolean;
-  lastWords(): string;
-  listTools(signal: AbortSignal, report: Report): Promise<readonly RemoteTool[]>;
+  /** Whether the connection is closed, by either side. The server process may still be running. */
+  isClosed(): boolean;
+  failureDetails(): string;
+  listTools(signal: AbortSignal, report: ReportProblem): Promise<readonly RemoteTool[]>;
   callTool(tool: RemoteTool, input: JsonObject, options: CallOptions): Promise<CallResult>;
-  /** It takes no more calls, and is closed when those that run are over. */
+  /** Accepts no more calls and closes the connection when the running calls have ended. */
   retire(): void;
   close(): Promise<void>;
 }
 
-interface Opening {
-  /** Gives up. */
+interface OpenOptions {
+  /** Cancels the attempt. */
   readonly signal: AbortSignal;
   readonly onListChanged: (connection: Connection) => void;
 }
 
-/** Throws a `ConnectError`, whose words are not fit for others yet. */
+/** Connects to the server. Throws a `ConnectError`, whose message may contain secrets. */
 export async function openConnection(
   server: McpServer,
   settings: McpSettings,
-  opening: Opening,
+  opening: OpenOptions,
 ): Promise<Connection> {
   if (!settings.negotiate) return connect(server, settings, 'legacy', opening);
   try {
     return await connect(server, settings, 'auto', opening);
   } catch (error) {
-    if (!isUndecided(error) || opening.signal.aborted) throw error;
+    if (!isNegotiationFailure(error) || opening.signal.aborted) throw error;
     return connect(server, settings, 'legacy', opening);
   }
 }
 
-/** A server that knew nothing to say when it was asked for its revision: it may be an old one. */
-function isUndecided(error: unknown): boolean {
+/**
+ * Whether the server did not answer the request for its protocol revision. It may be an old server.
+ */
+function isNegotiationFailure(error: unknown): boolean {
   const { cause } = error as ConnectError;
   return SdkError.isInstance(cause) && cause.code === SdkErrorCode.EraNegotiationFailed;
 }
@@ -69,9 +71,9 @@ async function connect(
   server: McpServer,
   settings: McpSettings,
   mode: 'legacy' | 'auto',
-  { signal, onListChanged }: Opening,
+  { signal, onListChanged }: OpenOptions,
 ): Promise<Connection> {
-  const wire = wireTo(server, settings);
+  const wire = createTransport(server, settings);
   const client = new Client(
     { name: 'millrace', version: '0.0.0' },
     {
@@ -82,40 +84,42 @@ async function connect(
       },
     },
   );
-  client.fallbackRequestHandler = refuse;
+  client.fallbackRequestHandler = refuseRequest;
   const connection = connectionOf(client, wire, settings);
   try {
     await client.connect(wire.transport, { signal, timeout: settings.connectTimeoutMs });
     return connection;
   } catch (error) {
-    await wire.end();
+    await wire.close();
     throw noConnection(error, wire);
   }
 }
 
-function noConnection(error: unknown, wire: Wire): ConnectError {
-  return new ConnectError(error, wire.lastWords());
+function noConnection(error: unknown, wire: ServerTransport): ConnectError {
+  return new ConnectError(error, wire.failureDetails());
 }
 
-/** Elicitation, sampling, roots: we offered none of them, and who asks all the same is told. */
-function refuse({ method }: { readonly method: string }): Promise<never> {
+/**
+ * This client does not support elicitation, sampling and roots. The error says so to the server.
+ */
+function refuseRequest({ method }: { readonly method: string }): Promise<never> {
   const message = `This client does not answer ${method}. Put what you need to know into the result of the tool`;
   return Promise.reject(new ProtocolError(ProtocolErrorCode.MethodNotFound, message));
 }
 
-function connectionOf(client: Client, wire: Wire, settings: McpSettings): Connection {
+function connectionOf(client: Client, wire: ServerTransport, settings: McpSettings): Connection {
   let calls = 0;
   let isRetired = false;
   const endIfIdle = () => {
-    if (isRetired && calls === 0) void wire.end();
+    if (isRetired && calls === 0) void wire.close();
   };
   return {
     get instructions() {
       return client.getInstructions();
     },
     isOpen: () => !isRetired && client.transport !== undefined,
-    isOver: () => client.transport === undefined,
-    lastWords: () => wire.lastWords(),
+    isClosed: () => client.transport === undefined,
+    failureDetails: () => wire.failureDetails(),
     listTools: async (signal, report) => {
       if (client.getServerCapabilities()?.tools === undefined) return [];
       return listTools(client, { signal, timeout: settings.connectTimeoutMs }, report);
@@ -123,7 +127,7 @@ function connectionOf(client: Client, wire: Wire, settings: McpSettings): Connec
     callTool: async (tool, input, options) => {
       calls++;
       try {
-        return await call(client, tool, input, options);
+        return await sendCall(client, tool, input, options);
       } finally {
         calls--;
         endIfIdle();
@@ -133,15 +137,16 @@ function connectionOf(client: Client, wire: Wire, settings: McpSettings): Connec
       isRetired = true;
       endIfIdle();
     },
-    close: () => wire.end(),
+    close: () => wire.close(),
   };
 }
 
 /**
- * By our own schema where we may: the client's refuses a result with one part that it does not know.
- * Output schemas are not held against the result, because what the tool did is done.
+ * Validates the result with the schema of this package where possible, because the schema of the
+ * SDK rejects a result with one unknown part. The output schema of the tool is not checked, because
+ * the tool has already acted.
  */
-async function call(
+async function sendCall(
   client: Client,
   { name, inputSchema }: RemoteTool,
   input: JsonObject,
@@ -156,26 +161,26 @@ async function call(
   return callResult.parse(result);
 }
 
-/** Why there is no connection, as it was found. For our own eyes: it may quote headers. */
+/** The original error of a failed connection. Internal only: it may contain headers. */
 export class ConnectError extends Error {
-  readonly lastWords: string;
+  readonly failureDetails: string;
 
-  constructor(cause: unknown, lastWords: string) {
+  constructor(cause: unknown, failureDetails: string) {
     super('No connection', { cause });
-    this.lastWords = lastWords;
+    this.failureDetails = failureDetails;
   }
 }
 
 const maxLength = 3_000;
 
-/** The same, as it may be told. */
+/** Converts the error into a public one without secrets. */
 export function cannotConnect(server: McpServer, error: unknown, timeoutMs: number): McpError {
   const { name } = server;
-  const { cause, lastWords } =
-    error instanceof ConnectError ? error : { cause: error, lastWords: '' };
-  const why = [reason(server, cause, timeoutMs), lastWords].filter((text) => text !== '');
-  const told = clip(redactorOf(server)(why.join(' ')), maxLength);
-  return new McpError('cannot_connect', `Cannot connect to MCP server ${name}: ${told}`, {
+  const { cause, failureDetails } =
+    error instanceof ConnectError ? error : { cause: error, failureDetails: '' };
+  const why = [reason(server, cause, timeoutMs), failureDetails].filter((text) => text !== '');
+  const reasonText = clip(createRedactor(server)(why.join(' ')), maxLength);
+  return new McpError('cannot_connect', `Cannot connect to MCP server ${name}: ${reasonText}`, {
     server: name,
   });
 }
@@ -187,14 +192,14 @@ function reason(server: McpServer, error: unknown, timeoutMs: number): string {
     return `there is no program ${command}${place}. Install it, or give its path.`;
   }
   if (SdkHttpError.isInstance(error) && [401, 403].includes(error.status)) {
-    return `${explain(error)}. Check the headers that it gets.`;
+    return `${describeError(error)}. Check the headers option.`;
   }
-  if (!SdkError.isInstance(error)) return `${explain(error)}.`;
-  if (error.code === SdkErrorCode.ConnectionClosed) return 'it went away.';
+  if (!SdkError.isInstance(error)) return `${describeError(error)}.`;
+  if (error.code === SdkErrorCode.ConnectionClosed) return 'it closed the connection.';
   if (error.code === SdkErrorCode.RequestTimeout) {
     return `it did not answer within ${timeoutMs} ms (connectTimeoutMs).`;
   }
-  return `${explain(error)}.`;
+  return `${describeError(error)}.`;
 }
 
 function isMissing(error: unknown): boolean {

@@ -1,16 +1,16 @@
-import { orAbort } from '../../ask-user/or-abort.ts';
+import { abortable } from '../../abortable.ts';
 import { McpError } from '../../contract/mcp-error.ts';
 import type { Connection } from './connection.ts';
 
-/** Keeps one connection to a server, and makes the next when that is gone. */
+/** Keeps one connection to a server and replaces it when it is gone. */
 export class ServerLink {
   readonly #name: string;
   readonly #open: (signal: AbortSignal) => Promise<Connection>;
   readonly #closing = new AbortController();
-  // The newest is used; older ones may have calls to finish.
+  // Calls use the newest connection. Older ones may still have running calls.
   readonly #connections = new Set<Connection>();
   #current: Connection | undefined;
-  // All who wait for it share one, so that a server is not started once for each call.
+  // Shared by all waiting calls, so that the server is started only once.
   #opening: Promise<Connection> | undefined;
 
   constructor(name: string, open: (signal: AbortSignal) => Promise<Connection>) {
@@ -18,22 +18,22 @@ export class ServerLink {
     this.#open = open;
   }
 
-  /** Aborts with `close()`. */
+  /** Aborts when `close()` is called. */
   get closing(): AbortSignal {
     return this.#closing.signal;
   }
 
-  /** The connection, if it stands, or a new one: one try for each who asks. */
+  /** Returns the open connection, or makes one attempt to open a new one. */
   async acquire(signal: AbortSignal): Promise<Connection> {
-    if (this.#closing.signal.aborted) throw closed(this.#name);
+    if (this.#closing.signal.aborted) throw closedError(this.#name);
     signal.throwIfAborted();
     if (this.#current?.isOpen() === true) return this.#current;
     this.#opening ??= this.#reopen();
-    return orAbort(this.#opening, signal);
+    return abortable(this.#opening, signal);
   }
 
   async close(): Promise<void> {
-    this.#closing.abort(closed(this.#name));
+    this.#closing.abort(closedError(this.#name));
     await this.#opening?.catch(() => {});
     await Promise.all([...this.#connections].map((connection) => this.#end(connection)));
   }
@@ -46,7 +46,7 @@ export class ServerLink {
   async #reopen(): Promise<Connection> {
     try {
       const connection = await this.#open(this.#closing.signal);
-      for (const old of this.#connections) if (old.isOver()) void this.#end(old);
+      for (const old of this.#connections) if (old.isClosed()) void this.#end(old);
       this.#connections.add(connection);
       this.#current = connection;
       return connection;
@@ -56,7 +56,7 @@ export class ServerLink {
   }
 }
 
-function closed(name: string): McpError {
+function closedError(name: string): McpError {
   const message = `Cannot use MCP server ${name}: it was closed. Connect again`;
   return new McpError('closed', message, { server: name });
 }

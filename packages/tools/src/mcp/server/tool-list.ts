@@ -6,27 +6,27 @@ import {
   SdkErrorCode,
 } from '@modelcontextprotocol/client';
 import { z } from 'zod';
-import { clip } from '../transport/text.ts';
+import { clip } from '../transport/error-text.ts';
 
-/** Tells of a tool that is left out. */
-export type Report = (problem: string) => void;
+/** Reports a tool that is left out. */
+export type ReportProblem = (problem: string) => void;
 
-/** All tools of a server. One that is none does not hide the others. */
+/** Lists all tools of a server. Invalid tools are reported and left out. */
 export async function listTools(
   client: Client,
   options: RequestOptions,
-  report: Report,
+  report: ReportProblem,
 ): Promise<readonly RemoteTool[]> {
   try {
     return (await client.listTools(undefined, { ...options, cacheMode: 'refresh' })).tools;
   } catch (error) {
-    // The client takes a list as a whole, or not at all.
+    // The SDK client rejects the whole list if one tool is invalid.
     if (!isUnreadable(error)) throw error;
-    return readable(await listAnything(client, options), report);
+    return validTools(await listUnchecked(client, options), report);
   }
 }
 
-/** What is nested deeply enough overflows the stack of whoever looks at it. */
+/** Checking a very deeply nested value overflows the stack. */
 function isUnreadable(error: unknown): boolean {
   if (error instanceof RangeError) return true;
   return SdkError.isInstance(error) && error.code === SdkErrorCode.InvalidResult;
@@ -35,7 +35,7 @@ function isUnreadable(error: unknown): boolean {
 const page = z.object({ tools: z.array(z.unknown()), nextCursor: z.string().optional() });
 const maxPages = 64;
 
-async function listAnything(client: Client, options: RequestOptions): Promise<readonly unknown[]> {
+async function listUnchecked(client: Client, options: RequestOptions): Promise<readonly unknown[]> {
   const all: unknown[] = [];
   let cursor: string | undefined;
   for (let count = 0; count < maxPages; count++) {
@@ -49,14 +49,14 @@ async function listAnything(client: Client, options: RequestOptions): Promise<re
     if (nextCursor === undefined) return all;
     cursor = nextCursor;
   }
-  throw new Error(`its list of tools has no end: pagination went on after ${maxPages} pages`);
+  throw new Error(`its list of tools does not end: pagination continued after ${maxPages} pages`);
 }
 
 const text = z.string().optional().catch(undefined);
 const hint = z.boolean().optional().catch(undefined);
 
-/** What is needed of a tool. The rest may be as wrong as it likes. */
-const needed = z.object({
+/** The fields that this package needs. Other fields are not checked. */
+const requiredFields = z.object({
   name: z.string(),
   title: text,
   description: text,
@@ -71,22 +71,22 @@ const needed = z.object({
   }),
 });
 
-function readable(given: readonly unknown[], report: Report): readonly RemoteTool[] {
+function validTools(given: readonly unknown[], report: ReportProblem): readonly RemoteTool[] {
   return given.flatMap((one, index) => {
-    const { success, data, error } = needed.safeParse(one);
+    const { success, data, error } = requiredFields.safeParse(one);
     if (success) return [data as RemoteTool];
-    report(`its tool ${calledBy(one, index)} is left out: its ${whyNot(error)}`);
+    report(`its tool ${toolLabel(one, index)} is left out: its ${firstIssue(error)}`);
     return [];
   });
 }
 
-function calledBy(one: unknown, index: number): string {
+function toolLabel(one: unknown, index: number): string {
   const { name } = (one ?? {}) as { readonly name?: unknown };
   return typeof name === 'string' ? clip(name, 100) : `number ${index + 1}`;
 }
 
-/** The first problem is enough. */
-function whyNot({ issues }: z.ZodError): string {
+/** Describes the first problem only. */
+function firstIssue({ issues }: z.ZodError): string {
   const { path = [], message = '' } = issues[0] ?? {};
   return `${path.map(String).join('.') || 'definition'} cannot be read (${message})`;
 }

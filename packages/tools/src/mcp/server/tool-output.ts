@@ -1,21 +1,23 @@
 import type { ToolOutput } from '@millrace/agent';
 import { checkJson, type FilePart, type JsonValue, type MediaPart } from '@millrace/core';
 import { z } from 'zod';
-import { clip } from '../transport/text.ts';
+import { clip } from '../transport/error-text.ts';
 
 const maxTextLength = 4 * 2 ** 20;
 const valueLimits = { maxDepth: 64, maxTextLength: 2 ** 20 };
 
-/** A result of the protocol as one of ours: texts in their order, pictures and files beside them. */
+/**
+ * Converts an MCP result into a tool output: the texts in order, images and files as attachments.
+ */
 export function toolOutput(result: CallResult, maxAttachmentBytes: number): ToolOutput {
   const reader = new ContentReader(maxAttachmentBytes);
   const lines = result.content.map((block) => reader.read(block));
-  const { value, told } = readValue(result.structuredContent, lines.length === 0);
-  const text = clip([...lines, ...told].join('\n'), maxTextLength);
+  const { value, texts } = readValue(result.structuredContent, lines.length === 0);
+  const text = clip([...lines, ...texts].join('\n'), maxTextLength);
   const isError = result.isError === true;
   return {
     output: {
-      text: text === '' && isError ? 'The tool failed and did not say why.' : text,
+      text: text === '' && isError ? 'The tool failed without a message.' : text,
       ...(value === undefined ? {} : { value }),
       ...(reader.attachments.length === 0 ? {} : { attachments: reader.attachments }),
       isError,
@@ -23,21 +25,24 @@ export function toolOutput(result: CallResult, maxAttachmentBytes: number): Tool
   };
 }
 
-/** The value, and what the model is to read of it: all, where there is nothing else to read. */
+/** Returns the structured value, and its JSON as text if the result has no other text. */
 function readValue(
   given: unknown,
   isAlone: boolean,
-): { readonly value?: JsonValue; readonly told: readonly string[] } {
-  if (given === undefined) return { told: [] };
+): { readonly value?: JsonValue; readonly texts: readonly string[] } {
+  if (given === undefined) return { texts: [] };
   const problem = checkJson(given, valueLimits);
-  if (problem !== undefined) return { told: [`[structured result left out: ${problem.why}]`] };
-  return { value: given as JsonValue, told: isAlone ? [JSON.stringify(given)] : [] };
+  if (problem !== undefined) return { texts: [`[structured result left out: ${problem.why}]`] };
+  return { value: given as JsonValue, texts: isAlone ? [JSON.stringify(given)] : [] };
 }
 
 const maxAttachments = 32;
 const maxNameLength = 200;
 
-/** Reads the parts of a result: each gives a text for the model, some an attachment as well. */
+/**
+ * Reads the content blocks of a result. Each block becomes text for the model, and some also become
+ * an attachment.
+ */
 class ContentReader {
   readonly attachments: (MediaPart | FilePart)[] = [];
   #bytesLeft: number;
@@ -46,7 +51,7 @@ class ContentReader {
     this.#bytesLeft = maxBytes;
   }
 
-  /** Never throws: what cannot be read is said. */
+  /** Returns the text for the model. Never throws: unreadable content is described in the text. */
   read(block: ContentBlock): string {
     switch (block.type) {
       case 'text':
@@ -59,25 +64,27 @@ class ContentReader {
       case 'resource_link':
         return linkText(block);
       default:
-        return `[content of kind ${clip(JSON.stringify(block.type), maxNameLength)} left out: it is not known here]`;
+        return `[content of kind ${clip(JSON.stringify(block.type), maxNameLength)} left out: this kind is not supported]`;
     }
   }
 
   #readResource(resource: unknown): string {
     if (typeof resource !== 'object' || resource === null) return unreadable('resource');
     const { uri, mimeType, text, blob } = resource as Record<string, unknown>;
-    if (typeof text === 'string') return `[resource ${word(uri)}]\n${text}`;
-    return this.#attach(blob, mimeType, nameOf(word(uri)));
+    if (typeof text === 'string') return `[resource ${stringOr(uri)}]\n${text}`;
+    return this.#attach(blob, mimeType, nameOf(stringOr(uri)));
   }
 
   #attach(data: unknown, type: unknown, name: string): string {
     const mimeType = mimeTypeOf(type);
     if (typeof data !== 'string') return unreadable(name);
     const what = `${name}, ${mimeType}`;
-    // What base64 is as bytes, before any are made.
+    // The decoded size of the base64 data, computed before decoding.
     const length = Math.floor((data.length * 3) / 4);
-    if (length > this.#bytesLeft) return `[${what}: about ${length} bytes are too many, left out]`;
-    if (this.attachments.length >= maxAttachments) return `[${what}: one too many, left out]`;
+    if (length > this.#bytesLeft)
+      return `[${what}: left out, about ${length} bytes exceed the limit]`;
+    if (this.attachments.length >= maxAttachments)
+      return `[${what}: left out, too many attachments]`;
     const bytes = Uint8Array.from(Buffer.from(data, 'base64'));
     this.#bytesLeft -= bytes.length;
     this.attachments.push(partOf(name, mimeType, bytes));
@@ -94,18 +101,18 @@ function partOf(name: string, mimeType: string, bytes: Uint8Array): MediaPart | 
 
 function linkText({ uri, name, mimeType, description }: ContentBlock): string {
   const about = [name, mimeType, description].filter((field) => typeof field === 'string');
-  return `[link to resource ${word(uri)}${about.length === 0 ? '' : `: ${about.map(word).join(', ')}`}]`;
+  return `[link to resource ${stringOr(uri)}${about.length === 0 ? '' : `: ${about.map(stringOr).join(', ')}`}]`;
 }
 
 function unreadable(what: string): string {
   return `[${what} left out: it cannot be read]`;
 }
 
-function word(field: unknown): string {
+function stringOr(field: unknown): string {
   return typeof field === 'string' ? clip(field, 1_000) : '(without a name)';
 }
 
-/** The last of an address, or all of it where that is nothing. */
+/** Returns the last segment of a URI, or the whole URI if it has none. */
 function nameOf(uri: string): string {
   const last = uri
     .replace(/[?#].*$/s, '')
@@ -120,7 +127,10 @@ function mimeTypeOf(type: unknown): string {
   return isOne ? (type.split(';')[0] ?? '').toLowerCase() : 'application/octet-stream';
 }
 
-/** What a tool gave, as loosely as it can be read: a part of a kind that we do not know is none the worse. */
+/**
+ * The result of a tool. The schema is loose so that unknown content does not make the whole result
+ * invalid.
+ */
 const schema = z.object({
   content: z.array(z.looseObject({ type: z.string() }).catch({ type: 'unreadable' })).default([]),
   structuredContent: z.unknown().optional(),

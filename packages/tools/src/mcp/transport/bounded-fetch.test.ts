@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { boundedFetch } from './http-transport.ts';
 
-/** What is read of a body that comes in these chunks. */
+/** Reads a response body that arrives in these chunks. */
 async function readAll(chunks: readonly string[], type: string, maxBytes: number): Promise<string> {
   const body = ReadableStream.from(chunks.map((chunk) => Buffer.from(chunk)));
   const headers = { 'content-type': type };
@@ -15,7 +15,7 @@ const pieces = (text: string, cuts: readonly number[]) => {
   return at.slice(1).map((to, index) => text.slice(at[index], to));
 };
 
-test('a body is read to its end or refused, by its length alone', async () => {
+test('a body is read or refused depending only on its length', async () => {
   const given = [
     fc.string({ unit: fc.constantFrom('a', '\n') }),
     fc.nat(20),
@@ -30,7 +30,7 @@ test('a body is read to its end or refused, by its length alone', async () => {
   );
 });
 
-test('of a stream it is the longest event that counts, wherever it is cut', async () => {
+test('in a stream, the longest event counts, for any chunks', async () => {
   const lines = fc.array(fc.constantFrom('data: a', 'data: aaaaaa', ':', 'id: 1', ''), {
     maxLength: 20,
   });
@@ -46,28 +46,30 @@ test('of a stream it is the longest event that counts, wherever it is cut', asyn
   );
 });
 
-/** The same by lines: all that is between two empty ones, with the second. */
+/**
+ * Computes the longest event from lines: everything between two empty lines, including the second.
+ */
 function longestOf(lines: readonly string[], endLength: number): number {
   let [length, longest] = [0, 0];
   for (const line of lines) {
     length += line.length + 1;
     longest = Math.max(longest, length);
     if (line === '') length = 0;
-    // The second half of an end of two bytes is of the next event.
+    // The second byte of a two-byte line ending counts for the next event.
     length += endLength - 1;
     longest = Math.max(longest, length);
   }
   return longest;
 }
 
-test('what is no content is given as it is', async () => {
+test('a response without content is passed on unchanged', async () => {
   const redirect = Response.redirect('http://y');
   expect(await boundedFetch(async () => redirect, 1)('http://x')).toBe(redirect);
   const nothing = new Response(null, { status: 202 });
   expect(await boundedFetch(async () => nothing, 1)('http://x')).toBe(nothing);
 });
 
-test('a body that is refused is not read on', async () => {
+test('a refused body is not read further', async () => {
   let given = 0;
   const endless = new ReadableStream({
     pull: (controller) => {

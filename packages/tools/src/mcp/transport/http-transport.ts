@@ -5,10 +5,15 @@ import {
 } from '@modelcontextprotocol/client';
 import type { McpHttpServer } from '../../contract/mcp-server.ts';
 
-/** Marks an answer that we give in the server's place; nobody else can have the same object. */
+/**
+ * Marks an error response that this client creates in place of the server. Compared by identity.
+ */
 export const lostStream: object = Object.freeze({});
 
-/** Streamable HTTP that says when an answer cannot come any more, instead of waiting for the time-out. */
+/**
+ * Streamable HTTP that fails a request as soon as its response cannot arrive, instead of waiting
+ * for the timeout.
+ */
 export class HttpTransport extends StreamableHTTPClientTransport {
   constructor({ url, headers, fetch }: McpHttpServer['http'], maxMessageBytes: number) {
     super(new URL(url), {
@@ -24,22 +29,22 @@ export class HttpTransport extends StreamableHTTPClientTransport {
   ): Promise<void> {
     const onRequestStreamEnd = () => {
       options?.onRequestStreamEnd?.();
-      if (!Array.isArray(message)) this.#giveUp(message);
+      if (!Array.isArray(message)) this.#failRequest(message);
     };
     return super.send(message, { ...options, onRequestStreamEnd } as object);
   }
 
-  /** To a request that was answered before, one more answer is nothing. */
-  #giveUp(message: JSONRPCMessage): void {
-    // The question for the revision has ids of its own.
+  /** A second response to an answered request has no effect. */
+  #failRequest(message: JSONRPCMessage): void {
+    // The request for the protocol revision handles its own errors.
     if (!('method' in message) || message.method === 'server/discover') return;
     if (!('id' in message) || typeof message.id !== 'number') return;
-    const error = { code: -32_000, message: 'The answer was cut off', data: lostStream };
+    const error = { code: -32_000, message: 'The response ended early', data: lostStream };
     this.onmessage?.({ jsonrpc: '2.0', id: message.id, error });
   }
 }
 
-/** A stream that is to come back is no reason for a process to stay. */
+/** `unref`: a pending reconnect must not keep the process alive. */
 function reconnectLater(reconnect: () => void, delayMs: number): () => void {
   const timer = setTimeout(reconnect, delayMs).unref();
   return () => clearTimeout(timer);
@@ -47,12 +52,15 @@ function reconnectLater(reconnect: () => void, delayMs: number): () => void {
 
 type Fetch = (url: string | URL, init?: RequestInit) => Promise<Response>;
 
-/** Answers end with an error where one is longer than a limit; of a stream of events, one of them. */
+/**
+ * Limits the size of responses. In an event stream the limit applies to each event. A larger
+ * response ends with an error.
+ */
 export function boundedFetch(fetch: Fetch, maxBytes: number): Fetch {
   return async (url, init) => {
     const response = await fetch(url, init);
     const { body, headers, status, statusText } = response;
-    // Redirects are looked at, not read.
+    // The body of a redirect is not read.
     if (body === null || (status >= 300 && status < 400)) return response;
     const isStream = headers.get('content-type')?.startsWith('text/event-stream') === true;
     const bounded = body.pipeThrough(boundedBytes(maxBytes, isStream));
@@ -67,7 +75,7 @@ function boundedBytes(
   const count = isStream ? longestEvent() : total();
   return new TransformStream({
     transform(chunk, controller) {
-      if (count(chunk) > maxBytes) controller.error(tooLong(maxBytes));
+      if (count(chunk) > maxBytes) controller.error(tooLongError(maxBytes));
       else controller.enqueue(chunk);
     },
   });
@@ -86,7 +94,10 @@ function total(): Count {
 const lineFeed = 10;
 const carriageReturn = 13;
 
-/** The length of the longest event that a chunk has some of. Events end with an empty line. */
+/**
+ * Returns the size of the longest event that a chunk contains a part of. An empty line ends an
+ * event.
+ */
 function longestEvent(): Count {
   let length = 0;
   let isLineEmpty = true;
@@ -106,6 +117,6 @@ function longestEvent(): Count {
   };
 }
 
-function tooLong(maxBytes: number): RangeError {
+function tooLongError(maxBytes: number): RangeError {
   return new RangeError(`It sent a message of more than ${maxBytes} bytes (maxMessageBytes)`);
 }

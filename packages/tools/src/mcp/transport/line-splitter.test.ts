@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { LineSplitter } from './stdio-transport.ts';
 
-/** The bytes in chunks, cut where the numbers say. */
+/** Splits the bytes into chunks at the given positions. */
 function cut(bytes: Buffer, cuts: readonly number[]): readonly Buffer[] {
   const at = [0, ...cuts.map((cutAt) => cutAt % (bytes.length + 1)), bytes.length].sort(
     (a, b) => a - b,
@@ -13,7 +13,7 @@ function cut(bytes: Buffer, cuts: readonly number[]): readonly Buffer[] {
 const line = fc.string({ unit: 'grapheme' }).filter((text) => !/[\r\n]/.test(text));
 const cuts = fc.array(fc.nat());
 
-test('lines are the same however their bytes come', () => {
+test('lines are the same for any chunks of bytes', () => {
   fc.assert(
     fc.property(fc.array(line), fc.constantFrom('\n', '\r\n'), cuts, (lines, end, at) => {
       const splitter = new LineSplitter(10_000);

@@ -9,20 +9,20 @@ function tailOf(...chunks: readonly string[]): OutputTail {
   return tail;
 }
 
-test('the last of what was written is kept, and no more than a bound', () => {
+test('the last output is kept, up to a limit', () => {
   const tail = tailOf(...Array.from({ length: 10_000 }, (_, at) => `line ${at}\n`));
   expect(tail.text(asIs)).toMatch(/line 9998\nline 9999$/);
   expect(tail.text(asIs).length).toBeLessThanOrEqual(2_000);
 });
 
-test('colours are left out, and characters that were cut do no harm', () => {
+test('colours are removed, and cut characters are valid text', () => {
   expect(tailOf('\u001b[31mred\u001b[0m\n').text(asIs)).toBe('red');
   const text = tailOf('é'.repeat(20_000)).text(asIs);
   expect(text.isWellFormed()).toBe(true);
   expect(text.endsWith('é')).toBe(true);
 });
 
-test('a secret that the bound cuts through is gone all the same', () => {
+test('a secret at the limit is redacted', () => {
   const redact = (text: string) => text.replaceAll('hush-hush', '[secret]');
   for (let length = 1_980; length < 2_010; length++) {
     const text = tailOf('hush-hush', 'x'.repeat(length)).text(redact);

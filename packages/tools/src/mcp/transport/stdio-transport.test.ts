@@ -8,7 +8,7 @@ import { call, McpConnections, stdioServer, toolOf } from '../../testing/mcp-con
 import { isGone } from '../../testing/processes.ts';
 import type { McpOptions, McpTools } from '../index.ts';
 
-// Processes that are stopped, killed, slow or deaf.
+// These tests use processes that are stopped, killed, slow or unresponsive.
 
 let folder: string;
 const connections = new McpConnections();
@@ -28,7 +28,10 @@ const linesOf = (name: string) => readFileSync(path(name), 'utf8').trim().split(
 const pidOf = async (server: McpTools) => Number((await call(server, 'pid')).text);
 const untilGone = (pid: number) =>
   vi.waitFor(() => expect(isGone(pid)).toBe(true), { timeout: 60_000 });
-/** Kills a child of ours and waits until we know. Between the two a call may be sent to nobody. */
+/**
+ * Kills a child process and waits until its end is noticed. A call in between may be sent to a dead
+ * process.
+ */
 const kill = async (pid: number) => {
   process.kill(pid, 'SIGKILL');
   await vi.waitFor(() => expect(() => process.kill(pid, 0)).toThrow('ESRCH'), { timeout: 60_000 });
@@ -37,7 +40,7 @@ const untilNoted = (word: string) =>
   vi.waitFor(() => expect(linesOf('notes')).toContain(word), { timeout: 60_000 });
 
 describe('an abort', () => {
-  test('ends a call at once, and the server hears of it', async () => {
+  test('ends a call immediately and cancels it at the server', async () => {
     const server = await connect([`--notes=${path('notes')}`]);
     const abort = new AbortController();
     const { thrown, updates } = await call(
@@ -54,7 +57,7 @@ describe('an abort', () => {
     await untilNoted('cancelled');
   });
 
-  test('leaves the other calls alone', async () => {
+  test('does not affect other calls', async () => {
     const server = await connect();
     const abort = new AbortController();
     const other = call(server, 'count', { to: 50 });
@@ -63,7 +66,7 @@ describe('an abort', () => {
     expect(await call(server, 'echo', { text: 'hi' })).toMatchObject({ text: 'hi' });
   });
 
-  test('before a call means that nothing is called', async () => {
+  test('before a call prevents the call', async () => {
     const server = await connect([`--notes=${path('notes')}`]);
     const { thrown } = await call(server, 'wait', {}, { signal: AbortSignal.abort('over') });
     expect(thrown).toBe('over');
@@ -71,7 +74,7 @@ describe('an abort', () => {
     expect(() => linesOf('notes')).toThrow('ENOENT');
   });
 
-  test('while the server starts again is not waited for, and the start goes on for others', async () => {
+  test('during a restart of the server ends the call, and the restart continues for others', async () => {
     const server = await connect();
     const pid = await pidOf(server);
     await kill(pid);
@@ -84,17 +87,17 @@ describe('an abort', () => {
   });
 });
 
-describe('a time-out', () => {
-  test('ends a call that is silent, and the server hears of it', async () => {
+describe('a timeout', () => {
+  test('ends a call without progress and cancels it at the server', async () => {
     const server = await connect([`--notes=${path('notes')}`], { timeoutMs: 50 });
     expect(await call(server, 'wait')).toMatchObject({
       isError: true,
-      text: expect.stringMatching(/wait of MCP server test gave no result in time \(50 ms/),
+      text: expect.stringMatching(/wait of MCP server test gave no result in time \(limits: 50 ms/),
     });
     await untilNoted('cancelled');
   });
 
-  test('begins anew with each sign of life', async () => {
+  test('restarts with each progress message', async () => {
     const server = await connect([], { timeoutMs: 1_000 });
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
     let count = 0;
@@ -104,28 +107,28 @@ describe('a time-out', () => {
     };
     expect(await call(server, 'drip', {}, { update })).toMatchObject({
       isError: true,
-      text: expect.stringContaining('1000 ms without a sign of life'),
+      text: expect.stringContaining('1000 ms without progress'),
       updates: { length: 5 },
     });
   });
 
-  test('in all ends even a lively call, and the server hears of it', async () => {
+  test('for the whole call ends even a call with progress, and cancels it at the server', async () => {
     const server = await connect([`--notes=${path('notes')}`], { totalTimeoutMs: 50 });
     expect(await call(server, 'drip')).toMatchObject({
       isError: true,
-      text: expect.stringContaining('50 ms in all'),
+      text: expect.stringContaining('50 ms in total'),
     });
     await untilNoted('cancelled');
   });
 
-  test('is over before the one of the loop', async () => {
+  test('is shorter than the timeout of the agent loop', async () => {
     const server = await connect([], { totalTimeoutMs: 7_000 });
     expect(toolOf(server, 'echo').timeoutMs).toBe(12_000);
   });
 });
 
-describe('a server that dies', () => {
-  test('in a call gives an error with its last words, and is started again with the next', async () => {
+describe('a server that exits', () => {
+  test('during a call gives an error with its last output, and is restarted by the next call', async () => {
     const server = await connect();
     const before = await pidOf(server);
     const { text, isError } = await call(server, 'die', {
@@ -133,18 +136,18 @@ describe('a server that dies', () => {
     });
     expect(isError).toBe(true);
     expect(text).toBe(
-      'die of MCP server test gave no result: the connection broke, and whether it took effect is unknown. The next call connects again. It was killed by SIGKILL. Its last words: out of memory',
+      'die of MCP server test gave no result: the connection broke, and it is unknown whether it took effect. The next call connects again. It was killed by SIGKILL. Last output: out of memory',
     );
     const after = await pidOf(server);
     expect(after).not.toBe(before);
   });
 
-  test('with a code is said to have it', async () => {
+  test('with a code is reported with it', async () => {
     const { text } = await call(await connect(), 'exit', { words: 'bye' });
-    expect(text).toMatch(/It exited with code 3\. Its last words: bye$/);
+    expect(text).toMatch(/It exited with code 3\. Last output: bye$/);
   });
 
-  test('takes all calls that run with it, and each says so', async () => {
+  test('ends all running calls with an error', async () => {
     const server = await connect();
     const waiting = [call(server, 'wait'), call(server, 'mute')];
     const [died, ...others] = await Promise.all([call(server, 'die'), ...waiting]);
@@ -154,7 +157,7 @@ describe('a server that dies', () => {
     }
   });
 
-  test('between calls is started again without a word, once for all that call', async () => {
+  test('between calls is restarted once for all calls', async () => {
     const server = await connect([`--starts=${path('starts')}`]);
     const pid = await pidOf(server);
     await kill(pid);
@@ -165,7 +168,7 @@ describe('a server that dies', () => {
     expect(linesOf('starts')).toHaveLength(2);
   });
 
-  test('and cannot be started again is tried once a call', async () => {
+  test('and cannot be restarted is tried once per call', async () => {
     const server = await connect([`--starts=${path('starts')}`, '--once']);
     await call(server, 'die');
     for (const starts of [2, 3]) {
@@ -179,7 +182,7 @@ describe('a server that dies', () => {
     }
   });
 
-  test('and comes back with other tools is listed again', async () => {
+  test('and restarts with other tools is listed again', async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     writeFileSync(path('extra'), 'old');
     const server = await connect([`--extra=${path('extra')}`], { onChange: () => resolve() });
@@ -192,7 +195,7 @@ describe('a server that dies', () => {
     expect(() => toolOf(server, 'old')).toThrow();
   });
 
-  test('takes those with it that it started', async () => {
+  test('takes its child processes with it', async () => {
     const server = await connect();
     const child = Number((await call(server, 'child')).text);
     expect(isGone(child)).toBe(false);
@@ -202,21 +205,21 @@ describe('a server that dies', () => {
 });
 
 describe('close', () => {
-  test('ends the process and those that it started', async () => {
+  test('ends the process and its child processes', async () => {
     const server = await connect([], { graceMs: 20 });
     const pids = [await pidOf(server), Number((await call(server, 'child')).text)];
     await server.close();
     await Promise.all(pids.map(untilGone));
   });
 
-  test('kills a process that does not end by itself', async () => {
+  test('kills a process that does not exit', async () => {
     const server = await connect(['--stubborn'], { graceMs: 20 });
     const pid = await pidOf(server);
     await server.close();
     expect(isGone(pid)).toBe(true);
   });
 
-  test('gives up the calls that run, and later ones are not made', async () => {
+  test('cancels running calls, and later calls are refused', async () => {
     const server = await connect();
     const { promise: isWaiting, resolve } = Promise.withResolvers<void>();
     const running = call(server, 'wait', {}, { update: () => resolve() });
@@ -224,7 +227,7 @@ describe('close', () => {
     await Promise.all([server.close(), server.close()]);
     expect(await running).toMatchObject({
       isError: true,
-      text: expect.stringContaining('was given up, because its server was closed'),
+      text: expect.stringContaining('was cancelled because its server was closed'),
     });
     expect(await call(server, 'echo')).toMatchObject({
       isError: true,
@@ -232,7 +235,7 @@ describe('close', () => {
     });
   });
 
-  test('while it starts again ends the new process too', async () => {
+  test('during a restart ends the new process too', async () => {
     const server = await connect([`--starts=${path('starts')}`]);
     await call(server, 'die');
     const calling = call(server, 'echo');
@@ -241,7 +244,7 @@ describe('close', () => {
     for (const pid of linesOf('starts').map(Number)) expect(isGone(pid)).toBe(true);
   });
 
-  test('that was forgotten is made up for when our process ends', async () => {
+  test('happens at process exit if it was not called', async () => {
     const program = fileURLToPath(
       new URL('../../testing/mcp-client-in-process.ts', import.meta.url),
     );
@@ -256,7 +259,7 @@ describe('close', () => {
 });
 
 describe('a server that cannot be used', () => {
-  test('because there is no such program is named', async () => {
+  test('because its program does not exist is reported with its name', async () => {
     const stdio = { command: 'no-such-program-here' };
     await expect(connections.connect({ name: 'gone', stdio })).rejects.toMatchObject({
       name: 'McpError',
@@ -267,15 +270,15 @@ describe('a server that cannot be used', () => {
     });
   });
 
-  test('because it dies tells why, without the secrets it was given', async () => {
+  test('because it exits is reported with its output, without secrets', async () => {
     const server = stdioServer(['--dies'], { API_TOKEN: 'hush-hush-hush' });
     await expect(connections.connect(server)).rejects.toMatchObject({
       message:
-        'Cannot connect to MCP server test: it went away. It exited with code 7. Its last words: cannot start: [secret]',
+        'Cannot connect to MCP server test: it closed the connection. It exited with code 7. Last output: cannot start: [secret]',
     });
   });
 
-  test('because it does not answer is ended', async () => {
+  test('because it does not answer is stopped', async () => {
     const script = `echo $$ > ${path('pid')}; exec sleep 1000`;
     const stdio = { command: 'sh', args: ['-c', script] };
     await expect(
@@ -286,22 +289,22 @@ describe('a server that cannot be used', () => {
     expect(isGone(Number(linesOf('pid')[0]))).toBe(true);
   });
 
-  test('because it closes its output is ended', async () => {
+  test('because it closes its output is stopped', async () => {
     const stdio = { command: 'sh', args: ['-c', 'exec sleep 1000 >&-'] };
     await expect(
       connections.connect({ name: 'shut', stdio }, { graceMs: 20 }),
     ).rejects.toMatchObject({
-      message: expect.stringContaining('it went away. It closed its output.'),
+      message: expect.stringContaining('it closed the connection. It closed its output.'),
     });
   });
 
-  test('because its list cannot be read is ended', async () => {
+  test('because its list cannot be read is stopped', async () => {
     await expect(connect([`--starts=${path('starts')}`, '--endless'])).rejects.toThrow();
     expect(isGone(Number(linesOf('starts')[0]))).toBe(true);
   });
 });
 
-test('a server gets what it is given and the basics, and nothing else of ours', async () => {
+test('a server gets its own variables and a few basic ones, and no others of this process', async () => {
   process.env['MCP_TEST_SECRET'] = 'ours';
   try {
     const server = await connections.connect(stdioServer([], { GIVEN: 'yes' }));
@@ -313,14 +316,14 @@ test('a server gets what it is given and the basics, and nothing else of ours', 
   }
 });
 
-test('a server runs in the folder that it is given', async () => {
+test('a server runs in the configured folder', async () => {
   const { name, stdio } = stdioServer();
   if (stdio === undefined) throw new Error('It is one of stdio');
   const server = await connections.connect({ name, stdio: { ...stdio, cwd: folder } });
   expect((await call(server, 'folder')).text).toBe(realpathSync(folder));
 });
 
-test('a server of the revision of 2026 is found by asking, and so is one from before', async () => {
+test('negotiation works with servers of the revision of 2026 and with older ones', async () => {
   for (const flags of [['--modern'], []]) {
     const server = await connect([...flags, `--notes=${path('notes')}`], { negotiate: true });
     expect(await call(server, 'count', { to: 2 })).toMatchObject({
@@ -335,6 +338,6 @@ test('a server of the revision of 2026 is found by asking, and so is one from be
   }
 });
 
-test('a server of the revision of 2026 alone is not found without asking', async () => {
+test('a server that supports only the revision of 2026 needs negotiation', async () => {
   await expect(connect(['--modern'])).rejects.toMatchObject({ code: 'cannot_connect' });
 });

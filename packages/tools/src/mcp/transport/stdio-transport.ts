@@ -10,32 +10,35 @@ import { getDefaultEnvironment } from '@modelcontextprotocol/client/stdio';
 import { UnsentError } from '../../contract/mcp-error.ts';
 import type { McpSettings } from '../../contract/mcp-options.ts';
 import type { McpStdioServer } from '../../contract/mcp-server.ts';
-import type { Redact } from './text.ts';
+import type { Redact } from './error-text.ts';
 
 type Settings = Pick<McpSettings, 'graceMs' | 'maxMessageBytes'>;
 
-// An end of a process comes as several events. Not all of them do, where others hold its pipes.
+// The end of a process arrives as several events. Some never arrive if another process holds its
+// pipes.
 const drainMs = 250;
-// Nobody survives a kill, but a busy machine may take its time.
-const deathMs = 10_000;
+// No process survives SIGKILL, but a busy machine may need time.
+const killWaitMs = 10_000;
 
 /**
- * A server as a child process. The SDK has such a transport too, but that one ends the wrapper and leaves
- * the server, waits for pipes that others hold, and does not tell how a process ended.
+ * Runs a server as a child process. The transport of the SDK is not used: it stops only the wrapper
+ * and leaves the server running, waits for pipes that other processes hold, and does not report how
+ * a process ended.
  */
 export class StdioTransport implements Transport {
   onclose?: (() => void) | undefined;
   onerror?: ((error: Error) => void) | undefined;
   onmessage?: ((message: JSONRPCMessage) => void) | undefined;
-  /** What it wrote there last. By this field and `pid` the SDK knows a transport of this kind, too. */
+  /** The last output on stderr. The SDK recognizes a stdio transport by this field and `pid`. */
   readonly stderr: OutputTail = new OutputTail();
   readonly #server: McpStdioServer['stdio'];
   readonly #settings: Settings;
   readonly #lines: LineSplitter;
   #child: ChildProcess | undefined;
-  #ending: Promise<void> | undefined;
-  #end = '';
-  // Each message in its turn: the SDK defers notifications, and would lose progress that comes with a result.
+  #closing: Promise<void> | undefined;
+  #exitText = '';
+  // Delivers the messages one by one. The SDK defers notifications, and would lose progress that
+  // arrives together with a result.
   #delivery: Promise<void> = Promise.resolve();
 
   constructor(server: McpStdioServer['stdio'], settings: Settings) {
@@ -48,9 +51,9 @@ export class StdioTransport implements Transport {
     return this.#child?.pid;
   }
 
-  /** How it ended, where it ended by itself. */
-  get end(): string {
-    return this.#end;
+  /** How the process ended, if it ended by itself. Otherwise empty. */
+  get exitText(): string {
+    return this.#exitText;
   }
 
   async start(): Promise<void> {
@@ -59,26 +62,26 @@ export class StdioTransport implements Transport {
       cwd,
       env: { ...getDefaultEnvironment(), ...env },
       stdio: ['pipe', 'pipe', 'pipe'],
-      detached: ownGroup,
+      detached: hasOwnGroup,
       windowsHide: true,
     });
     this.#child = child;
     child.stdout.on('data', (chunk: Buffer) => this.#read(chunk));
-    child.stdout.on('end', () => this.#soonOver('It closed its output'));
+    child.stdout.on('end', () => this.#finishSoon('It closed its output'));
     child.stderr.on('data', (chunk: Buffer) => this.stderr.push(chunk));
     for (const stream of child.stdio) stream?.on('error', (error) => this.onerror?.(error));
-    child.on('exit', (code, signal) => this.#exited(code, signal));
-    child.on('close', () => this.#over());
+    child.on('exit', (code, signal) => this.#onExit(code, signal));
+    child.on('close', () => this.#finish());
     await new Promise<void>((resolve, reject) => {
       child.on('spawn', resolve);
       child.on('error', reject);
     });
-    watchGroup(child);
+    trackGroup(child);
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
     const child = this.#child;
-    if (child?.stdin == null || hasEnded(child) || this.#ending !== undefined) {
+    if (child?.stdin == null || hasEnded(child) || this.#closing !== undefined) {
       throw new UnsentError();
     }
     const { stdin: input } = child;
@@ -91,22 +94,22 @@ export class StdioTransport implements Transport {
   }
 
   close(): Promise<void> {
-    this.#ending ??= this.#close();
-    return this.#ending;
+    this.#closing ??= this.#close();
+    return this.#closing;
   }
 
-  /** Its input ends, which tells it to end; then it is asked; then it is killed. */
+  /** Ends the input first, which tells the server to exit. Then sends SIGTERM, then SIGKILL. */
   async #close(): Promise<void> {
     const child = this.#child;
     this.onclose?.();
     if (child === undefined || hasEnded(child)) return;
     const exited = new Promise<boolean>((resolve) => child.on('exit', () => resolve(true)));
     child.stdin?.end();
-    if (await within(this.#settings.graceMs, exited)) return;
+    if (await settlesWithin(this.#settings.graceMs, exited)) return;
     signalGroup(child, 'SIGTERM');
-    if (await within(this.#settings.graceMs, exited)) return;
+    if (await settlesWithin(this.#settings.graceMs, exited)) return;
     signalGroup(child, 'SIGKILL');
-    await within(deathMs, exited);
+    await settlesWithin(killWaitMs, exited);
   }
 
   #read(chunk: Buffer): void {
@@ -115,8 +118,8 @@ export class StdioTransport implements Transport {
         this.#delivery = this.#delivery.then(() => this.#deliver(line));
       }
     } catch (error) {
-      // What follows could not be told from what was lost.
-      this.#end = (error as Error).message;
+      // After a message that is too long, the start of the next one cannot be found.
+      this.#exitText = (error as Error).message;
       this.#child?.stdout?.destroy();
       void this.close();
     }
@@ -126,29 +129,29 @@ export class StdioTransport implements Transport {
     try {
       this.onmessage?.(deserializeMessage(line));
     } catch (error) {
-      // Some servers print to their output what is not meant for us.
+      // Some servers print other text to their output.
       this.onerror?.(error as Error);
     }
   }
 
-  #exited(code: number | null, signal: NodeJS.Signals | null): void {
+  #onExit(code: number | null, signal: NodeJS.Signals | null): void {
     const end = signal === null ? `It exited with code ${code}` : `It was killed by ${signal}`;
-    if (this.#ending === undefined) this.#end = end;
-    if (this.#child !== undefined) forgetGroup(this.#child);
-    this.#soonOver(end);
+    if (this.#closing === undefined) this.#exitText = end;
+    if (this.#child !== undefined) endGroup(this.#child);
+    this.#finishSoon(end);
   }
 
-  #soonOver(end: string): void {
+  #finishSoon(end: string): void {
     const over = () => {
-      if (this.#ending === undefined) this.#end ||= end;
-      this.#over();
+      if (this.#closing === undefined) this.#exitText ||= end;
+      this.#finish();
     };
     setTimeout(over, drainMs).unref();
   }
 
-  #over(): void {
+  #finish(): void {
     for (const stream of this.#child?.stdio ?? []) stream?.destroy();
-    // After what it still said.
+    // After the messages that arrived before.
     this.#delivery = this.#delivery.then(() => void this.close());
   }
 }
@@ -157,7 +160,7 @@ function hasEnded(child: ChildProcess): boolean {
   return child.pid === undefined || child.exitCode !== null || child.signalCode !== null;
 }
 
-async function within(ms: number, done: Promise<boolean>): Promise<boolean> {
+async function settlesWithin(ms: number, done: Promise<boolean>): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const timer = setTimeout(() => resolve(false), ms);
   try {
@@ -167,11 +170,11 @@ async function within(ms: number, done: Promise<boolean>): Promise<boolean> {
   }
 }
 
-// What is kept is more than what is told, so that a secret at the edge is still whole when it is looked for.
+// More is kept than shown, so that a secret at the edge is still complete when it is redacted.
 const keptBytes = 16_384;
-const toldLength = 2_000;
+const shownLength = 2_000;
 
-/** The last of what a program wrote. */
+/** The last output of a program. */
 export class OutputTail {
   #bytes: Buffer = Buffer.alloc(0);
 
@@ -182,14 +185,14 @@ export class OutputTail {
 
   text(redact: Redact): string {
     const plain = redact(stripVTControlCharacters(this.#bytes.toString('utf8')));
-    return plain.slice(-toldLength).toWellFormed().trim();
+    return plain.slice(-shownLength).toWellFormed().trim();
   }
 }
 
-/** Lines out of chunks of bytes, none of them longer than a limit. */
+/** Splits chunks of bytes into lines and limits the length of a line. */
 export class LineSplitter {
   readonly #maxBytes: number;
-  // The pieces of a line that has not ended: joined once, so that a long one costs no more than its bytes.
+  // The pieces of the unfinished line. They are joined once, so the cost is linear.
   #pieces: Buffer[] = [];
   #length = 0;
 
@@ -197,7 +200,7 @@ export class LineSplitter {
     this.#maxBytes = maxBytes;
   }
 
-  /** The lines that ended with this chunk. Throws where one is too long. */
+  /** Yields the lines that end in this chunk. Throws if a line is too long. */
   *push(chunk: Buffer): Generator<string> {
     let from = 0;
     for (let to = chunk.indexOf(10); to !== -1; to = chunk.indexOf(10, from)) {
@@ -210,7 +213,7 @@ export class LineSplitter {
 
   #keep(piece: Buffer): void {
     this.#length += piece.length;
-    if (this.#length > this.#maxBytes) throw tooLong(this.#maxBytes);
+    if (this.#length > this.#maxBytes) throw tooLongError(this.#maxBytes);
     if (piece.length > 0) this.#pieces.push(piece);
   }
 
@@ -222,40 +225,41 @@ export class LineSplitter {
   }
 }
 
-function tooLong(maxBytes: number): RangeError {
+function tooLongError(maxBytes: number): RangeError {
   return new RangeError(`It sent a message of more than ${maxBytes} bytes (maxMessageBytes)`);
 }
 
 /**
- * A child that leads a group of its own: a wrapper as `npx` dies with the server that it started, and
- * Ctrl-C at the terminal, which is meant for us, does not reach either. Windows has no such groups.
+ * The child leads its own process group. So a wrapper such as `npx` is stopped together with the
+ * server that it started, and Ctrl-C at the terminal reaches neither. Windows has no process
+ * groups.
  */
-const ownGroup: boolean = process.platform !== 'win32';
+const hasOwnGroup: boolean = process.platform !== 'win32';
 
-/** Those that run, so that none stays when we leave without saying so. */
+/** Running servers. They are stopped when this process exits without closing them. */
 const running = new Set<ChildProcess>();
 
-function watchGroup(child: ChildProcess): void {
-  if (running.size === 0) process.on('exit', endAll);
+function trackGroup(child: ChildProcess): void {
+  if (running.size === 0) process.on('exit', terminateAll);
   running.add(child);
 }
 
-/** To be called when it ended; takes those with it that it left behind. */
-function forgetGroup(child: ChildProcess): void {
-  if (ownGroup) signalGroup(child, 'SIGKILL');
+/** Called when the child has ended. Kills the processes that it left behind. */
+function endGroup(child: ChildProcess): void {
+  if (hasOwnGroup) signalGroup(child, 'SIGKILL');
   running.delete(child);
-  if (running.size === 0) process.off('exit', endAll);
+  if (running.size === 0) process.off('exit', terminateAll);
 }
 
 function signalGroup(child: ChildProcess, signal: NodeJS.Signals): void {
   if (child.pid === undefined) return;
   try {
-    process.kill(ownGroup ? -child.pid : child.pid, signal);
+    process.kill(hasOwnGroup ? -child.pid : child.pid, signal);
   } catch {
-    // Nobody is left.
+    // The group has already ended.
   }
 }
 
-function endAll(): void {
+function terminateAll(): void {
   for (const child of running) signalGroup(child, 'SIGTERM');
 }

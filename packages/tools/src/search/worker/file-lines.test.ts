@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { temporaryFolder } from '../../testing/temporary-folder.ts';
 import { fileLines } from './grep-file.ts';
 
-test('the lines of a file are those of its text, whole characters across all portions', () => {
+test('the lines of a file equal those of its text, with whole characters across portions', () => {
   const path = join(temporaryFolder(), 'file');
   const piece = fc.constantFrom(
     'a',

@@ -3,25 +3,28 @@ import { setImmediate } from 'node:timers/promises';
 
 interface GrepFileOptions {
   readonly regex: RegExp;
-  /** Lines to show on either side of one that matches. */
+  /** Number of lines to show before and after a match. */
   readonly contextLines: number;
-  /** After so many lines that match, the rest of the file is not looked at. */
+  /** Maximum number of matching lines. The rest of the file is not searched. */
   readonly maxMatches: number;
-  /** Of all lines that are shown, in characters; the last may go beyond. 0 where none are wanted. */
+  /**
+   * Maximum length of all shown lines, in characters. The last line may exceed it. 0 if no lines
+   * are needed.
+   */
   readonly maxLength: number;
 }
 
 export interface FileMatches {
   readonly matches: number;
   readonly lines: readonly ShownLine[];
-  /** As far as it was looked at. */
+  /** How the part of the file that was searched ended. */
   readonly end: FileEnd;
 }
 
-/** Portions of a large file, some 100 KB each, after which others get their turn. */
+/** Number of portions of about 100 KB after which other tasks of the thread get a turn. */
 const portionsAtOnce = 100;
 
-/** The lines of an open file that match, with some around them. */
+/** Finds the matching lines of an open file, with context lines. */
 export async function grepFile(
   fd: number,
   { regex, contextLines, maxMatches, maxLength }: GrepFileOptions,
@@ -37,7 +40,7 @@ export async function grepFile(
       const isLast = matches === maxMatches;
       const found = isLast ? null : regex.exec(text);
       if (found !== null) matches++;
-      window.take(number, text, found?.index);
+      window.push(number, text, found?.index);
       const isEnough = maxLength > 0 && window.isFull();
       if (isEnough || (isLast && !window.wantsMore())) {
         return { matches, lines: window.shown, end: 'text' };
@@ -47,38 +50,39 @@ export async function grepFile(
 }
 
 interface FileLine {
-  /** From 1. */
+  /** Line number, counted from 1. */
   readonly number: number;
   readonly text: string;
 }
 
 const chunkBytes = 131_072;
 const newline = 0x0a;
-/** What is beyond, in one line, is not looked at. */
+/** The rest of a longer line is not searched. */
 const maxLineBytes = 1_048_576;
 
-/** How a file came to its end: `clipped` where not all of its lines was looked at. */
+/** How a file ended. `clipped`: some of its lines were searched only in part. */
 type FileEnd = 'text' | 'clipped' | 'binary';
 
 /**
- * The lines of an open file, in portions. Ends with `binary` at the first NUL, which text does not have.
- * Reads without giving way, which is several times as fast for small files: for a thread of its own.
+ * Yields the lines of an open file in portions. Returns `binary` at the first NUL byte, which text
+ * does not contain. It reads synchronously, which is several times faster for small files, so use
+ * it only in a worker thread.
  */
 export function* fileLines(fd: number): Generator<readonly FileLine[], FileEnd> {
   let pending: Buffer = Buffer.alloc(0);
-  let isPassing = false;
+  let isSkipping = false;
   let isClipped = false;
   let number = 1;
   for (const read of chunksOf(fd)) {
     if (read.includes(0)) return 'binary';
-    const next = isPassing ? read.indexOf(newline) : 0;
+    const next = isSkipping ? read.indexOf(newline) : 0;
     if (next === -1) continue;
     const bytes = read.subarray(next);
     const end = bytes.lastIndexOf(newline);
     pending = Buffer.concat([pending, end === -1 ? bytes : bytes.subarray(0, end)]);
-    // A line that is too long is kept up to its bound, and the rest of it passed over.
-    isPassing = end === -1 && pending.length >= maxLineBytes;
-    isClipped ||= isPassing;
+    // A line that is too long is kept up to the limit, and its rest is skipped.
+    isSkipping = end === -1 && pending.length >= maxLineBytes;
+    isClipped ||= isSkipping;
     if (end === -1) continue;
     const lines = linesOf(pending, number);
     number += lines.length;
@@ -92,8 +96,8 @@ export function* fileLines(fd: number): Generator<readonly FileLine[], FileEnd> 
 function* chunksOf(fd: number): Generator<Buffer> {
   const { size } = fstatSync(fd);
   for (let position = 0; ; ) {
-    // One byte more than there is, so that a small file ends with its first read; of what the system
-    // makes up when it is read the size is 0.
+    // Reads one byte more than expected, so that a small file needs only one read. Files that the
+    // system generates on reading have size 0.
     const most = Math.min(chunkBytes, Math.max(size - position, 4095) + 1);
     const chunk = Buffer.allocUnsafe(most);
     const bytesRead = readSync(fd, chunk, 0, most, position);
@@ -113,28 +117,28 @@ function linesOf(bytes: Buffer, first: number): readonly FileLine[] {
   }));
 }
 
-/** A line as it is shown. */
+/** A line in the result. */
 export interface ShownLine {
   readonly number: number;
   readonly text: string;
-  /** Otherwise it is there for context. */
+  /** False for a context line. */
   readonly isMatch: boolean;
 }
 
 const maxShownLength = 500;
-/** Of its number, and what is around it. */
-const frameLength = 10;
+/** Approximate length of the line number and the separators. */
+const lineOverhead = 10;
 
 interface ContextWindow {
   readonly shown: readonly ShownLine[];
-  /** `foundAt`: where in the line something matches, if anything does. */
-  take(number: number, text: string, foundAt: number | undefined): void;
-  /** Lines that follow a match are still to come. */
+  /** `foundAt` is the position of the match in the line, or undefined. */
+  push(number: number, text: string, foundAt: number | undefined): void;
+  /** Whether context lines after a match are still missing. */
   wantsMore(): boolean;
   isFull(): boolean;
 }
 
-/** Keeps the lines that match and so many on either side of each, up to a length. */
+/** Collects the matching lines and the context lines around them, up to a maximum length. */
 function contextWindow(contextLines: number, maxLength: number): ContextWindow {
   const shown: ShownLine[] = [];
   const before: ShownLine[] = [];
@@ -142,18 +146,18 @@ function contextWindow(contextLines: number, maxLength: number): ContextWindow {
   let length = 0;
   const show = (line: ShownLine) => {
     shown.push(line);
-    length += lengthOf(line);
+    length += displayLength(line);
   };
   const isFull = () => length >= maxLength;
   return {
     shown,
     isFull,
     wantsMore: () => wanted > 0 && !isFull(),
-    take(number, text, foundAt) {
+    push(number, text, foundAt) {
       if (isFull()) return;
       const isMatch = foundAt !== undefined;
       if (!isMatch && contextLines === 0) return;
-      const line = { number, text: clip(text, foundAt ?? 0), isMatch };
+      const line = { number, text: clipAround(text, foundAt ?? 0), isMatch };
       if (!isMatch && wanted === 0) {
         before.push(line);
         if (before.length > contextLines) before.shift();
@@ -166,13 +170,13 @@ function contextWindow(contextLines: number, maxLength: number): ContextWindow {
   };
 }
 
-/** Of a line as it is shown, roughly. */
-export function lengthOf({ text }: ShownLine): number {
-  return text.length + frameLength;
+/** Approximate length of a line in the output. */
+export function displayLength({ text }: ShownLine): number {
+  return text.length + lineOverhead;
 }
 
-/** The part of a long line that is about the match. */
-function clip(text: string, at: number): string {
+/** Returns the part of a long line around the match. */
+function clipAround(text: string, at: number): string {
   if (text.length <= maxShownLength) return text;
   const start = Math.max(0, Math.min(at - maxShownLength / 4, text.length - maxShownLength));
   const end = start + maxShownLength;

@@ -4,24 +4,30 @@ import { dirname, isAbsolute, join, relative, sep } from 'node:path';
 import type { Ignore } from 'ignore';
 import ignore from 'ignore';
 
-/** What `.gitignore` files say about paths below a folder, which is their base. */
+/** The rules of `.gitignore` files for the paths below a base folder. */
 export interface IgnoreRules {
-  /** `path` is relative to the base, with `/`. Asked from above to below: what is in an ignored folder is not asked for. */
+  /**
+   * Whether a path is ignored. `path` is relative to the base and uses `/`. Call it from the top
+   * down: paths inside an ignored folder must not be checked.
+   */
   ignores(path: string, isFolder: boolean): boolean;
-  /** With those of a file in `folder`, which is relative to the base and '' for the base itself. */
+  /**
+   * Returns the rules plus those of a file in `folder`. `folder` is relative to the base, and ''
+   * for the base itself.
+   */
   with(folder: string, text: string): IgnoreRules;
 }
 
-const noRules: IgnoreRules = rulesOf(empty());
+const noRules: IgnoreRules = createRules(emptyIgnore());
 
-function rulesOf(manager: Ignore): IgnoreRules {
+function createRules(manager: Ignore): IgnoreRules {
   return {
     ignores: (path, isFolder) => manager.ignores(isFolder ? `${path}/` : path),
-    with: (folder, text) => rulesOf(empty().add(manager).add(patternsOf(text, folder))),
+    with: (folder, text) => createRules(emptyIgnore().add(manager).add(patternsOf(text, folder))),
   };
 }
 
-function empty(): Ignore {
+function emptyIgnore(): Ignore {
   return ignore({ ignorecase: false });
 }
 
@@ -29,14 +35,14 @@ function patternsOf(text: string, folder: string): readonly string[] {
   return text
     .replace(/^\uFEFF/, '')
     .split(/\r?\n/)
-    .flatMap((line) => anchored(line, folder));
+    .flatMap((line) => anchorPattern(line, folder));
 }
 
 /**
- * A line of a nested file as the base's own would say it. All rules are in one list this way, so that
- * the last match decides as it does for git, across files.
+ * Rewrites a line of a nested file relative to the base. All rules are then in one list, and the
+ * last match decides across files, as in git.
  */
-function anchored(line: string, folder: string): readonly string[] {
+function anchorPattern(line: string, folder: string): readonly string[] {
   const trimmed = line.replace(/(?<!\\) +$/, '');
   if (folder === '' || trimmed === '' || trimmed.startsWith('#')) return [trimmed];
   const isNegative = trimmed.startsWith('!');
@@ -44,18 +50,18 @@ function anchored(line: string, folder: string): readonly string[] {
   const body = pattern.replace(/^\//, '');
   if (body === '' || body === '/') return [];
   const isAnchored = /\/(?!$)/.test(pattern);
-  return [`${isNegative ? '!' : ''}/${escaped(folder)}/${isAnchored ? '' : '**/'}${body}`];
+  return [`${isNegative ? '!' : ''}/${escapePattern(folder)}/${isAnchored ? '' : '**/'}${body}`];
 }
 
-function escaped(folder: string): string {
+function escapePattern(folder: string): string {
   return folder.replaceAll(/[\\*?[\]!# ]/g, '\\$&');
 }
 
 const maxBytes = 1_048_576;
-// As git does, a link is not followed; without O_NONBLOCK a FIFO of that name would be waited for.
+// Does not follow links, like git. Without O_NONBLOCK, opening a FIFO of that name would block.
 const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
-/** What the files of a folder say is to be ignored, the weakest first. */
+/** Returns the texts of the ignore files of a folder, lowest precedence first. */
 export async function readIgnoreFiles(
   folder: string,
   has: { readonly git: boolean; readonly ignoreFile: boolean },
@@ -67,22 +73,22 @@ export async function readIgnoreFiles(
   return texts.filter((text) => text !== undefined);
 }
 
-/** The nearest folder, from this one up, that has a `.git`. */
+/** Returns the nearest folder, from this one upwards, that contains `.git`. */
 async function findRepository(from: string): Promise<string | undefined> {
   for (let folder = from; ; folder = dirname(folder)) {
-    if (await isThere(join(folder, '.git'))) return folder;
+    if (await pathExists(join(folder, '.git'))) return folder;
     if (dirname(folder) === folder) return undefined;
   }
 }
 
-async function isThere(path: string): Promise<boolean> {
+async function pathExists(path: string): Promise<boolean> {
   return lstat(path).then(
     () => true,
     () => false,
   );
 }
 
-/** In a linked work tree `.git` is a file that says where the repository is. */
+/** In a linked worktree, `.git` is a file that contains the path of the repository. */
 async function readExcludes(folder: string): Promise<string | undefined> {
   const pointer = await readText(`${folder}/.git`);
   const own = pointer === undefined ? `${folder}/.git` : follow(folder, /^gitdir: (.*)/, pointer);
@@ -91,14 +97,17 @@ async function readExcludes(folder: string): Promise<string | undefined> {
   return shared && readText(`${shared}/info/exclude`);
 }
 
-/** The system resolves `..` here, not `join`: the folder may be a handle, which has no parent by name. */
+/**
+ * Leaves `..` to the operating system instead of `join`, because the folder may be a handle path,
+ * whose parent by name is wrong.
+ */
 function follow(folder: string, form: RegExp, text: string): string | undefined {
   const path = form.exec(text)?.[1]?.trim() ?? '';
   if (path === '') return undefined;
   return isAbsolute(path) ? path : `${folder}/${path}`;
 }
 
-/** Nothing where it is not a regular file, or may not be read: then it says nothing. */
+/** Returns undefined if it is not a regular file or cannot be read. It then has no rules. */
 async function readText(path: string): Promise<string | undefined> {
   const file = await open(path, flags).catch(() => undefined);
   try {
@@ -121,9 +130,9 @@ interface StartingRules {
 }
 
 /**
- * What the folders above a folder say about it and what is in it, up to the top of its repository, or
- * to the root where there is none. A folder that is ignored itself was asked for on purpose: then only
- * what is said inside it counts.
+ * Collects the rules of the folders above a folder, up to the top of its repository or to the root.
+ * If the folder itself is ignored, the caller asked for it on purpose, and only the rules inside it
+ * apply.
  */
 export async function startingRules(root: string, start: string): Promise<StartingRules> {
   const base = (await findRepository(root)) ?? root;
@@ -137,12 +146,12 @@ export async function startingRules(root: string, start: string): Promise<Starti
 }
 
 async function rulesIn(folder: string, path: string, above: IgnoreRules): Promise<IgnoreRules> {
-  const has = { git: await isThere(join(folder, '.git')), ignoreFile: true };
+  const has = { git: await pathExists(join(folder, '.git')), ignoreFile: true };
   const texts = await readIgnoreFiles(folder, has);
   return texts.reduce((rules, text) => rules.with(path, text), above);
 }
 
-/** The base, then each folder on the way, then the last. */
+/** Returns the base, each folder on the way, and the last folder. */
 function foldersFrom(base: string, last: string): readonly string[] {
   const folders = [last];
   for (let folder = last; folder !== base && folder !== dirname(folder); ) {

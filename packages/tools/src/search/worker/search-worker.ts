@@ -1,19 +1,19 @@
 import { lstat } from 'node:fs/promises';
 import { parentPort, workerData } from 'node:worker_threads';
-import { type ProgressCell, writeCell } from '../progress-cell.ts';
+import { type ProgressCell, writeProgress } from '../progress-cell.ts';
 import type {
-  Found,
+  FileMatch,
   GlobWork,
   GrepWork,
   SearchReport,
   SearchRequest,
   WorkerMessage,
 } from '../search-request.ts';
-import { type FileMatches, grepFile, lengthOf } from './grep-file.ts';
-import { openWalked, searchedFiles } from './searched-files.ts';
-import { newReport, type WalkedFile } from './walk-files.ts';
+import { displayLength, type FileMatches, grepFile } from './grep-file.ts';
+import { openWalkedFile, searchedFiles } from './searched-files.ts';
+import { createWalkReport, type WalkedFile } from './walk-files.ts';
 
-// Runs in a thread of its own, which can be ended whatever it is doing.
+// Runs in a worker thread, which can be terminated at any time.
 
 export interface WorkerInput {
   readonly request: SearchRequest;
@@ -22,29 +22,29 @@ export interface WorkerInput {
 
 const { request, cell } = workerData as WorkerInput;
 const stop = new AbortController();
-// The one thing it is ever told.
+// The only message that the worker receives is a request to stop.
 parentPort?.once('message', () => stop.abort());
 
-function tell(message: WorkerMessage): void {
+function send(message: WorkerMessage): void {
   parentPort?.postMessage(message);
 }
 
-async function perform({ work, ...rest }: SearchRequest): Promise<SearchReport> {
+async function runRequest({ work, ...rest }: SearchRequest): Promise<SearchReport> {
   if (work.kind === 'grep') {
-    return performGrep({ ...rest, work }, stop.signal, {
-      onFile: (path) => writeCell(cell, path),
-      onFound: (found) => tell({ type: 'found', found: [found] }),
+    return runGrep({ ...rest, work }, stop.signal, {
+      onFile: (path) => writeProgress(cell, path),
+      onFound: (found) => send({ type: 'found', found: [found] }),
     });
   }
-  const { found, report } = await performGlob({ ...rest, work }, stop.signal);
-  tell({ type: 'found', found });
+  const { found, report } = await runGlob({ ...rest, work }, stop.signal);
+  send({ type: 'found', found });
   return report;
 }
 
 try {
-  tell({ type: 'done', report: await perform(request) });
+  send({ type: 'done', report: await runRequest(request) });
 } catch (error) {
-  tell({ type: 'failed', message: error instanceof Error ? error.message : String(error) });
+  send({ type: 'failed', message: error instanceof Error ? error.message : String(error) });
 } finally {
   parentPort?.close();
 }
@@ -54,50 +54,53 @@ interface Candidate {
   readonly modifiedMs: number;
 }
 
-/** All files that fit, in order, as many as were asked for. */
-export async function performGlob(
+/** Returns the matching files, sorted, up to the limit. */
+async function runGlob(
   request: SearchRequest & { readonly work: GlobWork },
   signal: AbortSignal,
-): Promise<{ readonly found: readonly Found[]; readonly report: SearchReport }> {
+): Promise<{ readonly found: readonly FileMatch[]; readonly report: SearchReport }> {
   const { order, limit } = request.work;
-  const walk = newReport();
+  const walk = createWalkReport();
   const candidates: Candidate[] = [];
   for await (const { path, folder, name } of searchedFiles(request, walk, signal)) {
     const stats =
-      order === 'modified' ? await lstat(folder.at(name)).catch(() => undefined) : undefined;
+      order === 'modified' ? await lstat(folder.pathOf(name)).catch(() => undefined) : undefined;
     candidates.push({ path, modifiedMs: stats?.mtimeMs ?? 0 });
   }
   candidates.sort((a, b) => b.modifiedMs - a.modifiedMs || (a.path < b.path ? -1 : 1));
   const total = candidates.length;
   return {
     found: candidates.slice(0, limit).map(({ path }) => ({ path, matches: 0, lines: [] })),
-    report: { ...walk, binary: 0, clipped: 0, total, cut: walk.cut ?? cutBy(total, limit) },
+    report: { ...walk, binary: 0, clipped: 0, total, cut: walk.cut ?? cutByLimit(total, limit) },
   };
 }
 
-function cutBy(total: number, limit: number): SearchReport['cut'] {
+function cutByLimit(total: number, limit: number): SearchReport['cut'] {
   return total > limit ? 'limit' : undefined;
 }
 
-export interface GrepListener {
-  /** Which file comes next. A bad pattern may never come out of it. */
+interface GrepListener {
+  /** Called before each file is searched, because a bad pattern may never finish. */
   onFile(path: string): void;
-  onFound(found: Found): void;
+  onFound(found: FileMatch): void;
 }
 
-/** Looks through one file after the other until all are done, enough is found, or the signal says so. */
-export async function performGrep(
+/**
+ * Searches the files one after the other until all are done, a limit is reached, or the signal
+ * aborts.
+ */
+async function runGrep(
   request: SearchRequest & { readonly work: GrepWork },
   signal: AbortSignal,
   { onFile, onFound }: GrepListener,
 ): Promise<SearchReport> {
   const { work } = request;
-  const walk = newReport();
+  const walk = createWalkReport();
   let [binary, clipped, unreadable, total, counted, length] = [0, 0, 0, 0, 0, 0];
   let cut: SearchReport['cut'];
   for await (const file of searchedFiles(request, walk, signal)) {
     onFile(file.path);
-    const result = await grepWalked(file, work, work.limit - counted, work.maxLength - length);
+    const result = await grepWalkedFile(file, work, work.limit - counted, work.maxLength - length);
     if (result === undefined) unreadable++;
     if (result?.end === 'binary') binary++;
     if (result?.end === 'clipped') clipped++;
@@ -105,7 +108,7 @@ export async function performGrep(
     onFound({ path: file.path, matches: result.matches, lines: result.lines });
     total += result.matches;
     counted += work.mode === 'content' ? result.matches : 1;
-    length += result.lines.reduce((sum, line) => sum + lengthOf(line), file.path.length);
+    length += result.lines.reduce((sum, line) => sum + displayLength(line), file.path.length);
     if (counted >= work.limit) cut = 'limit';
     else if (length >= work.maxLength) cut = 'length';
     if (cut !== undefined) break;
@@ -115,13 +118,13 @@ export async function performGrep(
   return { entries, unreadable, binary, clipped, total, cut: cut ?? walk.cut };
 }
 
-async function grepWalked(
+async function grepWalkedFile(
   file: WalkedFile,
   { pattern, mode, contextLines }: GrepWork,
   limit: number,
   maxLength: number,
 ): Promise<FileMatches | undefined> {
-  const handle = await openWalked(file);
+  const handle = await openWalkedFile(file);
   try {
     return await (handle &&
       grepFile(handle.fd, {

@@ -15,12 +15,12 @@ beforeEach(() => {
 const below = async (...segments: readonly string[]) => (await listFiles(root, segments)).paths;
 
 describe('a walk', () => {
-  test('gives the files by name, folder after folder, hidden ones too', async () => {
+  test('yields the files by name, folder by folder, including hidden ones', async () => {
     writeTree(root, { 'b.txt': '', 'a/2': '', 'a/10': '', '.hidden': '', 'a.txt': '', 'Z/z': '' });
     expect(await below()).toEqual(['.hidden', 'Z/z', 'a/10', 'a/2', 'a.txt', 'b.txt']);
   });
 
-  test('neither follows nor gives links', async () => {
+  test('neither follows nor yields links', async () => {
     writeTree(root, { 'real/file': '' });
     symlinkSync(root, join(root, 'real/up'));
     symlinkSync('/etc', join(root, 'etc'));
@@ -28,7 +28,7 @@ describe('a walk', () => {
     expect(await below()).toEqual(['real/file']);
   });
 
-  test('gives no FIFO', async () => {
+  test('yields no FIFO', async () => {
     writeTree(root, { file: '' });
     execFileSync('mkfifo', [join(root, 'fifo')]);
     expect(await below()).toEqual(['file']);
@@ -44,35 +44,35 @@ describe('a walk', () => {
     expect(await below()).toEqual(['.github/b', 'sub/a']);
   });
 
-  test('ends at its bound of entries, and says so', async () => {
+  test('ends at the maximum number of entries, and reports it', async () => {
     writeTree(root, Object.fromEntries(Array.from({ length: 50 }, (_, at) => [`f${at}`, ''])));
     const { paths, report } = await listFiles(root, [], { maxEntries: 20 });
     expect(paths).toHaveLength(20);
     expect(report).toMatchObject({ entries: 20, cut: 'entries' });
   });
 
-  test('is complete where its bound is just enough', async () => {
+  test('is complete if the maximum is just enough', async () => {
     writeTree(root, { a: '', b: '', c: '' });
     const { paths, report } = await listFiles(root, [], { maxEntries: 3 });
     expect(paths).toEqual(['a', 'b', 'c']);
     expect(report.cut).toBeUndefined();
   });
 
-  test('goes as deep as it may, and says that there is more', async () => {
+  test('ends at the maximum depth, and reports it', async () => {
     writeTree(root, { '1/2/3/deep': '', '1/2/file': '' });
     const { paths, report } = await listFiles(root, [], { maxDepth: 2 });
     expect(paths).toEqual(['1/2/file']);
     expect(report.cut).toBe('depth');
   });
 
-  test('ends when its signal says so', async () => {
+  test('ends when its signal aborts', async () => {
     writeTree(root, { a: '', b: '', 'c/d': '' });
     const { paths, report } = await listFiles(root, [], { stopAfter: 2 });
     expect(paths).toEqual(['a', 'b']);
     expect(report.cut).toBe('stopped');
   });
 
-  test('passes over folders that it may not read, and counts them', () => {
+  test('skips unreadable folders, and counts them', () => {
     writeTree(root, { 'closed/secret': '', open: '' });
     chmodSync(root, 0o755);
     chmodSync(join(root, 'closed'), 0o000);
@@ -87,8 +87,8 @@ describe('a walk', () => {
   });
 });
 
-describe('what is ignored', () => {
-  test('is what .gitignore files say, each for its own folder', async () => {
+describe('an ignored path', () => {
+  test('is defined by .gitignore files, each for its own folder', async () => {
     writeTree(root, {
       '.gitignore': '*.log\n/only-here\nbuild/\n# comment\n\n',
       'a.log': '',
@@ -116,7 +116,7 @@ describe('what is ignored', () => {
     ]);
   });
 
-  test('can be taken back, also by a file further down, but not inside an ignored folder', async () => {
+  test('can be included again, also by a nested file, but not inside an ignored folder', async () => {
     writeTree(root, {
       '.gitignore': '*.log\n!keep.log\ndist/\n!dist/keep.txt\nout/',
       'keep.log': '',
@@ -130,7 +130,7 @@ describe('what is ignored', () => {
     expect(visible).toEqual(['keep.log', 'sub/other.log', 'sub/out/file.txt']);
   });
 
-  test('is told by .git/info/exclude as well, which weighs less', async () => {
+  test('may be defined by .git/info/exclude, with lower precedence', async () => {
     writeTree(root, {
       '.git/info/exclude': '*.tmp\n*.bak',
       '.gitignore': '!keep.bak',
@@ -141,7 +141,7 @@ describe('what is ignored', () => {
     expect(await below()).toEqual(['.gitignore', 'keep.bak']);
   });
 
-  test('is told by the shared repository of a linked work tree', async () => {
+  test('may be defined by the shared repository of a linked worktree', async () => {
     writeTree(root, {
       'main/.git/info/exclude': '*.tmp',
       'main/.git/worktrees/w/commondir': '../..\n',
@@ -153,7 +153,7 @@ describe('what is ignored', () => {
     expect((await listFiles(join(root, 'w'), [])).paths).toEqual(['a.txt']);
   });
 
-  test('is told from above: by the folders on the way, and up to the top of the repository', async () => {
+  test('may be defined by the folders above, up to the top of the repository', async () => {
     writeTree(root, {
       '.git/HEAD': '',
       '.gitignore': '*.log\n/the/space/sub/x.txt',
@@ -166,12 +166,12 @@ describe('what is ignored', () => {
     expect((await listFiles(join(root, 'the/space'), ['sub'])).paths).toEqual(['sub/a.txt']);
   });
 
-  test('is not told from above the root where there is no repository', async () => {
+  test('is not defined above the root without a repository', async () => {
     writeTree(root, { '.gitignore': '*.txt', 'work/a.txt': '' });
     expect((await listFiles(join(root, 'work'), [])).paths).toEqual(['a.txt']);
   });
 
-  test('is looked into where it was asked for by name', async () => {
+  test('is searched if it was named', async () => {
     writeTree(root, {
       '.gitignore': 'node_modules/\n*.js',
       'node_modules/p/index.js': '',
@@ -184,7 +184,7 @@ describe('what is ignored', () => {
     ]);
   });
 
-  test('minds letter case, blanks at the end of a line, a byte order mark and odd folder names', async () => {
+  test('depends on letter case, trailing blanks, a byte order mark and unusual folder names', async () => {
     writeTree(root, {
       '.gitignore': '\uFEFFname  \r\nUPPER\r\n/\n',
       name: '',
@@ -198,7 +198,7 @@ describe('what is ignored', () => {
     expect(visible).toEqual(['odd [a]*! #/y', 'odd a! #/x', 'upper']);
   });
 
-  test('is not told by a link, a folder or a FIFO that is called .gitignore', async () => {
+  test('is not defined by a link, a folder or a FIFO named .gitignore', async () => {
     writeTree(root, { rules: '*', 'a/file': '', 'b/file': '', 'c/file': '' });
     symlinkSync(join(root, 'rules'), join(root, 'a/.gitignore'));
     mkdirSync(join(root, 'b/.gitignore'));
@@ -209,7 +209,7 @@ describe('what is ignored', () => {
 
 const hasGit = spawnSync('git', ['--version']).status === 0;
 
-test.runIf(hasGit)('git sees the same files, whatever the rules are', async () => {
+test.runIf(hasGit)('git lists the same files for any rules', async () => {
   const name = fc.constantFrom('a', 'b', 'ab', 'a.b', '.a', '[a]', 'a b');
   const path = fc.array(name, { minLength: 1, maxLength: 4 }).map((names) => names.join('/'));
   const glob = fc.constantFrom('*', '**', 'a*', '*b', '?', '[ab]', '[!a]', '\\[a]', 'a.b', 'a b');

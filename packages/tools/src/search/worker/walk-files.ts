@@ -4,27 +4,27 @@ import { type IgnoreRules, readIgnoreFiles } from './ignore-rules.ts';
 
 export interface WalkedFile {
   readonly name: string;
-  /** Relative to where the walk began, with `/`. */
+  /** Relative to the start of the walk, with `/`. */
   readonly path: string;
-  /** The folder it is in, open until the next file is asked for. */
+  /** The folder that contains the file. It stays open until the next file is requested. */
   readonly folder: Folder;
 }
 
 interface WalkOptions {
   readonly rules: IgnoreRules;
-  /** The folder the walk starts in, relative to the base of the rules: '' for the base. */
+  /** The start of the walk, relative to the base of the rules. '' for the base. */
   readonly rulesPath: string;
-  /** Files, folders and all the rest together. */
+  /** Maximum number of files, folders and other entries together. */
   readonly maxEntries: number;
   readonly maxDepth: number;
-  /** Ends the walk, without an error. */
+  /** Ends the walk without an error. */
   readonly signal: AbortSignal;
 }
 
-/** What a walk came across. Counts up while it goes on. */
+/** Statistics of a walk, updated while it runs. */
 export interface WalkReport {
   entries: number;
-  /** Folders that could not be read. */
+  /** Number of folders that could not be read. */
   unreadable: number;
   cut: 'entries' | 'depth' | 'stopped' | undefined;
 }
@@ -37,8 +37,8 @@ interface Level {
 }
 
 /**
- * The regular files below a folder that are not ignored, by name, folder after folder. Links are not
- * followed, and `.git` is not entered. Gives way to others at each folder.
+ * Yields the regular files below a folder that are not ignored, sorted by name within each folder.
+ * It does not follow links and does not enter `.git`. It yields to the event loop at each folder.
  */
 export async function* walkFiles(
   start: Folder,
@@ -49,7 +49,7 @@ export async function* walkFiles(
   yield* walkLevel({ folder: start, path: '', depth: 0, rules }, options, report);
 }
 
-export function newReport(): WalkReport {
+export function createWalkReport(): WalkReport {
   return { entries: 0, unreadable: 0, cut: undefined };
 }
 
@@ -60,17 +60,17 @@ async function* walkLevel(
 ): AsyncGenerator<WalkedFile> {
   const { folder, path } = level;
   const entries = await readEntries(folder, options, report);
-  const rules = await rulesHere(level, entries, options);
+  const rules = await rulesOfFolder(level, entries, options);
   for (const { name, isFolder } of entries) {
-    if (isOver(options, report)) return;
+    if (isStopped(options, report)) return;
     const inner = path === '' ? name : `${path}/${name}`;
     if (name === '.git' || rules.ignores(fromBase(options, inner), isFolder)) continue;
-    if (isFolder) yield* enter({ ...level, path: inner, rules }, name, options, report);
+    if (isFolder) yield* walkFolder({ ...level, path: inner, rules }, name, options, report);
     else yield { name, path: inner, folder };
   }
 }
 
-async function* enter(
+async function* walkFolder(
   { folder, path, depth, rules }: Level,
   name: string,
   options: WalkOptions,
@@ -97,7 +97,7 @@ interface Entry {
   readonly isFolder: boolean;
 }
 
-/** The files and folders of a folder in order of their names, as many as may still be looked at. */
+/** Returns the entries of a folder sorted by name, as many as the limit still allows. */
 async function readEntries(
   folder: Folder,
   { maxEntries, signal }: WalkOptions,
@@ -105,7 +105,7 @@ async function readEntries(
 ): Promise<readonly Entry[]> {
   const entries: Entry[] = [];
   try {
-    for await (const entry of await opendir(folder.at(), { bufferSize: 1024 })) {
+    for await (const entry of await opendir(folder.pathOf(), { bufferSize: 1024 })) {
       if (signal.aborted) report.cut ??= 'stopped';
       else if (report.entries >= maxEntries) report.cut ??= 'entries';
       if (signal.aborted || report.entries >= maxEntries) break;
@@ -120,7 +120,7 @@ async function readEntries(
   return entries.sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-async function rulesHere(
+async function rulesOfFolder(
   { folder, path, rules }: Level,
   entries: readonly Entry[],
   options: WalkOptions,
@@ -129,7 +129,7 @@ async function rulesHere(
     git: entries.some(({ name }) => name === '.git'),
     ignoreFile: entries.some(({ name, isFolder }) => name === '.gitignore' && !isFolder),
   };
-  const texts = await readIgnoreFiles(folder.at(), has);
+  const texts = await readIgnoreFiles(folder.pathOf(), has);
   return texts.reduce((above, text) => above.with(fromBase(options, path), text), rules);
 }
 
@@ -138,7 +138,7 @@ function fromBase({ rulesPath }: WalkOptions, path: string): string {
   return path === '' ? rulesPath : `${rulesPath}/${path}`;
 }
 
-function isOver({ signal }: WalkOptions, report: WalkReport): boolean {
+function isStopped({ signal }: WalkOptions, report: WalkReport): boolean {
   if (signal.aborted) report.cut ??= 'stopped';
   return signal.aborted;
 }

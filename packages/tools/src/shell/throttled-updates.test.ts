@@ -1,7 +1,7 @@
 import { TestClock } from '@millrace/log/suite';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { pacedUpdates } from './command-output.ts';
+import { throttledUpdates } from './command-output.ts';
 
 const pace = { intervalMs: 100, maxLength: 1000, maxTotalLength: 10_000 };
 
@@ -10,10 +10,10 @@ function paced(changed: Partial<typeof pace> = {}) {
   const sent: { readonly at: number; readonly text: string }[] = [];
   const start = clock.now();
   const send = (text: string) => sent.push({ at: clock.now() - start, text });
-  return { clock, sent, updates: pacedUpdates(send, { ...pace, ...changed, clock }) };
+  return { clock, sent, updates: throttledUpdates(send, { ...pace, ...changed, clock }) };
 }
 
-test('the first is told at once, the next when it is time, all in between together', async () => {
+test('the first update is sent immediately, the next after the interval with everything in between', async () => {
   const { clock, sent, updates } = paced();
   for (const text of ['a', 'b', 'c']) updates.add(text);
   expect(sent).toEqual([{ at: 0, text: 'a' }]);
@@ -33,7 +33,7 @@ test('the first is told at once, the next when it is time, all in between togeth
   ]);
 });
 
-test('of too much at once the end is told, and how much is not', async () => {
+test('of a long update, the end is sent, with the number of omitted characters', async () => {
   const { clock, sent, updates } = paced();
   updates.add('x');
   updates.add('0'.repeat(5000));
@@ -42,7 +42,7 @@ test('of too much at once the end is told, and how much is not', async () => {
   expect(sent[1]?.text).toBe(`[… 4004 characters …]\n${'0'.repeat(996)}tail`);
 });
 
-test('after so much in all nothing more is told', async () => {
+test('no more updates are sent after the total limit', async () => {
   const { clock, sent, updates } = paced({ maxTotalLength: 2500 });
   for (let round = 0; round < 10; round++) {
     updates.add('y'.repeat(1000));
@@ -53,7 +53,7 @@ test('after so much in all nothing more is told', async () => {
   expect(sent[2]?.text).toMatch(/y\n\[… no more is shown while it runs …\]\n$/);
 });
 
-test('no update has a broken character, and where nothing is too long they are the whole text', async () => {
+test('no update has a broken character, and without long text the updates are the whole text', async () => {
   const piece = fc.string({ unit: fc.constantFrom('a', '😀', '\n'), maxLength: 40 });
   await fc.assert(
     fc.asyncProperty(fc.array(piece), fc.constantFrom(7, 1000), async (pieces, maxLength) => {

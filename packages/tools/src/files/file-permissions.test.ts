@@ -6,32 +6,40 @@ import type { JsonObject } from '@millrace/core';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { everythingIn, temporaryFolder } from '../testing/temporary-folder.ts';
 
-// What the system refuses, it refuses to processes: none of these has a root's rights.
+// These tests run the tools in processes without root permissions, because the system refuses
+// nothing to root.
 
-/** Somebody who owns nothing, where tests are run by somebody who may do anything. */
-const nobody = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
+/** A user who owns no files, if the tests run as root. */
+const otherUser = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {};
 
 let root: string;
 beforeEach(() => {
   root = temporaryFolder();
   mkdirSync(join(root, 'folder'));
   writeFileSync(join(root, 'folder/file'), 'old\n');
-  for (const path of ['.', 'folder', 'folder/file']) giveAway(join(root, path));
+  for (const path of ['.', 'folder', 'folder/file']) chownToOtherUser(join(root, path));
 });
 afterEach(() => {
   chmodSync(join(root, 'folder'), 0o755);
 });
 
-function giveAway(path: string): void {
-  if (nobody.uid !== undefined) chownSync(path, nobody.uid, nobody.gid);
+function chownToOtherUser(path: string): void {
+  if (otherUser.uid !== undefined) chownSync(path, otherUser.uid, otherUser.gid);
 }
 
 const program = fileURLToPath(new URL('../testing/call-tools.ts', import.meta.url));
 const node = [process.execPath, '--conditions=@millrace/source', program];
 type Call = readonly [tool: string, input: JsonObject];
 
-/** What tools told in a process of nobody's, which may be started by another command. */
-function tell(calls: readonly Call[], starter: readonly string[] = [], user: object = nobody) {
+/**
+ * Runs tools in a process of the other user, optionally started through another command, and
+ * returns their results.
+ */
+function runTools(
+  calls: readonly Call[],
+  starter: readonly string[] = [],
+  user: object = otherUser,
+) {
   const [name = '', ...args] = [...starter, ...node, root, JSON.stringify(calls)];
   const { status, stdout, stderr } = spawnSync(name, args, { ...user, encoding: 'utf8' });
   expect(status, stderr).toBe(0);
@@ -51,59 +59,61 @@ const list: Call = ['ls', { path: 'folder' }];
 const untouched = { 'folder/': '', 'folder/file': 'old\n' };
 
 describe('without permission', () => {
-  test('for a file it is not read', () => {
+  test('a file is not read', () => {
     chmodSync(join(root, 'folder/file'), 0o000);
-    expect(tell([read])).toEqual([refused('no permission')]);
+    expect(runTools([read])).toEqual([refused('no permission')]);
   });
 
-  test('for a folder nothing in it is read, listed or written', () => {
+  test('nothing in a folder is read, listed or written', () => {
     chmodSync(join(root, 'folder'), 0o000);
-    expect(tell([read, list, write, writeDeep])).toEqual(Array(4).fill(refused('no permission')));
+    expect(runTools([read, list, write, writeDeep])).toEqual(
+      Array(4).fill(refused('no permission')),
+    );
   });
 
-  test('to write a file it is not replaced, though the folder would let it', () => {
+  test('a read-only file is not replaced, although the folder is writable', () => {
     chmodSync(join(root, 'folder/file'), 0o444);
-    expect(tell([write, edit])).toEqual(Array(2).fill(refused('no permission')));
+    expect(runTools([write, edit])).toEqual(Array(2).fill(refused('no permission')));
     expect(everythingIn(root)).toEqual(untouched);
   });
 
-  test('to write into a folder nothing in it is changed', () => {
+  test('nothing in a read-only folder is changed', () => {
     chmodSync(join(root, 'folder'), 0o555);
-    expect(tell([write, edit, writeDeep])).toEqual(Array(3).fill(refused('no permission')));
+    expect(runTools([write, edit, writeDeep])).toEqual(Array(3).fill(refused('no permission')));
     expect(everythingIn(root)).toEqual(untouched);
   });
 });
 
-test('with permission it is all done, and the file keeps its mode', () => {
+test('with permission all tools work, and the file keeps its mode', () => {
   chmodSync(join(root, 'folder/file'), 0o640);
-  expect(tell([edit, read])).toEqual([
+  expect(runTools([edit, read])).toEqual([
     { text: expect.stringContaining('-old\n+new'), isError: false },
     { text: '1\tnew', isError: false },
   ]);
   expect(statSync(join(root, 'folder/file')).mode & 0o7777).toBe(0o640);
 });
 
-test.runIf(nobody.uid !== undefined)('who may, keeps the owner of a file', () => {
-  expect(tell([write], [], {})).toEqual([{ text: expect.any(String), isError: false }]);
+test.runIf(otherUser.uid !== undefined)('root keeps the owner of a file', () => {
+  expect(runTools([write], [], {})).toEqual([{ text: expect.any(String), isError: false }]);
   expect(statSync(join(root, 'folder/file'))).toMatchObject({ uid: 65534, gid: 65534, size: 3 });
 });
 
-test('a file that may not get so large is not written, and nothing is left behind', () => {
+test('a file above the size limit is not written, and nothing is left behind', () => {
   const limited = ['bash', '-c', 'ulimit -f 1; exec "$@"', 'bash'];
   const content = 'x'.repeat(40_000);
   const large = ['folder/file', 'folder/a/b/c'].map((path): Call => ['write', { path, content }]);
-  expect(tell(large, limited)).toEqual(Array(2).fill(refused('larger than')));
+  expect(runTools(large, limited)).toEqual(Array(2).fill(refused('larger than')));
   expect(everythingIn(root)).toEqual(untouched);
 });
 
-// A file system of its own for one process, where the system lets anybody have one.
+// Gives one process its own file system, if the system allows that.
 const inSmallFolder = ['unshare', '--map-root-user', '--mount', 'sh', '-c'];
 const [unshare = '', ...unshareArgs] = [...inSmallFolder, 'true'];
-const canMount = spawnSync(unshare, unshareArgs, nobody).status === 0;
+const canMount = spawnSync(unshare, unshareArgs, otherUser).status === 0;
 
-test.skipIf(!canMount)('on a disk that is full nothing is written', () => {
+test.skipIf(!canMount)('nothing is written to a full disk', () => {
   const full = 'mount -t tmpfs -o size=64k none "$0" && exec "$@"';
   const write: Call = ['write', { path: 'a/file', content: 'x'.repeat(100_000) }];
-  const told = tell([write, ['ls', {}]], [...inSmallFolder, full, root]);
+  const told = runTools([write, ['ls', {}]], [...inSmallFolder, full, root]);
   expect(told).toEqual([refused('the disk is full'), { text: '. is empty', isError: false }]);
 });

@@ -5,7 +5,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { runTool } from '../testing/tool-context.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
-import { lsTool } from './ls.ts';
+import { lsTool } from './ls-tool.ts';
 
 let root: string;
 beforeEach(() => {
@@ -38,7 +38,7 @@ test('folders come first, then the rest by name, hidden ones and sizes included'
   });
 });
 
-test('an empty folder is said to be', async () => {
+test('an empty folder is reported as empty', async () => {
   mkdirSync(join(root, 'src'));
   expect((await ls('src')).text).toBe('src is empty');
 });
@@ -47,11 +47,11 @@ test("git's own folder is not listed", async () => {
   mkdirSync(join(root, '.git/objects'), { recursive: true });
   symlinkSync('.git', join(root, 'alias'));
   for (const path of ['.git', '.git/objects', 'alias']) {
-    expect((await ls(path)).text).toContain('Ask git instead');
+    expect((await ls(path)).text).toContain('Use git commands instead');
   }
 });
 
-test('a folder with very many entries is cut, with how many are left', async () => {
+test('a long list is cut, with the number of remaining entries', async () => {
   for (let index = 0; index < 510; index++) writeFileSync(join(root, `f${1000 + index}`), '');
   const lines = (await ls()).text.split('\n');
   expect(lines).toHaveLength(501);
@@ -59,7 +59,7 @@ test('a folder with very many entries is cut, with how many are left', async () 
   expect(lines.at(-1)).toBe('(10 more. Use glob to find some of them)');
 });
 
-test('what is no folder inside is refused', async () => {
+test('a file, a path outside and a missing path are refused', async () => {
   writeFileSync(join(root, 'file'), '');
   symlinkSync('..', join(root, 'up'));
   expect(await ls('file')).toMatchObject({
@@ -69,6 +69,6 @@ test('what is no folder inside is refused', async () => {
   expect(await ls('up')).toMatchObject({ isError: true, text: expect.stringContaining('outside') });
   expect(await ls('fil')).toMatchObject({
     isError: true,
-    text: expect.stringContaining('Near: file'),
+    text: expect.stringContaining('Similar: file'),
   });
 });

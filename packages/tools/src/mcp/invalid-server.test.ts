@@ -4,7 +4,7 @@ import { McpConnections } from '../testing/mcp-connections.ts';
 import { runTool } from '../testing/tool-context.ts';
 import type { McpOptions } from './index.ts';
 
-// With a server that says what the protocol does not allow.
+// These tests use a server that violates the protocol.
 
 const connections = new McpConnections();
 afterEach(() => connections.closeAll());
@@ -18,7 +18,10 @@ const connect = (list: string, result: string, options?: McpOptions) =>
 
 const good = { name: 'good', description: 'It works', inputSchema: { type: 'object' } };
 
-/** Connects to a server with this tool beside two good ones: what there is, and what was said of it. */
+/**
+ * Connects to a server with this tool and two valid ones. Returns the accepted tools and the
+ * reported problems.
+ */
 async function beside(tool: string) {
   const problems: string[] = [];
   const last = JSON.stringify({ ...good, name: 'last' });
@@ -32,7 +35,7 @@ async function beside(tool: string) {
 const nested = (depth: number) =>
   `{"type":"object","a":${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}}`;
 
-describe('a tool that is none is left out, and the others are there:', () => {
+describe('an invalid tool is left out, and the others are kept:', () => {
   test.each([
     ['no schema', '{"name":"bad"}', 'bad'],
     ['a schema that is a list', '{"name":"bad","inputSchema":[]}', 'bad'],
@@ -63,7 +66,7 @@ test.each([
   ['its title', '"title":[]'],
   ['its output schema', '"outputSchema":{"type":"array"}'],
   ['something unknown', '"icons":7'],
-])('a tool of which only %s is wrong is there without it', async (_what, field) => {
+])('a tool of which only %s is invalid is kept without it', async (_what, field) => {
   const { names, problems } = await beside(
     `{"name":"odd",${field},"inputSchema":{"type":"object"}}`,
   );
@@ -71,21 +74,21 @@ test.each([
   expect(problems).toEqual([]);
 });
 
-test('a list that is none is an error in a line', async () => {
+test('an invalid list gives an error of one line', async () => {
   await expect(connect('{"tools":"none"}', '')).rejects.toMatchObject({
     code: 'cannot_connect',
     message: expect.stringMatching(/^Cannot connect to MCP server bare: [^\n]*tools[^\n]*$/),
   });
 });
 
-test('a server that dies when it is asked for its list tells how', async () => {
+test('the error for a server that exits during the list has its exit code and output', async () => {
   await expect(connect('', '')).rejects.toMatchObject({
     message:
-      'Cannot connect to MCP server bare: it went away. It exited with code 9. Its last words: I give up',
+      'Cannot connect to MCP server bare: it closed the connection. It exited with code 9. Last output: I give up',
   });
 });
 
-test('of a result that is wrong in part the rest is kept: what the tool did is done', async () => {
+test('of a partly invalid result, the rest is kept', async () => {
   const list = JSON.stringify({ tools: [good] });
   const text = '{"type":"text","text":"kept"}';
   const { tools } = await connect(list, `{"content":[null,7,"x",${text},{"no":"type"}]}`);

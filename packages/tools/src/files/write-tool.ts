@@ -1,8 +1,9 @@
 import { type DefinedTool, defineTool } from '@millrace/agent';
 import { z } from 'zod';
 import type { Workspace } from '../workspace/workspace.ts';
-import { wholeText } from './edit.ts';
+import { wellFormedText } from './edit-tool.ts';
 
+/** The input of the tool `write`. */
 export interface WriteInput {
   readonly path: string;
   readonly content: string;
@@ -10,14 +11,14 @@ export interface WriteInput {
 
 const input = z.object({
   path: z.string().describe('The file: relative to the workspace, or absolute inside it'),
-  content: wholeText('content').describe('The whole new content of the file'),
+  content: wellFormedText('content').describe('The whole new content of the file'),
 });
 
-const description = `Writes a whole file of the workspace: makes it, with the folders it needs, or replaces what it held.
+const description = `Writes a whole file of the workspace. It creates the file and missing folders, or replaces the content.
 - To change a part of a file, use edit.
-- The content is written exactly as given, whole or not at all. The rights of a file that is replaced are kept.`;
+- The content is written exactly as given, completely or not at all. A replaced file keeps its permissions.`;
 
-/** Makes or replaces a file. */
+/** Creates the tool `write`, which creates or replaces a file. */
 export function writeTool(workspace: Workspace): DefinedTool<'write', WriteInput> {
   return defineTool({
     name: 'write',
@@ -27,7 +28,7 @@ export function writeTool(workspace: Workspace): DefinedTool<'write', WriteInput
     execute: async ({ path, content }, { signal }) => {
       const bytes = new TextEncoder().encode(content);
       const { place, isNew } = await workspace.write(path, bytes, { signal });
-      return `${isNew ? 'Made' : 'Replaced'} ${place.shown}: ${lineCount(content)}`;
+      return `${isNew ? 'Created' : 'Replaced'} ${place.shown}: ${lineCount(content)}`;
     },
   });
 }

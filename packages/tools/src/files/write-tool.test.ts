@@ -4,7 +4,7 @@ import { beforeEach, expect, test } from 'vitest';
 import { everythingIn, temporaryFolder } from '../testing/temporary-folder.ts';
 import { runTool } from '../testing/tool-context.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
-import { writeTool } from './write.ts';
+import { writeTool } from './write-tool.ts';
 
 let root: string;
 beforeEach(() => {
@@ -15,15 +15,15 @@ beforeEach(() => {
 const write = (path: string, content: string) =>
   runTool(writeTool(createWorkspace({ root })), { path, content });
 
-test('it makes a file with its folders, and tells so', async () => {
+test('it creates a file and its folders', async () => {
   expect(await write('a/b/c.txt', 'one\ntwo')).toMatchObject({
-    text: 'Made a/b/c.txt: 2 lines',
+    text: 'Created a/b/c.txt: 2 lines',
     isError: false,
   });
   expect(readFileSync(join(root, 'a/b/c.txt'), 'utf8')).toBe('one\ntwo');
 });
 
-test('it replaces a file, and tells so', async () => {
+test('it replaces a file', async () => {
   writeFileSync(join(root, 'a.txt'), 'long before');
   expect((await write('a.txt', 'é\r\n')).text).toBe('Replaced a.txt: 1 line');
   expect(readFileSync(join(root, 'a.txt'), 'utf8')).toBe('é\r\n');
@@ -40,7 +40,7 @@ test('a link to outside is not written through', async () => {
   expect(everythingIn(join(root, '..'))).toEqual(before);
 });
 
-test('half of a character is refused before it becomes another', async () => {
+test('a lone surrogate is refused', async () => {
   expect(await write('a.txt', 'a\ud83d')).toMatchObject({
     text: expect.stringContaining('half of a character'),
     isError: true,
@@ -48,14 +48,14 @@ test('half of a character is refused before it becomes another', async () => {
   expect(readdirSync(root)).toEqual([]);
 });
 
-test('many writes at once leave one of them whole', async () => {
+test('of many concurrent writes, one is complete', async () => {
   const contents = Array.from({ length: 20 }, (_, index) => String(index).repeat(50_000));
   await Promise.all(contents.map((content) => write('a.txt', content)));
   expect(contents).toContain(readFileSync(join(root, 'a.txt'), 'utf8'));
   expect(readdirSync(root)).toEqual(['a.txt']);
 });
 
-test('it is told to the world as what it is', () => {
+test('the tool declares its name, effects and summary', () => {
   const tool = writeTool(createWorkspace({ root }));
   expect(tool).toMatchObject({ name: 'write', effects: 'external', replay: 'never' });
   expect(tool.summarize({ path: 'a', content: 'x\ny\n' })).toBe('Write a (2 lines)');

@@ -1,15 +1,20 @@
 import { type DefinedTool, defineTool } from '@millrace/agent';
 import { z } from 'zod';
 import type { Entry, Listing } from '../workspace/list-folder.ts';
-import { showPath } from '../workspace/resolve-path.ts';
+import { displayOnOneLine } from '../workspace/resolve-path.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { byteCount } from './read-lines.ts';
 
-/** A folder may have a million entries: so many are read to be sorted, and so many shown. */
+/**
+ * A folder can have a million entries. At most `maxRead` are read and sorted, and `maxShown` are
+ * shown.
+ */
 const maxRead = 10_000;
 const maxShown = 500;
 
+/** The input of the tool `ls`. */
 export interface LsInput {
+  /** The folder. Default: the root of the workspace. */
   readonly path?: string | undefined;
 }
 
@@ -21,9 +26,9 @@ const input = z.object({
 });
 
 const description = `Lists a folder of the workspace: folders first (with a /), then files with their sizes, hidden ones too.
-- It does not go into folders; use glob to find files anywhere.`;
+- It does not list subfolders; use glob to find files anywhere.`;
 
-/** Lists a folder. */
+/** Creates the tool `ls`, which lists a folder. */
 export function lsTool(workspace: Workspace): DefinedTool<'ls', LsInput> {
   return defineTool({
     name: 'ls',
@@ -34,9 +39,10 @@ export function lsTool(workspace: Workspace): DefinedTool<'ls', LsInput> {
     summarize: ({ path = '.' }) => `List ${path}`,
     execute: async ({ path = '.' }) => {
       const { segments, shown } = await workspace.resolve(path);
-      // Thousands of objects with meaningless names: git itself tells what they hold.
+      // The folder holds thousands of files with meaningless names. Git commands show their content
+      // better.
       if (segments.includes('.git'))
-        return `${shown} is git's own: it is not listed. Ask git instead`;
+        return `${shown} belongs to git and is not listed. Use git commands instead`;
       return asText(await workspace.list(path, maxRead));
     },
   });
@@ -58,12 +64,12 @@ function byKindAndName(a: Entry, b: Entry): number {
 }
 
 function asLine({ name, kind, size, target = '' }: Entry): string {
-  const shown = showPath(name);
+  const shown = displayOnOneLine(name);
   switch (kind) {
     case 'folder':
       return `${shown}/`;
     case 'link':
-      return `${shown} -> ${showPath(target)}`;
+      return `${shown} -> ${displayOnOneLine(target)}`;
     case 'file':
       return `${shown}  ${byteCount(size)}`;
     case 'other':

@@ -4,13 +4,13 @@ import { createAgent } from '@millrace/agent';
 import { type Part, toolCallId } from '@millrace/core';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { beforeEach, expect, test } from 'vitest';
-import { lsTool } from '../files/ls.ts';
-import { readTool } from '../files/read.ts';
-import { writeTool } from '../files/write.ts';
+import { lsTool } from '../files/ls-tool.ts';
+import { readTool } from '../files/read-tool.ts';
+import { writeTool } from '../files/write-tool.ts';
 import { bashTool } from '../shell/bash-tool.ts';
 import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
-import { approveBy } from './approve-by.ts';
+import { approveBy } from './approve-by-policy.ts';
 import { permissionPolicy } from './permission-policy.ts';
 import type { PermissionRule } from './permission-rule.ts';
 
@@ -22,7 +22,7 @@ beforeEach(() => {
 
 type Called = readonly [name: string, input: object];
 
-/** An agent that makes these calls, one a turn. */
+/** Runs an agent that makes these calls, one per turn. */
 function calling(rules: readonly PermissionRule[], ...calls: readonly Called[]) {
   const workspace = createWorkspace({ root });
   const policy = permissionPolicy({ root: workspace.root, rules });
@@ -50,7 +50,7 @@ async function texts(run: ReturnType<typeof calling>): Promise<readonly string[]
   return parts.flatMap((part) => (part.kind === 'tool_result' ? [part.text] : []));
 }
 
-test('what is allowed runs, and what is denied does not, by whatever link it is named', async () => {
+test('allowed calls run, and denied ones do not, even through links', async () => {
   symlinkSync('.env', join(root, 'link'));
   symlinkSync('..', join(root, 'src/up'));
   const paths = ['src/a', '.env', 'link', 'src/up/.env', 'nothing'];
@@ -68,7 +68,7 @@ test('what is allowed runs, and what is denied does not, by whatever link it is 
   expect(told.join()).not.toContain('hush');
 });
 
-test('an answer that lasts is about the same command or path, and no other', async () => {
+test('a lasting approval covers only the same command or path', async () => {
   const calls: readonly Called[] = [
     ['bash', { command: 'echo 1 > a' }],
     ['bash', { command: 'echo 1 > a' }],

@@ -1,24 +1,24 @@
 import { access, constants, lstat, readFile } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import type { Workspace } from '../../workspace/workspace.ts';
-import { placePath } from '../permission-rule.ts';
-import type { Reading, ReadPath } from './reading-command.ts';
+import { lexicalPath } from '../permission-rule.ts';
+import type { ReadOnlyCommand, ReadPath } from './read-only-command.ts';
 
-interface ReadingCircumstances {
+interface ReadOnlyEnvironment {
   readonly workspace: Pick<Workspace, 'root' | 'resolve'>;
-  /** May this be looked at? */
+  /** Whether tools may read a path without asking. */
   readonly mayRead: (path: ReadPath) => boolean;
-  /** Where the shell looks for programs. */
+  /** The folders where the shell searches for programs. Default: the PATH of this process. */
   readonly searchPath?: string | undefined;
 }
 
 /**
- * Why a command that only looks, by its words, is better asked about: a link leads somewhere else, its
- * program comes from the folder itself, or the repository has git run programs.
+ * Returns why to ask before running a command that seems to only read: a link leads elsewhere, the
+ * program is inside the workspace, or the repository makes git run other programs.
  */
-export async function doubtAboutReading(
-  { program, paths, isGit }: Reading,
-  { workspace, mayRead, searchPath = process.env['PATH'] }: ReadingCircumstances,
+export async function findReadOnlyRisk(
+  { program, paths, isGit }: ReadOnlyCommand,
+  { workspace, mayRead, searchPath = process.env['PATH'] }: ReadOnlyEnvironment,
 ): Promise<string | undefined> {
   for (const { path, kind } of paths) {
     const place = await workspace.resolve(path).catch(() => undefined);
@@ -26,32 +26,32 @@ export async function doubtAboutReading(
     if (!mayRead({ path: place.real, kind })) return `${path} leads to ${place.shown}`;
   }
   const { root } = workspace;
-  if (!builtIn.has(program) && !(await isElsewhere(program, root, searchPath)))
-    return `The program ${program} may be one of the workspace itself`;
+  if (!shellBuiltins.has(program) && !(await isOutsideProgram(program, root, searchPath)))
+    return `The program ${program} may be inside the workspace`;
   const isDoubtful = isGit && !(await isPlainRepository(root));
-  return isDoubtful ? 'The repository may have git run other programs' : undefined;
+  return isDoubtful ? 'The repository may make git run other programs' : undefined;
 }
 
-/** The shell does these by itself. */
-const builtIn: ReadonlySet<string> = new Set(['cd', 'pwd', 'true', 'false', 'echo']);
+/** Commands that the shell runs without starting a program. */
+const shellBuiltins: ReadonlySet<string> = new Set(['cd', 'pwd', 'true', 'false', 'echo']);
 
-/** Whether the first program of that name is outside the root. */
-async function isElsewhere(program: string, root: string, searchPath = ''): Promise<boolean> {
+/** Whether the first program of that name on the search path is outside the root. */
+async function isOutsideProgram(program: string, root: string, searchPath = ''): Promise<boolean> {
   for (const folder of searchPath.split(':')) {
-    // An empty one is where the command runs.
+    // An empty entry means the current folder of the command.
     if (!isAbsolute(folder)) return false;
     const isThere = await access(join(folder, program), constants.X_OK).then(
       () => true,
       () => false,
     );
-    if (isThere) return !placePath(root, folder).isInside;
+    if (isThere) return !lexicalPath(root, folder).isInside;
   }
-  // There is none: the shell says so.
+  // The program does not exist. The shell reports that.
   return true;
 }
 
-/** Sections of a repository's configuration, and what may be set in them. Nothing of it has git run anything. */
-const harmless: ReadonlyMap<string, readonly string[]> = new Map([
+/** Sections of a git configuration and their settings that never make git run another program. */
+const harmlessSettings: ReadonlyMap<string, readonly string[]> = new Map([
   [
     'core',
     `repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks
@@ -70,8 +70,9 @@ const harmless: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /**
- * Whether git, in this folder, finds a repository that has it run no other programs: no file watcher,
- * filter, pager or comparer of its own. A folder that came with its `.git` may have one.
+ * Whether git finds a repository here that makes it run no other programs, such as a file system
+ * monitor, a filter, a pager or a diff tool. A folder from an untrusted source may contain such a
+ * `.git`.
  */
 async function isPlainRepository(root: string): Promise<boolean> {
   try {
@@ -80,43 +81,45 @@ async function isPlainRepository(root: string): Promise<boolean> {
       ['.', 'objects', 'refs'].map((name) => lstat(join(own, name))),
     );
     const files = await Promise.all(['HEAD', 'config'].map((name) => lstat(join(own, name))));
-    // One that git would take for none has it look for another: in this very folder, or above it.
+    // If git does not accept this folder as a repository, it uses another one: the folder itself or
+    // one above it.
     const isWhole = folders.every((one) => one.isDirectory()) && files.every((one) => one.isFile());
-    // What is in another repository inside this one, or beside it, is not looked at here.
-    // The hook is run when an index is written, which a mere look may do.
+    // Repositories inside or beside this one are not checked, so their presence is a risk. Git runs
+    // the hook when it writes the index, which can happen during a read-only command.
     const more = ['modules', 'config.worktree', 'commondir', 'hooks/post-index-change'];
-    const hasMore = await Promise.all(more.map((name) => isThere(join(own, name))));
+    const hasMore = await Promise.all(more.map((name) => mayExist(join(own, name))));
     if (!isWhole || hasMore.includes(true)) return false;
-    if ((await isThere(join(root, '.gitmodules'))) || (await hasInnerRepository(own))) return false;
-    return isHarmless(await readFile(join(own, 'config'), 'utf8'));
+    if ((await mayExist(join(root, '.gitmodules'))) || (await hasInnerRepository(own)))
+      return false;
+    return isHarmlessGitConfig(await readFile(join(own, 'config'), 'utf8'));
   } catch {
     return false;
   }
 }
 
-/** Modules that git knows of are in the index, as links to commits. */
+/** The index lists submodules as links to commits. */
 async function hasInnerRepository(own: string): Promise<boolean> {
   const index = await readFile(join(own, 'index')).catch(() => undefined);
-  // Their mode, 0160000, between the fields of an entry.
+  // The file mode 0160000 of a submodule, between the fields of an index entry.
   return index?.includes(Buffer.from([0x00, 0x00, 0xe0, 0x00])) ?? false;
 }
 
-function isThere(path: string): Promise<boolean> {
+function mayExist(path: string): Promise<boolean> {
   return lstat(path).then(
     () => true,
     (error: NodeJS.ErrnoException) => error.code !== 'ENOENT',
   );
 }
 
-/** Whether each line is a section or a setting that is known. A line that goes on, or is none, is not. */
-export function isHarmless(config: string): boolean {
+/** Whether each line is a known section or setting. A continued or unknown line is not harmless. */
+export function isHarmlessGitConfig(config: string): boolean {
   let known: readonly string[] | undefined;
   return config.split(/\r?\n/).every((line) => {
     const text = line.trim();
     if (text === '' || text.startsWith('#') || text.startsWith(';')) return true;
     const section = /^\[([a-z]+)(?:\s+"[^"\\]*")?\]$/i.exec(text);
     if (section !== null) {
-      known = harmless.get((section[1] ?? '').toLowerCase());
+      known = harmlessSettings.get((section[1] ?? '').toLowerCase());
       return known !== undefined;
     }
     const setting = /^([a-z][a-z0-9-]*)(?:\s*=\s*[^\\]*)?$/i.exec(text);

@@ -7,7 +7,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { runTool } from '../testing/tool-context.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
-import { readTool } from './read.ts';
+import { readTool } from './read-tool.ts';
 
 let root: string;
 beforeEach(() => {
@@ -21,7 +21,7 @@ const read = (path: string, range: { readonly offset?: number; readonly limit?: 
 const refused = (text: unknown) => expect.objectContaining({ text, isError: true });
 
 describe('text', () => {
-  test('comes as numbered lines', async () => {
+  test('is returned as numbered lines', async () => {
     put('a.txt', 'one\n\n\tthree\n');
     expect(await read('a.txt')).toEqual({
       text: '1\tone\n2\t\n3\t\tthree',
@@ -30,12 +30,12 @@ describe('text', () => {
     });
   });
 
-  test('comes in pieces that say how to go on', async () => {
+  test('is returned in parts that say how to continue', async () => {
     put('a.txt', 'a\nb\nc\nd\ne');
     expect((await read('a.txt', { limit: 2 })).text).toBe(
-      '1\ta\n2\tb\n(Lines 1 to 2. More follow: read on with offset 3)',
+      '1\ta\n2\tb\n(Lines 1 to 2. More follow: continue with offset 3)',
     );
-    expect((await read('a.txt', { offset: 3, limit: 2 })).text).toContain('read on with offset 5');
+    expect((await read('a.txt', { offset: 3, limit: 2 })).text).toContain('continue with offset 5');
     expect((await read('a.txt', { offset: 5, limit: 2 })).text).toBe('5\te\n(Line 5 of 5)');
     expect((await read('a.txt', { limit: 5 })).text).toBe('1\ta\n2\tb\n3\tc\n4\td\n5\te');
     expect(await read('a.txt', { offset: 6 })).toEqual(
@@ -43,23 +43,23 @@ describe('text', () => {
     );
   });
 
-  test('is bounded in lines and in length, and all of it can be read on', async () => {
+  test('is limited in lines and length, and the rest can be read with offset', async () => {
     put('lines.txt', 'x\n'.repeat(5000));
     put('long.txt', `${'y'.repeat(1500)}\n`.repeat(100));
     expect((await read('lines.txt')).text).toContain('(Lines 1 to 2000. More follow');
     const { text } = await read('long.txt');
     expect(text.length).toBeLessThan(60_000);
-    const [, next] = /read on with offset (\d+)\)$/.exec(text) ?? [];
+    const [, next] = /continue with offset (\d+)\)$/.exec(text) ?? [];
     expect((await read('long.txt', { offset: Number(next) })).text).toMatch(`${next}\ty`);
   });
 
-  test('of a very long line is clipped, with how much', async () => {
+  test('of a very long line is clipped, with the number of bytes', async () => {
     put('a.txt', `${'é'.repeat(10_000)}\nnext`);
     const { text } = await read('a.txt');
     expect(text).toBe(`1\t${'é'.repeat(2000)}… (clipped: 16.0 kB more)\n2\tnext`);
   });
 
-  test('that is empty is said to be', async () => {
+  test('that is empty is reported as empty', async () => {
     put('a.txt', '');
     expect(await read('a.txt')).toMatchObject({
       text: 'a.txt is empty: it has 0 bytes',
@@ -67,10 +67,10 @@ describe('text', () => {
     });
   });
 
-  test('with CRLF, a byte order mark or bytes that are not UTF-8 says so', async () => {
+  test('with CRLF, a byte order mark or invalid UTF-8 has a note', async () => {
     put('crlf.txt', '\ufeffa\r\nb\r\n');
     expect((await read('crlf.txt')).text).toBe(
-      '1\ta\n2\tb\n(Line endings: CRLF)\n(It starts with a byte order mark)',
+      '1\ta\n2\tb\n(Line endings: CRLF)\n(The file starts with a byte order mark)',
     );
     put('mixed.txt', 'a\r\nb\nc');
     expect((await read('mixed.txt')).text).toContain('(Line endings: CRLF and LF, mixed)');
@@ -91,18 +91,18 @@ describe('a file of 1 GB', () => {
     expect(bytesRead() - before).toBeLessThan(2 ** 20);
   });
 
-  test('of nothing but NULs is refused by its start', async () => {
+  test('of NUL bytes is refused after its first bytes', async () => {
     put('sparse', '');
     truncateSync(join(root, 'sparse'), 2 ** 30);
     expect(await read('sparse')).toEqual(refused(expect.stringContaining('binary data (1.1 GB)')));
   });
 
-  test('of one line is not followed to its end', async () => {
+  test('of one line is not read to its end', async () => {
     put('line.txt', `start${'x'.repeat(10_000)}`);
     truncateSync(join(root, 'line.txt'), 2 ** 30);
     const { text } = await read('line.txt');
     expect(text).toMatch(/^1\tstartxx+… \(clipped: at least 16\.\d MB more\)/);
-    expect(text).toContain('too long to find what follows');
+    expect(text).toContain('too long to find the lines after it');
   });
 
   test('stops being read when the call is aborted', async () => {
@@ -127,7 +127,7 @@ describe('an image', () => {
   };
 
   test.each(Object.entries(images))(
-    'of type %s is attached, whatever its name',
+    'of type %s is attached, regardless of its name',
     async (mimeType, bytes) => {
       put('picture.txt', bytes);
       const { text, attachments } = await read('picture.txt');
@@ -155,7 +155,7 @@ describe('a binary is refused with its kind and size:', () => {
     ['an ELF program or library', '\x7fELF\x02'],
     ['an SQLite database', 'SQLite format 3\0'],
     ['UTF-16 text', '\xff\xfea\0b\0'],
-    ['WAV sound', 'RIFF\0\0\0\0WAVE'],
+    ['WAV audio', 'RIFF\0\0\0\0WAVE'],
     ['binary data', 'text and then \0'],
     ['binary data, or text that is not UTF-8', '\xe0\xe1\xe2\xe3\xe4\xe5\xe6\xe7'],
   ])('%s', async (kind, start) => {
@@ -164,7 +164,7 @@ describe('a binary is refused with its kind and size:', () => {
     expect(await read('file')).toEqual(refused(text));
   });
 
-  test('but a text that starts like one is a text', async () => {
+  test('but a text that starts like a binary format is text', async () => {
     for (const start of ['OggS', 'BZh11AY&SY', '----ftyp', 'GIF', 'RIFF1234WAVE']) {
       put('file', `${start} and so on`);
       expect(await read('file')).toMatchObject({ text: `1\t${start} and so on`, isError: false });
@@ -172,16 +172,16 @@ describe('a binary is refused with its kind and size:', () => {
   });
 });
 
-describe('what cannot be read says why:', () => {
-  test('a folder, a FIFO, nothing', async () => {
+describe('a path that cannot be read gives the reason', () => {
+  test('a folder, a FIFO, a missing file', async () => {
     mkdirSync(join(root, 'folder'));
     expect(spawnSync('mkfifo', [join(root, 'fifo')]).status).toBe(0);
     expect(await read('folder')).toEqual(refused(expect.stringContaining('it is a folder')));
     expect(await read('fifo')).toEqual(refused(expect.stringContaining('it is a FIFO')));
-    expect(await read('fold')).toEqual(refused(expect.stringContaining('Near: folder')));
+    expect(await read('fold')).toEqual(refused(expect.stringContaining('Similar: folder')));
   });
 
-  test('a file that comes and goes is whole, or said to be gone', async () => {
+  test('a file that appears and disappears is read completely or reported as gone', async () => {
     const flicker = `
       const { rmSync, renameSync, writeFileSync } = require('node:fs');
       const { workerData: root, parentPort } = require('node:worker_threads');
@@ -208,27 +208,22 @@ describe('what cannot be read says why:', () => {
   });
 });
 
-describe.runIf(process.platform === 'linux')(
-  'a file that the system makes up when it is read',
-  () => {
-    const readOwn = (path: string, offset = 1) =>
-      runTool(readTool(createWorkspace({ root: '/proc/self' })), { path, offset, limit: 1 });
+describe.runIf(process.platform === 'linux')('a file that the system generates', () => {
+  const readOwn = (path: string, offset = 1) =>
+    runTool(readTool(createWorkspace({ root: '/proc/self' })), { path, offset, limit: 1 });
 
-    test('is read though it says that it has 0 bytes', async () => {
-      expect((await readOwn('status')).text).toMatch(/^1\tName:\t.*\n\(Line 1\. More follow/);
-      expect((await readOwn('status', 2)).text).toMatch(/^2\tUmask:/);
-      expect((await readOwn('status', 9999)).text).toMatch(/from line 9999: it has \d\d+ lines/);
-    });
+  test('is read although its size is 0', async () => {
+    expect((await readOwn('status')).text).toMatch(/^1\tName:\t.*\n\(Line 1\. More follow/);
+    expect((await readOwn('status', 2)).text).toMatch(/^2\tUmask:/);
+    expect((await readOwn('status', 9999)).text).toMatch(/from line 9999: it has \d\d+ lines/);
+  });
 
-    test('and that the system does not give says why', async () => {
-      expect(await readOwn('mem')).toEqual(
-        refused(expect.stringMatching(/^Cannot use mem: .*EIO/)),
-      );
-    });
-  },
-);
+  test('and that cannot be read gives the reason', async () => {
+    expect(await readOwn('mem')).toEqual(refused(expect.stringMatching(/^Cannot use mem: .*EIO/)));
+  });
+});
 
-test('it changes nothing, may be run again, and refuses what is no range', async () => {
+test('the tool has no effects, may be replayed, and refuses an invalid range', async () => {
   const tool = readTool(createWorkspace({ root }));
   expect(tool).toMatchObject({ name: 'read', effects: 'none', replay: 'safe' });
   expect(tool.summarize({ path: 'a', offset: 3 })).toBe('Read a from line 3');

@@ -13,7 +13,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { runTool } from '../testing/tool-context.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
-import { editTool } from './edit.ts';
+import { editTool } from './edit-tool.ts';
 
 let root: string;
 beforeEach(() => {
@@ -43,19 +43,19 @@ describe('an edit', () => {
     expect(held()).toBe('one\nTWO\n2\nthree\n');
   });
 
-  test('takes what looks like a pattern as it is', async () => {
+  test('treats pattern characters literally', async () => {
     put('a.*b $& $1 (x');
     await edit(change('a.*b', '$& $1 \\n'), change('(x', '$$'));
     expect(held()).toBe('$& $1 \\n $& $1 $$');
   });
 
-  test('is one of several in order, each on what the one before left', async () => {
+  test('is applied in order, each to the result of the one before', async () => {
     put('a b');
     await edit(change('a', 'b'), everywhere('b', 'c'), change('c c', 'd'));
     expect(held()).toBe('d');
   });
 
-  test('that fails leaves the ones before it undone too', async () => {
+  test('that fails also undoes the edits before it', async () => {
     put('a b');
     expect(await edit(change('a', 'x'), change('nothing', 'y'))).toMatchObject({
       isError: true,
@@ -67,7 +67,7 @@ describe('an edit', () => {
     expect(readdirSync(root)).toEqual(['a.ts']);
   });
 
-  test('keeps the mode, and goes through links inside', async () => {
+  test('keeps the mode, and follows links inside', async () => {
     put('a');
     chmodSync(join(root, 'a.ts'), 0o750);
     symlinkSync('a.ts', join(root, 'link'));
@@ -88,24 +88,24 @@ describe('it refuses', () => {
     expect(held()).toBe(before);
   };
 
-  test('a text that is there more than once, with the places', async () => {
+  test('a text that occurs more than once, with its lines', async () => {
     put('x\ny\nx\nx');
     await refused(
-      /there 3 times, at lines 1, 3, 4\. Give more .* or set replace_all/,
+      /occurs 3 times, at lines 1, 3, 4\. Include more .* or set replace_all/,
       change('x', 'z'),
     );
     put('aaa');
-    await refused('there 2 times, at lines 1, 1', change('aa', 'b'));
+    await refused('occurs 2 times, at lines 1, 1', change('aa', 'b'));
     put('x\n'.repeat(100));
     await refused(/more than 10 times, at lines 1, 2, 3, 4, 5, 6, 7, 8, 9, 10 …/, change('x', 'z'));
   });
 
-  test('to replace a text in too many places', async () => {
+  test('to replace too many occurrences', async () => {
     put('x'.repeat(100_001));
     await refused('more than 100000 times', everywhere('x', 'y'));
   });
 
-  test('to make a file grow without end', async () => {
+  test('to make a file too large', async () => {
     put('x'.repeat(20_000));
     await refused('would have 20000000 characters', everywhere('x', 'y'.repeat(1000)));
   });
@@ -113,20 +113,20 @@ describe('it refuses', () => {
   test('edits that change nothing', async () => {
     put('a\r\nb');
     await refused('are the same', change('a\r\nb', 'a\nb'));
-    await refused('leave it as it was', change('a', 'b1'), change('b1', 'a'));
+    await refused('the edits change nothing', change('a', 'b1'), change('b1', 'a'));
   });
 
-  test('what is not UTF-8', async () => {
+  test('a file that is not UTF-8', async () => {
     put(Buffer.from('caf\xe9', 'latin1'));
     await refused('not UTF-8', change('caf', 'x'));
   });
 
-  test('a file that is too large, or not there', async () => {
+  test('a file that is too large or does not exist', async () => {
     put(Buffer.alloc(4_000_001, 'x'));
     await refused('at most 4000000', change('x', 'y'));
     const tool = editTool(createWorkspace({ root }));
     const absent = await runTool(tool, { path: 'b.ts', edits: [change('x', 'y')] });
-    expect(absent).toMatchObject({ isError: true, text: expect.stringContaining('Near: a.ts') });
+    expect(absent).toMatchObject({ isError: true, text: expect.stringContaining('Similar: a.ts') });
   });
 
   test('an input without edits, with an empty text or with half of a character', async () => {
@@ -137,7 +137,7 @@ describe('it refuses', () => {
   });
 });
 
-describe('a text that is not there is met with what is near:', () => {
+describe('the error for a text that is not found shows', () => {
   const miss = async (old_text: string, new_text = 'new') =>
     (await edit(change(old_text, new_text))).text;
 
@@ -145,7 +145,7 @@ describe('a text that is not there is met with what is near:', () => {
     put('function f() {\n\tif (x) {\n\t\treturn 1;\n\t}\n}\n');
     expect(await miss('if (x) {\n    return 1;\n  }')).toBe(
       [
-        'Cannot edit a.ts, and nothing was changed. old_text is not in the file. The nearest is at lines 2 to 4:',
+        'Cannot edit a.ts, and nothing was changed. old_text is not in the file. The most similar text is at lines 2 to 4:',
         'line 3 differs in its indentation:',
         '  file:     "\\t\\treturn 1;"',
         '  old_text: "    return 1;"',
@@ -164,32 +164,32 @@ describe('a text that is not there is met with what is near:', () => {
     expect(await miss('const b  =  2;')).toContain('line 2 differs in its spaces');
   });
 
-  test('other words', async () => {
+  test('different words', async () => {
     put('import a;\n\nfunction compute(total) {\n  return total * rate;\n}\n');
     const text = await miss('function compute(sum) {\n  return sum * rate;\n}');
-    expect(text).toContain('The nearest is at lines 3 to 5');
+    expect(text).toContain('The most similar text is at lines 3 to 5');
     expect(text).toContain('line 4 differs:\n  file:     "  return total * rate;"');
     expect(text).not.toContain('line 5');
   });
 
   test('the line numbers of read', async () => {
     put('one\ntwo\n');
-    expect(await miss('1\tone\n2\ttwo')).toContain('without the line numbers');
+    expect(await miss('1\tone\n2\ttwo')).toContain('without line numbers');
   });
 
-  test('the new text, where the edit was made already', async () => {
+  test('the new text, if the edit was already made', async () => {
     put('one\nTWO and more\n');
-    expect(await miss('two', 'TWO and more')).toContain('new_text is there already, at line 2');
+    expect(await miss('two', 'TWO and more')).toContain('new_text is already there, at line 2');
   });
 
-  test('nothing, where nothing is', async () => {
+  test('that nothing is similar', async () => {
     put('abc\n');
-    expect(await miss('quite something else\nand more')).toContain('nor anything like it');
+    expect(await miss('quite something else\nand more')).toContain('and nothing similar is');
     put('');
-    expect(await miss('x')).toContain('it is empty');
+    expect(await miss('x')).toContain('the file is empty');
   });
 
-  test('within bounds, for any texts', async () => {
+  test('a text of bounded length, for any texts', async () => {
     const line = fc.constantFrom('a b', ' a b', 'a  b', 'abcdef', '\tabcdeg', '', ' ');
     const text = fc.array(line, { maxLength: 12 }).map((lines) => lines.join('\n'));
     await fc.assert(
@@ -199,7 +199,7 @@ describe('a text that is not there is met with what is near:', () => {
         const said = await miss(old);
         expect(said).toContain('old_text is not in the file');
         expect(said.length).toBeLessThan(3000);
-        const [, from] = /nearest is at lines? (\d+)/.exec(said) ?? [];
+        const [, from] = /most similar text is at lines? (\d+)/.exec(said) ?? [];
         if (from !== undefined) expect(said).toMatch(/ differs|ends before it/);
       }),
       { numRuns: 300 },
@@ -208,7 +208,7 @@ describe('a text that is not there is met with what is near:', () => {
     expect((await miss(`${'x'.repeat(5000)}z`)).length).toBeLessThan(1500);
   });
 
-  // Each of these would take hours where every place is compared with every other.
+  // Comparing each position with every other would take hours for these.
   test.each([
     ['lines that are all alike', 'a\n'.repeat(1_900_000), `${'a\n'.repeat(40_000)}b`],
     ['more of such lines', 'a\n'.repeat(1_900_000), `${'a\n'.repeat(900_000)}b`],
@@ -222,26 +222,26 @@ describe('a text that is not there is met with what is near:', () => {
       'a '.repeat(1_900_000),
       `${'a'.repeat(40_000)}b${'a'.repeat(40_000)}`,
     ],
-  ])('within a moment, for %s', async (_what, content, old) => {
+  ])('its result quickly, for %s', async (_what, content, old) => {
     put(content);
     expect(await miss(old)).toContain('old_text is not in the file');
   });
 });
 
 describe('line endings', () => {
-  test('of CRLF are matched by \\n, and given to new lines; a byte order mark stays', async () => {
+  test('CRLF is matched by \\n and used for new lines; a byte order mark is kept', async () => {
     put('\ufeffone\r\ntwo\r\nthree\r\n');
     await edit(change('one\ntwo', 'ONE\nand\ntwo'));
     expect(held()).toBe('\ufeffONE\r\nand\r\ntwo\r\nthree\r\n');
   });
 
-  test('of LF are matched by \\r\\n, and stay', async () => {
+  test('LF is matched by \\r\\n and kept', async () => {
     put('one\ntwo\n');
     await edit(change('one\r\ntwo', 'one\r\nmore\r\ntwo'));
     expect(held()).toBe('one\nmore\ntwo\n');
   });
 
-  test('that are mixed stay where lines stay, and new lines get those of most', async () => {
+  test('mixed ones are kept, and new lines get the most frequent one', async () => {
     put('a\r\nb\nc\r\nd\r\n');
     await edit(change('a\nb\nc', 'a\nb\nnew\nc'));
     expect(held()).toBe('a\r\nb\nnew\r\nc\r\nd\r\n');
@@ -253,7 +253,7 @@ describe('line endings', () => {
   });
   const someText = words.map((pieces) => pieces.join(''));
 
-  test('aside, an edit of any text is what a replacement of it in LF would be', async () => {
+  test('do not change the result of an edit, for any text', async () => {
     await fc.assert(
       fc.asyncProperty(
         someText,
@@ -274,7 +274,7 @@ describe('line endings', () => {
           const after = text.split(old_text).join(new_text);
           const isDone = (replace_all || isOnce) && after !== text;
           expect(isError).toBe(!isDone);
-          // The file's own ending, but where no line of it has one yet.
+          // The ending of the file. A file without a line break gets LF.
           const usual = text.includes('\n') ? ending : '\n';
           const expected = (hasMark ? '\ufeff' : '') + after.replaceAll('\n', usual);
           expect(held()).toBe(isDone ? expected : inFile(text));
@@ -283,7 +283,7 @@ describe('line endings', () => {
     );
   });
 
-  test('of lines that an edit does not touch are never changed', async () => {
+  test('of untouched lines never change', async () => {
     const endings = fc.constantFrom('\n', '\r\n');
     await fc.assert(
       fc.asyncProperty(fc.array(endings, { minLength: 3 }), fc.nat(), async (all, at) => {
@@ -306,7 +306,7 @@ describe('line endings', () => {
   });
 });
 
-test('edits of one file at the same time lose none', async () => {
+test('concurrent edits of one file are all applied', async () => {
   const count = 100;
   put(Array.from({ length: count }, (_, index) => `<${index}>\n`).join(''));
   const results = await Promise.all(
@@ -317,7 +317,7 @@ test('edits of one file at the same time lose none', async () => {
   expect(readdirSync(root)).toEqual(['a.ts']);
 });
 
-test('it is told to the world as what it is', () => {
+test('the tool declares its name, effects and summary', () => {
   const tool = editTool(createWorkspace({ root }));
   expect(tool).toMatchObject({ name: 'edit', effects: 'external', replay: 'never' });
   expect(tool.summarize({ path: 'a', edits: [{}, {}] })).toBe('Edit a (2 changes)');

@@ -1,9 +1,9 @@
 import { Worker } from 'node:worker_threads';
 import type { Clock } from '@millrace/agent';
-import { newCell, readCell } from './progress-cell.ts';
+import { createProgressCell, readProgress } from './progress-cell.ts';
 import type { SearchSettings } from './search-options.ts';
 import type {
-  Found,
+  FileMatch,
   SearchReport,
   SearchRequest,
   SearchResult,
@@ -14,16 +14,19 @@ import type { WorkerInput } from './worker/search-worker.ts';
 interface RunSearchOptions {
   readonly signal: AbortSignal;
   readonly clock: Clock;
-  /** Then it ends with what it has. */
+  /** A search that takes longer returns the matches found so far. */
   readonly timeoutMs: number;
 }
 
-/** How long a thread that was told to stop may take. One that is in the midst of a match never hears it. */
+/**
+ * Time for the worker to stop after a request. During a regular expression match it does not
+ * receive the request.
+ */
 const graceMs = 1000;
-/** A search that needs more fails, rather than the process it is part of. */
+/** If a search needs more memory, only the search fails and not the process. */
 const resourceLimits = { maxOldGenerationSizeMb: 512, maxYoungGenerationSizeMb: 64 };
-// Beside this file, and of its kind: source when run from source, built when built. Then so are the
-// packages that it uses, whatever the process itself was started with.
+// The worker is the source file when running from source, and the built file otherwise. The
+// packages that it imports are resolved in the same way, whatever the flags of this process.
 const isSource = import.meta.url.endsWith('.ts');
 const program = new URL(
   isSource ? './worker/search-worker.ts' : './worker/search-worker.js',
@@ -31,16 +34,16 @@ const program = new URL(
 );
 const execArgv = isSource ? ['--conditions=@millrace/source'] : [];
 
-/** Searches in a thread of its own, so that no pattern can hold up the process. */
-async function runSearch(
+/** Runs a search in a worker thread, so that no pattern can block the process. */
+async function runSearchWorker(
   request: SearchRequest,
   { signal, clock, timeoutMs }: RunSearchOptions,
 ): Promise<SearchResult> {
   signal.throwIfAborted();
-  const cell = newCell();
+  const cell = createProgressCell();
   const workerData: WorkerInput = { request, cell };
   const worker = new Worker(program, { workerData, resourceLimits, execArgv, env: {} });
-  const found: Found[] = [];
+  const found: FileMatch[] = [];
   const ended = Promise.withResolvers<SearchReport | undefined>();
   worker.on('message', (message: WorkerMessage) => {
     if (message.type === 'found') found.push(...message.found);
@@ -57,7 +60,7 @@ async function runSearch(
   ];
   try {
     const report = await ended.promise;
-    return { found, report, lastPath: readCell(cell) };
+    return { found, report, lastPath: readProgress(cell) };
   } finally {
     for (const cancel of cancels) cancel();
     signal.removeEventListener('abort', onAbort);
@@ -65,32 +68,32 @@ async function runSearch(
   }
 }
 
-/** Folders within folders. Each one on the way holds a file handle. */
+/** Maximum depth of folders. The walk keeps a file handle open for each of them. */
 const maxDepth = 100;
 
 interface Search extends Pick<SearchRequest, 'glob' | 'work'> {
-  /** As a model gives it. */
+  /** The path as the model sent it. */
   readonly path: string;
 }
 
-/** Runs a search in a workspace. Fails, with names that may have been meant, where the path is not there. */
-export async function startSearch(
+/** Runs a search in a workspace. If the path does not exist, the error suggests similar names. */
+export async function searchWorkspace(
   { path, ...search }: Search,
   { workspace, exclude, maxEntries, clock, timeoutMs }: SearchSettings,
   signal: AbortSignal,
 ): Promise<SearchResult> {
   const { exists, segments, shown } = await workspace.resolve(path);
-  // To open it is what tells best why it cannot be.
+  // Opening a missing path throws the most helpful error.
   if (!exists) await (await workspace.open(path)).handle.close();
   const request = { root: workspace.root, segments, exclude, maxEntries, maxDepth, ...search };
   try {
-    return await runSearch(request, { signal, clock, timeoutMs });
+    return await runSearchWorker(request, { signal, clock, timeoutMs });
   } catch (error) {
-    throw signal.aborted ? signal.reason : failed(shown, error);
+    throw signal.aborted ? signal.reason : searchError(shown, error);
   }
 }
 
-function failed(shown: string, cause: unknown): Error {
+function searchError(shown: string, cause: unknown): Error {
   const why = cause instanceof Error ? cause.message : String(cause);
   return new Error(`Cannot search ${shown}: ${why}`, { cause });
 }

@@ -1,6 +1,6 @@
 import { type DefinedTool, defineTool, type ToolContext, type ToolOutput } from '@millrace/agent';
 import { z } from 'zod';
-import { refusedBySystem } from '../contract/workspace-error.ts';
+import { fromSystemError } from '../contract/workspace-error.ts';
 import { type OpenFile, readContent } from '../workspace/open-file.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { type FileKind, fileKind, sampleLength } from './file-kind.ts';
@@ -9,9 +9,12 @@ import { byteCount, readLines } from './read-lines.ts';
 const maxImageBytes = 5_000_000;
 const defaultLines = 2000;
 
+/** The input of the tool `read`. */
 export interface ReadInput {
   readonly path: string;
+  /** The first line, counted from 1. Default: 1. */
   readonly offset?: number | undefined;
+  /** Maximum number of lines. Default: 2,000. */
   readonly limit?: number | undefined;
 }
 
@@ -27,12 +30,12 @@ const input = z.object({
 });
 
 const description = `Reads a file of the workspace.
-- Text comes as numbered lines: the number, a tab, the line. The numbers are not part of the file.
-- A long file comes in pieces: read on with offset. Very long lines are clipped, with a note.
+- Text is returned as numbered lines: the number, a tab, the line. The numbers are not part of the file.
+- A long file is returned in parts: continue with offset. Very long lines are clipped, with a note.
 - Images (PNG, JPEG, GIF, WebP) are shown to you. Other binary files are refused.
 - It reads files only; use ls for folders.`;
 
-/** Reads text by lines, and shows images. */
+/** Creates the tool `read`, which returns the lines of a text file or shows an image. */
 export function readTool(workspace: Workspace): DefinedTool<'read', ReadInput> {
   return defineTool({
     name: 'read',
@@ -40,16 +43,17 @@ export function readTool(workspace: Workspace): DefinedTool<'read', ReadInput> {
     input,
     effects: 'none',
     replay: 'safe',
-    // Above what `readLines` gives at most, so that it is never clipped without a word on how to go on.
+    // Larger than the longest result of `readLines`, so the agent never clips away the note on how
+    // to continue.
     maxOutputLength: 120_000,
     summarize: ({ path, offset }) =>
       `Read ${path}${offset === undefined ? '' : ` from line ${offset}`}`,
     execute: async ({ path, offset = 1, limit = defaultLines }, context) => {
       const file = await workspace.open(path);
       try {
-        return await readOpen(file, offset, limit, context);
+        return await readByKind(file, offset, limit, context);
       } catch (error) {
-        throw refusedBySystem(path, error);
+        throw fromSystemError(path, error);
       } finally {
         await file.handle.close();
       }
@@ -57,7 +61,7 @@ export function readTool(workspace: Workspace): DefinedTool<'read', ReadInput> {
   });
 }
 
-async function readOpen(
+async function readByKind(
   file: OpenFile,
   first: number,
   count: number,
@@ -73,7 +77,7 @@ async function readOpen(
     case 'image':
       return showImage(file, kind.mimeType);
     case 'binary':
-      return refuse(file, kind);
+      return refuseBinary(file, kind);
   }
 }
 
@@ -83,7 +87,7 @@ async function showImage(file: OpenFile, mimeType: string): Promise<ToolOutput> 
   if (stats.size > maxImageBytes) {
     const way = 'Make a smaller copy and read that';
     return failed(
-      `${what}, and only those of at most ${byteCount(maxImageBytes)} can be shown. ${way}`,
+      `${what}. Only images of at most ${byteCount(maxImageBytes)} can be shown. ${way}`,
     );
   }
   const { bytes } = await readContent(file, maxImageBytes);
@@ -95,12 +99,12 @@ async function showImage(file: OpenFile, mimeType: string): Promise<ToolOutput> 
   };
 }
 
-function refuse(
+function refuseBinary(
   { place, stats }: OpenFile,
   { kind }: Extract<FileKind, { readonly type: 'binary' }>,
 ): ToolOutput {
   return failed(
-    `Cannot show ${place.shown} as text: it is ${kind} (${byteCount(stats.size)}). Use a program that knows it`,
+    `Cannot show ${place.shown} as text: it is ${kind} (${byteCount(stats.size)}). Use a program for this format`,
   );
 }
 

@@ -6,10 +6,10 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { bashTool } from '../../shell/bash-tool.ts';
 import { temporaryFolder, writeTree } from '../../testing/temporary-folder.ts';
 import { createWorkspace } from '../../workspace/workspace.ts';
-import { approveBy } from '../approve-by.ts';
+import { approveBy } from '../approve-by-policy.ts';
 import { permissionPolicy } from '../permission-policy.ts';
 import type { PermissionRule } from '../permission-rule.ts';
-import { isHarmless } from './doubt-about-reading.ts';
+import { isHarmlessGitConfig } from './read-only-risk.ts';
 
 let root: string;
 beforeEach(() => {
@@ -32,18 +32,18 @@ async function ruling(command: string, rules: readonly PermissionRule[] = []) {
 }
 
 describe('a link', () => {
-  test('that stays inside is as good as what it leads to', async () => {
+  test('that stays inside is treated like its target', async () => {
     symlinkSync('a.txt', join(root, 'link'));
     expect(await ruling('cat link')).toBe('allow');
   });
 
-  test('that leads outside is asked about', async () => {
+  test('that leads outside is asked for', async () => {
     symlinkSync('/etc', join(root, 'out'));
     for (const command of ['cat out/passwd', 'ls out', 'grep -r x out', 'ls && head out/passwd'])
       expect(await ruling(command), command).toBe('ask');
   });
 
-  test('to what may not be seen is asked about', async () => {
+  test('to a denied path is asked for', async () => {
     symlinkSync('.env', join(root, 'link'));
     expect(await ruling('cat link', [{ tool: 'read', path: '.env', decision: 'deny' }])).toBe(
       'ask',
@@ -52,7 +52,7 @@ describe('a link', () => {
 });
 
 describe('a program', () => {
-  test('of the folder itself is asked about', async () => {
+  test('inside the workspace is asked for', async () => {
     const bin = join(root, 'node_modules/.bin');
     mkdirSync(bin, { recursive: true });
     writeFileSync(join(bin, 'ls'), '#!/bin/sh\n');
@@ -63,7 +63,7 @@ describe('a program', () => {
     expect(await ruling('cat a.txt')).toBe('allow');
   });
 
-  test('that is looked for in the folder is asked about', async () => {
+  test('that is searched in the current folder is asked for', async () => {
     vi.stubEnv('PATH', `${delimiter}${process.env['PATH']}`);
     expect(await ruling('ls')).toBe('ask');
     expect(await ruling('pwd')).toBe('allow');
@@ -76,7 +76,7 @@ describe('git', () => {
     git('init', '-q');
   });
 
-  test('is free where the repository is a plain one', async () => {
+  test('needs no rule in a plain repository', async () => {
     git('config', 'remote.origin.url', 'https://example.com/x');
     expect(await ruling('git status')).toBe('allow');
   });
@@ -95,18 +95,18 @@ describe('git', () => {
     ['remote.origin.promisor', 'true'],
     ['extensions.worktreeConfig', 'true'],
     ['alias.status', '!evil'],
-  ])('is asked about where %s is set', async (name, value) => {
+  ])('is asked for if %s is set', async (name, value) => {
     git('config', name, value);
     expect(await ruling('git status')).toBe('ask');
     expect(await ruling('ls && git diff')).toBe('ask');
   });
 
-  test('is asked about where looking runs a hook', async () => {
+  test('is asked for if reading runs a hook', async () => {
     writeTree(root, { '.git/hooks/post-index-change': '#!/bin/sh\n' });
     expect(await ruling('git status')).toBe('ask');
   });
 
-  test('is asked about where there are modules', async () => {
+  test('is asked for if there are submodules', async () => {
     writeFileSync(join(root, '.gitmodules'), '');
     expect(await ruling('git status')).toBe('ask');
     rmSync(join(root, '.gitmodules'));
@@ -118,7 +118,7 @@ describe('git', () => {
     expect(await ruling('git status')).toBe('ask');
   });
 
-  test('is asked about where another repository than the folder’s own is found', async () => {
+  test('is asked for if git finds another repository than that of the folder', async () => {
     rmSync(join(root, '.git/HEAD'));
     expect(await ruling('git status')).toBe('ask');
     rmSync(join(root, '.git'), { recursive: true });
@@ -138,5 +138,5 @@ test.each([
   ['[remote "o\\"]"]\nurl = x', false],
   ['[core "x"]\nbare', true],
 ])('%j is harmless: %s', (config, is) => {
-  expect(isHarmless(config)).toBe(is);
+  expect(isHarmlessGitConfig(config)).toBe(is);
 });

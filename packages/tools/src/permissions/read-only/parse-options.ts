@@ -1,25 +1,28 @@
-/** Which options of a program are known to do nothing but look. Whatever is not here is not known. */
+/** The options of a program that are known to only read. All other options are unknown. */
 export interface OptionTable {
-  /** Letters that stand alone: `-la`. */
+  /** Single letters without a value: `-la`. */
   readonly letters?: string | undefined;
-  /** Letters that take a value: `-n 5`, `-n5`. */
+  /** Single letters with a value: `-n 5`, `-n5`. */
   readonly valued?: string | undefined;
-  /** Long ones by their whole name, with or without a value after `=`. */
+  /** Long options by their full name, with or without a value after `=`. */
   readonly long?: readonly string[] | undefined;
-  /** Long ones that take a value: `--lines 5`, `--lines=5`. */
+  /** Long options with a value: `--lines 5`, `--lines=5`. */
   readonly longValued?: readonly string[] | undefined;
-  /** `-5` is a count. */
+  /** Whether `-5` is a count. */
   readonly counts?: boolean | undefined;
 }
 
-export interface Given {
-  /** Letters, and long ones by their name. */
+export interface ParsedOptions {
+  /** Single letters and the names of long options. */
   readonly options: ReadonlySet<string>;
   readonly operands: readonly string[];
 }
 
-/** What a program is given, or nothing where an option is not known. */
-export function readOptions(words: readonly string[], table: OptionTable): Given | undefined {
+/** Parses the arguments of a program. Returns undefined if an option is unknown. */
+export function parseOptions(
+  words: readonly string[],
+  table: OptionTable,
+): ParsedOptions | undefined {
   const options = new Set<string>();
   const operands: string[] = [];
   for (let at = 0; at < words.length; at++) {
@@ -30,7 +33,7 @@ export function readOptions(words: readonly string[], table: OptionTable): Given
       continue;
     }
     if (table.counts && /^-\d+$/.test(word)) continue;
-    const read = word.startsWith('--') ? readLong(word, table) : readLetters(word, table);
+    const read = word.startsWith('--') ? parseLong(word, table) : parseLetters(word, table);
     if (read === undefined) return undefined;
     for (const name of read.names) options.add(name);
     if (read.takesNext && ++at >= words.length) return undefined;
@@ -38,30 +41,30 @@ export function readOptions(words: readonly string[], table: OptionTable): Given
   return { options, operands };
 }
 
-interface ReadOption {
+interface ParsedOption {
   readonly names: readonly string[];
   readonly takesNext: boolean;
 }
 
-function readLong(
+function parseLong(
   word: string,
   { long = [], longValued = [] }: OptionTable,
-): ReadOption | undefined {
+): ParsedOption | undefined {
   const end = word.indexOf('=');
   const name = word.slice(2, end === -1 ? undefined : end);
   if (longValued.includes(name)) return { names: [name], takesNext: end === -1 };
   return long.includes(name) ? { names: [name], takesNext: false } : undefined;
 }
 
-function readLetters(
+function parseLetters(
   word: string,
   { letters = '', valued = '' }: OptionTable,
-): ReadOption | undefined {
+): ParsedOption | undefined {
   const names: string[] = [];
   for (let at = 1; at < word.length; at++) {
     const letter = word.charAt(at);
     names.push(letter);
-    // What follows is its value.
+    // The rest of the word, or the next word, is the value.
     if (valued.includes(letter)) return { names, takesNext: at === word.length - 1 };
     if (!letters.includes(letter)) return undefined;
   }

@@ -7,35 +7,36 @@ import { unifiedDiff } from './unified-diff.ts';
 
 const maxLength = 10_000_000;
 
-/** Text of a model that can be kept in a file: half of a character cannot. */
-export function wholeText(name: string): z.ZodString {
+/** A schema for text that can be stored in a file as UTF-8. A lone surrogate cannot. */
+export function wellFormedText(name: string): z.ZodString {
   return z
     .string()
     .max(maxLength)
     .refine((text) => text.isWellFormed(), {
-      error: `${name} has half of a character (a lone surrogate). Write the whole one`,
+      error: `${name} contains half of a character (a lone surrogate). Write the whole character`,
     });
 }
 
-/** The work is done in one go, while others wait: a few million characters take a moment, not more. */
+/** Editing blocks the event loop, so the size of the file is limited. */
 const maxFileBytes = 4_000_000;
 const maxDiffLines = 200;
 const maxDiffLength = 20_000;
 
+/** The input of the tool `edit`. */
 export interface EditInput {
   readonly path: string;
   readonly edits: readonly Edit[];
 }
 
 const edit = z.object({
-  old_text: wholeText('old_text')
+  old_text: wellFormedText('old_text')
     .min(1)
-    .describe('The text to replace, exactly as it is in the file, indentation included'),
-  new_text: wholeText('new_text').describe('What to put in its place'),
+    .describe('The text to replace, exactly as it is in the file, including indentation'),
+  new_text: wellFormedText('new_text').describe('What to put in its place'),
   replace_all: z
     .boolean()
     .optional()
-    .describe('Replace it everywhere. Otherwise it must be in the file once'),
+    .describe('Replace every occurrence. Otherwise old_text must occur exactly once'),
 });
 
 const input = z.object({
@@ -44,16 +45,18 @@ const input = z.object({
     .array(edit)
     .min(1)
     .max(100)
-    .describe('Applied in order, each to what the one before left; all of them or none'),
+    .describe(
+      'Applied in order, each to the result of the one before. If one fails, none is applied',
+    ),
 });
 
 const description = `Changes parts of a text file of the workspace by replacing exact texts, and shows the change as a diff.
-- old_text must be in the file once: give enough of the lines around it, or set replace_all.
+- old_text must occur exactly once in the file: include enough surrounding lines, or set replace_all.
 - Leave out the line numbers that read shows.
 - Several changes of one file go into one call. If one of them fails, none is made.
 - Write line breaks as \\n: the file keeps the line endings it has.`;
 
-/** Replaces exact texts in a file. */
+/** Creates the tool `edit`, which replaces exact texts in a file. */
 export function editTool(workspace: Workspace): DefinedTool<'edit', EditInput> {
   return defineTool({
     name: 'edit',
@@ -62,36 +65,36 @@ export function editTool(workspace: Workspace): DefinedTool<'edit', EditInput> {
     summarize: ({ path, edits }) =>
       `Edit ${path} (${edits.length === 1 ? '1 change' : `${edits.length} changes`})`,
     execute: ({ path, edits }, { signal }) =>
-      workspace.change(path, (before) => change(before, edits), {
+      workspace.change(path, (before) => applyToFile(before, edits), {
         maxBytes: maxFileBytes,
         signal,
       }),
   });
 }
 
-function change({ place, bytes }: Before, edits: readonly Edit[]): Change<ToolOutput> {
+function applyToFile({ place, bytes }: Before, edits: readonly Edit[]): Change<ToolOutput> {
   const failed = (problem: string) => {
     const text = `Cannot edit ${place.shown}, and nothing was changed. ${problem}`;
     return { result: { output: { text, isError: true } } };
   };
   const file = decodeText(bytes);
-  if (file === undefined) return failed('It is not UTF-8 text, and would not be kept as it is');
+  if (file === undefined) return failed('It is not UTF-8 text, and editing would damage it');
   const applied = applyEdits(file, edits);
   if (!applied.ok) return failed(applied.problem);
   const diff = unifiedDiff(file.text, applied.file.text, maxDiffLines);
-  if (diff.text === '') return failed('Together, the edits leave it as it was');
+  if (diff.text === '') return failed('Together, the edits change nothing');
   const { added, removed } = diff;
   const { replacements } = applied;
-  const text = `Edited ${place.shown}: ${lines(added)} added, ${lines(removed)} removed\n${clip(diff.text)}`;
+  const text = `Edited ${place.shown}: ${lineCount(added)} added, ${lineCount(removed)} removed\n${clip(diff.text)}`;
   const value = { path: place.shown, replacements, added, removed };
   return { bytes: encodeText(applied.file), result: { output: { text, value } } };
 }
 
-function lines(count: number): string {
+function lineCount(count: number): string {
   return count === 1 ? '1 line' : `${count} lines`;
 }
 
-/** A line may be as long as the file. */
+/** A single line can be as long as the file. */
 function clip(diff: string): string {
   return diff.length > maxDiffLength ? `${diff.slice(0, maxDiffLength)}…` : diff;
 }

@@ -1,27 +1,29 @@
-import type { OptionTable } from './read-options.ts';
+import type { OptionTable } from './parse-options.ts';
 
-/** A program that only looks when it is used so. */
-export interface ReadingProgram extends OptionTable {
+/** A program that only reads if it is used with these options. */
+export interface ReadOnlyProgram extends OptionTable {
   /**
-   * What its operands are. `text` is looked at by nobody else; of `pattern` the first is no path, unless
-   * one of `patternBy` was given.
+   * The meaning of its operands. `text` is only printed. With `pattern`, the first operand is a
+   * pattern and not a path, unless one of `patternOptions` was given.
    */
   readonly operands: 'paths' | 'text' | 'none' | 'pattern';
-  readonly patternBy?: readonly string[] | undefined;
-  /** With one of these it goes through all that is below; `always` it does anyway. */
-  readonly searchesBy?: readonly string[] | 'always' | undefined;
-  /** Where it looks if it is not told. */
-  readonly where?: '.' | undefined;
+  readonly patternOptions?: readonly string[] | undefined;
+  /**
+   * Options that include everything below a path. `always`: the program does so without an option.
+   */
+  readonly recursiveOptions?: readonly string[] | 'always' | undefined;
+  /** The path that the program reads if it gets none. */
+  readonly defaultPath?: '.' | undefined;
 }
 
-const grep: ReadingProgram = {
+const grep: ReadOnlyProgram = {
   ...{
     operands: 'pattern',
-    patternBy: ['e', 'regexp'],
-    searchesBy: ['r', 'recursive'],
-    where: '.',
+    patternOptions: ['e', 'regexp'],
+    recursiveOptions: ['r', 'recursive'],
+    defaultPath: '.',
   },
-  // Without -f, which reads a file, and -R, which follows links.
+  // Without -f, which reads patterns from a file, and -R, which follows links.
   ...{ letters: 'ivwxnHhlLcoEFGPqsaIrzZbT', valued: 'eABCm' },
   long: `ignore-case invert-match word-regexp line-regexp line-number with-filename no-filename
     files-with-matches files-without-match count only-matching extended-regexp fixed-strings
@@ -30,8 +32,13 @@ const grep: ReadingProgram = {
     `regexp include exclude exclude-dir after-context before-context context max-count`.split(' '),
 };
 
-const ripgrep: ReadingProgram = {
-  ...{ operands: 'pattern', patternBy: ['e', 'regexp', 'files'], searchesBy: 'always', where: '.' },
+const ripgrep: ReadOnlyProgram = {
+  ...{
+    operands: 'pattern',
+    patternOptions: ['e', 'regexp', 'files'],
+    recursiveOptions: 'always',
+    defaultPath: '.',
+  },
   // Without --pre, --hostname-bin and -z, which run programs, -f, and -L, which follows links.
   ...{ letters: 'nilcwFSsvoNHIqxUPp', valued: 'egtTABCmM' },
   long: `line-number no-line-number ignore-case smart-case case-sensitive files hidden no-heading heading
@@ -42,13 +49,13 @@ const ripgrep: ReadingProgram = {
     max-columns sort`.split(/\s+/),
 };
 
-const ends: ReadingProgram = {
-  // Without -f: it would not end.
+const headOrTail: ReadOnlyProgram = {
+  // Without -f, which never ends.
   ...{ operands: 'paths', letters: 'qvz', valued: 'nc', counts: true },
   ...{ long: ['quiet', 'verbose'], longValued: ['lines', 'bytes'] },
 };
 
-export const readingPrograms: ReadonlyMap<string, ReadingProgram> = new Map([
+export const readOnlyPrograms: ReadonlyMap<string, ReadOnlyProgram> = new Map([
   ['pwd', { operands: 'none', letters: 'LP' }],
   ['true', { operands: 'none' }],
   ['false', { operands: 'none' }],
@@ -61,66 +68,86 @@ export const readingPrograms: ReadonlyMap<string, ReadingProgram> = new Map([
   [
     'ls',
     {
-      ...{ operands: 'paths', letters: 'aAlhrtRS1dFisgGnopkcuUXvmCx', where: '.' },
+      ...{ operands: 'paths', letters: 'aAlhrtRS1dFisgGnopkcuUXvmCx', defaultPath: '.' },
       long: 'all almost-all human-readable recursive reverse directory inode size color'.split(' '),
-      searchesBy: ['R', 'recursive'],
+      recursiveOptions: ['R', 'recursive'],
     },
   ],
   ['cat', { operands: 'paths', letters: 'nbsAeEtTvu', long: ['number'] }],
-  ['head', ends],
-  ['tail', ends],
+  ['head', headOrTail],
+  ['tail', headOrTail],
   ['wc', { operands: 'paths', letters: 'lwcmL', long: ['lines', 'words', 'bytes', 'chars'] }],
   ['stat', { operands: 'paths', valued: 'c' }],
-  ['du', { operands: 'paths', letters: 'shacbkm', valued: 'd', searchesBy: 'always', where: '.' }],
+  [
+    'du',
+    {
+      operands: 'paths',
+      letters: 'shacbkm',
+      valued: 'd',
+      recursiveOptions: 'always',
+      defaultPath: '.',
+    },
+  ],
   ['cut', { operands: 'paths', letters: 's', valued: 'dfcb' }],
-  // Without -o, which writes, and --compress-program, which runs one.
+  // Without -o, which writes a file, and --compress-program, which runs a program.
   ['sort', { operands: 'paths', letters: 'nrufbVhgMdisz', valued: 'kt' }],
-  // Its second operand is a file to write.
+  // The second operand of uniq is a file that it writes.
   ['uniq', { operands: 'none', letters: 'cduiz', valued: 'fsw' }],
-  ['diff', { operands: 'paths', letters: 'urqNbwiBy', valued: 'U', searchesBy: ['r'] }],
+  ['diff', { operands: 'paths', letters: 'urqNbwiBy', valued: 'U', recursiveOptions: ['r'] }],
   ['grep', grep],
   ['egrep', grep],
   ['fgrep', grep],
   ['rg', ripgrep],
 ]);
 
-/** What all that shows changes takes. Without --output, --ext-diff, --textconv and --no-index. */
-const changes =
+/**
+ * Options of all subcommands that show changes. Without --output, --ext-diff, --textconv and
+ * --no-index.
+ */
+const diffOptions =
   `stat numstat shortstat name-only name-status cached staged patch no-patch color no-color
   no-ext-diff no-textconv word-diff check summary diff-filter quiet exit-code unified ignore-all-space
   ignore-space-change ignore-blank-lines find-renames minimal`.split(/\s+/);
 
-const commits = `oneline graph all decorate no-decorate follow reverse first-parent merges no-merges
+const logOptions =
+  `oneline graph all decorate no-decorate follow reverse first-parent merges no-merges
   abbrev-commit since until after before author committer grep format pretty date max-count skip
   branches tags`.split(/\s+/);
 
-/** -U3: its value never is the next word. */
+/** For options such as -U3, whose value is never the next word. */
 const digits = '0123456789';
 
-const whole = { operands: 'paths', searchesBy: 'always', where: '.' } as const;
+const wholeTree: ReadOnlyProgram = {
+  operands: 'paths',
+  recursiveOptions: 'always',
+  defaultPath: '.',
+};
 
-/** Commands of git that only look when they are used so. Their operands may be commits; inside they are anyway. */
-export const gitPrograms: ReadonlyMap<string, ReadingProgram> = new Map([
+/**
+ * Git subcommands that only read if they are used with these options. Operands may also be commits,
+ * which are always inside the repository.
+ */
+export const readOnlyGitCommands: ReadonlyMap<string, ReadOnlyProgram> = new Map([
   [
     'status',
     {
-      ...{ operands: 'paths', where: '.', letters: 'sbzuvnolarm' },
+      ...{ operands: 'paths', defaultPath: '.', letters: 'sbzuvnolarm' },
       long: 'short branch porcelain long show-stash untracked-files ignored renames'.split(' '),
     },
   ],
-  ['diff', { ...whole, letters: `pwbRMzsU${digits}`, long: changes }],
+  ['diff', { ...wholeTree, letters: `pwbRMzsU${digits}`, long: diffOptions }],
   [
     'log',
     {
-      ...{ ...whole, letters: `pwbMzisU${digits}`, valued: 'nSGL', counts: true },
-      long: [...changes, ...commits],
+      ...{ ...wholeTree, letters: `pwbMzisU${digits}`, valued: 'nSGL', counts: true },
+      long: [...diffOptions, ...logOptions],
     },
   ],
-  ['show', { ...whole, letters: `pwbMzsU${digits}`, long: [...changes, ...commits] }],
-  ['blame', { ...whole, letters: 'wMCelns', valued: 'L' }],
+  ['show', { ...wholeTree, letters: `pwbMzsU${digits}`, long: [...diffOptions, ...logOptions] }],
+  ['blame', { ...wholeTree, letters: 'wMCelns', valued: 'L' }],
   [
     'ls-files',
-    { ...whole, letters: 'cdmosz', long: ['others', 'cached', 'modified', 'exclude-standard'] },
+    { ...wholeTree, letters: 'cdmosz', long: ['others', 'cached', 'modified', 'exclude-standard'] },
   ],
   [
     'rev-parse',
@@ -129,7 +156,7 @@ export const gitPrograms: ReadonlyMap<string, ReadingProgram> = new Map([
       long: 'abbrev-ref short show-toplevel verify is-inside-work-tree git-dir'.split(' '),
     },
   ],
-  // With a name it makes one.
+  // With a name, `git branch` creates a branch.
   [
     'branch',
     { operands: 'none', letters: 'avr', long: ['all', 'remotes', 'show-current', 'list'] },

@@ -7,7 +7,7 @@ const decision = (command: string, rules: readonly PermissionRule[] = []) =>
   permissionPolicy({ root, rules, freeReading: true }).decide({ tool: 'bash', input: { command } })
     .decision;
 
-describe('a command that only looks inside the root needs no rule', () => {
+describe('a read-only command inside the root needs no rule', () => {
   test.each([
     'ls',
     'ls -la src',
@@ -51,15 +51,15 @@ describe('a command that only looks inside the root needs no rule', () => {
     expect(decision(command)).toBe('allow');
   });
 
-  test('unless the policy says nothing of it', () => {
+  test('unless the option is off', () => {
     const policy = permissionPolicy({ root });
     expect(policy.decide({ tool: 'bash', input: { command: 'ls' } }).decision).toBe('ask');
   });
 });
 
-describe('what may do more than look is asked about', () => {
+describe('a command that may do more than read is asked for', () => {
   test.each([
-    // Elsewhere.
+    // Paths outside the root.
     'cat /etc/passwd',
     'cat ../secret',
     'cat src/../../secret',
@@ -77,7 +77,7 @@ describe('what may do more than look is asked about', () => {
     'cd src && cat ../../x',
     'cd - && ls',
     'cd && ls',
-    // More than words.
+    // Syntax other than plain words.
     'cat a.txt > b.txt',
     'cat a.txt >> b.txt',
     'cat < a.txt',
@@ -97,7 +97,7 @@ describe('what may do more than look is asked about', () => {
     'ls # comment',
     'ls \\\nrm',
     'if ls; then pwd; fi',
-    // Others among them.
+    // Lines with another command.
     'ls && rm -rf x',
     'ls; rm x',
     'ls\nrm x',
@@ -106,7 +106,7 @@ describe('what may do more than look is asked about', () => {
     'cat a.txt | xargs rm',
     'cat a.txt | tee b.txt',
     'git log | less',
-    // Other programs by the same name.
+    // Other programs with the same name.
     './ls',
     '/tmp/ls',
     'src/cat a',
@@ -117,7 +117,7 @@ describe('what may do more than look is asked about', () => {
     'exec ls',
     'eval ls',
     'time ls',
-    // Options that write, run, or follow.
+    // Options that write files, run programs or follow links.
     'find . -delete',
     'find . -exec rm x',
     'find . -execdir rm x',
@@ -164,7 +164,7 @@ describe('what may do more than look is asked about', () => {
     'node -e 1',
     'node --version -e 1',
     'python3 -c 1',
-    // Git.
+    // Git options and subcommands.
     'git -c core.pager=sh log',
     'git -C /tmp status',
     'git --git-dir=/tmp/x status',
@@ -204,8 +204,8 @@ describe('what may do more than look is asked about', () => {
   });
 });
 
-describe('what rules say comes first', () => {
-  test('what tools may not see is not shown by a command', () => {
+describe('rules take precedence', () => {
+  test('a command does not show what tools may not read', () => {
     for (const rule of [
       { tool: 'read', path: '.env', decision: 'deny' },
       { tool: 'read', path: '.env', decision: 'ask' },
@@ -218,7 +218,7 @@ describe('what rules say comes first', () => {
     expect(decision('cat a.txt', denied)).toBe('allow');
   });
 
-  test('a command that is denied or asked about is', () => {
+  test('a command that a rule denies or asks about is not allowed', () => {
     expect(decision('ls', [{ tool: 'bash', decision: 'deny' }])).toBe('deny');
     expect(decision('git log', [{ tool: 'bash', command: 'git log', decision: 'ask' }])).toBe(
       'ask',

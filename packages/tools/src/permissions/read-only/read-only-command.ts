@@ -1,33 +1,37 @@
 import type { Word } from '../split-command.ts';
-import { gitPrograms, type ReadingProgram, readingPrograms } from './programs.ts';
-import { type Given, readOptions } from './read-options.ts';
+import { type ParsedOptions, parseOptions } from './parse-options.ts';
+import {
+  type ReadOnlyProgram,
+  readOnlyGitCommands,
+  readOnlyPrograms,
+} from './read-only-programs.ts';
 
-/** What a command that only looks looks at. */
-export interface Reading {
+/** A command that only reads, and the paths that it reads. */
+export interface ReadOnlyCommand {
   readonly program: string;
   readonly paths: readonly ReadPath[];
-  /** What git does is up to the configuration of the repository too. */
+  /** Git also depends on the configuration of the repository, which needs another check. */
   readonly isGit: boolean;
 }
 
 export interface ReadPath {
   readonly path: string;
-  /** `search`: all that is below it, too. */
+  /** `search` includes everything below the path. */
   readonly kind: 'read' | 'search';
 }
 
 /**
- * What a command looks at, if all that it does is to look: a program that is known, by its bare name,
- * with options that are known. Of everything else nothing is said.
+ * Recognizes a command that only reads: a known program without a path, with known options. Returns
+ * undefined for all other commands.
  */
-export function readingCommand(words: readonly Word[]): Reading | undefined {
+export function parseReadOnlyCommand(words: readonly Word[]): ReadOnlyCommand | undefined {
   if (!words.every(({ isPlain }) => isPlain)) return undefined;
   const [program = '', ...rest] = words.map(({ text }) => text);
   const looks = (paths: readonly ReadPath[] | undefined) =>
     paths && { program, paths, isGit: program === 'git' };
   switch (program) {
     case 'cd':
-      return rest.length === 1 && rest[0] !== '-' ? goesTo(rest[0]) : undefined;
+      return rest.length === 1 && rest[0] !== '-' ? changeFolder(rest[0]) : undefined;
     case 'find':
       return looks(findPaths(rest));
     case 'sed':
@@ -37,55 +41,62 @@ export function readingCommand(words: readonly Word[]): Reading | undefined {
     case 'git':
       return looks(gitPaths(rest));
     default: {
-      if (tellVersion.has(program) && rest.length === 1 && rest[0] === '--version')
+      if (versionPrograms.has(program) && rest.length === 1 && rest[0] === '--version')
         return looks([]);
-      const known = readingPrograms.get(program);
-      return known && looks(pathsOf(rest, known));
+      const known = readOnlyPrograms.get(program);
+      return known && looks(pathsOfProgram(rest, known));
     }
   }
 }
 
-const tellVersion: ReadonlySet<string> = new Set(
+const versionPrograms: ReadonlySet<string> = new Set(
   'node npm pnpm yarn python python3 go cargo rustc ruby java deno bun'.split(' '),
 );
 
-/** Whoever decides on it has to see that it stays where it is: what follows is taken to be there. */
-function goesTo(path = ''): Reading {
+/**
+ * The caller must check that the path is the current folder, because the commands after it are
+ * checked relative to the root.
+ */
+function changeFolder(path = ''): ReadOnlyCommand {
   return { program: 'cd', paths: [{ path, kind: 'read' }], isGit: false };
 }
 
-function pathsOf(
+function pathsOfProgram(
   words: readonly string[],
-  program: ReadingProgram,
+  program: ReadOnlyProgram,
 ): readonly ReadPath[] | undefined {
-  const given = readOptions(words, program);
+  const given = parseOptions(words, program);
   if (given === undefined) return undefined;
   const { operands } = program;
   if (operands === 'text') return [];
   if (operands === 'none') return given.operands.length === 0 ? [] : undefined;
-  const isByOption = program.patternBy?.some((name) => given.options.has(name)) ?? false;
+  const isByOption = program.patternOptions?.some((name) => given.options.has(name)) ?? false;
   const isPattern = operands === 'pattern' && !isByOption;
   if (isPattern && given.operands.length === 0) return undefined;
-  return placed(isPattern ? given.operands.slice(1) : given.operands, program, given);
+  return withKind(isPattern ? given.operands.slice(1) : given.operands, program, given);
 }
 
-function placed(
+function withKind(
   operands: readonly string[],
-  { searchesBy = [], where }: ReadingProgram,
-  { options }: Given,
+  { recursiveOptions = [], defaultPath }: ReadOnlyProgram,
+  { options }: ParsedOptions,
 ): readonly ReadPath[] {
-  const isSearch = searchesBy === 'always' || searchesBy.some((name) => options.has(name));
+  const isSearch =
+    recursiveOptions === 'always' || recursiveOptions.some((name) => options.has(name));
   const kind = isSearch ? 'search' : 'read';
-  const paths = operands.length === 0 && where !== undefined ? [where] : operands;
+  const paths = operands.length === 0 && defaultPath !== undefined ? [defaultPath] : operands;
   return paths.map((path) => ({ path, kind }));
 }
 
-/** Options before the command are for all of git: -c, -C, --git-dir, --exec-path. None of them is taken. */
+/**
+ * Options before the subcommand, such as -c, -C, --git-dir and --exec-path, apply to git itself.
+ * None is accepted.
+ */
 function gitPaths([name = '', ...rest]: readonly string[]): readonly ReadPath[] | undefined {
-  const known = gitPrograms.get(name);
-  // A signature is looked at by another program.
+  const known = readOnlyGitCommands.get(name);
+  // `%G` makes git start another program to check a signature.
   if (known === undefined || rest.some((word) => word.includes('%G'))) return undefined;
-  return pathsOf(rest, known);
+  return pathsOfProgram(rest, known);
 }
 
 const findTests: ReadonlySet<string> = new Set(
@@ -106,7 +117,7 @@ function findPaths(words: readonly string[]): readonly ReadPath[] | undefined {
   return (paths.length === 0 ? ['.'] : paths).map((path) => ({ path, kind: 'search' }));
 }
 
-/** Lines by their numbers and nothing else: sed can write files and run programs. */
+/** Accepts only `sed -n` with line numbers, because sed can write files and run programs. */
 function sedPaths([option, script = '', ...paths]: readonly string[]):
   | readonly ReadPath[]
   | undefined {

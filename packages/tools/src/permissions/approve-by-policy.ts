@@ -2,24 +2,26 @@ import type { ApprovalDecision, PendingCall } from '@millrace/agent';
 import type { Workspace } from '../workspace/workspace.ts';
 import { type PolicyCall, pathOf } from './decide.ts';
 import type { PermissionPolicy } from './permission-policy.ts';
-import { doubtAboutReading } from './reading/doubt-about-reading.ts';
-import type { Reading } from './reading/reading-command.ts';
+import type { ReadOnlyCommand } from './read-only/read-only-command.ts';
+import { findReadOnlyRisk } from './read-only/read-only-risk.ts';
 import { suggestRule } from './suggest-rule.ts';
 
+/** Options of `approveBy`. */
 export interface ApproveByOptions {
   /**
-   * What an answer that lasts is about: the very command or path, or where that is sensible (`wide`) all
-   * commands that begin so, and all changes of files in the root.
+   * Scope of an approval that lasts (`until`). `exact`: the same command or path. `wide`: commands
+   * with the same prefix, or all file changes in the root, where that is reasonable; otherwise
+   * exact. Default: `exact`.
    */
   readonly lasting?: 'exact' | 'wide' | undefined;
 }
 
 /**
- * Has a policy decide on the calls of an agent. Where a path leads by links is decided on too. An answer
- * that lasts (`run.approve(id, { until })`) is about that command, path or tool and no other, unless told.
+ * Lets a permission policy decide on the tool calls of an agent. The policy also checks the real
+ * path behind symbolic links. An approval that lasts (`run.approve(id, { until })`) covers only
+ * that command, path or tool, unless `lasting` is `wide`.
  *
- * @example
- * createAgent({ provider, tools, approve: approveBy(policy, workspace) });
+ * @example createAgent({ provider, tools, approve: approveBy(policy, workspace) });
  */
 export function approveBy(
   policy: PermissionPolicy,
@@ -30,28 +32,29 @@ export function approveBy(
     const leadsTo = await realPathOf({ tool, input }, workspace);
     const call = { tool, input, leadsTo };
     const { decision, reason, readings = [] } = policy.decide(call);
-    const doubt = await firstDoubt(readings, policy, workspace);
-    if (doubt !== undefined)
-      return { decision: 'ask', reason: doubt, rule: exactRule(policy, call) };
+    const risk = await firstRisk(readings, policy, workspace);
+    if (risk !== undefined) return { decision: 'ask', reason: risk, rule: exactRule(policy, call) };
     if (decision !== 'ask') return { decision, reason };
     const rule = lasting === 'wide' ? suggestedRule(policy, call) : exactRule(policy, call);
     return { decision, reason, rule };
   };
 }
 
-async function firstDoubt(
-  readings: readonly Reading[],
+async function firstRisk(
+  readings: readonly ReadOnlyCommand[],
   { mayRead }: PermissionPolicy,
   workspace: Pick<Workspace, 'root' | 'resolve'>,
 ): Promise<string | undefined> {
-  for (const reading of readings) {
-    const doubt = await doubtAboutReading(reading, { workspace, mayRead });
-    if (doubt !== undefined) return doubt;
+  for (const command of readings) {
+    const risk = await findReadOnlyRisk(command, { workspace, mayRead });
+    if (risk !== undefined) return risk;
   }
   return undefined;
 }
 
-/** Nothing where it leads outside, or is no path: then the tool itself refuses it. */
+/**
+ * Returns undefined if the path leads outside or is invalid. The tool then refuses the call itself.
+ */
 async function realPathOf(
   call: PolicyCall,
   workspace: Pick<Workspace, 'resolve'>,
@@ -64,7 +67,7 @@ async function realPathOf(
   );
 }
 
-/** Of what is unclear nothing can be said that lasts. */
+/** Returns undefined if the input is unclear, because no lasting rule can describe it. */
 function exactRule(policy: PermissionPolicy, call: PolicyCall): string | undefined {
   try {
     return JSON.stringify(policy.ruleFor(call, 'allow'));
@@ -78,7 +81,7 @@ function suggestedRule(policy: PermissionPolicy, call: PolicyCall): string | und
     const rule = suggestRule(policy, call);
     return rule === undefined ? exactRule(policy, call) : JSON.stringify(rule);
   } catch {
-    // No more can be remembered.
+    // The policy cannot remember more rules.
     return undefined;
   }
 }

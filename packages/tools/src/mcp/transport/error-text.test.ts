@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { redactorOf } from './text.ts';
+import { createRedactor } from './error-text.ts';
 
 const http = (headers: Record<string, string>, url = 'http://x') =>
-  redactorOf({ name: 'a', http: { url, headers } });
+  createRedactor({ name: 'a', http: { url, headers } });
 
-test('no value of a header is told, as it is, in JSON or in an address', () => {
+test('no header value is shown, neither unchanged nor in JSON nor in a URL', () => {
   const secret = fc
     .string({ minLength: 4, maxLength: 30 })
     .filter((value) => value.trim() === value && !'[secret]'.includes(value));
@@ -19,12 +19,12 @@ test('no value of a header is told, as it is, in JSON or in an address', () => {
   );
 });
 
-test('a token is a secret without the word before it, too', () => {
+test('the token of a Bearer header is a secret', () => {
   const redact = http({ authorization: 'Bearer abc.def' });
   expect(redact('bad token abc.def in "Bearer abc.def"')).toBe('bad token [secret] in "[secret]"');
 });
 
-test('a name and its password are secrets as they were before they became Basic', () => {
+test('the decoded credentials of a Basic header are secrets', () => {
   const encoded = Buffer.from('alice:open-sesame').toString('base64');
   const redact = http({ authorization: `Basic ${encoded}` });
   expect(redact(`no alice with open-sesame (${encoded}, alice:open-sesame)`)).toBe(
@@ -32,18 +32,18 @@ test('a name and its password are secrets as they were before they became Basic'
   );
 });
 
-test('of two secrets one of which is in the other nothing is left', () => {
+test('of two secrets, one inside the other, both are redacted', () => {
   expect(http({ a: 'abcd', b: 'abcdefgh' })('abcdefgh abcd')).toBe('[secret] [secret]');
 });
 
-test('values in an address are secrets', () => {
+test('query values of a URL are secrets', () => {
   expect(http({}, 'http://x/?key=a%20b%20c')('at http://x/?key=a%20b%20c: a b c')).toBe(
     'at http://x/?key=[secret]: [secret]',
   );
 });
 
-test('variables that were given are secrets where they are longer than a word', () => {
+test('long values of environment variables are secrets', () => {
   const env = { TOKEN: 'abcdefgh', DEBUG: 'true' };
-  const redact = redactorOf({ name: 'a', stdio: { command: 'x', env } });
+  const redact = createRedactor({ name: 'a', stdio: { command: 'x', env } });
   expect(redact('true: abcdefgh')).toBe('true: [secret]');
 });

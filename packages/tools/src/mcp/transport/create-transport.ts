@@ -1,0 +1,55 @@
+import type { Transport } from '@modelcontextprotocol/client';
+import type { McpSettings } from '../../contract/mcp-options.ts';
+import type { McpHttpServer, McpServer, McpStdioServer } from '../../contract/mcp-server.ts';
+import { clip, createRedactor, describeError } from './error-text.ts';
+import { HttpTransport } from './http-transport.ts';
+import { StdioTransport } from './stdio-transport.ts';
+
+/** The transport of one connection, and how to close it. */
+export interface ServerTransport {
+  readonly transport: Transport;
+  /** Sentences that explain why the connection broke. Empty if nothing is known. */
+  failureDetails(): string;
+  close(): Promise<void>;
+}
+
+export function createTransport(server: McpServer, settings: McpSettings): ServerTransport {
+  return server.stdio === undefined
+    ? httpTransport(server, settings)
+    : stdioTransport(server, settings);
+}
+
+function stdioTransport(server: McpStdioServer, settings: McpSettings): ServerTransport {
+  const transport = new StdioTransport(server.stdio, settings);
+  const redact = createRedactor(server);
+  return {
+    transport,
+    close: () => transport.close(),
+    failureDetails: () => {
+      const said = transport.stderr.text(redact);
+      const ended = transport.exitText === '' ? [] : [`${transport.exitText}.`];
+      return [...ended, ...(said === '' ? [] : [`Last output: ${said}`])].join(' ');
+    },
+  };
+}
+
+function httpTransport(server: McpHttpServer, settings: McpSettings): ServerTransport {
+  const transport = new HttpTransport(server.http, settings.maxMessageBytes);
+  const redact = createRedactor(server);
+  let problem = '';
+  transport.onerror = (error) => {
+    problem = clip(redact(describeError(error)), 500);
+  };
+  return {
+    // The SDK class declares stricter callback types than the interface it implements.
+    transport: transport as Transport,
+    failureDetails: () => (problem === '' ? '' : `${problem}.`),
+    close: async () => {
+      // A server that does not answer must not delay closing.
+      const timer = setTimeout(() => void transport.close(), settings.graceMs);
+      await transport.terminateSession().catch(() => {});
+      clearTimeout(timer);
+      await transport.close();
+    },
+  };
+}

@@ -1,0 +1,108 @@
+import { lstat, opendir } from 'node:fs/promises';
+import { editDistance, nearestNames } from '@millrace/core';
+import { errorCodeOf, fromSystemError, WorkspaceError } from '../contract/workspace-error.ts';
+import type { Folder } from './folder.ts';
+import { type Place, segmentAt } from './resolve-path.ts';
+
+/** Maximum number of names in a folder that are read to find similar ones. */
+const maxNamesRead = 2000;
+
+/**
+ * Converts an error at one segment of a path into an error that explains the cause to the model.
+ */
+export async function explainPathFailure(
+  place: Place,
+  index: number,
+  parent: Folder,
+  error: unknown,
+): Promise<unknown> {
+  switch (errorCodeOf(error)) {
+    case 'ENOENT':
+      return place.exists ? vanishedError(place) : await notFoundError(place, index, parent);
+    case 'ESTALE':
+      return replacedError(place, error);
+    case 'ENOTDIR':
+    case 'ELOOP': {
+      const there = await lstat(parent.pathOf(segmentAt(place, index))).catch(() => undefined);
+      // Links were resolved before, so a link that exists now was created since.
+      if (there === undefined || there.isSymbolicLink()) return replacedError(place, error);
+      return notFolderError(place, index);
+    }
+    default:
+      return fromSystemError(place.given, error);
+  }
+}
+
+export function vanishedError({ given }: Place): WorkspaceError {
+  const state = 'it was there a moment ago and is gone. Another process removed or moved it';
+  return new WorkspaceError('vanished', given, state);
+}
+
+export function replacedError({ given }: Place, cause?: unknown): WorkspaceError {
+  const state =
+    'another process replaced a part of its path while it was opened. Check it again first';
+  return new WorkspaceError('changed', given, state, { cause });
+}
+
+function notFolderError(place: Place, index: number): WorkspaceError {
+  const upTo = place.segments.slice(0, index + 1).join('/');
+  return new WorkspaceError('not_a_folder', place.given, `${upTo} is a file, not a folder`);
+}
+
+async function notFoundError(place: Place, index: number, parent: Folder): Promise<WorkspaceError> {
+  const before = place.segments.slice(0, index).map((name) => `${name}/`);
+  const name = segmentAt(place, index);
+  const nearest = similarNames(name, await readNames(parent));
+  // The folder lists this name, but its bytes are different.
+  if (name.includes('\ufffd') && nearest.includes(name)) return notUtf8Error(place);
+  const meant = nearest.map((name) => `${before.join('')}${name}`).join(', ');
+  const missing = `${before.join('')}${name}`;
+  const isWhole = index === place.segments.length - 1;
+  const state = [
+    isWhole ? 'it does not exist.' : `the folder ${missing} does not exist.`,
+    meant === '' ? `${before.join('') || './'} has no similar name.` : `Similar: ${meant}.`,
+    place.given.startsWith('~') ? '"~" is not expanded: give a path inside the workspace.' : '',
+  ];
+  return new WorkspaceError('not_found', place.given, state.filter(Boolean).join(' '));
+}
+
+function notUtf8Error({ given }: Place): WorkspaceError {
+  const state = 'its name has bytes that are not UTF-8, and cannot be used here. Use a program';
+  return new WorkspaceError('bad_path', given, state);
+}
+
+async function readNames(folder: Folder): Promise<readonly string[]> {
+  const names: string[] = [];
+  try {
+    for await (const { name } of await opendir(folder.pathOf())) {
+      names.push(name);
+      if (names.length >= maxNamesRead) break;
+    }
+  } catch {
+    // The folder cannot be read or is gone, so no names can be suggested.
+  }
+  return names;
+}
+
+// Longer names are compared by their beginnings: the cost grows with the square of the length.
+const maxComparedLength = 64;
+
+/** Finds existing names that the model may have meant, best match first, then by name. */
+function similarNames(name: string, names: readonly string[]): readonly string[] {
+  const isNear = (distance: number) => distance <= Math.max(2, name.length / 3);
+  return nearestNames(name, names.toSorted(), { distance: fileNameDistance, isNear });
+}
+
+/** The edit distance of two file names. A difference in letter case counts half, another extension counts one. */
+function fileNameDistance(a: string, b: string): number {
+  if (withoutExtension(a) === withoutExtension(b)) return 1;
+  if (a.toLowerCase() === b.toLowerCase()) return 0.5;
+  return editDistance(
+    a.slice(0, maxComparedLength).toLowerCase(),
+    b.slice(0, maxComparedLength).toLowerCase(),
+  );
+}
+
+function withoutExtension(name: string): string {
+  return name.replace(/(?<=.)\.[^.]*$/, '');
+}
