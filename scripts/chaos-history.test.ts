@@ -10,9 +10,9 @@ import {
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { checkHistory } from './chaos/check-history.ts';
-import { essence } from './chaos/essence.ts';
+import { essence } from './chaos/check-readers.ts';
+import { faults } from './chaos/faults.ts';
 import type { History, HistoryEvent } from './chaos/history.ts';
-import { faults } from './chaos/verdict.ts';
 
 const session = 's';
 

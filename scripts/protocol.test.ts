@@ -34,44 +34,47 @@ test('PROTOCOL.md has an example of each kind of sequence, and each is read', ()
   expect(document.match(/^### Example/gm)).toHaveLength(examples.length);
 });
 
-describe.each(examples)('the example “$name”', ({ lines, transcript: expected, events: expectedEvents }) => {
-  const records = lines.map((line) => decodeRecord(line));
-  const through = records.at(-1)?.offset ?? 0;
-  const batch: Batch = { after: 0, through, records };
-  const isDense = records.length === through;
+describe.each(examples)(
+  'the example “$name”',
+  ({ lines, transcript: expected, events: expectedEvents }) => {
+    const records = lines.map((line) => decodeRecord(line));
+    const through = records.at(-1)?.offset ?? 0;
+    const batch: Batch = { after: 0, through, records };
+    const isDense = records.length === through;
 
-  function folded(...batches: readonly Batch[]): Folder {
-    const folder = new Folder(sessionId('example'));
-    for (const one of batches) expect(folder.addBatch(one).outcome).toBe('applied');
-    return folder;
-  }
-
-  test('folds to its transcript, merged or not', () => {
-    expect(transcript(folded(batch).state)).toEqual(decodeTranscript(expected));
-    expect(transcript(folded(mergeBatch(batch)).state)).toEqual(decodeTranscript(expected));
-  });
-
-  test('has the listed events', () => {
-    const events: AgentEvent[] = [];
-    new Folder(sessionId('example')).addBatch(batch, (before, record, after) => {
-      events.push(...agentEvents(before, record, after));
-    });
-    expect(events.map(({ type }) => type)).toEqual(expectedEvents);
-  });
-
-  test('is encoded exactly as written', () => {
-    expect(records.map(encodeRecord)).toEqual(lines);
-  });
-
-  // A settled log has gaps in its offsets, so it can only be read in batches.
-  if (!isDense) return;
-
-  test('passes validation, and folds record by record', () => {
-    const folder = folded();
-    for (const record of records) {
-      expect(validate(folder.state, record)).toEqual(record);
-      expect(folder.add(record).outcome).toBe('applied');
+    function folded(...batches: readonly Batch[]): Folder {
+      const folder = new Folder(sessionId('example'));
+      for (const one of batches) expect(folder.addBatch(one).outcome).toBe('applied');
+      return folder;
     }
-    expect(folder.state).toEqual(folded(batch).state);
-  });
-});
+
+    test('folds to its transcript, merged or not', () => {
+      expect(transcript(folded(batch).state)).toEqual(decodeTranscript(expected));
+      expect(transcript(folded(mergeBatch(batch)).state)).toEqual(decodeTranscript(expected));
+    });
+
+    test('has the listed events', () => {
+      const events: AgentEvent[] = [];
+      new Folder(sessionId('example')).addBatch(batch, (before, record, after) => {
+        events.push(...agentEvents(before, record, after));
+      });
+      expect(events.map(({ type }) => type)).toEqual(expectedEvents);
+    });
+
+    test('is encoded exactly as written', () => {
+      expect(records.map(encodeRecord)).toEqual(lines);
+    });
+
+    // A settled log has gaps in its offsets, so it can only be read in batches.
+    if (!isDense) return;
+
+    test('passes validation, and folds record by record', () => {
+      const folder = folded();
+      for (const record of records) {
+        expect(validate(folder.state, record)).toEqual(record);
+        expect(folder.add(record).outcome).toBe('applied');
+      }
+      expect(folder.state).toEqual(folded(batch).state);
+    });
+  },
+);

@@ -1,8 +1,8 @@
-import { startCluster } from '../../packages/server/src/testing/cluster/cluster.ts';
 import { clusterChaos } from '../../packages/server/src/testing/cluster/chaos.ts';
+import { startCluster } from '../../packages/server/src/testing/cluster/cluster.ts';
 import { Randomness } from './randomness.ts';
 
-export interface ClusterRunOptions {
+interface ClusterRunOptions {
   readonly kills: number;
   readonly seed: number;
   readonly folder: string;

@@ -1,11 +1,27 @@
 import { setTimeout } from 'node:timers/promises';
-import { type Batch, type DraftRecord, Folder, sessionId, toolCallId } from '@millrace/core';
+import {
+  attemptOf,
+  type Batch,
+  type DraftRecord,
+  Folder,
+  type FoldState,
+  type OpenPart,
+  sessionId,
+  toArray,
+  toolCallId,
+} from '@millrace/core';
 import type { Driver, Log } from '@millrace/log';
-import type { DriverOrder, KnownSession, Order } from './orders.ts';
+import {
+  type DriverOrder,
+  isFencedError,
+  type KnownSession,
+  type Order,
+  say,
+  sayHeard,
+  sayTried,
+} from './messages.ts';
 import { Randomness } from './randomness.ts';
-import { recover } from './recover.ts';
-import { Scribe } from './scribe.ts';
-import { isFenced, say, sayHeard, sayTried } from './teller.ts';
+import { Scribe } from './record-writer.ts';
 
 type DriverProcess = Order & DriverOrder;
 
@@ -149,7 +165,7 @@ class Driven {
   }
 
   #stop(error: unknown): void {
-    if (!isFenced(error)) throw error;
+    if (!isFencedError(error)) throw error;
     this.#isFenced = true;
   }
 
@@ -162,4 +178,31 @@ class Driven {
       if (fact?.type === 'command_consumed') this.#queued.delete(fact.key);
     }
   }
+}
+
+/** Ends what a process that died left open, as the next driver does: texts stay as partial. */
+function recover(state: FoldState, tag: string): readonly DraftRecord[] {
+  const parts = state.open.map((part) => closed(part, tag));
+  const items = toArray(state.items).filter(({ finished }) => finished === undefined);
+  const stop = { reason: 'aborted', cause: 'interrupted', raw: tag } as const;
+  return [
+    ...parts,
+    ...items.map(
+      ({ id, turn, attempt }): DraftRecord => ({
+        turn,
+        attempt,
+        fact: { type: 'item_finished', itemId: id, stop },
+      }),
+    ),
+  ];
+}
+
+function closed({ id, begin, text }: OpenPart, tag: string): DraftRecord {
+  const tried = attemptOf(id);
+  if (begin.kind !== 'text')
+    return { ...tried, delta: { type: 'retract_part', partId: id, reason: `cut, says ${tag}` } };
+  // Says who closed it, so that no two drivers that try it write the same.
+  const providerState = { provider: 'chaos', model: tag, data: {} };
+  const end = { length: text.length, partial: true, providerState } as const;
+  return { ...tried, delta: { type: 'commit_part', partId: id, ...end } };
 }

@@ -1,4 +1,14 @@
-import type { Batch, LogRecord } from '@millrace/core';
+import { type Batch, decodeBatch, decodeDraft, encodeDraft, type LogRecord } from '@millrace/core';
+import type { Admission } from '@millrace/log';
+import {
+  type Asked,
+  type Command,
+  commandOf,
+  type KnownSession,
+  type Listened,
+  type Said,
+  type Tried,
+} from './messages.ts';
 
 /** What one process did and was told, in its own order. Nothing is known of the order between processes. */
 export type HistoryEvent = { readonly process: string } & (
@@ -15,34 +25,76 @@ export type HistoryEvent = { readonly process: string } & (
   | (Listened & { readonly type: 'ended' })
 );
 
-export interface Listened {
-  readonly session: string;
-  /** Which one of those in the process that listen to the session. */
-  readonly ear?: string;
-}
-
-/** Before it is asked for, so that what a dead process may have stored is known. */
-export interface Tried {
-  readonly type: 'tried';
-  /** The same again is the same append again: it may be stored once. */
-  readonly append: string;
-  readonly session: string;
-  /** As `encodeDraft` writes them. No two appends may have the same one. */
-  readonly drafts: readonly string[];
-  /** It was written by who drove the session: nobody who drove before may write any more. */
-  readonly isDrivers?: boolean;
-}
-
-/** A process begins to listen to a session. */
-export interface Asked extends Listened {
-  readonly type: 'asked';
-  readonly from: number;
-  /** Some process had been told of so much before this one started. */
-  readonly atLeast: number;
-}
-
 export interface History {
   readonly events: readonly HistoryEvent[];
   /** What is read in the end, record by record. */
   readonly finals: ReadonlyMap<string, readonly LogRecord[]>;
 }
+
+/** All that the processes of a round said: their history, and what those after them need to know of it. */
+export class Told {
+  readonly events: HistoryEvent[] = [];
+  readonly failures: string[] = [];
+  readonly #through = new Map<string, number>();
+  readonly #unanswered = new Map<string, Command>();
+  readonly #sessionOf = new Map<string, string>();
+  admissions: readonly Admission[] = [];
+
+  hear(process: string, said: Said): void {
+    try {
+      this.#note(process, said);
+    } catch (error) {
+      this.failures.push(`${process} said what it cannot have heard: ${error}`);
+    }
+  }
+
+  #note(process: string, said: Said): void {
+    switch (said.type) {
+      case 'ready':
+        return;
+      case 'admitted':
+        this.admissions = [...this.admissions.slice(-3), said.admission];
+        return;
+      case 'failed':
+        this.failures.push(`${process}: ${said.why}`);
+        return;
+      case 'heard': {
+        const batch = decodeBatch(said.batch);
+        this.#know(said.session, batch.through);
+        this.events.push({ process, ...said, batch });
+        return;
+      }
+      case 'tried':
+        this.#sessionOf.set(said.append, said.session);
+        this.#expect(said.append);
+        this.events.push({ process, ...said, drafts: said.drafts.map(asRead) });
+        return;
+      case 'stored':
+        this.#know(this.#sessionOf.get(said.append) ?? '', said.through);
+        this.#unanswered.delete(said.append);
+        break;
+      default:
+    }
+    this.events.push({ process, ...said });
+  }
+
+  known(session: string): KnownSession {
+    return { session, atLeast: this.#through.get(session) ?? 0 };
+  }
+
+  get unanswered(): readonly Command[] {
+    return [...this.#unanswered.values()];
+  }
+
+  #expect(append: string): void {
+    const command = commandOf(append);
+    if (command !== undefined) this.#unanswered.set(append, command);
+  }
+
+  #know(session: string, through: number): void {
+    this.#through.set(session, Math.max(through, this.known(session).atLeast));
+  }
+}
+
+/** As a reader of the log would write it: the order of fields is not what a writer means. */
+const asRead = (draft: string): string => encodeDraft(decodeDraft(draft));

@@ -1,11 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
-import { type Actor, Cast, type Role, type Task } from './cast.ts';
-import { randomDeath } from './deaths.ts';
-import type { DriverOrder, ReaderOrder, SubmitterOrder } from './orders.ts';
+import { Told } from './history.ts';
+import type { DriverOrder, ReaderOrder, SubmitterOrder } from './messages.ts';
+import { type Actor, Cast, type Role, randomDeath, type Task } from './processes.ts';
 import { Randomness } from './randomness.ts';
-import { Told } from './told.ts';
 
-export interface RoundOptions {
+interface RoundOptions {
   readonly path: string;
   readonly codeCache: string;
   readonly number: number;

@@ -4,11 +4,11 @@ import { emptyState, foldBatch, type LogRecord, sessionId } from '@millrace/core
 import { sqliteLog } from '@millrace/log/sqlite';
 import { startProcess } from '../../packages/log/src/testing/start-process.ts';
 import { checkHistory } from './check-history.ts';
+import { Verdict } from './faults.ts';
 import { Randomness } from './randomness.ts';
 import { type CountedDeath, Round } from './round.ts';
-import { Verdict } from './verdict.ts';
 
-export interface ChaosOptions {
+interface ChaosOptions {
   readonly kills: number;
   readonly seed: number;
   /** An empty folder, for the file and whatever else is needed. */
@@ -17,7 +17,7 @@ export interface ChaosOptions {
   readonly onRound?: (line: string) => void;
 }
 
-export interface ChaosResult {
+interface ChaosResult {
   readonly verdict: Verdict;
   /** What was not meant to happen at all: a process that ended by itself, a damaged file. */
   readonly failures: readonly string[];
@@ -55,7 +55,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
 }
 
 async function compileOnce(codeCache: string): Promise<void> {
-  const program = new URL('process.ts', import.meta.url);
+  const program = new URL('worker-process.ts', import.meta.url);
   const args = [JSON.stringify({ role: 'nobody' })];
   await startProcess(program, { args, codeCache, onTold: () => {} }).exit;
 }

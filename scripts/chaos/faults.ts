@@ -5,7 +5,7 @@ export const faults = ['lost', 'doubled', 'reordered', 'gaps', 'invented'] as co
  * reader was not told of something, or a number is missing. `invented`: nobody wrote it, or whoever did
  * was told that it was not stored.
  */
-export type Fault = (typeof faults)[number];
+type Fault = (typeof faults)[number];
 
 const shownProblems = 20;
 

@@ -1,6 +1,7 @@
 import type { Admission } from '@millrace/log';
+import { type CommitPoint, commitPoints } from '../../packages/log/src/storage/record-store.ts';
 import { startProcess } from '../../packages/log/src/testing/start-process.ts';
-import type { Death } from './deaths.ts';
+import type { Told } from './history.ts';
 import type {
   DriverOrder,
   Order,
@@ -8,14 +9,14 @@ import type {
   ReaderOrder,
   Said,
   SubmitterOrder,
-} from './orders.ts';
-import type { Told } from './told.ts';
+} from './messages.ts';
+import type { Randomness } from './randomness.ts';
 
 export type Task = DriverOrder | ProducerOrder | ReaderOrder | SubmitterOrder;
 
 export type Role = Task['role'];
 
-export interface CastOptions {
+interface CastOptions {
   readonly path: string;
   readonly codeCache: string;
   readonly told: Told;
@@ -34,7 +35,7 @@ export interface Actor {
   spare(): void;
 }
 
-const program = new URL('process.ts', import.meta.url);
+const program = new URL('worker-process.ts', import.meta.url);
 
 /** The processes that play in a round: starts them, hears them, kills them when it is time, counts the dead. */
 export class Cast {
@@ -93,4 +94,28 @@ export class Cast {
 
 function pointOf(death: Death | undefined): Order['death'] {
   return death?.point === undefined ? undefined : { point: death.point, passes: death.passes };
+}
+
+/** How a process is to die: at a named point, or when the time has come, whatever it does then. */
+interface Death {
+  readonly point: CommitPoint | undefined;
+  readonly passes: number;
+  /** Counted from its start, or from when it is ready. */
+  readonly afterMs: number;
+  readonly isFromStart: boolean;
+}
+
+const latestMs = 2000;
+
+export function randomDeath(random: Randomness, isReader: boolean): Death {
+  const isAtPoint = !isReader && !random.oneIn(4);
+  const isFromStart = !isAtPoint && random.oneIn(6);
+  const soonMs = isFromStart ? random.below(200) : random.below(isReader ? 1000 : 400);
+  return {
+    point: isAtPoint ? random.oneOf(commitPoints) : undefined,
+    passes: random.oneOf([1, 2, random.between(3, 30), random.between(30, 150)]),
+    // One that does not come by its point dies all the same.
+    afterMs: isAtPoint ? latestMs : soonMs,
+    isFromStart,
+  };
 }

@@ -11,7 +11,7 @@ import {
 } from '@millrace/core';
 import type { Randomness } from './randomness.ts';
 
-export interface ScribeOptions {
+interface ScribeOptions {
   /** In everything that it writes, so that no two scribes write the same. */
   readonly tag: string;
   readonly turn: number;
