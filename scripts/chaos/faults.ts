@@ -1,36 +1,38 @@
 export const faults = ['lost', 'doubled', 'reordered', 'gaps', 'invented'] as const;
 
 /**
- * `lost`: told, and not there any more, or stored in part. `doubled`: there, or told, twice. `gaps`: a
- * reader was not told of something, or a number is missing. `invented`: nobody wrote it, or whoever did
- * was told that it was not stored.
+ * - `lost`: acknowledged or delivered, but not stored; or stored only in part.
+ * - `doubled`: stored or delivered twice.
+ * - `reordered`: stored or delivered in the wrong order.
+ * - `gaps`: a reader missed a record, or an offset is missing.
+ * - `invented`: no process wrote it, or its writer was told that it was not stored.
  */
 type Fault = (typeof faults)[number];
 
-const shownProblems = 20;
+const maxProblems = 20;
 
-/** What is wrong with a history. */
-export class Verdict {
+/** Counts the faults of a history and describes the first ones. */
+export class FaultReport {
   readonly #counts = new Map<Fault, number>();
   readonly #problems: string[] = [];
 
   add(fault: Fault, problem: string): void {
     this.#counts.set(fault, this.count(fault) + 1);
-    if (this.#problems.length < shownProblems) this.#problems.push(`${fault}: ${problem}`);
+    if (this.#problems.length < maxProblems) this.#problems.push(`${fault}: ${problem}`);
   }
 
-  addAll(other: Verdict): void {
+  addAll(other: FaultReport): void {
     for (const fault of faults) {
       this.#counts.set(fault, this.count(fault) + other.count(fault));
     }
-    this.#problems.push(...other.problems.slice(0, shownProblems - this.#problems.length));
+    this.#problems.push(...other.problems.slice(0, maxProblems - this.#problems.length));
   }
 
   count(fault: Fault): number {
     return this.#counts.get(fault) ?? 0;
   }
 
-  /** The first of them, in words. */
+  /** Descriptions of the first 20 faults. */
   get problems(): readonly string[] {
     return this.#problems;
   }

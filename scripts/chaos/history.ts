@@ -1,38 +1,38 @@
 import { type Batch, decodeBatch, decodeDraft, encodeDraft, type LogRecord } from '@millrace/core';
 import type { Admission } from '@millrace/log';
 import {
-  type Asked,
+  type AppendAttempt,
   type Command,
   commandOf,
   type KnownSession,
-  type Listened,
-  type Said,
-  type Tried,
+  type Report,
+  type Subscription,
+  type SubscriptionStart,
 } from './messages.ts';
 
-/** What one process did and was told, in its own order. Nothing is known of the order between processes. */
+/** What one process did and received, in its own order. The order between processes is unknown. */
 export type HistoryEvent = { readonly process: string } & (
-  | Tried
-  /** It was told that the append is stored, and that nothing of it is after this offset. */
+  | AppendAttempt
+  /** The append is acknowledged. All its records are at or before this offset. */
   | { readonly type: 'stored'; readonly append: string; readonly through: number }
-  /** It was told that nothing was stored. */
+  /** The append is rejected. Nothing was stored. */
   | { readonly type: 'refused'; readonly append: string }
-  | Asked
-  | (Listened & { readonly type: 'heard'; readonly batch: Batch })
-  /** It was told, or could know, that there is nothing more for now. */
-  | (Listened & { readonly type: 'caught_up' })
-  /** It was told that nothing more will ever come. */
-  | (Listened & { readonly type: 'ended' })
+  | SubscriptionStart
+  | (Subscription & { readonly type: 'received'; readonly batch: Batch })
+  /** The reader has received everything that was in the log when it started. */
+  | (Subscription & { readonly type: 'caught_up' })
+  /** The session is closed. No more records follow. */
+  | (Subscription & { readonly type: 'ended' })
 );
 
 export interface History {
   readonly events: readonly HistoryEvent[];
-  /** What is read in the end, record by record. */
+  /** The records of each session, read after all processes have ended. */
   readonly finals: ReadonlyMap<string, readonly LogRecord[]>;
 }
 
-/** All that the processes of a round said: their history, and what those after them need to know of it. */
-export class Told {
+/** Collects the reports of a round: the history to check, and the state that later processes start with. */
+export class HistoryRecorder {
   readonly events: HistoryEvent[] = [];
   readonly failures: string[] = [];
   readonly #through = new Map<string, number>();
@@ -40,61 +40,61 @@ export class Told {
   readonly #sessionOf = new Map<string, string>();
   admissions: readonly Admission[] = [];
 
-  hear(process: string, said: Said): void {
+  add(process: string, report: Report): void {
     try {
-      this.#note(process, said);
+      this.#record(process, report);
     } catch (error) {
-      this.failures.push(`${process} said what it cannot have heard: ${error}`);
+      this.failures.push(`${process} sent an invalid report: ${error}`);
     }
   }
 
-  #note(process: string, said: Said): void {
-    switch (said.type) {
+  #record(process: string, report: Report): void {
+    switch (report.type) {
       case 'ready':
         return;
       case 'admitted':
-        this.admissions = [...this.admissions.slice(-3), said.admission];
+        this.admissions = [...this.admissions.slice(-3), report.admission];
         return;
       case 'failed':
-        this.failures.push(`${process}: ${said.why}`);
+        this.failures.push(`${process}: ${report.reason}`);
         return;
-      case 'heard': {
-        const batch = decodeBatch(said.batch);
-        this.#know(said.session, batch.through);
-        this.events.push({ process, ...said, batch });
+      case 'received': {
+        const batch = decodeBatch(report.batch);
+        this.#updateThrough(report.session, batch.through);
+        this.events.push({ process, ...report, batch });
         return;
       }
-      case 'tried':
-        this.#sessionOf.set(said.append, said.session);
-        this.#expect(said.append);
-        this.events.push({ process, ...said, drafts: said.drafts.map(asRead) });
+      case 'attempted':
+        this.#sessionOf.set(report.append, report.session);
+        this.#addUnanswered(report.append);
+        this.events.push({ process, ...report, drafts: report.drafts.map(normalizeDraft) });
         return;
       case 'stored':
-        this.#know(this.#sessionOf.get(said.append) ?? '', said.through);
-        this.#unanswered.delete(said.append);
+        this.#updateThrough(this.#sessionOf.get(report.append) ?? '', report.through);
+        this.#unanswered.delete(report.append);
         break;
       default:
     }
-    this.events.push({ process, ...said });
+    this.events.push({ process, ...report });
   }
 
-  known(session: string): KnownSession {
-    return { session, atLeast: this.#through.get(session) ?? 0 };
+  knownSession(session: string): KnownSession {
+    return { session, knownThrough: this.#through.get(session) ?? 0 };
   }
 
   get unanswered(): readonly Command[] {
     return [...this.#unanswered.values()];
   }
 
-  #expect(append: string): void {
+  #addUnanswered(append: string): void {
     const command = commandOf(append);
     if (command !== undefined) this.#unanswered.set(append, command);
   }
 
-  #know(session: string, through: number): void {
-    this.#through.set(session, Math.max(through, this.known(session).atLeast));
+  #updateThrough(session: string, through: number): void {
+    this.#through.set(session, Math.max(through, this.knownSession(session).knownThrough));
   }
 }
 
-/** As a reader of the log would write it: the order of fields is not what a writer means. */
-const asRead = (draft: string): string => encodeDraft(decodeDraft(draft));
+/** Encodes a draft as a reader would, because the log may reorder its fields. */
+const normalizeDraft = (draft: string): string => encodeDraft(decodeDraft(draft));

@@ -1,3 +1,5 @@
+// The messages between the chaos run and its worker processes. A worker gets one assignment as its
+// argument and sends reports as JSON lines.
 import {
   type Batch,
   type DraftRecord,
@@ -9,47 +11,48 @@ import type { Admission } from '@millrace/log';
 import type { CommitPoint } from '../../packages/log/src/storage/record-store.ts';
 import { tell } from '../../packages/log/src/testing/start-process.ts';
 
-/** What a process of the chaos is started for. */
-export type Order = (
-  | DriverOrder
-  | ProducerOrder
-  | SubmitterOrder
-  | ReaderOrder
-  /** Loads what the others load, and ends: so that their code is compiled once. */
-  | { readonly role: 'nobody' }
+/** The argument that a worker process is started with. */
+export type Assignment = (
+  | DriverTask
+  | ProducerTask
+  | SubmitterTask
+  | ReaderTask
+  /** Loads all modules and exits, so that their code is compiled only once. */
+  | { readonly role: 'warm-up' }
 ) & {
   readonly name: string;
+  /** The file of the SQLite log. */
   readonly path: string;
   readonly seed: number;
-  /** It ends itself there, when it comes by for the n-th time. */
-  readonly death?: { readonly point: CommitPoint; readonly passes: number } | undefined;
+  /** The process kills itself when it reaches this point for the n-th time. */
+  readonly selfKill?: { readonly point: CommitPoint; readonly passes: number } | undefined;
 };
 
-export interface DriverOrder {
+export interface DriverTask {
   readonly role: 'driver';
   readonly sessions: readonly KnownSession[];
-  /** No other driver uses this turn or one of the next thousand. */
+  /** No other driver uses this turn or the next thousand turns. */
   readonly firstTurn: number;
   readonly takeOver: boolean;
-  /** It ends what is open, closes the sessions and ends. */
+  /** The last driver finishes all open parts, closes the sessions and exits. */
   readonly isLast: boolean;
 }
 
 export interface KnownSession {
   readonly session: string;
-  /** The highest offset that anybody was told of. */
-  readonly atLeast: number;
+  /** The highest offset that any process has reported. */
+  readonly knownThrough: number;
 }
 
-/** Gets admissions, as lines, and writes by them. */
-export interface ProducerOrder {
+/** A producer receives admissions as JSON lines and writes with them. */
+export interface ProducerTask {
   readonly role: 'producer';
 }
 
-export interface SubmitterOrder {
+export interface SubmitterTask {
   readonly role: 'submitter';
   readonly sessions: readonly string[];
-  /** Those of its predecessors that nobody heard an answer to. */
+  /** Commands of earlier submitters for which no answer was reported. */
   readonly unanswered: readonly Command[];
 }
 
@@ -58,78 +61,79 @@ export interface Command {
   readonly key: string;
 }
 
-export interface ReaderOrder extends KnownSession {
+export interface ReaderTask extends KnownSession {
   readonly role: 'reader';
   readonly from: number;
   readonly isSlow: boolean;
 }
 
-/** What such a process says. */
-export type Said =
-  | Tried
+/** A message from a worker process. */
+export type Report =
+  | AppendAttempt
   | { readonly type: 'stored'; readonly append: string; readonly through: number }
   | { readonly type: 'refused'; readonly append: string }
-  | Asked
-  /** The batch as `encodeBatch` writes it. */
-  | (Listened & { readonly type: 'heard'; readonly batch: string })
-  | (Listened & { readonly type: 'caught_up' | 'ended' })
+  | SubscriptionStart
+  /** The batch is encoded with `encodeBatch`. */
+  | (Subscription & { readonly type: 'received'; readonly batch: string })
+  | (Subscription & { readonly type: 'caught_up' | 'ended' })
   | { readonly type: 'ready' }
   | { readonly type: 'admitted'; readonly admission: Admission }
-  | { readonly type: 'failed'; readonly why: string };
+  | { readonly type: 'failed'; readonly reason: string };
 
-/** Says it at once: what a process was told counts as soon as it has passed it on. */
-export const say: (said: Said) => void = tell;
-
-export function sayHeard(where: Listened, batch: Batch): void {
-  say({ type: 'heard', ...where, batch: encodeBatch(batch) });
+/** Reported before the append starts, so that the checks know what a killed process may have stored. */
+export interface AppendAttempt {
+  readonly type: 'attempted';
+  /** Attempts with the same name are retries of one append, which must be stored at most once. */
+  readonly append: string;
+  readonly session: string;
+  /** Encoded with `encodeDraft`. Two different appends must not contain the same draft. */
+  readonly drafts: readonly string[];
+  /** The driver of the session wrote it. No earlier driver may write after it. */
+  readonly isFromDriver?: boolean;
 }
 
-export function sayTried(
+export interface Subscription {
+  readonly session: string;
+  /** Tells apart several subscriptions of one process to the same session. */
+  readonly subscriber?: string;
+}
+
+/** A process starts to read a session. */
+export interface SubscriptionStart extends Subscription {
+  readonly type: 'subscribed';
+  readonly from: number;
+  /** The highest offset that any process had reported before this process started. */
+  readonly knownThrough: number;
+}
+
+/** Sends a report synchronously, so that it arrives even if the process is killed right after. */
+export const report: (message: Report) => void = tell;
+
+export function reportReceived(subscription: Subscription, batch: Batch): void {
+  report({ type: 'received', ...subscription, batch: encodeBatch(batch) });
+}
+
+export function reportAttempt(
   append: string,
   session: string,
   drafts: readonly DraftRecord[],
-  isDrivers = false,
+  isFromDriver = false,
 ): void {
-  say({ type: 'tried', append, session, drafts: drafts.map(encodeDraft), isDrivers });
+  report({ type: 'attempted', append, session, drafts: drafts.map(encodeDraft), isFromDriver });
 }
 
-/** Whoever is fenced was told so, and that nothing was stored; anything else is not meant to happen. */
+/** A fenced writer knows that nothing was stored. Any other error is a failure of the run. */
 export function isFencedError(error: unknown): boolean {
   return isMillraceError(error) && error.code === 'fenced';
 }
 
-/** Whoever sends it: a command is the same for the same key. */
+/** The name of a command's append. It depends only on the session and the key, not on the sender. */
 export const commandName = ({ session, key }: Command): string =>
   `command ${JSON.stringify([session, key])}`;
 
+/** Returns the command of an append; undefined if the append is not a command. */
 export function commandOf(append: string): Command | undefined {
   if (!append.startsWith('command ')) return undefined;
   const [session, key] = JSON.parse(append.slice('command '.length)) as readonly [string, string];
   return { session, key };
-}
-
-export interface Listened {
-  readonly session: string;
-  /** Which one of those in the process that listen to the session. */
-  readonly ear?: string;
-}
-
-/** Before it is asked for, so that what a dead process may have stored is known. */
-export interface Tried {
-  readonly type: 'tried';
-  /** The same again is the same append again: it may be stored once. */
-  readonly append: string;
-  readonly session: string;
-  /** As `encodeDraft` writes them. No two appends may have the same one. */
-  readonly drafts: readonly string[];
-  /** It was written by who drove the session: nobody who drove before may write any more. */
-  readonly isDrivers?: boolean;
-}
-
-/** A process begins to listen to a session. */
-export interface Asked extends Listened {
-  readonly type: 'asked';
-  readonly from: number;
-  /** Some process had been told of so much before this one started. */
-  readonly atLeast: number;
 }

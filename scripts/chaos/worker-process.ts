@@ -1,3 +1,4 @@
+// A worker process of the chaos run. Its argument is an assignment as JSON. It works until it is killed.
 import type { Socket } from 'node:net';
 import { setTimeout } from 'node:timers/promises';
 import { type DraftRecord, sessionId } from '@millrace/core';
@@ -7,98 +8,97 @@ import type { OnPoint } from '../../packages/log/src/storage/record-store.ts';
 import { orders } from '../../packages/log/src/testing/start-process.ts';
 import { drive } from './driver.ts';
 import {
+  type Assignment,
   type Command,
   commandName,
   isFencedError,
-  type Order,
-  type ReaderOrder,
-  type SubmitterOrder,
-  say,
-  sayHeard,
-  sayTried,
+  type ReaderTask,
+  report,
+  reportAttempt,
+  reportReceived,
+  type SubmitterTask,
 } from './messages.ts';
 import { Randomness } from './randomness.ts';
-import { Scribe } from './record-writer.ts';
+import { RandomRecordWriter } from './record-writer.ts';
 
-// One process of the chaos, which does what its order says until it dies: process.ts <order>.
-function dyingAt(death: Order['death']): OnPoint | undefined {
-  if (death === undefined) return undefined;
-  let left = death.passes;
+function killSelfAt(selfKill: Assignment['selfKill']): OnPoint | undefined {
+  if (selfKill === undefined) return undefined;
+  let left = selfKill.passes;
   return (point) => {
-    if (point === death.point && --left === 0) process.kill(process.pid, 'SIGKILL');
+    if (point === selfKill.point && --left === 0) process.kill(process.pid, 'SIGKILL');
   };
 }
 
-/** Nobody is left to be told anything when the process that started this one is gone. */
-function endWithParent(): void {
+/** Exits when the parent process has ended and can no longer receive reports. */
+function exitWithParent(): void {
   const pipe = process.stdin as Socket;
   pipe.resume().unref();
   pipe.on('close', () => process.exit(1));
 }
 
-async function run(order: Order): Promise<void> {
-  if (order.role === 'nobody') return;
-  // A producer reads what comes, and so hears the end of it.
-  if (order.role !== 'producer') endWithParent();
-  const log = sqliteLog({ path: order.path, onPoint: dyingAt(order.death) });
-  switch (order.role) {
+async function run(assignment: Assignment): Promise<void> {
+  if (assignment.role === 'warm-up') return;
+  // A producer reads its input and ends when the input ends.
+  if (assignment.role !== 'producer') exitWithParent();
+  const log = sqliteLog({ path: assignment.path, onPoint: killSelfAt(assignment.selfKill) });
+  switch (assignment.role) {
     case 'driver':
-      await drive(log, order);
+      await drive(log, assignment);
       break;
     case 'producer':
-      await produce(log, order.name, order.seed);
+      await produce(log, assignment.name, assignment.seed);
       break;
     case 'submitter':
-      await submit(log, order);
+      await submit(log, assignment);
       break;
     case 'reader':
-      await read(log, order);
+      await read(log, assignment);
       break;
   }
   await log.close();
 }
 
 try {
-  await run(JSON.parse(process.argv[2] ?? '{}') as Order);
+  await run(JSON.parse(process.argv[2] ?? '{}') as Assignment);
 } catch (error) {
-  say({
+  report({
     type: 'failed',
-    why: error instanceof Error ? (error.stack ?? error.message) : `${error}`,
+    reason: error instanceof Error ? (error.stack ?? error.message) : `${error}`,
   });
   process.exitCode = 1;
 }
 
-/** Writes by the admissions that it is given, each for a while, and repeats itself now and then. */
+/** Writes with each admission that it receives. Repeats some appends to test idempotency. */
 async function produce(log: Log, name: string, seed: number): Promise<void> {
   const random = new Randomness(seed);
   let count = 0;
   const working: Promise<void>[] = [];
-  say({ type: 'ready' });
+  report({ type: 'ready' });
   for await (const admission of orders<Admission>()) {
-    const own = `${name}, admission ${++count}`;
-    working.push(writeBy(log, admission, own, new Randomness(random.seed())));
+    const tag = `${name}, admission ${++count}`;
+    working.push(writeWithAdmission(log, admission, tag, new Randomness(random.seed())));
   }
   await Promise.all(working);
 }
 
-async function writeBy(
+async function writeWithAdmission(
   log: Log,
   admission: Admission,
   tag: string,
   random: Randomness,
 ): Promise<void> {
-  const producer = await opened(log, admission);
+  const producer = await openProducer(log, admission);
   if (producer === undefined) return;
   const { session, turn, attempt } = producer;
-  const scribe = new Scribe({ tag, turn, attempt, random });
+  const writer = new RandomRecordWriter({ tag, turn, attempt, random });
   for (let sequence = 1; sequence < 50; sequence++) {
-    const drafts = scribe.write();
+    const drafts = writer.write();
     const append = `${tag}, append ${sequence} to ${session}`;
     const tries = random.oneIn(4) ? 2 : 1;
     for (let left = tries; left > 0; left--) {
-      sayTried(append, session, drafts);
-      const through = await answered(producer.append(drafts, sequence));
-      say(
+      reportAttempt(append, session, drafts);
+      const through = await throughOrFenced(producer.append(drafts, sequence));
+      report(
         through === undefined ? { type: 'refused', append } : { type: 'stored', append, through },
       );
       if (through === undefined) return;
@@ -107,7 +107,7 @@ async function writeBy(
   }
 }
 
-async function opened(log: Log, admission: Admission): Promise<Producer | undefined> {
+async function openProducer(log: Log, admission: Admission): Promise<Producer | undefined> {
   try {
     return await log.produce(admission);
   } catch (error) {
@@ -116,7 +116,9 @@ async function opened(log: Log, admission: Admission): Promise<Producer | undefi
   }
 }
 
-async function answered(append: ReturnType<Producer['append']>): Promise<number | undefined> {
+async function throughOrFenced(
+  append: ReturnType<Producer['append']>,
+): Promise<number | undefined> {
   try {
     return (await append).through;
   } catch (error) {
@@ -125,17 +127,18 @@ async function answered(append: ReturnType<Producer['append']>): Promise<number 
   }
 }
 
-/** Sends commands to sessions, and now and then one that was sent before, by itself or by another. */
-async function submit(log: Log, order: Order & SubmitterOrder): Promise<void> {
-  const random = new Randomness(order.seed);
+/** Sends commands to sessions. Repeats some that it or another submitter has already sent. */
+async function submit(log: Log, assignment: Assignment & SubmitterTask): Promise<void> {
+  const random = new Randomness(assignment.seed);
   const sent: Command[] = [];
   let count = 0;
-  say({ type: 'ready' });
-  const waiting = [...order.unanswered];
+  report({ type: 'ready' });
+  const waiting = [...assignment.unanswered];
   for (;;) {
-    const session = random.oneOf(order.sessions) ?? '';
-    const fresh = { session, key: `${order.name} ${++count}` };
-    const command = waiting.shift() ?? (random.oneIn(4) ? random.oneOf(sent) : undefined) ?? fresh;
+    const session = random.oneOf(assignment.sessions) ?? '';
+    const newCommand = { session, key: `${assignment.name} ${++count}` };
+    const command =
+      waiting.shift() ?? (random.oneIn(4) ? random.oneOf(sent) : undefined) ?? newCommand;
     await send(log, command);
     sent.push(command);
     await setTimeout(random.below(10));
@@ -150,20 +153,20 @@ async function send(log: Log, { session, key }: Command): Promise<void> {
     fact: { type: 'command_queued', key, command },
   };
   const append = commandName({ session, key });
-  sayTried(append, session, [draft]);
+  reportAttempt(append, session, [draft]);
   const { offset } = await log.submit(sessionId(session), command, key);
-  say({ type: 'stored', append, through: offset });
+  report({ type: 'stored', append, through: offset });
 }
 
-/** Follows a session from somewhere to its end; a slow one stalls now and then. */
-async function read(log: Log, order: Order & ReaderOrder): Promise<void> {
-  const { session, from, atLeast, isSlow, seed } = order;
+/** Follows a session from an offset to its end. A slow reader pauses from time to time. */
+async function read(log: Log, assignment: Assignment & ReaderTask): Promise<void> {
+  const { session, from, knownThrough, isSlow, seed } = assignment;
   const random = new Randomness(seed);
-  say({ type: 'asked', session, from, atLeast });
-  say({ type: 'ready' });
+  report({ type: 'subscribed', session, from, knownThrough });
+  report({ type: 'ready' });
   for await (const batch of log.follow(sessionId(session), { from, until: 'closed' })) {
-    sayHeard({ session }, batch);
+    reportReceived({ session }, batch);
     if (isSlow && random.oneIn(3)) await setTimeout(random.below(60));
   }
-  say({ type: 'ended', session });
+  report({ type: 'ended', session });
 }

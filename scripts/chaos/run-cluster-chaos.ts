@@ -2,16 +2,20 @@ import { clusterChaos } from '../../packages/server/src/testing/cluster/chaos.ts
 import { startCluster } from '../../packages/server/src/testing/cluster/cluster.ts';
 import { Randomness } from './randomness.ts';
 
-interface ClusterRunOptions {
+interface ClusterChaosOptions {
   readonly kills: number;
   readonly seed: number;
   readonly folder: string;
 }
 
-/** Kills and cuts in a cluster, and says what came of it. True where nothing is wrong. */
-export async function clusterRun({ kills, seed, folder }: ClusterRunOptions): Promise<boolean> {
-  const chance = new Randomness(seed);
-  const random = () => chance.next();
+/** Kills processes and cuts connections in a cluster, and prints the result. Returns true if nothing is wrong. */
+export async function runClusterChaos({
+  kills,
+  seed,
+  folder,
+}: ClusterChaosOptions): Promise<boolean> {
+  const generator = new Randomness(seed);
+  const random = () => generator.next();
   const startedAt = performance.now();
   const cluster = await startCluster(folder);
   try {
@@ -19,11 +23,11 @@ export async function clusterRun({ kills, seed, folder }: ClusterRunOptions): Pr
     const { counts, problems, messages, records, charges, looks } = result;
     const each = Object.entries(counts).map(([name, count]) => `${name} ${count}`);
     const seconds = Math.round((performance.now() - startedAt) / 1000);
-    console.log(`what: ${each.join(', ')}`);
+    console.log(`events: ${each.join(', ')}`);
     console.log(`${kills} kills in ${seconds} s; ${messages} messages, ${records} records`);
     console.log(`tools: ${charges} that must run once at most, ${looks} that may run again`);
     for (const problem of problems) console.error(`problem: ${problem}`);
-    console.log(problems.length === 0 ? 'nothing lost, nothing doubled' : 'NOT CLEAN');
+    console.log(problems.length === 0 ? 'nothing lost, nothing duplicated' : 'NOT CLEAN');
     return problems.length === 0;
   } finally {
     await cluster.stop();
