@@ -1,7 +1,7 @@
 import { attemptOf, type DraftRecord, type FoldState, toArray } from '@millrace/core';
 
-/** Ends what a process that died left open: what it had said stays, marked as partial. */
-export function endOpen({ open, items }: FoldState): readonly DraftRecord[] {
+/** Closes the parts and items that a killed process left open. Their text is kept and marked as partial. */
+export function closeOpenParts({ open, items }: FoldState): readonly DraftRecord[] {
   const parts = open.map(({ id, text }): DraftRecord => {
     const end = { length: text.length, partial: true } as const;
     return { ...attemptOf(id), delta: { type: 'commit_part', partId: id, ...end } };
