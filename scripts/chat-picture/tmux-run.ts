@@ -4,22 +4,22 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
-export interface RealRun {
-  /** What Node is called with. */
+interface TmuxRunOptions {
+  /** The arguments of Node. */
   readonly argv: readonly string[];
   readonly columns: number;
   readonly rows: number;
-  /** What is in the folder that it works in. */
+  /** The files in the working folder, by path. */
   readonly files: Readonly<Record<string, string>>;
   readonly folder: string;
 }
 
-/** A program in a real terminal, of which nothing is left. */
+/** Runs a program in a real terminal (tmux). `close` deletes all its files. */
 export class TmuxRun {
   readonly #root: string;
   readonly #socket: string;
 
-  constructor({ argv, columns, rows, files, folder }: RealRun) {
+  constructor({ argv, columns, rows, files, folder }: TmuxRunOptions) {
     this.#root = mkdtempSync(join(tmpdir(), 'millrace-picture-'));
     this.#socket = join(this.#root, 'tmux');
     const work = join(this.#root, folder);
@@ -28,30 +28,32 @@ export class TmuxRun {
       writeFileSync(join(work, path), text);
     }
     const command = [process.execPath, ...argv].map((word) => `'${word}'`).join(' ');
-    const own = ['HOME', 'TERM', 'COLORTERM'].map((name) => `${name}=${this.#valueOf(name)}`);
-    // Nobody's keys, and nobody's settings.
-    const clean = `env -i PATH='${process.env['PATH']}' ${own.join(' ')} LANG=C.UTF-8 ${command}`;
+    const variables = ['HOME', 'TERM', 'COLORTERM'].map((name) => `${name}=${this.#valueOf(name)}`);
+    // A clean environment without API keys and without user settings.
+    const clean = `env -i PATH='${process.env['PATH']}' ${variables.join(' ')} LANG=C.UTF-8 ${command}`;
     const size = ['-x', String(columns), '-y', String(rows)];
-    // What it said at its end stays, for whoever wants to know why it ended.
+    // Keep the last output after the program ends, so that an error can be read.
     const kept = [';', 'set-option', 'remain-on-exit', 'on'];
     this.#tmux('-f', '/dev/null', 'new-session', '-d', ...size, '-c', work, clean, ...kept);
   }
 
-  /** Types, or presses a key by tmux's name for it. */
+  /** Types text, or presses keys by their tmux names. */
   type(...keys: readonly string[]): void {
     this.#tmux('send-keys', ...keys);
   }
 
-  /** The screen with its colours, when something is on it. */
-  async see(text: string, patienceMs = 30_000): Promise<readonly string[]> {
-    for (let leftMs = patienceMs; leftMs > 0; leftMs -= 100) {
+  /** Waits until the text is on the screen. Returns the screen with its colours. */
+  async waitFor(text: string, timeoutMs = 30_000): Promise<readonly string[]> {
+    for (let leftMs = timeoutMs; leftMs > 0; leftMs -= 100) {
       if (this.#tmux('capture-pane', '-p').includes(text)) {
         await delay(500);
         return this.#tmux('capture-pane', '-e', '-p').trimEnd().split('\n');
       }
       await delay(100);
     }
-    throw new Error(`"${text}" did not come; there is:\n${this.#tmux('capture-pane', '-p')}`);
+    throw new Error(
+      `"${text}" did not appear. The screen shows:\n${this.#tmux('capture-pane', '-p')}`,
+    );
   }
 
   close(): void {
