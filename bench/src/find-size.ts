@@ -1,16 +1,16 @@
-import type { Contestant, Outcome } from './contestant.ts';
+import type { Candidate, RunResult } from './candidate.ts';
 import { floor } from './floor.ts';
 import { measure, timed } from './measure.ts';
 import type { Workload } from './workloads.ts';
 
-const smallest = 1 / 16;
-/** A run that is expected to take longer is not begun. */
+const smallestFraction = 1 / 16;
+/** A run that is expected to take longer is not started. */
 const longestRunMs = 10_000;
 /** A full run that took longer is not repeated. */
 const longestRepeatedMs = 3_000;
 
-/** How a contestant takes part: in every round, with one run only, or not at all. */
-export type Climb =
+/** How a candidate is measured: in every round, with a single run, or not at all because it failed. */
+export type SizedRun =
   | {
       readonly type: 'repeated';
       readonly name: string;
@@ -28,20 +28,21 @@ export type Climb =
 
 type Sized = (fraction: number) => Workload;
 
-/** Finds out how much of a workload a contestant can take, for some need minutes for the whole. */
-export async function climb(contestant: Contestant, sized: Sized): Promise<Climb> {
-  const { name } = contestant;
+/** Finds the largest part of a workload that a candidate can process in reasonable time. */
+export async function findSize(candidate: Candidate, sized: Sized): Promise<SizedRun> {
+  const { name } = candidate;
   try {
-    const top = await climbUp(contestant, sized);
+    const top = await growSize(candidate, sized);
     if (top.fraction < 1 || top.ms > longestRepeatedMs) return await once(name, top);
-    const run = async () => check(await contestant.run(top.workload.reads), top.expected);
+    const run = async () => check(await candidate.run(top.workload.reads), top.expected);
     return { type: 'repeated', name, note: top.note, run };
   } catch (error) {
     return { type: 'failed', name, reason: String(error) };
   }
 }
 
-interface Step {
+/** A run at one size of the workload. */
+interface SizeResult {
   readonly fraction: number;
   readonly workload: Workload;
   readonly expected: number;
@@ -49,21 +50,21 @@ interface Step {
   readonly note: string;
 }
 
-/** Doubles the size as long as the next run, by the growth of the last one, is expected to be short. */
-async function climbUp(contestant: Contestant, sized: Sized): Promise<Step> {
+/** Doubles the size while the next run is expected to be short, judged by the growth of the last run. */
+async function growSize(candidate: Candidate, sized: Sized): Promise<SizeResult> {
   // The first run is cold, and its time would hide the growth.
-  await takeStep(contestant, sized, smallest);
-  let top = await takeStep(contestant, sized, smallest);
+  await runAtSize(candidate, sized, smallestFraction);
+  let top = await runAtSize(candidate, sized, smallestFraction);
   let growth = 2;
   while (top.fraction < 1 && top.ms * growth <= longestRunMs) {
-    const next = await takeStep(contestant, sized, top.fraction * 2);
+    const next = await runAtSize(candidate, sized, top.fraction * 2);
     growth = Math.max(2, next.ms / top.ms);
     top = next;
   }
   return top;
 }
 
-async function takeStep({ run }: Contestant, sized: Sized, fraction: number): Promise<Step> {
+async function runAtSize({ run }: Candidate, sized: Sized, fraction: number): Promise<SizeResult> {
   const workload = sized(fraction);
   const expected = await floor(workload.reads);
   let note = '';
@@ -73,17 +74,17 @@ async function takeStep({ run }: Contestant, sized: Sized, fraction: number): Pr
   return { fraction, workload, expected, ms, note };
 }
 
-/** What a live user of it misses; throws where the result is wrong, so that no wrong run is timed. */
-function check({ characters, heard }: Outcome, expected: number): string {
+/** Returns a note if live deltas were incomplete. Throws if the result is wrong, so that it is not timed. */
+function check({ characters, streamed }: RunResult, expected: number): string {
   if (characters !== expected) {
     throw new Error(`its result has ${characters} characters, F1's has ${expected}`);
   }
-  return heard === undefined || heard === expected
+  return streamed === undefined || streamed === expected
     ? ''
-    : `heard live: ${heard} of ${expected} characters`;
+    : `streamed live: ${streamed} of ${expected} characters`;
 }
 
-async function once(name: string, top: Step): Promise<Climb> {
+async function once(name: string, top: SizeResult): Promise<SizedRun> {
   const { fraction, workload, ms } = top;
   const [floorMs = 0] = await measure([() => floor(workload.reads)], { rounds: 5, warmUps: 1 });
   const size = fraction < 1 ? `one run, at ${workload.title}; not run in full` : 'one run';

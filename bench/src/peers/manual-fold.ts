@@ -1,7 +1,7 @@
-import type { Outcome } from '../contestant.ts';
+import type { RunResult } from '../candidate.ts';
 
-/** What a user has to append himself where a library hands on deltas and folds nothing. */
-export class ByHand {
+/** Appends deltas, as a user must do with a library that does not fold them. */
+export class ManualFold {
   #text = '';
   readonly #calls = new Map<string | number, string>();
 
@@ -13,10 +13,10 @@ export class ByHand {
     this.#calls.set(call, (this.#calls.get(call) ?? '') + delta);
   }
 
-  get outcome(): Outcome {
+  get result(): RunResult {
     const characters = this.#calls
       .values()
       .reduce((sum, call) => sum + call.length, this.#text.length);
-    return { characters, heard: characters };
+    return { characters, streamed: characters };
   }
 }

@@ -1,7 +1,7 @@
 import { sessionId } from '@millrace/core';
 import { sqliteLog } from '@millrace/log/sqlite';
 
-// Says at what time each batch came, for the process that appended it.
+// Prints the time at which each batch arrives, for the process that appended it.
 const [path = '', session = ''] = process.argv.slice(2);
 const log = sqliteLog({ path });
 for await (const _ of log.follow(sessionId(session))) {

@@ -1,7 +1,7 @@
 import type { MeasuredTab, Metrics } from './measured-tab.ts';
-import { deltas } from './page-words.ts';
+import { deltas } from './page-content.ts';
 
-/** What 1,000 deltas cost the main thread, in milliseconds. */
+/** Milliseconds of the main thread per 1,000 deltas. */
 export interface Cost {
   readonly task: number;
   readonly script: number;
@@ -10,20 +10,20 @@ export interface Cost {
 export interface AnswerCost {
   readonly first: Cost;
   readonly last: Cost;
-  /** Of all of them, until the last was shown: what is put off counts here too. */
+  /** The mean of all deltas until the last one is shown, including deferred work. */
   readonly mean: Cost;
   readonly perSecond: number;
 }
 
 const marks = [1, 1000, deltas - 1000, deltas] as const;
 
-/** Looks at a tab while an answer streams into it: `onWord` has to hear of each word. */
-export class AnswerWatch {
+/** Measures a tab while an answer streams into it. Call `onWord` for each word. */
+export class AnswerMeter {
   readonly #tab: MeasuredTab;
-  readonly #read = new Map<number, Promise<Metrics>>();
+  readonly #metrics = new Map<number, Promise<Metrics>>();
   #from = 0;
   #to = 0;
-  readonly #said = Promise.withResolvers<void>();
+  readonly #streamed = Promise.withResolvers<void>();
 
   constructor(tab: MeasuredTab) {
     this.#tab = tab;
@@ -33,20 +33,20 @@ export class AnswerWatch {
     if (count === 1) this.#from = performance.now();
     if (count === deltas) {
       this.#to = performance.now();
-      this.#said.resolve();
+      this.#streamed.resolve();
     }
-    if ((marks as readonly number[]).includes(count)) this.#read.set(count, this.#tab.metrics());
+    if ((marks as readonly number[]).includes(count)) this.#metrics.set(count, this.#tab.metrics());
   };
 
-  /** Resolves with the last word. Until then nobody is to look at the page, because looking costs too. */
-  get said(): Promise<void> {
-    return this.#said.promise;
+  /** Resolves with the last word. Do not query the page before that, because queries have a cost too. */
+  get streamed(): Promise<void> {
+    return this.#streamed.promise;
   }
 
-  /** When the last word is shown. */
+  /** Call it when the last word is shown. */
   async cost(): Promise<AnswerCost> {
     const end = await this.#tab.metrics();
-    const [a, b, c, d] = await Promise.all(marks.map(async (mark) => this.#read.get(mark)));
+    const [a, b, c, d] = await Promise.all(marks.map(async (mark) => this.#metrics.get(mark)));
     const perSecond = Math.round(deltas / ((this.#to - this.#from) / 1000));
     const all = between(a, end);
     const mean = { task: (all.task * 1000) / deltas, script: (all.script * 1000) / deltas };

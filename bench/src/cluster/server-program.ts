@@ -5,11 +5,11 @@ import { FeedRegistry } from '../../../packages/server/src/stream/feed-registry.
 import { views } from '../../../packages/server/src/stream/frames/views.ts';
 import { streamTask } from '../../../packages/server/src/stream/stream-task.ts';
 import { promptClock } from '../server/servers.ts';
-import { openPlace, type Place } from './stores.ts';
+import { openStore, type StoreLocation } from './stores.ts';
 
-// One of several servers: streams any session of a log that somebody else writes.
+// One of several servers. It streams any session of a log that another process writes.
 
-const { log } = await openPlace(JSON.parse(process.argv[2] ?? '{}') as Place);
+const { log } = await openStore(JSON.parse(process.argv[2] ?? '{}') as StoreLocation);
 const feeds = new FeedRegistry({ log, views, clock: promptClock, limits: { mergeMs: 0 } });
 const server = createServer((request, response) => {
   const session = sessionId(request.url?.slice(1) ?? '');

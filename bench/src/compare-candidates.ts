@@ -1,32 +1,32 @@
-import { type Climb, climb } from './climb.ts';
-import type { Contestant } from './contestant.ts';
+import type { Candidate } from './candidate.ts';
+import { findSize, type SizedRun } from './find-size.ts';
 import { floor } from './floor.ts';
 import { measure, printRow } from './measure.ts';
 import type { Workload } from './workloads.ts';
 
 const plan = { rounds: 5, warmUps: 1 };
 
-/** One workload through all contestants; tells whether each of them came to the right result. */
-export async function contest(
+/** Runs one workload with all candidates and prints a row for each. Returns whether all results were right. */
+export async function compareCandidates(
   sized: (fraction: number) => Workload,
-  contestants: readonly Contestant[],
+  candidates: readonly Candidate[],
 ): Promise<boolean> {
   const { name, title, reads } = sized(1);
   console.log(`\n${name}: ${title}; medians of ${plan.rounds} rounds`);
-  const climbs: Climb[] = [];
-  for (const contestant of contestants) climbs.push(await climb(contestant, sized));
-  const repeated = climbs.filter((one) => one.type === 'repeated');
+  const sizedRuns: SizedRun[] = [];
+  for (const candidate of candidates) sizedRuns.push(await findSize(candidate, sized));
+  const repeated = sizedRuns.filter((one) => one.type === 'repeated');
   const runners = [() => floor(reads), ...repeated.map(({ run }) => run)];
   const [floorMs = 0, ...medians] = await measure(runners, plan);
-  const msOf = new Map<Climb, number>(
+  const msOf = new Map<SizedRun, number>(
     repeated.map((one, index) => [one, medians[index] ?? Number.NaN]),
   );
   printRow('F1: decode, split, parse, append', floorMs, floorMs, '');
-  for (const one of climbs) print(one, msOf.get(one) ?? Number.NaN, floorMs);
-  return climbs.every(({ type }) => type !== 'failed');
+  for (const one of sizedRuns) print(one, msOf.get(one) ?? Number.NaN, floorMs);
+  return sizedRuns.every(({ type }) => type !== 'failed');
 }
 
-function print(one: Climb, ms: number, floorMs: number): void {
+function print(one: SizedRun, ms: number, floorMs: number): void {
   switch (one.type) {
     case 'repeated':
       return printRow(one.name, ms, floorMs, one.note);

@@ -1,12 +1,12 @@
 import { connect, type Socket } from 'node:net';
-import type { ViewersOrder, ViewersReport } from './viewers.ts';
+import type { ViewersCommand, ViewersReport } from './viewers.ts';
 
-// Many readers of one stream, in a process of their own, so that they cost the server nothing but its
-// side of their connections.
+// Many readers of one stream. They run in their own process, so that the server pays only for its side of
+// the connections.
 
 const [port = '0', count = '0'] = process.argv.slice(2);
 const now = () => performance.timeOrigin + performance.now();
-const say = (report: ViewersReport) => process.send?.(report);
+const send = (report: ViewersReport) => process.send?.(report);
 
 interface Reader {
   socket: Socket;
@@ -34,10 +34,10 @@ function open(path: string, lastEventId: string | undefined, isStalled: boolean)
 function read(reader: Reader, data: string): void {
   const text = reader.tail + data;
   if (isTimed) {
-    const heard = now();
-    for (const [, said] of text.matchAll(/@(\d+\.\d+)@/g)) delays.push(heard - Number(said));
+    const received = now();
+    for (const [, sent] of text.matchAll(/@(\d+\.\d+)@/g)) delays.push(received - Number(sent));
   }
-  // A mark may be cut in two.
+  // A mark may be split between two chunks.
   const rest = isTimed
     ? text.slice(Math.max(text.lastIndexOf('@') + 1, text.length - 40))
     : text.slice(-40);
@@ -52,32 +52,32 @@ function finish(): void {
   wanted = undefined;
   const sorted = delays.toSorted((a, b) => a - b);
   const at = (share: number) => sorted[Math.floor((sorted.length - 1) * share)] ?? 0;
-  say({ at: now(), count: sorted.length, p50: at(0.5), p99: at(0.99) });
+  send({ at: now(), count: sorted.length, p50: at(0.5), p99: at(0.99) });
   delays = [];
 }
 
-process.on('message', (order: ViewersOrder) => {
-  switch (order.type) {
+process.on('message', (command: ViewersCommand) => {
+  switch (command.type) {
     case 'connect': {
       for (const { socket } of readers) socket.destroy();
-      const { path, lastEventId, isStalled = false } = order;
+      const { path, lastEventId, isStalled = false } = command;
       isTimed = false;
       readers = Array.from({ length: Number(count) }, (_, index) =>
         open(path.replace('{index}', String(index)), lastEventId, isStalled),
       );
-      wanted = { mark: order.mark, left: new Set(readers) };
+      wanted = { mark: command.mark, left: new Set(readers) };
       break;
     }
     case 'await':
-      isTimed = order.isTimed ?? false;
-      wanted = { mark: order.mark, left: new Set(readers) };
-      if (order.isFresh) for (const reader of readers) reader.tail = '';
+      isTimed = command.isTimed ?? false;
+      wanted = { mark: command.mark, left: new Set(readers) };
+      if (command.isFresh) for (const reader of readers) reader.tail = '';
       break;
-    case 'leave':
+    case 'disconnect':
       for (const { socket } of readers) socket.destroy();
       readers = [];
       break;
   }
-  say({ at: now(), count: 0, p50: 0, p99: 0 });
+  send({ at: now(), count: 0, p50: 0, p99: 0 });
 });
-say({ at: now(), count: 0, p50: 0, p99: 0 });
+send({ at: now(), count: 0, p50: 0, p99: 0 });
