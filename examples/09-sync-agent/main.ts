@@ -6,7 +6,7 @@ import { rpc } from './rpc.ts';
 const delta = (index: number, text_delta: string) =>
   ({ type: 'delta', index, delta: { type: 'text', text_delta } }) as const;
 
-// It streams two messages at once, told apart by their index. The server finishes open messages.
+// It streams two messages at once, distinguished by their index. The server finishes open messages.
 const orders: SyncAgent = {
   type: 'sync',
   name: 'orders',

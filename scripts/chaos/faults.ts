@@ -5,7 +5,7 @@ export const faults = ['lost', 'doubled', 'reordered', 'gaps', 'invented'] as co
  * - `doubled`: stored or delivered twice.
  * - `reordered`: stored or delivered in the wrong order.
  * - `gaps`: a reader missed a record, or an offset is missing.
- * - `invented`: no process wrote it, or its writer was told that it was not stored.
+ * - `invented`: no process wrote it, or its append was refused.
  */
 type Fault = (typeof faults)[number];
 
