@@ -4,8 +4,10 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { clusterChaos } from '../packages/server/src/testing/cluster/chaos.ts';
+import { startCluster } from '../packages/server/src/testing/cluster/cluster.ts';
+import { Randomness } from './chaos/randomness.ts';
 import { runChaos } from './chaos/run-chaos.ts';
-import { runClusterChaos } from './chaos/run-cluster-chaos.ts';
 
 const usage = `Usage: npm run chaos -- [--cluster] [--kills N] [--seed S] [--keep]
 
@@ -69,10 +71,29 @@ async function runSingleLogChaos(): Promise<boolean> {
   return faults.isClean && failures.length === 0;
 }
 
+/** Kills processes and cuts connections in a cluster, and prints the result. Returns true if nothing is wrong. */
+async function runClusterChaos(): Promise<boolean> {
+  const generator = new Randomness(seed);
+  const random = () => generator.next();
+  const cluster = await startCluster(folder);
+  try {
+    const result = await clusterChaos({ kills: wanted, random, cluster, onRound: console.log });
+    const { counts, problems, messages, records, charges, looks } = result;
+    const each = Object.entries(counts).map(([name, count]) => `${name} ${count}`);
+    const seconds = Math.round((performance.now() - startedAt) / 1000);
+    console.log(`events: ${each.join(', ')}`);
+    console.log(`${wanted} kills in ${seconds} s; ${messages} messages, ${records} records`);
+    console.log(`tools: ${charges} that must run once at most, ${looks} that may run again`);
+    for (const problem of problems) console.error(`problem: ${problem}`);
+    console.log(problems.length === 0 ? 'nothing lost, nothing duplicated' : 'NOT CLEAN');
+    return problems.length === 0;
+  } finally {
+    await cluster.stop();
+  }
+}
+
 try {
-  const isClean = values.cluster
-    ? await runClusterChaos({ kills: wanted, seed, folder })
-    : await runSingleLogChaos();
+  const isClean = values.cluster ? await runClusterChaos() : await runSingleLogChaos();
   process.exitCode = isClean ? 0 : 1;
 } finally {
   if (values.keep) console.log(`kept: ${folder}`);
