@@ -1,5 +1,5 @@
-// A log from PROTOCOL.md, folded live: to the left what happened, to the right what the fold makes of it.
-// Run it with
+// Folds a log from PROTOCOL.md record by record. The left column shows each event, the right column the
+// folded part after it. Run it with
 //   npx node --conditions=@millrace/source examples/00-fold-live.ts ["reasoning, then text"]
 import { setTimeout } from 'node:timers/promises';
 import { parseArgs, styleText } from 'node:util';
@@ -21,46 +21,46 @@ import {
 import { protocolExamples } from '../scripts/protocol-examples.ts';
 
 const { positionals } = parseArgs({ allowPositionals: true });
-const wanted = positionals[0] ?? 'a tool call';
+const requested = positionals[0] ?? 'a tool call';
 const examples = protocolExamples();
-const example = examples.find(({ name }) => name === wanted);
+const example = examples.find(({ name }) => name === requested);
 if (example === undefined) {
   const names = examples.map(({ name }) => `  ${name}`).join('\n');
-  console.error(`There is no example “${wanted}” in PROTOCOL.md. There are:\n${names}`);
+  console.error(`There is no example “${requested}” in PROTOCOL.md. There are:\n${names}`);
   process.exit(2);
 }
 
 const pauseMs = process.stdout.isTTY ? 250 : 0;
 const folder = new Folder(sessionId('demo'));
 
-console.log(styleText('bold', `PROTOCOL.md, example “${example.name}”, folded as it comes\n`));
+console.log(styleText('bold', `PROTOCOL.md, example “${example.name}”, folded record by record\n`));
 for (const line of example.lines) {
   const record = decodeRecord(line);
-  // A batch says how far the log is known; here each record comes with all that was before it.
+  // A batch states which offsets it covers. Here each batch contains one record.
   const batch = { after: folder.state.through, through: record.offset, records: [record] };
   folder.addBatch(batch, (before, step, after) => {
     for (const event of agentEvents(before, step, after)) show(event, after);
   });
   await setTimeout(pauseMs);
 }
-console.log(styleText('bold', '\nThe transcript it comes to\n'));
+console.log(styleText('bold', '\nThe resulting transcript\n'));
 console.log(JSON.stringify(JSON.parse(encodeTranscript(transcript(folder.state))), null, 2));
 
 function show(event: AgentEvent, state: FoldState): void {
   const left = `${String(event.offset).padStart(3)}  ${event.type.padEnd(26)} `;
   const isPart = 'partId' in event;
-  const right = isPart ? partNow(state, event.partId) : detailsOf(event);
-  const room = Math.max(20, (process.stdout.columns ?? 120) - left.length - 1);
-  const fitted = right.length > room ? `${right.slice(0, room - 1)}…` : right;
+  const right = isPart ? partText(state, event.partId) : detailsOf(event);
+  const width = Math.max(20, (process.stdout.columns ?? 120) - left.length - 1);
+  const fitted = right.length > width ? `${right.slice(0, width - 1)}…` : right;
   console.log(styleText('cyan', left) + (isPart ? fitted : styleText('dim', fitted)));
 }
 
-/** The part as the fold has it at this moment: with a cursor while it is open. */
-function partNow(state: FoldState, id: PartId): string {
+/** The content of the part after this event, with a cursor while the part is open. */
+function partText(state: FoldState, id: PartId): string {
   const open = findOpen(state, id);
   if (open !== undefined) return `${contentOf(livePart(open))}▌`;
   const part = findItemOfPart(state, id)?.parts.find((slot) => slot.id === id)?.part;
-  return part === undefined ? 'gone' : contentOf(part);
+  return part === undefined ? 'retracted' : contentOf(part);
 }
 
 function contentOf(part: Part): string {
@@ -80,7 +80,7 @@ function contentOf(part: Part): string {
   }
 }
 
-/** What else an event says, without what every event has. */
+/** The fields of an event, without those that every event has. */
 function detailsOf(event: AgentEvent): string {
   const common = ['type', 'session', 'offset', 'time', 'turn', 'attempt'];
   const rest = Object.entries(event).filter(([key]) => !common.includes(key));

@@ -11,8 +11,8 @@ let folder: string;
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'millrace-bundle-'));
   cpSync(manifest, join(folder, 'package.json'));
-  const made = run([join(root, 'scripts/bundle-cli.ts'), join(folder, 'bundle')]);
-  expect(made).toMatchObject({ status: 0, stderr: '' });
+  const built = run([join(root, 'scripts/bundle-cli.ts'), join(folder, 'bundle')]);
+  expect(built).toMatchObject({ status: 0, stderr: '' });
 });
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -23,21 +23,21 @@ function run(argv: readonly string[], cwd = folder) {
 
 const millrace = () => join(folder, 'bundle/main.js');
 
-test('knows which version it is', () => {
+test('prints its version', () => {
   const { version } = JSON.parse(readFileSync(manifest, 'utf8'));
   expect(run([millrace(), '--version'])).toMatchObject({ status: 0, stdout: `${version}\n` });
 });
 
-test('works with nothing else installed, the search in a thread of its own too', () => {
+test('works without other packages, including the search worker', () => {
   const work = join(folder, 'work');
   mkdirSync(join(work, 'src'), { recursive: true });
-  writeFileSync(join(work, 'src/gate.ts'), '// TODO: the gate may be frozen\n');
+  writeFileSync(join(work, 'src/report.ts'), '// TODO: handle a missing forecast\n');
   const { status, stdout } = run([millrace()], work);
   expect(status).toBe(0);
   expect(stdout).toContain('I found 1 note of things to do.');
 });
 
-test('says whose work is in it', () => {
+test('contains the licences of its dependencies', () => {
   const text = readFileSync(join(folder, 'bundle/THIRD-PARTY.txt'), 'utf8');
   expect(text).toMatch(/^react [\d.]+ \(MIT\)\n\nMIT License/m);
   expect(text).not.toContain('@millrace/');

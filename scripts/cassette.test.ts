@@ -51,7 +51,7 @@ const good: RecordedExchange = {
 };
 
 describe('cassette show', () => {
-  test('prints each exchange read by read, with nothing in it that steers a terminal', () => {
+  test('prints each exchange chunk by chunk and escapes control characters', () => {
     const { status, out, stderr } = run('show', file(encodeCassette({ exchanges: [good] })));
     expect({ status, stderr }).toEqual({ status: 0, stderr: '' });
     expect(out).toEqual([
@@ -64,17 +64,17 @@ describe('cassette show', () => {
       'content-type: text/event-stream',
       '+12.5 ms     chunk 0    29 B       "data: 1\\n\\n: comment\\r\\n\\r\\ndata: 2"',
       `+30 ms       chunk 1    117 B      "\\n\\nevent: x\\ndata: \\u001b${'y'.repeat(42)}"…`,
-      '+41 ms       end                   2 chunks, 146 bytes, 2 SSE events and the beginning of one',
+      '+41 ms       end                   2 chunks, 146 bytes, 2 SSE events and an incomplete one',
       '',
     ]);
   });
 });
 
-test('cassette show tells of each chunk what is new in it', () => {
-  const chunkOf = (said: string) => ({
+test('cassette show prints the new part of each chunk', () => {
+  const chunkOf = (text: string) => ({
     atMs: 1,
     bytes: encode(
-      `data: {"id":"chatcmpl-123","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"${said}"}}]}\n\n`,
+      `data: {"id":"chatcmpl-123","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"${text}"}}]}\n\n`,
     ),
   });
   const chunks = ['Hello', ' big', ' world', ' world'].map(chunkOf);
@@ -87,51 +87,51 @@ test('cassette show tells of each chunk what is new in it', () => {
   expect(shown[3]).toMatch(/…".* world\\"\}\}\]\}\\n\\n"$/);
 });
 
-test('cassette show tells what broke a request, and why', () => {
+test('cassette show prints why a request failed', () => {
   const cause = { name: 'Error', message: 'connect ECONNREFUSED', code: 'ECONNREFUSED' };
   const error = { name: 'TypeError', message: 'fetch failed', cause };
   const { startMs, request } = good;
   const broken = { startMs, request, end: { atMs: 3, how: 'error', error } as const };
   const { out } = run('show', file(encodeCassette({ exchanges: [broken] })));
   expect(out.slice(-4)).toEqual([
-    '+3 ms        error                 no response; it broke',
+    '+3 ms        error                 no response; it failed',
     'TypeError: fetch failed',
-    'because of Error: connect ECONNREFUSED (ECONNREFUSED)',
+    'caused by Error: connect ECONNREFUSED (ECONNREFUSED)',
     '',
   ]);
 });
 
 describe('cassette check', () => {
-  const size = '2 chunks, 146 bytes, 2 SSE events and the beginning of one';
+  const size = '2 chunks, 146 bytes, 2 SSE events and an incomplete one';
 
-  test('is content with bodies that end, and warns of one that its reader left', () => {
-    const left = { ...good, end: { atMs: 50, how: 'cancelled' } as const };
-    const { status, out } = run('check', file(encodeCassette({ exchanges: [good, left] })));
+  test('accepts complete bodies, and warns about a cancelled one', () => {
+    const cancelled = { ...good, end: { atMs: 50, how: 'cancelled' } as const };
+    const { status, out } = run('check', file(encodeCassette({ exchanges: [good, cancelled] })));
     expect(out).toEqual([
-      `exchange 0: ${size}; it ends`,
-      `exchange 1: ${size}; its reader left before its end`,
-      'warning: exchange 1: its reader left before its end, and no replay can go on from there',
+      `exchange 0: ${size}; complete`,
+      `exchange 1: ${size}; the reader cancelled it`,
+      'warning: exchange 1: the reader cancelled it, and a replay cannot continue after that point',
       'ok',
       '',
     ]);
     expect(status).toBe(0);
   });
 
-  test('is not content with one that broke', () => {
+  test('rejects a failed exchange', () => {
     const { startMs, request } = good;
     const error = { name: 'TypeError', message: 'fetch failed' };
     const broken = { startMs, request, end: { atMs: 3, how: 'error', error } as const };
     const { status, out } = run('check', file(encodeCassette({ exchanges: [good, broken] })));
     expect(out).toEqual([
-      `exchange 0: ${size}; it ends`,
-      'exchange 1: no response; it broke',
-      'problem: exchange 1: it broke before its end; record it again unless that is what it is for',
+      `exchange 0: ${size}; complete`,
+      'exchange 1: no response; it failed',
+      'problem: exchange 1: it failed before its end; record it again unless the failure is intended',
       '',
     ]);
     expect(status).toBe(1);
   });
 
-  test('finds what looks like a secret, wherever it is, and does not print it', () => {
+  test('finds secrets in all fields and does not print them', () => {
     const key = 'sk-1234567890abcdef';
     const bytes = encode(`{"error":"bad key ${key}"}`);
     const chunks = [
@@ -160,7 +160,7 @@ describe('cassette check', () => {
     ]);
   });
 
-  test('does not take a part of a recording for the whole', () => {
+  test('rejects an incomplete recording', () => {
     const clipped = { ...good, end: { ...good.end, clipped: { chunks: 1, bytes: 1 } } };
     const { status, out } = run(
       'check',
@@ -168,12 +168,12 @@ describe('cassette check', () => {
     );
     expect(status).toBe(1);
     expect(out.filter((line) => line.startsWith('problem'))).toEqual([
-      'problem: exchange 0: it is not whole; record it again with larger limits',
-      'problem: 2 requests more were made and not recorded; record again with a larger limit',
+      'problem: exchange 0: it is incomplete; record it again with larger limits',
+      'problem: 2 requests not recorded; record again with a larger limit',
     ]);
   });
 
-  test('says where a file is no cassette', () => {
+  test('names the line at which a file is not a cassette', () => {
     const lines = encodeCassette({ exchanges: [good] }).split('\n');
     const torn = run('check', file(lines.slice(0, 4).join('\n')));
     expect(torn.status).toBe(1);
@@ -185,7 +185,7 @@ describe('cassette check', () => {
 });
 
 test.each([[[]], [['show']], [['play', 'x']], [['show', 'x', 'y']]])(
-  'cassette %j tells how it is used',
+  'cassette %j prints the usage',
   (args) => {
     const { status, stderr } = run(...args);
     expect(status).toBe(2);

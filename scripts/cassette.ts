@@ -1,5 +1,5 @@
-// Shows a recorded exchange read by read, or checks that a recording is whole and has no secrets:
-// npm run cassette -- show <file>, npm run cassette -- check <file>.
+// Shows a recorded HTTP exchange chunk by chunk, or checks that a recording is complete and has no
+// secrets: npm run cassette -- show <file>, npm run cassette -- check <file>.
 import { readFileSync } from 'node:fs';
 import {
   type BodyEnd,
@@ -13,10 +13,10 @@ import {
 
 const usage = `Usage: npm run cassette -- <command> <file>
 
-  show <file>    each exchange of a cassette, read by read
-  check <file>   is it a cassette, does each body end, is anything in it that looks like a secret?
-                 Exit code 1 if it should not be kept as it is: a body that broke or was clipped,
-                 a secret. That a reader left a body before its end is a warning.`;
+  show <file>    show each exchange of a cassette, chunk by chunk
+  check <file>   check that the file is a cassette, that each body is complete, and that nothing in it
+                 looks like a secret. Exit code 1 if there is a problem. A body that the reader
+                 cancelled before its end is a warning.`;
 
 interface Report {
   readonly lines: readonly string[];
@@ -26,7 +26,7 @@ interface Report {
 const previewLength = 60;
 const columnsWidth = [12, 10, 10] as const;
 
-/** A text for a terminal: quoted, short, and without characters that steer one. */
+/** Shortens and quotes a text, and escapes control characters that could change the terminal. */
 function preview(text: string, length: number = previewLength): string {
   const short = [...text.slice(0, length * 2)].slice(0, length).join('');
   const quoted = JSON.stringify(short).replace(
@@ -36,10 +36,10 @@ function preview(text: string, length: number = previewLength): string {
   return short.length < text.length ? `${quoted}…` : quoted;
 }
 
-/** How much of what is the same is shown in front of what differs. */
+/** Number of equal characters to show before the first difference. */
 const leadLength = 12;
 
-/** What is new in a chunk: events begin alike, and what they say stands at their end. */
+/** Shows the part of a chunk that differs from the chunk before it, because events start alike. */
 function previewAfter(before: string, text: string): string {
   let same = 0;
   while (same < text.length && text[same] === before[same]) same++;
@@ -47,7 +47,7 @@ function previewAfter(before: string, text: string): string {
   return start <= 0 ? preview(text) : `…${preview(text.slice(start))}`;
 }
 
-/** As `preview`, without the quotes. */
+/** Like `preview`, without the quotes. */
 const plain = (text: string): string => preview(text, 200).replace(/^"|"(?=…?$)/g, '');
 
 const counted = (count: number, thing: string): string =>
@@ -67,20 +67,20 @@ function showExchange({ request, response, end, startMs }: RecordedExchange, ind
   return [
     '',
     `exchange ${index}: ${plain(method)} ${plain(url)} (${startMs} ms after the first)`,
-    row(0, 'request', size, isBodyClipped ? 'the body was too large to be kept' : sent),
+    row(0, 'request', size, isBodyClipped ? 'the body was too large to be recorded' : sent),
     ...showHeaders(headers),
     ...(response === undefined ? [] : showResponse(response)),
     row(end.atMs, end.how, '', [sizeOf(response), ...endingOf(end)].join('; ')),
-    ...(end.error === undefined ? [] : causesOf(end.error).map(noted)),
+    ...(end.error === undefined ? [] : causesOf(end.error).map(noteLine)),
   ];
 }
 
-/** The error, and under it what caused it. */
+/** The error, followed by its causes. */
 function causesOf({ name, message, code, cause }: RecordedError): readonly string[] {
-  const told = `${name}: ${message}${code === undefined ? '' : ` (${code})`}`;
-  if (cause === undefined) return [told];
+  const text = `${name}: ${message}${code === undefined ? '' : ` (${code})`}`;
+  if (cause === undefined) return [text];
   const [first, ...deeper] = causesOf(cause);
-  return [told, `because of ${first}`, ...deeper];
+  return [text, `caused by ${first}`, ...deeper];
 }
 
 function showResponse({ atMs, status, statusText = '', headers, chunks }: RecordedResponse) {
@@ -95,11 +95,11 @@ function showResponse({ atMs, status, statusText = '', headers, chunks }: Record
   ];
 }
 
-/** Under the last column. */
-const noted = (text: string): string => `${' '.repeat(37)}${plain(text)}`;
+/** Indents a line to the last column. */
+const noteLine = (text: string): string => `${' '.repeat(37)}${plain(text)}`;
 
 function showHeaders(headers: Readonly<Record<string, string>>): readonly string[] {
-  return Object.entries(headers).map(([name, value]) => noted(`${name}: ${value}`));
+  return Object.entries(headers).map(([name, value]) => noteLine(`${name}: ${value}`));
 }
 
 function sizeOf(response: RecordedResponse | undefined): string {
@@ -109,10 +109,10 @@ function sizeOf(response: RecordedResponse | undefined): string {
   const size = `${counted(chunks.length, 'chunk')}, ${counted(bytes, 'byte')}`;
   if (!headers['content-type']?.startsWith('text/event-stream')) return size;
   const { events, isOpen } = countEvents(Buffer.concat(chunks.map((chunk) => chunk.bytes)));
-  return `${size}, ${counted(events, 'SSE event')}${isOpen ? ' and the beginning of one' : ''}`;
+  return `${size}, ${counted(events, 'SSE event')}${isOpen ? ' and an incomplete one' : ''}`;
 }
 
-/** Events are what has data and a blank line after it. */
+/** Counts the SSE events: data lines that are followed by a blank line. */
 function countEvents(body: Uint8Array): { readonly events: number; readonly isOpen: boolean } {
   let events = 0;
   let hasData = false;
@@ -123,14 +123,14 @@ function countEvents(body: Uint8Array): { readonly events: number; readonly isOp
   return { events, isOpen: hasData };
 }
 
-/** How it ended, where that needs words: not those of the error, in which a secret may be. */
+/** Describes an abnormal end. Leaves out the error message, which may contain a secret. */
 function endingOf({ how, clipped }: BodyEnd): readonly string[] {
   return [
-    ...(how === 'cancelled' ? ['its reader left before its end'] : []),
-    ...(how === 'error' ? ['it broke'] : []),
+    ...(how === 'cancelled' ? ['the reader cancelled it'] : []),
+    ...(how === 'error' ? ['it failed'] : []),
     ...(clipped === undefined
       ? []
-      : [`${counted(clipped.bytes, 'byte')} more were over the limits`]),
+      : [`${counted(clipped.bytes, 'byte')} beyond the limits were not recorded`]),
   ];
 }
 
@@ -143,13 +143,13 @@ function show({ exchanges, unrecorded = 0 }: Cassette): Report {
   return { lines, exitCode: 0 };
 }
 
-/** Why a replay would not be what happened, or would be a failure. */
-function lackOf({ request, end }: RecordedExchange): readonly string[] {
+/** The reasons why a replay would differ from the original, or would fail. */
+function defectsOf({ request, end }: RecordedExchange): readonly string[] {
   const isClipped = end.clipped !== undefined || request.isBodyClipped !== undefined;
   return [
-    ...(isClipped ? ['it is not whole; record it again with larger limits'] : []),
+    ...(isClipped ? ['it is incomplete; record it again with larger limits'] : []),
     ...(end.how === 'error'
-      ? ['it broke before its end; record it again unless that is what it is for']
+      ? ['it failed before its end; record it again unless the failure is intended']
       : []),
   ];
 }
@@ -157,30 +157,28 @@ function lackOf({ request, end }: RecordedExchange): readonly string[] {
 function check(cassette: Cassette): Report {
   const { exchanges, unrecorded = 0 } = cassette;
   const bodies = exchanges.map(({ response, end }, index) => {
-    const words = end.how === 'end' ? ['it ends'] : [];
-    return `exchange ${index}: ${[sizeOf(response), ...words, ...endingOf(end)].join('; ')}`;
+    const ending = end.how === 'end' ? ['complete'] : [];
+    return `exchange ${index}: ${[sizeOf(response), ...ending, ...endingOf(end)].join('; ')}`;
   });
   const problems = [
     ...findSecrets(cassette).map(
       ({ exchange, place }) =>
-        `exchange ${exchange}, ${plain(place)}: it looks like a secret, which a recorder would not have kept; revoke it if it is one, and record it again`,
+        `exchange ${exchange}, ${plain(place)}: it looks like a secret, which the recorder should have removed; revoke it and record again`,
     ),
     ...exchanges.flatMap((exchange, index) =>
-      lackOf(exchange).map((lack) => `exchange ${index}: ${lack}`),
+      defectsOf(exchange).map((defect) => `exchange ${index}: ${defect}`),
     ),
     ...(unrecorded > 0
-      ? [
-          `${counted(unrecorded, 'request')} more were made and not recorded; record again with a larger limit`,
-        ]
+      ? [`${counted(unrecorded, 'request')} not recorded; record again with a larger limit`]
       : []),
   ];
   const warnings = exchanges.flatMap(({ end }, index) =>
     end.how === 'cancelled'
-      ? `warning: exchange ${index}: its reader left before its end, and no replay can go on from there`
+      ? `warning: exchange ${index}: the reader cancelled it, and a replay cannot continue after that point`
       : [],
   );
-  const verdict = problems.length === 0 ? ['ok'] : problems.map((text) => `problem: ${text}`);
-  return { lines: [...bodies, ...warnings, ...verdict], exitCode: problems.length === 0 ? 0 : 1 };
+  const result = problems.length === 0 ? ['ok'] : problems.map((text) => `problem: ${text}`);
+  return { lines: [...bodies, ...warnings, ...result], exitCode: problems.length === 0 ? 0 : 1 };
 }
 
 const commands: ReadonlyMap<string | undefined, (cassette: Cassette) => Report> = new Map([
@@ -197,14 +195,14 @@ function main([command, path, ...rest]: readonly string[]): Report {
     const text = new TextDecoder('utf-8', { fatal: true }).decode(readFileSync(path));
     return run(decodeCassette(text));
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    return { lines: [`problem: ${plain(path)}: ${why}`], exitCode: 1 };
+    const reason = error instanceof Error ? error.message : String(error);
+    return { lines: [`problem: ${plain(path)}: ${reason}`], exitCode: 1 };
   }
 }
 
 const { lines, exitCode } = main(process.argv.slice(2));
 process.exitCode = exitCode;
-// Whoever reads only the first lines, as `head` does, closes the pipe.
+// A reader that needs only the first lines, such as `head`, closes the pipe.
 process.stdout.on('error', () => {});
 const out = exitCode === 2 ? process.stderr : process.stdout;
 out.write(`${lines.join('\n')}\n`);

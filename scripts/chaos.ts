@@ -1,27 +1,29 @@
-// Processes that write and read one log are killed, at any moment and between any two steps of a commit,
-// and what they were told is held against what is there: npm run chaos -- --kills 1000 --seed 7.
+// Kills processes that write and read one log, at random moments and between the steps of a commit, and
+// checks their reports against the log: npm run chaos -- --kills 1000 --seed 7.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { clusterRun } from './chaos/cluster-run.ts';
+import { clusterChaos } from '../packages/server/src/testing/cluster/chaos.ts';
+import { startCluster } from '../packages/server/src/testing/cluster/cluster.ts';
+import { Randomness } from './chaos/randomness.ts';
 import { runChaos } from './chaos/run-chaos.ts';
 
 const usage = `Usage: npm run chaos -- [--cluster] [--kills N] [--seed S] [--keep]
 
-  --cluster   two servers, a worker, Postgres and Redis instead of one log
-  --kills N   how many processes die; 100 unless told, 200 of a cluster
-  --seed S    what chance begins with, to have the same plan again; random unless told
-  --keep      leaves the folder with the log behind, and says where it is`;
+  --cluster   use two servers, a worker, Postgres and Redis instead of one log file
+  --kills N   number of processes to kill. Default: 100, or 200 with --cluster
+  --seed S    seed of the random plan; the same seed repeats the plan. Default: random
+  --keep      keep the folder with the log and print its path`;
 
-function refuse(): never {
+function exitWithUsage(): never {
   console.error(usage);
   process.exit(2);
 }
 
-function wholeNumber(text: string | undefined, otherwise: number): number {
-  const number = text === undefined ? otherwise : Number(text);
-  return Number.isSafeInteger(number) && number >= 0 ? number : refuse();
+function wholeNumber(text: string | undefined, defaultValue: number): number {
+  const number = text === undefined ? defaultValue : Number(text);
+  return Number.isSafeInteger(number) && number >= 0 ? number : exitWithUsage();
 }
 
 function readArgs() {
@@ -31,12 +33,12 @@ function readArgs() {
     const options = { kills: value, seed: value, keep: flag, help: flag, cluster: flag };
     return parseArgs({ options });
   } catch {
-    return refuse();
+    return exitWithUsage();
   }
 }
 
-/** How often each of them is there. */
-function counted(names: readonly string[]): string {
+/** Formats how often each name occurs. */
+function formatCounts(names: readonly string[]): string {
   const counts = Map.groupBy(names, (name) => name);
   return [...counts]
     .map(([name, all]) => `${name} ${all.length}`)
@@ -56,23 +58,42 @@ const folder = mkdtempSync(join(tmpdir(), 'chaos-'));
 const startedAt = performance.now();
 console.log(`chaos: ${values.cluster ? '--cluster ' : ''}--kills ${wanted} --seed ${seed}`);
 
-async function chaosOfOneLog(): Promise<boolean> {
+async function runSingleLogChaos(): Promise<boolean> {
   const result = await runChaos({ kills: wanted, seed, folder, onRound: console.log });
-  const { verdict, failures, deaths, records } = result;
+  const { faults, failures, kills: killed, records } = result;
   const minutes = (performance.now() - startedAt) / 60_000;
-  const perMinute = Math.round(deaths.length / minutes);
-  console.log(`who: ${counted(deaths.map(({ role }) => role))}`);
-  console.log(`where: ${counted(deaths.map(({ where }) => where))}`);
-  console.log(`${deaths.length} kills, ${perMinute} a minute; ${records} records`);
-  for (const problem of [...verdict.problems, ...failures]) console.error(`problem: ${problem}`);
-  console.log(`${verdict}`);
-  return verdict.isClean && failures.length === 0;
+  const perMinute = Math.round(killed.length / minutes);
+  console.log(`roles: ${formatCounts(killed.map(({ role }) => role))}`);
+  console.log(`points: ${formatCounts(killed.map(({ where }) => where))}`);
+  console.log(`${killed.length} kills, ${perMinute} a minute; ${records} records`);
+  for (const problem of [...faults.problems, ...failures]) console.error(`problem: ${problem}`);
+  console.log(`${faults}`);
+  return faults.isClean && failures.length === 0;
+}
+
+/** Kills processes and cuts connections in a cluster, and prints the result. Returns true if nothing is wrong. */
+async function runClusterChaos(): Promise<boolean> {
+  const generator = new Randomness(seed);
+  const random = () => generator.next();
+  const cluster = await startCluster(folder);
+  try {
+    const result = await clusterChaos({ kills: wanted, random, cluster, onRound: console.log });
+    const { counts, problems, messages, records, charges, looks } = result;
+    const each = Object.entries(counts).map(([name, count]) => `${name} ${count}`);
+    const seconds = Math.round((performance.now() - startedAt) / 1000);
+    console.log(`events: ${each.join(', ')}`);
+    console.log(`${wanted} kills in ${seconds} s; ${messages} messages, ${records} records`);
+    console.log(`tools: ${charges} that must run once at most, ${looks} that may run again`);
+    for (const problem of problems) console.error(`problem: ${problem}`);
+    console.log(problems.length === 0 ? 'nothing lost, nothing duplicated' : 'NOT CLEAN');
+    return problems.length === 0;
+  } finally {
+    await cluster.stop();
+  }
 }
 
 try {
-  const isClean = values.cluster
-    ? await clusterRun({ kills: wanted, seed, folder })
-    : await chaosOfOneLog();
+  const isClean = values.cluster ? await runClusterChaos() : await runSingleLogChaos();
   process.exitCode = isClean ? 0 : 1;
 } finally {
   if (values.keep) console.log(`kept: ${folder}`);

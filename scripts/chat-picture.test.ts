@@ -4,15 +4,15 @@ import { screenToSvg } from './chat-picture/screen-to-svg.ts';
 
 const picture = { columns: 20, title: 'a <title>' };
 
-interface Drawn {
+interface DrawnText {
   readonly x: number;
   readonly length: number;
   readonly style: string;
   readonly text: string;
 }
 
-/** The texts of the screen, in order. */
-function textsOf(...lines: readonly string[]): readonly Drawn[] {
+/** The drawn texts of a screen, in order. */
+function textsOf(...lines: readonly string[]): readonly DrawnText[] {
   const found = screenToSvg(lines, picture).matchAll(
     /<text x="([\d.]+)" y="[\d.]+" textLength="([\d.]+)"[^>]*?(?: style="([^"]*)")?>([^<]*)<\/text>/g,
   );
@@ -21,7 +21,7 @@ function textsOf(...lines: readonly string[]): readonly Drawn[] {
   }));
 }
 
-test('what means something in XML is text', () => {
+test('XML special characters are escaped', () => {
   const svg = screenToSvg(['a < b && "c" > d'], picture);
   expect(svg).toContain('a &lt; b &amp;&amp; &quot;c&quot; &gt; d');
   expect(svg).toContain('a &lt;title&gt;');
@@ -42,21 +42,21 @@ describe('a colour', () => {
     expect(colorOf(code)).toBe(color);
   });
 
-  test('holds until it is switched off', () => {
+  test('applies until it is reset', () => {
     const [red, bold, plain] = textsOf('\u001b[31mred\u001b[39m\u001b[1mbold\u001b[0mplain');
     expect(red).toMatchObject({ text: 'red', style: 'fill:#ff7b72' });
     expect(bold).toMatchObject({ text: 'bold', style: 'font-weight:bold' });
     expect(plain).toMatchObject({ text: 'plain', style: '' });
   });
 
-  test('is behind the text where it is reversed', () => {
+  test('becomes the background of reversed text', () => {
     const svg = screenToSvg(['\u001b[32;7mon\u001b[0m'], picture);
     expect(svg).toContain('fill="#3fb950"');
     expect(svg).toContain(`fill:${palette.background}`);
   });
 });
 
-describe('a place', () => {
+describe('a position', () => {
   const cell = (textsOf('ab').at(0)?.length ?? 0) / 2;
   const left = textsOf('a').at(0)?.x ?? 0;
   const columnsOf = (line: string) =>
@@ -66,14 +66,14 @@ describe('a place', () => {
       Math.round(length / cell),
     ]);
 
-  test('is told for what stands apart, so that no font can move it', () => {
+  test('is set for each separated text, so that it does not depend on the font', () => {
     expect(columnsOf('one two   three')).toEqual([
       ['one two', 0, 7],
       ['three', 10, 5],
     ]);
   });
 
-  test('counts wide characters as two cells, and those that join as none', () => {
+  test('counts wide characters as two cells, and joined characters as none', () => {
     expect(columnsOf('a漢b👩‍👩‍👧e\u0301')).toEqual([
       ['a', 0, 1],
       ['漢', 1, 2],
@@ -84,7 +84,7 @@ describe('a place', () => {
   });
 });
 
-test('what a sequence does that is no colour is not drawn', () => {
+test('escape sequences other than colours are not drawn', () => {
   expect(textsOf('\u001b]8;;https://example.com\u0007link\u001b]8;;\u0007')).toMatchObject([
     { text: 'link' },
   ]);

@@ -22,8 +22,8 @@ const builds = buildScript(
   `writeFileSync(folder + 'main.js', ${JSON.stringify(program)});`,
 );
 
-/** The package's folder as npm finds it, with what else there is. */
-function placed(others: Readonly<Record<string, string>>) {
+/** Creates a folder with the package as npm links it and other files. Returns a function that runs it. */
+function installCli(others: Readonly<Record<string, string>>) {
   const root = mkdtempSync(join(tmpdir(), 'millrace-bin-'));
   onTestFinished(() => rmSync(root, { recursive: true }));
   const cli = join(root, 'apps/cli');
@@ -41,39 +41,39 @@ function placed(others: Readonly<Record<string, string>>) {
   };
 }
 
-test('what npm links is in the repository and in the package', () => {
+test('the file that npm links is in the repository and in the package', () => {
   const { status } = spawnSync('git', ['check-ignore', '-q', join('apps/cli', bin.millrace)]);
   expect(status).toBe(1);
   expect(files.some((folder) => bin.millrace.startsWith(`./${folder}/`))).toBe(true);
   expect(readFileSync(join('apps/cli', bin.millrace), 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/);
 });
 
-test('in a clone the first command builds the program, and the next one has it', () => {
-  const millrace = placed({ 'scripts/bundle-cli.ts': builds });
+test('in a clone, the first command builds the program and the next one uses it', () => {
+  const millrace = installCli({ 'scripts/bundle-cli.ts': builds });
   expect(millrace('serve', '--port', '0')).toEqual({
     ...{ status: 0, stdout: 'ran with serve --port 0\n' },
-    // Without the command's words, which the script would take for its own.
+    // The build script does not get the arguments of the command.
     stderr: 'Building millrace, once …\nbuilt 2\n',
   });
   expect(millrace('-p')).toEqual({ status: 0, stdout: 'ran with -p\n', stderr: '' });
 });
 
-test('where it cannot be built that is said, with the way out', () => {
+test('a failed build is reported with the command that fixes it', () => {
   const fails = buildScript('process.exit(1);');
-  const { status, stdout, stderr } = placed({ 'scripts/bundle-cli.ts': fails })();
+  const { status, stdout, stderr } = installCli({ 'scripts/bundle-cli.ts': fails })();
   expect([status, stdout]).toEqual([1, '']);
   expect(stderr).toContain('Cannot build millrace: run npm ci');
 });
 
-test('a package without its program says so', () => {
-  const { status, stderr } = placed({})();
+test('a package without its bundle reports that', () => {
+  const { status, stderr } = installCli({})();
   expect([status, stderr]).toEqual([
     1,
     'Cannot start millrace: its bundle is missing. Install it again\n',
   ]);
 });
 
-test('an installed package starts what it has, and builds nothing', () => {
-  const millrace = placed({ 'apps/cli/bundle/main.js': program });
+test('an installed package starts its bundle without a build', () => {
+  const millrace = installCli({ 'apps/cli/bundle/main.js': program });
   expect(millrace('doctor')).toEqual({ status: 0, stdout: 'ran with doctor\n', stderr: '' });
 });

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { parseArgs } from '../apps/cli/src/args/parse-args.ts';
 
 test.each(['docs/compose.yaml', 'docs/deploy.md'])(
-  'what %s has servers say is understood',
+  'the server commands in %s are valid',
   (path) => {
     const text = readFileSync(path, 'utf8');
     const lines = [...text.matchAll(/(?:^millrace|command: node .*\/millrace\.js) (serve .*)$/gm)];

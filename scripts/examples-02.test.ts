@@ -13,7 +13,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 async function run(...args: readonly string[]) {
   const flags = ['--conditions=@millrace/source', 'examples/02-survive-a-crash/main.ts', ...args];
-  // Its temporary folder is here, so that one can see whether it is removed.
+  // Its temporary folder is inside this one, so that the test can check that it is deleted.
   const env = { PATH: process.env['PATH'] ?? '', TMPDIR: folder };
   const child = spawn(process.execPath, flags, { env });
   let [stdout, stderr] = ['', ''];
@@ -28,29 +28,29 @@ async function run(...args: readonly string[]) {
 }
 
 describe('02-survive-a-crash', () => {
-  const seam = '⟨killed here⟩';
+  const killMark = '⟨killed here⟩';
 
-  test('goes on after a SIGKILL where it was, and shows the seam', async () => {
+  test('continues an answer after a SIGKILL and marks where it was killed', async () => {
     const { stdout, stderr, code } = await run();
     expect({ stderr, code }).toEqual({ stderr: '', code: 0 });
     const [, first = '', second = '', joined = ''] = stdout.split(/^.*:\n\n/m);
     expect(stdout).toContain('SIGKILL)');
-    const [before = '', after = ''] = joined.trimEnd().split(seam);
-    // Each process said its part, and the log has both, without a word lost or said twice.
+    const [before = '', after = ''] = joined.trimEnd().split(killMark);
+    // Each process printed its part, and the log has both without lost or repeated text.
     expect(first.startsWith(before)).toBe(true);
     expect(second.trimEnd()).toBe(after);
-    expect(before + after).toMatch(/^A millrace is the channel .* whoever leaves\.$/s);
+    expect(before + after).toMatch(/^Your flight to Lisbon .* to the city\.$/s);
     expect(before.length).toBeGreaterThan(50);
     expect(after.length).toBeGreaterThan(50);
     expect(readdirSync(folder)).toEqual([]);
   });
 
-  test('keeps the log in the folder that it is given, for one session after another', async () => {
+  test('keeps the log in the given folder for several sessions', async () => {
     const kept = join(folder, 'kept');
     mkdirSync(kept);
     const results = [await run(kept), await run(kept)];
     for (const { stdout, code } of results) {
-      expect(stdout).toContain(seam);
+      expect(stdout).toContain(killMark);
       expect(code).toBe(0);
     }
     expect(readdirSync(kept)).toContain('log.db');

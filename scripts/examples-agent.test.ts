@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
 
-/** What an example prints, run as a reader would. */
+/** Runs an example as a user would. Returns what it prints. */
 function printed(name: string, ...args: readonly string[]): string {
   const flags = ['--conditions=@millrace/source', `examples/${name}/main.ts`, ...args];
   return execFileSync(process.execPath, flags, { encoding: 'utf8' });
@@ -9,41 +9,43 @@ function printed(name: string, ...args: readonly string[]): string {
 
 test('03-first-agent calls a tool and answers', () => {
   expect(printed('03-first-agent')).toBe(
-    'Let me look. \n[the weather in Bath …]\nTake a coat: it rains in Bath.\n(stop; 15 tokens out)\n',
+    'Let me check. \n[the weather in Bath …]\nTake a coat: it is raining in Bath.\n(stop; 17 tokens out)\n',
   );
 });
 
 test.each([
-  ['yes', 'May I use pay? yes\nIt was done.\nPaid.\n'],
-  ['no', 'May I use pay? no\nAs you wish.\n'],
-])('04-approval asks, and does as it is told: %s', (answer, said) => {
-  expect(printed('04-approval', answer)).toBe(said);
+  ['yes', 'Allow refund? yes\nThe tool has run.\nRefunded.\n'],
+  ['no', 'Allow refund? no\nNo refund.\n'],
+])('04-approval asks and follows the answer %s', (answer, output) => {
+  expect(printed('04-approval', answer)).toBe(output);
 });
 
-test('05-stop-and-resume keeps what was said before it was stopped', () => {
+test('05-stop-and-resume keeps the text before the stop', () => {
   const lines = printed('05-stop-and-resume').split('\n');
-  const [said = '', stop, later] = lines;
-  expect(said.startsWith('The water comes down')).toBe(true);
+  const [text = '', stop, later] = lines;
+  expect(text.startsWith('The forecast for Bath')).toBe(true);
   expect(stop).toBe('(aborted)');
-  expect(later).toBe(`I had said “${said}”, and you stopped me.`);
+  expect(later).toBe(`I said “${text}”, then you stopped me.`);
 });
 
-test('06-steer hears what is said while it works, and what follows', () => {
-  const said = printed('06-steer');
-  expect(said).toContain('To the left, then.');
-  expect(said.trimEnd().endsWith('And now the gate.')).toBe(true);
+test('06-steer receives messages while it works and a follow-up after it', () => {
+  const output = printed('06-steer');
+  expect(output).toContain('I will skip the photos.');
+  expect(output.trimEnd().endsWith('Report sent.')).toBe(true);
 });
 
-test('07-subagents works in two sessions', () => {
-  const said = printed('07-subagents');
-  expect(said).toContain('The fall is four metres.');
-  expect(said).toContain('Four metres: enough for an overshot wheel.');
-  expect(said).toContain('2 sessions');
+test('07-subagents uses two sessions', () => {
+  const output = printed('07-subagents');
+  expect(output).toContain('The cheapest flight is on Tuesday.');
+  expect(output).toContain('Fly on Tuesday: it is the cheapest day.');
+  expect(output).toContain('2 sessions');
 });
 
-test('08-replay runs a session again without running anything, and forks it', () => {
-  const [again, same, fork] = printed('08-replay').split('\n');
-  expect(again).toMatch(/^\d+ records again, the gate was opened 1 time$/);
-  expect(same).toMatch(/^the same \| Record \d+ is tool_execution_started of open_gate /);
-  expect(fork).toBe('then 2 items; instead: “I had rather not.” in a fork');
+test('08-replay replays a session without running its tool, and forks it', () => {
+  const [replayed, difference, fork] = printed('08-replay').split('\n');
+  expect(replayed).toMatch(/^\d+ records replayed, orders shipped: 1$/);
+  expect(difference).toMatch(
+    /^no difference \| Record \d+ is tool_execution_started of ship_order /,
+  );
+  expect(fork).toBe('earlier: 2 items; edited: “I cannot cancel it.” in a fork');
 });

@@ -3,56 +3,56 @@ import { expect, test } from 'vitest';
 import { describeOnPostgres, startPostgres } from '../packages/log/src/testing/start-postgres.ts';
 import { needsRedis, startRedis } from '../packages/log/src/testing/start-redis.ts';
 
-/** What an example prints, run as a reader would. */
+/** Runs an example as a user would. Returns the lines that it prints. */
 function printed(name: string, env: Readonly<Record<string, string>> = {}): readonly string[] {
   const flags = ['--conditions=@millrace/source', `examples/${name}/main.ts`];
   const options = { encoding: 'utf8', env: { ...process.env, ...env } } as const;
   return execFileSync(process.execPath, flags, options).trimEnd().split('\n');
 }
 
-test('09-sync-agent streams two messages at once, and keeps the full one', () => {
+test('09-sync-agent streams two messages at once, and stores the full one', () => {
   const lines = printed('09-sync-agent');
   expect(lines.filter((line) => /^0 (?!start)/.test(line))).toEqual([
-    '0 delta The fall is ',
-    '0 delta four metres.',
-    '0 full The fall is four metres [1]. [1] The survey of 1820',
+    '0 delta The order arrives ',
+    '0 delta on Friday.',
+    '0 full The order arrives on Friday [1]. [1] Delivery note 17',
   ]);
   expect(lines).toContain('1 done');
   expect(lines.slice(-2)).toEqual([
-    'kept: The fall is four metres [1]. [1] The survey of 1820',
-    'kept: You asked: How high is the fall?',
+    'stored: The order arrives on Friday [1]. [1] Delivery note 17',
+    'stored: You asked: When does my order arrive?',
   ]);
 });
 
-test('10-async-agent-auto-send shows what the model says, and has it as messages', () => {
+test('10-async-agent-auto-send streams the output of the model and stores it as messages', () => {
   expect(printed('10-async-agent-auto-send')).toEqual([
-    'Water is heavy. An overshot wheel: the water falls into its buckets.',
-    'The agent has them back: reasoning, text',
+    'A west wind brings rain. Take an umbrella: it will rain in the afternoon.',
+    'The agent received its messages: reasoning, text',
   ]);
 });
 
-test('11-async-agent-manual sends what it made of the stream, to another sink too', () => {
-  const [kept, heard] = printed('11-async-agent-manual');
-  expect(kept).toBe('DONE THE GATE IS OPEN. STAND BACK!');
-  expect(heard).toMatch(/^another sink heard \d+ updates$/);
+test('11-async-agent-manual sends the transformed stream to a second destination too', () => {
+  const [stored, received] = printed('11-async-agent-manual');
+  expect(stored).toBe('DONE GATE B12 IS OPEN. PLEASE BOARD NOW!');
+  expect(received).toMatch(/^the second destination received \d+ updates$/);
 });
 
-test('12-usechat shows the same to whoever comes in the middle', () => {
+test('12-usechat shows the whole answer to a client that connects in the middle', () => {
   const [first = '', second = '', later] = printed('12-usechat');
-  expect(first).toMatch(/^first: {2}Let me look\. \[tool-weather\] It rains, .* grinding\.$/);
+  expect(first).toMatch(/^first: {2}Let me check\. \[tool-weather\] It is raining .* umbrella\.$/);
   expect(second).toBe(first.replace('first: ', 'second:'));
   expect(later).toBe('later:  null');
 });
 
 const twoServers = [
-  'B hears that A asks about grind',
-  'A is dead',
-  'user: Grind some grain.',
-  'assistant: I would grind three. ',
-  'assistant: Three sacks of flour, and the wheel still turns.',
+  'B sees the approval request of A: refund',
+  'A is killed',
+  'user: Please refund order 17.',
+  'assistant: I can refund it. ',
+  'assistant: Your order is refunded.',
 ];
 
-test('13-two-servers goes on with the run of a server that was killed', () => {
+test('13-two-servers continues the run of a killed server', () => {
   expect(printed('13-two-servers')).toEqual(twoServers);
 });
 
@@ -69,13 +69,13 @@ needsRedis(describeOnPostgres())('13-two-servers', () => {
   });
 });
 
-test('15-openai-agents tells the same story as a sync and as an async agent', () => {
+test('15-openai-agents gives the same answer as a sync and as an async agent', () => {
   expect(printed('15-openai-agents')).toEqual([
-    'Let me look. ',
+    'Let me check. ',
     '  weather {"town":"Bath"} → "Bath: rain"',
-    'It rains, so there is flour. ',
-    '  transfer_to_Baker {} → {"assistant":"Baker"}',
-    'The bread is in the oven.',
-    'The async one has it as: text, tool_call, tool_result, text, tool_call, tool_result, text',
+    'It rains in Bath. ',
+    '  transfer_to_Flights {} → {"assistant":"Flights"}',
+    'Your flight to Lisbon is booked.',
+    'The async agent stored: text, tool_call, tool_result, text, tool_call, tool_result, text',
   ]);
 });

@@ -3,7 +3,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { startScriptedServer } from '@millrace/providers/scripted-server';
 import { describe, expect, test } from 'vitest';
 
-/** Runs an example as a reader would, with nothing in its environment but what is given. */
+/** Runs an example as a user would, with only the given environment variables. */
 async function run(
   example: string,
   args: readonly string[],
@@ -29,7 +29,7 @@ async function run(
 describe('01-stream-a-turn', () => {
   const example = '01-stream-a-turn/main.ts';
 
-  test('without a key or a server it says so, and a script answers', async () => {
+  test('a script answers without a key and without a server', async () => {
     const { stdout, code } = await run(example, ['--provider', 'scripted']);
     expect(stdout).toContain('no key is set');
     expect(stdout).toContain('A millrace is the channel');
@@ -60,18 +60,18 @@ describe('01-stream-a-turn', () => {
     ['deepseek', 'DEEPSEEK_API_KEY'],
     ['xai', 'XAI_API_KEY'],
     ['together', 'TOGETHER_API_KEY'],
-  ])('speaks %s’s own wire with its key', async (provider, variable) => {
+  ])('uses the API of %s with its key', async (provider, variable) => {
     await using server = await startScriptedServer();
     server.answer({ text: 'Blue, mostly.', usage: { input: 4, output: 3 } });
     const args = ['--provider', provider, '--base-url', server.url];
-    const { stdout, code } = await run(example, args, { [variable]: 'key-of-nobody' });
+    const { stdout, code } = await run(example, args, { [variable]: 'test-key' });
     expect(stdout).toContain(`${variable} is set`);
     expect(stdout).toContain('Blue, mostly.');
     expect(code).toBe(0);
-    expect(JSON.stringify(server.requests[0]?.headers)).toContain('key-of-nobody');
+    expect(JSON.stringify(server.requests[0]?.headers)).toContain('test-key');
   });
 
-  test('all words that are no option are the question', async () => {
+  test('all arguments that are not options form the question', async () => {
     await using server = await startScriptedServer();
     server.answer({ text: 'Blue.' });
     const args = ['Why', 'is', '--base-url', `${server.url}/v1`, 'it', 'blue?'];
@@ -81,7 +81,7 @@ describe('01-stream-a-turn', () => {
     });
   });
 
-  test('a blank line stands between reasoning and answer, and nowhere else', async () => {
+  test('a blank line separates the reasoning from the answer', async () => {
     await using server = await startScriptedServer();
     server.answer({ reasoning: 'Let me see.', text: 'Blue, mostly.' });
     const { stdout } = await run(example, ['Why?', '--base-url', `${server.url}/v1`]);
@@ -91,21 +91,17 @@ describe('01-stream-a-turn', () => {
   });
 
   test.each<[string, readonly string[], string]>([
-    [
-      'a provider that nobody knows',
-      ['--provider', 'nope'],
-      'Use one of anthropic, openai, gemini',
-    ],
-    ['a flag that nobody knows', ['--modle', 'x'], '--modle'],
+    ['an unknown provider', ['--provider', 'nope'], 'Use one of anthropic, openai, gemini'],
+    ['an unknown flag', ['--modle', 'x'], '--modle'],
     ['a flag without its value', ['--model'], '--model'],
-  ])('%s is an error in one line, not a stack', async (_, args, told) => {
+  ])('%s is an error of one line without a stack', async (_, args, message) => {
     const { stdout, stderr, code } = await run(example, args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
-    expect(stderr).toContain(told);
+    expect(stderr).toContain(message);
     expect(stderr.trimEnd().split('\n')).toHaveLength(1);
   });
 
-  test('a key that is missing is an error that says what to do', async () => {
+  test('the error for a missing key names the variable', async () => {
     const { stderr, code } = await run(example, ['--provider', 'anthropic']);
     expect(stderr).toContain('ANTHROPIC_API_KEY');
     expect(code).toBe(1);

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect, test } from 'vitest';
 
-test('core runs where there is nothing but the language', () => {
+test('core runs with only the ECMAScript globals', () => {
   const script = fileURLToPath(new URL('load-bare.ts', import.meta.url));
   const flags = ['--experimental-vm-modules', '--no-warnings'];
   const printed = execFileSync(process.execPath, [...flags, script], { encoding: 'utf8' });

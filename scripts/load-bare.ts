@@ -1,5 +1,5 @@
-// Loads core in a context that has nothing but what ECMAScript has: no process, no Buffer, no
-// TextDecoder, no console. Run with --experimental-vm-modules; prints what the fold gave.
+// Loads core in a context with only the ECMAScript globals: no process, Buffer, TextDecoder or console.
+// Run with --experimental-vm-modules. Prints the folded transcript.
 import { readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';
 import { createContext, type Module, SourceTextModule } from 'node:vm';

@@ -4,12 +4,12 @@ import { fileURLToPath } from 'node:url';
 
 const caches = fileURLToPath(new URL('../node_modules/.cache', import.meta.url));
 
-/** A folder for what this process builds. Those of processes that are gone are removed on the way. */
+/** Creates a folder for build output of this process. Deletes the folders of processes that have ended. */
 export function processFolder(name: string): string {
   mkdirSync(caches, { recursive: true });
   for (const found of readdirSync(caches)) {
-    const [, of, pid] = /^(.+)-(\d+)-\w+$/.exec(found) ?? [];
-    if (of === name && !isAlive(Number(pid))) remove(join(caches, found));
+    const [, owner, pid] = /^(.+)-(\d+)-\w+$/.exec(found) ?? [];
+    if (owner === name && !isAlive(Number(pid))) remove(join(caches, found));
   }
   const folder = mkdtempSync(join(caches, `${name}-${process.pid}-`));
   process.once('exit', () => remove(folder));

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** An example of PROTOCOL.md: a log, the transcript it folds to, and the types of its events. */
+/** An example in PROTOCOL.md: a log, the transcript it folds to, and the types of its events. */
 export interface ProtocolExample {
   readonly name: string;
   readonly lines: readonly string[];
@@ -8,12 +8,12 @@ export interface ProtocolExample {
   readonly events: readonly string[];
 }
 
-const form =
+const examplePattern =
   /^### Example: (.+)\n[\s\S]*?```jsonl\n([\s\S]*?)\n```\n\n```json\n([\s\S]*?)\n```\n\nEvents: (.+)\.$/gm;
 
 export function protocolExamples(): readonly ProtocolExample[] {
   const document = readFileSync(new URL('../PROTOCOL.md', import.meta.url), 'utf8');
-  return [...document.matchAll(form)].map(
+  return [...document.matchAll(examplePattern)].map(
     ([, name = '', lines = '', transcript = '', events = '']) => ({
       name,
       lines: lines.split('\n'),

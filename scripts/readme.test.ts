@@ -12,18 +12,18 @@ const snippetsOf = (document: string) =>
 
 const snippets = snippetsOf(readme);
 
-/** Runs TypeScript as it stands in the text, from the root, as a reader would. */
+/** Runs a TypeScript snippet from the root of the repository. */
 function run(code: string): string {
   const flags = ['--conditions=@millrace/source', '--input-type=module-typescript', '--eval'];
   return execFileSync(process.execPath, [...flags, code], { encoding: 'utf8' });
 }
 
 describe('README.md', () => {
-  test.each(snippets)('prints what it says: $name', ({ code, printed }) => {
+  test.each(snippets)('has the documented output: $name', ({ code, printed }) => {
     expect(run(code)).toBe(printed);
   });
 
-  test('has a snippet, and names only commands that exist', () => {
+  test('has snippets, and mentions only npm scripts that exist', () => {
     expect(snippets.length).toBeGreaterThan(0);
     const { scripts } = JSON.parse(readFileSync('package.json', 'utf8')) as {
       readonly scripts: Readonly<Record<string, string>>;
@@ -38,7 +38,7 @@ test.each(globSync('{packages,apps}/*/README.md'))('%s has snippets that run', (
   for (const { code } of snippetsOf(readFileSync(path, 'utf8'))) run(code);
 });
 
-test('every relative link in a document leads somewhere', () => {
+test('every relative link in a document has a target', () => {
   const documents = globSync('**/*.md', { exclude: ['**/node_modules/**', '.changeset/**'] });
   const broken = documents.flatMap((path) => {
     const links = readFileSync(path, 'utf8').matchAll(/\]\((?!https?:|#)([^)#]+)[^)]*\)/g);
@@ -50,7 +50,7 @@ test('every relative link in a document leads somewhere', () => {
   expect(broken).toEqual([]);
 });
 
-test('what is to be typed takes the Node that the project brings, and not whichever is installed', () => {
+test('documented commands use npx node, which is the version of the project', () => {
   const texts = globSync('{README.md,docs/*,{packages,apps}/*/README.md,examples/**/*.ts}');
   const typed = /(?:^|^\/\/ {3}|`)(?:[A-Z]+=\S+ )*node [-…].*$/gm;
   const found = (path: string) =>
@@ -58,7 +58,7 @@ test('what is to be typed takes the Node that the project brings, and not whiche
   expect(texts.flatMap(found).map(([line]) => line)).toEqual([]);
 });
 
-test('00-fold-live folds an example without a terminal, and explains a name that it does not know', () => {
+test('00-fold-live works without a terminal, and lists the examples for an unknown name', () => {
   const example = ['--conditions=@millrace/source', 'examples/00-fold-live.ts'];
   const printed = execFileSync(process.execPath, example, { encoding: 'utf8' });
   expect(printed).toContain('tool_call_ready');

@@ -20,7 +20,7 @@ import { type WireUnderTest, wireTable } from '../packages/providers/src/testing
 const at = { turn: 1, attempt: 1 };
 const user = { id: itemId('u'), kind: 'user', parts: [{ kind: 'text', text: 'Hi' }] } as const;
 
-/** A recording, streamed into a log as one turn. */
+/** Streams a recording into a log as one turn. */
 async function record(under: WireUnderTest, name: string, lines: readonly string[]) {
   const log = memoryLog();
   const session = sessionId(name);
@@ -72,7 +72,7 @@ const stateAt = (session: SessionId, records: readonly LogRecord[], through: num
 
 describe.each(wireTable)('law 5, $wire', (under) => {
   test.each(casesOf(under.wire))(
-    '$name: cut at any record and resumed, it is what it is uncut',
+    '$name: a stream resumed after any record gives the same transcript',
     async ({ name, lines }) => {
       const { log, session } = await record(under, name, lines);
       const { records, through } = await log.read(session);

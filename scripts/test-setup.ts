@@ -1,18 +1,19 @@
-// Installs what some tests need besides Node, where it can (Debian, as root; Go where it is there), and
-// says what it could not: npm run test:setup. Tests of what is missing say that they skip; with
-// MILLRACE_REQUIRE_ALL=1 they fail instead.
+// Installs the programs that some tests need besides Node, and lists those that it could not install:
+// npm run test:setup. It needs Debian and root, and Go for the Temporal server. Tests whose program is
+// missing are skipped; with MILLRACE_REQUIRE_ALL=1 they fail instead.
 import { spawnSync } from 'node:child_process';
 import { globSync, mkdirSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { temporalServerPath } from '../packages/temporal/src/testing/temporal-server-path.ts';
 
-interface Need {
+interface Requirement {
   readonly name: string;
   readonly for: string;
-  isThere(): boolean;
-  /** Of Debian, or how else to come by it. */
+  isInstalled(): boolean;
+  /** The Debian package. */
   readonly debian?: string;
-  readonly otherwise?: string;
+  /** How to install it without a Debian package. */
+  readonly instructions?: string;
 }
 
 const succeeds = (command: string, ...args: readonly string[]) =>
@@ -20,43 +21,43 @@ const succeeds = (command: string, ...args: readonly string[]) =>
 
 const go = ['go', '/usr/local/go/bin/go'].find((path) => succeeds(path, 'version'));
 
-const needs: readonly Need[] = [
+const requirements: readonly Requirement[] = [
   {
     name: 'tmux',
-    for: 'the chat, key by key',
-    isThere: () => succeeds('tmux', '-V'),
+    for: 'tests of the terminal chat',
+    isInstalled: () => succeeds('tmux', '-V'),
     debian: 'tmux',
   },
   {
     name: 'Chromium',
-    for: 'the page, in a real browser',
-    isThere: () => succeeds('chromium', '--version'),
+    for: 'tests of the web page in a browser',
+    isInstalled: () => succeeds('chromium', '--version'),
     debian: 'chromium',
   },
   {
     name: 'Postgres',
-    for: 'the store of several machines',
-    // Debian leaves its programs outside of the path.
-    isThere: () =>
+    for: 'tests of the store for several machines',
+    // Debian installs its programs outside of PATH.
+    isInstalled: () =>
       succeeds('postgres', '--version') ||
       globSync('/usr/lib/postgresql/*/bin/postgres').length > 0,
     debian: 'postgresql',
   },
   {
     name: 'Redis',
-    for: 'the bus of several machines',
-    isThere: () => succeeds('redis-server', '--version'),
+    for: 'tests of the bus for several machines',
+    isInstalled: () => succeeds('redis-server', '--version'),
     debian: 'redis-server',
   },
   {
     name: 'a Temporal server',
-    for: 'agents as workflows',
-    isThere: () => succeeds(temporalServerPath, '--version'),
-    otherwise: 'install Go 1.25 or later and run this again: it is built from its public modules',
+    for: 'tests of agents as workflows',
+    isInstalled: () => succeeds(temporalServerPath, '--version'),
+    instructions: 'install Go 1.25 or later and run this again to build it from source',
   },
 ];
 
-/** Agentex's own kit for Python, for the tests of `compat`. Only where it is asked for: it is large. */
+/** Agentex's Python SDK, for the compatibility tests. Installed only with --python, because it is large. */
 const venv = 'node_modules/.cache/agentex-sdk';
 
 const run = (command: string, ...args: readonly string[]) =>
@@ -70,9 +71,9 @@ function installFromDebian(packages: readonly string[]): void {
   run('apt-get', '-q', '-y', 'install', '--no-install-recommends', ...packages);
 }
 
-/** Takes some minutes, once: it is kept outside of the project. */
+/** Takes some minutes. The result is cached outside of the project. */
 function buildTemporalServer(compiler: string): void {
-  console.log('builds a Temporal server: some minutes, once');
+  console.log('Building a Temporal server. This takes some minutes and is needed once.');
   mkdirSync(dirname(temporalServerPath), { recursive: true });
   const folder = 'scripts/temporal-server';
   const build = ['build', '-C', folder, '-trimpath', '-buildvcs=false', '-ldflags=-s -w'];
@@ -80,22 +81,22 @@ function buildTemporalServer(compiler: string): void {
 }
 
 if (process.argv.includes('--python')) {
-  const isMade =
+  const isReady =
     run('python3', '-m', 'venv', venv) &&
     run(`${venv}/bin/pip`, 'install', '-q', 'agentex-sdk==0.12.0');
-  console.log(isMade ? 'ok      agentex-sdk for Python' : 'without agentex-sdk for Python');
+  console.log(isReady ? 'ok      agentex-sdk for Python' : 'missing agentex-sdk for Python');
 }
 
-const missing = needs.filter(({ isThere }) => !isThere());
+const missing = requirements.filter(({ isInstalled }) => !isInstalled());
 const packages = missing.flatMap(({ debian }) => debian ?? []);
 const canInstall = process.getuid?.() === 0 && succeeds('apt-get', '--version');
 if (packages.length > 0 && canInstall) installFromDebian(packages);
 if (go !== undefined && !succeeds(temporalServerPath, '--version')) buildTemporalServer(go);
 
-for (const { name, isThere, debian, otherwise, for: purpose } of needs) {
-  const isReady = isThere();
-  const advice = otherwise ?? `install the Debian package ${debian}, or its like`;
+for (const { name, isInstalled, debian, instructions, for: purpose } of requirements) {
+  const isReady = isInstalled();
+  const advice = instructions ?? `install the Debian package ${debian}, or its equivalent`;
   const line = `${name}, for ${purpose}`;
-  console.log(isReady ? `ok      ${line}` : `without ${line}; missing: ${advice}`);
+  console.log(isReady ? `ok      ${line}` : `missing ${line}: ${advice}`);
   if (!isReady && process.env['MILLRACE_REQUIRE_ALL'] === '1') process.exitCode = 1;
 }

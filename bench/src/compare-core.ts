@@ -6,7 +6,7 @@ import { argumentsWorkload, callsWorkload, textWorkload, type Workload } from '.
 
 const plan = { rounds: 15, warmUps: 3 };
 
-/** Writer, fold and events alone, without a provider's wire in front of them. */
+/** Measures writer, fold and events alone, without a provider. */
 export async function compareCore(): Promise<void> {
   console.log(`Core alone; medians of ${plan.rounds} rounds`);
   await compare(textWorkload());
@@ -29,7 +29,7 @@ async function compare(workload: Workload): Promise<void> {
   printRow(`${name}  writer, fold and events`, coreMs, floorMs, 'goal: ≤ 1.5');
 }
 
-/** Holds on to the state after every record, as a time-travelling debugger would. */
+/** Keeps the state after every record, as a time-travel debugger would. */
 async function keepingSnapshots(reads: readonly Uint8Array[]): Promise<number> {
   const states: FoldState[] = [];
   await throughCore(reads, undefined, (state) => states.push(state));
@@ -43,14 +43,14 @@ async function compareSnapshots(workload: Workload, double: Workload): Promise<v
     () => keepingSnapshots(double.reads),
   ];
   const [floorMs = 0, keptMs = 0, doubleMs = 0] = await measure(runners, plan);
-  printRow(`${workload.name}  and the state kept at each delta`, keptMs, floorMs, '');
+  printRow(`${workload.name}  and the state kept after each delta`, keptMs, floorMs, '');
   const growth = (doubleMs / keptMs).toFixed(2);
   console.log(`${workload.name}  the same with ${double.title}: ${growth} × the time`);
 }
 
 async function withLiveArguments(reads: readonly Uint8Array[]): Promise<number> {
   const live = new LiveArguments();
-  await throughCore(reads, (event) => live.see(event));
+  await throughCore(reads, (event) => live.add(event));
   return live.drawn;
 }
 
@@ -66,7 +66,7 @@ async function compareArguments(workload: Workload, double: Workload): Promise<v
   const [floorMs = 0, plainMs = 0, liveMs = 0, doubleMs = 0] = await measure(runners, plan);
   printRow(`${name}  F1: ${title}`, floorMs, floorMs, '');
   printRow(`${name}  writer, fold and events`, plainMs, floorMs, '');
-  printRow(`${name}  and each change, the value every 256th`, liveMs, floorMs, 'goal: ≤ 2');
+  printRow(`${name}  and each change, the value at every 256th`, liveMs, floorMs, 'goal: ≤ 2');
   const growth = (doubleMs / liveMs).toFixed(2);
   console.log(`${name}  the same with ${double.title}: ${growth} × the time   goal: ≤ 2.2`);
 }

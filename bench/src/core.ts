@@ -19,7 +19,7 @@ import { type Chunk, eachChunk, macrotaskSource } from './floor.ts';
 
 const item = itemId('item1');
 
-/** The same chunks through writer, fold and events, every event consumed. */
+/** Processes the chunks with writer, fold and events, and consumes every event. */
 export async function throughCore(
   reads: readonly Uint8Array[],
   consume: (event: AgentEvent) => void = () => {},
@@ -29,17 +29,17 @@ export async function throughCore(
   const writer = new DeltaWriter({ itemId: item, turn: 1, attempt: 1, ids: countingIds() });
   const adapt = adapter(writer);
   let offset = 0;
-  const head = () =>
+  const recordHead = () =>
     ({ v: recordVersion, offset: ++offset, time: 0, turn: 1, attempt: 1, producer: 'm' }) as const;
-  const tell = (records: readonly LogRecord[]) => {
+  const publish = (records: readonly LogRecord[]) => {
     const after = folder.state.through;
     folder.addBatch({ after, through: offset, records }, (before, record, state) => {
       for (const event of agentEvents(before, record, state)) consume(event);
       keep(state);
     });
   };
-  tell([{ ...head(), fact: { type: 'item_started', itemId: item, kind: 'assistant' } }]);
-  const commit = () => tell(writer.take().map((delta: Delta) => ({ ...head(), delta })));
+  publish([{ ...recordHead(), fact: { type: 'item_started', itemId: item, kind: 'assistant' } }]);
+  const commit = () => publish(writer.take().map((delta: Delta) => ({ ...recordHead(), delta })));
   await eachChunk(macrotaskSource(reads), adapt, commit);
   for (const part of writer.open) part.commit();
   commit();
@@ -71,9 +71,9 @@ function adapter(writer: DeltaWriter): (chunk: Chunk) => void {
         known.append(called.arguments);
         continue;
       }
-      const begun = writer.toolCall(toolCallId(id ?? `call_${index}`), called.name ?? '');
-      calls.set(index, begun);
-      begun.append(called.arguments);
+      const started = writer.toolCall(toolCallId(id ?? `call_${index}`), called.name ?? '');
+      calls.set(index, started);
+      started.append(called.arguments);
     }
   };
 }
@@ -82,10 +82,10 @@ function adapter(writer: DeltaWriter): (chunk: Chunk) => void {
 export class LiveArguments {
   readonly #json = new PartialJson();
   #fragments = 0;
-  /** What a screen would have drawn, so that no engine can leave the work out. */
+  /** The amount of drawn output. It is used, so that the engine cannot skip the work. */
   drawn = 0;
 
-  see(event: AgentEvent): void {
+  add(event: AgentEvent): void {
     if (event.type !== 'tool_call_arguments_delta') return;
     for (const change of this.#json.feed(event.delta)) {
       this.drawn += change.type === 'append' ? change.suffix.length : 1;

@@ -1,4 +1,4 @@
-/** The part of a chunk that everybody has to look at. */
+/** The part of a chunk that every library must read. */
 export interface Chunk {
   readonly choices: readonly {
     readonly delta: {
@@ -12,7 +12,7 @@ export interface Chunk {
   }[];
 }
 
-/** A source that lets everybody else have a turn between two reads, as a socket does. */
+/** A source with a macrotask between two reads, as with a socket. */
 export async function* macrotaskSource(reads: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
   for (const read of reads) {
     await macrotask();
@@ -26,7 +26,7 @@ export function macrotask(): Promise<void> {
   });
 }
 
-/** Decode, split lines, parse each: what nobody can do without. */
+/** Decodes, splits and parses the lines: the work that every library must do. */
 export async function eachChunk(
   source: AsyncIterable<Uint8Array>,
   onChunk: (chunk: Chunk) => void,
@@ -45,12 +45,12 @@ export async function eachChunk(
   }
 }
 
-/** F1: the floor. Append what comes, and nothing else. */
+/** F1, the floor: only appends the text of each chunk. */
 export function floor(reads: readonly Uint8Array[]): Promise<number> {
   return appendAll(macrotaskSource(reads));
 }
 
-/** The characters of text and arguments that a source comes to. */
+/** Appends the text and arguments of a source. Returns the number of characters. */
 export async function appendAll(source: AsyncIterable<Uint8Array>): Promise<number> {
   let text = '';
   const calls: string[] = [];

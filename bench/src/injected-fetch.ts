@@ -1,15 +1,15 @@
 import { macrotaskSource } from './floor.ts';
 
-/** Where no provider is: a contestant that got past the injected fetch would fail. */
+/** An address without a server, so that a candidate that bypasses the injected fetch fails. */
 export const baseUrl = 'https://provider.invalid/v1';
 
-/** Answers every request with the same stream, one macrotask a read, so that nobody can hide. */
+/** Answers every request with the same stream, one macrotask per read, as a network would. */
 export function fetchOf(reads: readonly Uint8Array[]): typeof fetch {
   return async () =>
     new Response(bodyOf(reads), { headers: { 'content-type': 'text/event-stream' } });
 }
 
-/** For those who take no fetch of ours: the global one, for as long as `run` takes. */
+/** Replaces the global fetch during `run`, for libraries that do not accept a fetch option. */
 export async function withGlobalFetch<Result>(
   injected: typeof fetch,
   run: () => Promise<Result>,

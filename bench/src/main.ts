@@ -1,9 +1,9 @@
 import { compareAgent } from './agent/compare-agent.ts';
+import type { Candidate } from './candidate.ts';
 import { compareCluster } from './cluster/compare-cluster.ts';
 import { compareColdStart } from './cold-start/compare-cold-start.ts';
+import { compareCandidates } from './compare-candidates.ts';
 import { compareCore } from './compare-core.ts';
-import { contest } from './contest.ts';
-import type { Contestant } from './contestant.ts';
 import { appendAll } from './floor.ts';
 import { baseUrl, fetchOf } from './injected-fetch.ts';
 import { compareLog } from './log/compare-log.ts';
@@ -14,27 +14,27 @@ import { workloads } from './workloads.ts';
 
 const sections = ['core', 'ours', 'log', 'agent', 'server', 'peers', 'page', 'cold-start'];
 
-/** What the injected fetch alone costs everybody. */
-const floorThroughFetch: Contestant = {
+/** The cost of the injected fetch, which every candidate has. */
+const floorThroughFetch: Candidate = {
   name: 'F1 through the injected fetch',
   run: async (reads) => {
     const { body } = await fetchOf(reads)(baseUrl);
-    if (body === null) throw new Error('the injected fetch answered without a body');
+    if (body === null) throw new Error('The injected fetch returned no body');
     return { characters: await appendAll(body) };
   },
 };
 
-/** By name and only when asked for, so that all else is checked and run without them installed. */
-async function loadPeers(): Promise<readonly Contestant[]> {
+/** Imports the peers dynamically, so that all other sections run without their packages. */
+async function loadPeers(): Promise<readonly Candidate[]> {
   const path: string = './peers/index.ts';
-  return ((await import(path)) as { readonly peers: readonly Contestant[] }).peers;
+  return ((await import(path)) as { readonly peers: readonly Candidate[] }).peers;
 }
 
 async function main(chosen: readonly string[]): Promise<void> {
-  const unknown = chosen.find((word) => word !== '--cluster' && !sections.includes(word));
+  const unknown = chosen.find((name) => name !== '--cluster' && !sections.includes(name));
   if (unknown !== undefined) {
     throw new Error(
-      `there is no bench "${unknown}"; choose among ${sections.join(', ')}, or --cluster alone`,
+      `Unknown section "${unknown}". Use any of ${sections.join(', ')}, or only --cluster`,
     );
   }
   if (chosen.includes('--cluster')) return compareCluster();
@@ -48,10 +48,10 @@ async function main(chosen: readonly string[]): Promise<void> {
   if (has('cold-start')) await compareColdStart();
   if (!has('ours') && !has('peers')) return;
   const peers = has('peers') ? await loadPeers() : [];
-  const contestants = [floorThroughFetch, ...(has('ours') ? ours : []), ...peers];
-  console.log('\nThe whole way: from bytes to the folded result, every event consumed');
+  const candidates = [floorThroughFetch, ...(has('ours') ? ours : []), ...peers];
+  console.log('\nEnd to end: from bytes to the folded result, every event consumed');
   for (const sized of workloads) {
-    if (!(await contest(sized, contestants))) process.exitCode = 1;
+    if (!(await compareCandidates(sized, candidates))) process.exitCode = 1;
   }
 }
 

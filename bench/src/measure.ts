@@ -1,6 +1,6 @@
 import { macrotask } from './floor.ts';
 
-/** Milliseconds of each runner, one after the other in every round, so that all see the same machine. */
+/** Median milliseconds of each runner. Every round runs all of them in turn, so that all share the same conditions. */
 export async function measure(
   runners: readonly (() => Promise<unknown>)[],
   { rounds, warmUps }: { readonly rounds: number; readonly warmUps: number },
@@ -15,7 +15,7 @@ export async function measure(
   return times.map(median);
 }
 
-/** To the next macrotask: work that a runner leaves to be done after its result is its own cost. */
+/** Measures until the next macrotask, to include work that a runner defers until after its result. */
 export async function timed(run: () => Promise<unknown>): Promise<number> {
   const start = performance.now();
   await run();

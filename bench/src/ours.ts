@@ -10,14 +10,14 @@ import {
   transcript,
 } from '@millrace/core';
 import { openaiChat } from '@millrace/providers';
-import type { Contestant, Outcome } from './contestant.ts';
+import type { Candidate, RunResult } from './candidate.ts';
 import { LiveArguments } from './core.ts';
 import { baseUrl, fetchOf } from './injected-fetch.ts';
 
 const item = { id: itemId('item1'), turn: 1, attempt: 1 };
 
-/** Millrace's own way from a provider's bytes to the folded result. */
-export const ours: readonly Contestant[] = [
+/** Millrace, from the bytes of a provider to the folded result. */
+export const ours: readonly Candidate[] = [
   { name: 'Millrace, fold and events', run: (reads) => stream(reads, () => {}) },
   {
     name: 'Millrace, and live arguments',
@@ -30,7 +30,7 @@ export const ours: readonly Contestant[] = [
           json = new LiveArguments();
           live.set(event.partId, json);
         }
-        json.see(event);
+        json.add(event);
       });
     },
   },
@@ -39,28 +39,30 @@ export const ours: readonly Contestant[] = [
 async function stream(
   reads: readonly Uint8Array[],
   consume: (event: AgentEvent) => void,
-): Promise<Outcome> {
+): Promise<RunResult> {
   const provider = openaiChat({ model: 'bench', baseUrl, fetch: fetchOf(reads) });
   const folder = new Folder(sessionId('bench'));
   let offset = 0;
-  let heard = 0;
-  const head = () =>
+  let streamed = 0;
+  const recordHead = () =>
     ({ v: recordVersion, offset: ++offset, time: 0, turn: 1, attempt: 1, producer: 'm' }) as const;
-  const tell = (records: readonly LogRecord[]) => {
+  const publish = (records: readonly LogRecord[]) => {
     const after = folder.state.through;
     folder.addBatch({ after, through: offset, records }, (before, record, state) => {
       for (const event of agentEvents(before, record, state)) {
-        heard += lengthOf(event);
+        streamed += lengthOf(event);
         consume(event);
       }
     });
   };
-  tell([{ ...head(), fact: { type: 'item_started', itemId: item.id, kind: 'assistant' } }]);
+  publish([
+    { ...recordHead(), fact: { type: 'item_started', itemId: item.id, kind: 'assistant' } },
+  ]);
   for await (const { deltas, end } of provider.stream(
     { items: [] },
     { item, ids: countingIds() },
   )) {
-    tell(deltas.map((delta) => ({ ...head(), delta })));
+    publish(deltas.map((delta) => ({ ...recordHead(), delta })));
     if (end?.error !== undefined) throw end.error;
   }
   const parts = transcript(folder.state).flatMap((one) => one.parts);
@@ -68,7 +70,7 @@ async function stream(
     const text = part.kind === 'text' ? part.text : part.kind === 'tool_call' ? part.arguments : '';
     return sum + text.length;
   }, 0);
-  return { characters, heard };
+  return { characters, streamed };
 }
 
 function lengthOf(event: AgentEvent): number {

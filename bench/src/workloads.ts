@@ -1,4 +1,4 @@
-/** Bytes as a provider of the Chat Completions wire would send them, and what they should come to. */
+/** Bytes as a Chat Completions API would send them. */
 export interface Workload {
   readonly name: string;
   readonly title: string;
@@ -13,19 +13,19 @@ export function textWorkload(deltas = 20_000): Workload {
   return workload('W1', `${deltas} text deltas`, lines, 'stop');
 }
 
-/** W1 as OpenAI itself sends it: each chunk is padded at random, so that no two are alike. */
+/** W1 with random padding in each chunk, as OpenAI sends it, so that no two chunks are equal. */
 export function paddedWorkload(deltas = 20_000): Workload {
   const lines = Array.from({ length: deltas }, (_, index) => ({
     ...chunk({ content: wordAt(index) }),
     obfuscation: ((index * 2654435761) >>> 0).toString(36),
   }));
-  return workload('W1 padded', `${deltas} text deltas, no two messages alike`, lines, 'stop');
+  return workload('W1 padded', `${deltas} text deltas, no two messages equal`, lines, 'stop');
 }
 
 /** W2: one tool call whose arguments come in fragments of 8 characters. */
 export function argumentsWorkload(length = 200_000): Workload {
   const text = sourceFile(length);
-  const all = JSON.stringify({ path: 'src/wheel.ts', content: text, mode: 'overwrite' });
+  const all = JSON.stringify({ path: 'src/order.ts', content: text, mode: 'overwrite' });
   const lines = [startCall(0, 'write')];
   for (let at = 0; at < all.length; at += 8) lines.push(moreArguments(0, all.slice(at, at + 8)));
   const title = `a tool call with ${Math.round(length / 1000)} KB of arguments`;
@@ -45,7 +45,7 @@ export function callsWorkload(calls = 16, fragments = 1250): Workload {
   return workload('W3', title, lines, 'tool_calls');
 }
 
-/** W1 to W3, and W1 padded, at a part of their size, for those whose cost grows faster than what they are given. */
+/** All workloads. The fraction reduces their size for libraries whose cost grows faster than the input. */
 export const workloads: readonly ((fraction: number) => Workload)[] = [
   (fraction) => textWorkload(Math.round(20_000 * fraction)),
   (fraction) => paddedWorkload(Math.round(20_000 * fraction)),
@@ -53,14 +53,14 @@ export const workloads: readonly ((fraction: number) => Workload)[] = [
   (fraction) => callsWorkload(16, Math.round(1250 * fraction)),
 ];
 
-const words = [' the', 'rive', 'r ca', 'rrie', 's it', ', wh', 'eel ', 'turn', 's. ✓', '\n- a'];
+const words = [' the', ' win', 'd to', 'day ', 'is m', 'ild,', ' rai', 'n la', 'te ✓', '\n- a'];
 
 function wordAt(index: number): string {
   return words[index % words.length] ?? '';
 }
 
 function sourceFile(length: number): string {
-  const line = 'export const turn = (wheel: Wheel): string => wheel.name + "\\tturns";\n';
+  const line = 'export const ship = (order: Order): string => order.name + "\\tships";\n';
   return line.repeat(Math.ceil(length / line.length)).slice(0, length);
 }
 
@@ -85,7 +85,7 @@ const head = {
   system_fingerprint: 'fp_50cad350e4',
 };
 
-/** Opened and closed as the wire does it: without a role and a finish reason some libraries refuse. */
+/** Adds the role and the finish reason, because some libraries reject a stream without them. */
 function workload(
   name: string,
   title: string,

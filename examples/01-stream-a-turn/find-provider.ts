@@ -2,30 +2,33 @@ import { anthropic, gemini, openaiChat, openaiResponses, type Provider } from '@
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { findLocalServer } from './local-servers.ts';
 
-interface Asked {
+interface ProviderOptions {
   readonly provider?: string | undefined;
   readonly model?: string | undefined;
   readonly baseUrl?: string | undefined;
 }
 
-interface Found {
+interface FoundProvider {
   readonly provider: Provider;
-  readonly why: string;
+  /** Why this provider was chosen. */
+  readonly reason: string;
 }
 
-interface Hosted {
-  /** Any of them says that the key is there. */
+interface HostedProvider {
+  /** The environment variables that can hold the key. */
   readonly variables: readonly string[];
   readonly model: string;
   readonly create: (model: string, baseUrl: string | undefined) => Provider;
 }
 
 const chat =
-  (preset: 'openrouter' | 'groq' | 'mistral' | 'deepseek' | 'xai' | 'together'): Hosted['create'] =>
+  (
+    preset: 'openrouter' | 'groq' | 'mistral' | 'deepseek' | 'xai' | 'together',
+  ): HostedProvider['create'] =>
   (model, baseUrl) =>
     openaiChat({ preset, model, baseUrl });
 
-const hosted: Readonly<Record<string, Hosted>> = {
+const hosted: Readonly<Record<string, HostedProvider>> = {
   anthropic: {
     variables: ['ANTHROPIC_API_KEY'],
     model: 'claude-sonnet-4-5',
@@ -63,52 +66,53 @@ const hosted: Readonly<Record<string, Hosted>> = {
 
 export const providerNames: readonly string[] = [...Object.keys(hosted), 'scripted'];
 
-export async function findProvider(asked: Asked): Promise<Found> {
-  if (asked.provider !== undefined) return named(asked.provider, asked);
-  if (asked.baseUrl !== undefined) return atUrl(asked.baseUrl, asked.model);
+/** Finds the provider to use: the requested one, one with a key, a local server, or a script. */
+export async function findProvider(options: ProviderOptions): Promise<FoundProvider> {
+  if (options.provider !== undefined) return hostedProvider(options.provider, options);
+  if (options.baseUrl !== undefined) return providerAtUrl(options.baseUrl, options.model);
   const withKey = Object.entries(hosted).find(
     ([, { variables }]) => keyIn(variables) !== undefined,
   );
-  if (withKey !== undefined) return named(withKey[0], asked);
+  if (withKey !== undefined) return hostedProvider(withKey[0], options);
   const local = await findLocalServer();
-  if (local === undefined) return scripted();
-  const model = asked.model ?? local.model;
+  if (local === undefined) return scriptedAnswer();
+  const model = options.model ?? local.model;
   const provider = openaiChat({ preset: local.preset, model, baseUrl: local.baseUrl });
-  return { provider, why: `it answers at ${local.baseUrl}` };
+  return { provider, reason: `a server runs at ${local.baseUrl}` };
 }
 
-function named(name: string, { model, baseUrl }: Asked): Found {
+function hostedProvider(name: string, { model, baseUrl }: ProviderOptions): FoundProvider {
   const entry = Object.hasOwn(hosted, name) ? hosted[name] : undefined;
-  if (entry === undefined) return scripted();
+  if (entry === undefined) return scriptedAnswer();
   const key = keyIn(entry.variables);
-  const why = key === undefined ? `there is no ${entry.variables[0]}` : `${key} is set`;
-  return { provider: entry.create(model ?? entry.model, baseUrl), why };
+  const reason = key === undefined ? `${entry.variables[0]} is not set` : `${key} is set`;
+  return { provider: entry.create(model ?? entry.model, baseUrl), reason };
 }
 
-function atUrl(baseUrl: string, model = 'default'): Found {
-  return { provider: openaiChat({ model, baseUrl }), why: `as --base-url says, at ${baseUrl}` };
+function providerAtUrl(baseUrl: string, model = 'default'): FoundProvider {
+  return { provider: openaiChat({ model, baseUrl }), reason: `--base-url is ${baseUrl}` };
 }
 
 function keyIn(variables: readonly string[]): string | undefined {
   return variables.find((name) => process.env[name]);
 }
 
-/** What answers where there is neither a key nor a server. */
-function scripted(): Found {
+/** A scripted answer, for machines without a key and without a model server. */
+function scriptedAnswer(): FoundProvider {
   const provider = scriptedProvider(
     [
       {
         content: {
           parts: [
-            { kind: 'reasoning', form: 'full', text: 'A short answer is wanted.' },
-            'A millrace is the channel that leads water onto a mill wheel. Here the water is what a model says, and the wheel is the agent loop.',
+            { kind: 'reasoning', form: 'full', text: 'The user wants a short answer.' },
+            'A millrace is the channel that carries water to a mill wheel: here the water is the output of a model, and the wheel is the agent loop.',
           ],
         },
       },
     ],
     { pieces: 'token', pauseMs: process.stdout.isTTY ? 40 : 0 },
   );
-  const why =
-    'no key is set and no model server answers on this machine, so a script does. Set for instance ANTHROPIC_API_KEY, start Ollama, or pass --base-url';
-  return { provider, why };
+  const reason =
+    'no key is set and no model server runs on this machine, so a script answers. Set for example ANTHROPIC_API_KEY, start Ollama, or pass --base-url';
+  return { provider, reason };
 }

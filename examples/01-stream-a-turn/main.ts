@@ -1,7 +1,7 @@
-// One turn of a model, told as it comes. Run it with
+// Streams one turn of a model to the terminal. Run it with
 //   npx node --conditions=@millrace/source examples/01-stream-a-turn/main.ts "Why is the sky blue?"
-// It takes the first it finds of: --base-url (any OpenAI-compatible server), a key in the environment,
-// a model server on this machine. Without any of them a scripted model answers.
+// It uses the first of these that it finds: --base-url (any OpenAI-compatible server), a key in the
+// environment, a model server on this machine. Otherwise a scripted model answers.
 import { styleText } from 'node:util';
 import {
   type AgentEvent,
@@ -17,12 +17,12 @@ import type { ResponseEnd } from '@millrace/providers';
 import { findProvider } from './find-provider.ts';
 import { readArguments } from './read-arguments.ts';
 
-const { question, ...asked } = readArguments(process.argv.slice(2));
-const { provider, why } = await findProvider(asked);
-console.log(styleText('dim', `${provider.id}, ${provider.model}: ${why}\n`));
+const { question, ...options } = readArguments(process.argv.slice(2));
+const { provider, reason } = await findProvider(options);
+console.log(styleText('dim', `${provider.id}, ${provider.model}: ${reason}\n`));
 
 const ids = randomIds((bytes) => crypto.getRandomValues(bytes));
-const ask: Item = {
+const userMessage: Item = {
   id: itemId('question'),
   kind: 'user',
   parts: [{ kind: 'text', text: question }],
@@ -34,7 +34,7 @@ process.once('SIGINT', () => controller.abort());
 
 let lastKind: 'reasoning' | 'text' | 'call' | undefined;
 let offset = 0;
-const head = () =>
+const recordHead = () =>
   ({
     v: recordVersion,
     offset: ++offset,
@@ -43,23 +43,23 @@ const head = () =>
     attempt: 1,
     producer: 'model',
   }) as const;
-tell([{ ...head(), fact: { type: 'item_started', itemId: item.id, kind: 'assistant' } }]);
+publish([{ ...recordHead(), fact: { type: 'item_started', itemId: item.id, kind: 'assistant' } }]);
 
-const stream = provider.stream({ items: [ask] }, { item, ids, signal: controller.signal });
+const stream = provider.stream({ items: [userMessage] }, { item, ids, signal: controller.signal });
 for await (const { deltas, end } of stream) {
-  tell(deltas.map((delta) => ({ ...head(), delta })));
-  if (end !== undefined) sayEnd(end);
+  publish(deltas.map((delta) => ({ ...recordHead(), delta })));
+  if (end !== undefined) printEnd(end);
 }
 
-/** What a log does: number the records, fold them, and tell everybody what they mean. */
-function tell(records: readonly LogRecord[]): void {
+/** Does the work of a log: folds the numbered records and emits their events. */
+function publish(records: readonly LogRecord[]): void {
   const after = folder.state.through;
   folder.addBatch({ after, through: offset, records }, (before, record, state) => {
-    for (const event of agentEvents(before, record, state)) show(event);
+    for (const event of agentEvents(before, record, state)) printEvent(event);
   });
 }
 
-function show(event: AgentEvent): void {
+function printEvent(event: AgentEvent): void {
   switch (event.type) {
     case 'reasoning_delta':
       return write('reasoning', styleText('dim', event.text));
@@ -71,16 +71,16 @@ function show(event: AgentEvent): void {
   }
 }
 
-/** With a blank line wherever the model goes over to something else. */
-function write(kind: 'reasoning' | 'text' | 'call', said: string): void {
+/** Writes a blank line whenever the kind of output changes. */
+function write(kind: 'reasoning' | 'text' | 'call', text: string): void {
   if (lastKind !== undefined && lastKind !== kind) process.stdout.write('\n\n');
   lastKind = kind;
-  process.stdout.write(said);
+  process.stdout.write(text);
 }
 
-function sayEnd({ stop, usage, error }: ResponseEnd): void {
-  const roughly = usage.estimated ? 'about ' : '';
-  const tokens = `${roughly}${usage.input} tokens in, ${usage.output} out`;
+function printEnd({ stop, usage, error }: ResponseEnd): void {
+  const prefix = usage.estimated ? 'about ' : '';
+  const tokens = `${prefix}${usage.input} tokens in, ${usage.output} out`;
   console.log(styleText('dim', `\n\n${stop.reason}; ${tokens}`));
   if (error === undefined) return;
   console.error(`${error.kind}: ${error.message}`);

@@ -11,22 +11,22 @@ interface Arguments {
 const usage = 'Usage: npm run ask -- [question] [--provider name] [--model name] [--base-url url]';
 const names = providerNames.join(', ');
 
-/** What was asked for on the command line. Ends the process for what cannot be meant, and for `--help`. */
+/** Parses the command line. Exits the process after `--help` and after invalid arguments. */
 export function readArguments(args: readonly string[]): Arguments {
-  const { values, positionals } = parsed(args);
+  const { values, positionals } = parse(args);
   const { provider, model, 'base-url': baseUrl, help } = values;
   if (help) {
     console.log(`${usage}\nProviders: ${names}`);
     process.exit(0);
   }
   if (provider !== undefined && !providerNames.includes(provider)) {
-    refuse(`There is no provider ${JSON.stringify(provider)}. Use one of ${names}`);
+    exitWithError(`There is no provider ${JSON.stringify(provider)}. Use one of ${names}`);
   }
-  const question = positionals.join(' ') || 'In two sentences: what is a millrace?';
+  const question = positionals.join(' ') || 'What is a millrace? Answer in one sentence.';
   return { question, provider, model, baseUrl };
 }
 
-function parsed(args: readonly string[]) {
+function parse(args: readonly string[]) {
   try {
     return parseArgs({
       args: [...args],
@@ -39,13 +39,13 @@ function parsed(args: readonly string[]) {
       },
     });
   } catch (error) {
-    // Node goes on to explain, over several lines, what nobody asked.
-    const [why = ''] = error instanceof Error ? error.message.split(/\.\s|\n/) : [];
-    return refuse(`${why}. ${usage}`);
+    // Node's message has several lines. The first sentence is enough.
+    const [reason = ''] = error instanceof Error ? error.message.split(/\.\s|\n/) : [];
+    return exitWithError(`${reason}. ${usage}`);
   }
 }
 
-function refuse(why: string): never {
-  console.error(why);
+function exitWithError(message: string): never {
+  console.error(message);
   process.exit(2);
 }

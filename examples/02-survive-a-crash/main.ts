@@ -1,6 +1,6 @@
-// A process that is killed in the middle of an answer, and the next one, which goes on. Run it with
+// Kills a process in the middle of an answer and continues the answer in another process. Run it with
 //   npx node --conditions=@millrace/source examples/02-survive-a-crash/main.ts [folder]
-// Without a folder the log is in a temporary one, which is removed.
+// Without a folder, the log is stored in a temporary folder that is deleted at the end.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -17,23 +17,23 @@ const folder = positionals[0] ?? mkdtempSync(join(tmpdir(), 'survive-a-crash-'))
 const path = join(folder, 'log.db');
 const session = randomIds((bytes) => crypto.getRandomValues(bytes)).session();
 
-console.log('One process begins to answer, and is killed with SIGKILL on the way:\n');
-const died = await speak('--die-after', '30');
-console.log(`\n\nIt is gone (${died}). Another one opens the log and goes on:\n`);
-await speak();
+console.log('A process starts to answer and is killed with SIGKILL:\n');
+const exit = await answer('--kill-after', '30');
+console.log(`\n\nThe process ended (${exit}). Another process opens the log and continues:\n`);
+await answer();
 
-console.log('\n\nWhat the log has, with the seam between the two:\n');
+console.log('\n\nThe answer in the log, with a mark where the first process was killed:\n');
 const log = sqliteLog({ path });
-const kept = new Folder(session);
-for await (const batch of log.follow(session, { until: 'idle' })) kept.addBatch(batch);
-const answers = transcript(kept.state).filter(({ kind }) => kind === 'assistant');
+const stored = new Folder(session);
+for await (const batch of log.follow(session, { until: 'idle' })) stored.addBatch(batch);
+const answers = transcript(stored.state).filter(({ kind }) => kind === 'assistant');
 console.log(answers.map(textOf).join(styleText('red', '⟨killed here⟩')));
 await log.close();
 if (positionals[0] === undefined) rmSync(folder, { recursive: true });
 
-/** Gives how the process ended. */
-async function speak(...options: readonly string[]): Promise<string> {
-  const program = fileURLToPath(new URL('speak.ts', import.meta.url));
+/** Starts a process that answers. Returns how the process ended. */
+async function answer(...options: readonly string[]): Promise<string> {
+  const program = fileURLToPath(new URL('answer.ts', import.meta.url));
   const args = ['--conditions=@millrace/source', program, path, session, ...options];
   const child = spawn(process.execPath, args, { stdio: 'inherit' });
   const [code, signal] = await once(child, 'exit');

@@ -1,4 +1,4 @@
-// An agent with a tool. Run it with
+// Creates an agent with one tool. Run it with
 //   npx node --conditions=@millrace/source examples/03-first-agent/main.ts
 import { createAgent, defineTool } from '@millrace/agent';
 import { toolCallId } from '@millrace/core';
@@ -7,19 +7,19 @@ import { z } from 'zod';
 
 const weather = defineTool({
   name: 'weather',
-  description: 'The weather in a town, now',
+  description: 'Returns the current weather in a town',
   input: z.object({ town: z.string() }),
   effects: 'none',
   summarize: ({ town }) => `the weather in ${town}`,
   execute: async ({ town }) => `${town}: rain, 12 °C`,
 });
 
-// In earnest: anthropic({ model: '…' }), openaiResponses({ model: '…' }) … of '@millrace/providers'.
-const asks = { kind: 'tool_call', toolCallId: toolCallId('call 1'), name: 'weather' } as const;
+// In production, use anthropic({ model: '…' }), openaiResponses({ model: '…' }) … from '@millrace/providers'.
+const call = { kind: 'tool_call', toolCallId: toolCallId('call 1'), name: 'weather' } as const;
 const provider = scriptedProvider(
   [
-    { content: { parts: ['Let me look. ', { ...asks, arguments: '{"town":"Bath"}' }] } },
-    'Take a coat: it rains in Bath.',
+    { content: { parts: ['Let me check. ', { ...call, arguments: '{"town":"Bath"}' }] } },
+    'Take a coat: it is raining in Bath.',
   ],
   { pieces: 'token' },
 );

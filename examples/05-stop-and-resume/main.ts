@@ -1,4 +1,4 @@
-// A run that is stopped in the middle of a sentence, and a later one that knows what was said. Run it with
+// Stops a run in the middle of a sentence. A later run continues the same session. Run it with
 //   npx node --conditions=@millrace/source examples/05-stop-and-resume/main.ts
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -12,30 +12,30 @@ const folder = mkdtempSync(join(tmpdir(), 'stop-and-resume-'));
 const log = sqliteLog({ path: join(folder, 'sessions.db') });
 const provider = scriptedProvider(
   [
-    'The water comes down the race, and the wheel turns, and the stones turn with the wheel.',
+    'The forecast for Bath is rain in the morning, sun in the afternoon and wind at night.',
     ({ items }) =>
-      `I had said “${items
+      `I said “${items
         .flatMap(({ kind, parts }) => (kind === 'assistant' ? parts : []))
         .map((part) => ('text' in part ? part.text : ''))
-        .join('')}”, and you stopped me.`,
+        .join('')}”, then you stopped me.`,
   ],
   { pieces: 'token', pauseMs: 10 },
 );
 const agent = createAgent({ provider, log });
-const session = sessionId('the mill');
+const session = sessionId('forecast');
 
-const first = agent.run('How does a mill work?', { session });
-let words = 0;
+const first = agent.run('What is the forecast for Bath?', { session });
+let deltas = 0;
 for await (const event of first.events) {
   if (event.type !== 'assistant_text_delta') continue;
   process.stdout.write(event.text);
-  if (++words === 5) await first.abort('that will do');
+  if (++deltas === 5) await first.abort('enough');
 }
 const { stop } = await first.result;
 console.log(`\n(${stop.reason})`);
 
-// Another day, another process: the session is in the file.
-const { text } = await agent.run('What had you said?', { session }).result;
+// This can be another process on another day, because the session is stored in the file.
+const { text } = await agent.run('What did you say?', { session }).result;
 console.log(text);
 await log.close();
 rmSync(folder, { recursive: true });

@@ -1,4 +1,4 @@
-// Words to an agent that is at work: they join its next request, and cancel nothing. Run it with
+// Sends messages to a running agent. They join its next request and cancel nothing. Run it with
 //   npx node --conditions=@millrace/source examples/06-steer/main.ts
 import { setTimeout } from 'node:timers/promises';
 import { createAgent, defineTool } from '@millrace/agent';
@@ -6,33 +6,34 @@ import { toolCallId } from '@millrace/core';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { z } from 'zod';
 
-const dig = defineTool({
-  name: 'dig',
-  description: 'Digs a ditch',
-  input: z.object({ metres: z.number() }),
-  async *execute({ metres }) {
-    for (let done = 1; done <= metres; done++) {
+const copy = defineTool({
+  name: 'copy_files',
+  description: 'Copies files to the backup',
+  input: z.object({ files: z.number() }),
+  async *execute({ files }) {
+    for (let done = 1; done <= files; done++) {
       await setTimeout(50);
-      yield `${done} m `;
+      yield `${done} of ${files} `;
     }
-    return `${metres} m are dug.`;
+    return `${files} files copied.`;
   },
 });
 
-const asks = { kind: 'tool_call', toolCallId: toolCallId('call 1'), name: 'dig' } as const;
+const call = { kind: 'tool_call', toolCallId: toolCallId('call 1'), name: 'copy_files' } as const;
 const provider = scriptedProvider([
-  { content: { parts: ['I begin. ', { ...asks, arguments: '{"metres":3}' }] } },
-  ({ items }) => (items.at(-1)?.kind === 'user' ? 'To the left, then.' : 'Straight on.'),
-  'And now the gate.',
+  { content: { parts: ['Copying. ', { ...call, arguments: '{"files":3}' }] } },
+  ({ items }) =>
+    items.at(-1)?.kind === 'user' ? 'I will skip the photos.' : 'Next are the photos.',
+  'Report sent.',
 ]);
 
-const agent = createAgent({ provider, tools: [dig] });
-const run = agent.run('Dig a race');
+const agent = createAgent({ provider, tools: [copy] });
+const run = agent.run('Back up my files');
 
 for await (const event of run.events) {
   if (event.type === 'tool_execution_started') {
-    await run.steer('Bend it to the left.');
-    await run.followUp('Then build the gate.');
+    await run.steer('Skip the photos.');
+    await run.followUp('Then send me a report.');
   }
   if (event.type === 'tool_execution_update') console.log(event.text);
   if (event.type === 'turn_finished')

@@ -1,4 +1,4 @@
-// An agent that has another one do a part of the work, in a session of its own. Run it with
+// An agent delegates part of its work to a sub-agent with its own session. Run it with
 //   npx node --conditions=@millrace/source examples/07-subagents/main.ts
 import { createAgent, subAgent } from '@millrace/agent';
 import { toolCallId } from '@millrace/core';
@@ -6,31 +6,32 @@ import { memoryLog } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 
 const log = memoryLog();
-const surveyor = createAgent({
-  provider: scriptedProvider(['The fall is four metres.'], { pieces: 'token' }),
-  instructions: 'You measure land.',
+const flightAgent = createAgent({
+  provider: scriptedProvider(['The cheapest flight is on Tuesday.'], { pieces: 'token' }),
+  instructions: 'You search flights.',
   log,
 });
-const survey = subAgent({
-  name: 'survey',
-  description: 'Has the surveyor measure something',
-  agent: surveyor,
+const searchFlights = subAgent({
+  name: 'search_flights',
+  description: 'Asks the flight agent to search flights',
+  agent: flightAgent,
 });
 
-const asks = { kind: 'tool_call', toolCallId: toolCallId('call 1'), name: 'survey' } as const;
-const miller = createAgent({
+const id = toolCallId('call 1');
+const call = { kind: 'tool_call', toolCallId: id, name: 'search_flights' } as const;
+const travelAgent = createAgent({
   provider: scriptedProvider([
-    { content: { parts: [{ ...asks, arguments: '{"task":"Measure the fall of the brook."}' }] } },
-    'Four metres: enough for an overshot wheel.',
+    { content: { parts: [{ ...call, arguments: '{"task":"Find the cheapest flight."}' }] } },
+    'Fly on Tuesday: it is the cheapest day.',
   ]),
-  tools: [survey],
+  tools: [searchFlights],
   log,
 });
 
-const run = miller.run('Which wheel should we build?');
+const run = travelAgent.run('When should I fly to Lisbon?');
 for await (const event of run.events) {
   if (event.type === 'tool_execution_started')
-    console.log(`[${event.name} in a session of its own]`);
+    console.log(`[${event.name} runs in its own session]`);
   if (event.type === 'tool_execution_update') process.stdout.write(event.text);
 }
 console.log(`\n${(await run.result).text}`);

@@ -1,4 +1,4 @@
-// A session that is run again without running anything, looked at as it was, and gone on with from there.
+// Replays a session without calling the model or the tools, shows an earlier state, and forks it. Run it with
 //   npx node --conditions=@millrace/source examples/08-replay/main.ts
 import { createAgent, defineTool } from '@millrace/agent';
 import { type Item, sessionId, toolCallId, transcript } from '@millrace/core';
@@ -6,32 +6,32 @@ import { memoryLog, snapshot } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { z } from 'zod';
 
-let opened = 0;
-const gate = defineTool({
-  name: 'open_gate',
-  description: 'Opens the sluice gate',
-  input: z.object({ cm: z.number() }),
-  execute: async ({ cm }) => `open by ${cm} cm, ${++opened} times so far`,
+let shipped = 0;
+const ship = defineTool({
+  name: 'ship_order',
+  description: 'Ships an order',
+  input: z.object({ order: z.number() }),
+  execute: async ({ order }) => `order ${order} shipped, ${++shipped} in total`,
 });
-const asks = { kind: 'tool_call', toolCallId: toolCallId('c1'), name: 'open_gate' } as const;
-const opens = { content: { parts: ['I open it.', { ...asks, arguments: '{"cm":20}' }] } };
-const provider = scriptedProvider([opens, 'It is open.', 'I had rather not.']);
+const call = { kind: 'tool_call', toolCallId: toolCallId('c1'), name: 'ship_order' } as const;
+const ships = { content: { parts: ['Shipping.', { ...call, arguments: '{"order":17}' }] } };
+const provider = scriptedProvider([ships, 'It is shipped.', 'I cannot cancel it.']);
 const log = memoryLog();
-const agent = createAgent({ provider, tools: [gate], log });
-const session = sessionId('morning');
-await agent.run('Open the gate', { session }).result;
+const agent = createAgent({ provider, tools: [ship], log });
+const session = sessionId('order 17');
+await agent.run('Ship order 17', { session }).result;
 
-// The same loop, the same log: what the model and the tool said comes from the recording.
+// The replay runs the same loop. The outputs of the model and the tool come from the log.
 const { records, divergence } = await agent.replay(session);
-console.log(`${records.length} records again, the gate was opened ${opened} time`);
-// Another agent would not have written the same, and it is told from which record on.
+console.log(`${records.length} records replayed, orders shipped: ${shipped}`);
+// An agent without the tool writes other records. The replay reports the first difference.
 const other = createAgent({ provider, tools: [], log });
-console.log(divergence ?? 'the same', '|', (await other.replay(session)).divergence?.message);
+console.log(divergence ?? 'no difference', '|', (await other.replay(session)).divergence?.message);
 
-// What was on the screen then, and what would have come of other words.
-const then = transcript(await snapshot(log, session, { through: 6 }));
-const [said] = then as readonly [Item, ...Item[]];
-const { text, session: fork } = await agent.edit(session, said.id, 'Open it wide').result;
+// Read the state at an earlier offset, then edit the message to fork the session.
+const earlier = transcript(await snapshot(log, session, { through: 6 }));
+const [message] = earlier as readonly [Item, ...Item[]];
+const { text, session: fork } = await agent.edit(session, message.id, 'Cancel order 17').result;
 console.log(
-  `then ${then.length} items; instead: “${text}” in ${fork === session ? 'it' : 'a fork'}`,
+  `earlier: ${earlier.length} items; edited: “${text}” in ${fork === session ? 'place' : 'a fork'}`,
 );

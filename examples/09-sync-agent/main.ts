@@ -1,4 +1,4 @@
-// An agent that answers each message with a stream of updates, and a client that reads them. Run it with
+// An agent answers each message with a stream of updates, and a client reads them. Run it with
 //   npx node --conditions=@millrace/source examples/09-sync-agent/main.ts
 import { createServer, type SyncAgent, type TaskMessage, type Update } from '@millrace/server';
 import { rpc } from './rpc.ts';
@@ -6,28 +6,28 @@ import { rpc } from './rpc.ts';
 const delta = (index: number, text_delta: string) =>
   ({ type: 'delta', index, delta: { type: 'text', text_delta } }) as const;
 
-// Two messages at once, by their index. What is open at the end is finished by the server.
-const miller: SyncAgent = {
+// It streams two messages at once, distinguished by their index. The server finishes open messages.
+const orders: SyncAgent = {
   type: 'sync',
-  name: 'miller',
+  name: 'orders',
   async *onMessage(question) {
-    const asked = question.type === 'text' ? question.content : '';
-    yield delta(0, 'The fall is ');
-    yield delta(1, `You asked: ${asked}`);
-    yield delta(0, 'four metres.');
-    // A full one takes the place of what was streamed, and closes its index.
-    const content = 'The fall is four metres [1]. [1] The survey of 1820';
+    const text = question.type === 'text' ? question.content : '';
+    yield delta(0, 'The order arrives ');
+    yield delta(1, `You asked: ${text}`);
+    yield delta(0, 'on Friday.');
+    // A full update replaces the streamed text and closes the message.
+    const content = 'The order arrives on Friday [1]. [1] Delivery note 17';
     yield { type: 'full', index: 0, content: { type: 'text', author: 'agent', content } };
-    yield delta(0, 'too late: dropped');
+    yield delta(0, 'ignored, because the message is closed');
   },
 };
 
-const server = createServer({ agents: [miller] });
+const server = createServer({ agents: [orders] });
 const { url } = await server.listen({ port: 0 });
-const agent = `${url}/agents/name/miller`;
+const agent = `${url}/agents/name/orders`;
 
-const content = { type: 'text', author: 'user', content: 'How high is the fall?' };
-const send = { task_name: 'mill', content };
+const content = { type: 'text', author: 'user', content: 'When does my order arrive?' };
+const send = { task_name: 'order 17', content };
 for (const update of await rpc<Update>(agent, 'message/send', { ...send, stream: true })) {
   const { type, index } = update;
   if (type === 'delta') console.log(index, type, Object.values(update.delta ?? {}).at(-1));
@@ -36,5 +36,6 @@ for (const update of await rpc<Update>(agent, 'message/send', { ...send, stream:
   else console.log(index, type);
 }
 const [messages] = await rpc<readonly TaskMessage[]>(agent, 'message/send', send);
-for (const { content: said } of messages) console.log('kept:', 'content' in said && said.content);
+for (const { content: stored } of messages)
+  console.log('stored:', 'content' in stored && stored.content);
 await server.close();

@@ -1,4 +1,4 @@
-/** Asks a server something of an agent by JSON-RPC, as any HTTP client would. Gives the results, line by line. */
+/** Calls a JSON-RPC method of an agent over HTTP. Returns one result per line of the response. */
 export async function rpc<T>(
   agentUrl: string,
   method: string,

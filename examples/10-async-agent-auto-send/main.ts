@@ -1,23 +1,23 @@
-// An agent that gets events and hands a model's stream over: messages, deltas and their keeping are done
-// for it, and whoever watches the task sees them. Run it with
+// An agent receives events and passes a model's stream to the server. The server creates the messages,
+// stores them and streams them to all clients of the task. Run it with
 //   npx node --conditions=@millrace/source examples/10-async-agent-auto-send/main.ts
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { type AsyncAgent, createServer, type Task } from '@millrace/server';
 import { rpc } from '../09-sync-agent/rpc.ts';
 import { watch } from './watch.ts';
 
-const thought = { kind: 'reasoning', form: 'full', text: 'Water is heavy. ' } as const;
+const reasoning = { kind: 'reasoning', form: 'full', text: 'A west wind brings rain. ' } as const;
 const provider = scriptedProvider(
-  [{ content: { parts: [thought, 'An overshot wheel: the water falls into its buckets.'] } }],
+  [{ content: { parts: [reasoning, 'Take an umbrella: it will rain in the afternoon.'] } }],
   { pieces: 'token', pauseMs: 5 },
 );
 const kinds: string[] = [];
 
-const miller: AsyncAgent = {
+const weather: AsyncAgent = {
   type: 'async',
-  name: 'miller',
+  name: 'weather',
   async onEvent({ content }, { messages, toItems, stream }) {
-    // It is for the agent to say that an event is a message of the user's.
+    // The agent decides whether an event becomes a message of the user.
     if (content !== null) await messages.create(content);
     const items = toItems(await messages.list());
     const sent = await stream.auto(provider, { items });
@@ -25,17 +25,17 @@ const miller: AsyncAgent = {
   },
 };
 
-const server = createServer({ agents: [miller] });
+const server = createServer({ agents: [weather] });
 const { url } = await server.listen({ port: 0 });
-const agent = `${url}/agents/name/miller`;
+const agent = `${url}/agents/name/weather`;
 
 const [{ id }] = await rpc<Task>(agent, 'task/create', {});
-const content = { type: 'text', author: 'user', content: 'Which wheel?' };
+const content = { type: 'text', author: 'user', content: 'Will it rain?' };
 await rpc(agent, 'event/send', { task_id: id, content });
 
 for await (const event of watch(`${url}/tasks/${id}/stream?view=events`)) {
   if (event.type.endsWith('_delta')) process.stdout.write(event.text ?? '');
   if (event.type === 'run_finished') break;
 }
-console.log(`\nThe agent has them back: ${kinds.join(', ')}`);
+console.log(`\nThe agent received its messages: ${kinds.join(', ')}`);
 await server.close();

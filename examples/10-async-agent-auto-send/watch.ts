@@ -3,7 +3,7 @@ interface WatchedEvent {
   readonly text?: string;
 }
 
-/** The events of a stream, until nobody wants more. In a browser an EventSource does this by itself. */
+/** Yields the events of a stream until the caller stops. In a browser, use EventSource instead. */
 export async function* watch(url: string): AsyncGenerator<WatchedEvent> {
   const { body } = await fetch(url);
   let text = '';

@@ -1,23 +1,23 @@
-// An agent that changes a model's stream on its way, and sends it to more than one place. Run it with
+// An agent transforms a model's stream and sends it to a second destination too. Run it with
 //   npx node --conditions=@millrace/source examples/11-async-agent-manual/main.ts
 import { randomIds } from '@millrace/core';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { type AsyncAgent, createServer, type Task, type TaskMessage } from '@millrace/server';
 import { rpc } from '../09-sync-agent/rpc.ts';
 
-const provider = scriptedProvider(['The gate is open. Stand back!'], { pieces: 'token' });
+const provider = scriptedProvider(['Gate B12 is open. Please board now!'], { pieces: 'token' });
 const ids = randomIds((bytes) => crypto.getRandomValues(bytes));
-const said = Promise.withResolvers<TaskMessage>();
-let heard = 0;
+const closed = Promise.withResolvers<TaskMessage>();
+let received = 0;
 
-const crier: AsyncAgent = {
+const announcer: AsyncAgent = {
   type: 'async',
-  name: 'crier',
+  name: 'announcer',
   async onEvent(_event, { stream, signal, tracing }) {
-    await using span = await tracing.span('cry');
+    await using span = await tracing.span('announce');
     const empty = { type: 'text', author: 'agent', content: '' } as const;
-    // It closes itself at the end of the block, also where something throws in it.
-    await using message = await stream.open(empty, { sinks: [() => void heard++] });
+    // The message closes at the end of the block, even if the block throws.
+    await using message = await stream.open(empty, { sinks: [() => void received++] });
     const item = { id: ids.item(), turn: 1, attempt: 1 };
     for await (const { deltas } of provider.stream({ items: [] }, { item, ids, signal })) {
       for (const delta of deltas) {
@@ -26,18 +26,18 @@ const crier: AsyncAgent = {
         await message.write({ type: 'delta', delta: { type: 'text', text_delta } });
       }
     }
-    said.resolve(await message.close());
-    await span.end({ output: { updates: heard } });
+    closed.resolve(await message.close());
+    await span.end({ output: { updates: received } });
   },
 };
 
-const server = createServer({ agents: [crier] });
+const server = createServer({ agents: [announcer] });
 const { url } = await server.listen({ port: 0 });
-const agent = `${url}/agents/name/crier`;
+const agent = `${url}/agents/name/announcer`;
 
 const [{ id }] = await rpc<Task>(agent, 'task/create', {});
 await rpc(agent, 'event/send', { task_id: id });
-const { content, streaming_status } = await said.promise;
+const { content, streaming_status } = await closed.promise;
 console.log(streaming_status, content.type === 'text' && content.content);
-console.log(`another sink heard ${heard} updates`);
+console.log(`the second destination received ${received} updates`);
 await server.close();

@@ -1,5 +1,5 @@
-// A served agent loop, and the AI SDK's chat as its client: what useChat has inside, without a browser.
-// A second one comes while the answer streams, and resumes it from its start. Run it with
+// Serves an agent to the AI SDK's chat transport, which useChat uses in a browser. A second client
+// connects while the answer streams and receives it from the start. Run it with
 //   npx node --conditions=@millrace/source examples/12-usechat/main.ts
 import { createAgent, defineTool } from '@millrace/agent';
 import { toolCallId } from '@millrace/core';
@@ -11,43 +11,47 @@ import { z } from 'zod';
 
 const weather = defineTool({
   name: 'weather',
-  description: 'The weather in a town, now',
+  description: 'Returns the current weather in a town',
   input: z.object({ town: z.string() }),
   execute: async ({ town }) => `${town}: rain`,
 });
-const asks = { kind: 'tool_call', toolCallId: toolCallId('call 1'), name: 'weather' } as const;
+const call = { kind: 'tool_call', toolCallId: toolCallId('call 1'), name: 'weather' } as const;
 const provider = scriptedProvider(
   [
-    { content: { parts: ['Let me look. ', { ...asks, arguments: '{"town":"Bath"}' }] } },
-    'It rains, and the wheel turns, and the stones turn with it: a good day for grinding.',
+    { content: { parts: ['Let me check. ', { ...call, arguments: '{"town":"Bath"}' }] } },
+    'It is raining in Bath now, and it will stay wet until the evening: take an umbrella.',
   ],
   { pieces: 'token', pauseMs: 20 },
 );
 
 const log = memoryLog();
 const agent = createAgent({ provider, tools: [weather], log });
-const server = createServer({ agents: [{ type: 'loop', name: 'miller', agent }], log });
+const server = createServer({ agents: [{ type: 'loop', name: 'weather', agent }], log });
 const { url } = await server.listen({ port: 0 });
 
-// In React: useChat({ id: chatId, resume: true, transport }). The task of that name is made by the first message.
-const chatId = 'weather talk';
-const transport = new DefaultChatTransport({ api: `${url}/agents/name/miller/chat` });
-const isSpeaking = Promise.withResolvers<void>();
-const shown = async (stream: ReadableStream<UIMessageChunk> | null) => {
+// In React: useChat({ id: chatId, resume: true, transport }). The first message creates the task.
+const chatId = 'weather chat';
+const transport = new DefaultChatTransport({ api: `${url}/agents/name/weather/chat` });
+const answerStarted = Promise.withResolvers<void>();
+const lastText = async (stream: ReadableStream<UIMessageChunk> | null) => {
   let last: UIMessage | undefined;
   for await (const message of readUIMessageStream({ stream: stream ?? new ReadableStream() })) {
     last = message;
-    if (message.parts.filter(({ type }) => type === 'text').length > 1) isSpeaking.resolve();
+    if (message.parts.filter(({ type }) => type === 'text').length > 1) answerStarted.resolve();
   }
   const texts = last?.parts.map((part) => (part.type === 'text' ? part.text : `[${part.type}] `));
   return texts?.filter((text) => !text.startsWith('[step')).join('');
 };
 
-const ask: UIMessage = { id: 'm1', role: 'user', parts: [{ type: 'text', text: 'Will it turn?' }] };
-const send = { chatId, messages: [ask], messageId: undefined, abortSignal: undefined };
-const first = shown(await transport.sendMessages({ trigger: 'submit-message', ...send }));
-await isSpeaking.promise;
-const second = shown(await transport.reconnectToStream({ chatId }));
+const question: UIMessage = {
+  id: 'm1',
+  role: 'user',
+  parts: [{ type: 'text', text: 'Is it raining?' }],
+};
+const send = { chatId, messages: [question], messageId: undefined, abortSignal: undefined };
+const first = lastText(await transport.sendMessages({ trigger: 'submit-message', ...send }));
+await answerStarted.promise;
+const second = lastText(await transport.reconnectToStream({ chatId }));
 console.log('first: ', await first);
 console.log('second:', await second);
 console.log('later: ', await transport.reconnectToStream({ chatId }));

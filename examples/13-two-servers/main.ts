@@ -1,7 +1,7 @@
-// Two servers on one store. A run that one of them drives is watched and approved through the other; then
-// its driver is killed, and the other goes on with it. Run it with
+// Starts two servers on one store. Server A drives a run, and a client watches and approves it through
+// server B. Then A is killed, and B continues the run. Run it with
 //   npx node --conditions=@millrace/source examples/13-two-servers/main.ts
-// or, on services that are there already:
+// or with existing services:
 //   STORE=postgres://user@host/db BUS=redis://host npx node …
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -20,18 +20,18 @@ const start = async () => {
 };
 const [a, b] = [await start(), await start()];
 
-const task = await a.client.createTask({ agent: 'miller' });
-await task.send('Grind some grain.'); // A drives from now on
-const seen = b.client.task(task.id);
-const { approvals } = await seen.until((now) => now.approvals.length > 0);
-console.log('B hears that A asks about', approvals[0]?.name);
+const task = await a.client.createTask({ agent: 'refunds' });
+await task.send('Please refund order 17.'); // from now on, A drives the run
+const viaB = b.client.task(task.id);
+const { approvals } = await viaB.until((now) => now.approvals.length > 0);
+console.log('B sees the approval request of A:', approvals[0]?.name);
 
 a.client.close();
 a.child.kill('SIGKILL');
-console.log('A is dead');
-const [asked] = approvals;
-if (asked !== undefined) await seen.approve(asked.toolCallId);
-const done = await seen.until(({ items, isRunning }) => items.length > 3 && !isRunning);
+console.log('A is killed');
+const [approval] = approvals;
+if (approval !== undefined) await viaB.approve(approval.toolCallId);
+const done = await viaB.until(({ items, isRunning }) => items.length > 3 && !isRunning);
 for (const { kind, parts } of done.items)
   for (const part of parts) if (part.kind === 'text') console.log(`${kind}: ${part.text}`);
 

@@ -4,13 +4,13 @@ import { sqliteLog } from '@millrace/log/sqlite';
 import { postgresRows } from '@millrace/server/postgres';
 import { sqliteRows } from '@millrace/server/sqlite';
 
-/** On Postgres and Redis where their addresses are set, as on several machines; else in one folder of this one. */
+/** Opens Postgres and Redis if STORE and BUS are set, as for several machines. Default: SQLite files in FOLDER. */
 export async function openStore() {
   const { STORE: store, BUS: bus, FOLDER: folder = '.' } = process.env;
-  const copies = bus === undefined ? undefined : redisBus({ url: bus });
+  const redis = bus === undefined ? undefined : redisBus({ url: bus });
   const isPostgres = store !== undefined;
   const log = isPostgres
-    ? postgresLog({ url: store, bus: copies })
+    ? postgresLog({ url: store, bus: redis })
     : sqliteLog({ path: `${folder}/log.sqlite` });
   const rows = isPostgres
     ? await postgresRows({ url: store })
@@ -18,7 +18,7 @@ export async function openStore() {
   const close = async () => {
     await log.close();
     await rows.close();
-    await copies?.close();
+    await redis?.close();
   };
   return { log, rows, close };
 }

@@ -1,7 +1,7 @@
-// An agent whose runs are Temporal workflows: its turns and tools are activities, its words stream by the
-// log to whoever watches the task, and history has what they came to. Run it with
-//   npx node --conditions=@millrace/source examples/14-temporal/main.ts [path of the temporal program]
-// Without a path it takes the server that `npm run test:setup` builds.
+// Runs an agent as a Temporal workflow. Its turns and tools are activities. Its output streams through the
+// log to the clients of the task, and the workflow history holds only the results. Run it with
+//   npx node --conditions=@millrace/source examples/14-temporal/main.ts [path of the temporal binary]
+// Without a path it uses the server that `npm run test:setup` builds.
 import { spawnSync } from 'node:child_process';
 import { homedir } from 'node:os';
 import { join } from 'node:path';
@@ -15,13 +15,13 @@ import { TestWorkflowEnvironment } from '@temporalio/testing';
 import { DefaultLogger, Runtime, Worker } from '@temporalio/worker';
 import { rpc } from '../09-sync-agent/rpc.ts';
 import { watch } from '../10-async-agent-auto-send/watch.ts';
-import { miller } from './agent.ts';
+import { waterAgent } from './agent.ts';
 
 const cache = process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache');
 const path = process.argv[2] ?? join(cache, 'millrace', 'temporal-1.5.1');
 if (spawnSync(path, ['--version']).status !== 0) {
   console.log(
-    'There is no Temporal server here. Make one with npm run test:setup, or name its path.',
+    'Cannot find a Temporal server. Build one with npm run test:setup, or pass the path of one.',
   );
   process.exit();
 }
@@ -29,24 +29,24 @@ if (spawnSync(path, ['--version']).status !== 0) {
 Runtime.install({ logger: new DefaultLogger('ERROR') });
 const executable = { type: 'existing-path', path } as const;
 const env = await TestWorkflowEnvironment.createLocal({ server: { executable } });
-// In earnest, a store that servers and workers share: SQLite on one machine, Postgres on several.
+// In production, use a store that servers and workers share: SQLite on one machine, Postgres on several.
 const log = memoryLog();
 const taskQueue = 'agents';
 
 const worker = await Worker.create({
   ...{ connection: env.nativeConnection, taskQueue },
   workflowsPath: fileURLToPath(new URL('./workflows.ts', import.meta.url)),
-  plugins: [millracePlugin({ agents: [miller(log)] })],
+  plugins: [millracePlugin({ agents: [waterAgent(log)] })],
 });
 
 await worker.runUntil(async () => {
   const client = new Client({ connection: env.connection, plugins: [millracePlugin()] });
-  const agent = workflowAgent({ client, log, taskQueue, name: 'miller' });
-  const server = createServer({ log, agents: [{ type: 'loop', name: 'miller', agent }] });
+  const agent = workflowAgent({ client, log, taskQueue, name: 'water' });
+  const server = createServer({ log, agents: [{ type: 'loop', name: 'water', agent }] });
   const { url } = await server.listen({ port: 0 });
-  const [{ id }] = await rpc<Task>(`${url}/agents/name/miller`, 'task/create', {});
+  const [{ id }] = await rpc<Task>(`${url}/agents/name/water`, 'task/create', {});
   const content = { type: 'text', author: 'user', content: 'How is the water?' };
-  await rpc(`${url}/agents/name/miller`, 'event/send', { task_id: id, content });
+  await rpc(`${url}/agents/name/water`, 'event/send', { task_id: id, content });
 
   for await (const event of watch(`${url}/tasks/${id}/stream?view=events`)) {
     if (event.type === 'assistant_text_delta') process.stdout.write(event.text ?? '');

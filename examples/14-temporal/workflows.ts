@@ -1,2 +1,2 @@
-// Workflow code: Temporal bundles this file. An agent as a workflow is one line; others stand beside it.
+// Temporal bundles this file as workflow code. Export your own workflows here too.
 export { agentWorkflow } from '@millrace/temporal/workflow';

@@ -1,48 +1,100 @@
-import type { Batch, LogRecord } from '@millrace/core';
+import { type Batch, decodeBatch, decodeDraft, encodeDraft, type LogRecord } from '@millrace/core';
+import type { Admission } from '@millrace/log';
+import {
+  type AppendAttempt,
+  type Command,
+  commandOf,
+  type KnownSession,
+  type Report,
+  type Subscription,
+  type SubscriptionStart,
+} from './messages.ts';
 
-/** What one process did and was told, in its own order. Nothing is known of the order between processes. */
+/** What one process did and received, in its own order. The order between processes is unknown. */
 export type HistoryEvent = { readonly process: string } & (
-  | Tried
-  /** It was told that the append is stored, and that nothing of it is after this offset. */
+  | AppendAttempt
+  /** The append is acknowledged. All its records are at or before this offset. */
   | { readonly type: 'stored'; readonly append: string; readonly through: number }
-  /** It was told that nothing was stored. */
+  /** The append is rejected. Nothing was stored. */
   | { readonly type: 'refused'; readonly append: string }
-  | Asked
-  | (Listened & { readonly type: 'heard'; readonly batch: Batch })
-  /** It was told, or could know, that there is nothing more for now. */
-  | (Listened & { readonly type: 'caught_up' })
-  /** It was told that nothing more will ever come. */
-  | (Listened & { readonly type: 'ended' })
+  | SubscriptionStart
+  | (Subscription & { readonly type: 'received'; readonly batch: Batch })
+  /** The reader has received everything that was in the log when it started. */
+  | (Subscription & { readonly type: 'caught_up' })
+  /** The session is closed. No more records follow. */
+  | (Subscription & { readonly type: 'ended' })
 );
-
-export interface Listened {
-  readonly session: string;
-  /** Which one of those in the process that listen to the session. */
-  readonly ear?: string;
-}
-
-/** Before it is asked for, so that what a dead process may have stored is known. */
-export interface Tried {
-  readonly type: 'tried';
-  /** The same again is the same append again: it may be stored once. */
-  readonly append: string;
-  readonly session: string;
-  /** As `encodeDraft` writes them. No two appends may have the same one. */
-  readonly drafts: readonly string[];
-  /** It was written by who drove the session: nobody who drove before may write any more. */
-  readonly isDrivers?: boolean;
-}
-
-/** A process begins to listen to a session. */
-export interface Asked extends Listened {
-  readonly type: 'asked';
-  readonly from: number;
-  /** Some process had been told of so much before this one started. */
-  readonly atLeast: number;
-}
 
 export interface History {
   readonly events: readonly HistoryEvent[];
-  /** What is read in the end, record by record. */
+  /** The records of each session, read after all processes have ended. */
   readonly finals: ReadonlyMap<string, readonly LogRecord[]>;
 }
+
+/** Collects the reports of a round: the history to check, and the state that later processes start with. */
+export class HistoryRecorder {
+  readonly events: HistoryEvent[] = [];
+  readonly failures: string[] = [];
+  readonly #through = new Map<string, number>();
+  readonly #unanswered = new Map<string, Command>();
+  readonly #sessionOf = new Map<string, string>();
+  admissions: readonly Admission[] = [];
+
+  add(process: string, report: Report): void {
+    try {
+      this.#record(process, report);
+    } catch (error) {
+      this.failures.push(`${process} sent an invalid report: ${error}`);
+    }
+  }
+
+  #record(process: string, report: Report): void {
+    switch (report.type) {
+      case 'ready':
+        return;
+      case 'admitted':
+        this.admissions = [...this.admissions.slice(-3), report.admission];
+        return;
+      case 'failed':
+        this.failures.push(`${process}: ${report.reason}`);
+        return;
+      case 'received': {
+        const batch = decodeBatch(report.batch);
+        this.#updateThrough(report.session, batch.through);
+        this.events.push({ process, ...report, batch });
+        return;
+      }
+      case 'attempted':
+        this.#sessionOf.set(report.append, report.session);
+        this.#addUnanswered(report.append);
+        this.events.push({ process, ...report, drafts: report.drafts.map(normalizeDraft) });
+        return;
+      case 'stored':
+        this.#updateThrough(this.#sessionOf.get(report.append) ?? '', report.through);
+        this.#unanswered.delete(report.append);
+        break;
+      default:
+    }
+    this.events.push({ process, ...report });
+  }
+
+  knownSession(session: string): KnownSession {
+    return { session, knownThrough: this.#through.get(session) ?? 0 };
+  }
+
+  get unanswered(): readonly Command[] {
+    return [...this.#unanswered.values()];
+  }
+
+  #addUnanswered(append: string): void {
+    const command = commandOf(append);
+    if (command !== undefined) this.#unanswered.set(append, command);
+  }
+
+  #updateThrough(session: string, through: number): void {
+    this.#through.set(session, Math.max(through, this.knownSession(session).knownThrough));
+  }
+}
+
+/** Encodes a draft as a reader would, because the log may reorder its fields. */
+const normalizeDraft = (draft: string): string => encodeDraft(decodeDraft(draft));

@@ -1,4 +1,4 @@
-/** Chance from a seed (mulberry32), so that what it decided can be decided again. */
+/** Seeded random numbers (mulberry32), so that a run can be repeated. */
 export class Randomness {
   #state: number;
 
@@ -6,7 +6,7 @@ export class Randomness {
     this.#state = seed >>> 0;
   }
 
-  /** In [0, 1). */
+  /** A number in [0, 1). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = Math.imul(this.#state ^ (this.#state >>> 15), this.#state | 1);
@@ -14,7 +14,7 @@ export class Randomness {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   }
 
-  /** One of 0 … count - 1. */
+  /** An integer from 0 to count - 1. */
   below(count: number): number {
     return Math.floor(this.next() * count);
   }
@@ -33,7 +33,7 @@ export class Randomness {
     return options[this.below(options.length)];
   }
 
-  /** For somebody else's chance, which does not depend on how often this one is asked. */
+  /** A seed for another generator, which is then independent of how often this one is used. */
   seed(): number {
     return this.below(2 ** 31);
   }

@@ -1,11 +1,16 @@
 import { setTimeout } from 'node:timers/promises';
-import { type Actor, Cast, type Role, type Task } from './cast.ts';
-import { randomDeath } from './deaths.ts';
-import type { DriverOrder, ReaderOrder, SubmitterOrder } from './orders.ts';
+import { HistoryRecorder } from './history.ts';
+import type { DriverTask, ReaderTask, SubmitterTask } from './messages.ts';
+import {
+  ProcessPool,
+  type Role,
+  type RunningProcess,
+  randomKillPlan,
+  type Task,
+} from './processes.ts';
 import { Randomness } from './randomness.ts';
-import { Told } from './told.ts';
 
-export interface RoundOptions {
+interface RoundOptions {
   readonly path: string;
   readonly codeCache: string;
   readonly number: number;
@@ -13,27 +18,27 @@ export interface RoundOptions {
   readonly random: Randomness;
 }
 
-/** One that happened. */
-export interface CountedDeath {
+/** A process that was killed. */
+export interface Kill {
   readonly role: Role;
-  /** The point, or `anywhere`. */
+  /** The commit point, or `anywhere`. */
   readonly where: string;
 }
 
 const sessionCount = 3;
 const readerCount = 2;
-/** A guard against hangs, not a measure of speed. */
-const patienceMs = 120_000;
+/** A guard against hangs, not a performance limit. */
+const timeoutMs = 120_000;
 
-/** Some sessions from their beginning to their end, with so many deaths on the way. */
+/** Runs some sessions from start to end and kills the given number of processes on the way. */
 export class Round {
-  readonly told: Told = new Told();
+  readonly history: HistoryRecorder = new HistoryRecorder();
   readonly sessions: readonly string[];
-  readonly deaths: CountedDeath[] = [];
+  readonly killed: Kill[] = [];
   readonly #options: RoundOptions;
-  readonly #cast: Cast;
-  /** When there are sessions to write to and to read. */
-  readonly #begun: PromiseWithResolvers<unknown> = Promise.withResolvers();
+  readonly #processes: ProcessPool;
+  /** Resolves when the sessions exist, so that other processes can write to them and read them. */
+  readonly #firstDriverReady: PromiseWithResolvers<unknown> = Promise.withResolvers();
   #started = 0;
   #isOver = false;
 
@@ -42,11 +47,18 @@ export class Round {
     const name = (index: number) => `round ${number}, session ${index + 1}`;
     this.#options = options;
     this.sessions = Array.from({ length: sessionCount }, (_, index) => name(index));
-    const onDeath = (role: Role, where: string) => this.#count(role, where);
+    const onKilled = (role: Role, where: string) => this.#countKill(role, where);
     const onAdmitted = (admission: unknown) => {
-      for (const { task, send } of this.#cast.living) if (task.role === 'producer') send(admission);
+      for (const { task, send } of this.#processes.running)
+        if (task.role === 'producer') send(admission);
     };
-    this.#cast = new Cast({ path, codeCache, told: this.told, onDeath, onAdmitted });
+    this.#processes = new ProcessPool({
+      path,
+      codeCache,
+      history: this.history,
+      onKilled,
+      onAdmitted,
+    });
   }
 
   async run(): Promise<void> {
@@ -58,102 +70,109 @@ export class Round {
       this.#keepReading(new Randomness(random.seed())),
     );
     await Promise.all([drivers, producers, submitters]);
-    await this.#patiently(this.#finish(random));
-    await this.#patiently(Promise.all(readers));
+    await this.#withTimeout(this.#finish(random));
+    await this.#withTimeout(Promise.all(readers));
   }
 
-  /** Each takes over from one that died, or from one that lives and does not know yet that it is over. */
+  /** Each driver takes over from a killed driver, or from one that still runs and is fenced by this. */
   async #keepDriving(random: Randomness): Promise<void> {
     while (!this.#isOver) {
-      const isDoomed = !random.oneIn(3);
-      const takeOver = this.#cast.living.some(isDriver);
-      const driver = this.#start(this.#driving({ takeOver, isLast: false }), random, isDoomed);
-      const isLongEnough = driver.ready.then(() => setTimeout(random.below(150)));
-      await (isDoomed ? driver.exit : Promise.race([driver.exit, isLongEnough]));
+      const willBeKilled = !random.oneIn(3);
+      const takeOver = this.#processes.running.some(isDriver);
+      const driver = this.#start(
+        this.#driverTask({ takeOver, isLast: false }),
+        random,
+        willBeKilled,
+      );
+      const hasRunLongEnough = driver.ready.then(() => setTimeout(random.below(150)));
+      await (willBeKilled ? driver.exit : Promise.race([driver.exit, hasRunLongEnough]));
     }
-    await Promise.all(this.#cast.living.filter(isDriver).map(({ exit }) => exit));
+    await Promise.all(this.#processes.running.filter(isDriver).map(({ exit }) => exit));
   }
 
   async #keepProducing(random: Randomness): Promise<void> {
-    await this.#begun.promise;
+    await this.#firstDriverReady.promise;
     while (!this.#isOver) {
       const producer = this.#start({ role: 'producer' }, random, true);
-      // What its predecessor wrote by these is superseded, or goes on.
-      for (const admission of this.told.admissions) producer.send(admission);
+      // The new producer supersedes or continues what the previous one wrote with these admissions.
+      for (const admission of this.history.admissions) producer.send(admission);
       await producer.exit;
     }
   }
 
   async #keepSubmitting(random: Randomness): Promise<void> {
-    await this.#begun.promise;
+    await this.#firstDriverReady.promise;
     while (!this.#isOver) {
-      const { unanswered } = this.told;
-      const task: SubmitterOrder = { role: 'submitter', sessions: this.sessions, unanswered };
+      const { unanswered } = this.history;
+      const task: SubmitterTask = { role: 'submitter', sessions: this.sessions, unanswered };
       await this.#start(task, random, true).exit;
     }
   }
 
   async #keepReading(random: Randomness): Promise<void> {
-    await this.#begun.promise;
+    await this.#firstDriverReady.promise;
     while (!this.#isOver) {
       const session = random.oneOf(this.sessions) ?? '';
-      await this.#start(this.#reading(session, random), random, true).exit;
+      await this.#start(this.#readerTask(session, random), random, true).exit;
     }
   }
 
-  /** All writers are dead: one more driver ends everything, and readers hear the end of it. */
+  /** Runs when all writers are killed. A last driver closes the sessions, and readers receive the end. */
   async #finish(random: Randomness): Promise<void> {
-    const known = this.sessions.filter((session) => this.told.known(session).atLeast > 0);
+    const known = this.sessions.filter(
+      (session) => this.history.knownSession(session).knownThrough > 0,
+    );
     const readers = known.map((session) =>
-      this.#start(this.#reading(session, random), random, false),
+      this.#start(this.#readerTask(session, random), random, false),
     );
     await Promise.all(readers.map(({ ready, exit }) => Promise.race([ready, exit])));
-    const last = this.#driving({ takeOver: false, isLast: true });
+    const last = this.#driverTask({ takeOver: false, isLast: true });
     await this.#start(last, random, false).exit;
     await Promise.all(readers.map(({ exit }) => exit));
   }
 
-  #driving(how: Pick<DriverOrder, 'takeOver' | 'isLast'>): DriverOrder {
-    const sessions = this.sessions.map((session) => this.told.known(session));
-    return { role: 'driver', sessions, firstTurn: (this.#started + 1) * 1000, ...how };
+  #driverTask(options: Pick<DriverTask, 'takeOver' | 'isLast'>): DriverTask {
+    const sessions = this.sessions.map((session) => this.history.knownSession(session));
+    return { role: 'driver', sessions, firstTurn: (this.#started + 1) * 1000, ...options };
   }
 
-  #reading(session: string, random: Randomness): ReaderOrder {
-    const known = this.told.known(session);
-    const from = random.oneIn(4) ? 0 : random.below(known.atLeast + 1);
+  #readerTask(session: string, random: Randomness): ReaderTask {
+    const known = this.history.knownSession(session);
+    const from = random.oneIn(4) ? 0 : random.below(known.knownThrough + 1);
     return { role: 'reader', ...known, from, isSlow: random.oneIn(2) };
   }
 
-  #start(task: Task, random: Randomness, isDoomed: boolean): Actor {
+  #start(task: Task, random: Randomness, willBeKilled: boolean): RunningProcess {
     const name = `${task.role} ${this.#options.number}.${++this.#started}`;
-    const death = isDoomed ? randomDeath(random, task.role === 'reader') : undefined;
-    const actor = this.#cast.start(task, name, random.seed(), death);
-    if (isDriver(actor)) actor.ready.then(this.#begun.resolve, this.#begun.resolve);
-    return actor;
+    const killPlan = willBeKilled ? randomKillPlan(random, task.role === 'reader') : undefined;
+    const started = this.#processes.start(task, name, random.seed(), killPlan);
+    if (isDriver(started))
+      started.ready.then(this.#firstDriverReady.resolve, this.#firstDriverReady.resolve);
+    return started;
   }
 
-  #count(role: Role, where: string): void {
-    this.deaths.push({ role, where });
-    if (this.deaths.length < this.#options.kills || this.#isOver) return;
+  #countKill(role: Role, where: string): void {
+    this.killed.push({ role, where });
+    if (this.killed.length < this.#options.kills || this.#isOver) return;
     this.#isOver = true;
-    this.#begun.resolve(undefined);
-    for (const { task, kill, spare } of this.#cast.living) {
-      if (task.role === 'reader') spare();
+    this.#firstDriverReady.resolve(undefined);
+    for (const { task, kill, cancelKill } of this.#processes.running) {
+      if (task.role === 'reader') cancelKill();
       else kill();
     }
   }
 
-  async #patiently(work: Promise<unknown>): Promise<void> {
+  async #withTimeout(work: Promise<unknown>): Promise<void> {
     const controller = new AbortController();
     const { signal } = controller;
-    const isLate = setTimeout(patienceMs, true, { signal }).catch(() => false);
+    const isLate = setTimeout(timeoutMs, true, { signal }).catch(() => false);
     if (await Promise.race([isLate, work.then(() => false)])) {
-      const names = this.#cast.living.map(({ task }) => task.role).join(', ');
-      this.told.failures.push(`There is no end: ${names} live on`);
-      for (const { kill } of this.#cast.living) kill();
+      const names = this.#processes.running.map(({ task }) => task.role).join(', ');
+      this.history.failures.push(`Timeout: these processes did not end: ${names}`);
+      for (const { kill } of this.#processes.running) kill();
     }
     controller.abort();
   }
 }
 
-const isDriver = ({ task }: Actor): boolean => task.role === 'driver';
+const isDriver = ({ task }: RunningProcess): boolean => task.role === 'driver';

@@ -4,59 +4,60 @@ import { emptyState, foldBatch, type LogRecord, sessionId } from '@millrace/core
 import { sqliteLog } from '@millrace/log/sqlite';
 import { startProcess } from '../../packages/log/src/testing/start-process.ts';
 import { checkHistory } from './check-history.ts';
+import { FaultReport } from './faults.ts';
 import { Randomness } from './randomness.ts';
-import { type CountedDeath, Round } from './round.ts';
-import { Verdict } from './verdict.ts';
+import { type Kill, Round } from './round.ts';
 
-export interface ChaosOptions {
+interface ChaosOptions {
   readonly kills: number;
   readonly seed: number;
-  /** An empty folder, for the file and whatever else is needed. */
+  /** An empty folder for the log file and the code cache. */
   readonly folder: string;
-  /** Hears how it goes. */
+  /** Called after each round with a line of progress. */
   readonly onRound?: (line: string) => void;
 }
 
-export interface ChaosResult {
-  readonly verdict: Verdict;
-  /** What was not meant to happen at all: a process that ended by itself, a damaged file. */
+interface ChaosResult {
+  readonly faults: FaultReport;
+  /** Unexpected events, such as a process that exited by itself or a damaged file. */
   readonly failures: readonly string[];
-  readonly deaths: readonly CountedDeath[];
+  readonly kills: readonly Kill[];
   readonly records: number;
 }
 
 const killsPerRound = 50;
 
-/** Kills and goes on, round by round on one file, and looks after each at what was told and what is there. */
+/** Kills processes in rounds on one log file. After each round it checks the reports against the log. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
   const { kills, seed, folder, onRound } = options;
   const random = new Randomness(seed);
   const path = join(folder, 'chaos.db');
   const codeCache = join(folder, 'code');
-  await compileOnce(codeCache);
-  const verdict = new Verdict();
+  await warmCodeCache(codeCache);
+  const faults = new FaultReport();
   const failures: string[] = [];
-  const deaths: CountedDeath[] = [];
+  const killed: Kill[] = [];
   let records = 0;
-  for (let number = 1; deaths.length < kills && failures.length === 0; number++) {
-    const wanted = Math.min(killsPerRound, kills - deaths.length);
+  for (let number = 1; killed.length < kills && failures.length === 0; number++) {
+    const wanted = Math.min(killsPerRound, kills - killed.length);
     const round = new Round({ path, codeCache, number, kills: wanted, random });
     await round.run();
     const finals = await readAll(path, round.sessions);
-    const judged = checkHistory({ events: round.told.events, finals });
-    verdict.addAll(judged);
-    failures.push(...round.told.failures, ...unfoldable(finals));
-    deaths.push(...round.deaths);
+    const roundFaults = checkHistory({ events: round.history.events, finals });
+    faults.addAll(roundFaults);
+    failures.push(...round.history.failures, ...foldFailures(finals));
+    killed.push(...round.killed);
     for (const { length } of finals.values()) records += length;
-    onRound?.(`round ${number}: ${deaths.length} kills, ${records} records, ${judged}`);
+    onRound?.(`round ${number}: ${killed.length} kills, ${records} records, ${roundFaults}`);
   }
-  failures.push(...damages(path));
-  return { verdict, failures, deaths, records };
+  failures.push(...fileDamage(path));
+  return { faults, failures, kills: killed, records };
 }
 
-async function compileOnce(codeCache: string): Promise<void> {
-  const program = new URL('process.ts', import.meta.url);
-  const args = [JSON.stringify({ role: 'nobody' })];
+/** Compiles the code of the worker process once, so that later starts are faster. */
+async function warmCodeCache(codeCache: string): Promise<void> {
+  const program = new URL('worker-process.ts', import.meta.url);
+  const args = [JSON.stringify({ role: 'warm-up' })];
   await startProcess(program, { args, codeCache, onTold: () => {} }).exit;
 }
 
@@ -80,8 +81,8 @@ async function readAll(
   return all;
 }
 
-/** The protocol's own opinion: a log that lacks something does not fold. */
-function unfoldable(finals: ReadonlyMap<string, readonly LogRecord[]>): readonly string[] {
+/** The sessions whose records do not fold because a record is missing. */
+function foldFailures(finals: ReadonlyMap<string, readonly LogRecord[]>): readonly string[] {
   return [...finals].flatMap(([session, records]) => {
     const through = records.at(-1)?.offset ?? 0;
     const { outcome } = foldBatch(emptyState(sessionId(session)), { after: 0, through, records });
@@ -89,8 +90,8 @@ function unfoldable(finals: ReadonlyMap<string, readonly LogRecord[]>): readonly
   });
 }
 
-/** SQLite's own opinion of the file. */
-function damages(path: string): readonly string[] {
+/** The problems that SQLite's integrity check finds. */
+function fileDamage(path: string): readonly string[] {
   const database = new DatabaseSync(path);
   const rows = database.prepare('PRAGMA integrity_check').all();
   database.close();

@@ -1,4 +1,4 @@
-/** Colours that can be read on this background, whichever the page around it has. */
+/** Colours that are readable on this background, whatever the background of the page. */
 export const palette = {
   background: '#161b22',
   frame: '#30363d',
@@ -10,10 +10,10 @@ const basic = [
   ...['#6e7681', '#ff7b72', '#3fb950', '#d29922', '#58a6ff', '#bc8cff', '#39c5cf', '#b1bac4'],
   ...['#8b949e', '#ffa198', '#56d364', '#e3b341', '#79c0ff', '#d2a8ff', '#56d4dd', '#ffffff'],
 ];
-/** Of the cube of 216 colours, as terminals have it. */
+/** The levels of the 6 × 6 × 6 colour cube of terminals. */
 const steps = [0, 95, 135, 175, 215, 255];
 
-/** The colour of an SGR code, as in `31`, `38;5;208` and `48;2;1;2;3`; undefined where it is none. */
+/** The colour of an SGR code, as in `31`, `38;5;208` and `48;2;1;2;3`; undefined for other codes. */
 export function colorOf(code: string): string | undefined {
   const [first = 0, kind, ...rest] = code.split(/[;:]/).map(Number);
   if (first === 38 || first === 48) {
@@ -29,9 +29,11 @@ export function colorOf(code: string): string | undefined {
 function indexed(index: number): string {
   if (index < 16) return basic[index] ?? palette.text;
   if (index >= 232) return hex(Array.from({ length: 3 }, () => 8 + (index - 232) * 10));
-  const place = index - 16;
+  const cubeIndex = index - 16;
   return hex(
-    [Math.floor(place / 36), Math.floor(place / 6) % 6, place % 6].map((one) => steps[one] ?? 0),
+    [Math.floor(cubeIndex / 36), Math.floor(cubeIndex / 6) % 6, cubeIndex % 6].map(
+      (one) => steps[one] ?? 0,
+    ),
   );
 }
 

@@ -3,20 +3,20 @@ import { parseAnsi } from '../../apps/cli/src/text/cells/span.ts';
 import type { Style } from '../../apps/cli/src/text/theme/style.ts';
 import { colorOf, palette } from './palette.ts';
 
-export interface Picture {
+interface PictureOptions {
   readonly columns: number;
-  /** On the frame of the window. */
+  /** Shown in the title bar of the window. */
   readonly title: string;
 }
 
 const cell = { width: 8.4, height: 19, fontSize: 14 };
 const margin = { side: 18, top: 44, bottom: 14 };
 
-/** A screen with its colours, line by line, as a window that looks the same with any font. */
-export function screenToSvg(lines: readonly string[], { columns, title }: Picture): string {
+/** Draws the lines of a coloured terminal screen as an SVG window that looks the same with any font. */
+export function screenToSvg(lines: readonly string[], { columns, title }: PictureOptions): string {
   const width = round(columns * cell.width + 2 * margin.side);
   const height = lines.length * cell.height + margin.top + margin.bottom;
-  const rows = lines.flatMap((line, row) => runsOf(line).map((run) => drawn(run, row)));
+  const rows = lines.flatMap((line, row) => runsOf(line).map((run) => drawRun(run, row)));
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" width="${width}" height="${height}" role="img" aria-label="${escaped(title)}">
 <style>text{font:${cell.fontSize}px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace;fill:${palette.text};white-space:pre}</style>
 <rect x=".5" y=".5" width="${width - 1}" height="${height - 1}" rx="9" fill="${palette.background}" stroke="${palette.frame}"/>
@@ -27,7 +27,7 @@ ${rows.join('\n')}
 `;
 }
 
-/** Text of one look that stands together. */
+/** Adjacent text with one style. */
 interface Run {
   readonly text: string;
   readonly column: number;
@@ -35,7 +35,10 @@ interface Run {
   readonly style: Style;
 }
 
-/** What is wide is alone, and so is what stands apart: then no font can move what comes after it. */
+/**
+ * Splits a line into runs. Wide characters and separated texts get their own run, so that their position
+ * does not depend on the font.
+ */
 function runsOf(line: string): readonly Run[] {
   const runs: Run[] = [];
   let column = 0;
@@ -50,12 +53,12 @@ function runsOf(line: string): readonly Run[] {
       column += width;
     }
   }
-  return runs.flatMap(apart);
+  return runs.flatMap(splitAtGaps);
 }
 
-/** Two spaces and more are only a place, unless they are painted. */
-function apart(run: Run): readonly Run[] {
-  if (lookOf(run.style).back !== undefined || run.cells !== lengthOf(run.text)) return [run];
+/** Splits a run at two or more spaces, unless they have a background colour. */
+function splitAtGaps(run: Run): readonly Run[] {
+  if (appearanceOf(run.style).back !== undefined || run.cells !== lengthOf(run.text)) return [run];
   return [...run.text.matchAll(/\S+(?: \S+)*/g)].map(({ 0: text, index }) => ({
     ...run,
     text,
@@ -68,12 +71,12 @@ function lengthOf(text: string): number {
   return [...text].length;
 }
 
-interface Look {
+interface Appearance {
   readonly back: string | undefined;
   readonly css: string;
 }
 
-function lookOf(style: Style): Look {
+function appearanceOf(style: Style): Appearance {
   const fore = style.findLast((code) => /^(?:3[0-8]|9\d)/.test(code));
   const back = style.findLast((code) => /^(?:4[0-8]|10\d)/.test(code));
   const colors = [fore, back].map((code) => (code === undefined ? undefined : colorOf(code)));
@@ -92,8 +95,8 @@ function lookOf(style: Style): Look {
   return { back: behind, css: css.filter((one) => one !== '').join(';') };
 }
 
-function drawn({ text, column, cells, style }: Run, row: number): string {
-  const { back, css } = lookOf(style);
+function drawRun({ text, column, cells, style }: Run, row: number): string {
+  const { back, css } = appearanceOf(style);
   const x = round(margin.side + column * cell.width);
   const top = margin.top + row * cell.height;
   const width = round(cells * cell.width);
@@ -101,9 +104,9 @@ function drawn({ text, column, cells, style }: Run, row: number): string {
     back === undefined
       ? ''
       : `<rect x="${x}" y="${top}" width="${width}" height="${cell.height}" fill="${back}"/>`;
-  const looks = css === '' ? '' : ` style="${css}"`;
+  const styleAttribute = css === '' ? '' : ` style="${css}"`;
   const size = `textLength="${width}" lengthAdjust="spacingAndGlyphs"`;
-  return `${behind}<text x="${x}" y="${round(top + cell.fontSize)}" ${size}${looks}>${escaped(text)}</text>`;
+  return `${behind}<text x="${x}" y="${round(top + cell.fontSize)}" ${size}${styleAttribute}>${escaped(text)}</text>`;
 }
 
 function escaped(text: string): string {

@@ -16,7 +16,7 @@ import { streamMany } from './many-sessions.ts';
 
 const plan = { rounds: 5, warmUps: 2 };
 
-/** What the loop adds to provider, log and fold. */
+/** Measures what the agent loop adds to provider, log and fold. */
 export async function compareAgent(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-bench-'));
   const log = sqliteLog({ path: join(folder, 'agent.db') });
@@ -65,12 +65,11 @@ async function run(log: Log, reads: readonly Uint8Array[]): Promise<void> {
   const fetch: typeof globalThis.fetch = (...args) => fetchOf(answers[requests++] ?? [])(...args);
   const provider = openaiChat({ model: 'bench', baseUrl, fetch });
   let events = 0;
-  const count: Observer = (_record, told) => {
-    events += told.length;
+  const count: Observer = (_record, observed) => {
+    events += observed.length;
   };
   const agent = createAgent({ provider, log, tools: [look], observers: [count] });
-  const going = agent.run('Look at the mill');
-  const { stop, text } = await going.result;
+  const { stop, text } = await agent.run('Look at the port').result;
   if (stop.reason !== 'stop' || text.length < 50_000 || events < 20_000)
-    throw new Error(`it ended with ${stop.reason} after ${text.length} characters`);
+    throw new Error(`The run ended with ${stop.reason} after ${text.length} characters`);
 }

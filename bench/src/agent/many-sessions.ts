@@ -6,24 +6,24 @@ import { SteadyModel } from './steady-model.ts';
 
 const deltasPerSecond = 50;
 const seconds = 5;
-const bearableMs = 50;
+const acceptableMs = 50;
 const resolutionMs = 5;
 
 /**
- * Many sessions stream at once in one process: how late is everything else? The models do not wait
- * for us: a word that we come too late for is read together with the next one, and is late.
+ * Streams many sessions at once in one process and measures the event-loop delay. The models do not
+ * wait: a word that is read late is read together with the next one.
  */
 export async function streamMany(): Promise<void> {
   let most = 0;
   for (const sessions of [100, 250, 500, 1000, 2000]) {
     const { loopMs, lateMs, busy, perRead } = await delaysWith(sessions);
     console.log(
-      `${sessions} sessions at ${deltasPerSecond} deltas a second each: p99 of event-loop delay ${loopMs.toFixed(1)} ms, of a word being heard ${lateMs.toFixed(1)} ms after it was said; busy ${(100 * busy).toFixed(0)} %, ${perRead.toFixed(2)} words a read`,
+      `${sessions} sessions at ${deltasPerSecond} deltas a second each: p99 of event-loop delay ${loopMs.toFixed(1)} ms, of a word received ${lateMs.toFixed(1)} ms after it was due; busy ${(100 * busy).toFixed(0)} %, ${perRead.toFixed(2)} words per read`,
     );
-    if (loopMs < bearableMs) most = sessions;
+    if (loopMs < acceptableMs) most = sessions;
     else break;
   }
-  console.log(`event-loop delay below ${bearableMs} ms up to ${most} sessions`);
+  console.log(`event-loop delay below ${acceptableMs} ms up to ${most} sessions`);
 }
 
 async function delaysWith(sessions: number) {
@@ -33,8 +33,8 @@ async function delaysWith(sessions: number) {
     { length: sessions },
     () => new SteadyModel(deltasPerSecond * seconds, 1000 / deltasPerSecond),
   );
-  const heard = models.map(async (model, index) => {
-    // Spread, as people are.
+  const listeners = models.map(async (model, index) => {
+    // Spread the starts over a second, as with real users.
     await setTimeout((index / sessions) * 1000);
     await listen(log, model, (lateMs) => lateness.record(1 + Math.max(0, Math.round(lateMs))));
   });
@@ -43,13 +43,13 @@ async function delaysWith(sessions: number) {
   const delay = monitorEventLoopDelay({ resolution: resolutionMs });
   delay.enable();
   const before = performance.eventLoopUtilization();
-  await Promise.all(heard);
+  await Promise.all(listeners);
   delay.disable();
   const { utilization: busy } = performance.eventLoopUtilization(before);
   await log.close();
   const sum = (of: (model: SteadyModel) => number) => models.reduce((all, one) => all + of(one), 0);
   return {
-    // What it measures includes the time between two looks.
+    // The measured value includes the sampling interval.
     loopMs: Math.max(0, delay.percentile(99) / 1e6 - resolutionMs),
     lateMs: lateness.percentile(99) - 1,
     busy,
@@ -57,10 +57,14 @@ async function delaysWith(sessions: number) {
   };
 }
 
-/** Reads a whole run, and tells how long after it was said each text was heard. */
-async function listen(log: Log, model: SteadyModel, tell: (lateMs: number) => void): Promise<void> {
-  const run = createAgent({ provider: model.provider, log }).run('Speak');
+/** Reads a whole run and reports how late each text arrived. */
+async function listen(
+  log: Log,
+  model: SteadyModel,
+  onText: (lateMs: number) => void,
+): Promise<void> {
+  const run = createAgent({ provider: model.provider, log }).run('Start');
   for await (const event of run.events) {
-    if (event.type === 'assistant_text_delta') tell(performance.now() - model.dueAt(event.at));
+    if (event.type === 'assistant_text_delta') onText(performance.now() - model.dueAt(event.at));
   }
 }

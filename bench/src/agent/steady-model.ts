@@ -3,12 +3,12 @@ import { createProvider, type Provider, type StreamStep } from '@millrace/provid
 
 const word = 'word ';
 
-/** A model that says its words on time, whatever the process does meanwhile, as one on a wire would. */
+/** A model that emits its words on a fixed schedule, like a remote model, even if the process is busy. */
 export class SteadyModel {
   readonly #words: number;
   readonly #everyMs: number;
   #startedAt = 0;
-  /** What was read at once, so far: more than one word where the reader was late. */
+  /** Number of reads so far. A late read contains more than one word. */
   reads = 0;
   words = 0;
   readonly provider: Provider;
@@ -17,21 +17,21 @@ export class SteadyModel {
     this.#words = words;
     this.#everyMs = everyMs;
     this.provider = createProvider('steady', 'steady', (_, { item, ids }) =>
-      this.#speak(new DeltaWriter({ itemId: item.id, ...item, ids })),
+      this.#stream(new DeltaWriter({ itemId: item.id, ...item, ids })),
     );
   }
 
-  /** When the word that stands at this place of the text was said. */
+  /** The time at which the word at this position of the text is due. */
   dueAt(at: number): number {
     return this.#startedAt + (at / word.length + 1) * this.#everyMs;
   }
 
-  async *#speak(writer: DeltaWriter): AsyncGenerator<StreamStep> {
+  async *#stream(writer: DeltaWriter): AsyncGenerator<StreamStep> {
     const text = writer.text();
     this.#startedAt = performance.now();
     while (this.words < this.#words) {
-      await until(this.dueAt(text.length));
-      // All that came since, as a socket would have it.
+      await waitUntil(this.dueAt(text.length));
+      // Take all words that are due by now, as a socket read would.
       const now = performance.now();
       do {
         text.append(word);
@@ -45,7 +45,7 @@ export class SteadyModel {
   }
 }
 
-function until(time: number): Promise<void> {
+function waitUntil(time: number): Promise<void> {
   return new Promise((resolve) => {
     setTimeout(resolve, Math.max(0, time - performance.now()));
   });

@@ -8,8 +8,8 @@ import { sqliteLog } from '@millrace/log/sqlite';
 import { startPostgres } from '../../../packages/log/src/testing/start-postgres.ts';
 import { startRedis } from '../../../packages/log/src/testing/start-redis.ts';
 
-/** Where a log is, so that another process can open the same one. */
-export interface Place {
+/** Where a log is stored, so that another process can open the same log. Default: in memory. */
+export interface StoreLocation {
   readonly name: string;
   readonly path?: string;
   readonly postgres?: string;
@@ -17,12 +17,12 @@ export interface Place {
 }
 
 export interface Stores extends AsyncDisposable {
-  readonly sqlite: Place;
-  readonly postgres: Place;
-  readonly cluster: Place;
+  readonly sqlite: StoreLocation;
+  readonly postgres: StoreLocation;
+  readonly cluster: StoreLocation;
 }
 
-/** Services of our own on free ports, gone at the end. */
+/** Starts Postgres and Redis on free ports. They are stopped on disposal. */
 export async function startStores(): Promise<Stores> {
   const folder = await mkdtemp(join(tmpdir(), 'millrace-bench-'));
   const postgres = await startPostgres({ isSafe: true });
@@ -39,11 +39,11 @@ export async function startStores(): Promise<Stores> {
   };
 }
 
-export interface OpenPlace extends AsyncDisposable {
+export interface OpenStore extends AsyncDisposable {
   readonly log: Log;
 }
 
-export async function openPlace({ path, postgres, redis }: Place): Promise<OpenPlace> {
+export async function openStore({ path, postgres, redis }: StoreLocation): Promise<OpenStore> {
   const bus = redis === undefined ? undefined : redisBus({ url: redis });
   const log =
     postgres !== undefined

@@ -7,7 +7,7 @@ import { makeHome, msToPrompt, msToVersion } from './start.ts';
 
 const rounds = 11;
 
-/** How long one waits for a version, and for the prompt, with us and with others, one after the other. */
+/** Measures the time to print a version and to show the prompt, for Millrace and for other programs. */
 export async function compareColdStart(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-bench-'));
   const all = programs();
@@ -31,7 +31,7 @@ async function compare(
   all: readonly Program[],
   msOf: (program: Program) => Promise<number>,
 ): Promise<void> {
-  console.log(`\nCold start, ${title}; medians of ${rounds} rounds after one`);
+  console.log(`\nCold start, ${title}; medians of ${rounds} rounds after a warm-up`);
   const times = new Map<Program, number[]>(all.map((one) => [one, []]));
   for (let round = 0; round <= rounds; round++)
     for (const one of all) {

@@ -2,28 +2,28 @@ import { readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** A command that is started as a person starts it. */
+/** A command that is started as a user starts it. */
 export interface Program {
   readonly name: string;
-  /** What Node is called with. */
+  /** The arguments of Node. */
   readonly argv: readonly string[];
-  /** What is on the screen when one can type; bytes of it come in one piece. */
+  /** Text on the screen when the user can type. The program must write it in one piece. */
   readonly prompt: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** What is in its home: it is not asked whom it trusts and how it signs in. */
+  /** Files in its home folder, so that it does not ask about trust and sign-in. */
   readonly files?: Readonly<Record<string, string>>;
 }
 
-/** What Node alone takes. */
-const nothing: Program = {
-  name: 'node, which prints a word',
+/** The time of Node alone. */
+const nodeOnly: Program = {
+  name: 'node, printing one word',
   argv: ['-e', 'process.stdout.write("ready\\n"); setTimeout(() => {}, 200)'],
   prompt: 'ready',
 };
 
 const ours = fileURLToPath(new URL('../../../apps/cli/bundle/main.js', import.meta.url));
 
-// The same for all who take it. Nobody is asked anything.
+// The same key for all programs that accept it. No request is sent.
 const env = { GEMINI_API_KEY: 'none' };
 
 const geminiSettings = JSON.stringify({
@@ -36,7 +36,7 @@ export function programs(): readonly [Program, ...Program[]] {
   const gemini = installed('@google/gemini-cli', 'gemini');
   const prompt = 'Say what to do';
   return [
-    nothing,
+    nodeOnly,
     { name: 'millrace, with a key', argv: [ours], prompt, env },
     { name: 'millrace, the demo', argv: [ours], prompt },
     { name: `pi ${pi.version}`, argv: [pi.path, '--offline'], prompt: '%/', env },

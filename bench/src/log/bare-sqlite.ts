@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite';
 
-/** Writes texts as rows and does nothing else: what SQLite itself costs. */
+/** Only writes texts as rows, to measure the cost of SQLite itself. */
 export class BareSqlite {
   readonly #database: DatabaseSync;
   readonly #statements;
@@ -17,7 +17,7 @@ export class BareSqlite {
     };
   }
 
-  /** So many rows in each transaction. */
+  /** Writes each inner array as one transaction. */
   write(transactions: readonly (readonly string[])[]): void {
     const { begin, insert, commit } = this.#statements;
     for (const bodies of transactions) {

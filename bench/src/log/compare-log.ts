@@ -8,16 +8,16 @@ import { measure, printRow } from '../measure.ts';
 import { textWorkload } from '../workloads.ts';
 import { BareSqlite } from './bare-sqlite.ts';
 import { compareDelay } from './delay.ts';
-import { type Driven, drive } from './drive.ts';
+import { type DriveResult, drive } from './drive.ts';
 import { compareFollowers } from './followers.ts';
 import { compareResume } from './resume.ts';
 import { compareThroughput } from './throughput.ts';
 
-/** What the log adds to the way from bytes to events. */
+/** Measures what the log adds between bytes and events. */
 export async function compareLog(): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-bench-'));
   try {
-    console.log('\nThrough the log: committed, then told');
+    console.log('\nThrough the log: committed, then published');
     await compareStores(folder);
     await compareThroughput(folder);
     await compareResume(folder);
@@ -32,10 +32,10 @@ const plan = { rounds: 7, warmUps: 2 };
 
 async function compareStores(folder: string): Promise<void> {
   const { reads, title } = textWorkload();
-  // Both files are made before anything is measured, and stay open: that is not what a turn costs.
+  // Both files are created before the measurement and stay open, because a turn does not pay for that.
   const log = sqliteLog({ path: join(folder, 'log.db') });
   const plain = new BareSqlite(join(folder, 'bare.db'));
-  let last: { readonly driven: Driven; readonly transactions: number } | undefined;
+  let last: { readonly driven: DriveResult; readonly transactions: number } | undefined;
   const memory = async () => {
     const inMemory = memoryLog();
     await drive(inMemory, reads);
@@ -70,9 +70,9 @@ async function compareStores(folder: string): Promise<void> {
   console.log(`${last?.transactions} transactions; longest from receipt to commit: ${delay} ms`);
 }
 
-/** What was appended, as texts of about the size that the log writes, spread over as many transactions. */
+/** The appended records as texts of about the size that the log writes, in the same number of transactions. */
 function bodiesOf(
-  driven: Driven | undefined,
+  driven: DriveResult | undefined,
   transactions: number,
 ): readonly (readonly string[])[] {
   const bodies = (driven?.batches ?? []).map(({ records }) =>

@@ -6,7 +6,7 @@ import { sqliteLog } from '@millrace/log/sqlite';
 
 const rounds = 200;
 
-/** From an append to the moment a follower has it: in this process, and in another. */
+/** Measures the time from an append until a follower receives it, in this process and in another one. */
 export async function compareDelay(folder: string): Promise<void> {
   const path = join(folder, 'delay.db');
   const log = sqliteLog({ path });
@@ -41,19 +41,19 @@ async function acrossProcesses(
   const append = await appender(await log.open(session));
   const child = spawn(process.execPath, [
     '--conditions=@millrace/source',
-    join(import.meta.dirname, 'follow-in-process.ts'),
+    join(import.meta.dirname, 'follower-program.ts'),
     path,
     session,
   ]);
-  const heard = lines(child.stdout);
-  await heard.next();
+  const received = lines(child.stdout);
+  await received.next();
   const delays: number[] = [];
   for (let round = 0; round < rounds; round++) {
     await idle();
-    const began = performance.timeOrigin + performance.now();
+    const start = performance.timeOrigin + performance.now();
     await append();
-    const { value } = await heard.next();
-    delays.push(Number(value) - began);
+    const { value } = await received.next();
+    delays.push(Number(value) - start);
   }
   child.kill();
   return delays;
@@ -80,7 +80,7 @@ async function* lines(stream: AsyncIterable<unknown>): AsyncGenerator<string> {
   }
 }
 
-/** Longer than the group commit's interval, so that each append is the first. */
+/** Longer than the interval of the group commit, so that each append is committed at once. */
 const idle = () => new Promise((resolve) => setTimeout(resolve, 4));
 
 function summary(delays: readonly number[]): string {

@@ -14,32 +14,32 @@ import type { Driver, Log } from '@millrace/log';
 import { openaiChat } from '@millrace/providers';
 import { baseUrl, fetchOf } from '../injected-fetch.ts';
 
-export interface Driven {
+export interface DriveResult {
   readonly characters: number;
   readonly events: number;
-  /** From the moment a read's deltas were there to the moment their commit was told. */
+  /** The longest time from reading deltas to their commit. */
   readonly longestDelayMs: number;
   readonly batches: readonly Batch[];
 }
 
 let count = 0;
 
-/** Provider, log, fold and events: what is told was committed before. */
+/** Runs provider, log, fold and events. Events are published only after the commit. */
 export async function drive(
   log: Log,
   reads: readonly Uint8Array[],
   session: SessionId = sessionId(`bench ${++count}`),
-): Promise<Driven> {
+): Promise<DriveResult> {
   const driver = await log.open(session);
   const folder = new Folder(session);
   const item = { id: itemId('item1'), turn: 1, attempt: 1 };
   const provider = openaiChat({ model: 'bench', baseUrl, fetch: fetchOf(reads) });
-  const told = new Told(folder);
+  const committed = new CommittedBatches(folder);
   const started = { type: 'item_started', itemId: item.id, kind: 'assistant' } as const;
-  const pending = [told.when(driver, [{ turn: 1, attempt: 1, fact: started }])];
+  const pending = [committed.append(driver, [{ turn: 1, attempt: 1, fact: started }])];
   for await (const { deltas } of provider.stream({ items: [] }, { item, ids: countingIds() })) {
     const drafts = deltas.map((delta) => ({ turn: 1, attempt: 1, delta }));
-    if (drafts.length > 0) pending.push(told.when(driver, drafts));
+    if (drafts.length > 0) pending.push(committed.append(driver, drafts));
   }
   await Promise.all(pending);
   await driver.release();
@@ -50,14 +50,14 @@ export async function drive(
   );
   return {
     characters,
-    events: told.events,
-    longestDelayMs: told.longestDelayMs,
-    batches: told.batches,
+    events: committed.events,
+    longestDelayMs: committed.longestDelayMs,
+    batches: committed.batches,
   };
 }
 
-/** Folds and tells each batch when it is committed. */
-class Told {
+/** Appends drafts, then folds each committed batch and counts its events. */
+class CommittedBatches {
   readonly #folder: Folder;
   readonly batches: Batch[] = [];
   events = 0;
@@ -67,17 +67,17 @@ class Told {
     this.#folder = folder;
   }
 
-  async when(driver: Driver, drafts: readonly DraftRecord[]): Promise<void> {
+  async append(driver: Driver, drafts: readonly DraftRecord[]): Promise<void> {
     const start = performance.now();
     const batch = await driver.append(drafts);
     this.longestDelayMs = Math.max(this.longestDelayMs, performance.now() - start);
     this.batches.push(batch);
     this.#folder.addBatch(batch, (before, record, state) => {
-      for (const event of agentEvents(before, record, state)) this.#hear(event);
+      for (const event of agentEvents(before, record, state)) this.#countEvent(event);
     });
   }
 
-  #hear(_event: AgentEvent): void {
+  #countEvent(_event: AgentEvent): void {
     this.events++;
   }
 }

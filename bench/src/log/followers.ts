@@ -4,13 +4,13 @@ import { timed } from '../measure.ts';
 import { textWorkload } from '../workloads.ts';
 import { drive } from './drive.ts';
 
-/** What it costs the whole when many watch. */
+/** Measures the cost of many followers. */
 export async function compareFollowers(): Promise<void> {
   const { reads } = textWorkload(5_000);
   for (const count of [0, 1, 100, 1000]) {
     const log = memoryLog();
     let batches = 0;
-    // The session has to be there before it can be followed.
+    // A session must exist before it can be followed.
     const name = sessionId(nextName());
     await (await log.open(name)).release();
     const following = Array.from({ length: count }, async () => {
@@ -20,7 +20,7 @@ export async function compareFollowers(): Promise<void> {
     await log.close();
     await Promise.all(following);
     console.log(
-      `5,000 deltas with ${count} followers: ${ms.toFixed(1)} ms, ${batches} batches given`,
+      `5,000 deltas with ${count} followers: ${ms.toFixed(1)} ms, ${batches} batches delivered`,
     );
   }
 }

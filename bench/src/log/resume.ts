@@ -13,7 +13,7 @@ import { measure } from '../measure.ts';
 
 const deltas = 20_000;
 
-/** How long it takes to have a finished answer of 20,000 deltas on the screen again. */
+/** Measures how long it takes to load a finished answer of 20,000 deltas. */
 export async function compareResume(folder: string): Promise<void> {
   const log = sqliteLog({ path: join(folder, 'resume.db') });
   const [kept, settled] = [sessionId('kept'), sessionId('settled')];

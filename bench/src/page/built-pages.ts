@@ -8,14 +8,14 @@ export interface BuiltPages {
   readonly useChat: string;
 }
 
-/** Both as they would be shipped. */
+/** Builds both pages for production. */
 export async function buildPages(): Promise<BuiltPages> {
   const useChat = processFolder('use-chat-page');
   await build({
     root: fileURLToPath(new URL('../peers/use-chat-page', import.meta.url)),
     mode: 'production',
     logLevel: 'error',
-    // The hook has an `ai` of its own beside it; two of them would count twice.
+    // The hook depends on its own copy of `ai`. Two copies would be counted twice.
     resolve: { dedupe: ['ai', 'react', 'react-dom'] },
     build: { outDir: useChat, emptyOutDir: true, modulePreload: { polyfill: false } },
   });

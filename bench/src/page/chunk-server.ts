@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { extname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
-import { deltas, itemAt, items, pauseMs, wordAt } from './page-words.ts';
+import { deltas, itemAt, items, pauseMs, wordAt } from './page-content.ts';
 
 export interface ChunkServer extends AsyncDisposable {
   readonly url: string;
@@ -12,15 +12,15 @@ export interface ChunkServer extends AsyncDisposable {
 
 const types: Readonly<Record<string, string>> = { '.html': 'text/html', '.js': 'text/javascript' };
 
-/** What useChat expects of a server of its own: each delta is a chunk, told as soon as it is said. */
+/** A server for useChat that sends each delta as a chunk at once, as the AI SDK does. */
 export async function serveChunks(
   page: string,
   onWord: (count: number) => void,
 ): Promise<ChunkServer> {
   const server = createServer((request, response) => {
     const { pathname } = new URL(request.url ?? '/', 'http://server');
-    if (pathname === '/api/chat') return void speak(response, onWord);
-    if (pathname === '/api/said') return void response.end(said());
+    if (pathname === '/api/chat') return void streamAnswer(response, onWord);
+    if (pathname === '/api/messages') return void response.end(storedMessages());
     const file = join(page, pathname === '/' ? 'index.html' : pathname);
     if (!existsSync(file)) return void response.writeHead(404).end();
     const type = types[extname(file)] ?? 'application/octet-stream';
@@ -37,25 +37,28 @@ export async function serveChunks(
   };
 }
 
-async function speak(response: ServerResponse, onWord: (count: number) => void): Promise<void> {
+async function streamAnswer(
+  response: ServerResponse,
+  onWord: (count: number) => void,
+): Promise<void> {
   const headers = { 'x-vercel-ai-ui-message-stream': 'v1', 'cache-control': 'no-cache' };
   response.writeHead(200, { 'content-type': 'text/event-stream', ...headers });
-  const tell = (chunk: object) => response.write(`data: ${JSON.stringify(chunk)}\n\n`);
-  tell({ type: 'start' });
-  tell({ type: 'start-step' });
-  tell({ type: 'text-start', id: '1' });
+  const send = (chunk: object) => response.write(`data: ${JSON.stringify(chunk)}\n\n`);
+  send({ type: 'start' });
+  send({ type: 'start-step' });
+  send({ type: 'text-start', id: '1' });
   for (let count = 1; count <= deltas; count++) {
-    tell({ type: 'text-delta', id: '1', delta: wordAt(count) });
+    send({ type: 'text-delta', id: '1', delta: wordAt(count) });
     onWord(count);
     await setTimeout(pauseMs);
   }
-  tell({ type: 'text-end', id: '1' });
-  tell({ type: 'finish-step' });
-  tell({ type: 'finish' });
+  send({ type: 'text-end', id: '1' });
+  send({ type: 'finish-step' });
+  send({ type: 'finish' });
   response.end('data: [DONE]\n\n');
 }
 
-function said(): string {
+function storedMessages(): string {
   const text = (index: number) => [{ type: 'text', text: itemAt(index) }];
   return JSON.stringify(
     Array.from({ length: items }, (_, at) => ({ id: `${at}`, role: 'assistant', parts: text(at) })),

@@ -1,41 +1,53 @@
 import { chromium } from 'playwright-core';
 import { chromiumPath } from '../../../apps/web/src/e2e/testing/needs-chromium.ts';
+import type { AnswerCost } from './answer-cost.ts';
 import { buildPages } from './built-pages.ts';
 import {
-  chunkAnswer,
-  hookAnswer,
-  hookWeight,
-  ourAnswer,
-  ourWeight,
-  type Weight,
-} from './contenders.ts';
-import type { AnswerCost } from './long-answer.ts';
-import { deltas, items } from './page-words.ts';
+  measureChunkAnswer,
+  measureOurAnswer,
+  measureOurPage,
+  measureUseChatAnswer,
+  measureUseChatPage,
+  type PageSize,
+} from './measure-pages.ts';
+import { deltas, items } from './page-content.ts';
 
-/** As the AI SDK's guide says for what is slow to render. */
+/** The value that the AI SDK's guide recommends for slow rendering. */
 const throttleMs = 50;
 
-/** The page in Chromium, and the plain page of useChat's guide beside it. */
+/** Measures Millrace's page in Chromium, compared with the plain page of the useChat guide. */
 export async function comparePage(): Promise<void> {
   const path = chromiumPath();
-  if (path === undefined) return console.log('\nThe page: there is no Chromium here. Left out');
+  if (path === undefined)
+    return console.log('\nThe page: skipped, because Chromium is not installed');
   const pages = await buildPages();
   const browser = await chromium.launch({ executablePath: path, args: ['--no-sandbox'] });
   try {
-    const [mine, theirs] = [await ourWeight(browser, pages), await hookWeight(browser, pages)];
-    printWeights(mine, theirs);
+    const [mine, theirs] = [
+      await measureOurPage(browser, pages),
+      await measureUseChatPage(browser, pages),
+    ];
+    printPageSizes(mine, theirs);
     console.log(
       `\nMain thread per 1,000 of ${count(deltas)} deltas, ms: all tasks, and script alone`,
     );
-    const own = await ourAnswer(browser, pages);
+    const own = await measureOurAnswer(browser, pages);
     printAnswer('ours, with Markdown', own, own);
-    printAnswer('useChat, same stream', await hookAnswer(browser, pages, undefined), own);
+    printAnswer('useChat, same stream', await measureUseChatAnswer(browser, pages, undefined), own);
     const slow = `throttle ${throttleMs}`;
-    printAnswer(`useChat, same stream, ${slow}`, await hookAnswer(browser, pages, throttleMs), own);
-    printAnswer('useChat, a chunk a delta', await chunkAnswer(browser, pages, undefined), own);
     printAnswer(
-      `useChat, a chunk a delta, ${slow}`,
-      await chunkAnswer(browser, pages, throttleMs),
+      `useChat, same stream, ${slow}`,
+      await measureUseChatAnswer(browser, pages, throttleMs),
+      own,
+    );
+    printAnswer(
+      'useChat, one chunk per delta',
+      await measureChunkAnswer(browser, pages, undefined),
+      own,
+    );
+    printAnswer(
+      `useChat, one chunk per delta, ${slow}`,
+      await measureChunkAnswer(browser, pages, throttleMs),
       own,
     );
   } finally {
@@ -46,10 +58,10 @@ export async function comparePage(): Promise<void> {
 const count = (value: number) => Math.round(value).toLocaleString('en');
 const ratio = (theirs: number, ours: number) => `${(theirs / ours).toFixed(2)} × ours`;
 
-function printWeights(ours: Weight, theirs: Weight): void {
+function printPageSizes(ours: PageSize, theirs: PageSize): void {
   console.log(`\nThe page in Chromium: a session of ${count(items)} items, and the first load`);
   row('', 'ours', 'useChat', '');
-  const figures: readonly (readonly [string, keyof Weight])[] = [
+  const figures: readonly (readonly [string, keyof PageSize])[] = [
     ['opened, median of 5, ms', 'openedMs'],
     ['elements', 'elements'],
     ['heap, MB', 'heapMb'],
@@ -58,15 +70,15 @@ function printWeights(ours: Weight, theirs: Weight): void {
   ];
   for (const [name, key] of figures) {
     const [own = 0, other = 0] = [ours[key], theirs[key]];
-    const told = (value: number) => (value < 100 ? value.toFixed(1) : count(value));
-    row(name, told(own), told(other), ratio(other, own));
+    const format = (value: number) => (value < 100 ? value.toFixed(1) : count(value));
+    row(name, format(own), format(other), ratio(other, own));
   }
   const { openedMs, emptyMs = openedMs } = ours;
   row(
     'opened with 3 items, ms',
     count(emptyMs),
     '',
-    `5,000 take ${(openedMs / emptyMs).toFixed(2)} × that`,
+    `5,000 items take ${(openedMs / emptyMs).toFixed(2)} × that`,
   );
 }
 
@@ -75,10 +87,10 @@ function row(name: string, ours: string, theirs: string, note: string): void {
 }
 
 function printAnswer(name: string, cost: AnswerCost, own: AnswerCost): void {
-  const told = ({ task, script }: AnswerCost['first']) =>
+  const format = ({ task, script }: AnswerCost['first']) =>
     `${task.toFixed(0).padStart(6)} ${script.toFixed(0).padStart(5)}`;
   const { first, last, mean, perSecond } = cost;
-  const figures = `first ${told(first)}   last ${told(last)}   mean ${told(mean)}`;
+  const figures = `first ${format(first)}   last ${format(last)}   mean ${format(mean)}`;
   const times = cost === own ? '' : `   mean: ${ratio(mean.task, own.mean.task)}`;
   console.log(`${name.padEnd(38)} ${figures}   at ${count(perSecond)}/s${times}`);
 }

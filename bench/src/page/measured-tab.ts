@@ -18,7 +18,7 @@ const scroll = `new Promise((resolve) => {
   requestAnimationFrame(step);
 })`;
 
-/** A tab of a visitor who was never here, and what it costs. */
+/** A tab without a cache, and its performance metrics. */
 export class MeasuredTab implements AsyncDisposable {
   readonly page: Page;
   readonly session: CDPSession;
@@ -41,7 +41,7 @@ export class MeasuredTab implements AsyncDisposable {
     return Object.fromEntries(metrics.map(({ name, value }) => [name, value]));
   }
 
-  /** Bytes that came over the network, up to when `isThere` resolves. */
+  /** Bytes received over the network during a visit. */
   async bytesOf(visit: () => Promise<unknown>): Promise<number> {
     let bytes = 0;
     await this.session.send('Network.enable');
@@ -53,13 +53,13 @@ export class MeasuredTab implements AsyncDisposable {
     return bytes;
   }
 
-  /** After all that is nobody's any more was thrown away. */
+  /** The size of the heap after a garbage collection. */
   async heapMb(): Promise<number> {
     await this.session.send('HeapProfiler.collectGarbage');
     return ((await this.metrics())['JSHeapUsedSize'] ?? 0) / 1e6;
   }
 
-  /** From the end up, half a screen a frame: how long 95 % of the frames take at most. */
+  /** Scrolls up from the end, half a screen per frame. Returns the 95th percentile of the frame times. */
   async scrollFrameMs(): Promise<number> {
     const frames = await this.page.evaluate<readonly number[]>(scroll);
     return frames.toSorted((a, b) => a - b)[Math.floor(0.95 * (frames.length - 1))] ?? 0;

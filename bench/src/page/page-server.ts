@@ -3,30 +3,31 @@ import type { DeltaWriter } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { createServer, type ServedAgent, type Server } from '@millrace/server';
-import { deltas, itemAt, items, pauseMs, wordAt } from './page-words.ts';
+import { deltas, itemAt, items, pauseMs, wordAt } from './page-content.ts';
 
-/** A server takes only so many messages in one answer. */
-const atOnce = 1_000;
+/** The server limits the number of messages in one answer. */
+const messagesPerAnswer = 1_000;
 
 export interface PageServer extends AsyncDisposable {
   readonly url: string;
-  /** A session with so much in it. */
+  /** Creates a session with this number of items. Default: 5,000. */
   longSession(count?: number): Promise<string>;
   newSession(): Promise<string>;
-  say(task: string): Promise<void>;
+  /** Starts the long answer. */
+  start(task: string): Promise<void>;
 }
 
-/** Ours, with a page of whomever. Each word of an answer is told to `onWord` as it is said. */
+/** Starts a Millrace server with the given page. `onWord` is called for each word of an answer. */
 export async function servePage(
   page: string,
   onWord: (count: number) => void,
 ): Promise<PageServer> {
   const log = memoryLog();
-  const agents = [speaker(log, onWord), many];
+  const agents = [streamingAgent(log, onWord), many];
   const server: Server = createServer({ agents, log, page });
   const { url } = await server.listen({ port: 0 });
   const newTask = async (agent: string) => (await rpc(url, agent, 'task/create', {})).id;
-  const say = async (agent: string, task_id: string, text: string) => {
+  const send = async (agent: string, task_id: string, text: string) => {
     const content = { type: 'text', author: 'user', content: text };
     await rpc(url, agent, 'message/send', { task_id, content });
   };
@@ -34,17 +35,20 @@ export async function servePage(
     url,
     async longSession(count = items) {
       const task = await newTask('many');
-      for (let from = 0; from < count; from += atOnce)
-        await say('many', task, `${from} ${Math.min(atOnce, count - from)}`);
+      for (let from = 0; from < count; from += messagesPerAnswer)
+        await send('many', task, `${from} ${Math.min(messagesPerAnswer, count - from)}`);
       return task;
     },
     newSession: () => newTask('speaker'),
-    say: (task) => say('speaker', task, 'Go'),
+    start: (task) => send('speaker', task, 'Go'),
     [Symbol.asyncDispose]: () => server.close(),
   };
 }
 
-function speaker(log: ReturnType<typeof memoryLog>, onWord: (count: number) => void): ServedAgent {
+function streamingAgent(
+  log: ReturnType<typeof memoryLog>,
+  onWord: (count: number) => void,
+): ServedAgent {
   function* write(writer: DeltaWriter): Generator<void> {
     const text = writer.text();
     for (let count = 1; count <= deltas; count++) {
@@ -57,13 +61,14 @@ function speaker(log: ReturnType<typeof memoryLog>, onWord: (count: number) => v
   }
   const script = Array.from({ length: 10 }, () => ({ content: { write } }));
   const agent = createAgent({ provider: scriptedProvider(script, { pauseMs }), log });
-  return { type: 'loop', name: 'speaker', description: 'Speaks long', agent };
+  return { type: 'loop', name: 'speaker', description: 'Streams a long answer', agent };
 }
 
 const many: ServedAgent = {
-  ...{ type: 'sync', name: 'many', description: 'Says much' },
-  async *onMessage(asked) {
-    const [from = 0, count = 0] = asked.type === 'text' ? asked.content.split(' ').map(Number) : [];
+  ...{ type: 'sync', name: 'many', description: 'Sends many messages' },
+  async *onMessage(message) {
+    const [from = 0, count = 0] =
+      message.type === 'text' ? message.content.split(' ').map(Number) : [];
     for (let index = 0; index < count; index++) {
       const content = { type: 'text', author: 'agent', content: itemAt(from + index) } as const;
       yield { type: 'full', index, content };

@@ -7,9 +7,9 @@ import {
   toUIMessageStream,
   type UIMessage,
 } from 'ai';
-import type { Contestant } from '../contestant.ts';
+import type { Candidate } from '../candidate.ts';
 import { baseUrl, fetchOf } from '../injected-fetch.ts';
-import { named } from './named.ts';
+import { candidateName } from './candidate-name.ts';
 import { apiKey, model, prompt, tools } from './request.ts';
 
 const toolSet: ToolSet = Object.fromEntries(
@@ -31,26 +31,26 @@ function stream(reads: readonly Uint8Array[], onEnd: OnEnd = () => {}) {
   return streamText({ model: provider(model), prompt, tools: toolSet, maxRetries: 0, onEnd });
 }
 
-/** The result comes from `onEnd`: to read `result.text` would have the kept copy of the stream read too. */
-export const aiFullStream: Contestant = {
-  name: named('ai', 'streamText, fullStream'),
+/** Takes the result from `onEnd`, because reading `result.text` would read a second copy of the stream. */
+export const aiFullStream: Candidate = {
+  name: candidateName('ai', 'streamText, fullStream'),
   run: async (reads) => {
-    let [characters, heard] = [0, 0];
+    let [characters, streamed] = [0, 0];
     const { fullStream } = stream(reads, ({ text, toolCalls }) => {
       characters = toolCalls.reduce((sum, { input }) => sum + lengthOf(input), text.length);
     });
     for await (const part of fullStream) {
-      if (part.type === 'text-delta') heard += part.text.length;
-      if (part.type === 'tool-input-delta') heard += part.delta.length;
+      if (part.type === 'text-delta') streamed += part.text.length;
+      if (part.type === 'tool-input-delta') streamed += part.delta.length;
       if (part.type === 'error') throw part.error;
     }
-    return { characters, heard };
+    return { characters, streamed };
   },
 };
 
-/** As its own client does it: a whole message after each chunk. */
-export const aiMessages: Contestant = {
-  name: named('ai', 'streamText to UI messages'),
+/** Builds a whole message after each chunk, as its own client does. */
+export const aiMessages: Candidate = {
+  name: candidateName('ai', 'streamText to UI messages'),
   run: async (reads) => {
     let last: UIMessage | undefined;
     const chunks = toUIMessageStream({ stream: stream(reads).stream });
@@ -66,7 +66,7 @@ function lengthOfPart(part: UIMessage['parts'][number]): number {
   return 'input' in part ? lengthOf(part.input) : 0;
 }
 
-/** Only the parsed arguments are kept; the workloads' are written as JSON.stringify writes them. */
+/** The library keeps only parsed arguments. The workloads use the format of JSON.stringify, so lengths match. */
 function lengthOf(input: unknown): number {
   return JSON.stringify(input).length;
 }

@@ -1,6 +1,6 @@
 import { OpenAIChatCompletionsModel } from '@openai/agents';
-import type { Contestant } from '../contestant.ts';
-import { named } from './named.ts';
+import type { Candidate } from '../candidate.ts';
+import { candidateName } from './candidate-name.ts';
 import { openaiClient } from './openai.ts';
 import { model, prompt, tools } from './request.ts';
 
@@ -17,17 +17,17 @@ const request = {
   tracing: false as const,
 };
 
-/** Its own events only: the raw chunks that it hands on beside them are the wire's, not its words. */
-export const openaiAgents: Contestant = {
-  name: named('@openai/agents', 'model stream'),
+/** Counts only its own events, not the raw chunks that it forwards as well. */
+export const openaiAgents: Candidate = {
+  name: candidateName('@openai/agents', 'model stream'),
   run: async (reads) => {
-    let [characters, heard] = [0, 0];
+    let [characters, streamed] = [0, 0];
     const agentModel = new OpenAIChatCompletionsModel(openaiClient(reads), model);
     for await (const event of agentModel.getStreamedResponse(request)) {
-      if (event.type === 'output_text_delta') heard += event.delta.length;
+      if (event.type === 'output_text_delta') streamed += event.delta.length;
       if (event.type === 'response_done') characters = lengthOf(event.response.output);
     }
-    return { characters, heard };
+    return { characters, streamed };
   },
 };
 

@@ -1,9 +1,9 @@
 import OpenAI from 'openai';
 import type { ChatCompletionMessage } from 'openai/resources/chat/completions';
-import type { Contestant } from '../contestant.ts';
+import type { Candidate } from '../candidate.ts';
 import { baseUrl, fetchOf } from '../injected-fetch.ts';
-import { ByHand } from './by-hand.ts';
-import { named } from './named.ts';
+import { candidateName } from './candidate-name.ts';
+import { ManualFold } from './manual-fold.ts';
 import { apiKey, model, prompt, tools } from './request.ts';
 
 export function openaiClient(reads: readonly Uint8Array[]): OpenAI {
@@ -17,35 +17,35 @@ const request = {
   stream: true as const,
 };
 
-/** Chunks as they come; nothing is folded, so the user appends. */
-export const openaiIteration: Contestant = {
-  name: named('openai', 'raw iteration, appended by hand'),
+/** Iterates over raw chunks. The library does not fold them, so the user appends. */
+export const openaiIteration: Candidate = {
+  name: candidateName('openai', 'raw iteration, appended by hand'),
   run: async (reads) => {
-    const result = new ByHand();
+    const fold = new ManualFold();
     for await (const { choices } of await openaiClient(reads).chat.completions.create(request)) {
       const delta = choices[0]?.delta;
-      if (delta?.content) result.addText(delta.content);
+      if (delta?.content) fold.addText(delta.content);
       for (const call of delta?.tool_calls ?? []) {
-        result.addArguments(call.index, call.function?.arguments ?? '');
+        fold.addArguments(call.index, call.function?.arguments ?? '');
       }
     }
-    return result.outcome;
+    return fold.result;
   },
 };
 
-export const openaiStream: Contestant = {
-  name: named('openai', '.stream() helper'),
+export const openaiStream: Candidate = {
+  name: candidateName('openai', '.stream() helper'),
   run: async (reads) => {
-    let heard = 0;
+    let streamed = 0;
     const stream = openaiClient(reads).chat.completions.stream(request);
     stream.on('content', (delta) => {
-      heard += delta.length;
+      streamed += delta.length;
     });
     stream.on('tool_calls.function.arguments.delta', ({ arguments_delta: delta }) => {
-      heard += delta.length;
+      streamed += delta.length;
     });
     const completion = await stream.finalChatCompletion();
-    return { characters: lengthOf(completion.choices[0]?.message), heard };
+    return { characters: lengthOf(completion.choices[0]?.message), streamed };
   },
 };
 

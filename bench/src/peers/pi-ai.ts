@@ -1,7 +1,7 @@
 import { type AssistantMessage, type Context, type Model, stream, Type } from '@mariozechner/pi-ai';
-import type { Contestant } from '../contestant.ts';
+import type { Candidate } from '../candidate.ts';
 import { baseUrl, fetchOf, withGlobalFetch } from '../injected-fetch.ts';
-import { named } from './named.ts';
+import { candidateName } from './candidate-name.ts';
 import { apiKey, model, prompt, tools } from './request.ts';
 
 const piModel: Model<'openai-completions'> = {
@@ -22,24 +22,24 @@ const context: Context = {
   tools: tools.map((tool) => ({ ...tool, parameters: Type.Unsafe(tool.parameters) })),
 };
 
-/** It takes no fetch, so it gets the global one. */
-export const piAi: Contestant = {
-  name: named('@mariozechner/pi-ai', 'stream'),
+/** It has no fetch option, so the global fetch is replaced. */
+export const piAi: Candidate = {
+  name: candidateName('@mariozechner/pi-ai', 'stream'),
   run: (reads) =>
     withGlobalFetch(fetchOf(reads), async () => {
-      let heard = 0;
+      let streamed = 0;
       const events = stream(piModel, context, { apiKey });
       for await (const event of events) {
         if (event.type === 'text_delta' || event.type === 'toolcall_delta') {
-          heard += event.delta.length;
+          streamed += event.delta.length;
         }
         if (event.type === 'error') throw new Error(event.error.errorMessage);
       }
-      return { characters: lengthOf(await events.result()), heard };
+      return { characters: lengthOf(await events.result()), streamed };
     }),
 };
 
-/** Only the parsed arguments are kept; the workloads' are written as JSON.stringify writes them. */
+/** The library keeps only parsed arguments. The workloads use the format of JSON.stringify, so lengths match. */
 function lengthOf({ content }: AssistantMessage): number {
   return content.reduce((sum, part) => {
     if (part.type === 'text') return sum + part.text.length;

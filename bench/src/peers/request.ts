@@ -1,9 +1,9 @@
-/** What every peer is asked; the answer is injected, so only its tools matter. */
+/** The request for every peer. The answer is injected, so only the tools matter. */
 export const model = 'gpt-test-2026-01-01';
-export const prompt = 'Turn the wheel.';
+export const prompt = 'Ship the order.';
 export const apiKey = 'none';
 
-/** No tool can be executed: a call ends the turn, as it would where a user has to approve it. */
+/** Tools without an implementation: a call ends the turn, as if it needed an approval. */
 export const tools = [
   { name: 'write', description: 'Writes a file', parameters: objectOf('path', 'content', 'mode') },
   { name: 'search', description: 'Searches', parameters: objectOf('q') },

@@ -1,9 +1,9 @@
 import { chat, StreamProcessor, toolDefinition, type UIMessage } from '@tanstack/ai';
 import { OpenAIChatCompletionsTextAdapter } from '@tanstack/ai-openai';
-import type { Contestant } from '../contestant.ts';
+import type { Candidate } from '../candidate.ts';
 import { baseUrl, fetchOf } from '../injected-fetch.ts';
-import { ByHand } from './by-hand.ts';
-import { named } from './named.ts';
+import { candidateName } from './candidate-name.ts';
+import { ManualFold } from './manual-fold.ts';
 import { apiKey, prompt, tools } from './request.ts';
 
 const clientTools = tools.map(({ name, description, parameters }) =>
@@ -19,23 +19,23 @@ function stream(reads: readonly Uint8Array[]) {
   });
 }
 
-/** Events only; nothing is folded, so the user appends. */
-export const tanstackChat: Contestant = {
-  name: named('@tanstack/ai', 'chat, appended by hand'),
+/** Iterates over events. The library does not fold them, so the user appends. */
+export const tanstackChat: Candidate = {
+  name: candidateName('@tanstack/ai', 'chat, appended by hand'),
   run: async (reads) => {
-    const result = new ByHand();
+    const fold = new ManualFold();
     for await (const event of stream(reads)) {
-      if (event.type === 'TEXT_MESSAGE_CONTENT') result.addText(event.delta);
-      if (event.type === 'TOOL_CALL_ARGS') result.addArguments(event.toolCallId, event.delta);
+      if (event.type === 'TEXT_MESSAGE_CONTENT') fold.addText(event.delta);
+      if (event.type === 'TOOL_CALL_ARGS') fold.addArguments(event.toolCallId, event.delta);
       if (event.type === 'RUN_ERROR') throw new Error(event.message);
     }
-    return result.outcome;
+    return fold.result;
   },
 };
 
-/** As its own client does it: the messages after each event. */
-export const tanstackProcessor: Contestant = {
-  name: named('@tanstack/ai', 'chat with its processor'),
+/** Builds the messages after each event, as its own client does. */
+export const tanstackProcessor: Candidate = {
+  name: candidateName('@tanstack/ai', 'chat with its processor'),
   run: async (reads) => {
     let last: readonly UIMessage[] = [];
     const events = {

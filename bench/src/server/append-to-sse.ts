@@ -1,11 +1,11 @@
 import { delays } from './fan-out.ts';
-import { ours } from './servers.ts';
+import { startMillraceServer } from './servers.ts';
 import { Viewers, type ViewersReport } from './viewers.ts';
 
 const count = 100;
 const appends = 200;
 
-/** From an append, in the server's process, to the moment a viewer has it. */
+/** Measures the time from an append in the server's process until a viewer receives it. */
 export async function compareAppendToSse(): Promise<void> {
   const our = await ourDelays();
   const theirs = await durableStreams();
@@ -17,10 +17,10 @@ export async function compareAppendToSse(): Promise<void> {
 }
 
 async function ourDelays(): Promise<ViewersReport> {
-  await using our = await ours({});
+  await using our = await startMillraceServer({});
   await using viewers = await Viewers.start(our.port, count);
   await viewers.connect(our.path, 'item_started');
-  return await paced((chunk) => our.say(chunk), viewers);
+  return await paced((chunk) => our.send(chunk), viewers);
 }
 
 interface TheirServer {
@@ -33,7 +33,7 @@ interface TheirServer {
   stop(): Promise<void>;
 }
 
-/** By name and only when asked for, so that all else runs without it installed. */
+/** Imports the package dynamically, so that all other sections run without it. */
 async function durableStreams(): Promise<ViewersReport | undefined> {
   const name: string = '@durable-streams/server';
   const loaded = (await import(name).catch(() => undefined)) as
@@ -47,23 +47,23 @@ async function durableStreams(): Promise<ViewersReport | undefined> {
   try {
     await using viewers = await Viewers.start(Number(port), count);
     await viewers.connect('/bench?offset=-1&live=sse', 'hello');
-    const say = async (chunk: string) =>
+    const send = async (chunk: string) =>
       void (await server.store.append('/bench', Buffer.from(chunk)));
-    return await paced(say, viewers);
+    return await paced(send, viewers);
   } finally {
     await server.stop();
   }
 }
 
 async function paced(
-  say: (chunk: string) => Promise<void>,
+  send: (chunk: string) => Promise<void>,
   viewers: Viewers,
 ): Promise<ViewersReport> {
   const all = await viewers.expect('#last#', { isTimed: true, isFresh: true });
   for (let index = 1; index <= appends; index++) {
     await new Promise((resolve) => setTimeout(resolve, 25));
     const time = (performance.timeOrigin + performance.now()).toFixed(4);
-    await say(`@${time}@${index === appends ? '#last#' : ''} `);
+    await send(`@${time}@${index === appends ? '#last#' : ''} `);
   }
   return all();
 }

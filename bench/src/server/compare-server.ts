@@ -2,14 +2,14 @@ import { compareAppendToSse } from './append-to-sse.ts';
 import { compareFanOut } from './fan-out.ts';
 import { compareManyTasks } from './many-tasks.ts';
 import { compareMemory } from './memory.ts';
-import { compareStorm } from './storm.ts';
+import { compareReconnects } from './reconnects.ts';
 
-/** What it costs to stream to many, against a bare `node:http` writer of the same frames. */
+/** Measures streams to many viewers, compared with a bare `node:http` server that writes the same frames. */
 export async function compareServer(): Promise<void> {
-  console.log('\nStreams over HTTP: viewers in a process of their own');
+  console.log('\nStreams over HTTP: viewers run in another process');
   await compareFanOut(200);
   await compareFanOut(1_000);
-  await compareStorm();
+  await compareReconnects();
   await compareManyTasks();
   await compareMemory();
   await compareAppendToSse();

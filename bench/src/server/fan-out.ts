@@ -1,4 +1,9 @@
-import { type Bare, bare, type Ours, ours } from './servers.ts';
+import {
+  type BareServer,
+  type MillraceServer,
+  startBareServer,
+  startMillraceServer,
+} from './servers.ts';
 import { Viewers, type ViewersReport } from './viewers.ts';
 
 const framesAtOnce = 20;
@@ -7,10 +12,10 @@ const rounds = 5;
 const pacedRounds = 3;
 const word = 'about as much as a model says in a read, or so, ';
 
-/** Frames to many viewers, as fast as they go and at the pace of a model; the bare writer has the same bytes. */
+/** Sends frames to many viewers, at full speed and at the pace of a model. The bare server sends the same bytes. */
 export async function compareFanOut(count: number): Promise<void> {
-  await using our = await ours();
-  await using plain = await bare();
+  await using our = await startMillraceServer();
+  await using plain = await startBareServer();
   await using ourViewers = await Viewers.start(our.port, count);
   await using bareViewers = await Viewers.start(plain.port, count);
   await ourViewers.connect(our.path, 'item_started');
@@ -19,7 +24,7 @@ export async function compareFanOut(count: number): Promise<void> {
   const bareTimes: number[] = [];
   for (let round = -1; round < rounds; round++) {
     const frames: Buffer[][] = [];
-    const ourMs = await sayAll(our, ourViewers, frames);
+    const ourMs = await sendAll(our, ourViewers, frames);
     const bareMs = await writeAll(plain, bareViewers, frames);
     if (round < 0) continue;
     ourTimes.push(ourMs);
@@ -30,24 +35,24 @@ export async function compareFanOut(count: number): Promise<void> {
   const ourDelays: ViewersReport[] = [];
   const bareDelays: ViewersReport[] = [];
   for (let round = 0; round < pacedRounds; round++) {
-    ourDelays.push(await paced((chunk) => our.say(chunk), ourViewers));
+    ourDelays.push(await paced((chunk) => our.send(chunk), ourViewers));
     bareDelays.push(await paced((chunk) => plain.write(frameOf(our, chunk)), bareViewers));
   }
   console.log(
     `${count} viewers: ${rate(ourMs)} deliveries/s, bare node:http ${rate(bareMs)}: ${(bareMs / ourMs).toFixed(2)} of it   goal: ≥ 0.7`,
   );
   console.log(
-    `    one frame each 20 ms, p50 and p99: ${medianDelays(ourDelays)}, bare ${medianDelays(bareDelays)}`,
+    `    one frame every 20 ms, p50 and p99: ${medianDelays(ourDelays)}, bare ${medianDelays(bareDelays)}`,
   );
 }
 
-async function sayAll(our: Ours, viewers: Viewers, frames: Buffer[][]): Promise<number> {
+async function sendAll(our: MillraceServer, viewers: Viewers, frames: Buffer[][]): Promise<number> {
   const start = performance.now();
   for (let burst = 0; burst < bursts; burst++) {
     const burstFrames: Buffer[] = [];
     const all = await viewers.expect(mark(burst), { isFresh: true });
     for (let index = 1; index <= framesAtOnce; index++) {
-      await our.say(index === framesAtOnce ? `${word}${mark(burst)}` : word);
+      await our.send(index === framesAtOnce ? `${word}${mark(burst)}` : word);
       burstFrames.push(our.frame);
     }
     frames.push(burstFrames);
@@ -57,7 +62,7 @@ async function sayAll(our: Ours, viewers: Viewers, frames: Buffer[][]): Promise<
 }
 
 async function writeAll(
-  plain: Bare,
+  plain: BareServer,
   viewers: Viewers,
   frames: readonly (readonly Buffer[])[],
 ): Promise<number> {
@@ -71,20 +76,20 @@ async function writeAll(
 }
 
 async function paced(
-  say: (chunk: string) => Promise<void>,
+  send: (chunk: string) => Promise<void>,
   viewers: Viewers,
 ): Promise<ViewersReport> {
   const all = await viewers.expect('#last#', { isTimed: true, isFresh: true });
   for (let index = 0; index < 100; index++) {
     await new Promise((resolve) => setTimeout(resolve, 20));
     const time = (performance.timeOrigin + performance.now()).toFixed(4);
-    await say(`@${time}@${index === 99 ? '#last#' : ''} `);
+    await send(`@${time}@${index === 99 ? '#last#' : ''} `);
   }
   return all();
 }
 
-/** Of the same length and look as ours. */
-function frameOf({ frame }: Ours, chunk: string): Buffer {
+/** A frame with the same format and length as Millrace's. */
+function frameOf({ frame }: MillraceServer, chunk: string): Buffer {
   return Buffer.from(frame.toString().replace(/"chunk":"[^"]*"/, `"chunk":"${chunk}"`));
 }
 

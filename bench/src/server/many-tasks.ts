@@ -8,14 +8,14 @@ import { views } from '../../../packages/server/src/stream/frames/views.ts';
 import { streamTask } from '../../../packages/server/src/stream/stream-task.ts';
 import { macrotask } from '../floor.ts';
 import { median } from './fan-out.ts';
-import { promptClock, speech } from './servers.ts';
+import { promptClock, textAppender } from './servers.ts';
 import { Viewers } from './viewers.ts';
 
 const tasks = 500;
 const framesEach = 20;
 const rounds = 5;
 
-/** As many tasks at once, each with a viewer of its own. */
+/** Streams many tasks at once, each with one viewer. */
 export async function compareManyTasks(): Promise<void> {
   const log = memoryLog();
   const feeds = new FeedRegistry({ log, views, clock: promptClock, limits: { mergeMs: 0 } });
@@ -32,12 +32,12 @@ export async function compareManyTasks(): Promise<void> {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', 1024, resolve));
   const { port } = server.address() as AddressInfo;
-  const says = await Promise.all(
+  const appenders = await Promise.all(
     Array.from({ length: tasks }, async (_, index) => {
       const driver = await log.open(sessionId(`task${index}`), {
         leaseMs: Number.POSITIVE_INFINITY,
       });
-      return speech(driver);
+      return textAppender(driver);
     }),
   );
   {
@@ -50,7 +50,7 @@ export async function compareManyTasks(): Promise<void> {
       const mark = `#round ${round}#`;
       const frames: Buffer[] = [];
       const ourMs = await deliver(ourViewers, mark, async (chunk) => {
-        const batches = await Promise.all(says.map((say) => say(chunk)));
+        const batches = await Promise.all(appenders.map((send) => send(chunk)));
         const [batch] = batches;
         if (batch === undefined) return;
         frames.push(Buffer.from(encodeFrame({ id: `${batch.through}`, data: encodeBatch(batch) })));
@@ -78,12 +78,12 @@ export async function compareManyTasks(): Promise<void> {
 async function deliver(
   viewers: Viewers,
   mark: string,
-  say: (chunk: string) => Promise<void>,
+  send: (chunk: string) => Promise<void>,
 ): Promise<number> {
   const all = await viewers.expect(mark, { isFresh: true });
   const start = performance.now();
   for (let index = 1; index <= framesEach; index++) {
-    await say(`about as much as a model says in a read, ${index === framesEach ? mark : ''}`);
+    await send(`about as much as a model says in a read, ${index === framesEach ? mark : ''}`);
     await macrotask();
     await macrotask();
   }

@@ -1,13 +1,13 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { macrotask } from '../floor.ts';
-import { bare, ours, type Speaking } from './servers.ts';
+import { type StreamServer, startBareServer, startMillraceServer } from './servers.ts';
 import { Viewers } from './viewers.ts';
 
-/** What viewers hold: idle ones, and ones that take nothing while much is said. */
+/** Measures the memory of idle viewers, and of stalled viewers that do not read. */
 export async function compareMemory(): Promise<void> {
-  await using our = await ours();
-  await using plain = await bare();
+  await using our = await startMillraceServer();
+  await using plain = await startBareServer();
   const ourBytes = await perIdleViewer(our, 'item_started');
   const bareBytes = await perIdleViewer(plain, 'hello');
   console.log(
@@ -16,41 +16,45 @@ export async function compareMemory(): Promise<void> {
   await stalled();
 }
 
-async function perIdleViewer({ port, path }: Speaking, mark: string): Promise<number> {
+async function perIdleViewer({ port, path }: StreamServer, mark: string): Promise<number> {
   const count = 1_000;
   await using viewers = await Viewers.start(port, count);
-  // The first ones also pay for what stays.
+  // The first connections also allocate memory that is reused later.
   await viewers.connect(path, mark);
-  await viewers.leave();
-  const before = await held();
+  await viewers.disconnect();
+  const before = await usedMemory();
   await viewers.connect(path, mark);
-  const bytes = (await held()) - before;
-  await viewers.leave();
+  const bytes = (await usedMemory()) - before;
+  await viewers.disconnect();
   return bytes / count;
 }
 
 async function stalled(): Promise<void> {
   const count = 200;
-  await using our = await ours({ mergeMs: 0, maxLagRecords: 1e9, maxLagBytes: 1e12 });
+  await using our = await startMillraceServer({
+    mergeMs: 0,
+    maxLagRecords: 1e9,
+    maxLagBytes: 1e12,
+  });
   await using viewers = await Viewers.start(our.port, count);
   await viewers.connect(our.path, 'item_started', { isStalled: true });
   const chunk = 'x'.repeat(2 ** 14);
-  let said = 0;
+  let sent = 0;
   const { feeds } = our;
   const { pieceBytes } = feeds.limits;
-  while (feeds.stats.bufferedBytes < count * pieceBytes && said < 2_000) {
-    await our.say(chunk);
-    said++;
+  while (feeds.stats.bufferedBytes < count * pieceBytes && sent < 2_000) {
+    await our.send(chunk);
+    sent++;
   }
   const full = feeds.stats.bufferedBytes;
-  for (let more = 0; more < 500; more++) await our.say(chunk);
+  for (let more = 0; more < 500; more++) await our.send(chunk);
   const { bufferedBytes, keptBytes, viewers: left } = feeds.stats;
   console.log(
-    `${left} stalled viewers after ${said} frames of 16 KiB: ${kib(full / count)} each in their connections; after 500 more: ${kib(bufferedBytes / count)} each, ${kib(keptBytes)} kept for all of them`,
+    `${left} stalled viewers after ${sent} frames of 16 KiB: ${kib(full / count)} each in their connections; after 500 more: ${kib(bufferedBytes / count)} each, ${kib(keptBytes)} kept for all of them`,
   );
 }
 
-async function held(): Promise<number> {
+async function usedMemory(): Promise<number> {
   setFlagsFromString('--expose-gc');
   const gc = runInNewContext('gc') as () => void;
   for (let round = 0; round < 5; round++) {

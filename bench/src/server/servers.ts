@@ -16,26 +16,26 @@ import type { StreamLimits } from '../../../packages/server/src/stream/stream-li
 import { streamTask } from '../../../packages/server/src/stream/stream-task.ts';
 import { macrotask } from '../floor.ts';
 
-/** Says something to everybody who watches. */
-export interface Speaking extends AsyncDisposable {
+/** A server that streams text to all its viewers. */
+export interface StreamServer extends AsyncDisposable {
   readonly port: number;
-  /** What they watch. */
+  /** The path of the stream. */
   readonly path: string;
-  /** One frame. Resolves when it was handed to every connection that takes it. */
-  say(chunk: string): Promise<void>;
+  /** Sends one frame. Resolves when it was written to every connection that accepts data. */
+  send(chunk: string): Promise<void>;
 }
 
-export interface Ours extends Speaking {
+export interface MillraceServer extends StreamServer {
   readonly feeds: FeedRegistry;
   readonly session: SessionId;
-  /** As it was told, of what was said last. */
+  /** The last frame as it was sent. */
   readonly frame: Buffer;
   readonly through: number;
 }
 
 const at = { turn: 1, attempt: 1 };
 
-/** What is due at once comes with the next macrotask, so that each delta is a frame of its own. */
+/** A clock that runs timers of 0 ms in the next macrotask, so that each delta becomes one frame. */
 export const promptClock: Clock = {
   now: () => systemClock.now(),
   after(ms, run, options) {
@@ -45,33 +45,35 @@ export const promptClock: Clock = {
   },
 };
 
-export async function ours(limits: Partial<StreamLimits> = { mergeMs: 0 }): Promise<Ours> {
+export async function startMillraceServer(
+  limits: Partial<StreamLimits> = { mergeMs: 0 },
+): Promise<MillraceServer> {
   const log = memoryLog();
   const session = sessionId('bench');
   const driver = await log.open(session, { leaseMs: Number.POSITIVE_INFINITY });
-  const text = await speech(driver);
+  const text = await textAppender(driver);
   const feeds = new FeedRegistry({ log, views, clock: promptClock, limits });
   const server = createServer((request, response) => {
     const lastEventId = request.headers['last-event-id']?.toString();
     void streamTask({ feeds, session, view: 'records', response, lastEventId });
   });
   await listen(server);
-  const said = { frame: Buffer.alloc(0), through: 0 };
+  const sent = { frame: Buffer.alloc(0), through: 0 };
   return {
     port: portOf(server),
     path: '/',
     feeds,
     session,
     get frame() {
-      return said.frame;
+      return sent.frame;
     },
     get through() {
-      return said.through;
+      return sent.through;
     },
-    async say(chunk) {
+    async send(chunk) {
       const batch = await text(chunk);
-      said.through = batch.through;
-      said.frame = Buffer.from(encodeFrame({ id: `${batch.through}`, data: encodeBatch(batch) }));
+      sent.through = batch.through;
+      sent.frame = Buffer.from(encodeFrame({ id: `${batch.through}`, data: encodeBatch(batch) }));
       await macrotask();
       await macrotask();
     },
@@ -83,7 +85,7 @@ export async function ours(limits: Partial<StreamLimits> = { mergeMs: 0 }): Prom
   };
 }
 
-export async function speech(driver: Driver) {
+export async function textAppender(driver: Driver) {
   const item = itemId('answer');
   const writer = new DeltaWriter({ itemId: item, ...at, ids: countingIds() });
   let text = writer.text();
@@ -98,17 +100,17 @@ export async function speech(driver: Driver) {
   };
 }
 
-export interface Bare extends Speaking {
-  /** The same bytes to everybody. */
+export interface BareServer extends StreamServer {
+  /** Writes the bytes to all connections. */
   write(frame: Buffer): Promise<void>;
-  /** What whoever connects gets at once. */
+  /** The first bytes of each new connection. */
   greeting: Buffer;
 }
 
-/** Nothing but `node:http` and a list of responses. */
-export async function bare(
+/** Starts a server with only `node:http` and a list of responses. */
+export async function startBareServer(
   greeting = Buffer.from('retry: 1000\n\ndata: hello\n\n'),
-): Promise<Bare> {
+): Promise<BareServer> {
   const responses = new Set<ServerResponse>();
   const state = { greeting };
   const server = createServer((_, response) => {
@@ -128,7 +130,7 @@ export async function bare(
     port: portOf(server),
     path: '/',
     write,
-    say: (chunk) => write(Buffer.from(`data: ${chunk}\n\n`)),
+    send: (chunk) => write(Buffer.from(`data: ${chunk}\n\n`)),
     get greeting() {
       return state.greeting;
     },

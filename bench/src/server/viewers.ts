@@ -1,11 +1,11 @@
 import { type ChildProcess, fork } from 'node:child_process';
 import { join } from 'node:path';
 
-export type ViewersOrder =
+export type ViewersCommand =
   | {
       readonly type: 'connect';
       readonly path: string;
-      /** What each of them waits for. */
+      /** The text that each viewer waits for. */
       readonly mark: string;
       readonly lastEventId?: string | undefined;
       readonly isStalled?: boolean;
@@ -16,7 +16,7 @@ export type ViewersOrder =
       readonly isTimed?: boolean;
       readonly isFresh?: boolean;
     }
-  | { readonly type: 'leave' };
+  | { readonly type: 'disconnect' };
 
 export interface ViewersReport {
   readonly at: number;
@@ -25,14 +25,14 @@ export interface ViewersReport {
   readonly p99: number;
 }
 
-/** A crowd of readers in another process. */
+/** Many viewers in another process. */
 export class Viewers implements AsyncDisposable {
   readonly #child: ChildProcess;
   readonly #reports: ViewersReport[] = [];
   #wake: (() => void) | undefined;
 
   private constructor(port: number, count: number) {
-    const path = join(import.meta.dirname, 'viewers-process.ts');
+    const path = join(import.meta.dirname, 'viewers-program.ts');
     this.#child = fork(path, [String(port), String(count)]);
     this.#child.on('message', (report: ViewersReport) => {
       this.#reports.push(report);
@@ -46,37 +46,40 @@ export class Viewers implements AsyncDisposable {
     return viewers;
   }
 
-  /** `{index}` in the path is the reader's own number. All of them connect, anew where they were, and each has got the mark. */
+  /**
+   * Connects all viewers again and waits until each has received the mark. `{index}` in the path is
+   * replaced by the number of the viewer.
+   */
   async connect(
     path: string,
     mark: string,
     options: { readonly lastEventId?: string; readonly isStalled?: boolean } = {},
   ) {
-    await this.#order({ type: 'connect', path, mark, ...options });
+    await this.#sendCommand({ type: 'connect', path, mark, ...options });
     return this.#next();
   }
 
-  /** Resolves, when the returned function is called, once each of them has got the mark. */
+  /** Returns a function that waits until each viewer has received the mark. */
   async expect(
     mark: string,
     options: { readonly isTimed?: boolean; readonly isFresh?: boolean } = {},
   ): Promise<() => Promise<ViewersReport>> {
-    await this.#order({ type: 'await', mark, ...options });
+    await this.#sendCommand({ type: 'await', mark, ...options });
     return () => this.#next();
   }
 
-  async leave(): Promise<void> {
-    await this.#order({ type: 'leave' });
+  async disconnect(): Promise<void> {
+    await this.#sendCommand({ type: 'disconnect' });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const gone = new Promise((resolve) => this.#child.on('exit', resolve));
+    const exited = new Promise((resolve) => this.#child.on('exit', resolve));
     this.#child.kill();
-    await gone;
+    await exited;
   }
 
-  async #order(order: ViewersOrder): Promise<void> {
-    this.#child.send(order);
+  async #sendCommand(command: ViewersCommand): Promise<void> {
+    this.#child.send(command);
     await this.#next();
   }
 

@@ -1,5 +1,5 @@
-// The page of the AI SDK's guide to useChat, as plain as it stands there: text in spans, no Markdown, no
-// virtual list. The URL says where the chat is, what was said, and whether updates are throttled.
+// A page as plain as in the AI SDK's useChat guide: text in spans, no Markdown, no virtual list.
+// The URL contains the address of the chat, the address of earlier messages, and the throttle.
 
 import { useChat } from '@ai-sdk/react';
 import { DefaultChatTransport, type UIMessage } from 'ai';
@@ -9,14 +9,14 @@ import { createRoot } from 'react-dom/client';
 interface ChatProps {
   readonly api: string;
   readonly id: string;
-  readonly said: UIMessage[];
+  readonly initialMessages: UIMessage[];
   readonly throttle: number | undefined;
 }
 
-function Chat({ api, id, said, throttle }: ChatProps) {
+function Chat({ api, id, initialMessages, throttle }: ChatProps) {
   const { messages, sendMessage, status } = useChat({
     id,
-    messages: said,
+    messages: initialMessages,
     transport: new DefaultChatTransport({ api }),
     ...(throttle !== undefined && { throttle }),
   });
@@ -27,7 +27,7 @@ function Chat({ api, id, said, throttle }: ChatProps) {
         <div key={message.id}>
           {message.role === 'user' ? 'User: ' : 'AI: '}
           {message.parts.map((part, index) =>
-            // biome-ignore lint/suspicious/noArrayIndexKey: as the guide has it
+            // biome-ignore lint/suspicious/noArrayIndexKey: as in the guide
             part.type === 'text' ? <span key={index}>{part.text}</span> : null,
           )}
         </div>
@@ -50,17 +50,18 @@ function Chat({ api, id, said, throttle }: ChatProps) {
   );
 }
 
-const asked = new URLSearchParams(location.search);
-const stored = asked.get('said');
-const throttle = asked.get('throttle');
-const said = stored === null ? [] : ((await (await fetch(stored)).json()) as UIMessage[]);
+const query = new URLSearchParams(location.search);
+const messagesUrl = query.get('messages');
+const throttle = query.get('throttle');
+const initialMessages =
+  messagesUrl === null ? [] : ((await (await fetch(messagesUrl)).json()) as UIMessage[]);
 const root = document.getElementById('root');
 if (root !== null)
   createRoot(root).render(
     <Chat
-      api={asked.get('api') ?? '/api/chat'}
-      id={asked.get('id') ?? 'chat'}
-      said={said}
+      api={query.get('api') ?? '/api/chat'}
+      id={query.get('id') ?? 'chat'}
+      initialMessages={initialMessages}
       throttle={throttle === null ? undefined : Number(throttle)}
     />,
   );

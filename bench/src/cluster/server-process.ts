@@ -1,0 +1,23 @@
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import type { StoreLocation } from './stores.ts';
+
+/** A server that runs in its own process. */
+export interface ServerProcess extends AsyncDisposable {
+  readonly port: number;
+}
+
+export async function startServerProcess(location: StoreLocation): Promise<ServerProcess> {
+  const path = join(import.meta.dirname, 'server-program.ts');
+  const child = fork(path, [JSON.stringify(location)]);
+  const [port] = (await once(child, 'message')) as [number];
+  return {
+    port,
+    async [Symbol.asyncDispose]() {
+      const exited = once(child, 'exit');
+      child.kill();
+      await exited;
+    },
+  };
+}

@@ -1,9 +1,0 @@
-import { sessionId } from '@millrace/core';
-import { sqliteLog } from '@millrace/log/sqlite';
-
-// Says at what time each batch came, for the process that appended it.
-const [path = '', session = ''] = process.argv.slice(2);
-const log = sqliteLog({ path });
-for await (const _ of log.follow(sessionId(session))) {
-  process.stdout.write(`${performance.timeOrigin + performance.now()}\n`);
-}

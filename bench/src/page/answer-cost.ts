@@ -1,0 +1,60 @@
+import type { MeasuredTab, Metrics } from './measured-tab.ts';
+import { deltas } from './page-content.ts';
+
+/** Milliseconds of the main thread per 1,000 deltas. */
+export interface Cost {
+  readonly task: number;
+  readonly script: number;
+}
+
+export interface AnswerCost {
+  readonly first: Cost;
+  readonly last: Cost;
+  /** The mean of all deltas until the last one is shown, including deferred work. */
+  readonly mean: Cost;
+  readonly perSecond: number;
+}
+
+const marks = [1, 1000, deltas - 1000, deltas] as const;
+
+/** Measures a tab while an answer streams into it. Call `onWord` for each word. */
+export class AnswerMeter {
+  readonly #tab: MeasuredTab;
+  readonly #metrics = new Map<number, Promise<Metrics>>();
+  #from = 0;
+  #to = 0;
+  readonly #streamed = Promise.withResolvers<void>();
+
+  constructor(tab: MeasuredTab) {
+    this.#tab = tab;
+  }
+
+  readonly onWord = (count: number): void => {
+    if (count === 1) this.#from = performance.now();
+    if (count === deltas) {
+      this.#to = performance.now();
+      this.#streamed.resolve();
+    }
+    if ((marks as readonly number[]).includes(count)) this.#metrics.set(count, this.#tab.metrics());
+  };
+
+  /** Resolves with the last word. Do not query the page before that, because queries have a cost too. */
+  get streamed(): Promise<void> {
+    return this.#streamed.promise;
+  }
+
+  /** Call it when the last word is shown. */
+  async cost(): Promise<AnswerCost> {
+    const end = await this.#tab.metrics();
+    const [a, b, c, d] = await Promise.all(marks.map(async (mark) => this.#metrics.get(mark)));
+    const perSecond = Math.round(deltas / ((this.#to - this.#from) / 1000));
+    const all = between(a, end);
+    const mean = { task: (all.task * 1000) / deltas, script: (all.script * 1000) / deltas };
+    return { first: between(a, b), last: between(c, d), mean, perSecond };
+  }
+}
+
+function between(before: Metrics | undefined, after: Metrics | undefined): Cost {
+  const ms = (name: string) => 1000 * ((after?.[name] ?? 0) - (before?.[name] ?? 0));
+  return { task: ms('TaskDuration'), script: ms('ScriptDuration') };
+}

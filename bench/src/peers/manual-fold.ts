@@ -1,0 +1,22 @@
+import type { RunResult } from '../candidate.ts';
+
+/** Appends deltas, as a user must do with a library that does not fold them. */
+export class ManualFold {
+  #text = '';
+  readonly #calls = new Map<string | number, string>();
+
+  addText(delta: string): void {
+    this.#text += delta;
+  }
+
+  addArguments(call: string | number, delta: string): void {
+    this.#calls.set(call, (this.#calls.get(call) ?? '') + delta);
+  }
+
+  get result(): RunResult {
+    const characters = this.#calls
+      .values()
+      .reduce((sum, call) => sum + call.length, this.#text.length);
+    return { characters, streamed: characters };
+  }
+}

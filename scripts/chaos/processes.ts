@@ -1,0 +1,128 @@
+import type { Admission } from '@millrace/log';
+import { type CommitPoint, commitPoints } from '../../packages/log/src/storage/record-store.ts';
+import { startProcess } from '../../packages/log/src/testing/start-process.ts';
+import type { HistoryRecorder } from './history.ts';
+import type {
+  Assignment,
+  DriverTask,
+  ProducerTask,
+  ReaderTask,
+  Report,
+  SubmitterTask,
+} from './messages.ts';
+import type { Randomness } from './randomness.ts';
+
+export type Task = DriverTask | ProducerTask | ReaderTask | SubmitterTask;
+
+export type Role = Task['role'];
+
+interface ProcessPoolOptions {
+  /** The file of the SQLite log. */
+  readonly path: string;
+  readonly codeCache: string;
+  readonly history: HistoryRecorder;
+  /** `where` is the commit point at which the process was killed, or `anywhere`. */
+  readonly onKilled: (role: Role, where: string) => void;
+  readonly onAdmitted: (admission: Admission) => void;
+}
+
+export interface RunningProcess {
+  readonly task: Task;
+  /** Stays pending if the process is killed before it is ready. */
+  readonly ready: Promise<unknown>;
+  readonly exit: Promise<unknown>;
+  send(message: unknown): void;
+  kill(): void;
+  /** Cancels the planned kill. */
+  cancelKill(): void;
+}
+
+const program = new URL('worker-process.ts', import.meta.url);
+
+/** Starts the worker processes of a round, records their reports and kills them as planned. */
+export class ProcessPool {
+  readonly #options: ProcessPoolOptions;
+  readonly #running = new Set<RunningProcess>();
+
+  constructor(options: ProcessPoolOptions) {
+    this.#options = options;
+  }
+
+  get running(): readonly RunningProcess[] {
+    return [...this.#running];
+  }
+
+  start(task: Task, name: string, seed: number, killPlan?: KillPlan): RunningProcess {
+    const { path, codeCache, history } = this.#options;
+    const ready = Promise.withResolvers<void>();
+    const assignment: Assignment = { ...task, name, path, seed, selfKill: selfKillOf(killPlan) };
+    const args = [JSON.stringify(assignment)];
+    const onReport = (value: unknown) => {
+      const report = value as Report;
+      if (report.type === 'ready') ready.resolve();
+      history.add(name, report);
+      if (report.type === 'admitted') this.#options.onAdmitted(report.admission);
+    };
+    const { kill, send, exit } = startProcess(program, { args, codeCache, onTold: onReport });
+    let isKilled = false;
+    let timer: NodeJS.Timeout | undefined;
+    const killNow = () => {
+      isKilled = true;
+      kill('SIGKILL');
+    };
+    const scheduleKill = () => {
+      if (killPlan !== undefined) timer = setTimeout(killNow, killPlan.afterMs);
+    };
+    if (killPlan?.isFromStart) scheduleKill();
+    else ready.promise.then(scheduleKill, () => {});
+    const started: RunningProcess = {
+      task,
+      ready: ready.promise,
+      exit: exit.then(({ code, signal, stderr }) => {
+        clearTimeout(timer);
+        this.#running.delete(started);
+        const where = isKilled ? 'anywhere' : (killPlan?.point ?? 'unknown');
+        if (signal === 'SIGKILL') this.#options.onKilled(task.role, where);
+        else if (code !== 0)
+          history.failures.push(`${name} exited unexpectedly: ${code ?? signal} ${stderr}`);
+      }),
+      send,
+      kill: killNow,
+      cancelKill: () => clearTimeout(timer),
+    };
+    this.#running.add(started);
+    return started;
+  }
+}
+
+function selfKillOf(killPlan: KillPlan | undefined): Assignment['selfKill'] {
+  return killPlan?.point === undefined
+    ? undefined
+    : { point: killPlan.point, passes: killPlan.passes };
+}
+
+/** When a process is killed: at a named point of a commit, or after some time. */
+interface KillPlan {
+  readonly point: CommitPoint | undefined;
+  /** The process is killed when it reaches the point for the n-th time. */
+  readonly passes: number;
+  /** Counted from the start of the process, or from the moment when it is ready. */
+  readonly afterMs: number;
+  readonly isFromStart: boolean;
+}
+
+const latestMs = 2000;
+
+/** Readers do not commit, so only their kill time is random. */
+export function randomKillPlan(random: Randomness, isReader: boolean): KillPlan {
+  const isAtPoint = !isReader && !random.oneIn(4);
+  const isFromStart = !isAtPoint && random.oneIn(6);
+  const soonMs = isFromStart ? random.below(200) : random.below(isReader ? 1000 : 400);
+  return {
+    point: isAtPoint ? random.oneOf(commitPoints) : undefined,
+    passes: random.oneOf([1, 2, random.between(3, 30), random.between(30, 150)]),
+    // A process that never reaches its point is killed after this time.
+    afterMs: isAtPoint ? latestMs : soonMs,
+    isFromStart,
+  };
+}
