@@ -162,7 +162,7 @@ function check(cassette: Cassette): Report {
   });
   const problems = [
     ...findSecrets(cassette).map(
-      ({ exchange, place }) =>
+      ({ exchange, location: place }) =>
         `exchange ${exchange}, ${plain(place)}: it looks like a secret, which the recorder should have removed; revoke it and record again`,
     ),
     ...exchanges.flatMap((exchange, index) =>

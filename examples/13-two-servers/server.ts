@@ -1,7 +1,7 @@
 // One of several servers. All of them serve the same agent and share one store.
 import { createAgent, defineTool } from '@millrace/agent';
 import { toolCallId } from '@millrace/core';
-import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
+import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import { createServer } from '@millrace/server';
 import { z } from 'zod';
 import { openStore } from './open-store.ts';
@@ -14,7 +14,7 @@ const refund = defineTool({
 });
 const call = { kind: 'tool_call', toolCallId: toolCallId('call 1'), name: 'refund' } as const;
 /** The answer depends only on the items so far, so every server can give it. */
-const answer: Scripted = ({ items }) =>
+const answer: ScriptEntry = ({ items }) =>
   items.some(({ kind }) => kind === 'tool')
     ? 'Your order is refunded.'
     : { content: { parts: ['I can refund it. ', { ...call, arguments: '{"order":17}' }] } };

@@ -4,7 +4,7 @@
 import { createClient } from '@millrace/client';
 import { toolCallId } from '@millrace/core';
 import { convertRunEvents, millraceModels, runHooks } from '@millrace/openai-agents';
-import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
+import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import { type AsyncAgent, createServer, type SyncAgent, type Update } from '@millrace/server';
 import { Agent, Runner, tool } from '@openai/agents';
 import { z } from 'zod';
@@ -22,7 +22,7 @@ const travel = Agent.create({ name: 'Travel', tools: [weather], handoffs: [fligh
 // With a key, use anthropic({ model: '…' }), openaiResponses({ model: '…' }) … instead of a script.
 const call = (id: string, name: string, input: string) =>
   ({ kind: 'tool_call', toolCallId: toolCallId(id), name, arguments: input }) as const;
-const script: readonly Scripted[] = [
+const script: readonly ScriptEntry[] = [
   { content: { parts: ['Let me check. ', call('c1', 'weather', '{"town":"Bath"}')] } },
   { content: { parts: ['It rains in Bath. ', call('c2', 'transfer_to_Flights', '{}')] } },
   'Your flight to Lisbon is booked.',

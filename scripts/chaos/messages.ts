@@ -9,7 +9,7 @@ import {
 } from '@millrace/core';
 import type { Admission } from '@millrace/log';
 import type { CommitPoint } from '../../packages/log/src/storage/record-store.ts';
-import { tell } from '../../packages/log/src/testing/start-process.ts';
+import { sendToParent } from '../../packages/log/src/testing/start-process.ts';
 
 /** The argument that a worker process is started with. */
 export type Assignment = (
@@ -107,7 +107,7 @@ export interface SubscriptionStart extends Subscription {
 }
 
 /** Sends a report synchronously, so that it arrives even if the process is killed right after. */
-export const report: (message: Report) => void = tell;
+export const report: (message: Report) => void = sendToParent;
 
 export function reportReceived(subscription: Subscription, batch: Batch): void {
   report({ type: 'received', ...subscription, batch: encodeBatch(batch) });

@@ -63,7 +63,7 @@ export class ProcessPool {
       history.add(name, report);
       if (report.type === 'admitted') this.#options.onAdmitted(report.admission);
     };
-    const { kill, send, exit } = startProcess(program, { args, codeCache, onTold: onReport });
+    const { kill, send, exit } = startProcess(program, { args, codeCache, onMessage: onReport });
     let isKilled = false;
     let timer: NodeJS.Timeout | undefined;
     const killNow = () => {

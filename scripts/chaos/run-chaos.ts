@@ -58,7 +58,7 @@ export async function runChaos(options: ChaosOptions): Promise<ChaosResult> {
 async function warmCodeCache(codeCache: string): Promise<void> {
   const program = new URL('worker-process.ts', import.meta.url);
   const args = [JSON.stringify({ role: 'warm-up' })];
-  await startProcess(program, { args, codeCache, onTold: () => {} }).exit;
+  await startProcess(program, { args, codeCache, onMessage: () => {} }).exit;
 }
 
 async function readAll(

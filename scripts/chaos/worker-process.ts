@@ -4,8 +4,8 @@ import { setTimeout } from 'node:timers/promises';
 import { type DraftRecord, sessionId } from '@millrace/core';
 import type { Admission, Log, Producer } from '@millrace/log';
 import { sqliteLog } from '@millrace/log/sqlite';
-import type { OnPoint } from '../../packages/log/src/storage/record-store.ts';
-import { orders } from '../../packages/log/src/testing/start-process.ts';
+import type { OnCommitPoint } from '../../packages/log/src/storage/record-store.ts';
+import { messagesFromParent } from '../../packages/log/src/testing/start-process.ts';
 import { drive } from './driver.ts';
 import {
   type Assignment,
@@ -21,7 +21,7 @@ import {
 import { Randomness } from './randomness.ts';
 import { RandomRecordWriter } from './record-writer.ts';
 
-function killSelfAt(selfKill: Assignment['selfKill']): OnPoint | undefined {
+function killSelfAt(selfKill: Assignment['selfKill']): OnCommitPoint | undefined {
   if (selfKill === undefined) return undefined;
   let left = selfKill.passes;
   return (point) => {
@@ -74,7 +74,7 @@ async function produce(log: Log, name: string, seed: number): Promise<void> {
   let count = 0;
   const working: Promise<void>[] = [];
   report({ type: 'ready' });
-  for await (const admission of orders<Admission>()) {
+  for await (const admission of messagesFromParent<Admission>()) {
     const tag = `${name}, admission ${++count}`;
     working.push(writeWithAdmission(log, admission, tag, new Randomness(random.seed())));
   }

@@ -71,7 +71,7 @@ export {
 } from '@millrace/providers';
 export { scriptedProvider } from '@millrace/providers/scripted';
 export {
-  approveBy,
+  approveByPolicy,
   askUserTool,
   bashTool,
   createWorkspace,

@@ -18,12 +18,12 @@ import { wireTable } from '../../providers/src/testing/wire-table.ts';
 import { wait } from './abortable.ts';
 import type { Run } from './contract/run.ts';
 import { createAgent } from './create-agent.ts';
-import { problemsIn } from './testing/check-log.ts';
+import { findLogProblems } from './testing/check-log.ts';
 import { call } from './testing/model-script.ts';
-import { play, VirtualClock } from './testing/play.ts';
 import { foldRecords } from './testing/read-log.ts';
-import { actor, type Scenario, scenarios, scenarioTools } from './testing/scenarios.ts';
+import { type Scenario, scenarioObserver, scenarios, scenarioTools } from './testing/scenarios.ts';
 import { countActivity, withDelay } from './testing/test-doubles.ts';
+import { runToEnd, VirtualClock } from './testing/virtual-time.ts';
 import { defineTool } from './tool/define-tool.ts';
 
 const session = sessionId('s');
@@ -53,7 +53,7 @@ async function perform(scenario: Scenario, abortAt: number, delays: Delays) {
   const inner = memoryLog({ clock });
   const log = storingMs === 0 ? inner : withDelay(inner, () => after(storingMs));
   let run: Run | undefined;
-  const act = actor(scenario, () => run as Run);
+  const act = scenarioObserver(scenario, () => run as Run);
   const records: LogRecord[] = [];
   const late: string[] = [];
   const busy = countActivity({
@@ -80,7 +80,7 @@ async function perform(scenario: Scenario, abortAt: number, delays: Delays) {
   run = agent.run('Begin', { session });
   // Measured when the result resolves, not later.
   const left = run.result.then(() => busy.now());
-  const result = await play(clock, run.result);
+  const result = await runToEnd(clock, run.result);
   const name = `at ${abortAt}, closing in ${closingMs} ms, storing in ${storingMs} ms`;
   const seen = { left: await left, most: busy.most(), used: busy.used(), late };
   return { name, abortAt, delays, result, records, log, clock, common, ...seen };
@@ -99,7 +99,7 @@ async function faultsOfNext({ log, clock, common }: Performed): Promise<readonly
       provider: provider(fetch, wire),
       retry: { maxAttempts: 1 },
     });
-    await play(clock, agent.run('And now?', { session: into }).result);
+    await runToEnd(clock, agent.run('And now?', { session: into }).result);
     const [{ body } = { body: {} }] = requests;
     const found = requests.length === 1 ? faultsOf(body as JsonObject, read([])) : ['not sent'];
     faults.push(...found.map((fault) => `${wire}: ${fault}`));
@@ -146,7 +146,7 @@ describe.each(Object.entries(scenarios))('%s, aborted at each record,', (_about,
       const isAborted = offsetOf(records, 'aborted') !== undefined;
       if (abortAt < (lastWord?.offset ?? 0)) expect(isAborted, name).toBe(true);
       expect(result.stop.reason, name).toBe(isAborted ? 'aborted' : 'stop');
-      expect(problemsIn(session, records), name).toEqual([]);
+      expect(findLogProblems(session, records), name).toEqual([]);
     }
   });
 
@@ -217,7 +217,7 @@ test('an abort keeps the partial answer of a request that has just failed', asyn
     { clock, pieces: 'whole', pauseMs: 10 },
   );
   run = createAgent({ provider, clock, log: memoryLog({ clock }), tools: [slow] }).run('Go');
-  const { stop, text } = await play(clock, run.result);
+  const { stop, text } = await runToEnd(clock, run.result);
   expect(stop.reason).toBe('aborted');
   expect(text).toContain('Half an answer');
 });

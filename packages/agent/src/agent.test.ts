@@ -9,7 +9,7 @@ import {
 } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
 import {
-  type Scripted,
+  type ScriptEntry,
   type ScriptedOptions,
   scriptedProvider,
 } from '@millrace/providers/scripted';
@@ -17,9 +17,9 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Run } from './contract/run.ts';
 import { type AgentOptions, createAgent } from './create-agent.ts';
-import { problemsIn } from './testing/check-log.ts';
+import { findLogProblems } from './testing/check-log.ts';
 import { call } from './testing/model-script.ts';
-import { play, quiet, VirtualClock } from './testing/play.ts';
+import { flushPendingWork, runToEnd, VirtualClock } from './testing/virtual-time.ts';
 import { defineTool } from './tool/define-tool.ts';
 
 const read = defineTool({
@@ -30,7 +30,7 @@ const read = defineTool({
 });
 
 function agentOf(
-  script: readonly Scripted[],
+  script: readonly ScriptEntry[],
   options: Partial<AgentOptions> = {},
   how: ScriptedOptions = {},
 ) {
@@ -50,7 +50,7 @@ function agentOf(
   });
   const until = async (type: string) => {
     while (!records.some(({ fact, delta }) => (fact ?? delta)?.type === type)) {
-      await quiet();
+      await flushPendingWork();
       clock.advance(10);
     }
   };
@@ -61,7 +61,7 @@ function agentOf(
     provider,
     records,
     until,
-    end: (run: Run) => play(clock, run.result),
+    end: (run: Run) => runToEnd(clock, run.result),
   };
 }
 
@@ -283,7 +283,7 @@ describe('an abort', () => {
     expect(next.text).toBe('Welcome back.');
     const sent = provider.calls[1]?.request.items.map(textOf);
     expect(sent).toEqual(['Speak', text, 'And now?']);
-    expect(problemsIn(session, (await log.read(session)).records)).toEqual([]);
+    expect(findLogProblems(session, (await log.read(session)).records)).toEqual([]);
   });
 
   test('during a tool stops it, waits for it, and answers its call', async () => {
@@ -399,7 +399,7 @@ describe('an approval', () => {
     });
     const { text, stop: done } = await second.end(second.agent.resume(session));
     expect([text, done.reason]).toEqual(['Done.', 'stop']);
-    expect(problemsIn(session, (await log.read(session)).records)).toEqual([]);
+    expect(findLogProblems(session, (await log.read(session)).records)).toEqual([]);
   });
 });
 

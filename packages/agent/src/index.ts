@@ -3,7 +3,7 @@ export { type DropOptions, dropFailedResults, dropReasoning } from './context/fi
 export type { Agent, AgentRunOptions, ForkedRunOptions } from './contract/agent.ts';
 export { AgentError, type AgentErrorCode } from './contract/agent-error.ts';
 export type { ObservedRun, Observer } from './contract/observer.ts';
-export type { Divergence, Replayed, ReplayOptions } from './contract/replay.ts';
+export type { Divergence, ReplayOptions, ReplayResult } from './contract/replay.ts';
 export type { ApproveOptions, DenyOptions, Run, RunInput, RunResult } from './contract/run.ts';
 export type {
   Approval,
@@ -17,17 +17,17 @@ export type {
   RetrySettings,
 } from './contract/settings.ts';
 export type {
-  Execution,
   HandOff,
   Tool,
   ToolContext,
+  ToolExecution,
   ToolOutput,
   ToolReturn,
-  Validated,
+  ValidationResult,
 } from './contract/tool.ts';
 export { type AgentOptions, createAgent } from './create-agent.ts';
 export { type PastRequest, requestAt } from './history/request-at.ts';
-export type { Dropped } from './observers/channel-buffer.ts';
+export type { DroppedEvents } from './observers/channel-buffer.ts';
 export {
   type ChannelEntry,
   type ChannelObserver,
@@ -47,7 +47,7 @@ export {
   type SpanExporter,
 } from './observers/opentelemetry/otlp-exporter.ts';
 export type { FinishedSpan } from './observers/opentelemetry/otlp-span.ts';
-export { RunSpanIds, type SpanName } from './observers/opentelemetry/run-span-ids.ts';
+export { RunSpanIds, type SpanIds } from './observers/opentelemetry/run-span-ids.ts';
 export type { SpanTracer, TracedSpan } from './observers/opentelemetry/timed-span.ts';
 export { type TerminalOptions, terminalObserver } from './observers/terminal/terminal-observer.ts';
 export { type TranscriptObserver, transcriptObserver } from './observers/transcript-observer.ts';

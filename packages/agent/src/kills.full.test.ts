@@ -4,15 +4,14 @@ import { join } from 'node:path';
 import { type LogRecord, type Part, toArray, toItem } from '@millrace/core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { patientMs } from '../../core/src/testing/runs.ts';
-import { bundled } from './testing/bundled.ts';
-import { problemsIn } from './testing/check-log.ts';
+import { bundleProgram } from './testing/bundle-program.ts';
+import { findLogProblems } from './testing/check-log.ts';
 import {
   askedCall,
   callsWithOutcome,
   cutAnswer,
   factsOf,
   has,
-  inTurn,
   isUnhandled,
   itemOf,
   itemsOf,
@@ -20,8 +19,9 @@ import {
   killsOf,
   moments,
   resultsIn,
+  runConcurrently,
   session,
-} from './testing/deaths.ts';
+} from './testing/kills.ts';
 import { foldRecords } from './testing/read-log.ts';
 import { scenarios } from './testing/scenarios.ts';
 
@@ -32,11 +32,14 @@ let deaths: readonly Kill[];
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'agent-kills-'));
-  const program = await bundled(new URL('testing/run-until-killed.ts', import.meta.url), folder);
+  const program = await bundleProgram(
+    new URL('testing/run-until-killed.ts', import.meta.url),
+    folder,
+  );
   const jobs = Object.keys(scenarios).flatMap((name) =>
     moments.map((moment) => () => killsOf(program, folder, name, moment)),
   );
-  deaths = (await inTurn(jobs, atOnce)).flat();
+  deaths = (await runConcurrently(jobs, atOnce)).flat();
 }, patientMs(300_000));
 afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -72,7 +75,7 @@ test('every observed record is on the log at its offset and stays unchanged', ()
 
 test('the log is valid after recovery, every call has one result, and no work is left', () => {
   for (const { name, after, hasWork } of deaths) {
-    expect(problemsIn(session, after), name).toEqual([]);
+    expect(findLogProblems(session, after), name).toEqual([]);
     expect(hasWork, name).toBe(false);
   }
 });

@@ -3,15 +3,15 @@ import { snapshot } from '@millrace/log';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { runs } from '../../core/src/testing/runs.ts';
-import { problemsIn } from './testing/check-log.ts';
-import { perform, plans, resumeAt, session } from './testing/schedules.ts';
+import { findLogProblems } from './testing/check-log.ts';
+import { resumeAt, runSchedule, schedules, session } from './testing/schedules.ts';
 
 test('laws 6, 7 and 10: for random schedules the log is valid, every call has one result, every execution one end', async () => {
   const stops = new Set<string>();
   await fc.assert(
-    fc.asyncProperty(plans, async (plan) => {
-      const { result, log, records, told, ran } = await perform(plan);
-      expect(problemsIn(session, records)).toEqual([]);
+    fc.asyncProperty(schedules, async (plan) => {
+      const { result, log, records, told, ran } = await runSchedule(plan);
+      expect(findLogProblems(session, records)).toEqual([]);
       expect(told).toEqual(records);
       // No tool with effects ran twice, or ran for a superseded answer.
       const state = await snapshot(log, session);
@@ -28,8 +28,8 @@ test('laws 6, 7 and 10: for random schedules the log is valid, every call has on
 
 test('law 12: the same seed gives the same bytes', async () => {
   await fc.assert(
-    fc.asyncProperty(plans, async (plan) => {
-      const [one, other] = [await perform(plan), await perform(plan)];
+    fc.asyncProperty(schedules, async (plan) => {
+      const [one, other] = [await runSchedule(plan), await runSchedule(plan)];
       expect(other.records).toEqual(one.records);
     }),
     { numRuns: runs(100) },
@@ -39,12 +39,12 @@ test('law 12: the same seed gives the same bytes', async () => {
 test('law 8: a session cut at any record can be resumed: nothing is lost, and nothing with effects runs twice', async () => {
   await fc.assert(
     fc.asyncProperty(
-      plans,
+      schedules,
       fc.nat(),
       fc.constantFrom('keep', 'retry'),
       async (plan, at, onInterrupted) => {
         const { before, all, ran, into } = await resumeAt(plan, at, onInterrupted);
-        expect(problemsIn(into, all)).toEqual([]);
+        expect(findLogProblems(into, all)).toEqual([]);
         expect(all.slice(0, before.length)).toEqual(before);
         const started = before.flatMap(({ fact }) =>
           fact?.type === 'tool_execution_started' ? fact.toolCallId : [],

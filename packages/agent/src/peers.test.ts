@@ -24,14 +24,20 @@ import {
 } from '@millrace/providers/scripted-server';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { called, finished, framed, said, used } from '../../providers/src/testing/chat-events.ts';
+import {
+  finishEvent,
+  sseText,
+  textEvent,
+  toolCallEvent,
+  usageEvent,
+} from '../../providers/src/testing/chat-events.ts';
 import { usageObserver } from './observers/usage-observer.ts';
 import { joinText } from './run/run-views.ts';
 import { flood } from './testing/model-script.ts';
-import { play, quiet, VirtualClock } from './testing/play.ts';
 import { eventsOf, LogReader, textOfEvents } from './testing/read-log.ts';
 import { withDelay, withMethods } from './testing/test-doubles.ts';
 import { readUntilText, session, useTestServer } from './testing/test-server.ts';
+import { flushPendingWork, runToEnd, VirtualClock } from './testing/virtual-time.ts';
 import { defineTool } from './tool/define-tool.ts';
 
 // Bugs that were found in other libraries, tested here with an agent, real sockets and real files.
@@ -75,8 +81,8 @@ describe('agentkit', () => {
       piece(index, { id, function: { name: 'read', arguments: '{"path":' } });
     const more = (index: number, given: string) => piece(index, { function: { arguments: given } });
     const [a, b] = [more(0, '"a"}'), more(1, '"b"}')];
-    reply(sseReply([begin(0, 'c0'), begin(1, 'c1'), b, a, finished('tool_calls')]));
-    reply(sseReply([said('Both.'), finished()]));
+    reply(sseReply([begin(0, 'c0'), begin(1, 'c1'), b, a, finishEvent('tool_calls')]));
+    reply(sseReply([textEvent('Both.'), finishEvent()]));
     const { items, text } = await createAgent().run('Look').result;
     expect(text).toBe('Both.');
     expect(items[1]?.parts).toMatchObject([
@@ -88,14 +94,14 @@ describe('agentkit', () => {
   // Chunk handling of the transport is tested in stream-rules.test.ts of the providers.
   test('a character that is split over network chunks is decoded correctly', async () => {
     const text = 'Grüße, 水車 👩‍👩‍👧!';
-    reply(streamReply(splitEvery(frameSse([said(text), finished()]), 1)));
+    reply(streamReply(splitEvery(frameSse([textEvent(text), finishEvent()]), 1)));
     const run = createAgent().run('Greet');
     expect([textOfEvents(await eventsOf(run)), (await run.result).text]).toEqual([text, text]);
   });
 
   test('an abort keeps the streamed text exactly', async () => {
-    reply(streamReply([framed(said('Once upon'), said(' a time')), stalled]));
-    reply(sseReply([said('Yes.'), finished()]));
+    reply(streamReply([sseText(textEvent('Once upon'), textEvent(' a time')), stalled]));
+    reply(sseReply([textEvent('Yes.'), finishEvent()]));
     const agent = createAgent();
     const run = agent.run('Tell', { session });
     await readUntilText(run, 'Once upon a time');
@@ -109,8 +115,8 @@ describe('agentkit', () => {
   });
 
   test('empty arguments run a tool without parameters', async () => {
-    reply(sseReply([called('', 'now'), finished('tool_calls')]));
-    reply(sseReply([said('Nine.'), finished()]));
+    reply(sseReply([toolCallEvent('', 'now'), finishEvent('tool_calls')]));
+    reply(sseReply([textEvent('Nine.'), finishEvent()]));
     const { items } = await createAgent().run('The time?').result;
     expect(items[1]?.parts).toMatchObject([{ text: 'a quarter past nine', isError: false }]);
   });
@@ -118,9 +124,13 @@ describe('agentkit', () => {
   test('usage is counted once, even if the provider sends it with each chunk', async () => {
     const withUsage = (event: string, output: number) =>
       event.replace(/\}$/, `,"usage":{"prompt_tokens":11,"completion_tokens":${output}}}`);
-    const call = [withUsage(called('{}', 'now'), 3), withUsage(finished('tool_calls'), 7), used];
+    const call = [
+      withUsage(toolCallEvent('{}', 'now'), 3),
+      withUsage(finishEvent('tool_calls'), 7),
+      usageEvent,
+    ];
     reply(sseReply(call, { done: true }));
-    reply(sseReply([withUsage(said('Nine.'), 2), finished(), used], { done: true }));
+    reply(sseReply([withUsage(textEvent('Nine.'), 2), finishEvent(), usageEvent], { done: true }));
     const meter = usageObserver();
     const { usage } = await createAgent({ observers: [meter.observe] }).run('The time?').result;
     expect(usage).toMatchObject({ input: 22, output: 14, estimated: false });
@@ -131,12 +141,14 @@ describe('agentkit', () => {
 // Split characters are tested above.
 describe('mini-claw-code', () => {
   test('`data:` without a space is accepted', async () => {
-    reply(sseReply([said('It'), said(' rains.'), finished()], { spaceAfterColon: false }));
+    reply(
+      sseReply([textEvent('It'), textEvent(' rains.'), finishEvent()], { spaceAfterColon: false }),
+    );
     expect((await createAgent().run('The weather?').result).text).toBe('It rains.');
   });
 
   test('a stream without a terminal event is no success, and keeps the partial answer', async () => {
-    reply(streamReply([framed(said('It tur'), called('{"path":"a"}', 'read'))]));
+    reply(streamReply([sseText(textEvent('It tur'), toolCallEvent('{"path":"a"}', 'read'))]));
     const { stop, text, items } = await createAgent({ retry: { maxAttempts: 1 } }).run('Go').result;
     expect(stop).toMatchObject({ reason: 'error', cause: 'truncated_stream' });
     expect(text).toBe('It tur');
@@ -149,8 +161,8 @@ describe('mini-claw-code', () => {
       ...{ name: 'anything', description: 'Takes all', input: z.unknown() },
       execute: async (input) => void inputs.push(input),
     });
-    reply(sseReply([called('{"path": oops', 'anything'), finished('tool_calls')]));
-    reply(sseReply([said('Sorry.'), finished()]));
+    reply(sseReply([toolCallEvent('{"path": oops', 'anything'), finishEvent('tool_calls')]));
+    reply(sseReply([textEvent('Sorry.'), finishEvent()]));
     await createAgent({ tools: [anything] }).run('Go').result;
     expect(inputs).toEqual([]);
     expect(requests()[1]?.body).toMatchObject({
@@ -169,8 +181,8 @@ describe('mini-claw-code', () => {
         storedBefore = (await log.read(session)).records;
       },
     });
-    reply(sseReply([called('{}', 'looks'), finished('tool_calls')]));
-    reply(sseReply([said('Seen.'), finished()]));
+    reply(sseReply([toolCallEvent('{}', 'looks'), finishEvent('tool_calls')]));
+    reply(sseReply([textEvent('Seen.'), finishEvent()]));
     const observers = [
       (_: LogRecord, events: readonly AgentEvent[]) => told.push(...types(events)),
     ];
@@ -184,15 +196,15 @@ describe('mini-claw-code', () => {
       tool_calls: [{ index: 4_294_967_295, id: 'c', function: { name: 'now', arguments: '{}' } }],
     };
     const event = JSON.stringify({ choices: [{ index: 0, delta }] });
-    reply(sseReply([event, finished('tool_calls')]));
-    reply(sseReply([said('Nine.'), finished()]));
+    reply(sseReply([event, finishEvent('tool_calls')]));
+    reply(sseReply([textEvent('Nine.'), finishEvent()]));
     const { items } = await createAgent().run('The time?').result;
     expect(items[1]?.parts).toMatchObject([{ text: 'a quarter past nine' }]);
   });
 
   test('an error in the stream is reported with its message', async () => {
     const error = { message: 'The key was withdrawn', type: 'authentication_error', code: 401 };
-    reply(sseReply([said('Half'), JSON.stringify({ error })]));
+    reply(sseReply([textEvent('Half'), JSON.stringify({ error })]));
     const run = createAgent().run('Go');
     const [events, { stop, text }] = [await eventsOf(run), await run.result];
     expect([stop, text]).toMatchObject([{ reason: 'error', cause: 'auth' }, 'Half']);
@@ -231,8 +243,8 @@ describe('pi', () => {
 
   test('streamed text is on disk before its message ends', async () => {
     const gate = newGate();
-    const rest = framed(said(' is all.'), finished());
-    reply(streamReply([framed(said('That')), { type: 'wait', for: gate }, rest]));
+    const rest = sseText(textEvent(' is all.'), finishEvent());
+    reply(streamReply([sseText(textEvent('That')), { type: 'wait', for: gate }, rest]));
     const [log, elsewhere] = twoLogs();
     const run = createAgent({ log }).run('Go', { session });
     await readUntilText(run, 'That');
@@ -244,7 +256,13 @@ describe('pi', () => {
 
   test('a second writer of a session is refused, and the first is not affected', async () => {
     const gate = newGate();
-    reply(streamReply([framed(said('Mine')), { type: 'wait', for: gate }, framed(finished())]));
+    reply(
+      streamReply([
+        sseText(textEvent('Mine')),
+        { type: 'wait', for: gate },
+        sseText(finishEvent()),
+      ]),
+    );
     const logs = twoLogs();
     const run = createAgent({ log: logs[0], name: 'somebody' }).run('Go', { session });
     await readUntilText(run, 'Mine');
@@ -265,7 +283,7 @@ describe('pi', () => {
     ['is not, where the request is to blame', 400, { message: 'terminated' }, 1],
   ])('what failed %s, tried again', async (_how, status, error, times) => {
     reply(jsonReply(status, { error }));
-    reply(sseReply([said('At last.'), finished()]));
+    reply(sseReply([textEvent('At last.'), finishEvent()]));
     const { stop } = await createAgent().run('Go').result;
     expect(requests()).toHaveLength(times);
     expect(stop.reason).toBe(times === 1 ? 'error' : 'stop');
@@ -297,7 +315,9 @@ describe('pi', () => {
 
 describe('OpenAI Agents', () => {
   test('an abort by the caller’s signal keeps the text before the running call', async () => {
-    reply(streamReply([framed(said('I look it up.'), called('{"pa', 'read')), stalled]));
+    reply(
+      streamReply([sseText(textEvent('I look it up.'), toolCallEvent('{"pa', 'read')), stalled]),
+    );
     const controller = new AbortController();
     const run = createAgent().run('Go', { signal: controller.signal });
     await readUntilText(run, 'I look it up.');
@@ -310,10 +330,10 @@ describe('OpenAI Agents', () => {
 
   test('argument pieces are published while they stream, before the call is ready', async () => {
     const gate = newGate();
-    const begin = framed(called('{"path":', 'read'));
-    const rest = framed(called('"a"}'), finished('tool_calls'));
+    const begin = sseText(toolCallEvent('{"path":', 'read'));
+    const rest = sseText(toolCallEvent('"a"}'), finishEvent('tool_calls'));
     reply(streamReply([begin, { type: 'wait', for: gate }, rest]));
-    reply(sseReply([said('Done.'), finished()]));
+    reply(sseReply([textEvent('Done.'), finishEvent()]));
     const told: string[] = [];
     for await (const event of createAgent().run('Look').events) {
       if (event.type === 'tool_call_started') told.push(event.name);
@@ -334,7 +354,7 @@ describe('OpenAI Agents', () => {
       if (drafts.some(({ delta }) => delta?.type === 'append_text')) await gate.pass();
     });
     const run = createAgent({ provider, log }).run('Go', { session });
-    await quiet();
+    await flushPendingWork();
     expect(asked()).toBeGreaterThan(0);
     expect(asked()).toBeLessThan(2000);
     gate.open();
@@ -344,7 +364,9 @@ describe('OpenAI Agents', () => {
 
 describe('Vercel AI SDK', () => {
   test('a run can be stopped and resumed by another client, from any record', async () => {
-    reply(streamReply([framed(said('One'), said(' two'), said(' three')), stalled]));
+    reply(
+      streamReply([sseText(textEvent('One'), textEvent(' two'), textEvent(' three')), stalled]),
+    );
     const [log, elsewhere] = twoLogs();
     const run = createAgent({ log }).run('Count', { session });
     await readUntilText(run, 'One two three');
@@ -376,8 +398,8 @@ describe('Vercel AI SDK', () => {
 
   test('an error in the middle of the stream is retried, and the text appears once', async () => {
     const error = { type: 'overloaded_error', message: 'Overloaded', code: 529 };
-    reply(sseReply([said('It tu'), JSON.stringify({ error })]));
-    reply(sseReply([said('It rains.'), finished(), used], { done: true }));
+    reply(sseReply([textEvent('It tu'), JSON.stringify({ error })]));
+    reply(sseReply([textEvent('It rains.'), finishEvent(), usageEvent], { done: true }));
     const run = createAgent().run('The weather?');
     const [events, { text, items, usage }] = [await eventsOf(run), await run.result];
     expect([text, items.length]).toEqual(['It rains.', 1]);
@@ -387,7 +409,7 @@ describe('Vercel AI SDK', () => {
   });
 
   test('after an abort, text and usage are available', async () => {
-    reply(streamReply([framed(said('Once upon a time')), stalled]));
+    reply(streamReply([sseText(textEvent('Once upon a time')), stalled]));
     const run = createAgent().run('Tell');
     await readUntilText(run, 'Once upon a time');
     await run.abort();
@@ -429,7 +451,9 @@ describe('Vercel AI SDK', () => {
 describe('TanStack AI', () => {
   test('the first token is published at once, not when a batch is full', async () => {
     const gate = newGate();
-    reply(streamReply([framed(said('A')), { type: 'wait', for: gate }, framed(finished())]));
+    reply(
+      streamReply([sseText(textEvent('A')), { type: 'wait', for: gate }, sseText(finishEvent())]),
+    );
     const run = createAgent({ log: twoLogs()[0] }).run('Go');
     // The rest of the stream is held back until this text was read.
     await readUntilText(run, 'A');
@@ -457,24 +481,29 @@ describe('Cloudflare Agents', () => {
 // Approvals across a restart are tested in kills.full.test.ts, steering in agent.test.ts.
 describe('what users ask for', () => {
   test('a stalled stream times out with a reason, and keeps the partial answer', async () => {
-    reply(streamReply([framed(said('One moment')), stalled]));
+    reply(streamReply([sseText(textEvent('One moment')), stalled]));
     const clock = new VirtualClock();
     const provider = openaiChat({ model: 'm', baseUrl: url(), preset: 'compatible', clock });
     const log = memoryLog({ clock });
     const run = createAgent({ provider, clock, log, retry: { maxAttempts: 1 } }).run('Go');
     await readUntilText(run, 'One moment');
-    const { stop, text } = await play(clock, run.result);
+    const { stop, text } = await runToEnd(clock, run.result);
     expect([stop, text]).toMatchObject([{ reason: 'error', cause: 'timeout' }, 'One moment']);
     expect(await requests()[0]?.closed).toBe('client');
   });
 
   test('the cost of streaming arguments grows linearly', async () => {
     const toldOf = async (length: number) => {
-      const pieces = Array.from({ length: length / 8 }, () => called('12345678'));
+      const pieces = Array.from({ length: length / 8 }, () => toolCallEvent('12345678'));
       reply(
-        sseReply([called('{"path":"', 'read'), ...pieces, called('"}'), finished('tool_calls')]),
+        sseReply([
+          toolCallEvent('{"path":"', 'read'),
+          ...pieces,
+          toolCallEvent('"}'),
+          finishEvent('tool_calls'),
+        ]),
       );
-      reply(sseReply([said('Long.'), finished()]));
+      reply(sseReply([textEvent('Long.'), finishEvent()]));
       let told = 0;
       const measure = (_: LogRecord, events: readonly AgentEvent[]) => {
         for (const event of events)
@@ -490,7 +519,10 @@ describe('what users ask for', () => {
 
   test('a second client can attach during a run, and receives all of it from the start', async () => {
     const gate = newGate();
-    const [begin, rest] = [framed(said('One two')), framed(said(' three'), finished())];
+    const [begin, rest] = [
+      sseText(textEvent('One two')),
+      sseText(textEvent(' three'), finishEvent()),
+    ];
     reply(streamReply([begin, { type: 'wait', for: gate }, rest]));
     const [log, elsewhere] = twoLogs();
     const run = createAgent({ log }).run('Count', { session });

@@ -5,15 +5,15 @@ import { scriptedProvider } from '@millrace/providers/scripted';
 import { expect, test } from 'vitest';
 import type { Run } from './contract/run.ts';
 import { createAgent } from './create-agent.ts';
-import { play, VirtualClock } from './testing/play.ts';
-import { actor, type Scenario, scenarios, scenarioTools } from './testing/scenarios.ts';
+import { type Scenario, scenarioObserver, scenarios, scenarioTools } from './testing/scenarios.ts';
+import { runToEnd, VirtualClock } from './testing/virtual-time.ts';
 
 /** All observed records of a scenario, as lines. */
 async function told(scenario: Scenario): Promise<readonly string[]> {
   const clock = new VirtualClock();
   const events: AgentEvent[] = [];
   let run: Run | undefined;
-  const act = actor(scenario, () => run as Run);
+  const act = scenarioObserver(scenario, () => run as Run);
   const agent = createAgent({
     ...scenario.options,
     clock,
@@ -30,7 +30,7 @@ async function told(scenario: Scenario): Promise<readonly string[]> {
     ],
   });
   run = agent.run('Begin', { session: sessionId('s') });
-  await play(clock, run.result);
+  await runToEnd(clock, run.result);
   return events.map((event) => encodeEvent(event));
 }
 

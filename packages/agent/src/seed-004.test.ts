@@ -13,7 +13,7 @@ import { type Log, memoryLog, snapshot } from '@millrace/log';
 import { sqliteLog } from '@millrace/log/sqlite';
 import { openaiChat } from '@millrace/providers';
 import {
-  type Scripted,
+  type ScriptEntry,
   type ScriptedResponse,
   scriptedProvider,
 } from '@millrace/providers/scripted';
@@ -25,8 +25,8 @@ import { runs } from '../../core/src/testing/runs.ts';
 import { type AgentOptions, createAgent } from './create-agent.ts';
 import { joinText } from './run/run-views.ts';
 import { call } from './testing/model-script.ts';
-import { play, quiet, VirtualClock } from './testing/play.ts';
 import { eventsOf, textOfEvents } from './testing/read-log.ts';
+import { flushPendingWork, runToEnd, VirtualClock } from './testing/virtual-time.ts';
 import { defineTool } from './tool/define-tool.ts';
 
 const session = sessionId('s');
@@ -39,7 +39,7 @@ const read = defineTool({
 });
 
 /** Runs on a virtual clock, and collects what an observer and a slow reader receive. */
-async function perform(script: readonly Scripted[], options: Partial<AgentOptions> = {}) {
+async function perform(script: readonly ScriptEntry[], options: Partial<AgentOptions> = {}) {
   const clock = options.clock instanceof VirtualClock ? options.clock : new VirtualClock();
   const provider = scriptedProvider(script, { clock });
   const events: AgentEvent[] = [];
@@ -50,7 +50,7 @@ async function perform(script: readonly Scripted[], options: Partial<AgentOption
   });
   const run = agent.run('Begin');
   const reading = eventsOf(run);
-  const result = await play(clock, run.result);
+  const result = await runToEnd(clock, run.result);
   return { result, events, read: await reading, provider };
 }
 
@@ -118,10 +118,10 @@ describe('a tool is never executed before its arguments are complete', () => {
       if (event.type === 'tool_call_arguments_delta') told += event.delta;
       if (told === '1234') break;
     }
-    await quiet();
+    await flushPendingWork();
     expect(started).toEqual([]);
     await run.abort();
-    await play(clock, run.result);
+    await runToEnd(clock, run.result);
     expect(started).toEqual([]);
   });
 
@@ -352,7 +352,7 @@ describe('both views come from one stream', () => {
       'Go',
     );
     const readers = [eventsOf(run), eventsOf(run), eventsOf(run)];
-    await play(clock, Promise.all([run.result, run.result]));
+    await runToEnd(clock, Promise.all([run.result, run.result]));
     const [events = []] = await Promise.all([...readers, eventsOf(run)]);
     const asked = only(events, 'response_started').map(({ turn, attempt }) => [turn, attempt]);
     expect(asked).toEqual([

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { runs } from '../../core/src/testing/runs.ts';
 import { CuttingProxy } from '../../server/src/testing/cutting-proxy.ts';
-import { drive, recordedRun } from '../../server/src/testing/recorded-run.ts';
+import { appendBatches, recordedRun } from '../../server/src/testing/recorded-run.ts';
 import { type Client, createClient } from './create-client.ts';
 import { eventually } from './testing/eventually.ts';
 import { serving } from './testing/serving.ts';
@@ -37,7 +37,7 @@ async function stage() {
 test('a client that is cut off at any bytes has what an uncut one has', async () => {
   const { log, newTask, behindCuts, through, uncut } = await stage();
   const id = await newTask();
-  await drive(log, sessionId(id), recordedRun(3, countingIds()));
+  await appendBatches(log, sessionId(id), recordedRun(3, countingIds()));
   const end = await through(id);
   const expected = await uncut(id);
   const read = (cuts: readonly number[]) =>
@@ -68,7 +68,7 @@ test('a client that is cut off while the agent speaks has what an uncut one has'
       const task = client.task(id);
       const shown: number[] = [];
       task.subscribe(() => shown.push(task.snapshot().state.through));
-      await drive(log, sessionId(id), recordedRun(2, countingIds()), { between });
+      await appendBatches(log, sessionId(id), recordedRun(2, countingIds()), { between });
       const end = await through(id);
       await eventually(() => task.snapshot().state.through === end);
       expect(task.transcript).toEqual(await uncut(id));

@@ -5,17 +5,17 @@ import { sessionId, transcript } from '@millrace/core';
 import { snapshot } from '@millrace/log';
 import { sqliteLog } from '@millrace/log/sqlite';
 import { expect, onTestFinished, test } from 'vitest';
-import { type Started, startProcess } from '../../log/src/testing/start-process.ts';
+import { type ChildProgram, startProcess } from '../../log/src/testing/start-process.ts';
 import type { TaskSnapshot } from './contract/task-handle.ts';
 import { createClient } from './create-client.ts';
 import { eventually } from './testing/eventually.ts';
 
 const program = new URL('./testing/serve-in-process.ts', import.meta.url);
 
-async function serve(folder: string, port = 0): Promise<{ child: Started; url: string }> {
+async function serve(folder: string, port = 0): Promise<{ child: ChildProgram; url: string }> {
   const said = Promise.withResolvers<{ readonly url: string }>();
   const args = [folder, String(port)];
-  const child = startProcess(program, { args, onTold: (told) => said.resolve(told as never) });
+  const child = startProcess(program, { args, onMessage: (told) => said.resolve(told as never) });
   void child.exit.then(({ stderr }) => said.reject(new Error(`It did not start: ${stderr}`)));
   onTestFinished(async () => {
     child.kill('SIGKILL');

@@ -217,7 +217,7 @@ test('a run whose process is killed goes on in the same trace in another one, wh
     const said = Promise.withResolvers<{ readonly url: string }>();
     const program = new URL('./testing/serve-traced.ts', import.meta.url);
     const args = [folder, model.url, collectorUrl];
-    const child = startProcess(program, { args, onTold: (told) => said.resolve(told as never) });
+    const child = startProcess(program, { args, onMessage: (told) => said.resolve(told as never) });
     void child.exit.then(({ stderr }) => said.reject(new Error(`It did not start: ${stderr}`)));
     onTestFinished(async () => {
       child.kill('SIGKILL');

@@ -1,4 +1,4 @@
-export { type Retained, type Retention, retain } from './any-log/retain.ts';
+export { type RetentionPolicy, type RetentionResult, retain } from './any-log/retain.ts';
 export { type SnapshotOptions, snapshot } from './any-log/snapshot.ts';
 export type { BlobRef, BlobStore } from './contract/blob-store.ts';
 export type { Bus, BusListener, BusNotice } from './contract/bus.ts';
@@ -12,13 +12,13 @@ export type {
   OpenOptions,
   ReadOptions,
   RestoreOptions,
-  Submitted,
+  SubmitResult,
 } from './contract/log.ts';
 export { LogError, type LogErrorCode } from './contract/log-error.ts';
-export type { Acknowledged, Admission, AdmitOptions, Producer } from './contract/producer.ts';
+export type { Admission, AdmitOptions, AppendAck, Producer } from './contract/producer.ts';
 export type { LeaseInfo, SessionFilter, SessionInfo } from './contract/session-info.ts';
 export { type MemoryLogOptions, memoryLog } from './memory/memory-log.ts';
 export { exportSession } from './transfer/export-session.ts';
 export { type ImportOptions, importSession } from './transfer/import-session.ts';
-export type { Lines } from './transfer/lines.ts';
+export type { LineSource } from './transfer/lines.ts';
 export { exportBlobs, importBlobs } from './transfer/transfer-blobs.ts';

@@ -6,10 +6,10 @@ export {
   millraceModels,
 } from './model/millrace-model.ts';
 export type { TurnStream } from './model/turn-stream.ts';
-export { type InputItems, toInputItems, toItems } from './request/convert-items.ts';
+export { type ConvertedInput, toInputItems, toItems } from './request/convert-items.ts';
 export { toModelRequest } from './request/to-model-request.ts';
 export {
-  type NamedPart,
+  type IdentifiedPart,
   type SdkResponse,
   toOutputItems,
   toResponse,

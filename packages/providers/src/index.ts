@@ -23,17 +23,17 @@ export {
   ProviderError,
   type ProviderErrorDetails,
   type ProviderErrorKind,
-  type Retry,
+  type RetryAdvice,
 } from './contract/provider-error.ts';
 export type { GeminiOptions, VertexOptions } from './gemini/options.ts';
 export { gemini, vertex } from './gemini/provider.ts';
-export type { IdRule } from './history/tool-call-ids.ts';
+export type { ToolCallIdRule } from './history/tool-call-ids.ts';
 export type {
   ChatDialect,
   ChatOptions,
   ChatPreset,
-  EchoStyle,
-  EffortStyle,
+  ReasoningEchoStyle,
+  ReasoningEffortStyle,
 } from './openai-chat/options.ts';
 export { openaiChat } from './openai-chat/provider.ts';
 export type {
@@ -43,12 +43,12 @@ export type {
 } from './openai-responses/options.ts';
 export { openaiResponses } from './openai-responses/provider.ts';
 export { complete } from './provider/complete.ts';
-export { createProvider, describePlainly } from './provider/create-provider.ts';
+export { createProvider, describeModelRequest } from './provider/create-provider.ts';
 export { type ConcurrencyOptions, limitConcurrency } from './provider/limit-concurrency.ts';
-export { mapText, type PartChange, type TextChange } from './provider/map-text.ts';
-export { moveSteps, type Wrapper, wrapProvider } from './provider/wrap-provider.ts';
+export { mapText, type PartTextChange, type TextChange } from './provider/map-text.ts';
+export { moveSteps, type ProviderWrapper, wrapProvider } from './provider/wrap-provider.ts';
 export { type Clock, systemClock } from './transport/clock.ts';
 export type { TimeoutOptions } from './transport/deadlines.ts';
 export type { TransportOptions } from './transport/transport-options.ts';
-export type { ApiOptions, GivenHeaders } from './wire/api-options.ts';
+export type { ApiOptions, HeaderOptions } from './wire/api-options.ts';
 export type { Endpoint } from './wire/endpoint.ts';

@@ -11,20 +11,20 @@ export {
 } from './contract/rows.ts';
 export type {
   AsyncAgent,
-  EventsOfTask,
   HandlerContext,
+  HandlerEvents,
+  HandlerMessages,
+  HandlerState,
   LoopAgent,
-  Messages,
   OpenMessage,
-  Sent,
+  SentMessages,
   ServedAgent,
-  Sink,
   Span,
   SpanOptions,
-  StateOfTask,
   Streaming,
   SyncAgent,
   Tracing,
+  UpdateSink,
 } from './contract/served-agent.ts';
 export { ServerError, type ServerErrorCode } from './contract/server-error.ts';
 export type {

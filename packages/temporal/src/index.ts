@@ -1,6 +1,6 @@
 export { type ActivitiesOptions, createActivities } from './activities/create-activities.ts';
 export { type WorkflowAgentOptions, workflowAgent } from './client/workflow-agent.ts';
-export type { MillraceActivities, Sent } from './contract/activities.ts';
+export type { MillraceActivities, SentAnswer } from './contract/activities.ts';
 export type {
   AgentWorkflowInput,
   AgentWorkflowOptions,
@@ -9,7 +9,7 @@ export type {
   TranscriptAnswer,
 } from './contract/agent-workflow.ts';
 export { currentIds, withIds } from './ids/current-ids.ts';
-export type { TravellingIds } from './ids/id-header.ts';
+export type { PropagatedIds } from './ids/id-header.ts';
 export {
   type MillracePlugin,
   type MillracePluginOptions,

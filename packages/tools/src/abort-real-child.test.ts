@@ -5,7 +5,7 @@ import { type LogRecord, type Part, sessionId, toolCallId } from '@millrace/core
 import { memoryLog } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { problemsIn } from '../../agent/src/testing/check-log.ts';
+import { findLogProblems } from '../../agent/src/testing/check-log.ts';
 import { bashTool } from './shell/bash-tool.ts';
 import { taskTool } from './task/task-tool.ts';
 import { nextRequestFaults } from './testing/next-request.ts';
@@ -59,7 +59,7 @@ async function checkAborted({ run, log, records }: ReturnType<typeof startComman
   expect(facts).toContainEqual({ type: 'aborted', reason: 'enough' });
   expect(facts.at(-1)).toMatchObject({ type: 'run_finished', stop: { reason: 'aborted' } });
   expect((await log.read(session)).records).toEqual(records);
-  expect(problemsIn(session, records)).toEqual([]);
+  expect(findLogProblems(session, records)).toEqual([]);
   expect(await nextRequestFaults(log, session)).toEqual([]);
 }
 

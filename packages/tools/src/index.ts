@@ -1,9 +1,9 @@
 export {
-  type Answer,
   type AskUserInput,
   type AskUserOptions,
   askUserTool,
-  type Question,
+  type UserAnswer,
+  type UserQuestion,
 } from './ask-user/ask-user-tool.ts';
 export { WorkspaceError, type WorkspaceErrorCode } from './contract/workspace-error.ts';
 export type { Edit } from './files/apply-edits.ts';
@@ -12,8 +12,8 @@ export { type LsInput, lsTool } from './files/ls-tool.ts';
 export { type ChangePreview, previewChange } from './files/preview-change.ts';
 export { type ReadInput, readTool } from './files/read-tool.ts';
 export { type WriteInput, writeTool } from './files/write-tool.ts';
-export { type ApproveByOptions, approveBy } from './permissions/approve-by-policy.ts';
-export type { PolicyCall, Ruling } from './permissions/decide.ts';
+export { type ApproveByPolicyOptions, approveByPolicy } from './permissions/approve-by-policy.ts';
+export type { PolicyCall, PolicyDecision } from './permissions/decide.ts';
 export {
   type PermissionPolicy,
   type PolicyData,
@@ -32,15 +32,15 @@ export {
   type TaskToolOptions,
   taskTool,
 } from './task/task-tool.ts';
-export type { Entry, Listing } from './workspace/list-folder.ts';
-export type { FileContent, OpenFile, Version } from './workspace/open-file.ts';
-export type { Place } from './workspace/resolve-path.ts';
+export type { FolderEntry, FolderListing } from './workspace/list-folder.ts';
+export type { FileContent, FileVersion, OpenFile } from './workspace/open-file.ts';
+export type { ResolvedPath } from './workspace/resolve-path.ts';
 export {
-  type Before,
-  type Change,
   type ChangeOptions,
   createWorkspace,
+  type FileBefore,
+  type FileChange,
   type Workspace,
   type WorkspaceOptions,
 } from './workspace/workspace.ts';
-export type { WriteOptions, Written } from './workspace/write-file.ts';
+export type { WriteOptions, WriteResult } from './workspace/write-file.ts';

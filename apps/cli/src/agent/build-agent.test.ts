@@ -10,10 +10,10 @@ import {
   toolCallId,
   toolCallPart,
 } from '@millrace/core';
-import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
+import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { VirtualClock } from '../../../../packages/agent/src/testing/play.ts';
+import { VirtualClock } from '../../../../packages/agent/src/testing/virtual-time.ts';
 import { stdioServer } from '../../../../packages/tools/src/testing/mcp-connections.ts';
 import { loadConfig } from '../config/load-config.ts';
 import { demoProvider } from '../demo/demo-provider.ts';
@@ -26,7 +26,7 @@ const calls = (...given: readonly (readonly [name: string, input: JsonObject])[]
     parts: given.map(([name, input]) => toolCallPart(toolCallId(`${name} ${++made}`), name, input)),
   },
 });
-const write = (path: string): Scripted => calls(['write', { path, content: 'x' }]);
+const write = (path: string): ScriptEntry => calls(['write', { path, content: 'x' }]);
 
 const resultsOf = (items: readonly Item[]) =>
   items

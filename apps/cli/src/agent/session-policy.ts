@@ -1,6 +1,6 @@
 import type { ApprovalDecision, PendingCall } from '@millrace/agent';
 import {
-  approveBy,
+  approveByPolicy,
   type PermissionPolicy,
   type PermissionRule,
   permissionPolicy,
@@ -63,7 +63,7 @@ export function createSessionPolicy(options: SessionPolicyOptions): SessionPolic
       lastWrite = dropping.catch(() => {});
       await dropping;
     },
-    approve: (call) => approveBy(policy, workspace, { lasting: 'wide' })(call),
+    approve: (call) => approveByPolicy(policy, workspace, { lasting: 'wide' })(call),
   };
 }
 

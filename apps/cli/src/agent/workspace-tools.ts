@@ -1,5 +1,5 @@
 import { basename, dirname, isAbsolute, relative, resolve, sep } from 'node:path';
-import { type Execution, readOutputTool, type Tool, type ToolContext } from '@millrace/agent';
+import { type ToolExecution, readOutputTool, type Tool, type ToolContext } from '@millrace/agent';
 import {
   type AskUserOptions,
   askUserTool,
@@ -86,7 +86,7 @@ function withOutsidePaths(
   pathKind: 'file' | 'folder',
 ): Tool {
   const tool = make(workspace);
-  const execute = (input: unknown, context: ToolContext): Execution => {
+  const execute = (input: unknown, context: ToolContext): ToolExecution => {
     const path = outsidePath(workspace, input);
     if (path === undefined) return tool.execute(input, context);
     const isFile = pathKind === 'file';

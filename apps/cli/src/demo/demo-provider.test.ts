@@ -2,7 +2,7 @@ import { countingIds, itemId, type Part, toolCallId } from '@millrace/core';
 import type { StreamStep } from '@millrace/providers';
 import { type ConformanceSubject, conformanceCases } from '@millrace/providers/conformance';
 import { describe, expect, test, vi } from 'vitest';
-import { play, quiet, VirtualClock } from '../../../../packages/agent/src/testing/play.ts';
+import { runToEnd, flushPendingWork, VirtualClock } from '../../../../packages/agent/src/testing/virtual-time.ts';
 import { demoProvider, tokenStreamProvider } from './demo-provider.ts';
 
 const asked = {
@@ -59,14 +59,14 @@ test('it says a few characters at a time, with a pause between them, on the cloc
     }
   })();
   for (let expected = 1; expected < 10; expected++) {
-    await quiet();
+    await flushPendingWork();
     expect(steps).toBe(expected);
     clock.advance(19);
-    await quiet();
+    await flushPendingWork();
     expect(steps).toBe(expected);
     clock.advance(1);
   }
-  await play(clock, all);
+  await runToEnd(clock, all);
   expect(steps).toBeGreaterThan(100);
 });
 

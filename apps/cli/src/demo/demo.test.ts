@@ -6,7 +6,7 @@ import { memoryLog, snapshot } from '@millrace/log';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { play, quiet, VirtualClock } from '../../../../packages/agent/src/testing/play.ts';
+import { runToEnd, flushPendingWork, VirtualClock } from '../../../../packages/agent/src/testing/virtual-time.ts';
 import { everythingIn } from '../../../../packages/tools/src/testing/temporary-folder.ts';
 import { folderWith, type TestAgent, testAgent } from '../testing/test-agent.ts';
 import { demoProvider } from './demo-provider.ts';
@@ -179,9 +179,9 @@ describe('the long answer', () => {
     const heading = essaySections[section]?.split('\n')[0] ?? '';
     while (!textOf(await said(demo).catch(() => [])).includes(heading)) {
       clock.advance(16);
-      await quiet();
+      await flushPendingWork();
     }
-    const { stop } = await play(
+    const { stop } = await runToEnd(
       clock,
       run.abort().then(() => run.result),
     );

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { createAgent, defineTool, systemClock } from '@millrace/agent';
 import { decodeRecord, itemId as itemIdOf, type JsonValue, sessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
-import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
+import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
@@ -41,7 +41,7 @@ async function record(more: (log: Log) => Promise<void> = async () => {}): Promi
     },
   });
   const cost = { costs: [{ amount: '0.0025', currency: 'USD' }] };
-  const speaking = (ms: readonly number[], words: string): Scripted => ({
+  const speaking = (ms: readonly number[], words: string): ScriptEntry => ({
     content: {
       *write(writer) {
         clock.advance(ms[0] ?? 0);
@@ -56,7 +56,7 @@ async function record(more: (log: Log) => Promise<void> = async () => {}): Promi
     },
     usage: { input: 100, output: 20, cacheRead: 60, ...cost },
   });
-  const script: readonly Scripted[] = [
+  const script: readonly ScriptEntry[] = [
     { content: { parts: ['It'] }, fault: { type: 'error', after: 0, error: 'overloaded' } },
     { content: { parts: [toolCall('c1', 'slow', {})] }, usage: { input: 50, output: 5 } },
     speaking([200, 400], 'It turns'),

@@ -1,22 +1,22 @@
 import { type AgentEvent, Folder, type Item, sessionId, transcript } from '@millrace/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { Story, stop, type Told } from '../../../../packages/agent/src/testing/story.ts';
+import { LogBuilder, stop, type ObservedRecord } from '../../../../packages/agent/src/testing/log-builder.ts';
 import { type AnswerOutput, AnswerStream } from './answer-stream.ts';
 
-const stepsOf = (told: readonly Told[]): readonly AnswerOutput[] => {
+const stepsOf = (told: readonly ObservedRecord[]): readonly AnswerOutput[] => {
   const answer = new AnswerStream();
   return told.flatMap(({ events }) => events.map((event: AgentEvent) => answer.add(event)));
 };
 
 /** What is on the output, with a mark where something begins anew. */
-const outputOf = ({ told }: Story): string =>
+const outputOf = ({ observed: told }: LogBuilder): string =>
   stepsOf(told)
     .map(({ text, restart }) => (restart === undefined ? text : `${text}⟲${restart}`))
     .join('');
 
 /** What the transcript says that each turn's answer is, where it says anything. */
-function answersIn({ records }: Story): readonly string[] {
+function answersIn({ records }: LogBuilder): readonly string[] {
   const folder = new Folder(sessionId('test'));
   for (const record of records) folder.add(record);
   const textOf = ({ parts }: Item) =>
@@ -28,7 +28,7 @@ function answersIn({ records }: Story): readonly string[] {
 }
 
 /** What is on the output of each turn after its last mark, without the blank line before it. */
-function countedIn({ told }: Story): readonly string[] {
+function countedIn({ observed: told }: LogBuilder): readonly string[] {
   const answer = new AnswerStream();
   const turns = new Map<number, string>();
   for (const { record, events } of told)
@@ -43,7 +43,7 @@ function countedIn({ told }: Story): readonly string[] {
 }
 
 /** One try at a turn's request; what is said comes in pieces. */
-function attempt(story: Story, turn: number, number: number, pieces: readonly string[]): Story {
+function attempt(story: LogBuilder, turn: number, number: number, pieces: readonly string[]): LogBuilder {
   const writer = story.at(turn, number).request();
   const text = writer.text();
   for (const piece of pieces) text.append(piece);
@@ -51,30 +51,30 @@ function attempt(story: Story, turn: number, number: number, pieces: readonly st
   return story.take(writer);
 }
 
-const finish = (story: Story) =>
+const finish = (story: LogBuilder) =>
   story.fact({ type: 'response_finished', itemId: story.lastItem, stop, usage: noUsage });
 const noUsage = {
   ...{ input: 0, output: 0, cacheRead: 0, cacheWrite: 0, reasoning: 0 },
   ...{ estimated: false, costs: [] },
 };
-const supersede = (story: Story) => story.fact({ type: 'attempt_superseded', reason: 'server' });
+const supersede = (story: LogBuilder) => story.fact({ type: 'attempt_superseded', reason: 'server' });
 
 describe('the answer', () => {
   test('is written piece by piece, and its line is ended', () => {
-    const story = finish(attempt(new Story(), 1, 1, ['It ', 'turns.']));
-    const texts = stepsOf(story.told).map(({ text }) => text);
+    const story = finish(attempt(new LogBuilder(), 1, 1, ['It ', 'turns.']));
+    const texts = stepsOf(story.observed).map(({ text }) => text);
     expect(texts.filter((text) => text !== '')).toEqual(['It ', 'turns.', '\n']);
   });
 
   test('has a blank line between what two turns say, and none for a turn that says nothing', () => {
-    const story = finish(attempt(new Story(), 1, 1, ['I look.']));
+    const story = finish(attempt(new LogBuilder(), 1, 1, ['I look.']));
     finish(attempt(story, 2, 1, []));
     finish(attempt(story, 3, 1, ['It turns.\n']));
     expect(outputOf(story)).toBe('I look.\n\nIt turns.\n');
   });
 
   test('is neither what people say nor what is thought, called, summarised or answered by tools', () => {
-    const story = new Story();
+    const story = new LogBuilder();
     const user = story.item('user');
     user.whole({ kind: 'text', text: 'A question' });
     story.take(user).at(1, 1);
@@ -90,14 +90,14 @@ describe('the answer', () => {
   });
 
   test('is written too where it comes whole', () => {
-    const story = new Story().at(1, 1);
+    const story = new LogBuilder().at(1, 1);
     const writer = story.request();
     writer.whole({ kind: 'text', text: 'At once' });
     expect(outputOf(finish(story.take(writer)))).toBe('At once\n');
   });
 
   test('of parts that stream at once has one after the other', () => {
-    const story = new Story().at(1, 1);
+    const story = new LogBuilder().at(1, 1);
     const writer = story.request();
     const [one, two] = [writer.text(), writer.text()];
     one.append('a');
@@ -109,7 +109,7 @@ describe('the answer', () => {
   });
 
   test('that is replaced when it is whole is completed, or begun anew', () => {
-    const story = new Story().at(1, 1);
+    const story = new LogBuilder().at(1, 1);
     const writer = story.request();
     const text = writer.text();
     text.append('It tu');
@@ -123,31 +123,31 @@ describe('the answer', () => {
 
 describe('an attempt that is tried again', () => {
   test('is not written twice where the next one says the same', () => {
-    const story = supersede(attempt(new Story(), 1, 1, ['It tu']));
+    const story = supersede(attempt(new LogBuilder(), 1, 1, ['It tu']));
     finish(attempt(story, 1, 2, ['It', ' turns.']));
     expect(outputOf(story)).toBe('It turns.\n');
   });
 
   test('begins anew on a line of its own at the first difference', () => {
-    const story = supersede(attempt(new Story(), 1, 1, ['It tu']));
+    const story = supersede(attempt(new LogBuilder(), 1, 1, ['It tu']));
     finish(attempt(story, 1, 2, ['It ', 'stands.']));
     expect(outputOf(story)).toBe('It tu\n⟲It stands.\n');
   });
 
   test('begins anew where the next one says less', () => {
-    const story = supersede(attempt(new Story(), 1, 1, ['It turns.']));
+    const story = supersede(attempt(new LogBuilder(), 1, 1, ['It turns.']));
     finish(attempt(story, 1, 2, ['It']));
     expect(outputOf(story)).toBe('It turns.\n⟲It\n');
   });
 
   test('that had said nothing leaves no trace', () => {
-    const story = supersede(attempt(new Story(), 1, 1, []));
+    const story = supersede(attempt(new LogBuilder(), 1, 1, []));
     finish(attempt(story, 1, 2, ['It turns.']));
     expect(outputOf(story)).toBe('It turns.\n');
   });
 
   test('is only about its own turn', () => {
-    const story = finish(attempt(new Story(), 1, 1, ['I look.']));
+    const story = finish(attempt(new LogBuilder(), 1, 1, ['I look.']));
     supersede(attempt(story, 2, 1, ['It tu']));
     finish(attempt(story, 2, 2, ['It turns.']));
     expect(outputOf(story)).toBe('I look.\n\nIt turns.\n');
@@ -159,7 +159,7 @@ test('after the last mark of a turn, the output is what the transcript says', ()
   const turns = fc.array(fc.array(pieces, { minLength: 1, maxLength: 4 }), { maxLength: 4 });
   fc.assert(
     fc.property(turns, (all) => {
-      const story = new Story();
+      const story = new LogBuilder();
       for (const [turn, attempts] of all.entries()) {
         for (const [number, said] of attempts.entries()) {
           attempt(story, turn + 1, number + 1, said);

@@ -7,9 +7,9 @@ import { decodeEvent, type Item, type LogRecord, type SessionId, transcript } fr
 import { snapshot } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { bundled } from '../../../../packages/agent/src/testing/bundled.ts';
-import { problemsIn } from '../../../../packages/agent/src/testing/check-log.ts';
-import { inTurn } from '../../../../packages/agent/src/testing/deaths.ts';
+import { bundleProgram } from '../../../../packages/agent/src/testing/bundle-program.ts';
+import { findLogProblems } from '../../../../packages/agent/src/testing/check-log.ts';
+import { runConcurrently } from '../../../../packages/agent/src/testing/kills.ts';
 import { patientMs } from '../../../../packages/core/src/testing/runs.ts';
 import type { PrintArgs } from '../contract/args.ts';
 import { exitCodes } from '../exit-code.ts';
@@ -26,7 +26,7 @@ const folder = temporaryFolder('print-process');
 let program: string;
 let count = 0;
 beforeAll(async () => {
-  program = await bundled(new URL('../testing/print-process.ts', import.meta.url), folder());
+  program = await bundleProgram(new URL('../testing/print-process.ts', import.meta.url), folder());
 });
 
 interface Started {
@@ -96,7 +96,7 @@ async function leftIn(store: string): Promise<Left> {
     const provider = scriptedProvider(['Go on.']);
     const { stop, text } = await createAgent({ provider, log }).run('And?', { session }).result;
     const after = await collect(readRecords(log, session));
-    expect(problemsIn(session, after)).toEqual([]);
+    expect(findLogProblems(session, after)).toEqual([]);
     const sent = provider.calls[0]?.request.items.length ?? 0;
     return { session, records, items, next: { reason: stop.reason, text, sent } };
   } finally {
@@ -171,7 +171,7 @@ describe('SIGINT at any event', () => {
       const { code } = await exit;
       return { at: index + 1, code, told: said.stdout, left: await leftIn(store) };
     });
-    all = await inTurn(jobs, 3);
+    all = await runConcurrently(jobs, 3);
   }, patientMs(300_000));
 
   test('leaves a session that goes on', () => {

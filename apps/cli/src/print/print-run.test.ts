@@ -5,7 +5,7 @@ import { PassThrough } from 'node:stream';
 import { defineTool } from '@millrace/agent';
 import { type Item, transcript } from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
-import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
+import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
@@ -35,7 +35,7 @@ const look = defineTool({
   summarize: () => 'look at the weather',
   execute: async () => 'It turns.',
 });
-const says = (...parts: readonly (string | ReturnType<typeof toolCall>)[]): Scripted => ({
+const says = (...parts: readonly (string | ReturnType<typeof toolCall>)[]): ScriptEntry => ({
   content: { parts },
 });
 const withTool = {
@@ -136,7 +136,7 @@ describe('standard error', () => {
 });
 
 describe('an answer that is tried again', () => {
-  const cut: Scripted = {
+  const cut: ScriptEntry = {
     content: { parts: ['It turns.'] },
     fault: { type: 'error', after: 5, error: 'server' },
   };
@@ -337,7 +337,7 @@ test('what somebody else waits for is not approved of by rules of this command',
 });
 
 describe('an output that fails', () => {
-  const endless: Scripted = {
+  const endless: ScriptEntry = {
     content: { parts: ['It turns and turns.'] },
     fault: { type: 'stall', after: 8 },
   };
@@ -374,11 +374,11 @@ describe('an answer that has to fit a schema', () => {
     required: ['city', 'people'],
     additionalProperties: false,
   };
-  const answer = (value: object): Scripted => ({
+  const answer = (value: object): ScriptEntry => ({
     content: { parts: [{ kind: 'structured', value: value as never }] },
   });
   const right = { city: 'Ulm', people: 126_000 };
-  const ask = (script: readonly Scripted[], written: unknown = schema) => {
+  const ask = (script: readonly ScriptEntry[], written: unknown = schema) => {
     const outputSchema = join(folder, 'schema.json');
     writeFileSync(outputSchema, typeof written === 'string' ? written : JSON.stringify(written));
     return runPrint({ script, args: { outputSchema } });

@@ -1,6 +1,6 @@
 import process from 'node:process';
 import { defineTool, type Observer } from '@millrace/agent';
-import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
+import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import { z } from 'zod';
 import { abortOnSignals } from '../command/stop-signals.ts';
 import { printRun } from '../print/print-run.ts';
@@ -27,7 +27,7 @@ const tools = [
 ];
 
 const lines = Array.from({ length: 500 }, (_, line) => `Line ${line + 1} of the answer.`);
-const scripts: Readonly<Record<string, readonly Scripted[]>> = {
+const scripts: Readonly<Record<string, readonly ScriptEntry[]>> = {
   tool: [{ content: { parts: ['I look.', toolCall('c1', 'look', {})] } }, 'It turns.'],
   /** Streams a long answer and never ends. */
   long: [

@@ -3,7 +3,7 @@ import { type AgentOptions, createAgent } from '@millrace/agent';
 import { type AgentEvent, decodeEvent, type SessionId, toolCallId } from '@millrace/core';
 import { type Log, memoryLog } from '@millrace/log';
 import {
-  type Scripted,
+  type ScriptEntry,
   type ScriptedProvider,
   scriptedProvider,
 } from '@millrace/providers/scripted';
@@ -46,7 +46,7 @@ export interface PrintResult {
 }
 
 export interface RunPrintOptions extends Partial<Omit<PrintRunOptions, 'args'>> {
-  readonly script: readonly Scripted[];
+  readonly script: readonly ScriptEntry[];
   readonly args?: Partial<PrintRunOptions['args']>;
   /** Piped input. Without it, stdin is empty. There is no terminal. */
   readonly piped?: string | Uint8Array;

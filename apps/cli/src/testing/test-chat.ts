@@ -2,7 +2,7 @@ import { type AgentOptions, createAgent, type Tool } from '@millrace/agent';
 import { type JsonObject, type Part, type SessionId, sessionId, toolCallId } from '@millrace/core';
 import { type Log, memoryLog } from '@millrace/log';
 import type { Provider } from '@millrace/providers';
-import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
+import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import { type PermissionRule, permissionPolicy } from '@millrace/tools';
 import { onTestFinished } from 'vitest';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
@@ -13,7 +13,7 @@ import type { Config } from '../contract/config.ts';
 import { FakeKeyboard, FakeTerminal } from './fake-terminal.ts';
 
 export interface TestChatOptions {
-  readonly script?: readonly Scripted[] | undefined;
+  readonly script?: readonly ScriptEntry[] | undefined;
   /** Pause between two pieces of an answer. */
   readonly pauseMs?: number | undefined;
   readonly tools?: readonly Tool[] | undefined;
@@ -182,7 +182,7 @@ const config: Config = {
 };
 
 /** A scripted response with one or more tool calls. */
-export function toolCalls(...wanted: readonly (readonly [string, string, JsonObject])[]): Scripted {
+export function toolCalls(...wanted: readonly (readonly [string, string, JsonObject])[]): ScriptEntry {
   return {
     content: {
       parts: wanted.map(

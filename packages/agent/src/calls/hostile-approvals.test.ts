@@ -4,7 +4,6 @@ import { z } from 'zod';
 import { watchRejections } from '../../../providers/src/testing/watch-rejections.ts';
 import type { ApprovalDecision, PendingCall } from '../contract/settings.ts';
 import { call } from '../testing/model-script.ts';
-import { quiet, VirtualClock } from '../testing/play.ts';
 import {
   answer,
   createTestAgent,
@@ -17,6 +16,7 @@ import {
   tool,
   types,
 } from '../testing/test-agent.ts';
+import { flushPendingWork, VirtualClock } from '../testing/virtual-time.ts';
 import { subAgent } from '../tool/agent-tools.ts';
 
 watchRejections();
@@ -75,7 +75,7 @@ describe('a denial', () => {
     const stage = createTestAgent([answer(rm('c1')), 'Done.'], { tools, approve });
     const run = stage.agent.run('Go');
     await stage.until('response_finished');
-    await quiet();
+    await flushPendingWork();
     await run.deny(c1, { reason: 'no' });
     ruling.resolve('allow');
     expect(resultTexts((await stage.end(run)).items)).toEqual(['It was not allowed: no']);
@@ -140,9 +140,9 @@ describe('an approval', () => {
     await stage.until('approval_asked', 2);
     await expect(run.approve(c1)).rejects.toMatchObject({ code: 'no_such_call' });
     await stage.log.submit(run.session, { type: 'approve', toolCallId: 'c1' }, 'again');
-    await quiet();
+    await flushPendingWork();
     stage.clock.advance(100);
-    await quiet();
+    await flushPendingWork();
     expect(ran).toEqual([1]);
     await run.abort();
     expect((await stage.end(run)).stop.reason).toBe('aborted');
@@ -180,7 +180,7 @@ describe('an approval', () => {
     const run = stage.agent.run('Go');
     await stage.until('approval_asked');
     await run.approve(c1, { input: 'second' });
-    await quiet();
+    await flushPendingWork();
     await run.abort();
     expect((await stage.end(run)).stop.reason).toBe('aborted');
   });

@@ -4,7 +4,6 @@ import { z } from 'zod';
 import { watchRejections } from '../../../providers/src/testing/watch-rejections.ts';
 import type { ApprovalDecision, PendingCall } from '../contract/settings.ts';
 import { call } from '../testing/model-script.ts';
-import { quiet, VirtualClock } from '../testing/play.ts';
 import {
   answer,
   createTestAgent,
@@ -15,6 +14,7 @@ import {
   session,
   tool,
 } from '../testing/test-agent.ts';
+import { flushPendingWork, VirtualClock } from '../testing/virtual-time.ts';
 
 watchRejections();
 
@@ -128,7 +128,7 @@ describe('a policy', () => {
       const stage = createTestAgent([answer(rm('c1'), rm('c2'))], options);
       const run = stage.agent.run('Go', { session });
       await stage.until('response_finished');
-      await quiet();
+      await flushPendingWork();
       await run.abort();
       expect((await stage.end(run)).stop.reason).toBe('aborted');
       expect(await problemsLeftIn(stage.log)).toEqual([]);

@@ -2,7 +2,6 @@ import { memoryLog } from '@millrace/log';
 import { describe, expect, test } from 'vitest';
 import type { Run } from '../contract/run.ts';
 import { call } from '../testing/model-script.ts';
-import { play, VirtualClock } from '../testing/play.ts';
 import {
   answer,
   createTestAgent,
@@ -14,6 +13,7 @@ import {
   tool,
 } from '../testing/test-agent.ts';
 import { withDelay, withMethods } from '../testing/test-doubles.ts';
+import { runToEnd, VirtualClock } from '../testing/virtual-time.ts';
 import { subAgent } from '../tool/agent-tools.ts';
 
 const one = call('c1', 't', {});
@@ -60,7 +60,7 @@ describe('a tool that has to stop', () => {
     await run.abort();
     expect((await stage.end(run)).stop.reason).toBe('aborted');
     const atEnd = ticks;
-    await play(clock, pause(clock, 1000));
+    await runToEnd(clock, pause(clock, 1000));
     expect([ticks, isClean]).toEqual([atEnd, true]);
   });
 

@@ -4,7 +4,6 @@ import { z } from 'zod';
 import { watchRejections } from '../../../providers/src/testing/watch-rejections.ts';
 import type { ToolContext } from '../contract/tool.ts';
 import { call } from '../testing/model-script.ts';
-import { VirtualClock } from '../testing/play.ts';
 import {
   answer,
   createTestAgent,
@@ -16,6 +15,7 @@ import {
   tool,
   types,
 } from '../testing/test-agent.ts';
+import { VirtualClock } from '../testing/virtual-time.ts';
 
 watchRejections();
 

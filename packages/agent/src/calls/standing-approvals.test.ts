@@ -7,16 +7,16 @@ import {
   toolCallId,
 } from '@millrace/core';
 import { type Log, memoryLog } from '@millrace/log';
-import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
+import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
 import type { ApproveOptions, Run } from '../contract/run.ts';
 import type { ApprovalDecision, PendingCall } from '../contract/settings.ts';
 import { type AgentOptions, createAgent } from '../create-agent.ts';
-import { problemsIn } from '../testing/check-log.ts';
+import { findLogProblems } from '../testing/check-log.ts';
 import { call } from '../testing/model-script.ts';
-import { play, quiet, VirtualClock } from '../testing/play.ts';
 import { useTestServer } from '../testing/test-server.ts';
+import { flushPendingWork, runToEnd, VirtualClock } from '../testing/virtual-time.ts';
 import { defineTool } from '../tool/define-tool.ts';
 
 const session = sessionId('s');
@@ -31,12 +31,12 @@ function byFolder({ tool, input: given }: PendingCall): ApprovalDecision {
   return { decision: 'ask', reason: 'it touches files', rule: `${tool.name} ${folder}` };
 }
 
-const calls = (...all: readonly (readonly [string, string, string?])[]): Scripted => ({
+const calls = (...all: readonly (readonly [string, string, string?])[]): ScriptEntry => ({
   content: { parts: all.map(([id, path, tool = 'write']) => call(id, tool, { path })) },
 });
 
 /** An agent on virtual time. `asked` lists the calls that needed an approval. */
-function agentOf(script: readonly Scripted[], options: Partial<AgentOptions> = {}) {
+function agentOf(script: readonly ScriptEntry[], options: Partial<AgentOptions> = {}) {
   const clock = new VirtualClock();
   const log = options.log ?? memoryLog({ clock });
   const told: LogRecord[] = [];
@@ -49,11 +49,11 @@ function agentOf(script: readonly Scripted[], options: Partial<AgentOptions> = {
   return {
     ...{ agent, clock, log, told, asked: () => ids('approval_asked') },
     ran: () => ids('tool_execution_started'),
-    end: (run: Run) => play(clock, run.result),
+    end: (run: Run) => runToEnd(clock, run.result),
     /** Approves a call as soon as it is asked about. */
     async approve(run: Run, id: string, how?: ApproveOptions) {
       while (!ids('approval_asked').includes(id)) {
-        await quiet();
+        await flushPendingWork();
         clock.advance(10);
       }
       await run.approve(toolCallId(id), how);
@@ -83,7 +83,7 @@ describe('an approval for the session', () => {
     expect(answersIn(records)).toMatchObject([
       { toolCallId: 'c1', decision: 'allow', until: 'session', by: 'ada' },
     ]);
-    expect(problemsIn(session, records)).toEqual([]);
+    expect(findLogProblems(session, records)).toEqual([]);
   });
 
   test('names its rule in the approval request', async () => {
@@ -128,9 +128,9 @@ describe('an approval for the session', () => {
     const three = calls(['c1', 'a/1'], ['c2', 'a/2'], ['c3', 'b/3']);
     const { agent, end, approve, asked, ran, log } = agentOf([three, 'Done.']);
     const run = agent.run('Go', { session });
-    while (asked().length < 3) await quiet();
+    while (asked().length < 3) await flushPendingWork();
     await approve(run, 'c1', { until: 'session', by: 'ada' });
-    while (ran().length < 2) await quiet();
+    while (ran().length < 2) await flushPendingWork();
     expect(ran()).toEqual(['c1', 'c2']);
     await approve(run, 'c3');
     await end(run);
@@ -140,7 +140,7 @@ describe('an approval for the session', () => {
       { toolCallId: 'c2', decision: 'allow' },
       { toolCallId: 'c3', decision: 'allow' },
     ]);
-    expect(problemsIn(session, records)).toEqual([]);
+    expect(findLogProblems(session, records)).toEqual([]);
   });
 
   test('allows a waiting call in a parked session', async () => {
@@ -174,7 +174,7 @@ describe('an approval for the session', () => {
       'Done.',
     ]);
     const run = agent.run('Go', { session });
-    while (asked().length < 2) await quiet();
+    while (asked().length < 2) await flushPendingWork();
     await run.deny(toolCallId('c2'));
     await approve(run, 'c1', { until: 'session' });
     await end(run);
@@ -271,7 +271,7 @@ describe('an approval for the session', () => {
     ]);
     const run = agent.run('Go', { session });
     const deny = { type: 'deny', toolCallId: 'c1', until: 'session' };
-    while (asked().length === 0) await quiet();
+    while (asked().length === 0) await flushPendingWork();
     await log.submit(session, deny, 'k');
     await approve(run, 'c2');
     await end(run);
@@ -292,7 +292,7 @@ describe('an approval until a time', () => {
     await end(first);
     clock.advance(until - clock.now() + ms);
     const second = agent.run('Again', { session });
-    await quiet();
+    await flushPendingWork();
     const wasAsked = asked().includes('c2');
     if (wasAsked) await approve(second, 'c2');
     await end(second);
@@ -330,7 +330,7 @@ describe('an approval until a time', () => {
         'Done.',
       ]);
       const run = agent.run('Go', { session });
-      while (asked().length === 0) await quiet();
+      while (asked().length === 0) await flushPendingWork();
       await log.submit(session, { type: 'approve', toolCallId: 'c1', until }, 'k');
       await approve(run, 'c2');
       await end(run);
@@ -346,14 +346,14 @@ describe('in another process', () => {
   async function parked(log: Log, until: number | 'session', now: VirtualClock) {
     const script = [calls(['c1', 'a/1'])];
     const first = agentOf(script, { log, clock: now, whileAsking: 'park' });
-    await play(now, first.agent.run('Go', { session }).result);
+    await runToEnd(now, first.agent.run('Go', { session }).result);
     await log.submit(session, { type: 'approve', toolCallId: 'c1', until }, 'from elsewhere');
   }
 
   async function goOn(log: Log, clock: VirtualClock) {
     const script = [calls(['c2', 'a/2']), 'Done.'];
     const next = agentOf(script, { log, clock, whileAsking: 'park' });
-    const { stop } = await play(clock, next.agent.resume(session).result);
+    const { stop } = await runToEnd(clock, next.agent.resume(session).result);
     return { stop: stop.reason, asked: next.asked(), ran: next.ran() };
   }
 
@@ -363,9 +363,9 @@ describe('in another process', () => {
     await parked(log, 'session', clock);
     expect(await goOn(other, clock)).toEqual({ stop: 'stop', asked: [], ran: ['c1', 'c2'] });
     const third = agentOf([calls(['c3', 'a/3']), 'Done.'], { log, clock });
-    const { stop } = await play(clock, third.agent.run('More', { session }).result);
+    const { stop } = await runToEnd(clock, third.agent.run('More', { session }).result);
     expect([stop.reason, third.asked(), third.ran()]).toEqual(['stop', [], ['c3']]);
-    expect(problemsIn(session, (await log.read(session)).records)).toEqual([]);
+    expect(findLogProblems(session, (await log.read(session)).records)).toEqual([]);
   });
 
   test('an approval until a time expires', async () => {
@@ -390,7 +390,7 @@ describe('in another process', () => {
       const script = [calls(['d', 'a/4']), 'Done.'];
       const { agent, asked } = agentOf(script, { log, clock, whileAsking: 'park' });
       const run = agent.regenerate(session, { item: item ?? itemId('none') });
-      await play(clock, run.result);
+      await runToEnd(clock, run.result);
       return asked();
     };
     expect(await askedAgain(answers[0])).toEqual(['d']);

@@ -7,13 +7,13 @@ import {
   toolCallPart,
 } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
-import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
+import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createAgent } from '../create-agent.ts';
 import { compactableSteps } from '../run/compaction.ts';
-import { problemsIn } from '../testing/check-log.ts';
+import { findLogProblems } from '../testing/check-log.ts';
 import { call } from '../testing/model-script.ts';
 import { defineTool } from '../tool/define-tool.ts';
 import { dropFailedResults, dropReasoning } from './filters.ts';
@@ -24,12 +24,12 @@ const look = defineTool({
 });
 const session = sessionId('s');
 const usage = { input: 900, output: 100 };
-const step = (id: string): Scripted => ({
+const step = (id: string): ScriptEntry => ({
   content: { parts: [call(id, 'look', { at: id })] },
   usage,
 });
 
-function agentOf(script: readonly Scripted[], summarize?: string | false) {
+function agentOf(script: readonly ScriptEntry[], summarize?: string | false) {
   const provider = scriptedProvider(script);
   const log = memoryLog();
   const compaction = {
@@ -57,7 +57,7 @@ describe('a long context', () => {
     expect(items.some(({ kind }) => kind === 'context')).toBe(true);
     const { records } = await log.read(session);
     expect(records.some(({ fact }) => fact?.type === 'compacted')).toBe(true);
-    expect(problemsIn(session, records)).toEqual([]);
+    expect(findLogProblems(session, records)).toEqual([]);
   });
 
   test('is sent unchanged if the summary fails, and the run continues', async () => {
@@ -67,7 +67,7 @@ describe('a long context', () => {
     const { text } = await agent.run('Look around', { session }).result;
     expect(text).toBe('All is there.');
     expect(JSON.stringify(provider.calls.at(-1)?.request.items)).toContain('Look around');
-    expect(problemsIn(session, (await log.read(session)).records)).toEqual([]);
+    expect(findLogProblems(session, (await log.read(session)).records)).toEqual([]);
   });
 
   test('is cut without a summary if configured so', async () => {

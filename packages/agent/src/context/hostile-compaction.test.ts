@@ -1,10 +1,9 @@
 import type { Item } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
-import type { Scripted, ScriptedResponse } from '@millrace/providers/scripted';
+import type { ScriptEntry, ScriptedResponse } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import { summaryPrompt } from '../run/compaction.ts';
 import { call } from '../testing/model-script.ts';
-import { quiet, VirtualClock } from '../testing/play.ts';
 import {
   answer,
   createTestAgent,
@@ -17,19 +16,24 @@ import {
   types,
 } from '../testing/test-agent.ts';
 import { withMethods } from '../testing/test-doubles.ts';
+import { flushPendingWork, VirtualClock } from '../testing/virtual-time.ts';
 
 const look = tool('look', async () => 'seen', { effects: 'none' });
 const long = { input: 1000 } as const;
 const afterOne = { compaction: { whenTokens: 500, keepSteps: 1 } } as const;
 const overflow = { type: 'error', after: 0, error: 'context_overflow' } as const;
-const tooLong: Scripted = { ...answer('Never said'), fault: overflow };
+const tooLong: ScriptEntry = { ...answer('Never said'), fault: overflow };
 
 const isSummary = (items: readonly Item[] = []) => items.at(-1)?.id === 'summarise';
 
 /** A model that calls a tool in each turn and reports the token count. */
-function stepsOf(count: number, tokensOf: (turn: number) => number, summary: Scripted = 'Summary') {
+function stepsOf(
+  count: number,
+  tokensOf: (turn: number) => number,
+  summary: ScriptEntry = 'Summary',
+) {
   let turn = 0;
-  const said: Scripted = ({ items }) => {
+  const said: ScriptEntry = ({ items }) => {
     if (isSummary(items)) return summary as ScriptedResponse;
     turn++;
     if (turn > count) return 'Done.';
@@ -39,8 +43,8 @@ function stepsOf(count: number, tokensOf: (turn: number) => number, summary: Scr
 }
 
 /** Two questions. The context is compacted before the second one is answered. */
-async function summarisedBy(summary: Scripted, options: TestAgentOptions = {}) {
-  const first: Scripted = { ...answer('Hello, Ada.'), usage: long };
+async function summarisedBy(summary: ScriptEntry, options: TestAgentOptions = {}) {
+  const first: ScriptEntry = { ...answer('Hello, Ada.'), usage: long };
   const stage = createTestAgent([first, summary, 'You are Ada.'], { ...afterOne, ...options });
   await stage.end(stage.agent.run('I am Ada', { session }));
   const result = await stage.end(stage.agent.run('Who am I?', { session }));
@@ -69,7 +73,7 @@ describe('a context that grows', () => {
     const failing = { ...answer('No'), fault: { type: 'error', after: 0, error: 'overloaded' } };
     let failures = 0;
     const script = stepsOf(12, () => 1000).map(
-      (said): Scripted =>
+      (said): ScriptEntry =>
         (request) => {
           if (isSummary(request.items) && failures++ === 0) return failing as ScriptedResponse;
           return (said as (given: typeof request) => ScriptedResponse)(request);
@@ -87,7 +91,7 @@ describe('a context that grows', () => {
 describe('a summary', () => {
   const all = ['I am Ada', 'Hello, Ada.', 'Who am I?'];
 
-  test.each<[string, Scripted]>([
+  test.each<[string, ScriptEntry]>([
     ['is a refusal', { ...answer('I cannot help with that.'), stop: 'refusal' }],
     ['was cut off', { ...answer('The user said tha'), stop: 'length' }],
     ['was filtered', { ...answer('The'), stop: 'content_filter' }],
@@ -99,7 +103,7 @@ describe('a summary', () => {
     expect(await problemsLeftIn(log)).toEqual([]);
   });
 
-  const calling: Scripted = answer(call('c1', 'look', {}), 'A summary');
+  const calling: ScriptEntry = answer(call('c1', 'look', {}), 'A summary');
 
   test('that calls a tool runs nothing, and does not replace the conversation', async () => {
     let ran = 0;
@@ -165,7 +169,7 @@ describe('a summary', () => {
     isLost = true;
     const run = stage.agent.run('And?', { session });
     await stage.until('turn_started', 2);
-    await quiet();
+    await flushPendingWork();
     await run.abort();
     expect((await stage.end(run)).stop.reason).toBe('aborted');
   });
@@ -213,7 +217,7 @@ describe('a context that overflows', () => {
 
   test('ends the run if nothing can be dropped, or if it overflows again', async () => {
     const again = Array.from({ length: 9 }, () => tooLong);
-    const cases: readonly (readonly [readonly Scripted[], TestAgentOptions])[] = [
+    const cases: readonly (readonly [readonly ScriptEntry[], TestAgentOptions])[] = [
       [again, options],
       [[...steps, tooLong, 'Summary', ...again], options],
       // The summary is too long as well.

@@ -1,6 +1,6 @@
 import type { ItemId, SessionId, TraceContext } from '@millrace/core';
 import type { Observer } from './observer.ts';
-import type { Replayed, ReplayOptions } from './replay.ts';
+import type { ReplayOptions, ReplayResult } from './replay.ts';
 import type { Run, RunInput } from './run.ts';
 
 /** Options of `Agent.run` and `Agent.resume`. */
@@ -62,5 +62,5 @@ export interface Agent<Value = unknown> {
    * and ids come from the recording. Nothing is executed or sent. Reports the first record at which
    * this agent would act differently.
    */
-  replay(session: SessionId, options?: ReplayOptions): Promise<Replayed>;
+  replay(session: SessionId, options?: ReplayOptions): Promise<ReplayResult>;
 }

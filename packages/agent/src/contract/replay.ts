@@ -23,7 +23,7 @@ export interface ReplayOptions {
 }
 
 /** The result of a replay. */
-export interface Replayed {
+export interface ReplayResult {
   readonly session: SessionId;
   /** The replayed records: all of them, or those before the divergence. */
   readonly records: readonly LogRecord[];

@@ -10,7 +10,7 @@ import type {
 import type { Log } from '@millrace/log';
 import type { Clock, ModelRequest, Provider, ProviderErrorKind } from '@millrace/providers';
 import type { Observer } from './observer.ts';
-import type { Tool, Validated } from './tool.ts';
+import type { Tool, ValidationResult } from './tool.ts';
 
 /** Whether a call runs, needs an approval, or is denied. */
 export type Approval = 'allow' | 'ask' | 'deny';
@@ -125,5 +125,5 @@ export type ContextFilter = (items: readonly Item[]) => readonly Item[];
 export interface Output {
   /** JSON Schema for the model. */
   readonly schema: JsonObject;
-  check(value: JsonValue | undefined): Promise<Validated>;
+  check(value: JsonValue | undefined): Promise<ValidationResult>;
 }

@@ -44,12 +44,12 @@ export interface Tool {
   /** One line for the user: what the call is about to do. */
   summarize(input: unknown): string;
   /** Validates the input. The problem text is written for the model. */
-  validate(input: JsonValue): Promise<Validated>;
+  validate(input: JsonValue): Promise<ValidationResult>;
   /**
    * Runs the tool. It may be an async generator that yields progress texts. A throw becomes an
    * error result.
    */
-  execute(input: unknown, context: ToolContext): Execution;
+  execute(input: unknown, context: ToolContext): ToolExecution;
 }
 
 /** The target of a hand-off. */
@@ -61,12 +61,12 @@ export interface HandOff {
 }
 
 /** The result of a validation. */
-export type Validated =
+export type ValidationResult =
   | { readonly ok: true; readonly value: unknown }
   | { readonly ok: false; readonly problem: string };
 
 /** The return value of `execute`: a promise, or an async generator that yields progress. */
-export type Execution = Promise<ToolReturn> | AsyncGenerator<string, ToolReturn>;
+export type ToolExecution = Promise<ToolReturn> | AsyncGenerator<string, ToolReturn>;
 
 /**
  * Return value of a tool: a text, a full output, or any JSON value, which is sent to the model as

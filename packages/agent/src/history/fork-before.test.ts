@@ -1,11 +1,11 @@
 import { type Item, type ItemId, itemId, sessionId, transcript } from '@millrace/core';
 import { type Log, memoryLog, snapshot } from '@millrace/log';
-import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
+import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Run } from '../contract/run.ts';
 import { type AgentOptions, createAgent } from '../create-agent.ts';
-import { problemsIn } from '../testing/check-log.ts';
+import { findLogProblems } from '../testing/check-log.ts';
 import { call } from '../testing/model-script.ts';
 import { handOff } from '../tool/agent-tools.ts';
 import { defineTool } from '../tool/define-tool.ts';
@@ -17,7 +17,7 @@ const look = defineTool({
   ...{ name: 'look', description: 'Looks', input: z.object({ at: z.string() }) },
   execute: async ({ at }) => `${at} is there`,
 });
-const looks = (id: string): Scripted => ({ content: { parts: [call(id, 'look', { at: id })] } });
+const looks = (id: string): ScriptEntry => ({ content: { parts: [call(id, 'look', { at: id })] } });
 const user = (id: string, text: string): Item => ({
   ...{ id: itemId(id), kind: 'user' as const, parts: [{ kind: 'text', text }] },
 });
@@ -37,7 +37,7 @@ async function itemsIn(log: Log, kind: Item['kind'], of = session): Promise<read
   return items.filter((item) => item.kind === kind).map(({ id }) => id);
 }
 
-function agentOf(script: readonly Scripted[], options: Partial<AgentOptions> = {}) {
+function agentOf(script: readonly ScriptEntry[], options: Partial<AgentOptions> = {}) {
   const log = options.log ?? memoryLog();
   const provider = scriptedProvider(script);
   const agent = createAgent({ tools: [look], ...options, provider, log });
@@ -55,7 +55,7 @@ async function forked(log: Log, fork: () => Run) {
   // The checker supports only logs that are not settled.
   const isSettled = records.some(({ fact }) => fact?.type === 'snapshot');
   if (!isSettled && result.stop.reason !== 'parked')
-    expect(problemsIn(run.session, records)).toEqual([]);
+    expect(findLogProblems(run.session, records)).toEqual([]);
   return { run, ...result };
 }
 
@@ -352,7 +352,7 @@ test('a fork can run while the origin runs', async () => {
   expect((await agent.regenerate(session, { into }).result).text).toBe('Another two.');
   waiting.resolve();
   expect((await origin.result).text).toBe('Two.');
-  expect(problemsIn(session, (await log.read(session)).records)).toEqual([]);
+  expect(findLogProblems(session, (await log.read(session)).records)).toEqual([]);
 });
 
 test('a fork can be aborted before its first request', async () => {

@@ -1,7 +1,7 @@
 import { sessionId, toolCallId, toolCallPart } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
-import { describePlainly } from '@millrace/providers';
-import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
+import { describeModelRequest } from '@millrace/providers';
+import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { createAgent } from '../create-agent.ts';
@@ -18,7 +18,7 @@ const look = defineTool({
 
 const call = toolCallPart(toolCallId('c1'), 'look', { at: 'it' });
 
-async function ran(script: readonly Scripted[], said: readonly string[]) {
+async function ran(script: readonly ScriptEntry[], said: readonly string[]) {
   const log = memoryLog();
   const provider = scriptedProvider(script);
   const options = { log, tools: [look], retry: { baseDelayMs: 1 } };
@@ -29,11 +29,11 @@ async function ran(script: readonly Scripted[], said: readonly string[]) {
   return { log, provider, options, session, at };
 }
 
-const looks: Scripted = { content: { parts: ['I look.', call] } };
+const looks: ScriptEntry = { content: { parts: ['I look.', call] } };
 
 test('each request is rebuilt as it was sent, whatever happened since', async () => {
   const { provider, at } = await ran([looks, 'It is there.', 'Yes.'], ['Is it there?', 'Sure?']);
-  const sent = provider.calls.map(({ request }) => describePlainly(request));
+  const sent = provider.calls.map(({ request }) => describeModelRequest(request));
   expect(sent).toHaveLength(3);
   for (const [index, one] of sent.entries()) {
     const past = await at(index + 1);
@@ -45,9 +45,9 @@ test('each request is rebuilt as it was sent, whatever happened since', async ()
 
 test('each attempt of a retried turn has its own request', async () => {
   const fault = { type: 'error', after: 1, error: 'overloaded' } as const;
-  const cut: Scripted = { content: { parts: ['It is'] }, fault };
+  const cut: ScriptEntry = { content: { parts: ['It is'] }, fault };
   const { provider, at } = await ran([cut, 'It is there.'], ['Is it there?']);
-  const [first, second] = provider.calls.map(({ request }) => describePlainly(request));
+  const [first, second] = provider.calls.map(({ request }) => describeModelRequest(request));
   expect((await at(1, 1))?.described).toEqual(first);
   expect((await at(1, 2))?.described).toEqual(second);
 });

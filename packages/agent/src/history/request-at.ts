@@ -8,7 +8,7 @@ import {
   type SessionId,
 } from '@millrace/core';
 import type { Log } from '@millrace/log';
-import { type DescribedRequest, describePlainly, type Provider } from '@millrace/providers';
+import { type DescribedRequest, describeModelRequest, type Provider } from '@millrace/providers';
 import { buildRequest } from '../context/build-request.ts';
 import type { Agent } from '../contract/agent.ts';
 import { emptyLoopState, type LoopState } from '../contract/loop-state.ts';
@@ -50,13 +50,13 @@ export async function requestAt(
   const request = await buildRequest(settings, state, loop.compacted);
   const notes = same === undefined ? [nowNote, otherNote(asked, provider)] : [nowNote];
   if (provider.describe === undefined)
-    return { ...asked, described: describePlainly(request), notes: [...notes, plainNote] };
+    return { ...asked, described: describeModelRequest(request), notes: [...notes, plainNote] };
   try {
     return { ...asked, described: provider.describe(request), notes };
   } catch (error) {
     const why = error instanceof Error ? error.message : 'unknown error';
     const failed = `${plainNote} The wire format cannot be shown: ${why}`;
-    return { ...asked, described: describePlainly(request), notes: [...notes, failed] };
+    return { ...asked, described: describeModelRequest(request), notes: [...notes, failed] };
   }
 }
 

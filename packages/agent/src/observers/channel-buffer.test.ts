@@ -5,21 +5,25 @@ import { foldAll } from '../../../core/src/testing/fold-all.ts';
 import { randomLog } from '../../../core/src/testing/random-log.ts';
 import { rebuild } from '../../../core/src/testing/rebuild.ts';
 import { runs } from '../../../core/src/testing/runs.ts';
-import { observedRecords, Story, type Told } from '../testing/story.ts';
+import { LogBuilder, type ObservedRecord, observedRecords } from '../testing/log-builder.ts';
 import {
   ChannelBuffer,
-  type Dropped,
+  type DroppedEvents,
   Fifo,
   joinAppends,
   maxJoinedLength,
 } from './channel-buffer.ts';
 
-type Entry = AgentEvent | Dropped;
+type Entry = AgentEvent | DroppedEvents;
 
 const numbers = fc.array(fc.nat(0xffff), { minLength: 1, maxLength: 300, size: 'max' });
 
 /** Reads a given number of entries after each record, and the rest at the end. */
-function readAll(told: readonly Told[], maxEvents: number, pace: readonly number[]): Entry[] {
+function readAll(
+  told: readonly ObservedRecord[],
+  maxEvents: number,
+  pace: readonly number[],
+): Entry[] {
   const buffer = new ChannelBuffer(maxEvents);
   const entries: Entry[] = [];
   const read = (count: number) => {
@@ -40,10 +44,10 @@ function readAll(told: readonly Told[], maxEvents: number, pace: readonly number
   return entries;
 }
 
-const eventsOf = (told: readonly Told[]) => told.flatMap(({ events }) => events);
+const eventsOf = (told: readonly ObservedRecord[]) => told.flatMap(({ events }) => events);
 const isEvent = (entry: Entry): entry is AgentEvent => entry.type !== 'dropped';
 const droppedOf = (entries: readonly Entry[]) =>
-  entries.filter((entry): entry is Dropped => entry.type === 'dropped');
+  entries.filter((entry): entry is DroppedEvents => entry.type === 'dropped');
 
 /** The range of its part that an event appends. */
 function stretchOf(event: AgentEvent): { id: PartId; from: number; to: number } | undefined {
@@ -83,7 +87,7 @@ describe('buffered events', () => {
         const read = entries.filter(isEvent);
         const facts = told.flatMap(({ record, events }) => (record.fact ? events : []));
         const content = told.flatMap(({ record, events }) => (record.fact ? [] : events));
-        const count = (missing: readonly Dropped[], of: 'facts' | 'content') =>
+        const count = (missing: readonly DroppedEvents[], of: 'facts' | 'content') =>
           missing.reduce((sum, dropped) => sum + dropped[of], 0);
         const dropped = droppedOf(entries);
         const lost = (events: readonly AgentEvent[]) =>
@@ -116,8 +120,8 @@ describe('buffered events', () => {
 });
 
 /** Two parts that grow by many small pieces, one after the other. */
-function wordy(pieces: number): Story {
-  const story = new Story().at(1, 1);
+function wordy(pieces: number): LogBuilder {
+  const story = new LogBuilder().at(1, 1);
   const writer = story.request();
   const thought = writer.reasoning();
   for (let at = 0; at < pieces; at++) thought.append(`${at} `);
@@ -131,14 +135,14 @@ function wordy(pieces: number): Story {
 describe('a reader that does not read', () => {
   test('gets all of a long answer from a small buffer, in joined pieces', () => {
     const story = wordy(1000);
-    const entries = readAll(story.told, 16, [0]);
+    const entries = readAll(story.observed, 16, [0]);
     expect(droppedOf(entries)).toEqual([]);
     expect(rebuild(entries.filter(isEvent))).toEqual(transcript(foldAll(story.records)));
     expect(entries.length).toBeLessThanOrEqual(16);
   });
 
   test('loses the oldest appends first, then part events, and facts last', () => {
-    const story = new Story().at(1, 1);
+    const story = new LogBuilder().at(1, 1);
     const writer = story.request();
     const [one, two] = [writer.text(), writer.text()];
     for (const piece of ['a', 'b', 'c']) {
@@ -147,7 +151,7 @@ describe('a reader that does not read', () => {
     }
     story.take(writer).fact({ type: 'aborted' });
     const typesAt = (maxEvents: number) =>
-      readAll(story.told, maxEvents, [0]).map((entry) =>
+      readAll(story.observed, maxEvents, [0]).map((entry) =>
         entry.type === 'dropped' ? entry : entry.type,
       );
     const dropped = (content: number, facts = 0) => ({ type: 'dropped', content, facts });
@@ -161,14 +165,14 @@ describe('a reader that does not read', () => {
 
   test('gets a correct count of dropped events, including joined ones', () => {
     const story = wordy(50);
-    const entries = readAll(story.told, 4, [0]);
+    const entries = readAll(story.observed, 4, [0]);
     expect(droppedOf(entries)).toEqual([{ type: 'dropped', content: 103, facts: 0 }]);
   });
 });
 
 describe('two appends', () => {
   const story = wordy(3);
-  const pieces = eventsOf(story.told).filter(({ type }) => type === 'assistant_text_delta');
+  const pieces = eventsOf(story.observed).filter(({ type }) => type === 'assistant_text_delta');
   const [first, second, third] = pieces;
   if (first === undefined || second === undefined || third === undefined) throw new Error('few');
 

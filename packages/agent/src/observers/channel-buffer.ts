@@ -1,7 +1,7 @@
 import type { AgentEvent } from '@millrace/core';
 
 /** Marks a gap in the events, because they arrived faster than they were read. */
-export interface Dropped {
+export interface DroppedEvents {
   readonly type: 'dropped';
   /** Number of missing content events. The content itself is on the log. */
   readonly content: number;
@@ -37,7 +37,7 @@ export class ChannelBuffer {
    */
   #isBehind = false;
   /** The position of the first dropped event, and the number of dropped events. */
-  #missing: (Omit<Dropped, 'type'> & { readonly position: number }) | undefined;
+  #missing: (Omit<DroppedEvents, 'type'> & { readonly position: number }) | undefined;
 
   constructor(maxEvents: number) {
     this.#maxEvents = maxEvents;
@@ -63,7 +63,7 @@ export class ChannelBuffer {
   }
 
   /** Removes and returns the next event. */
-  take(): AgentEvent | Dropped | undefined {
+  take(): AgentEvent | DroppedEvents | undefined {
     const oldest = this.#ranks.reduce((a, b) => (isBefore(b.first, a.first) ? b : a));
     const missing = this.#missing;
     if (missing !== undefined && !(oldest.first && oldest.first.position < missing.position)) {

@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { notifyAll, Story, stop } from '../testing/story.ts';
+import { LogBuilder, notifyAll, stop } from '../testing/log-builder.ts';
 import { type ChannelEntry, channelObserver } from './channel-observer.ts';
 
-function factsOf(count: number): Story {
-  const story = new Story();
+function factsOf(count: number): LogBuilder {
+  const story = new LogBuilder();
   for (let left = count; left > 0; left--) story.fact({ type: 'turn_finished', stop });
   return story;
 }
 
-const eventsIn = (story: Story) => story.told.flatMap(({ events }) => events);
+const eventsIn = (story: LogBuilder) => story.observed.flatMap(({ events }) => events);
 
 async function readToEnd(channel: AsyncIterable<ChannelEntry>): Promise<readonly ChannelEntry[]> {
   const entries: ChannelEntry[] = [];
@@ -19,7 +19,7 @@ async function readToEnd(channel: AsyncIterable<ChannelEntry>): Promise<readonly
 describe('a channel', () => {
   test('returns events from before and during reading, and ends when it is closed', async () => {
     const story = factsOf(5);
-    const { told } = story;
+    const { observed: told } = story;
     const channel = channelObserver();
     notifyAll(channel.observe, told.slice(0, 2));
     const reading = readToEnd(channel);
@@ -34,9 +34,9 @@ describe('a channel', () => {
   test('returns buffered events after close, and nothing later', async () => {
     const story = factsOf(3);
     const channel = channelObserver();
-    notifyAll(channel.observe, story.told.slice(0, 2));
+    notifyAll(channel.observe, story.observed.slice(0, 2));
     channel.close();
-    notifyAll(channel.observe, story.told.slice(2));
+    notifyAll(channel.observe, story.observed.slice(2));
     expect(await readToEnd(channel)).toEqual(eventsIn(story).slice(0, 2));
   });
 
@@ -45,7 +45,7 @@ describe('a channel', () => {
     const channel = channelObserver();
     const reader = channel[Symbol.asyncIterator]();
     const reads = [reader.next(), reader.next(), reader.next()];
-    notifyAll(channel.observe, story.told);
+    notifyAll(channel.observe, story.observed);
     channel.close();
     const values = (await Promise.all(reads)).map(({ value }) => value);
     expect(values).toEqual([...eventsIn(story), undefined]);
@@ -54,7 +54,7 @@ describe('a channel', () => {
   test('reports how many events were dropped', async () => {
     const channel = channelObserver({ maxEvents: 2 });
     const story = factsOf(5);
-    notifyAll(channel.observe, story.told);
+    notifyAll(channel.observe, story.observed);
     channel.close();
     const dropped = { type: 'dropped', content: 0, facts: 3 };
     expect(await readToEnd(channel)).toEqual([dropped, ...eventsIn(story).slice(3)]);
@@ -66,13 +66,13 @@ describe('a channel', () => {
     const waiting = reader.next();
     await reader.return?.();
     expect(await waiting).toEqual({ done: true, value: undefined });
-    notifyAll(channel.observe, factsOf(1).told);
+    notifyAll(channel.observe, factsOf(1).observed);
     expect(await reader.next()).toEqual({ done: true, value: undefined });
   });
 
   test('keeps nothing for a reader that has left', async () => {
     const channel = channelObserver();
-    notifyAll(channel.observe, factsOf(3).told);
+    notifyAll(channel.observe, factsOf(3).observed);
     const reader = channel[Symbol.asyncIterator]();
     await reader.next();
     await reader.return?.();

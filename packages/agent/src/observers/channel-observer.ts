@@ -1,10 +1,10 @@
 import { type AgentEvent, type LogRecord, MillraceError } from '@millrace/core';
 import { AgentError } from '../contract/agent-error.ts';
 import type { Observer } from '../contract/observer.ts';
-import { ChannelBuffer, type Dropped } from './channel-buffer.ts';
+import { ChannelBuffer, type DroppedEvents } from './channel-buffer.ts';
 
 /** An event, or a marker for dropped events. */
-export type ChannelEntry = AgentEvent | Dropped;
+export type ChannelEntry = AgentEvent | DroppedEvents;
 
 /** Options of `channelObserver`. */
 export interface ChannelOptions {

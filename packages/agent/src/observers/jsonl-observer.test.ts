@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { randomLog } from '../../../core/src/testing/random-log.ts';
 import { runs } from '../../../core/src/testing/runs.ts';
-import { notifyAll, observedRecords, Story } from '../testing/story.ts';
+import { LogBuilder, notifyAll, observedRecords } from '../testing/log-builder.ts';
 import { jsonlObserver } from './jsonl-observer.ts';
 
 const logs = fc.array(fc.nat(0xffff), { minLength: 1, maxLength: 200, size: 'max' }).map(randomLog);
@@ -40,7 +40,7 @@ test('each event is one line with as: events', () => {
 });
 
 test('text with any kind of line break stays on one line', () => {
-  const story = new Story().at(1, 1);
+  const story = new LogBuilder().at(1, 1);
   const writer = story.request();
   const text = writer.text();
   text.append('a\nb\r\nc\u2028d');
@@ -49,7 +49,7 @@ test('text with any kind of line break stays on one line', () => {
   const written = story.take(writer);
   notifyAll(
     jsonlObserver((line) => lines.push(line)),
-    written.told,
+    written.observed,
   );
   expect(lines.join('').split('\n')).toHaveLength(written.records.length + 1);
 });

@@ -4,7 +4,13 @@ import { describe, expect, test } from 'vitest';
 import { randomLog } from '../../../core/src/testing/random-log.ts';
 import { runs } from '../../../core/src/testing/runs.ts';
 import type { Observer } from '../contract/observer.ts';
-import { notifyAll, observedRecords, Story, stop, type Told } from '../testing/story.ts';
+import {
+  LogBuilder,
+  notifyAll,
+  type ObservedRecord,
+  observedRecords,
+  stop,
+} from '../testing/log-builder.ts';
 import { channelObserver } from './channel-observer.ts';
 import { jsonlObserver } from './jsonl-observer.ts';
 import { Observers } from './observers.ts';
@@ -17,11 +23,14 @@ const logs = fc.array(fc.nat(0xffff), { minLength: 1, maxLength: 200, size: 'max
 /** A clock that stands still, so that a slow machine does not make observers slow. */
 const still = { now: () => 0 };
 
-const oneRecord = new Story().fact({ type: 'turn_finished', stop }).told;
+const oneRecord = new LogBuilder().fact({ type: 'turn_finished', stop }).observed;
 const [first] = oneRecord;
 if (first === undefined) throw new Error('a story of one record has one record');
 
-function tellOnce(observers: Observers, { record, events }: Told = first as Told): void {
+function tellOnce(
+  observers: Observers,
+  { record, events }: ObservedRecord = first as ObservedRecord,
+): void {
   observers.notify(record, events);
 }
 
@@ -39,7 +48,7 @@ describe('observers', () => {
     ];
     fc.assert(
       fc.property(logs, fc.infiniteStream(fc.nat(0xffff)), (records, numbers) => {
-        const seen: Told[][] = [[], [], []];
+        const seen: ObservedRecord[][] = [[], [], []];
         const ears = seen.map(
           (list): Observer =>
             (record, events) =>
@@ -77,8 +86,8 @@ describe('observers', () => {
   });
 
   test('all receive a record before any receives the next, even if one of them causes it', () => {
-    const story = new Story().fact({ type: 'aborted' }, { type: 'turn_finished', stop });
-    const [one, two] = story.told;
+    const story = new LogBuilder().fact({ type: 'aborted' }, { type: 'turn_finished', stop });
+    const [one, two] = story.observed;
     if (one === undefined || two === undefined) throw new Error('the story has two records');
     const heard: [string, number][] = [];
     const observers: Observers = new Observers([
@@ -188,7 +197,7 @@ describe('a slow observer', () => {
 });
 
 describe('frozen arguments', () => {
-  const story = new Story().at(1, 1);
+  const story = new LogBuilder().at(1, 1);
   const writer = story.request();
   writer.whole({ kind: 'structured', value: { deep: { list: [1] } } });
   story.take(writer).fact({ type: 'turn_finished', itemId: story.lastItem, stop });
@@ -208,7 +217,7 @@ describe('frozen arguments', () => {
     const options = { freeze: true, clock: still, onDiagnostic };
     notifyAll(
       (record, events) => new Observers([tamper], options).notify(record, events),
-      story.told,
+      story.observed,
     );
     expect(reports).toHaveLength(story.records.length);
     for (const report of reports) expect(report).toMatch(/read only property 'offset'/);

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { foldAll } from '../../../core/src/testing/fold-all.ts';
 import { randomLog } from '../../../core/src/testing/random-log.ts';
 import { runs } from '../../../core/src/testing/runs.ts';
-import { notifyAll, observedRecords, Story, stop } from '../testing/story.ts';
+import { LogBuilder, notifyAll, observedRecords, stop } from '../testing/log-builder.ts';
 import { transcriptObserver } from './transcript-observer.ts';
 
 const logs = fc.array(fc.nat(0xffff), { minLength: 1, maxLength: 300, size: 'max' }).map(randomLog);
@@ -38,7 +38,7 @@ test('an observer created from a state continues from there', () => {
 });
 
 /** A turn with one text. */
-function says(story: Story, turn: number, words: string): Story {
+function says(story: LogBuilder, turn: number, words: string): LogBuilder {
   const writer = story.at(turn, 1).item('assistant');
   const text = writer.text();
   text.append(words);
@@ -56,17 +56,17 @@ describe('an observer', () => {
   });
 
   test('that starts later has the items since then', () => {
-    const story = says(new Story(), 1, 'before');
+    const story = says(new LogBuilder(), 1, 'before');
     const before = story.records.length;
     const observer = transcriptObserver();
-    notifyAll(observer.observe, says(story, 2, 'after').told.slice(before));
+    notifyAll(observer.observe, says(story, 2, 'after').observed.slice(before));
     expect(textsOf(observer)).toEqual(['after']);
   });
 
   test('keeps to its session, given or first received', () => {
-    const mine = says(new Story(sessionId('mine')), 1, 'mine');
-    const other = says(new Story(sessionId('other')), 1, 'other');
-    const mixed = mine.told.flatMap((told, at) => [...other.told.slice(at, at + 1), told]);
+    const mine = says(new LogBuilder(sessionId('mine')), 1, 'mine');
+    const other = says(new LogBuilder(sessionId('other')), 1, 'other');
+    const mixed = mine.observed.flatMap((told, at) => [...other.observed.slice(at, at + 1), told]);
     const given = transcriptObserver(sessionId('mine'));
     const open = transcriptObserver();
     notifyAll(given.observe, mixed);
@@ -75,7 +75,7 @@ describe('an observer', () => {
   });
 
   test('that misses a record throws the same error each time, and keeps its state', () => {
-    const { told } = says(says(new Story(), 1, 'one'), 2, 'two');
+    const { observed: told } = says(says(new LogBuilder(), 1, 'one'), 2, 'two');
     const observer = transcriptObserver();
     const missed = told.length / 2;
     notifyAll(observer.observe, told.slice(0, missed));

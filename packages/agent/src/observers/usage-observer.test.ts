@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { foldAll } from '../../../core/src/testing/fold-all.ts';
 import { randomLog } from '../../../core/src/testing/random-log.ts';
 import { runs } from '../../../core/src/testing/runs.ts';
-import { notifyAll, observedRecords, Story, stop, usage } from '../testing/story.ts';
+import { LogBuilder, notifyAll, observedRecords, stop, usage } from '../testing/log-builder.ts';
 import { usageObserver } from './usage-observer.ts';
 
 const logs = fc.array(fc.nat(0xffff), { minLength: 1, maxLength: 400, size: 'max' }).map(randomLog);
@@ -21,8 +21,8 @@ test('the usage equals that of the folded log', () => {
 });
 
 /** Two attempts at a request, the second with a tool call. */
-function runOf(session = sessionId('test')): Story {
-  const story = new Story(session).at(1).fact({ type: 'turn_started' }).at(1, 1);
+function runOf(session = sessionId('test')): LogBuilder {
+  const story = new LogBuilder(session).at(1).fact({ type: 'turn_started' }).at(1, 1);
   story.request();
   const error = { code: 'overloaded', message: 'Try later' };
   const reported = usage(10, 1);
@@ -45,14 +45,14 @@ function runOf(session = sessionId('test')): Story {
 describe('totals', () => {
   test('count each attempt once, with its last usage, including superseded ones', () => {
     const { observe, totals } = usageObserver();
-    notifyAll(observe, runOf().told);
+    notifyAll(observe, runOf().observed);
     const counts = { turns: 1, attempts: 2, executions: 1, errors: 1 };
     expect(totals()).toEqual({ usage: usage(20, 6), ...counts });
   });
 
   test('add up all observed sessions', () => {
     const { observe, totals } = usageObserver();
-    const [a, b] = [runOf(sessionId('a')).told, runOf(sessionId('b')).told];
+    const [a, b] = [runOf(sessionId('a')).observed, runOf(sessionId('b')).observed];
     for (const [at, told] of a.entries()) notifyAll(observe, [told, ...b.slice(at, at + 1)]);
     const counts = { turns: 2, attempts: 4, executions: 2, errors: 2 };
     expect(totals()).toEqual({ usage: usage(40, 12), ...counts });

@@ -5,7 +5,6 @@ import { z } from 'zod';
 import type { Agent } from '../contract/agent.ts';
 import type { AgentOptions } from '../create-agent.ts';
 import { call } from '../testing/model-script.ts';
-import { quiet } from '../testing/play.ts';
 import {
   byDrivers,
   child,
@@ -26,7 +25,8 @@ import {
   usage,
   value,
 } from '../testing/replay-scenarios.ts';
-import { perform } from '../testing/schedules.ts';
+import { runSchedule } from '../testing/schedules.ts';
+import { flushPendingWork } from '../testing/virtual-time.ts';
 import { defineTool } from '../tool/define-tool.ts';
 import { readOutputTool } from '../tool/read-output.ts';
 
@@ -233,7 +233,7 @@ describe('a session with', () => {
       const call = { tool, ms: 120, ends, updates: 0 };
       const seen = new Set<string>();
       for (let atMs = 0; atMs < 3500; atMs += 50) {
-        const { agent, records } = await perform({
+        const { agent, records } = await runSchedule({
           responses: [{ text: '', calls: [call], fault: 'none', after: 0 }],
           events: [{ atMs, what: 'abort' }],
         });
@@ -251,7 +251,7 @@ describe('a session with', () => {
       async *execute() {
         for (const word of ['one ', 'two ', 'three ', 'four ']) {
           yield word;
-          await quiet();
+          await flushPendingWork();
         }
         return 'done';
       },

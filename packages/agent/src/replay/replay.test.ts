@@ -6,20 +6,20 @@ import { describe, expect, test } from 'vitest';
 import { runs } from '../../../core/src/testing/runs.ts';
 import type { Run } from '../contract/run.ts';
 import { createAgent } from '../create-agent.ts';
-import { play, VirtualClock } from '../testing/play.ts';
-import { actor, type Scenario, scenarios, scenarioTools } from '../testing/scenarios.ts';
-import { perform, plans, resumeAt, session } from '../testing/schedules.ts';
+import { type Scenario, scenarioObserver, scenarios, scenarioTools } from '../testing/scenarios.ts';
+import { resumeAt, runSchedule, schedules, session } from '../testing/schedules.ts';
+import { runToEnd, VirtualClock } from '../testing/virtual-time.ts';
 
 async function record(scenario: Scenario) {
   const clock = new VirtualClock();
   const log = memoryLog({ clock });
   let run: Run | undefined;
-  const act = actor(scenario, () => run as Run);
+  const act = scenarioObserver(scenario, () => run as Run);
   const provider = scriptedProvider(scenario.script, { clock, pieces: 'token', pauseMs: 5 });
   const common = { log, clock, ids: countingIds(), tools: scenarioTools('/dev/null') };
   const agent = createAgent({ ...scenario.options, ...common, provider, observers: [act] });
   run = agent.run('Begin', { session });
-  await play(clock, run.result);
+  await runToEnd(clock, run.result);
   const { records } = await log.read(session, { maxBytes: Number.POSITIVE_INFINITY });
   return { log, records };
 }
@@ -49,8 +49,8 @@ describe.each(Object.entries(scenarios))('the scenario %s', (_name, scenario) =>
 
 test('random runs are replayed to the same log', async () => {
   await fc.assert(
-    fc.asyncProperty(plans, async (plan) => {
-      const { agent, records } = await perform(plan);
+    fc.asyncProperty(schedules, async (plan) => {
+      const { agent, records } = await runSchedule(plan);
       const told: LogRecord[] = [];
       const { divergence } = await agent.replay(session, {
         observers: [(one) => void told.push(one)],
@@ -65,7 +65,7 @@ test('random runs are replayed to the same log', async () => {
 test('sessions that were cut and resumed are replayed to the same log', async () => {
   await fc.assert(
     fc.asyncProperty(
-      plans,
+      schedules,
       fc.nat(),
       fc.constantFrom('keep', 'retry'),
       async (plan, at, onInterrupted) => {

@@ -6,7 +6,7 @@ import {
   type SessionId,
 } from '@millrace/core';
 import type { Observer } from '../contract/observer.ts';
-import type { Divergence, Replayed, ReplayOptions } from '../contract/replay.ts';
+import type { Divergence, ReplayOptions, ReplayResult } from '../contract/replay.ts';
 import type { Settings } from '../contract/settings.ts';
 import { LiveRun } from '../run/live-run.ts';
 import { Playback } from './playback.ts';
@@ -21,7 +21,7 @@ export async function replay(
   session: SessionId,
   records: readonly LogRecord[],
   { observers = [] }: ReplayOptions,
-): Promise<Replayed> {
+): Promise<ReplayResult> {
   const recording = createRecording(session, records);
   for (const drive of recording.drives) {
     const divergence = await playDrive(settings, recording, drive, observers);

@@ -51,7 +51,7 @@ export class ReplayedLog implements Pick<Log, 'open' | 'follow' | 'read'> {
       admit: () => Promise.reject(notSupported()),
       closeSession: () => Promise.reject(notSupported()),
       release: async () => {},
-      leave: () => {},
+      detach: () => {},
     };
   }
 

@@ -5,7 +5,6 @@ import { describe, expect, test } from 'vitest';
 import { watchRejections } from '../../../providers/src/testing/watch-rejections.ts';
 import type { Run } from '../contract/run.ts';
 import { call } from '../testing/model-script.ts';
-import { VirtualClock } from '../testing/play.ts';
 import {
   answer,
   createTestAgent,
@@ -18,6 +17,7 @@ import {
   types,
 } from '../testing/test-agent.ts';
 import { withAppends, withDelay } from '../testing/test-doubles.ts';
+import { VirtualClock } from '../testing/virtual-time.ts';
 
 watchRejections();
 

@@ -4,7 +4,6 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { watchRejections } from '../../../providers/src/testing/watch-rejections.ts';
 import { call } from '../testing/model-script.ts';
-import { quiet, VirtualClock } from '../testing/play.ts';
 import {
   answer,
   createTestAgent,
@@ -20,6 +19,7 @@ import {
   untilTrue,
 } from '../testing/test-agent.ts';
 import { withAppends } from '../testing/test-doubles.ts';
+import { flushPendingWork, VirtualClock } from '../testing/virtual-time.ts';
 
 watchRejections();
 
@@ -86,7 +86,7 @@ describe('user code in a request', () => {
     const stage = createTestAgent([{ content: { parts: [part] } }], { output });
     const run = stage.agent.run('Go', { session });
     await stage.until('turn_finished');
-    await quiet();
+    await flushPendingWork();
     await run.abort();
     expect((await stage.end(run)).stop.reason).toBe('aborted');
   });
@@ -210,7 +210,7 @@ describe('a run that can no longer write', () => {
         return stored;
       });
       const fail = async () => {
-        await quiet();
+        await flushPendingWork();
         [told, asked] = [stage.records.length, stage.provider.calls.length];
         setImmediate(() => {
           before = Promise.resolve();

@@ -7,7 +7,7 @@ import {
   type StreamContext,
   type StreamStep,
 } from '@millrace/providers';
-import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
+import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import { watchRejections } from '../../../providers/src/testing/watch-rejections.ts';
 import { call } from '../testing/model-script.ts';
@@ -26,7 +26,7 @@ watchRejections();
 
 const end = { stop: { reason: 'stop' }, usage: noUsage } as const;
 const look = tool('look', async () => 'seen');
-const failing = (error: ProviderErrorKind): Scripted => ({
+const failing = (error: ProviderErrorKind): ScriptEntry => ({
   ...answer('Half'),
   fault: { type: 'error', after: 0, error },
 });
@@ -175,7 +175,10 @@ describe('a provider that never ends', () => {
 
 test('a provider that throws or breaks the protocol leaves no timer behind', async () => {
   const swap = { ...answer('abcdef'), pieces: 'character', fault: { type: 'swap', after: 2 } };
-  for (const provider of [byHand(() => expect.fail('no')), scriptedProvider([swap as Scripted])]) {
+  for (const provider of [
+    byHand(() => expect.fail('no')),
+    scriptedProvider([swap as ScriptEntry]),
+  ]) {
     const stage = createTestAgent([], { provider, retry: { maxAttempts: 1 } });
     expect((await stage.end(stage.agent.run('Go'))).stop.reason).toBe('error');
     expect(stage.clock.pending).toBe(0);

@@ -1,10 +1,10 @@
 import { type Part, sessionId, toolCallId, transcript } from '@millrace/core';
 import { memoryLog, snapshot } from '@millrace/log';
-import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
+import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { type AgentOptions, createAgent } from '../create-agent.ts';
-import { VirtualClock } from '../testing/play.ts';
+import { VirtualClock } from '../testing/virtual-time.ts';
 import { defineTool } from '../tool/define-tool.ts';
 
 const session = sessionId('s');
@@ -19,7 +19,7 @@ const call: Part = {
 /** An agent whose run is left at the first record of this type. */
 async function leftAt(
   type: string,
-  script: readonly Scripted[],
+  script: readonly ScriptEntry[],
   options: Partial<AgentOptions> = {},
 ) {
   const log = memoryLog();

@@ -4,7 +4,7 @@ import { CallRunner } from '../calls/call-runner.ts';
 import { AgentError } from '../contract/agent-error.ts';
 import type { TurnState } from '../contract/loop-state.ts';
 import type { RunContext } from '../contract/run-context.ts';
-import type { Validated } from '../contract/tool.ts';
+import type { ValidationResult } from '../contract/tool.ts';
 import { activeCommands } from '../state/commands.ts';
 import { type Action, type DecisionInput, decide } from '../state/decide.ts';
 import { commandConsumed, itemDrafts, withFreshIds } from '../state/drafts.ts';
@@ -226,7 +226,7 @@ export class RunLoop {
     return this.#finishRun({ reason: 'error', cause: error.code });
   }
 
-  async #checkOutput(): Promise<Validated | undefined> {
+  async #checkOutput(): Promise<ValidationResult | undefined> {
     const checked = await raceAbort(checkAnswer(this.#context), this.#context.signal);
     return checked === halted ? undefined : checked;
   }

@@ -3,9 +3,9 @@ import { type Log, memoryLog, snapshot } from '@millrace/log';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import { createAgent } from '../create-agent.ts';
-import { VirtualClock } from '../testing/play.ts';
 import { eventsOf } from '../testing/read-log.ts';
 import { useTestServer } from '../testing/test-server.ts';
+import { VirtualClock } from '../testing/virtual-time.ts';
 
 const session = sessionId('s');
 const stage = useTestServer();

@@ -1,21 +1,21 @@
 import { type Item, type JsonValue, sessionId } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
-import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
+import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import { z } from 'zod';
 import type { Agent } from '../contract/agent.ts';
 import type { RunResult } from '../contract/run.ts';
 import { createAgent } from '../create-agent.ts';
-import { problemsIn } from '../testing/check-log.ts';
+import { findLogProblems } from '../testing/check-log.ts';
 import { call } from '../testing/model-script.ts';
-import { quiet } from '../testing/play.ts';
+import { flushPendingWork } from '../testing/virtual-time.ts';
 import { subAgent } from '../tool/agent-tools.ts';
 import { defineTool } from '../tool/define-tool.ts';
 
 const session = sessionId('s');
 const city = z.object({ name: z.string(), people: z.number() });
-const answer = (value: JsonValue): Scripted => ({
+const answer = (value: JsonValue): ScriptEntry => ({
   content: { parts: [{ kind: 'structured', value }] },
 });
 const right = answer({ name: 'Ulm', people: 126_000 });
@@ -112,13 +112,13 @@ describe('an answer with an output schema', () => {
 });
 
 describe('an invalid answer', () => {
-  async function ask(script: readonly Scripted[], limits: { readonly maxTurns?: number } = {}) {
+  async function ask(script: readonly ScriptEntry[], limits: { readonly maxTurns?: number } = {}) {
     const provider = scriptedProvider(script);
     const log = memoryLog();
     const agent = createAgent({ provider, output: city, log, limits });
     const result = await agent.run('Where?', { session }).result;
     const { records } = await log.read(session);
-    expect(problemsIn(session, records)).toEqual([]);
+    expect(findLogProblems(session, records)).toEqual([]);
     return { agent, provider, records, result };
   }
 
@@ -210,7 +210,7 @@ describe('an invalid answer', () => {
     });
     await begun.promise;
     await run.abort('enough');
-    for (let round = 0; round < 50; round++) await quiet();
+    for (let round = 0; round < 50; round++) await flushPendingWork();
     const wasOver = isOver;
     checking.resolve(true);
     await over;

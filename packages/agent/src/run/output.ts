@@ -3,7 +3,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { AgentError } from '../contract/agent-error.ts';
 import type { RunContext } from '../contract/run-context.ts';
 import type { Output } from '../contract/settings.ts';
-import type { Validated } from '../contract/tool.ts';
+import type { ValidationResult } from '../contract/tool.ts';
 import { jsonSchemaOf, validateWithSchema } from '../tool/schema.ts';
 
 export function createOutput(schema: StandardSchemaV1 | undefined): Output | undefined {
@@ -31,7 +31,7 @@ function noJsonSchema(): AgentError {
 export async function checkAnswer({
   settings,
   journal,
-}: RunContext): Promise<Validated | undefined> {
+}: RunContext): Promise<ValidationResult | undefined> {
   const last = transcript(journal.state).findLast(({ kind }) => kind === 'assistant');
   return settings.output?.check(structuredValue(last));
 }

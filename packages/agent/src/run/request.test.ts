@@ -2,7 +2,7 @@ import { type Item, type LogRecord, sessionId } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
 import type { ModelRequest, Provider, ProviderErrorKind } from '@millrace/providers';
 import {
-  type Scripted,
+  type ScriptEntry,
   type ScriptedProvider,
   type ScriptedResponse,
   scriptedProvider,
@@ -12,7 +12,7 @@ import { z } from 'zod';
 import { openaiChat } from '../../../providers/src/openai-chat/provider.ts';
 import { fetchOf } from '../../../providers/src/testing/fetch-of.ts';
 import { type AgentOptions, createAgent } from '../create-agent.ts';
-import { problemsIn } from '../testing/check-log.ts';
+import { findLogProblems } from '../testing/check-log.ts';
 import { call } from '../testing/model-script.ts';
 import { defineTool } from '../tool/define-tool.ts';
 
@@ -52,7 +52,7 @@ async function run(provider: Provider, options: Partial<AgentOptions> = {}) {
   });
   const result = await agent.run('Look around', { session }).result;
   const { records } = await log.read(session);
-  expect(problemsIn(session, records)).toEqual([]);
+  expect(findLogProblems(session, records)).toEqual([]);
   return { agent, records, ...result };
 }
 
@@ -160,7 +160,7 @@ describe('a history that is refused', () => {
 });
 
 describe('a fallback provider', () => {
-  const named = (id: string, ...script: readonly Scripted[]) => scriptedProvider(script, { id });
+  const named = (id: string, ...script: readonly ScriptEntry[]) => scriptedProvider(script, { id });
   const askedIn = (records: readonly LogRecord[]) =>
     facts(records, 'response_started').map((fact) => 'provider' in fact && fact.provider);
 

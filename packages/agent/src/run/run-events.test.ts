@@ -1,8 +1,8 @@
 import type { AgentEvent } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
-import { quiet } from '../testing/play.ts';
 import { eventsOf, textOfEvents } from '../testing/read-log.ts';
 import { answer, createTestAgent, session } from '../testing/test-agent.ts';
+import { flushPendingWork } from '../testing/virtual-time.ts';
 
 const countOf = (events: readonly AgentEvent[], type: AgentEvent['type']) =>
   events.filter((event) => event.type === type).length;
@@ -75,7 +75,7 @@ describe('the events of a run', () => {
     const held = agent.run('First', { session });
     const reading = eventsOf(held);
     await end(held);
-    await quiet();
+    await flushPendingWork();
     await driver.release();
     expect([await reading, await eventsOf(held)]).toEqual([[], []]);
   });

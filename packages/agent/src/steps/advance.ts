@@ -15,7 +15,7 @@ import { traceForNewRun } from '../state/run-trace.ts';
 import { assertSameSession, type Claim, claimSession } from './claim.ts';
 import { OpenStep, type StepSignals } from './open-step.ts';
 import {
-  type Advanced,
+  type AdvanceResult,
   countRepairs,
   createPlan,
   createRunEnd,
@@ -58,7 +58,7 @@ export interface AdvanceOptions extends StepSignals {
  * step is repeated, it finds its earlier records on the log and continues. Earlier attempts at the
  * step are fenced.
  */
-export async function advance(agent: Agent, options: AdvanceOptions): Promise<Advanced> {
+export async function advance(agent: Agent, options: AdvanceOptions): Promise<AdvanceResult> {
   const { session, claim, signal, leave, runId } = options;
   const { log } = settingsOf(agent);
   await assertSameSession(log, session, options.createdAt);

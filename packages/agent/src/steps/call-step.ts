@@ -15,7 +15,7 @@ export interface CallStepOptions extends HeldSession, StepSignals {
 }
 
 /** The result of `callStep`. */
-export interface Called {
+export interface CallStepResult {
   readonly toolCallId: ToolCallId;
   /** The call has its result, waits for the user, or was left because the run stops. */
   readonly outcome: 'answered' | 'asked' | 'left';
@@ -26,7 +26,7 @@ export interface Called {
  * that was started by the earlier step is lost, and the tool runs again only if it has `replay:
  * 'safe'`.
  */
-export async function callStep(agent: Agent, options: CallStepOptions): Promise<Called> {
+export async function callStep(agent: Agent, options: CallStepOptions): Promise<CallStepResult> {
   const { session, signal, leave, turn, attempt, toolCallId } = options;
   const open = openHeldSession(options);
   const step = await OpenStep.open({ agent, session, signal, leave, open, produces: true });
@@ -67,7 +67,7 @@ function isOf(fact: object | undefined, id: ToolCallId): boolean {
 async function answerCall(
   step: OpenStep,
   { turn, call }: PendingToolCall,
-): Promise<Called['outcome']> {
+): Promise<CallStepResult['outcome']> {
   const { context } = step;
   if (context.phase.isAborting) return 'left';
   const runner = new CallRunner(context, turn);

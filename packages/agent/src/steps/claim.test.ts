@@ -5,7 +5,7 @@ import { scriptedProvider } from '@millrace/providers/scripted';
 import { expect, test } from 'vitest';
 import { createAgent } from '../create-agent.ts';
 import { StepRunner } from '../testing/step-runner.ts';
-import { advance, hearStep, holdStep, requestStep, submitStep } from './index.ts';
+import { advance, commandStep, holdStep, requestStep, submitStep } from './index.ts';
 
 const session = sessionId('s');
 const by = (owner: string, attempt: number) => ({ owner, life: '1', step: 1, attempt });
@@ -95,7 +95,7 @@ test('a deleted session is not created again, nor confused with another of the s
     await expect(
       advance(agent, { ...given, claim: hand.claim(9), runId: runId('r') }),
     ).rejects.toMatchObject(gone);
-    await expect(hearStep(agent, { ...given, epoch })).rejects.toMatchObject(gone);
+    await expect(commandStep(agent, { ...given, epoch })).rejects.toMatchObject(gone);
     await expect(submitStep(agent, { ...given, command, key: 'k' })).rejects.toMatchObject(gone);
     expect((await made.info(session))?.createdAt).toBe(made === log ? undefined : createdAt);
   }

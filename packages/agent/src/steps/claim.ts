@@ -75,7 +75,7 @@ export interface HoldStepOptions {
  */
 export async function holdStep(agent: Agent, { session, claim }: HoldStepOptions): Promise<void> {
   const driver = await claimSession(settingsOf(agent).log, session, claim, 0);
-  driver.leave();
+  driver.detach();
 }
 
 /** A session and the lease that `advance` took for its owner. */

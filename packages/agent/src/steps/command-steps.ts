@@ -8,13 +8,13 @@ import { assertSameSession, type HeldSession, openHeldSession } from './claim.ts
 import { OpenStep } from './open-step.ts';
 
 /** Options of `hearStep`. */
-export interface HearStepOptions extends HeldSession {
+export interface CommandStepOptions extends HeldSession {
   /** `createdAt` of `advance`. The step fails if the session was deleted since then. */
   readonly createdAt?: number | undefined;
 }
 
 /** The result of `hearStep`. */
-export interface Heard {
+export interface CommandStepResult {
   /** True if the run has to stop. */
   readonly isAborted: boolean;
   /** The calls that still need a decision by the user. */
@@ -25,7 +25,10 @@ export interface Heard {
  * Handles the commands that cannot wait for the next step: aborts and decisions on calls. Request
  * and call steps find the effects on the log. Must not run at the same time as `advance`.
  */
-export async function hearStep(agent: Agent, held: HearStepOptions): Promise<Heard> {
+export async function commandStep(
+  agent: Agent,
+  held: CommandStepOptions,
+): Promise<CommandStepResult> {
   await assertSameSession(settingsOf(agent).log, held.session, held.createdAt);
   const step = await OpenStep.open({ agent, session: held.session, open: openHeldSession(held) });
   try {

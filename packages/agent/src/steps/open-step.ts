@@ -93,7 +93,7 @@ export class OpenStep {
     if (this.journal.failure === undefined)
       await cacheFold(log, state.session, { state, loop, before, ended });
     if (gives === 'releases') await this.driver.release();
-    else this.driver.leave();
+    else this.driver.detach();
   }
 
   async #begin({ session, signal, leave }: OpenStepOptions): Promise<void> {

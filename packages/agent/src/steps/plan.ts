@@ -17,7 +17,7 @@ import { activeCommands } from '../state/commands.ts';
 import type { Action } from '../state/decide.ts';
 import type { FinishedRun } from './fold-cache.ts';
 import type { OpenStep } from './open-step.ts';
-import { type ItemReference, referenceTo, type Settled } from './settled-items.ts';
+import { type ItemReference, referenceTo, type SettledItem } from './settled-items.ts';
 
 /** The next work of a run, as plain data, for the process that distributes it. */
 export type Plan =
@@ -62,13 +62,13 @@ export interface RunEnd {
 }
 
 /** The result of `advance`. */
-export interface Advanced {
+export interface AdvanceResult {
   /** The epoch of the lease. Request and call steps continue with it. */
   readonly epoch: number;
   /** The next work. */
   readonly plan: Plan;
   /** The items that finished since the caller's `items`, and the new count. */
-  readonly settled: readonly Settled[];
+  readonly settled: readonly SettledItem[];
   readonly items: number;
   /** The log offset that includes all of this. */
   readonly through: number;

@@ -6,7 +6,7 @@ import { failureDrafts } from '../run/recovery.ts';
 import { TurnRequest } from '../run/request.ts';
 import { type HeldSession, openHeldSession } from './claim.ts';
 import { OpenStep, type StepSignals } from './open-step.ts';
-import { type Settled, settleItem } from './settled-items.ts';
+import { type SettledItem, settleItem } from './settled-items.ts';
 
 /** Options of `requestStep`. */
 export interface RequestStepOptions extends HeldSession, StepSignals {
@@ -15,14 +15,14 @@ export interface RequestStepOptions extends HeldSession, StepSignals {
 }
 
 /** The result of `requestStep`. */
-export interface Requested {
+export interface RequestStepResult {
   readonly turn: number;
   /** The attempt that counts. */
   readonly attempt: number;
   /** How the response ended. Undefined if the turn ended without one. */
   readonly stop: Stop | undefined;
   /** The finished answer. */
-  readonly item: Settled | undefined;
+  readonly item: SettledItem | undefined;
 }
 
 /** No tools run during the stream: calls are steps of their own. */
@@ -33,7 +33,10 @@ const noConcurrentWork = { halt: async () => {}, abandon: () => {} };
  * step fences the earlier one and supersedes its output. If the response is already complete,
  * nothing is requested. Provider errors are retried by the agent's `retry` settings.
  */
-export async function requestStep(agent: Agent, options: RequestStepOptions): Promise<Requested> {
+export async function requestStep(
+  agent: Agent,
+  options: RequestStepOptions,
+): Promise<RequestStepResult> {
   const { session, signal, leave, turn } = options;
   const open = openHeldSession(options);
   const step = await OpenStep.open({ agent, session, signal, leave, open, produces: true });
@@ -86,7 +89,7 @@ function overtakenAttempt({ journal }: OpenStep, { turn, attempt }: Producer): L
   return new LogError('fenced', message, { session, turn, attempt });
 }
 
-function stepResult({ journal }: OpenStep, turn: number): Requested {
+function stepResult({ journal }: OpenStep, turn: number): RequestStepResult {
   const { state, loop } = journal;
   const { turn: now } = loop;
   if (now?.turn !== turn) return { turn, attempt: 0, stop: undefined, item: undefined };

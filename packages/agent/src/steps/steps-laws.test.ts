@@ -8,12 +8,12 @@ import { z } from 'zod';
 import { runs } from '../../../core/src/testing/runs.ts';
 import { createAgent } from '../create-agent.ts';
 import { readRecords } from '../history/fork-before.ts';
-import { problemsIn } from '../testing/check-log.ts';
+import { findLogProblems } from '../testing/check-log.ts';
 import { call } from '../testing/model-script.ts';
 import { foldRecords } from '../testing/read-log.ts';
 import { StepRunner } from '../testing/step-runner.ts';
 import { defineTool } from '../tool/define-tool.ts';
-import { hearStep, type Plan, submitStep } from './index.ts';
+import { commandStep, type Plan, submitStep } from './index.ts';
 
 const session = sessionId('s');
 
@@ -63,7 +63,7 @@ async function play(calls: readonly number[], fate: (typeof fates)[number][]) {
     if (next === 'left') queueMicrotask(() => leaving.abort(new Error('left')));
     if (next === 'aborted') {
       await submitStep(agent, { session, command: { type: 'abort' }, key: `stop ${fate.length}` });
-      await hearStep(agent, hand.held);
+      await commandStep(agent, hand.held);
     }
     await Promise.allSettled(done);
   }
@@ -76,7 +76,7 @@ test('for any fate of its steps, a run ends, every call has one result, and none
       const isStopped = fate.includes('aborted');
       const { log, ran } = await play(calls, [...fate]);
       const records = await readRecords(log, session);
-      expect(problemsIn(session, records)).toEqual([]);
+      expect(findLogProblems(session, records)).toEqual([]);
       expect([...ran.values()].every((count) => count === 1)).toBe(true);
       const said = transcript(foldRecords(session, records)).at(-1);
       if (!isStopped) expect(said?.parts).toMatchObject([{ text: 'Done.' }]);

@@ -7,12 +7,12 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { createAgent } from '../create-agent.ts';
 import { readRecords } from '../history/fork-before.ts';
-import { problemsIn } from '../testing/check-log.ts';
+import { findLogProblems } from '../testing/check-log.ts';
 import { call } from '../testing/model-script.ts';
 import { foldRecords } from '../testing/read-log.ts';
 import { StepRunner } from '../testing/step-runner.ts';
 import { defineTool } from '../tool/define-tool.ts';
-import { advance, callStep, hearStep, requestStep, submitStep } from './index.ts';
+import { advance, callStep, commandStep, requestStep, submitStep } from './index.ts';
 
 const session = sessionId('s');
 const look = call('c1', 'look', { at: 'door' });
@@ -33,7 +33,7 @@ async function texts(log: Log): Promise<readonly string[]> {
 /** The records, after a check of the loop's laws. */
 async function sound(log: Log): Promise<readonly LogRecord[]> {
   const records = await readRecords(log, session);
-  expect(problemsIn(session, records)).toEqual([]);
+  expect(findLogProblems(session, records)).toEqual([]);
   return records;
 }
 
@@ -229,8 +229,8 @@ describe('a request', () => {
     await until(log, saying('Half an'));
     const command = { type: 'abort', reason: 'enough' } as const;
     await submitStep(agent, { session, command, key: 'stop' });
-    expect(await hearStep(agent, hand.held)).toEqual({ isAborted: true, asked: [] });
-    expect(await hearStep(agent, hand.held)).toEqual({ isAborted: true, asked: [] });
+    expect(await commandStep(agent, hand.held)).toEqual({ isAborted: true, asked: [] });
+    expect(await commandStep(agent, hand.held)).toEqual({ isAborted: true, asked: [] });
     await asked;
     const end = await hand.advance();
     expect(end).toMatchObject({ do: 'done', stop: { reason: 'aborted' } });
@@ -365,7 +365,7 @@ describe('calls', () => {
     expect((await hand.calls(plan)).map(({ outcome }) => outcome)).toEqual(['asked', 'asked']);
     const command = { type: 'approve', toolCallId: toolCallId('c1') } as const;
     await submitStep(agent, { session, command, key: 'yes' });
-    expect(await hearStep(agent, hand.held)).toEqual({ isAborted: false, asked: ['c2'] });
+    expect(await commandStep(agent, hand.held)).toEqual({ isAborted: false, asked: ['c2'] });
     expect((await hand.calls(plan)).map(({ outcome }) => outcome)).toEqual(['answered', 'asked']);
     const deny = { type: 'deny', toolCallId: toolCallId('c2'), reason: 'not that' } as const;
     await submitStep(agent, { session, command: deny, key: 'no' });
@@ -398,7 +398,7 @@ describe('calls', () => {
     const called = hand.calls(await hand.advance());
     await until(log, (records) => factsIn(records).includes('tool_execution_started'));
     await submitStep(agent, { session, command: { type: 'abort' }, key: 'stop' });
-    await hearStep(agent, hand.held);
+    await commandStep(agent, hand.held);
     await called;
     expect(await hand.advance()).toMatchObject({ do: 'done', stop: { reason: 'aborted' } });
     expect(await texts(log)).toEqual(['Look.', 'It was stopped before it was done.']);

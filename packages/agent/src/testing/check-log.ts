@@ -9,7 +9,10 @@ import {
 } from '@millrace/core';
 
 /** Checks the laws of the loop on a session's log, and returns the violations. */
-export function problemsIn(session: SessionId, records: readonly LogRecord[]): readonly string[] {
+export function findLogProblems(
+  session: SessionId,
+  records: readonly LogRecord[],
+): readonly string[] {
   return [
     ...illegal(session, records),
     ...executions(records),

@@ -2,13 +2,13 @@ import { type LogRecord, type SessionId, sessionId } from '@millrace/core';
 import { type Log, memoryLog } from '@millrace/log';
 import type { Provider, ProviderErrorKind } from '@millrace/providers';
 import {
-  type Scripted,
+  type ScriptEntry,
   type ScriptedResponse,
   scriptedProvider,
 } from '@millrace/providers/scripted';
 import { z } from 'zod';
 import type { Agent } from '../contract/agent.ts';
-import type { Replayed } from '../contract/replay.ts';
+import type { ReplayResult } from '../contract/replay.ts';
 import type { Tool } from '../contract/tool.ts';
 import { type AgentOptions, createAgent } from '../create-agent.ts';
 import { handOff, subAgent } from '../tool/agent-tools.ts';
@@ -18,7 +18,7 @@ import { call } from './model-script.ts';
 /** What an agent is built from: working parts, or parts that throw when they are used. */
 interface AgentParts {
   readonly log: Log;
-  provider(script: readonly Scripted[], id?: string): Provider;
+  provider(script: readonly ScriptEntry[], id?: string): Provider;
   tool(tool: Tool): Tool;
   /** Wraps user functions such as a policy or instructions. */
   hook<F extends (...given: never[]) => unknown>(hook: F): F;
@@ -44,7 +44,7 @@ export async function record({ buildAgent, run, session: of = session }: ReplayS
   return { log, agent, records };
 }
 
-interface InertReplay extends Replayed {
+interface InertReplay extends ReplayResult {
   /** The records that observers received. */
   readonly told: readonly LogRecord[];
 }
@@ -109,7 +109,7 @@ export const go = (agent: Agent) => agent.run('Go', { session }).result;
 
 /** A scenario with one agent. */
 export function singleAgent(
-  script: readonly Scripted[],
+  script: readonly ScriptEntry[],
   options: Partial<AgentOptions> = {},
   run: ReplayScenario['run'] = go,
 ): ReplayScenario {
@@ -167,7 +167,7 @@ export const subAgentScenario: ReplayScenario = {
 export const fallbackScenario = (
   options: Partial<AgentOptions>,
   ids: readonly string[],
-  ...scripts: Scripted[][]
+  ...scripts: ScriptEntry[][]
 ) => {
   const buildAgent = ({ log, provider, tool }: AgentParts) => {
     const [first, ...fallbacks] = scripts.map((script, at) => provider(script, ids[at]));

@@ -5,7 +5,7 @@ import { scriptedProvider } from '@millrace/providers/scripted';
 import type { Run } from '../contract/run.ts';
 import type { Tool } from '../contract/tool.ts';
 import { createAgent } from '../create-agent.ts';
-import { actor, scenarios, scenarioTools } from './scenarios.ts';
+import { scenarioObserver, scenarios, scenarioTools } from './scenarios.ts';
 
 // Runs a scenario on a log file, writes the observed records to a file, and kills itself at a
 // moment. Usage: run-until-killed.ts <log> <lines> <observed> <scenario> fact|append|effect
@@ -34,7 +34,7 @@ const killing = (tool: Tool): Tool => ({
 });
 
 let run: Run | undefined;
-const act = actor(scenario, () => run as Run);
+const act = scenarioObserver(scenario, () => run as Run);
 const agent = createAgent({
   ...scenario.options,
   provider: scriptedProvider(scenario.script, { pieces: 'token', pauseMs: 1 }),

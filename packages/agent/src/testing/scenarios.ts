@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs';
 import { type LogRecord, toolCallId } from '@millrace/core';
-import type { Scripted } from '@millrace/providers/scripted';
+import type { ScriptEntry } from '@millrace/providers/scripted';
 import { z } from 'zod';
 import type { Run } from '../contract/run.ts';
 import type { Tool } from '../contract/tool.ts';
@@ -10,14 +10,14 @@ import { call } from './model-script.ts';
 
 /** One typical run, from its input to its end. */
 export interface Scenario {
-  readonly script: readonly Scripted[];
+  readonly script: readonly ScriptEntry[];
   readonly options?: Partial<AgentOptions>;
   /** `act` is called once, after the first record of this type. */
   readonly at?: string;
   readonly act?: (run: Run) => Promise<void>;
 }
 
-const answer = (...parts: readonly (string | ReturnType<typeof call>)[]): Scripted => ({
+const answer = (...parts: readonly (string | ReturnType<typeof call>)[]): ScriptEntry => ({
   content: { parts },
 });
 const write = (id: string, line: string) => call(id, 'write', { line });
@@ -96,7 +96,7 @@ export function scenarioTools(file: string): readonly Tool[] {
 }
 
 /** An observer that calls the scenario's `act` at the right record. */
-export function actor(scenario: Scenario, run: () => Run): (record: LogRecord) => void {
+export function scenarioObserver(scenario: Scenario, run: () => Run): (record: LogRecord) => void {
   let isDone = false;
   return ({ fact, delta }) => {
     if (isDone || (fact ?? delta)?.type !== scenario.at) return;

@@ -13,8 +13,8 @@ import { z } from 'zod';
 import { createAgent } from '../create-agent.ts';
 import { defineTool } from '../tool/define-tool.ts';
 import { call } from './model-script.ts';
-import { play, VirtualClock } from './play.ts';
 import { withAppends } from './test-doubles.ts';
+import { runToEnd, VirtualClock } from './virtual-time.ts';
 
 /** Random schedules of responses, tools and commands, and functions that run them. */
 export const session: SessionId = sessionId('s');
@@ -48,7 +48,7 @@ const callPlans: fc.Arbitrary<CallPlan> = fc.record({
   updates: fc.nat(3),
 });
 
-export const plans: fc.Arbitrary<Plan> = fc.record({
+export const schedules: fc.Arbitrary<Plan> = fc.record({
   responses: fc.array(
     fc.record({
       text: fc.string({ maxLength: 12 }),
@@ -121,7 +121,7 @@ async function recordsOf(log: Log): Promise<readonly LogRecord[]> {
   return (await log.read(session, { maxBytes: Number.POSITIVE_INFINITY })).records;
 }
 
-export async function perform({ responses, events }: Plan) {
+export async function runSchedule({ responses, events }: Plan) {
   const clock = new VirtualClock();
   const ends: number[] = [];
   const log = notingEnds(memoryLog({ clock }), ends);
@@ -161,7 +161,7 @@ export async function perform({ responses, events }: Plan) {
   }
   // Ends runs that still wait for an approval.
   clock.after(20_000, () => run.abort('late').catch(() => {}));
-  const result = await play(clock, run.result);
+  const result = await runToEnd(clock, run.result);
   return { result, log, agent, records: await recordsOf(log), ends, told, ran };
 }
 
@@ -182,7 +182,7 @@ export async function resumeAt(
   onInterrupted: 'keep' | 'retry',
   cut: 'record' | 'batch' = 'record',
 ) {
-  const { log, records, ends } = await perform(plan);
+  const { log, records, ends } = await runSchedule(plan);
   const through =
     cut === 'record' ? at % (records.length + 1) : (ends[at % ends.length] ?? records.length);
   const into = sessionId('cut');
@@ -204,7 +204,7 @@ export async function resumeAt(
   });
   const run = agent.resume(into);
   clock.after(20_000, () => run.abort('late').catch(() => {}));
-  const result = await play(clock, run.result);
+  const result = await runToEnd(clock, run.result);
   const all = (await log.read(into, { maxBytes: Number.POSITIVE_INFINITY })).records;
   return { result, agent, before: records.slice(0, through), all, ran, into };
 }

@@ -1,7 +1,7 @@
 import { runId, type SessionId } from '@millrace/core';
 import type { Agent } from '../contract/agent.ts';
 import {
-  type Advanced,
+  type AdvanceResult,
   advance,
   callStep,
   type Plan,
@@ -38,7 +38,7 @@ export class StepRunner {
     return (await this.advanced(more)).plan;
   }
 
-  async advanced(more: { readonly keepsCut?: boolean } = {}): Promise<Advanced> {
+  async advanced(more: { readonly keepsCut?: boolean } = {}): Promise<AdvanceResult> {
     const claim = this.claim(++this.#step);
     const own = { session: this.#session, claim, runId: runId(this.#run), ...more };
     const advanced = await advance(this.#agent, own);

@@ -1,7 +1,7 @@
 import { type Item, type LogRecord, type SessionId, sessionId } from '@millrace/core';
 import { type Log, memoryLog } from '@millrace/log';
 import {
-  type Scripted,
+  type ScriptEntry,
   type ScriptedOptions,
   type ScriptedProvider,
   type ScriptedResponse,
@@ -14,9 +14,9 @@ import type { Run, RunResult } from '../contract/run.ts';
 import type { Tool, ToolContext } from '../contract/tool.ts';
 import { type AgentOptions, createAgent } from '../create-agent.ts';
 import { defineTool, type ToolOptions } from '../tool/define-tool.ts';
-import { problemsIn } from './check-log.ts';
+import { findLogProblems } from './check-log.ts';
 import type { call } from './model-script.ts';
-import { play, quiet, VirtualClock } from './play.ts';
+import { flushPendingWork, runToEnd, VirtualClock } from './virtual-time.ts';
 
 export const session: SessionId = sessionId('s');
 
@@ -42,7 +42,7 @@ export interface TestAgentOptions extends Partial<AgentOptions> {
 }
 
 export function createTestAgent(
-  script: readonly Scripted[],
+  script: readonly ScriptEntry[],
   options: TestAgentOptions = {},
   how: ScriptedOptions = {},
 ): TestAgent {
@@ -61,7 +61,7 @@ export function createTestAgent(
   });
   const until = (type: string, count = 1) =>
     untilTrue(clock, () => types(records).filter((one) => one === type).length >= count);
-  const end = (run: Run) => play(clock, run.result);
+  const end = (run: Run) => runToEnd(clock, run.result);
   return { agent, clock, log, provider, records, diagnostics, until, end };
 }
 
@@ -71,7 +71,7 @@ const mostSteps = 20_000;
 export async function untilTrue(clock: VirtualClock, isSo: () => boolean): Promise<void> {
   for (let step = 0; !isSo(); step++) {
     if (step > mostSteps) throw new Error('It never comes to that');
-    await quiet();
+    await flushPendingWork();
     if (!isSo()) clock.advance(10);
   }
 }
@@ -113,5 +113,5 @@ export async function problemsLeftIn(
 ): Promise<readonly string[]> {
   const { records } = await log.read(of, { maxBytes: Number.POSITIVE_INFINITY });
   const isWaiting = (await log.info(of))?.hasWork === true;
-  return [...problemsIn(of, records), ...(isWaiting ? ['somebody has to go on with it'] : [])];
+  return [...findLogProblems(of, records), ...(isWaiting ? ['somebody has to go on with it'] : [])];
 }

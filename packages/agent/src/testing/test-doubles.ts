@@ -100,7 +100,7 @@ export function withAppends(
     admit: (options) => driver.admit(options),
     closeSession: () => driver.closeSession(),
     release: () => driver.release(),
-    leave: () => driver.leave(),
+    detach: () => driver.detach(),
   });
   const open: Log['open'] = async (...given) => delayed(await log.open(...given));
   return withMethods(log, { open });

@@ -1,7 +1,7 @@
 import type { AgentEvent, JsonObject } from '@millrace/core';
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { AgentError } from '../contract/agent-error.ts';
-import type { Execution, Tool, ToolContext } from '../contract/tool.ts';
+import type { Tool, ToolContext, ToolExecution } from '../contract/tool.ts';
 import { jsonSchemaOf, validateWithSchema } from './schema.ts';
 
 /** Any Standard Schema: Zod, Valibot, ArkType … */
@@ -37,7 +37,7 @@ export interface ToolOptions<Input extends Schema> {
   /** One line for the user: what the call is about to do. Default: the tool's name. */
   readonly summarize?: ((input: StandardSchemaV1.InferOutput<Input>) => string) | undefined;
   /** Runs the tool. */
-  execute(input: StandardSchemaV1.InferOutput<Input>, context: ToolContext): Execution;
+  execute(input: StandardSchemaV1.InferOutput<Input>, context: ToolContext): ToolExecution;
 }
 
 /** A tool with a typed input. */

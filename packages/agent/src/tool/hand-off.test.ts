@@ -7,12 +7,12 @@ import {
   toolCallId,
 } from '@millrace/core';
 import { type Log, memoryLog } from '@millrace/log';
-import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
+import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Agent } from '../contract/agent.ts';
 import { type AgentOptions, createAgent } from '../create-agent.ts';
-import { problemsIn } from '../testing/check-log.ts';
+import { findLogProblems } from '../testing/check-log.ts';
 import { call } from '../testing/model-script.ts';
 import { eventsOf } from '../testing/read-log.ts';
 import { useTestServer } from '../testing/test-server.ts';
@@ -20,10 +20,16 @@ import { handOff } from './agent-tools.ts';
 import { defineTool } from './define-tool.ts';
 
 const session = sessionId('s');
-const calls = (...parts: readonly ReturnType<typeof call>[]): Scripted => ({ content: { parts } });
+const calls = (...parts: readonly ReturnType<typeof call>[]): ScriptEntry => ({
+  content: { parts },
+});
 
 /** An agent with a scripted model. Its requests are in `provider.calls`. */
-function agentOf(name: string, script: readonly Scripted[], options: Partial<AgentOptions> = {}) {
+function agentOf(
+  name: string,
+  script: readonly ScriptEntry[],
+  options: Partial<AgentOptions> = {},
+) {
   const provider = scriptedProvider(script, { id: name });
   const agent = createAgent({ name, instructions: `You are ${name}.`, ...options, provider });
   return { agent, provider };
@@ -68,7 +74,7 @@ describe('a hand-off', () => {
     expect(first?.tools).toMatchObject([
       { name: 'transfer_to_billing', description: 'When it is about bills' },
     ]);
-    expect(problemsIn(session, await recordsOf(log))).toEqual([]);
+    expect(findLogProblems(session, await recordsOf(log))).toEqual([]);
   });
 
   test('is a fact of its turn, is published, and its call has a result', async () => {
@@ -165,7 +171,7 @@ describe('of two hand-offs in one turn', () => {
     expect(items[1]?.parts).toHaveLength(2);
     const records = await recordsOf(log);
     expect(factsOf(records, 'handed_off').map(({ to }) => to)).toEqual(['one']);
-    expect(problemsIn(session, records)).toEqual([]);
+    expect(findLogProblems(session, records)).toEqual([]);
   });
 
   test('the second wins if the first is denied', async () => {
@@ -200,7 +206,7 @@ describe('a session that was handed off', () => {
   const stage = useTestServer();
 
   /** The agents of one process, with the same names each time. */
-  function cast(log: Log, front: readonly Scripted[], billing: readonly Scripted[]) {
+  function cast(log: Log, front: readonly ScriptEntry[], billing: readonly ScriptEntry[]) {
     const helper = agentOf('billing', billing);
     const root = agentOf('front', front, { log, tools: [toHelp(helper.agent)] });
     return { root, helper };
@@ -216,7 +222,7 @@ describe('a session that was handed off', () => {
     expect([text, second.root.provider.calls.length]).toEqual(['It is still me.', 0]);
     const [{ request } = {}] = second.helper.provider.calls;
     expect(textOf(request?.items[0])).toBe('You are billing.');
-    expect(problemsIn(session, await recordsOf(other))).toEqual([]);
+    expect(findLogProblems(session, await recordsOf(other))).toEqual([]);
   });
 
   test('survives a crash between the hand-off and the end of its turn', async () => {
@@ -341,7 +347,7 @@ describe('after a hand-off', () => {
     const fallback = scriptedProvider([calls(call('t', 'transfer_to_helper', {}))], {
       id: 'other',
     });
-    const front = agentOf('front', [dead as Scripted], {
+    const front = agentOf('front', [dead as ScriptEntry], {
       ...{ tools: [toHelp(helper.agent)], fallbacks: [fallback] },
     });
     expect((await front.agent.run('Hi').result).text).toBe('From my first.');

@@ -9,13 +9,13 @@ import {
 } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
 import type { ModelRequest } from '@millrace/providers';
-import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
+import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { ToolOutput } from '../contract/tool.ts';
 import { createAgent } from '../create-agent.ts';
-import { problemsIn } from '../testing/check-log.ts';
+import { findLogProblems } from '../testing/check-log.ts';
 import { call } from '../testing/model-script.ts';
 import { defineTool } from './define-tool.ts';
 import { readOutputTool } from './read-output.ts';
@@ -41,13 +41,13 @@ function idIn({ items }: Pick<ModelRequest, 'items'>): string {
   return /output ([0-9a-f]{64})/.exec(text ?? '')?.[1] ?? 'none';
 }
 
-async function run(script: readonly Scripted[]) {
+async function run(script: readonly ScriptEntry[]) {
   const log = memoryLog();
   const provider = scriptedProvider([{ content: { parts: [call('c', 'speak', {})] } }, ...script]);
   const tools = [speak, readOutputTool()];
   const { items, stop } = await createAgent({ provider, log, tools }).run('Go', { session }).result;
   expect(stop.reason).toBe('stop');
-  expect(problemsIn(session, (await log.read(session)).records)).toEqual([]);
+  expect(findLogProblems(session, (await log.read(session)).records)).toEqual([]);
   return { items, log, requests: provider.calls.map(({ request }) => request) };
 }
 

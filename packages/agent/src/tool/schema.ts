@@ -1,16 +1,16 @@
 import type { JsonObject } from '@millrace/core';
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
-import type { Validated } from '../contract/tool.ts';
+import type { ValidationResult } from '../contract/tool.ts';
 
 /** Validates a value with a schema. The problem has one line per issue, written for the model. */
 export async function validateWithSchema(
   schema: StandardSchemaV1,
   input: unknown,
-): Promise<Validated> {
+): Promise<ValidationResult> {
   return toValidated(await schema['~standard'].validate(input));
 }
 
-function toValidated(result: StandardSchemaV1.Result<unknown>): Validated {
+function toValidated(result: StandardSchemaV1.Result<unknown>): ValidationResult {
   if (result.issues !== undefined)
     return { ok: false, problem: result.issues.map(issueLine).join('\n') };
   return { ok: true, value: result.value };

@@ -2,7 +2,7 @@ import { type AgentEvent, countingIds, sessionId, transcript } from '@millrace/c
 import { memoryLog, snapshot } from '@millrace/log';
 import { describe, expect, test } from 'vitest';
 import { rebuild } from '../../../core/src/testing/rebuild.ts';
-import { drive, recordedRun } from '../../../server/src/testing/recorded-run.ts';
+import { appendBatches, recordedRun } from '../../../server/src/testing/recorded-run.ts';
 import { echo, listener } from '../testing/agents.ts';
 import { serving } from '../testing/serving.ts';
 import { EventQueue } from './event-queue.ts';
@@ -23,7 +23,7 @@ describe('events', () => {
         if (one.type === 'run_finished') break;
       }
     })();
-    await drive(log, sessionId(id), recordedRun(2, countingIds()));
+    await appendBatches(log, sessionId(id), recordedRun(2, countingIds()));
     await reading;
     expect(rebuild(heard)).toEqual(transcript(await snapshot(log, sessionId(id))));
     const offsets = heard.map(({ offset }) => offset);

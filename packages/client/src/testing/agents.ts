@@ -1,7 +1,7 @@
 import { createAgent, defineTool } from '@millrace/agent';
 import { type Part, toolCallId } from '@millrace/core';
 import type { Log } from '@millrace/log';
-import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
+import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import type { ServedAgent } from '@millrace/server';
 import { z } from 'zod';
 
@@ -18,7 +18,7 @@ export const looks: Part = {
 /** Creates an agent loop with scripted answers. */
 export function looping(
   log: Log,
-  script: readonly Scripted[],
+  script: readonly ScriptEntry[],
   options: Partial<Parameters<typeof createAgent>[0]> = {},
 ): ServedAgent {
   const agent = createAgent({ provider: scriptedProvider(script), log, tools: [look], ...options });
@@ -26,7 +26,7 @@ export function looping(
 }
 
 /** Streams a little text, and then nothing until it is stopped. */
-export const stalls: Scripted = {
+export const stalls: ScriptEntry = {
   content: { parts: ['One moment please'] },
   fault: { type: 'stall', after: 2 },
 };

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { sqliteLog } from '@millrace/log/sqlite';
 import { createServer, type ServedAgent } from '@millrace/server';
 import { sqliteRows } from '@millrace/server/sqlite';
-import { tell } from '../../../log/src/testing/start-process.ts';
+import { sendToParent } from '../../../log/src/testing/start-process.ts';
 
 const [folder = '', port = '0'] = process.argv.slice(2);
 
@@ -21,4 +21,4 @@ const speaker: ServedAgent = {
 const log = sqliteLog({ path: join(folder, 'log.db') });
 const rows = sqliteRows({ path: join(folder, 'rows.db') });
 const server = createServer({ agents: [speaker], log, rows });
-tell(await server.listen({ port: Number(port) }));
+sendToParent(await server.listen({ port: Number(port) }));

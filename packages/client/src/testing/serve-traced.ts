@@ -7,7 +7,7 @@ import { sqliteLog } from '@millrace/log/sqlite';
 import { openaiChat } from '@millrace/providers';
 import { createServer } from '@millrace/server';
 import { sqliteRows } from '@millrace/server/sqlite';
-import { tell } from '../../../log/src/testing/start-process.ts';
+import { sendToParent } from '../../../log/src/testing/start-process.ts';
 
 const [folder = '', model = '', collector = ''] = process.argv.slice(2);
 
@@ -21,4 +21,4 @@ const server = createServer({
   rows: sqliteRows({ path: join(folder, 'rows.db') }),
   exporter: otlpExporter({ url: collector, everyMs: 10 }),
 });
-tell(await server.listen({ port: 0 }));
+sendToParent(await server.listen({ port: 0 }));

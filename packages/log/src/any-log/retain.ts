@@ -5,7 +5,7 @@ import type { SessionInfo } from '../contract/session-info.ts';
 import { readPages } from './read-session.ts';
 
 /** A retention policy. Whatever the policy does not mention is kept forever. */
-export interface Retention {
+export interface RetentionPolicy {
   /**
    * Number of most recent turns per session that keep their deltas. Earlier turns are settled.
    * Default: all turns.
@@ -19,7 +19,7 @@ export interface Retention {
 }
 
 /** The result of `retain`. */
-export interface Retained {
+export interface RetentionResult {
   /** Number of turns that were settled. */
   readonly settledTurns: number;
   /** Number of sessions that were deleted. */
@@ -35,7 +35,7 @@ const pageLength = 100;
  * @example await retain(log, { turnsWithDeltas: 10, changedBefore: Date.now() - 90 * 24 * 3_600_000
  * });
  */
-export async function retain(log: Log, policy: Retention): Promise<Retained> {
+export async function retain(log: Log, policy: RetentionPolicy): Promise<RetentionResult> {
   const { turnsWithDeltas = Number.POSITIVE_INFINITY } = policy;
   const { changedBefore = Number.NEGATIVE_INFINITY } = policy;
   assertCount(turnsWithDeltas);

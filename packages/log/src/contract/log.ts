@@ -21,7 +21,7 @@ export interface Log {
    * Queues a command for the session's driver. It needs no lease. A key that was used before has no
    * effect and returns the offset of the existing command.
    */
-  submit(session: SessionId, command: JsonObject, key: string): Promise<Submitted>;
+  submit(session: SessionId, command: JsonObject, key: string): Promise<SubmitResult>;
 
   /** Reads the records after an offset, up to a size limit. */
   read(session: SessionId, options?: ReadOptions): Promise<Batch>;
@@ -90,7 +90,7 @@ export interface Driver {
   /** Returns the lease. */
   release(): Promise<void>;
   /** Stops this driver and keeps the lease. `open(session, { epoch })` continues it. */
-  leave(): void;
+  detach(): void;
 }
 
 /** Options of `Log.open`. */
@@ -119,7 +119,7 @@ export interface OpenOptions {
 }
 
 /** The result of `Log.submit`. */
-export interface Submitted {
+export interface SubmitResult {
   /** The offset of the command's record. */
   readonly offset: number;
   /** True if a command with this key existed before. */

@@ -31,11 +31,11 @@ export interface Producer {
    * Stores all drafts or none. Sequences count 1, 2, 3 …. A repeated sequence is acknowledged and
    * stored only once, so a caller that got no answer can retry safely.
    */
-  append(drafts: readonly DraftRecord[], sequence: number): Promise<Acknowledged>;
+  append(drafts: readonly DraftRecord[], sequence: number): Promise<AppendAck>;
 }
 
 /** The result of a producer's append. */
-export interface Acknowledged {
+export interface AppendAck {
   /** The offset of the append's last record. */
   readonly through: number;
   /** True if this sequence was stored before. */

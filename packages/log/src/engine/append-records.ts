@@ -5,7 +5,7 @@ import {
   recordVersion,
   type SessionId,
 } from '@millrace/core';
-import type { Submitted } from '../contract/log.ts';
+import type { SubmitResult } from '../contract/log.ts';
 import { closedError } from '../contract/log-error.ts';
 import type { StoreTransaction } from '../storage/record-store.ts';
 import type { SessionRow } from '../storage/rows.ts';
@@ -92,7 +92,7 @@ export async function submit(
   session: SessionId,
   command: JsonObject,
   key: string,
-): Promise<Submitted> {
+): Promise<SubmitResult> {
   const fact = { type: 'command_queued', key, command } as const;
   const drafts = readableDrafts([{ turn: 0, attempt: 0, fact }], session);
   const { offset, added } = await commits.run(

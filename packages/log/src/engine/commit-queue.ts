@@ -1,6 +1,6 @@
 import { isMillraceError } from '@millrace/core';
 import type { Clock } from '../contract/clock.ts';
-import type { OnPoint, RecordStore, StoreTransaction } from '../storage/record-store.ts';
+import type { OnCommitPoint, RecordStore, StoreTransaction } from '../storage/record-store.ts';
 
 /**
  * Callbacks about one piece of work. They run synchronously, before the promise of the work
@@ -73,7 +73,7 @@ export class GroupCommit implements CommitQueue {
   readonly #store: RecordStore;
   readonly #clock: Clock;
   readonly #intervalMs: number;
-  readonly #onPoint: OnPoint | undefined;
+  readonly #onPoint: OnCommitPoint | undefined;
   #jobs: CommitJob[] = [];
   #lastAt = Number.NEGATIVE_INFINITY;
   #isScheduled = false;
@@ -83,7 +83,7 @@ export class GroupCommit implements CommitQueue {
   /** Number of transactions that were started. Each one gets its own number, even if it fails. */
   transactions = 0;
 
-  constructor(store: RecordStore, clock: Clock, intervalMs: number, onPoint?: OnPoint) {
+  constructor(store: RecordStore, clock: Clock, intervalMs: number, onPoint?: OnCommitPoint) {
     this.#store = store;
     this.#clock = clock;
     this.#intervalMs = intervalMs;

@@ -115,7 +115,7 @@ export class StoreDriver implements Driver {
     return this.#returnLease();
   }
 
-  leave(): void {
+  detach(): void {
     this.#isReleased = true;
     this.#stop(leftError(this.session, this.epoch));
     this.#unregister();

@@ -1,7 +1,7 @@
 import type { Bus } from '../contract/bus.ts';
 import { type Clock, systemClock } from '../contract/clock.ts';
 import { FeedRegistry } from '../follow/feeds.ts';
-import type { OnPoint, RecordStore } from '../storage/record-store.ts';
+import type { OnCommitPoint, RecordStore } from '../storage/record-store.ts';
 import { GroupCommit } from './commit-queue.ts';
 import { LogContext } from './log-context.ts';
 import { StoreLog, type StoreLogOptions } from './store-log.ts';
@@ -18,7 +18,7 @@ export interface LocalLogOptions extends StoreLogOptions {
    */
   readonly bus?: Bus | undefined;
   /** For tests: called at each commit point, for example to kill the process there. Default: none. */
-  readonly onPoint?: OnPoint | undefined;
+  readonly onPoint?: OnCommitPoint | undefined;
 }
 
 const defaultCommitIntervalMs = 2;

@@ -1,6 +1,6 @@
 import type { DraftRecord, LogRecord, SessionId } from '@millrace/core';
 import { LogError } from '../contract/log-error.ts';
-import type { Acknowledged, Admission, AdmitOptions, Producer } from '../contract/producer.ts';
+import type { Admission, AdmitOptions, AppendAck, Producer } from '../contract/producer.ts';
 import type { StoreTransaction } from '../storage/record-store.ts';
 import type { ProducerRow, SessionRow } from '../storage/rows.ts';
 import { addRecords } from './append-records.ts';
@@ -50,7 +50,7 @@ class StoreProducer implements Producer {
     this.attempt = attempt;
   }
 
-  async append(drafts: readonly DraftRecord[], sequence: number): Promise<Acknowledged> {
+  async append(drafts: readonly DraftRecord[], sequence: number): Promise<AppendAck> {
     const isOwn = ({ turn, attempt }: DraftRecord) =>
       turn === this.turn && attempt === this.attempt;
     const ready = readableDrafts(drafts, this.session);

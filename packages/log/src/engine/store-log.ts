@@ -9,7 +9,7 @@ import type {
   OpenOptions,
   ReadOptions,
   RestoreOptions,
-  Submitted,
+  SubmitResult,
 } from '../contract/log.ts';
 import { deletedError, LogError, unknownSession } from '../contract/log-error.ts';
 import type { Admission, Producer } from '../contract/producer.ts';
@@ -127,7 +127,7 @@ export class StoreLog implements Log {
     return openProducer(this.#context, { ...admission });
   }
 
-  async submit(session: SessionId, command: JsonObject, key: string): Promise<Submitted> {
+  async submit(session: SessionId, command: JsonObject, key: string): Promise<SubmitResult> {
     this.#assertOpen();
     assertSessionId(session);
     assertCommandKey(key, session);

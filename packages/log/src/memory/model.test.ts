@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { randomLog } from '../../../core/src/testing/random-log.ts';
 import { isFull, patientMs } from '../../../core/src/testing/runs.ts';
-import { checkModel, checkResume, landmarks, scriptOf, TestClock } from '../suite/index.ts';
+import { checkModel, checkResume, requiredOutcomes, TestClock, toScript } from '../suite/index.ts';
 import { draftNumbers, number, steps } from '../testing/law-runs.ts';
 import { memoryLog } from './memory-log.ts';
 
@@ -19,12 +19,12 @@ describe('the memory log', () => {
         fc.asyncProperty(steps, draftNumbers, async (run, numbers) => {
           const clock = new TestClock();
           const store = { open: async () => memoryLog({ clock }), remove: async () => {} };
-          const script = scriptOf(randomLog(numbers));
+          const script = toScript(randomLog(numbers));
           const options = { store, isDurable: false, clock, name: 'run', script };
           await checkModel(options, run, (what) => seen.add(what));
         }),
       );
-      if (isFull) expect([...seen]).toEqual(expect.arrayContaining([...landmarks]));
+      if (isFull) expect([...seen]).toEqual(expect.arrayContaining([...requiredOutcomes]));
     },
     shrinkingMs,
   );
@@ -41,7 +41,7 @@ describe('the memory log', () => {
           fc.array(number, { minLength: 1 }),
           async (draftSeed, numbers) => {
             const log = memoryLog({ clock: new TestClock() });
-            const script = scriptOf(randomLog(draftSeed));
+            const script = toScript(randomLog(draftSeed));
             await checkResume({ log, session: sessionId('s'), script, numbers, isSettled });
             await log.close();
           },

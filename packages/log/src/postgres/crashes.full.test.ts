@@ -32,7 +32,7 @@ describe('law 8: a process killed at any commit point', () => {
     for (let kills = 1; kills <= killsOfEach; kills++) {
       // Each process continues immediately, because the previous holder of the lease is dead.
       const args = [server().url, schema, point, String(kills)];
-      const { exit } = startProcess(program, { args, onTold, codeCache });
+      const { exit } = startProcess(program, { args, onMessage: onTold, codeCache });
       expect(await exit).toMatchObject({ signal: 'SIGKILL' });
       const notes = (await readAll(log, session)).flatMap(({ fact }) =>
         fact?.type === 'handed_off' ? [fact.to] : [],
@@ -52,7 +52,7 @@ describe('a process that is stopped in the middle of a transaction', () => {
     const schema = 'stopped';
     const stopped = Promise.withResolvers<void>();
     const args = [server().url, schema, 'before-commit', '1', 'SIGSTOP'];
-    const child = startProcess(program, { args, onTold: () => stopped.resolve(), codeCache });
+    const child = startProcess(program, { args, onMessage: () => stopped.resolve(), codeCache });
     await stopped.promise;
     const log = postgresLog({ url: server().url, schema, commitIntervalMs: 0 });
     const driver = await log.open(session, { takeOver: true });

@@ -5,7 +5,7 @@ import { LogContext } from '../engine/log-context.ts';
 import { StoreLog } from '../engine/store-log.ts';
 import { FeedRegistry } from '../follow/feeds.ts';
 import { currentProcess, isProcessAlive } from '../storage/process-identity.ts';
-import type { OnPoint } from '../storage/record-store.ts';
+import type { OnCommitPoint } from '../storage/record-store.ts';
 import type { ProcessIdentity } from '../storage/rows.ts';
 import { ChangeListener } from './change-listener.ts';
 import { blobLocks } from './database/advisory-locks.ts';
@@ -52,7 +52,7 @@ export interface PostgresLogOptions {
    */
   readonly pollIntervalMs?: number | undefined;
   /** For tests: called at each commit point, for example to kill the process there. Default: none. */
-  readonly onPoint?: OnPoint | undefined;
+  readonly onPoint?: OnCommitPoint | undefined;
 }
 
 /** A log in Postgres, with maintenance operations. */
@@ -117,7 +117,7 @@ export class PostgresStoreLog extends StoreLog implements PostgresLog {
 
   override async close(): Promise<void> {
     // Closing does not wait long for an unreachable server.
-    this.#database.hurry();
+    this.#database.prepareClose();
     await super.close();
   }
 
@@ -126,11 +126,11 @@ export class PostgresStoreLog extends StoreLog implements PostgresLog {
     do {
       await this.#commits.flush();
       await new Promise((resolve) => setImmediate(resolve));
-    } while (!this.#database.isQuiet || !this.#commits.isQuiet);
+    } while (!this.#database.isIdle || !this.#commits.isQuiet);
   }
 
   ready(): Promise<void> {
-    return this.#database.retrying(() => this.#database.ready());
+    return this.#database.withRetries(() => this.#database.ready());
   }
 }
 

@@ -27,7 +27,7 @@ const subject = (bus?: () => Bus): LogSubject => ({
         return log;
       },
       remove: () => server().dropSchema(schema),
-      async quiet() {
+      async whenIdle() {
         for (const log of logs) await log.quiet();
       },
     };

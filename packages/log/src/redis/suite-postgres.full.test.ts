@@ -35,7 +35,7 @@ const postgres: LogSubject = {
         await Promise.all(buses.map((bus) => bus.close()));
         await server.dropSchema(schema);
       },
-      async quiet() {
+      async whenIdle() {
         for (const log of logs) await log.quiet();
       },
     };

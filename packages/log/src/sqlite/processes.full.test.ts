@@ -78,7 +78,7 @@ describe('one file that several processes open concurrently', () => {
         if (++seen === writes) child.kill('SIGKILL');
       });
       const onTold = () => child.kill('SIGKILL');
-      const child = startProcess(program, { args, onTold, codeCache });
+      const child = startProcess(program, { args, onMessage: onTold, codeCache });
       await child.exit;
       watcher.close();
       const log = sqliteLog({ path: join(own, 'log.db') });
@@ -356,7 +356,7 @@ describe('a follower in another process', () => {
       messages.push(value);
       following.resolve();
     };
-    const { exit } = startProcess(program, { args: [path, 's'], onTold, codeCache });
+    const { exit } = startProcess(program, { args: [path, 's'], onMessage: onTold, codeCache });
     await following.promise;
     // Waiting for records must keep the process alive.
     await first.append(driver, [note('one')]);

@@ -66,7 +66,7 @@ describe.each(Object.keys(rewrites) as Rewrite[])(
     test.each(points)('has all of it or nothing, at %s', async (point) => {
       const path = copy(`${what} ${point}`);
       const program = new URL('../testing/programs/rewrite-and-crash.ts', import.meta.url);
-      const { exit } = startProcess(program, { args: [path, what, point], onTold: () => {} });
+      const { exit } = startProcess(program, { args: [path, what, point], onMessage: () => {} });
       expect((await exit).signal).toBe('SIGKILL');
       const done = copy(`${what} whole ${point}`);
       const log = sqliteLog({ path: done });

@@ -1,7 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { isMillraceError, type LogRecord, type SessionId } from '@millrace/core';
 import type {
-  OnPoint,
+  OnCommitPoint,
   RecordStore,
   SessionRowFilter,
   StoreTransaction,
@@ -28,7 +28,7 @@ import { storageError } from './storage-error.ts';
 import { watchFile } from './watch-file.ts';
 
 interface SqliteStoreOptions extends DatabaseOptions {
-  readonly onPoint?: OnPoint | undefined;
+  readonly onPoint?: OnCommitPoint | undefined;
   /** Called after each committed transaction. */
   readonly onCommit?: (() => void) | undefined;
 }
@@ -40,7 +40,7 @@ export class SqliteStore implements RecordStore, StoreTransaction {
   readonly #statements: Statements;
   readonly #chunks: ChunkTable;
   readonly #blobs: BlobTable;
-  readonly #onPoint: OnPoint | undefined;
+  readonly #onPoint: OnCommitPoint | undefined;
   readonly #onCommit: (() => void) | undefined;
   /** The sessions' numbers in the file, as of the last read. */
   readonly #keys = new Map<SessionId, number>();

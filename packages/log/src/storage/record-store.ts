@@ -121,4 +121,4 @@ export const commitPoints = [
 export type CommitPoint = (typeof commitPoints)[number];
 
 /** Called when a commit point is reached. Tests use it to kill the process there. */
-export type OnPoint = (point: CommitPoint) => void;
+export type OnCommitPoint = (point: CommitPoint) => void;

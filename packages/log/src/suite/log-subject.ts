@@ -20,7 +20,7 @@ export interface LogStore {
    * Resolves when no log of the store waits for another process. The test clock stands still until
    * then. Needed only for stores in another process.
    */
-  quiet?(): Promise<void>;
+  whenIdle?(): Promise<void>;
 }
 
 /** One test. `run` rejects if it fails. */
@@ -51,7 +51,7 @@ export function toCase({ name, run }: CaseSpec, subject: LogSubject): LogCase {
 async function runCase(subject: LogSubject, run: CaseSpec['run']): Promise<void> {
   const clock = new TestClock();
   const store = await subject.create(clock);
-  if (store.quiet !== undefined) clock.quiet = () => store.quiet?.();
+  if (store.whenIdle !== undefined) clock.whenIdle = () => store.whenIdle?.();
   const logs: Log[] = [];
   const another = async () => {
     const log = await store.open();

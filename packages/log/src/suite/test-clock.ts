@@ -13,7 +13,7 @@ export class TestClock implements Clock {
   #now: number;
   readonly #timers = new Set<Timer>();
   /** Resolves when the effects of a timer are complete, for stores that need real time. */
-  quiet: () => Promise<void> | undefined = () => undefined;
+  whenIdle: () => Promise<void> | undefined = () => undefined;
 
   constructor(now = 1_763_200_000_000) {
     this.#now = now;
@@ -41,7 +41,7 @@ export class TestClock implements Clock {
       this.#timers.delete(next);
       next.run();
       await eventLoopSettled();
-      await this.quiet();
+      await this.whenIdle();
     }
     this.#now = end;
   }

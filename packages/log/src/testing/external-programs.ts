@@ -5,7 +5,7 @@ import { createServer } from 'node:net';
  * Returns true and prints a warning if a test's requirement is missing. Throws instead if
  * MILLRACE_REQUIRE_ALL is 1.
  */
-export function isMissing(isThere: boolean, missing: string): boolean {
+export function isRequirementMissing(isThere: boolean, missing: string): boolean {
   if (isThere) return false;
   if (process.env['MILLRACE_REQUIRE_ALL'] === '1') throw new Error(missing);
   console.warn(`Skipped: ${missing}`);

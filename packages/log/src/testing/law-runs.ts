@@ -2,7 +2,7 @@ import { sessionId } from '@millrace/core';
 import fc from 'fast-check';
 import { randomLog } from '../../../core/src/testing/random-log.ts';
 import type { Log } from '../contract/log.ts';
-import { checkModel, checkResume, type LogSubject, scriptOf, TestClock } from '../suite/index.ts';
+import { checkModel, checkResume, type LogSubject, TestClock, toScript } from '../suite/index.ts';
 
 export const number: fc.Arbitrary<number> = fc.nat(0xffff);
 const step = fc.tuple(number, number, number);
@@ -40,7 +40,7 @@ export async function modelRuns(
   let count = 0;
   await fc.assert(
     fc.asyncProperty(steps, draftNumbers, async (run, numbers) => {
-      const script = scriptOf(randomLog(numbers));
+      const script = toScript(randomLog(numbers));
       const options = { store, isDurable, clock, name: `run ${count++}`, script };
       await checkModel(options, run, (what) => seen.add(what));
     }),
@@ -74,7 +74,7 @@ export async function resumeRuns(
       fc.array(number, { minLength: 1 }),
       async (draftSeed, numbers) => {
         const session = sessionId(`run ${count++}`);
-        const script = scriptOf(randomLog(draftSeed));
+        const script = toScript(randomLog(draftSeed));
         await checkResume({ log, session, script, numbers, isSettled });
         await log.delete(session);
       },

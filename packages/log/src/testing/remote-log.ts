@@ -5,8 +5,8 @@ import {
   encodeDraft,
   type JsonObject,
 } from '@millrace/core';
-import type { FollowOptions, OpenOptions, Submitted } from '../contract/log.ts';
-import type { Acknowledged, Admission, AdmitOptions } from '../contract/producer.ts';
+import type { FollowOptions, OpenOptions, SubmitResult } from '../contract/log.ts';
+import type { Admission, AdmitOptions, AppendAck } from '../contract/producer.ts';
 import type { SessionInfo } from '../contract/session-info.ts';
 import type { SqliteLogOptions } from '../sqlite/sqlite-log.ts';
 import { type Exit, startProcess } from './start-process.ts';
@@ -81,7 +81,7 @@ export async function startRemoteLog(
   const program = new URL('programs/log-process.ts', import.meta.url);
   const args = [path, JSON.stringify(options)];
   const cached = codeCache === undefined ? {} : { codeCache };
-  const child = startProcess(program, { args, onTold, ...cached });
+  const child = startProcess(program, { args, onMessage: onTold, ...cached });
   const gone = child.exit.then(({ code, signal, stderr }) => {
     const error = {
       code: 'gone',
@@ -154,8 +154,8 @@ export interface LogCalls {
   release(driver: number): null;
   closeSession(driver: number): string;
   produce(admission: Admission): OpenedProducer;
-  produceDrafts(producer: number, drafts: readonly string[], sequence: number): Acknowledged;
-  submit(session: string, command: JsonObject, key: string): Submitted;
+  produceDrafts(producer: number, drafts: readonly string[], sequence: number): AppendAck;
+  submit(session: string, command: JsonObject, key: string): SubmitResult;
   read(session: string, from: number): string;
   info(session: string): SessionInfo | null;
   delete(session: string): boolean;

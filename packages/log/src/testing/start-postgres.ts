@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { Client } from 'pg';
 import { afterAll, beforeAll, describe } from 'vitest';
-import { freePort, isMissing } from './external-programs.ts';
+import { freePort, isRequirementMissing } from './external-programs.ts';
 
 /** A Postgres server for tests, in a temporary folder. */
 export interface TestPostgres {
@@ -40,7 +40,7 @@ export const hasPostgres: boolean = folder !== undefined;
  * missing.
  */
 export function describeOnPostgres(): (name: string, tests: () => void) => void {
-  return isMissing(hasPostgres, missing) ? describe.skip : describe;
+  return isRequirementMissing(hasPostgres, missing) ? describe.skip : describe;
 }
 
 /** `isSafe`: every commit is synced to the disk. Default: false. */

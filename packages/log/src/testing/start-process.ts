@@ -11,7 +11,7 @@ export interface Exit {
 }
 
 /** A program in a child process. Both sides exchange JSON lines. */
-export interface Started {
+export interface ChildProgram {
   readonly pid: number;
   /** Resolves when the process has ended and all its output was read. */
   readonly exit: Promise<Exit>;
@@ -25,11 +25,11 @@ interface StartOptions {
   readonly args?: readonly string[];
   /** Folder for compiled code, which makes repeated starts faster. Default: no cache. */
   readonly codeCache?: string;
-  readonly onTold: (value: unknown) => void;
+  readonly onMessage: (value: unknown) => void;
 }
 
-export function startProcess(program: URL, options: StartOptions): Started {
-  const { args = [], onTold, codeCache } = options;
+export function startProcess(program: URL, options: StartOptions): ChildProgram {
+  const { args = [], onMessage: onTold, codeCache } = options;
   const flags = ['--conditions=@millrace/source'];
   const cached = codeCache === undefined ? {} : { NODE_COMPILE_CACHE: codeCache };
   const child = spawn(process.execPath, [...flags, fileURLToPath(program), ...args], {
@@ -71,13 +71,13 @@ async function exitOf(child: ChildProcess): Promise<Exit> {
  * Sends a value to the parent process. The write is synchronous, so the parent receives it even if
  * this process is killed right after.
  */
-export function tell(value: unknown): void {
+export function sendToParent(value: unknown): void {
   let left = Buffer.from(`${JSON.stringify(value)}\n`);
   while (left.length > 0) left = left.subarray(writeSync(1, left));
 }
 
 /** Yields the values that the parent process sends, until it closes the input. */
-export async function* orders<Order>(): AsyncGenerator<Order> {
+export async function* messagesFromParent<Order>(): AsyncGenerator<Order> {
   for await (const line of createInterface({ input: process.stdin })) {
     yield JSON.parse(line) as Order;
   }

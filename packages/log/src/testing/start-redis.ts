@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { describe } from 'vitest';
-import { freePort, isMissing } from './external-programs.ts';
+import { freePort, isRequirementMissing } from './external-programs.ts';
 
 const program: string = 'redis-server';
 const missing = 'redis-server is not installed, and these tests need it: npm run test:setup';
@@ -23,7 +23,7 @@ export function needsRedis(
   otherwise: (name: string, tests: () => void) => void,
 ): (name: string, tests: () => void) => void {
   const isThere = spawnSync(program, ['--version']).status === 0;
-  return isMissing(isThere, missing) ? describe.skip : otherwise;
+  return isRequirementMissing(isThere, missing) ? describe.skip : otherwise;
 }
 
 /** A Redis server for tests. It stores nothing on disk. */

@@ -11,7 +11,7 @@ import type { Log } from '../contract/log.ts';
 import { LogError } from '../contract/log-error.ts';
 import type { SessionInfo } from '../contract/session-info.ts';
 import { referencedBlobs } from '../storage/blob-references.ts';
-import { BadLineError, type Lines, readLines, toImportError } from './lines.ts';
+import { BadLineError, type LineSource, readLines, toImportError } from './lines.ts';
 import { decodeHeader, type SessionHeader } from './session-header.ts';
 
 /** Options of `importSession`. */
@@ -30,7 +30,7 @@ export interface ImportOptions {
  */
 export async function importSession(
   log: Log,
-  lines: Lines,
+  lines: LineSource,
   { into }: ImportOptions = {},
 ): Promise<SessionInfo> {
   const reader = new SessionReader(log, into);

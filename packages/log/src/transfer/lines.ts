@@ -8,14 +8,14 @@ import {
 import { LogError } from '../contract/log-error.ts';
 
 /** The content of an exported file: its lines, or one text with line breaks. */
-export type Lines = AsyncIterable<string> | Iterable<string> | string;
+export type LineSource = AsyncIterable<string> | Iterable<string> | string;
 
 /**
  * Passes each line to `take` and returns the number of the last line. Errors contain the line
  * number. Empty lines are allowed only at the end of the file.
  */
 export async function readLines(
-  lines: Lines,
+  lines: LineSource,
   what: string,
   take: (line: string) => void | Promise<void>,
 ): Promise<number> {

@@ -7,7 +7,7 @@ import { blobHash, referencedBlobs } from '../storage/blob-references.ts';
 import {
   BadLineError,
   countIn,
-  type Lines,
+  type LineSource,
   parseFields,
   readLines,
   textIn,
@@ -53,7 +53,7 @@ function missingBlob(session: SessionId, hash: string): LogError {
  * @example await importBlobs(log, createInterface({ input: createReadStream('session.blobs.jsonl')
  * }));
  */
-export async function importBlobs(log: Log, lines: Lines): Promise<readonly BlobRef[]> {
+export async function importBlobs(log: Log, lines: LineSource): Promise<readonly BlobRef[]> {
   const stored: BlobRef[] = [];
   let growing: BlobAssembler | undefined;
   const last = await readLines(lines, 'blobs', async (line) => {

@@ -31,7 +31,7 @@ import {
 import { TestClock } from '../suite/test-clock.ts';
 import { exportSession } from './export-session.ts';
 import { importSession } from './import-session.ts';
-import type { Lines } from './lines.ts';
+import type { LineSource } from './lines.ts';
 import { exportBlobs, importBlobs } from './transfer-blobs.ts';
 
 let folder: string;
@@ -325,7 +325,7 @@ describe('a changed export file', () => {
   afterAll(() => target.close());
 
   /** Asserts that the refused import stored nothing. */
-  async function expectRefused(lines: Lines, line: number): Promise<void> {
+  async function expectRefused(lines: LineSource, line: number): Promise<void> {
     const error = await importSession(target, lines).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(LogError);
     expect(error).toMatchObject({ code: 'bad_records', place: { line } });

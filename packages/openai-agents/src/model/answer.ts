@@ -9,7 +9,7 @@ import {
   toArray,
 } from '@millrace/core';
 import { ProviderError, type StreamItem } from '@millrace/providers';
-import type { NamedPart } from '../response/to-response.ts';
+import type { IdentifiedPart } from '../response/to-response.ts';
 
 /** The answer that the deltas of a stream build, folded like a log. */
 export class FoldedAnswer {
@@ -29,7 +29,7 @@ export class FoldedAnswer {
   }
 
   /** The committed parts so far. Open parts are not included. */
-  get parts(): readonly NamedPart[] {
+  get parts(): readonly IdentifiedPart[] {
     const [item] = toArray(this.#folder.state.items);
     return (item?.parts ?? []).flatMap(({ id, part }) => (part ? { id, part } : []));
   }

@@ -1,6 +1,6 @@
 import { countingIds, type Part } from '@millrace/core';
 import { ProviderError } from '@millrace/providers';
-import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
+import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import { Agent, retryPolicies, type StreamEvent } from '@openai/agents';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
@@ -8,7 +8,7 @@ import { call, miller, response, runnerOf, scriptedModel, thought } from '../tes
 import { modelRequest } from '../testing/model-request.ts';
 import { MillraceModel, millraceModels } from './millrace-model.ts';
 
-const modelOf = (...script: readonly Scripted[]) =>
+const modelOf = (...script: readonly ScriptEntry[]) =>
   new MillraceModel(scriptedModel(script), { ids: countingIds() });
 
 async function all(events: AsyncIterable<StreamEvent>): Promise<readonly StreamEvent[]> {
@@ -17,7 +17,7 @@ async function all(events: AsyncIterable<StreamEvent>): Promise<readonly StreamE
   return list;
 }
 
-const run = (script: readonly Scripted[], agent = new Agent({ name: 'Weather' })) =>
+const run = (script: readonly ScriptEntry[], agent = new Agent({ name: 'Weather' })) =>
   runnerOf(millraceModels({ provider: scriptedModel(script) })).run(agent, 'Bread?');
 
 describe('a streamed answer', () => {
@@ -121,7 +121,7 @@ describe('an abort', () => {
 });
 
 describe('a failure', () => {
-  const overloaded: Scripted = {
+  const overloaded: ScriptEntry = {
     content: { parts: ['Never said'] },
     fault: { type: 'error', after: 0, error: 'overloaded' },
   };
@@ -140,7 +140,7 @@ describe('a failure', () => {
     };
     const agent = new Agent({ name: 'Weather', modelSettings: { retry } });
     expect((await run([overloaded, 'At last'], agent)).finalOutput).toBe('At last');
-    const refused: Scripted = {
+    const refused: ScriptEntry = {
       content: { parts: [''] },
       fault: { type: 'error', after: 0, error: 'auth' },
     };
@@ -148,7 +148,7 @@ describe('a failure', () => {
   });
 
   test('is an invalid stream', async () => {
-    const swapped: Scripted = {
+    const swapped: ScriptEntry = {
       content: { parts: ['Once upon a time'] },
       fault: { type: 'swap', after: 1 },
     };
@@ -164,7 +164,7 @@ describe('an answer without a result', () => {
   });
 
   test('that was cut runs none of its calls', async () => {
-    const cut: Scripted = {
+    const cut: ScriptEntry = {
       content: { parts: [call('c', 'weather', { town: 'Bath' })] },
       stop: 'length',
     };
@@ -172,9 +172,9 @@ describe('an answer without a result', () => {
   });
 
   test('that is a refusal is one for the SDK', async () => {
-    const refusal: Scripted = { content: { parts: ['I would rather not.'] }, stop: 'refusal' };
+    const refusal: ScriptEntry = { content: { parts: ['I would rather not.'] }, stop: 'refusal' };
     await expect(run([refusal])).rejects.toMatchObject({ refusal: 'I would rather not.' });
-    const silent: Scripted = { content: { parts: [] }, stop: 'refusal' };
+    const silent: ScriptEntry = { content: { parts: [] }, stop: 'refusal' };
     await expect(run([silent])).rejects.toThrow('refused');
   });
 });

@@ -1,14 +1,14 @@
 import { ProviderError, type ResponseEnd } from '@millrace/providers';
 import { ModelBehaviorError, type ModelRetryAdvice } from '@openai/agents';
-import type { NamedPart } from '../response/to-response.ts';
+import type { IdentifiedPart } from '../response/to-response.ts';
 
-const partsBeforeFailure = new WeakMap<object, readonly NamedPart[]>();
+const partsBeforeFailure = new WeakMap<object, readonly IdentifiedPart[]>();
 
 /**
  * The parts that the model had produced before it failed. The SDK drops unread events when a run
  * fails, so the last output would be lost.
  */
-export function partsBefore(error: unknown): readonly NamedPart[] {
+export function partsBefore(error: unknown): readonly IdentifiedPart[] {
   return (typeof error === 'object' && error !== null && partsBeforeFailure.get(error)) || [];
 }
 
@@ -18,7 +18,7 @@ export function partsBefore(error: unknown): readonly NamedPart[] {
  */
 export function toSdkError(
   { error, stop }: ResponseEnd,
-  parts: readonly NamedPart[],
+  parts: readonly IdentifiedPart[],
 ): Error | undefined {
   const failure =
     error?.kind === 'aborted' || stop.reason === 'aborted'
@@ -37,7 +37,7 @@ function abortError(cause: Error | undefined): Error {
 /** Calls of an incomplete answer are not run, because the rest of the answer is unknown. */
 function cutCallsError(
   reason: string,
-  parts: readonly NamedPart[],
+  parts: readonly IdentifiedPart[],
 ): ModelBehaviorError | undefined {
   const isCut = reason === 'length' || reason === 'content_filter';
   const calls = parts.filter(({ part }) => part.kind === 'tool_call').length;

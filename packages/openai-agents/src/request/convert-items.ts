@@ -11,7 +11,7 @@ import { toOutputItems, toUrl } from '../response/to-response.ts';
 import { assistantPart, callPart, reasoningPart, resultPart, userParts } from './content-parts.ts';
 
 /** The items of an SDK input. */
-export interface InputItems {
+export interface ConvertedInput {
   readonly items: readonly Item[];
   /** Items that end a prefix which the caller marked for caching. */
   readonly cachePoints: readonly ItemId[];
@@ -24,7 +24,7 @@ export interface InputItems {
 export function toItems(
   input: string | readonly AgentInputItem[],
   instructions?: string,
-): InputItems {
+): ConvertedInput {
   const history = new ItemBuilder();
   if (instructions) history.add('system', [{ kind: 'text', text: instructions }]);
   if (typeof input === 'string') history.add('user', userParts(input));
@@ -32,7 +32,7 @@ export function toItems(
   return history;
 }
 
-class ItemBuilder implements InputItems {
+class ItemBuilder implements ConvertedInput {
   readonly items: (Item & { readonly parts: Part[] })[] = [];
   readonly cachePoints: ItemId[] = [];
   readonly #ids = countingIds();

@@ -16,7 +16,7 @@ export type SdkResponse = StreamEventResponseCompleted['response'];
 
 /** Converts a complete answer to a response of the SDK. */
 export function toResponse(
-  parts: readonly NamedPart[],
+  parts: readonly IdentifiedPart[],
   { stop, usage, responseId, model }: ResponseEnd,
   fallbackId: string,
 ): SdkResponse {
@@ -41,13 +41,13 @@ function toUsage({ input, output, cacheRead, cacheWrite, reasoning }: MillraceUs
 }
 
 /** A part and the id of its SDK item, which its deltas also use. */
-export interface NamedPart {
+export interface IdentifiedPart {
   readonly id: string;
   readonly part: Part;
 }
 
 /** Converts the parts of an answer to output items of the SDK, one item per part. */
-export function toOutputItems(parts: readonly NamedPart[], stop?: Stop): AgentOutputItem[] {
+export function toOutputItems(parts: readonly IdentifiedPart[], stop?: Stop): AgentOutputItem[] {
   const items = parts.flatMap(({ id, part }) => toOutputItem(id, part, stop) ?? []);
   if (stop === undefined || !isEmptyAnswer(items, stop)) return items;
   const id = `${parts[0]?.id ?? 'answer'}.end`;

@@ -1,5 +1,5 @@
 import { type Part, toolCallId } from '@millrace/core';
-import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
+import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import { Agent, type ModelProvider, Runner, tool } from '@openai/agents';
 import { z } from 'zod';
 
@@ -12,7 +12,7 @@ export const call = (id: string, name: string, input: object = {}): Part => ({
   arguments: JSON.stringify(input),
 });
 
-export const response = (...parts: readonly (Part | string)[]): Scripted => ({
+export const response = (...parts: readonly (Part | string)[]): ScriptEntry => ({
   content: { parts },
 });
 
@@ -36,7 +36,7 @@ export const miller = Agent.create({
 export const thought: Part = { kind: 'reasoning', form: 'summary', text: 'Is it wet?' };
 
 /** A turn with a tool call, one with a hand-off, and the final answer. */
-const handoffScript: readonly Scripted[] = [
+const handoffScript: readonly ScriptEntry[] = [
   response(thought, 'Let me look. ', call('c1', 'weather', { town: 'Bath' })),
   response(call('c2', 'transfer_to_Baker')),
   response('Bread is ready.'),
@@ -53,5 +53,5 @@ export const handoffMessages: readonly string[] = [
   'agent: Bread is ready.',
 ];
 
-export const scriptedModel = (script: readonly Scripted[] = handoffScript) =>
+export const scriptedModel = (script: readonly ScriptEntry[] = handoffScript) =>
   scriptedProvider(script, { pieces: 'token' });

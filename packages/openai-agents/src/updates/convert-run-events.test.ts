@@ -1,6 +1,6 @@
 import { promiseHooks } from 'node:v8';
 import { randomIds } from '@millrace/core';
-import type { Scripted } from '@millrace/providers/scripted';
+import type { ScriptEntry } from '@millrace/providers/scripted';
 import type { SyncAgent, Update, UpdateInput } from '@millrace/server';
 import {
   Agent,
@@ -192,7 +192,7 @@ test('a mistake of the model is thrown after its output', async () => {
 describe('a slow reader loses nothing', () => {
   /** Reads one update, and the others after the run has failed. */
   async function lagging(
-    script: readonly Scripted[],
+    script: readonly ScriptEntry[],
     why: string,
   ): Promise<readonly UpdateInput[]> {
     const runner = runnerOf(millraceModels({ provider: scriptedModel(script) }));
@@ -218,7 +218,7 @@ describe('a slow reader loses nothing', () => {
   });
 
   test('when the model fails during an answer', async () => {
-    const cut: Scripted = {
+    const cut: ScriptEntry = {
       content: { parts: [thought, 'So far so good. Or is it?'] },
       fault: { type: 'error', after: 8, error: 'overloaded' },
     };

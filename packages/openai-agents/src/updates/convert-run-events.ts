@@ -8,7 +8,7 @@ import type {
 } from '@openai/agents';
 import { partsBefore } from '../model/model-failure.ts';
 import { preservedPart } from '../response/preserved-part.ts';
-import type { NamedPart } from '../response/to-response.ts';
+import type { IdentifiedPart } from '../response/to-response.ts';
 import { callContent, messageContent, outputContent } from './message-content.ts';
 import {
   dataPiece,
@@ -105,7 +105,7 @@ class RunUpdates {
   }
 
   /** Sends the parts that a model produced before it failed. */
-  failedParts(parts: readonly NamedPart[]): readonly UpdateInput[] {
+  failedParts(parts: readonly IdentifiedPart[]): readonly UpdateInput[] {
     return parts.flatMap(({ id, part }) => {
       if (part.kind === 'text') return remainingText(this.#texts, id, part.text, textPiece);
       if (part.kind !== 'reasoning') return [];

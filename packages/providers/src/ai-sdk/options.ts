@@ -1,5 +1,5 @@
 import type { TransportOptions } from '../transport/transport-options.ts';
-import type { GivenHeaders } from '../wire/api-options.ts';
+import type { HeaderOptions } from '../wire/api-options.ts';
 import type { ProviderTool } from './model.ts';
 
 /** Options of `fromAiSdk`. The package sends the HTTP requests itself, with its own `fetch`. */
@@ -16,7 +16,7 @@ export interface AiSdkOptions
 /** Values that every call gets in addition to the request. */
 export interface CallExtras {
   /** Headers of every request. Default: none. */
-  readonly headers?: GivenHeaders | undefined;
+  readonly headers?: HeaderOptions | undefined;
   /** Tools that the provider runs itself. Default: none. */
   readonly providerTools?: readonly ProviderTool[] | undefined;
 }

@@ -51,23 +51,23 @@ export interface RecordedChunk {
 export const bodyEndings = ['end', 'cancelled', 'error'] as const;
 
 /** How a recorded body ended. */
-export type Ending = (typeof bodyEndings)[number];
+export type BodyEnding = (typeof bodyEndings)[number];
 
 /** When and how a recorded body ended. */
 export interface BodyEnd {
   readonly atMs: number;
-  readonly how: Ending;
+  readonly how: BodyEnding;
   /** The error that ended the body, if `how` is `error`. */
   readonly error?: RecordedError;
   /**
    * Counts what arrived after the recording reached a limit. The caller received it, but it was not
    * recorded.
    */
-  readonly clipped?: Clipped;
+  readonly clipped?: ClippedContent;
 }
 
 /** The amount of data that was not recorded. */
-export interface Clipped {
+export interface ClippedContent {
   readonly chunks: number;
   readonly bytes: number;
 }

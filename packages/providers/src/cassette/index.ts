@@ -1,11 +1,11 @@
 export {
   type BodyEnd,
+  type BodyEnding,
   type Cassette,
   CassetteError,
   type CassetteErrorCode,
   type CassetteLimits,
-  type Clipped,
-  type Ending,
+  type ClippedContent,
   type RecordedChunk,
   type RecordedError,
   type RecordedExchange,

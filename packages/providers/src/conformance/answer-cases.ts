@@ -121,7 +121,7 @@ export function lengthCase({ provider }: ConformanceSubject): ConformanceCase {
 /** Cases for answers that end early. */
 export function failureCases({
   provider,
-  without = [],
+  limitations: without = [],
 }: ConformanceSubject): readonly ConformanceCase[] {
   return (['cut', 'error'] as const).flatMap((ends) => [
     {

@@ -62,7 +62,7 @@ function bodyOf(frames: readonly Uint8Array[], isStalling: boolean): ReadableStr
 
 function wireSubject(under: (typeof wireTable)[number]): ConformanceSubject {
   return {
-    without: under.wire === 'gemini' ? ['open_calls'] : [],
+    limitations: under.wire === 'gemini' ? ['open_calls'] : [],
     provider: (answer) => {
       const frames = framesOf(under, answer);
       const fetcher: typeof fetch = async () =>

@@ -15,7 +15,7 @@ import type { ConformanceCase, ConformanceSubject } from './subject.ts';
  * for (const { name, run } of conformanceCases(subject)) test(name, run);
  */
 export function conformanceCases(subject: ConformanceSubject): readonly ConformanceCase[] {
-  const can = (what: 'reasoning' | 'length') => !subject.without?.includes(what);
+  const can = (what: 'reasoning' | 'length') => !subject.limitations?.includes(what);
   return [
     ...answerCases(subject),
     ...(can('reasoning') ? [reasoningCase(subject)] : []),

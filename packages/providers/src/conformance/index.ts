@@ -4,6 +4,6 @@ export type {
   ConformanceAnswer,
   ConformanceCall,
   ConformanceCase,
-  ConformanceLack,
+  ConformanceLimitation,
   ConformanceSubject,
 } from './subject.ts';

@@ -32,14 +32,14 @@ export interface ConformanceSubject {
   /** Creates a provider that gives this answer to each request. */
   readonly provider: (answer: ConformanceAnswer) => Provider | Promise<Provider>;
   /** Features that the provider does not have. Their cases are skipped. Default: none. */
-  readonly without?: readonly ConformanceLack[] | undefined;
+  readonly limitations?: readonly ConformanceLimitation[] | undefined;
 }
 
 /**
  * A feature that a provider may lack. `open_calls`: tool calls arrive complete, so no call is open
  * when an answer ends early.
  */
-export type ConformanceLack = 'reasoning' | 'length' | 'open_calls';
+export type ConformanceLimitation = 'reasoning' | 'length' | 'open_calls';
 
 /**
  * One requirement for every provider. `run` rejects with the reason if the provider does not meet

@@ -24,9 +24,9 @@ export type ProviderErrorKind =
  * one more time. `once_without_reasoning`: one more time, after the reasoning of earlier turns is
  * removed. `no`: it would fail again.
  */
-export type Retry = 'yes' | 'once' | 'once_without_reasoning' | 'no';
+export type RetryAdvice = 'yes' | 'once' | 'once_without_reasoning' | 'no';
 
-const retries: { readonly [Kind in ProviderErrorKind]: Retry } = {
+const retries: { readonly [Kind in ProviderErrorKind]: RetryAdvice } = {
   invalid_request: 'no',
   context_overflow: 'no',
   history_rejected: 'once_without_reasoning',
@@ -58,7 +58,7 @@ export interface ProviderErrorDetails {
   /** How long the provider asks the client to wait, in milliseconds. */
   readonly retryAfterMs?: number | undefined;
   /** Set if the provider itself says whether to retry. Default: derived from the kind. */
-  readonly retry?: Retry | undefined;
+  readonly retry?: RetryAdvice | undefined;
   /** The error that caused this one. */
   readonly cause?: unknown;
 }
@@ -68,7 +68,7 @@ export interface ProviderErrorDetails {
  */
 export class ProviderError extends MillraceError<ProviderErrorKind> {
   readonly provider: string;
-  readonly retry: Retry;
+  readonly retry: RetryAdvice;
   readonly retryAfterMs: number | undefined;
   readonly status: number | undefined;
   readonly providerCode: string | undefined;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Completion } from '../contract/provider.ts';
-import type { ProviderErrorKind, Retry } from '../contract/provider-error.ts';
+import type { ProviderErrorKind, RetryAdvice } from '../contract/provider-error.ts';
 import { openaiChat } from '../openai-chat/provider.ts';
 import {
   jsonReply,
@@ -9,7 +9,7 @@ import {
   startScriptedServer,
   streamReply,
 } from '../scripted-server/index.ts';
-import { finished, framed, said } from '../testing/chat-events.ts';
+import { finishEvent, sseText, textEvent } from '../testing/chat-events.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 
 // Real error responses of providers and the kind of failure that they mean, tested through a
@@ -59,738 +59,731 @@ const mistral = (message: string, type: string) => ({
   code: null,
 });
 
-const table: Readonly<Record<string, { readonly retry: Retry; readonly cases: readonly Case[] }>> =
-  {
-    invalid_request: {
-      retry: 'no',
-      cases: [
-        [
-          'OpenAI',
-          400,
-          openai("Unknown parameter: 'x'.", 'invalid_request_error', 'unknown_parameter'),
-        ],
-        [
-          'a model that is not',
-          404,
-          openai('The model `m` does not exist', 'invalid_request_error', 'model_not_found'),
-          'model_not_found',
-        ],
-        ['a method that is not', 405, { detail: 'Method Not Allowed' }],
-        [
-          'FastAPI',
-          422,
-          { detail: [{ loc: ['body', 'model'], msg: 'field required', type: 'missing' }] },
-        ],
-        [
-          'Anthropic',
-          400,
-          anthropic('invalid_request_error', 'max_tokens: Field required'),
+const table: Readonly<
+  Record<string, { readonly retry: RetryAdvice; readonly cases: readonly Case[] }>
+> = {
+  invalid_request: {
+    retry: 'no',
+    cases: [
+      [
+        'OpenAI',
+        400,
+        openai("Unknown parameter: 'x'.", 'invalid_request_error', 'unknown_parameter'),
+      ],
+      [
+        'a model that is not',
+        404,
+        openai('The model `m` does not exist', 'invalid_request_error', 'model_not_found'),
+        'model_not_found',
+      ],
+      ['a method that is not', 405, { detail: 'Method Not Allowed' }],
+      [
+        'FastAPI',
+        422,
+        { detail: [{ loc: ['body', 'model'], msg: 'field required', type: 'missing' }] },
+      ],
+      [
+        'Anthropic',
+        400,
+        anthropic('invalid_request_error', 'max_tokens: Field required'),
+        'invalid_request_error',
+      ],
+      [
+        'Gemini',
+        400,
+        gemini(400, 'INVALID_ARGUMENT', 'Unknown name "x": Cannot find field.'),
+        'INVALID_ARGUMENT',
+      ],
+      [
+        'Mistral, with an object for a message',
+        422,
+        {
+          object: 'error',
+          message: {
+            detail: [{ type: 'missing', loc: ['body', 'model'], msg: 'Field required' }],
+          },
+          type: 'invalid_request_error',
+        },
+      ],
+      ['Cohere', 400, { message: 'invalid request: message must be at least 1 token long' }],
+      [
+        'a parameter with safety in its name',
+        400,
+        openai("Unknown parameter: 'safety_identifier'.", 'invalid_request_error'),
+      ],
+      ['a JSON body without any known field', 400, { oops: true }],
+      ['a status that nobody knows', 418, 'I am a teapot'],
+    ],
+  },
+  context_overflow: {
+    retry: 'no',
+    cases: [
+      [
+        'OpenAI',
+        400,
+        openai(
+          "This model's maximum context length is 128000 tokens. However, your messages resulted in 140000 tokens.",
           'invalid_request_error',
-        ],
-        [
-          'Gemini',
-          400,
-          gemini(400, 'INVALID_ARGUMENT', 'Unknown name "x": Cannot find field.'),
-          'INVALID_ARGUMENT',
-        ],
-        [
-          'Mistral, with an object for a message',
-          422,
-          {
-            object: 'error',
-            message: {
-              detail: [{ type: 'missing', loc: ['body', 'model'], msg: 'Field required' }],
-            },
-            type: 'invalid_request_error',
-          },
-        ],
-        ['Cohere', 400, { message: 'invalid request: message must be at least 1 token long' }],
-        [
-          'a parameter with safety in its name',
-          400,
-          openai("Unknown parameter: 'safety_identifier'.", 'invalid_request_error'),
-        ],
-        ['a JSON body without any known field', 400, { oops: true }],
-        ['a status that nobody knows', 418, 'I am a teapot'],
-      ],
-    },
-    context_overflow: {
-      retry: 'no',
-      cases: [
-        [
-          'OpenAI',
-          400,
-          openai(
-            "This model's maximum context length is 128000 tokens. However, your messages resulted in 140000 tokens.",
-            'invalid_request_error',
-            'context_length_exceeded',
-          ),
           'context_length_exceeded',
-        ],
-        [
-          'OpenAI Responses',
+        ),
+        'context_length_exceeded',
+      ],
+      [
+        'OpenAI Responses',
+        400,
+        openai(
+          'Your input exceeds the context window of this model. Please adjust your input and try again.',
+          'invalid_request_error',
+          'context_length_exceeded',
+        ),
+      ],
+      [
+        'Anthropic',
+        400,
+        anthropic('invalid_request_error', 'prompt is too long: 213462 tokens > 200000 maximum'),
+      ],
+      [
+        'Anthropic with max_tokens',
+        400,
+        anthropic(
+          'invalid_request_error',
+          'input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000',
+        ),
+      ],
+      [
+        'Anthropic, too many bytes',
+        413,
+        anthropic('request_too_large', 'Request exceeds the maximum size'),
+      ],
+      [
+        'Gemini',
+        400,
+        gemini(
           400,
-          openai(
-            'Your input exceeds the context window of this model. Please adjust your input and try again.',
-            'invalid_request_error',
-            'context_length_exceeded',
-          ),
-        ],
-        [
-          'Anthropic',
-          400,
-          anthropic('invalid_request_error', 'prompt is too long: 213462 tokens > 200000 maximum'),
-        ],
-        [
-          'Anthropic with max_tokens',
-          400,
-          anthropic(
-            'invalid_request_error',
-            'input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000',
-          ),
-        ],
-        [
-          'Anthropic, too many bytes',
-          413,
-          anthropic('request_too_large', 'Request exceeds the maximum size'),
-        ],
-        [
-          'Gemini',
-          400,
-          gemini(
-            400,
-            'INVALID_ARGUMENT',
-            'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).',
-          ),
-        ],
-        ['Bedrock', 400, { message: 'Input is too long for requested model.' }],
-        [
-          'xAI',
-          400,
-          {
-            code: 'Client specified an invalid argument',
-            error:
-              "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
-          },
-        ],
-        [
-          'Groq',
-          400,
-          openai(
-            'Please reduce the length of the messages or completion.',
-            'invalid_request_error',
-            'context_length_exceeded',
-          ),
-        ],
-        [
-          'OpenRouter',
-          400,
-          {
-            error: {
-              message:
-                "This endpoint's maximum context length is 32768 tokens. However, you requested about 40000 tokens",
-              code: 400,
-            },
-          },
-        ],
-        [
-          'Copilot',
-          400,
-          openai(
-            'prompt token count of 150000 exceeds the limit of 128000',
-            'invalid_request_error',
-            'model_max_prompt_tokens_exceeded',
-          ),
-        ],
-        [
-          'llama.cpp',
-          400,
-          {
-            error: {
-              code: 400,
-              message: 'the request exceeds the available context size, try increasing it',
-              type: 'exceed_context_size_error',
-            },
-          },
-        ],
-        [
-          'LM Studio',
-          400,
-          {
-            error:
-              'The number of tokens to keep from the initial prompt is greater than the context length.',
-          },
-        ],
-        ['MiniMax', 400, { error: { message: 'invalid params, context window exceeds limit' } }],
-        [
-          'Kimi',
-          400,
-          openai(
-            'Invalid request: Your request exceeded model token limit: 262144',
-            'invalid_request_error',
-          ),
-        ],
-        [
-          'Mistral',
-          400,
-          mistral(
-            'Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length',
-            'invalid_request_error',
-          ),
-        ],
-        [
-          'Cohere',
-          400,
-          {
+          'INVALID_ARGUMENT',
+          'The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).',
+        ),
+      ],
+      ['Bedrock', 400, { message: 'Input is too long for requested model.' }],
+      [
+        'xAI',
+        400,
+        {
+          code: 'Client specified an invalid argument',
+          error:
+            "This model's maximum prompt length is 131072 but the request contains 537812 tokens.",
+        },
+      ],
+      [
+        'Groq',
+        400,
+        openai(
+          'Please reduce the length of the messages or completion.',
+          'invalid_request_error',
+          'context_length_exceeded',
+        ),
+      ],
+      [
+        'OpenRouter',
+        400,
+        {
+          error: {
             message:
-              'too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 4292.',
-          },
-        ],
-        [
-          'Fireworks',
-          400,
-          openai(
-            'The prompt is too long: 140000, model maximum context length: 131071',
-            'invalid_request_error',
-          ),
-        ],
-        [
-          'Together',
-          422,
-          openai(
-            'Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8193. Given: 9000',
-            'invalid_request_error',
-          ),
-        ],
-        [
-          'vLLM',
-          400,
-          {
-            object: 'error',
-            message:
-              "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens.",
-            type: 'BadRequestError',
+              "This endpoint's maximum context length is 32768 tokens. However, you requested about 40000 tokens",
             code: 400,
           },
-        ],
-        [
-          'SGLang',
-          400,
-          {
-            object: 'error',
-            message:
-              "The input (4100 tokens) is longer than the model's context length (4096 tokens).",
-            type: 'BadRequest',
+        },
+      ],
+      [
+        'Copilot',
+        400,
+        openai(
+          'prompt token count of 150000 exceeds the limit of 128000',
+          'invalid_request_error',
+          'model_max_prompt_tokens_exceeded',
+        ),
+      ],
+      [
+        'llama.cpp',
+        400,
+        {
+          error: {
             code: 400,
+            message: 'the request exceeds the available context size, try increasing it',
+            type: 'exceed_context_size_error',
           },
-        ],
-        ['z.ai', 400, { error: { code: '1261', message: 'Prompt exceeds max length' } }],
-        [
-          'Qwen',
-          400,
-          openai(
-            'Range of input length should be [1, 30720]',
-            'invalid_request_error',
-            'invalid_parameter_error',
-          ),
-        ],
-        ['Ollama', 400, { error: 'prompt too long; exceeded max context length by 12 tokens' }],
-        [
-          'GitHub Models',
-          413,
-          openai(
-            'Request body too large for gpt-4o model. Max size: 8000 tokens.',
-            'tokens_limit_reached',
-            'tokens_limit_reached',
-          ),
-        ],
-        ['a proxy', 413, '<html><head><title>413 Request Entity Too Large</title></head></html>'],
+        },
       ],
-    },
-    history_rejected: {
-      retry: 'once_without_reasoning',
-      cases: [
-        [
-          'Anthropic, a signature',
-          400,
-          anthropic(
-            'invalid_request_error',
-            'messages.1.content.0: Invalid `signature` in `thinking` block',
-          ),
-        ],
-        [
-          'Anthropic, no thinking',
-          400,
-          anthropic(
-            'invalid_request_error',
-            'messages.3.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is enabled, a final `assistant` message must start with a thinking block.',
-          ),
-        ],
-        [
-          'Anthropic, changed thinking',
-          400,
-          anthropic(
-            'invalid_request_error',
-            'messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified.',
-          ),
-        ],
-        [
-          'Anthropic, thinking at the end',
-          400,
-          anthropic(
-            'invalid_request_error',
-            'messages.1: The final block in an assistant message cannot be `thinking`.',
-          ),
-        ],
-        [
-          'Anthropic, thinking in the last word while it is off',
-          400,
-          anthropic(
-            'invalid_request_error',
-            'messages.1.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`.',
-          ),
-        ],
-        [
-          'Responses, reasoning that was not stored',
-          404,
-          openai(
-            "Item with id 'rs_0a1b' not found. Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.",
-            'invalid_request_error',
-          ),
-        ],
-        [
-          'Anthropic, a call without a result',
-          400,
-          anthropic(
-            'invalid_request_error',
-            'messages.2: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_01',
-          ),
-        ],
-        [
-          'Anthropic, a result without a call',
-          400,
-          anthropic(
-            'invalid_request_error',
-            'messages.0.content.1: unexpected `tool_use_id` found in `tool_result` blocks: toolu_01. Each `tool_result` block must have a corresponding `tool_use` block in the previous message.',
-          ),
-        ],
-        [
-          'OpenAI, a call without a result',
-          400,
-          openai(
-            "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: call_1",
-            'invalid_request_error',
-          ),
-        ],
-        [
-          'OpenAI, a result without a call',
-          400,
-          openai(
-            "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
-            'invalid_request_error',
-          ),
-        ],
-        [
-          'Responses, no output',
-          400,
-          openai('No tool output found for function call call_1.', 'invalid_request_error'),
-        ],
-        [
-          'Responses, no call',
-          400,
-          openai(
-            'No tool call found for function call output with call_id call_1.',
-            'invalid_request_error',
-          ),
-        ],
-        [
-          'Responses, reasoning alone',
-          400,
-          openai(
-            "Item 'rs_1' of type 'reasoning' was provided without its required following item.",
-            'invalid_request_error',
-          ),
-        ],
-        [
-          'Responses, a call without reasoning',
-          400,
-          openai(
-            "Item 'fc_1' of type 'function_call' was provided without its required 'reasoning' item: 'rs_1'.",
-            'invalid_request_error',
-          ),
-        ],
-        [
-          'Responses, encrypted content',
-          400,
-          openai(
-            'The encrypted content gAAA...SQ== could not be verified.',
-            'invalid_request_error',
-            'invalid_encrypted_content',
-          ),
-        ],
-        [
-          'Gemini, a thought signature',
-          400,
-          gemini(
-            400,
-            'INVALID_ARGUMENT',
-            'Function call is missing a thought_signature in functionCall parts.',
-          ),
-        ],
-        [
-          'Gemini, a signature of another',
-          400,
-          gemini(400, 'INVALID_ARGUMENT', 'Thought signature is not valid'),
-        ],
-        [
-          'Gemini, the number of results',
-          400,
-          gemini(
-            400,
-            'INVALID_ARGUMENT',
-            'Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.',
-          ),
-        ],
-        [
-          'DeepSeek',
-          400,
-          openai(
-            'The reasoning_content in the thinking mode must be passed back to the API.',
-            'invalid_request_error',
-          ),
-        ],
-        [
-          'Mistral',
-          400,
-          mistral(
-            'Not the same number of function calls and responses',
-            'invalid_request_message_order',
-          ),
-        ],
-        [
-          'Bedrock',
-          400,
-          {
-            message:
-              'Expected toolResult blocks at messages.2.content for the following Ids: tooluse_1',
-          },
-        ],
+      [
+        'LM Studio',
+        400,
+        {
+          error:
+            'The number of tokens to keep from the initial prompt is greater than the context length.',
+        },
       ],
-    },
-    auth: {
-      retry: 'no',
-      cases: [
-        [
-          'OpenAI',
-          401,
-          openai(
-            'Incorrect API key provided: abc***xyz.',
-            'invalid_request_error',
-            'invalid_api_key',
-          ),
+      ['MiniMax', 400, { error: { message: 'invalid params, context window exceeds limit' } }],
+      [
+        'Kimi',
+        400,
+        openai(
+          'Invalid request: Your request exceeded model token limit: 262144',
+          'invalid_request_error',
+        ),
+      ],
+      [
+        'Mistral',
+        400,
+        mistral(
+          'Prompt contains 40000 tokens and 0 draft tokens, too large for model with 32768 maximum context length',
+          'invalid_request_error',
+        ),
+      ],
+      [
+        'Cohere',
+        400,
+        {
+          message:
+            'too many tokens: total number of tokens in the prompt cannot exceed 4081 - received 4292.',
+        },
+      ],
+      [
+        'Fireworks',
+        400,
+        openai(
+          'The prompt is too long: 140000, model maximum context length: 131071',
+          'invalid_request_error',
+        ),
+      ],
+      [
+        'Together',
+        422,
+        openai(
+          'Input validation error: `inputs` tokens + `max_new_tokens` must be <= 8193. Given: 9000',
+          'invalid_request_error',
+        ),
+      ],
+      [
+        'vLLM',
+        400,
+        {
+          object: 'error',
+          message:
+            "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens.",
+          type: 'BadRequestError',
+          code: 400,
+        },
+      ],
+      [
+        'SGLang',
+        400,
+        {
+          object: 'error',
+          message:
+            "The input (4100 tokens) is longer than the model's context length (4096 tokens).",
+          type: 'BadRequest',
+          code: 400,
+        },
+      ],
+      ['z.ai', 400, { error: { code: '1261', message: 'Prompt exceeds max length' } }],
+      [
+        'Qwen',
+        400,
+        openai(
+          'Range of input length should be [1, 30720]',
+          'invalid_request_error',
+          'invalid_parameter_error',
+        ),
+      ],
+      ['Ollama', 400, { error: 'prompt too long; exceeded max context length by 12 tokens' }],
+      [
+        'GitHub Models',
+        413,
+        openai(
+          'Request body too large for gpt-4o model. Max size: 8000 tokens.',
+          'tokens_limit_reached',
+          'tokens_limit_reached',
+        ),
+      ],
+      ['a proxy', 413, '<html><head><title>413 Request Entity Too Large</title></head></html>'],
+    ],
+  },
+  history_rejected: {
+    retry: 'once_without_reasoning',
+    cases: [
+      [
+        'Anthropic, a signature',
+        400,
+        anthropic(
+          'invalid_request_error',
+          'messages.1.content.0: Invalid `signature` in `thinking` block',
+        ),
+      ],
+      [
+        'Anthropic, no thinking',
+        400,
+        anthropic(
+          'invalid_request_error',
+          'messages.3.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is enabled, a final `assistant` message must start with a thinking block.',
+        ),
+      ],
+      [
+        'Anthropic, changed thinking',
+        400,
+        anthropic(
+          'invalid_request_error',
+          'messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified.',
+        ),
+      ],
+      [
+        'Anthropic, thinking at the end',
+        400,
+        anthropic(
+          'invalid_request_error',
+          'messages.1: The final block in an assistant message cannot be `thinking`.',
+        ),
+      ],
+      [
+        'Anthropic, thinking in the last word while it is off',
+        400,
+        anthropic(
+          'invalid_request_error',
+          'messages.1.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`.',
+        ),
+      ],
+      [
+        'Responses, reasoning that was not stored',
+        404,
+        openai(
+          "Item with id 'rs_0a1b' not found. Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.",
+          'invalid_request_error',
+        ),
+      ],
+      [
+        'Anthropic, a call without a result',
+        400,
+        anthropic(
+          'invalid_request_error',
+          'messages.2: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_01',
+        ),
+      ],
+      [
+        'Anthropic, a result without a call',
+        400,
+        anthropic(
+          'invalid_request_error',
+          'messages.0.content.1: unexpected `tool_use_id` found in `tool_result` blocks: toolu_01. Each `tool_result` block must have a corresponding `tool_use` block in the previous message.',
+        ),
+      ],
+      [
+        'OpenAI, a call without a result',
+        400,
+        openai(
+          "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'. The following tool_call_ids did not have response messages: call_1",
+          'invalid_request_error',
+        ),
+      ],
+      [
+        'OpenAI, a result without a call',
+        400,
+        openai(
+          "Invalid parameter: messages with role 'tool' must be a response to a preceeding message with 'tool_calls'.",
+          'invalid_request_error',
+        ),
+      ],
+      [
+        'Responses, no output',
+        400,
+        openai('No tool output found for function call call_1.', 'invalid_request_error'),
+      ],
+      [
+        'Responses, no call',
+        400,
+        openai(
+          'No tool call found for function call output with call_id call_1.',
+          'invalid_request_error',
+        ),
+      ],
+      [
+        'Responses, reasoning alone',
+        400,
+        openai(
+          "Item 'rs_1' of type 'reasoning' was provided without its required following item.",
+          'invalid_request_error',
+        ),
+      ],
+      [
+        'Responses, a call without reasoning',
+        400,
+        openai(
+          "Item 'fc_1' of type 'function_call' was provided without its required 'reasoning' item: 'rs_1'.",
+          'invalid_request_error',
+        ),
+      ],
+      [
+        'Responses, encrypted content',
+        400,
+        openai(
+          'The encrypted content gAAA...SQ== could not be verified.',
+          'invalid_request_error',
+          'invalid_encrypted_content',
+        ),
+      ],
+      [
+        'Gemini, a thought signature',
+        400,
+        gemini(
+          400,
+          'INVALID_ARGUMENT',
+          'Function call is missing a thought_signature in functionCall parts.',
+        ),
+      ],
+      [
+        'Gemini, a signature of another',
+        400,
+        gemini(400, 'INVALID_ARGUMENT', 'Thought signature is not valid'),
+      ],
+      [
+        'Gemini, the number of results',
+        400,
+        gemini(
+          400,
+          'INVALID_ARGUMENT',
+          'Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.',
+        ),
+      ],
+      [
+        'DeepSeek',
+        400,
+        openai(
+          'The reasoning_content in the thinking mode must be passed back to the API.',
+          'invalid_request_error',
+        ),
+      ],
+      [
+        'Mistral',
+        400,
+        mistral(
+          'Not the same number of function calls and responses',
+          'invalid_request_message_order',
+        ),
+      ],
+      [
+        'Bedrock',
+        400,
+        {
+          message:
+            'Expected toolResult blocks at messages.2.content for the following Ids: tooluse_1',
+        },
+      ],
+    ],
+  },
+  auth: {
+    retry: 'no',
+    cases: [
+      [
+        'OpenAI',
+        401,
+        openai(
+          'Incorrect API key provided: abc***xyz.',
+          'invalid_request_error',
           'invalid_api_key',
-        ],
-        ['Anthropic', 401, anthropic('authentication_error', 'invalid x-api-key')],
-        [
-          'Gemini',
-          400,
-          gemini(400, 'INVALID_ARGUMENT', 'API key not valid. Please pass a valid API key.', {
-            '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
-            reason: 'API_KEY_INVALID',
-          }),
-        ],
-        [
-          'xAI',
-          400,
-          {
-            code: 'Client specified an invalid argument',
-            error: 'Incorrect API key provided: xa***al.',
-          },
-        ],
-        ['Mistral', 401, { detail: 'Unauthorized' }],
-        ['nothing said', 401, ''],
+        ),
+        'invalid_api_key',
       ],
-    },
-    permission: {
-      retry: 'no',
-      cases: [
-        [
-          'Anthropic',
-          403,
-          anthropic(
-            'permission_error',
-            'Your API key does not have permission to use the specified resource.',
-          ),
-        ],
-        [
-          'Gemini',
-          403,
-          gemini(
-            403,
-            'PERMISSION_DENIED',
-            'Generative Language API has not been used in project 1',
-          ),
-        ],
-        [
-          'AWS, whose signature is no thought',
-          403,
-          {
-            message:
-              'The request signature we calculated does not match: missing or invalid signature',
-          },
-        ],
-        [
-          'Cloudflare',
-          403,
-          '<!DOCTYPE html><html><head><title>Attention Required! | Cloudflare</title></head></html>',
-        ],
+      ['Anthropic', 401, anthropic('authentication_error', 'invalid x-api-key')],
+      [
+        'Gemini',
+        400,
+        gemini(400, 'INVALID_ARGUMENT', 'API key not valid. Please pass a valid API key.', {
+          '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+          reason: 'API_KEY_INVALID',
+        }),
       ],
-    },
-    quota: {
-      retry: 'no',
-      cases: [
-        [
-          'OpenAI',
-          429,
-          openai(
-            'You exceeded your current quota, please check your plan and billing details.',
-            'insufficient_quota',
-            'insufficient_quota',
-          ),
+      [
+        'xAI',
+        400,
+        {
+          code: 'Client specified an invalid argument',
+          error: 'Incorrect API key provided: xa***al.',
+        },
+      ],
+      ['Mistral', 401, { detail: 'Unauthorized' }],
+      ['nothing said', 401, ''],
+    ],
+  },
+  permission: {
+    retry: 'no',
+    cases: [
+      [
+        'Anthropic',
+        403,
+        anthropic(
+          'permission_error',
+          'Your API key does not have permission to use the specified resource.',
+        ),
+      ],
+      [
+        'Gemini',
+        403,
+        gemini(403, 'PERMISSION_DENIED', 'Generative Language API has not been used in project 1'),
+      ],
+      [
+        'AWS, whose signature is no thought',
+        403,
+        {
+          message:
+            'The request signature we calculated does not match: missing or invalid signature',
+        },
+      ],
+      [
+        'Cloudflare',
+        403,
+        '<!DOCTYPE html><html><head><title>Attention Required! | Cloudflare</title></head></html>',
+      ],
+    ],
+  },
+  quota: {
+    retry: 'no',
+    cases: [
+      [
+        'OpenAI',
+        429,
+        openai(
+          'You exceeded your current quota, please check your plan and billing details.',
           'insufficient_quota',
-        ],
-        [
-          'a balance',
-          402,
-          openai('Insufficient Balance', 'unknown_error', 'invalid_request_error'),
-        ],
-        [
-          'OpenRouter',
-          402,
-          {
-            error: {
-              message: 'This request requires more credits, or fewer max_tokens.',
-              code: 402,
-            },
-          },
-        ],
-        ['nothing said', 402, ''],
-        [
-          'credit_balance_exhausted',
-          429,
-          { error: { code: 'credit_balance_exhausted', message: 'No credits' } },
-        ],
-        [
-          'a spend limit',
-          429,
-          { error: { code: 'project_spend_limit_exceeded', message: 'Limit reached' } },
-        ],
-        [
-          'Anthropic, a spend limit',
-          429,
-          {
-            type: 'error',
-            error: {
-              type: 'rate_limit_error',
-              message: 'This request would exceed your limit',
-              details: { error_code: 'enforced_spend_limit_reached' },
-            },
-          },
-        ],
-        [
-          'Anthropic, no credit',
-          400,
-          anthropic(
-            'invalid_request_error',
-            'Your credit balance is too low to access the Anthropic API.',
-          ),
-        ],
-        [
-          'Gemini, no free tier',
-          429,
-          gemini(
-            429,
-            'RESOURCE_EXHAUSTED',
-            'Quota exceeded for metric: generate_content_free_tier_requests, limit: 0, model: gemini-2.5-pro',
-          ),
-        ],
-        [
-          'xAI',
-          403,
-          {
-            code: 'The caller does not have permission',
-            error:
-              'Your team has either used all available credits or reached its monthly spending limit.',
-          },
-        ],
-        [
-          'Moonshot',
-          429,
-          openai(
-            'You exceeded your current token quota, please check your account balance',
-            'exceeded_current_quota_error',
-          ),
-        ],
+          'insufficient_quota',
+        ),
+        'insufficient_quota',
       ],
-    },
-    rate_limit: {
-      retry: 'yes',
-      cases: [
-        [
-          'OpenAI',
+      ['a balance', 402, openai('Insufficient Balance', 'unknown_error', 'invalid_request_error')],
+      [
+        'OpenRouter',
+        402,
+        {
+          error: {
+            message: 'This request requires more credits, or fewer max_tokens.',
+            code: 402,
+          },
+        },
+      ],
+      ['nothing said', 402, ''],
+      [
+        'credit_balance_exhausted',
+        429,
+        { error: { code: 'credit_balance_exhausted', message: 'No credits' } },
+      ],
+      [
+        'a spend limit',
+        429,
+        { error: { code: 'project_spend_limit_exceeded', message: 'Limit reached' } },
+      ],
+      [
+        'Anthropic, a spend limit',
+        429,
+        {
+          type: 'error',
+          error: {
+            type: 'rate_limit_error',
+            message: 'This request would exceed your limit',
+            details: { error_code: 'enforced_spend_limit_reached' },
+          },
+        },
+      ],
+      [
+        'Anthropic, no credit',
+        400,
+        anthropic(
+          'invalid_request_error',
+          'Your credit balance is too low to access the Anthropic API.',
+        ),
+      ],
+      [
+        'Gemini, no free tier',
+        429,
+        gemini(
           429,
-          openai(
-            'Rate limit reached for gpt-4o on tokens per min (TPM): Limit 30000, Used 29000, Requested 2000.',
-            'tokens',
-            'rate_limit_exceeded',
-          ),
+          'RESOURCE_EXHAUSTED',
+          'Quota exceeded for metric: generate_content_free_tier_requests, limit: 0, model: gemini-2.5-pro',
+        ),
+      ],
+      [
+        'xAI',
+        403,
+        {
+          code: 'The caller does not have permission',
+          error:
+            'Your team has either used all available credits or reached its monthly spending limit.',
+        },
+      ],
+      [
+        'Moonshot',
+        429,
+        openai(
+          'You exceeded your current token quota, please check your account balance',
+          'exceeded_current_quota_error',
+        ),
+      ],
+    ],
+  },
+  rate_limit: {
+    retry: 'yes',
+    cases: [
+      [
+        'OpenAI',
+        429,
+        openai(
+          'Rate limit reached for gpt-4o on tokens per min (TPM): Limit 30000, Used 29000, Requested 2000.',
+          'tokens',
           'rate_limit_exceeded',
-        ],
-        [
-          'Anthropic',
+        ),
+        'rate_limit_exceeded',
+      ],
+      [
+        'Anthropic',
+        429,
+        anthropic('rate_limit_error', "This request would exceed your organization's rate limit"),
+      ],
+      [
+        'Gemini, which also calls it a quota',
+        429,
+        gemini(
           429,
-          anthropic('rate_limit_error', "This request would exceed your organization's rate limit"),
-        ],
-        [
-          'Gemini, which also calls it a quota',
-          429,
-          gemini(
-            429,
-            'RESOURCE_EXHAUSTED',
-            'You exceeded your current quota, please check your plan and billing details. Quota exceeded for metric: requests, limit: 0.5',
-          ),
-        ],
-        [
-          'Bedrock, which counts tokens',
-          429,
-          { message: 'Too many tokens, please wait before trying again.' },
-        ],
-        ['Mistral', 429, mistral('Requests rate limit exceeded', 'rate_limited')],
-        [
-          'Cohere',
-          429,
-          { message: 'You are using a Trial key, which is limited to 10 API calls / minute.' },
-        ],
-        ['nothing said', 429, ''],
+          'RESOURCE_EXHAUSTED',
+          'You exceeded your current quota, please check your plan and billing details. Quota exceeded for metric: requests, limit: 0.5',
+        ),
       ],
-    },
-    overloaded: {
-      retry: 'yes',
-      cases: [
-        ['Anthropic', 529, anthropic('overloaded_error', 'Overloaded')],
-        [
-          'OpenAI',
-          503,
-          openai('The engine is currently overloaded, please try again later', 'server_error'),
-        ],
-        [
-          'Gemini',
-          503,
-          gemini(503, 'UNAVAILABLE', 'The model is overloaded. Please try again later.'),
-        ],
-        [
-          'llama.cpp',
-          503,
-          { error: { code: 503, message: 'Loading model', type: 'unavailable_error' } },
-        ],
-        ['Groq, flexible', 498, openai('Flex tier capacity exceeded', 'flex', 'capacity_exceeded')],
-        ['a proxy', 503, '<html><h1>503 Service Unavailable</h1></html>'],
+      [
+        'Bedrock, which counts tokens',
+        429,
+        { message: 'Too many tokens, please wait before trying again.' },
       ],
-    },
-    server: {
-      retry: 'yes',
-      cases: [
-        [
-          'OpenAI',
-          500,
-          openai('The server had an error while processing your request', 'server_error'),
-        ],
-        ['Anthropic', 500, anthropic('api_error', 'Internal server error')],
-        [
-          'a proxy',
-          502,
-          '<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>nginx</body></html>',
-        ],
-        [
-          'OpenRouter, with what is behind it',
-          502,
-          {
-            error: {
-              message: 'Provider returned error',
-              code: 502,
-              metadata: { raw: '{"error":"context length"}', provider_name: 'X' },
-            },
+      ['Mistral', 429, mistral('Requests rate limit exceeded', 'rate_limited')],
+      [
+        'Cohere',
+        429,
+        { message: 'You are using a Trial key, which is limited to 10 API calls / minute.' },
+      ],
+      ['nothing said', 429, ''],
+    ],
+  },
+  overloaded: {
+    retry: 'yes',
+    cases: [
+      ['Anthropic', 529, anthropic('overloaded_error', 'Overloaded')],
+      [
+        'OpenAI',
+        503,
+        openai('The engine is currently overloaded, please try again later', 'server_error'),
+      ],
+      [
+        'Gemini',
+        503,
+        gemini(503, 'UNAVAILABLE', 'The model is overloaded. Please try again later.'),
+      ],
+      [
+        'llama.cpp',
+        503,
+        { error: { code: 503, message: 'Loading model', type: 'unavailable_error' } },
+      ],
+      ['Groq, flexible', 498, openai('Flex tier capacity exceeded', 'flex', 'capacity_exceeded')],
+      ['a proxy', 503, '<html><h1>503 Service Unavailable</h1></html>'],
+    ],
+  },
+  server: {
+    retry: 'yes',
+    cases: [
+      [
+        'OpenAI',
+        500,
+        openai('The server had an error while processing your request', 'server_error'),
+      ],
+      ['Anthropic', 500, anthropic('api_error', 'Internal server error')],
+      [
+        'a proxy',
+        502,
+        '<html>\r\n<head><title>502 Bad Gateway</title></head>\r\n<body>nginx</body></html>',
+      ],
+      [
+        'OpenRouter, with what is behind it',
+        502,
+        {
+          error: {
+            message: 'Provider returned error',
+            code: 502,
+            metadata: { raw: '{"error":"context length"}', provider_name: 'X' },
           },
-        ],
-        ['a gateway', 504, 'upstream request timeout'],
-        ['408', 408, ''],
-        ['409', 409, openai('Conflict', 'conflict')],
-        ['424', 424, { detail: 'Failed dependency' }],
-        ['Cloudflare', 520, ''],
+        },
       ],
-    },
-    model_output_invalid: {
-      retry: 'no',
-      cases: [
-        [
-          'Groq',
-          400,
-          {
-            error: {
-              message: 'Failed to call a function. Please adjust your prompt.',
-              type: 'invalid_request_error',
-              code: 'tool_use_failed',
-              failed_generation: '<function=x',
-            },
+      ['a gateway', 504, 'upstream request timeout'],
+      ['408', 408, ''],
+      ['409', 409, openai('Conflict', 'conflict')],
+      ['424', 424, { detail: 'Failed dependency' }],
+      ['Cloudflare', 520, ''],
+    ],
+  },
+  model_output_invalid: {
+    retry: 'no',
+    cases: [
+      [
+        'Groq',
+        400,
+        {
+          error: {
+            message: 'Failed to call a function. Please adjust your prompt.',
+            type: 'invalid_request_error',
+            code: 'tool_use_failed',
+            failed_generation: '<function=x',
           },
-          'tool_use_failed',
-        ],
+        },
+        'tool_use_failed',
       ],
-    },
-    filtered: {
-      retry: 'no',
-      cases: [
-        [
-          'Azure',
-          400,
-          {
-            error: {
-              message:
-                "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
-              code: 'content_filter',
-              innererror: { code: 'ResponsibleAIPolicyViolation' },
-            },
+    ],
+  },
+  filtered: {
+    retry: 'no',
+    cases: [
+      [
+        'Azure',
+        400,
+        {
+          error: {
+            message:
+              "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
+            code: 'content_filter',
+            innererror: { code: 'ResponsibleAIPolicyViolation' },
           },
-          'content_filter',
-        ],
-        [
-          'Anthropic',
-          400,
-          anthropic('invalid_request_error', 'Output blocked by content filtering policy'),
-        ],
-        [
-          'OpenRouter',
-          403,
-          {
-            error: {
-              message: 'Your chosen model requires moderation and your input was flagged',
-              code: 403,
-              metadata: { reasons: ['x'] },
-            },
-          },
-        ],
-        [
-          'OpenAI',
-          400,
-          openai(
-            'Your request was rejected as a result of our safety system.',
-            'image_generation_user_error',
-            'moderation_blocked',
-          ),
-        ],
+        },
+        'content_filter',
       ],
-    },
-  };
+      [
+        'Anthropic',
+        400,
+        anthropic('invalid_request_error', 'Output blocked by content filtering policy'),
+      ],
+      [
+        'OpenRouter',
+        403,
+        {
+          error: {
+            message: 'Your chosen model requires moderation and your input was flagged',
+            code: 403,
+            metadata: { reasons: ['x'] },
+          },
+        },
+      ],
+      [
+        'OpenAI',
+        400,
+        openai(
+          'Your request was rejected as a result of our safety system.',
+          'image_generation_user_error',
+          'moderation_blocked',
+        ),
+      ],
+    ],
+  },
+};
 
 describe.each(Object.entries(table))('%s', (kind, { retry, cases }) => {
   const named = cases.map(([name, status, body, code]) => ({ name, status, body, code }));
@@ -880,7 +873,7 @@ describe('an error inside a stream has its kind too', () => {
     ['filtered', 'OpenAI', openai('Blocked', 'invalid_request_error', 'content_policy_violation')],
   ];
   test.each(cases)('%s: %s', async (kind, _name, body) => {
-    const bytes = framed(said('a'), JSON.stringify(body), finished(), '[DONE]');
+    const bytes = sseText(textEvent('a'), JSON.stringify(body), finishEvent(), '[DONE]');
     const { error, text, usage } = await replied(streamReply([bytes]));
     expect(error?.kind).toBe(kind);
     expect(text).toBe('a');
@@ -958,7 +951,7 @@ describe('the id of the request', () => {
   });
 
   test('is that of the failed stream', async () => {
-    const reply = streamReply([framed(said('a'))], { 'x-request-id': 'req_3' });
+    const reply = streamReply([sseText(textEvent('a'))], { 'x-request-id': 'req_3' });
     expect((await replied(reply)).error).toMatchObject({
       kind: 'truncated_stream',
       requestId: 'req_3',
@@ -967,7 +960,7 @@ describe('the id of the request', () => {
 });
 
 describe('x-should-retry', () => {
-  test.each<[string, number, Body, Retry]>([
+  test.each<[string, number, Body, RetryAdvice]>([
     ['true', 400, 'no', 'yes'],
     ['false', 500, 'no', 'no'],
     ['maybe', 500, 'no', 'yes'],
@@ -985,7 +978,7 @@ describe('x-should-retry', () => {
   });
 
   test('does not count for a successful response', async () => {
-    const reply = streamReply([framed(said('a'))], { 'x-should-retry': 'false' });
+    const reply = streamReply([sseText(textEvent('a'))], { 'x-should-retry': 'false' });
     expect((await replied(reply)).error?.retry).toBe('yes');
   });
 });
@@ -994,7 +987,9 @@ describe('a redirect', () => {
   test.each([301, 302, 303, 307, 308, 304])(
     '%d is not followed, and the key goes nowhere',
     async (status) => {
-      await using other = await startScriptedServer(() => streamReply([framed(said('stolen'))]));
+      await using other = await startScriptedServer(() =>
+        streamReply([sseText(textEvent('stolen'))]),
+      );
       const before = server.requests.length;
       const { error, text } = await replied({
         status,

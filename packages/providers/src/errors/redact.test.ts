@@ -10,7 +10,7 @@ import {
   startScriptedServer,
   streamReply,
 } from '../scripted-server/index.ts';
-import { framed, said } from '../testing/chat-events.ts';
+import { sseText, textEvent } from '../testing/chat-events.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import type { Wire } from '../wire/wire.ts';
 import { wireProvider } from '../wire/wire-provider.ts';
@@ -77,12 +77,12 @@ describe('the key is removed from errors that quote it', () => {
       'in the status line',
       { raw: [`HTTP/1.1 401 Bad key ${key}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n`] },
     ],
-    ['in a stream', streamReply([framed(said('a'), `{"error":{"message":"Bad ${key}"}}`)])],
-    ['in a stream, as a code', streamReply([framed(`{"error":{"message":"x","code":"${key}"}}`)])],
+    ['in a stream', streamReply([sseText(textEvent('a'), `{"error":{"message":"Bad ${key}"}}`)])],
+    ['in a stream, as a code', streamReply([sseText(`{"error":{"message":"x","code":"${key}"}}`)])],
     ['in an event', streamReply([`event: error\ndata: Bad ${key}\n\n`])],
     ['in a field', streamReply([`error: Bad ${key}\n\n`])],
     ['in a tail', streamReply([`{"error":"Bad ${key}"}`])],
-    ['in what is no JSON', streamReply([framed(`Bad ${key}`)])],
+    ['in what is no JSON', streamReply([sseText(`Bad ${key}`)])],
     ['in a whole answer', jsonReply(200, { error: `Bad ${key}` })],
   ])('%s', async (_, reply) => {
     expectNoKey(await failed(reply));
@@ -224,7 +224,7 @@ describe('the key is removed from network errors and their causes', () => {
         },
       }),
     };
-    server.reply(streamReply([framed('{}')]));
+    server.reply(streamReply([sseText('{}')]));
     const completion = await wireProvider(wire, { clock }).complete({ items: [] });
     expect(completion.error?.kind).toBe('protocol_error');
     expect(completion.error?.cause).toMatchObject({ message: 'odd [redacted]' });

@@ -7,7 +7,7 @@ import {
   startScriptedServer,
   streamReply,
 } from '../scripted-server/index.ts';
-import { framed, said } from '../testing/chat-events.ts';
+import { sseText, textEvent } from '../testing/chat-events.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 
 const nowMs = Date.parse('Wed, 21 Oct 2015 07:28:00 GMT');
@@ -89,7 +89,7 @@ describe('a delay in a header', () => {
 
   test('but not in a successful response', async () => {
     const headers = { 'x-ratelimit-reset': '40', 'retry-after': '40' };
-    expect(await delayOf(streamReply([framed(said('a'))], headers))).toBeUndefined();
+    expect(await delayOf(streamReply([sseText(textEvent('a'))], headers))).toBeUndefined();
   });
 });
 
@@ -131,7 +131,7 @@ describe('a delay in a text', () => {
 
   test('also inside a stream', async () => {
     const error = JSON.stringify({ error: { message: 'Rate limit: try again in 3s' } });
-    expect(await delayOf(streamReply([framed(error)]))).toBe(3000);
+    expect(await delayOf(streamReply([sseText(error)]))).toBe(3000);
   });
 
   test('also where it is all there is', async () => {

@@ -1,6 +1,6 @@
 import { fault, WireFault } from '../errors/wire-fault.ts';
 import type { StateOwner } from '../history/sendable-parts.ts';
-import { checkSecret, type GivenHeaders } from '../wire/api-options.ts';
+import { checkSecret, type HeaderOptions } from '../wire/api-options.ts';
 
 /** One of Google's two APIs for the same models. */
 export interface GoogleEndpoint extends StateOwner {
@@ -15,7 +15,7 @@ export interface GoogleEndpoint extends StateOwner {
   readonly keyHeader: string;
   /** Read for each request, because tokens expire. Throws a `WireFault` if there is none. */
   readonly key: () => EndpointKey;
-  readonly headers: GivenHeaders | undefined;
+  readonly headers: HeaderOptions | undefined;
   /** True if the API accepts ids of calls that it did not create. */
   readonly sendsAllIds: boolean;
   readonly streamsArguments: boolean;

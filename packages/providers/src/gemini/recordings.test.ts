@@ -1,7 +1,7 @@
 import { countingIds, type Item, itemId } from '@millrace/core';
 import { describe, expect, test } from 'vitest';
 import { fetchOf, sseOf } from '../testing/fetch-of.ts';
-import { recordingsOf, sharedRecordingsAreHere } from '../testing/recordings.ts';
+import { hasSharedRecordings, recordingsOf } from '../testing/recordings.ts';
 import { gemini } from './provider.ts';
 
 const model = 'gemini-3-pro-preview';
@@ -17,7 +17,7 @@ async function played(name: string) {
 const signature = { provider: 'gemini', model, data: { thoughtSignature: expect.any(String) } };
 
 // Real recordings are stored next to the repository. Without them these tests are skipped.
-describe.skipIf(!sharedRecordingsAreHere)('real recordings (../shared/recordings)', () => {
+describe.skipIf(!hasSharedRecordings)('real recordings (../shared/recordings)', () => {
   test('google-text: the trailing signature is on an empty text', async () => {
     const { item, stop, usage } = await played('google-text');
     expect(item.parts).toEqual([

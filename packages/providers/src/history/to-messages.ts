@@ -21,10 +21,10 @@ import {
   sendableArguments,
   wellFormedText,
 } from './sendable-parts.ts';
-import { defaultIdRule, type IdRule, ToolCallIds } from './tool-call-ids.ts';
+import { defaultIdRule, type ToolCallIdRule, ToolCallIds } from './tool-call-ids.ts';
 
 interface HistoryOptions extends StateOwner {
-  readonly ids?: IdRule | undefined;
+  readonly ids?: ToolCallIdRule | undefined;
 }
 
 /**

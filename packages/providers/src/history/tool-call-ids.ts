@@ -5,7 +5,7 @@ import { fault, type WireFault } from '../errors/wire-fault.ts';
  * The call ids that a provider accepts. Other ids are replaced by a hash, because shortened ids
  * could collide.
  */
-export interface IdRule {
+export interface ToolCallIdRule {
   /** The pattern that a valid id matches. */
   readonly form: RegExp;
   /** The length of a replacement id, in characters. */
@@ -13,17 +13,17 @@ export interface IdRule {
 }
 
 /** For providers without a documented rule. OpenAI's limit is the lowest. */
-export const defaultIdRule: IdRule = { form: /^[\x21-\x7e]{1,40}$/, length: 24 };
+export const defaultIdRule: ToolCallIdRule = { form: /^[\x21-\x7e]{1,40}$/, length: 24 };
 
 /**
  * Assigns a unique id to each call of a request. It keeps the original id if that is valid and not
  * taken.
  */
 export class ToolCallIds {
-  readonly #rule: IdRule;
+  readonly #rule: ToolCallIdRule;
   readonly #used = new Set<string>();
 
-  constructor(rule: IdRule) {
+  constructor(rule: ToolCallIdRule) {
     this.#rule = rule;
   }
 
@@ -50,7 +50,7 @@ export class ToolCallIds {
 
 const maxHashes = 8;
 
-function idsExhausted({ length }: IdRule): WireFault {
+function idsExhausted({ length }: ToolCallIdRule): WireFault {
   const limit = `the provider's ids of ${length} characters are too few for the calls in the history`;
   return fault('invalid_request', `${limit}; compact it`);
 }

@@ -5,11 +5,13 @@ import { frameRecording } from '../scripted-server/framing/frame-recording.ts';
 import { fetchOf } from '../testing/fetch-of.ts';
 import type { Expected, ExpectedMedia } from '../testing/oracle/expected.ts';
 import { outcomeOf } from '../testing/outcome.ts';
-import { type Case, casesOf, play } from '../testing/play.ts';
+import { casesOf, play, type RecordingCase } from '../testing/play.ts';
 import { type WireUnderTest, wireTable } from '../testing/wire-table.ts';
 
-const answerTo = async (under: WireUnderTest, { name, lines }: Case): Promise<Completion> =>
-  (await play(under, name, [frameRecording(under.wire, lines)])).completion;
+const answerTo = async (
+  under: WireUnderTest,
+  { name, lines }: RecordingCase,
+): Promise<Completion> => (await play(under, name, [frameRecording(under.wire, lines)])).completion;
 
 const parsed = (text: string) => parseJson(text === '' ? '{}' : text);
 

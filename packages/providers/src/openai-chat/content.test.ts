@@ -125,7 +125,7 @@ describe('what a user attaches', () => {
   });
 
   test('goes to a server that differs as its dialect says', async () => {
-    const dialect = { shows: [] };
+    const dialect = { attachmentTypes: [] };
     const picture = await shown(file('a', 'image/png'), { preset: 'vllm', dialect });
     expect(picture).toEqual(text('[An attachment cannot be shown: "a" (image/png)]'));
   });

@@ -17,7 +17,10 @@ export function attachmentPart(part: Attachment, dialect: ChatDialect): JsonObje
 }
 
 /** An image, PDF or audio part of a type that the server accepts. Undefined for other types. */
-export function nativeAttachment(part: Attachment, { shows }: ChatDialect): JsonObject | undefined {
+export function nativeAttachment(
+  part: Attachment,
+  { attachmentTypes: shows }: ChatDialect,
+): JsonObject | undefined {
   const content = attachmentContent(part);
   const type = mediaTypeOf(content);
   if (imageTypes.test(type) && shows.includes('image')) {

@@ -11,7 +11,7 @@ import type {
 } from '../history/message.ts';
 import { isObject, objectsIn, textIn } from '../json/fields.ts';
 import { attachmentPart, nativeAttachment } from './content.ts';
-import type { ChatDialect, EchoStyle } from './options.ts';
+import type { ChatDialect, ReasoningEchoStyle } from './options.ts';
 
 /** Converts messages to the format of this API. */
 export function chatMessages(
@@ -113,7 +113,7 @@ function toolMessages(
   }
   // Only user messages can contain pictures.
   const shows = content.length === 0 ? [] : [{ role: 'user', content }];
-  const isBridged = dialect.bridgesToolResults && (shows.length > 0 || next === 'user');
+  const isBridged = dialect.needsMessageAfterToolResults && (shows.length > 0 || next === 'user');
   return [...messages, ...(isBridged ? [bridgeMessage] : []), ...shows];
 }
 
@@ -140,7 +140,7 @@ const defaultField = 'reasoning_content';
 /** The reasoning of a message, in the form in which the server needs it back. */
 function reasoningFields(
   parts: readonly AssistantPart[],
-  style: EchoStyle,
+  style: ReasoningEchoStyle,
   isSinceUser: boolean,
 ): JsonObject {
   switch (style) {

@@ -1,4 +1,4 @@
-import type { IdRule } from '../history/tool-call-ids.ts';
+import type { ToolCallIdRule } from '../history/tool-call-ids.ts';
 import type { ApiOptions } from '../wire/api-options.ts';
 import type { Endpoint } from '../wire/endpoint.ts';
 
@@ -36,11 +36,11 @@ export interface ChatDialect extends Endpoint {
   /** True if the server has a `developer` role. Otherwise developer messages become `system`. */
   readonly hasDeveloperRole: boolean;
   /** How to request reasoning. */
-  readonly reasoningEffort: EffortStyle;
+  readonly reasoningEffort: ReasoningEffortStyle;
   /** Which reasoning is sent back. */
-  readonly echoReasoning: EchoStyle;
+  readonly echoReasoning: ReasoningEchoStyle;
   /** The tool call ids that the server accepts. */
-  readonly ids: IdRule;
+  readonly ids: ToolCallIdRule;
   /** The content of an assistant message that has only calls. */
   readonly emptyContent: null | '';
   /** Whether tool results contain the name of the tool. */
@@ -49,9 +49,9 @@ export interface ChatDialect extends Endpoint {
    * True if the server rejects a user message directly after tool results. An assistant message is
    * inserted.
    */
-  readonly bridgesToolResults: boolean;
+  readonly needsMessageAfterToolResults: boolean;
   /** True if the server requires `tools`, even if empty, when the history has calls. */
-  readonly wantsToolsWithCalls: boolean;
+  readonly needsToolsWithCalls: boolean;
   /** Whether tools can be strict. */
   readonly strictTools: boolean;
   /** How to request structured output. `json_object` has no schema. */
@@ -62,14 +62,14 @@ export interface ChatDialect extends Endpoint {
    * The attachments that the server accepts. Other text files are sent as text, and other files are
    * only named, because a rejected attachment would fail every later request.
    */
-  readonly shows: readonly ('image' | 'pdf' | 'audio')[];
+  readonly attachmentTypes: readonly ('image' | 'pdf' | 'audio')[];
 }
 
 /**
  * How to request reasoning: `reasoning_effort`; OpenRouter's `reasoning` object; DeepSeek's
  * `thinking`; the `enable_thinking` of Qwen and z.ai; or not at all.
  */
-export type EffortStyle =
+export type ReasoningEffortStyle =
   | 'effort'
   | 'reasoning_object'
   | 'thinking_type'
@@ -80,4 +80,4 @@ export type EffortStyle =
  * Which reasoning is sent back: none; in the field in which it arrived; the same, with '' if there
  * was none; only after the last user message; or OpenRouter's merged details.
  */
-export type EchoStyle = 'none' | 'field' | 'field_always' | 'field_since_user' | 'details';
+export type ReasoningEchoStyle = 'none' | 'field' | 'field_always' | 'field_since_user' | 'details';

@@ -15,12 +15,12 @@ const compatible: ChatDialect = {
   ids: defaultIdRule,
   emptyContent: null,
   namesToolResults: false,
-  bridgesToolResults: false,
-  wantsToolsWithCalls: false,
+  needsMessageAfterToolResults: false,
+  needsToolsWithCalls: false,
   strictTools: false,
   outputFormat: 'json_schema',
   hasPromptCacheKey: false,
-  shows: ['image', 'pdf', 'audio'],
+  attachmentTypes: ['image', 'pdf', 'audio'],
 };
 
 const openai: ChatDialect = {
@@ -37,7 +37,7 @@ const openai: ChatDialect = {
 };
 
 /** Servers that users run themselves: no key, and an empty text where others expect null. */
-const local: ChatDialect = { ...compatible, emptyContent: '', shows: ['image'] };
+const local: ChatDialect = { ...compatible, emptyContent: '', attachmentTypes: ['image'] };
 
 export const presets: { readonly [Preset in ChatPreset]: ChatDialect } = {
   compatible,
@@ -68,7 +68,7 @@ export const presets: { readonly [Preset in ChatPreset]: ChatDialect } = {
     needsKey: true,
     asksForUsage: false,
     maxTokensField: 'max_completion_tokens',
-    shows: ['image'],
+    attachmentTypes: ['image'],
   },
   mistral: {
     ...compatible,
@@ -81,7 +81,7 @@ export const presets: { readonly [Preset in ChatPreset]: ChatDialect } = {
     emptyContent: '',
     namesToolResults: true,
     echoReasoning: 'none',
-    shows: ['image'],
+    attachmentTypes: ['image'],
   },
   deepseek: {
     ...compatible,
@@ -93,7 +93,7 @@ export const presets: { readonly [Preset in ChatPreset]: ChatDialect } = {
     echoReasoning: 'field_always',
     emptyContent: '',
     outputFormat: 'json_object',
-    shows: ['image'],
+    attachmentTypes: ['image'],
   },
   xai: {
     ...compatible,
@@ -103,7 +103,7 @@ export const presets: { readonly [Preset in ChatPreset]: ChatDialect } = {
     needsKey: true,
     maxTokensField: 'max_completion_tokens',
     echoReasoning: 'none',
-    shows: ['image'],
+    attachmentTypes: ['image'],
   },
   together: {
     ...compatible,
@@ -111,7 +111,7 @@ export const presets: { readonly [Preset in ChatPreset]: ChatDialect } = {
     baseUrl: 'https://api.together.xyz/v1',
     keyVariables: ['TOGETHER_API_KEY', 'TOGETHER_AI_API_KEY'],
     needsKey: true,
-    shows: ['image'],
+    attachmentTypes: ['image'],
   },
   ollama: { ...local, id: 'ollama', baseUrl: 'http://127.0.0.1:11434/v1' },
   vllm: {
@@ -119,13 +119,13 @@ export const presets: { readonly [Preset in ChatPreset]: ChatDialect } = {
     id: 'vllm',
     baseUrl: 'http://127.0.0.1:8000/v1',
     keyVariables: ['VLLM_API_KEY'],
-    shows: ['image', 'audio'],
+    attachmentTypes: ['image', 'audio'],
   },
   'llama.cpp': {
     ...local,
     id: 'llama.cpp',
     baseUrl: 'http://127.0.0.1:8080/v1',
-    shows: ['image', 'audio'],
+    attachmentTypes: ['image', 'audio'],
   },
   'lm-studio': { ...local, id: 'lm-studio', baseUrl: 'http://127.0.0.1:1234/v1' },
   litellm: {
@@ -133,6 +133,6 @@ export const presets: { readonly [Preset in ChatPreset]: ChatDialect } = {
     id: 'litellm',
     baseUrl: 'http://127.0.0.1:4000/v1',
     keyVariables: ['LITELLM_API_KEY'],
-    wantsToolsWithCalls: true,
+    needsToolsWithCalls: true,
   },
 };

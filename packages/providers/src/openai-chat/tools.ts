@@ -10,7 +10,7 @@ export function toolFields(
   dialect: ChatDialect,
 ): JsonObject {
   const hasCalls = messages.some(({ role }) => role === 'tool');
-  if (tools.length === 0) return dialect.wantsToolsWithCalls && hasCalls ? { tools: [] } : {};
+  if (tools.length === 0) return dialect.needsToolsWithCalls && hasCalls ? { tools: [] } : {};
   return {
     tools: tools.map((tool) => toolField(tool, dialect)),
     ...(toolChoice === undefined ? {} : { tool_choice: choiceField(toolChoice) }),

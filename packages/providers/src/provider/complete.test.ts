@@ -4,7 +4,13 @@ import type { Stream, StreamStep } from '../contract/provider.ts';
 import { openaiChat } from '../openai-chat/provider.ts';
 import { scriptedProvider } from '../scripted/scripted-provider.ts';
 import { type ScriptedServer, startScriptedServer, streamReply } from '../scripted-server/index.ts';
-import { called, finished, framed, said, used } from '../testing/chat-events.ts';
+import {
+  finishEvent,
+  sseText,
+  textEvent,
+  toolCallEvent,
+  usageEvent,
+} from '../testing/chat-events.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import { complete } from './complete.ts';
 import { createProvider } from './create-provider.ts';
@@ -21,8 +27,13 @@ const request = { items: [] };
 
 describe('complete', () => {
   test('gives the item, its text, why it stopped and what it used', async () => {
-    const events = [said('Hello'), said(' you'), called('{"a":1}', 'add'), finished('tool_calls')];
-    server.reply(streamReply([framed(...events, used)]));
+    const events = [
+      textEvent('Hello'),
+      textEvent(' you'),
+      toolCallEvent('{"a":1}', 'add'),
+      finishEvent('tool_calls'),
+    ];
+    server.reply(streamReply([sseText(...events, usageEvent)]));
     const { item, text, stop, usage, error } = await chat().complete(request, {
       ids: countingIds(),
     });
@@ -41,14 +52,14 @@ describe('complete', () => {
 
   test('joins the texts of several parts, and leaves reasoning out', async () => {
     const thought = '{"choices":[{"index":0,"delta":{"reasoning_content":"Hm"}}]}';
-    server.reply(streamReply([framed(said('a'), thought, said('b'), finished())]));
+    server.reply(streamReply([sseText(textEvent('a'), thought, textEvent('b'), finishEvent())]));
     const { text, item } = await chat().complete(request);
     expect(text).toBe('ab');
     expect(item.parts.map(({ kind }) => kind)).toEqual(['text', 'reasoning', 'text']);
   });
 
   test('resolves for an error too, with what had come by then', async () => {
-    server.reply(streamReply([framed(said('a'), '{"error":"no"}')]));
+    server.reply(streamReply([sseText(textEvent('a'), '{"error":"no"}')]));
     const { text, item, stop, error } = await chat().complete(request);
     expect(text).toBe('a');
     expect(item.parts).toEqual([{ kind: 'text', text: 'a', partial: true }]);
@@ -57,7 +68,7 @@ describe('complete', () => {
   });
 
   test('tells of each step when it is folded', async () => {
-    server.reply(streamReply([framed(said('a')), framed(said('b'), finished())]));
+    server.reply(streamReply([sseText(textEvent('a')), sseText(textEvent('b'), finishEvent())]));
     const steps: StreamStep[] = [];
     const { stop, usage } = await chat().complete(request, { onStep: (step) => steps.push(step) });
     expect(steps.at(-1)?.end).toEqual({ stop, usage });
@@ -66,8 +77,8 @@ describe('complete', () => {
 
   test('may be asked twice of one provider, and each has its own', async () => {
     server.reply(
-      streamReply([framed(said('a'), finished())]),
-      streamReply([framed(said('b'), finished())]),
+      streamReply([sseText(textEvent('a'), finishEvent())]),
+      streamReply([sseText(textEvent('b'), finishEvent())]),
     );
     const provider = chat();
     const first = await provider.complete(request);
@@ -102,8 +113,8 @@ describe('complete', () => {
 
   test('gives the value that was asked for by a schema', async () => {
     server.reply(
-      streamReply([framed(said('{"a":'), said('1}'), finished())]),
-      streamReply([framed(said('a'), finished())]),
+      streamReply([sseText(textEvent('{"a":'), textEvent('1}'), finishEvent())]),
+      streamReply([sseText(textEvent('a'), finishEvent())]),
     );
     const output = { name: 'answer', schema: {} };
     expect(await chat().complete({ items: [], output })).toMatchObject({
@@ -202,6 +213,6 @@ test('a provider is an id, a model and what streams', async () => {
   const stream = chat().stream;
   const provider = createProvider('id', 'model', stream);
   expect(provider).toMatchObject({ id: 'id', model: 'model', stream });
-  server.reply(streamReply([framed(said('a'), finished())]));
+  server.reply(streamReply([sseText(textEvent('a'), finishEvent())]));
   expect((await provider.complete(request)).text).toBe('a');
 });

@@ -23,7 +23,7 @@ export function createProvider(
  * Describes a request in the provider-neutral format. For providers that do not make an HTTP
  * request themselves.
  */
-export function describePlainly({ items, ...rest }: ModelRequest): DescribedRequest {
+export function describeModelRequest({ items, ...rest }: ModelRequest): DescribedRequest {
   const transcript = JSON.parse(encodeTranscript(items)) as { readonly items: JsonObject[] };
   const settings = JSON.parse(JSON.stringify(rest)) as JsonObject;
   return { method: 'POST', body: { ...settings, items: transcript.items } };

@@ -4,7 +4,7 @@ import { ProviderError } from '../contract/provider-error.ts';
 import { messageFor } from '../errors/error-message.ts';
 import { isCount } from '../transport/check-number.ts';
 import { Semaphore } from '../transport/semaphore.ts';
-import { type Wrapper, wrapProvider } from './wrap-provider.ts';
+import { type ProviderWrapper, wrapProvider } from './wrap-provider.ts';
 
 /** Options of `limitConcurrency`. */
 export interface ConcurrencyOptions {
@@ -41,7 +41,7 @@ function createSemaphore(provider: string, { maxConcurrent }: ConcurrencyOptions
   });
 }
 
-function waitForPlace(provider: string, semaphore: Semaphore): Wrapper {
+function waitForPlace(provider: string, semaphore: Semaphore): ProviderWrapper {
   return async function* (request, context, next) {
     const { signal } = context;
     const release = await acquire(semaphore, signal);

@@ -8,9 +8,9 @@ import type { Provider } from '../contract/provider.ts';
 import { openaiChat } from '../openai-chat/provider.ts';
 import { scriptedProvider } from '../scripted/scripted-provider.ts';
 import { splitAt } from '../scripted-server/index.ts';
-import { called, finished, framed, said } from '../testing/chat-events.ts';
+import { finishEvent, sseText, textEvent, toolCallEvent } from '../testing/chat-events.ts';
 import { fetchOf } from '../testing/fetch-of.ts';
-import { mapText, type PartChange, type TextChange } from './map-text.ts';
+import { mapText, type PartTextChange, type TextChange } from './map-text.ts';
 import { wrapProvider } from './wrap-provider.ts';
 
 const chat = (fetcher: typeof fetch) =>
@@ -34,11 +34,11 @@ const thought = (text: string) =>
   JSON.stringify({ choices: [{ index: 0, delta: { reasoning_content: text } }] });
 const text = fc.string({ unit: fc.constantFrom('a', 'b', 'é', '😀', ' ', '\n'), maxLength: 8 });
 const event = fc.oneof(
-  { weight: 4, arbitrary: text.map(said) },
+  { weight: 4, arbitrary: text.map(textEvent) },
   text.map(thought),
-  fc.constant(called('{"a":1}', 'add')),
+  fc.constant(toolCallEvent('{"a":1}', 'add')),
 );
-const endings = fc.constantFrom(finished(), finished('length'), '{"error":"no"}', '');
+const endings = fc.constantFrom(finishEvent(), finishEvent('length'), '{"error":"no"}', '');
 
 /** The chunks of each text, in order. */
 const textsOf = (deltas: readonly Delta[]) => {
@@ -61,7 +61,7 @@ describe.each(Object.entries(changes))('text that is changed: %s', (_, change) =
         endings,
         fc.array(fc.nat(400), { maxLength: 4 }),
         async (events, ending, cuts) => {
-          const bytes = new TextEncoder().encode(framed(...events, ending));
+          const bytes = new TextEncoder().encode(sseText(...events, ending));
           const offsets = cuts.filter((at) => at <= bytes.length);
           const { fetch } = fetchOf(splitAt(bytes, offsets));
           const before = await observe(chat(fetch));
@@ -88,13 +88,15 @@ describe.each(Object.entries(changes))('text that is changed: %s', (_, change) =
 });
 
 describe('text that is changed', () => {
-  const { fetch } = fetchOf([framed(said('{"a":'), said('1}'), thought('why'), finished())]);
+  const { fetch } = fetchOf([
+    sseText(textEvent('{"a":'), textEvent('1}'), thought('why'), finishEvent()),
+  ]);
 
   const output: ModelRequest = { items: [], output: { name: 'answer', schema: {} } };
 
   test('is only text: reasoning and calls stay', async () => {
-    const events = [said('a'), thought('why'), called('{"a":1}', 'add'), finished()];
-    const loud = mapped(chat(fetchOf([framed(...events)]).fetch), (chunk) => chunk.toUpperCase());
+    const events = [textEvent('a'), thought('why'), toolCallEvent('{"a":1}', 'add'), finishEvent()];
+    const loud = mapped(chat(fetchOf([sseText(...events)]).fetch), (chunk) => chunk.toUpperCase());
     const { item } = await loud.complete({ items: [] });
     expect(item.parts).toMatchObject([
       { kind: 'text', text: 'A' },
@@ -149,7 +151,7 @@ describe('text that is changed', () => {
 /** Emits words only when they are complete, and counts the parts that it was created for. */
 function hiding(word: string) {
   const made: string[] = [];
-  const change = (): PartChange => {
+  const change = (): PartTextChange => {
     let held = '';
     const hide = (text: string) => text.replaceAll(word, '*'.repeat(word.length));
     const number = made.push('open') - 1;
@@ -197,7 +199,7 @@ describe('a change that remembers', () => {
     await observe(mapped(provider, change));
     expect(made).toEqual(['ended', 'ended']);
     const again = hiding('a');
-    const { fetch } = fetchOf([framed(said('["a'), said('"]'), finished())]);
+    const { fetch } = fetchOf([sseText(textEvent('["a'), textEvent('"]'), finishEvent())]);
     const output = { name: 'answer', schema: {} };
     const { value } = await mapped(chat(fetch), again.change).complete({ items: [], output });
     expect(value).toEqual(['*']);
@@ -205,7 +207,7 @@ describe('a change that remembers', () => {
   });
 
   test('may cut through characters: their halves are joined again', async () => {
-    const late = (): PartChange => {
+    const late = (): PartTextChange => {
       let held = '';
       return {
         chunk: (text) => {

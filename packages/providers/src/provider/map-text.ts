@@ -109,7 +109,7 @@ function changeStructuredPart(
 /**
  * Changes the text of one part while it streams. It can hold text back and return it at the end.
  */
-export interface PartChange {
+export interface PartTextChange {
   /** Returns the text to emit for this chunk. */
   chunk(text: string): string;
   /** Called when the part ends, complete or cut off. */
@@ -120,12 +120,12 @@ export interface PartChange {
  * How `mapText` changes text: a function that maps each chunk, or a function that creates a
  * `PartChange` for each part. A function of chunks cannot see a word that is split over two chunks.
  */
-export type TextChange = ((chunk: string) => string) | ((firstChunk: string) => PartChange);
+export type TextChange = ((chunk: string) => string) | ((firstChunk: string) => PartTextChange);
 
 /** Applies a change to one part. Its output never contains half a surrogate pair. */
 class ChangedText {
   readonly #change: TextChange;
-  #part: PartChange | undefined;
+  #part: PartTextChange | undefined;
   /** A high surrogate whose low surrogate may follow. */
   #held = '';
 

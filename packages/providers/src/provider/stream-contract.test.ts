@@ -4,7 +4,13 @@ import { runs } from '../../../core/src/testing/runs.ts';
 import { observe } from '../conformance/observe.ts';
 import { openaiChat } from '../openai-chat/provider.ts';
 import { splitAt } from '../scripted-server/index.ts';
-import { called, finished, framed, said, used } from '../testing/chat-events.ts';
+import {
+  finishEvent,
+  sseText,
+  textEvent,
+  toolCallEvent,
+  usageEvent,
+} from '../testing/chat-events.ts';
 import { fetchOf } from '../testing/fetch-of.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import { watchRejections } from '../testing/watch-rejections.ts';
@@ -51,13 +57,13 @@ const { value } = fc.letrec<{ readonly value: unknown }>((tie) => ({
 
 const event = fc.oneof(
   fc.constantFrom(
-    said('a'),
-    said('😀'),
-    called('{"a":', 'add'),
-    called('1}'),
-    finished('tool_calls'),
-    finished(),
-    used,
+    textEvent('a'),
+    textEvent('😀'),
+    toolCallEvent('{"a":', 'add'),
+    toolCallEvent('1}'),
+    finishEvent('tool_calls'),
+    finishEvent(),
+    usageEvent,
     '[DONE]',
   ),
   value.map((odd) => JSON.stringify(odd)),
@@ -67,7 +73,7 @@ const event = fc.oneof(
 );
 const stream = fc.array(
   fc.oneof(
-    { weight: 6, arbitrary: event.map((data) => framed(data)) },
+    { weight: 6, arbitrary: event.map((data) => sseText(data)) },
     fc.constantFrom(': ping\n', 'event: error\n', 'event: x\n', '\r', 'id: 1\n', 'error: no\n'),
     fc.string({ unit: 'binary', maxLength: 10 }),
   ),
@@ -115,8 +121,15 @@ describe('a stream', () => {
   });
 
   test('that is aborted anywhere ends as aborted, or as complete', async () => {
-    const events = [said('a'), called('{"a":', 'add'), said('b'), called('1}'), finished(), used];
-    const bytes = new TextEncoder().encode(framed(...events));
+    const events = [
+      textEvent('a'),
+      toolCallEvent('{"a":', 'add'),
+      textEvent('b'),
+      toolCallEvent('1}'),
+      finishEvent(),
+      usageEvent,
+    ];
+    const bytes = new TextEncoder().encode(sseText(...events));
     await fc.assert(
       fc.asyncProperty(
         fc.nat(bytes.length),
@@ -152,8 +165,8 @@ describe('a stream', () => {
 
   test('with more parts than a log takes ends as an error', async () => {
     const thought = '{"choices":[{"index":0,"delta":{"reasoning_content":"x"}}]}';
-    const events = Array.from({ length: 50 }, () => [said('a'), thought]).flat();
-    const { fetch } = fetchOf([framed(...events, finished())]);
+    const events = Array.from({ length: 50 }, () => [textEvent('a'), thought]).flat();
+    const { fetch } = fetchOf([sseText(...events, finishEvent())]);
     const provider = openaiChat({ model: 'm', apiKey: 'nobody', fetch, limits: { maxParts: 20 } });
     const { end, item } = await observe(provider);
     expect(end.error?.kind).toBe('protocol_error');

@@ -4,11 +4,17 @@ import { observe } from '../conformance/observe.ts';
 import type { StreamStep } from '../contract/provider.ts';
 import { openaiChat } from '../openai-chat/provider.ts';
 import { type ScriptedServer, startScriptedServer, streamReply } from '../scripted-server/index.ts';
-import { called, finished, framed, said, used } from '../testing/chat-events.ts';
+import {
+  finishEvent,
+  sseText,
+  textEvent,
+  toolCallEvent,
+  usageEvent,
+} from '../testing/chat-events.ts';
 import { openStream } from '../testing/open-stream.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import { mapText } from './map-text.ts';
-import { moveSteps, type Wrapper, wrapProvider } from './wrap-provider.ts';
+import { moveSteps, type ProviderWrapper, wrapProvider } from './wrap-provider.ts';
 
 let server: ScriptedServer;
 const clock = new VirtualClock();
@@ -22,7 +28,7 @@ afterEach(async () => {
 
 const chat = () => openaiChat({ model: 'm', baseUrl: server.url, apiKey: 'nobody', clock });
 const request = { items: [] };
-const answer = (text: string) => streamReply([framed(said(text), finished(), used)]);
+const answer = (text: string) => streamReply([sseText(textEvent(text), finishEvent(), usageEvent)]);
 
 describe('a wrapper', () => {
   test('leaves the provider what it is: its id and its model', () => {
@@ -38,7 +44,7 @@ describe('a wrapper', () => {
         yield step;
       }
     });
-    server.reply(streamReply([framed(said('a')), framed(said('b'), finished())]));
+    server.reply(streamReply([sseText(textEvent('a')), sseText(textEvent('b'), finishEvent())]));
     expect((await watched.complete(request)).text).toBe('ab');
     expect(seen.join('')).toBe('ab');
   });
@@ -51,7 +57,7 @@ describe('a wrapper', () => {
         yield step;
       }
     });
-    server.reply(answer('a'), streamReply([framed(said('12345678'))]));
+    server.reply(answer('a'), streamReply([sseText(textEvent('12345678'))]));
     await metered.complete(request);
     expect(output).toBe(7);
     expect((await metered.complete(request)).error?.kind).toBe('truncated_stream');
@@ -97,7 +103,7 @@ describe('a wrapper', () => {
 
   test('may answer from a cache that it filled', async () => {
     const cache = new Map<string, readonly StreamStep[]>();
-    const caching: Wrapper = async function* (asked, context, next) {
+    const caching: ProviderWrapper = async function* (asked, context, next) {
       const key = JSON.stringify(asked);
       const known = cache.get(key);
       if (known !== undefined) return yield* moveSteps(known, context.item);
@@ -110,7 +116,10 @@ describe('a wrapper', () => {
     };
     const cached = wrapProvider(chat(), caching);
     server.reply(
-      streamReply([framed(said('on'), said('ce')), framed(called('{"a":1}', 'add'), finished())]),
+      streamReply([
+        sseText(textEvent('on'), textEvent('ce')),
+        sseText(toolCallEvent('{"a":1}', 'add'), finishEvent()),
+      ]),
     );
     const first = await cached.complete(request);
     expect(first.text).toBe('once');
@@ -126,7 +135,7 @@ describe('a wrapper', () => {
   test('stands outside of those that came before it', async () => {
     const order: string[] = [];
     const noting =
-      (name: string): Wrapper =>
+      (name: string): ProviderWrapper =>
       (asked, context, next) => {
         order.push(name);
         return next(asked, context);
@@ -141,7 +150,7 @@ describe('a wrapper', () => {
     const wrapped = wrapProvider(chat(), async function* (asked, context, next) {
       for await (const step of next(asked, context)) yield step;
     });
-    server.reply(streamReply([framed(said('a')), { type: 'stall' }]));
+    server.reply(streamReply([sseText(textEvent('a')), { type: 'stall' }]));
     const stream = openStream(wrapped);
     await stream.next();
     await stream.close();
@@ -152,7 +161,7 @@ describe('a wrapper', () => {
     const wrapped = wrapProvider(chat(), async function* (asked, context, next) {
       for await (const step of next(asked, context)) yield step;
     });
-    server.reply(streamReply([framed(said('a')), { type: 'stall' }]));
+    server.reply(streamReply([sseText(textEvent('a')), { type: 'stall' }]));
     const stream = openStream(wrapped);
     await stream.next();
     const waiting = stream.next();
@@ -173,7 +182,7 @@ describe('a wrapper', () => {
     const wrapped = wrapProvider(chat(), (asked, context, next) =>
       mapText(next(asked, context), (chunk) => chunk),
     );
-    server.reply(streamReply([framed(said('a')), { type: 'stall' }]));
+    server.reply(streamReply([sseText(textEvent('a')), { type: 'stall' }]));
     const { stop } = await wrapped.complete(request, {
       signal: controller.signal,
       onStep: () => controller.abort(),

@@ -14,7 +14,7 @@ import { createProvider } from './create-provider.ts';
  * A function that runs in place of a provider's stream. It can call `next`, observe, change the
  * request or the steps, or answer itself.
  */
-export type Wrapper = (
+export type ProviderWrapper = (
   request: ModelRequest,
   context: StreamContext,
   next: Stream,
@@ -47,7 +47,7 @@ export type Wrapper = (
  *   if (!steps.at(-1)?.end?.error) cache.set(key, steps);
  * });
  */
-export function wrapProvider(provider: Provider, wrapper: Wrapper): Provider {
+export function wrapProvider(provider: Provider, wrapper: ProviderWrapper): Provider {
   const { id, model, stream } = provider;
   return createProvider(id, model, (request, context) =>
     abortOnReturn((returned) => wrapper(request, withAbortSignal(context, returned), stream)),

@@ -4,13 +4,13 @@ import type { Writable } from 'node:stream';
 import type { HttpReply, Reply, Step } from './script.ts';
 
 /** The side that started to close a connection. */
-export type Closer = 'client' | 'server';
+export type ClosedBy = 'client' | 'server';
 
 /** One socket of the server. It records which side closed it. */
 export class Connection {
   readonly socket: Socket;
-  readonly closed: Promise<Closer>;
-  #closer: Closer | undefined;
+  readonly closed: Promise<ClosedBy>;
+  #closer: ClosedBy | undefined;
   #isClosed = false;
 
   constructor(socket: Socket) {
@@ -34,7 +34,7 @@ export class Connection {
   }
 
   /** Stores the first side that closes the connection, and returns it. */
-  #closing(closer: Closer): Closer {
+  #closing(closer: ClosedBy): ClosedBy {
     this.#closer ??= closer;
     return this.#closer;
   }

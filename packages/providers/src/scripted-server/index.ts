@@ -1,4 +1,4 @@
-export { cutText, type Pieces } from './answers/answer-plan.ts';
+export { splitText, type WirePieces } from './answers/answer-plan.ts';
 export {
   type WireAnswer,
   type WireFailure,
@@ -10,7 +10,7 @@ export {
   wireOfPath,
 } from './answers/wire-answer.ts';
 export { errorEvent, type WireEventsOptions, wireEvents } from './answers/wire-events.ts';
-export type { Closer } from './connection.ts';
+export type { ClosedBy } from './connection.ts';
 export {
   frameRecording,
   type Recording,
@@ -45,8 +45,8 @@ export {
   newGate,
   type RawReply,
   type Reply,
-  ScriptError,
-  type ScriptErrorCode,
+  ScriptedServerError,
+  type ScriptedServerErrorCode,
   type ScriptGate,
   type Step,
 } from './script.ts';

@@ -9,7 +9,7 @@ import {
 import { type WireEventsOptions, wireEvents } from './answers/wire-events.ts';
 import { type Recording, recordingEvents, wireFraming } from './framing/frame-recording.ts';
 import { type SseEvent, type SseOptions, sseFrames } from './framing/sse-frames.ts';
-import { type HttpReply, ScriptError, type Step } from './script.ts';
+import { type HttpReply, ScriptedServerError, type Step } from './script.ts';
 import type { ScriptedRequest } from './scripted-request.ts';
 
 /** Creates a streaming reply from steps. */
@@ -79,11 +79,17 @@ export function answerReply(
 function streamedWireOf(request: ScriptedRequest): WireName {
   const wire = wireOfPath(request.path);
   if (wire === undefined) {
-    throw new ScriptError('not_on_wire', `No wire is known at ${request.path}: check the base URL`);
+    throw new ScriptedServerError(
+      'not_on_wire',
+      `No wire is known at ${request.path}: check the base URL`,
+    );
   }
   if (asksForStream(wire, request)) return wire;
   const missing = wire === 'gemini' ? '?alt=sse' : '"stream": true';
-  throw new ScriptError('not_on_wire', `The scripted server only streams answers: send ${missing}`);
+  throw new ScriptedServerError(
+    'not_on_wire',
+    `The scripted server only streams answers: send ${missing}`,
+  );
 }
 
 function asksForStream(wire: WireName, request: ScriptedRequest): boolean {

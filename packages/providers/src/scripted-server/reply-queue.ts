@@ -1,5 +1,5 @@
 import { jsonReply } from './replies.ts';
-import { assertReply, type Reply, ScriptError } from './script.ts';
+import { assertReply, type Reply, ScriptedServerError } from './script.ts';
 import type { ScriptedRequest } from './scripted-request.ts';
 
 /** Creates the reply when the request has arrived. */
@@ -48,7 +48,7 @@ export class ReplyQueue {
         ? []
         : [`${left} scripted ${left === 1 ? 'reply was' : 'replies were'} never used`];
     const all = [...unused, ...this.#deviations];
-    if (all.length > 0) throw new ScriptError('not_as_scripted', all.join('; '), { left });
+    if (all.length > 0) throw new ScriptedServerError('not_as_scripted', all.join('; '), { left });
   }
 
   /** Stores a deviation from the script, which `assertUsedUp` reports. */

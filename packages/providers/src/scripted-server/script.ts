@@ -58,7 +58,7 @@ export function assertReply(reply: Reply): void {
   const last = steps.findIndex((step) => isFinal(step));
   if (last === -1 || last === steps.length - 1) return;
   const advice = 'remove them, or wait at a gate instead';
-  throw new ScriptError(
+  throw new ScriptedServerError(
     'bad_script',
     `Step ${last + 1} ends the reply, but others follow: ${advice}`,
   );
@@ -97,7 +97,7 @@ export function newGate(): ScriptGate {
 }
 
 /** Codes of a `ScriptError`. */
-export type ScriptErrorCode =
+export type ScriptedServerErrorCode =
   /** The script is invalid. */
   | 'bad_script'
   /** The wire cannot express the value. */
@@ -108,4 +108,4 @@ export type ScriptErrorCode =
   | 'server_closed';
 
 /** A mistake in a script, or a test that did not follow its script. */
-export class ScriptError extends MillraceError<ScriptErrorCode> {}
+export class ScriptedServerError extends MillraceError<ScriptedServerErrorCode> {}

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 import { type JsonValue, parseJson } from '@millrace/core';
-import type { Closer, Connection } from './connection.ts';
-import { ScriptError } from './script.ts';
+import type { ClosedBy, Connection } from './connection.ts';
+import { ScriptedServerError } from './script.ts';
 
 /** A request that the server received completely. */
 export interface ScriptedRequest {
@@ -19,7 +19,7 @@ export interface ScriptedRequest {
    * Resolves when the connection has closed, with the side that started it. `server.close()` closes
    * all connections.
    */
-  readonly closed: Promise<Closer>;
+  readonly closed: Promise<ClosedBy>;
   readonly isClosed: boolean;
 }
 
@@ -100,6 +100,9 @@ export class RequestLog {
   }
 }
 
-function closedError(): ScriptError {
-  return new ScriptError('server_closed', 'No request will come: the scripted server is closed');
+function closedError(): ScriptedServerError {
+  return new ScriptedServerError(
+    'server_closed',
+    'No request will come: the scripted server is closed',
+  );
 }

@@ -14,8 +14,8 @@ import {
   joinBytes,
   jsonReply,
   recordingReply,
-  ScriptError,
   type ScriptedServer,
+  ScriptedServerError,
   type Step,
   splitAt,
   splitEvery,
@@ -471,7 +471,7 @@ describe('assertUsedUp', () => {
     const server = await start([jsonReply(200, 1), jsonReply(200, 2)]);
     expect(() => server.assertUsedUp()).toThrow('2 scripted replies were never used');
     await fetch(server.url);
-    expect(() => server.assertUsedUp()).toThrow(ScriptError);
+    expect(() => server.assertUsedUp()).toThrow(ScriptedServerError);
     await fetch(server.url);
     server.assertUsedUp();
   });
@@ -539,7 +539,7 @@ describe('close', () => {
     ]);
     expect(server.openConnections).toBe(0);
     await expect(fetch(server.url)).rejects.toThrow('fetch failed');
-    await expect(server.nextRequest()).rejects.toThrow(ScriptError);
+    await expect(server.nextRequest()).rejects.toThrow(ScriptedServerError);
     expect(() => server.reply(stalled)).toThrow('is closed');
   });
 

@@ -4,7 +4,7 @@ import type { WireAnswer } from './answers/wire-answer.ts';
 import { Connection, playReply } from './connection.ts';
 import { type AnswerOptions, answerReply } from './replies.ts';
 import { errorMessage, type ReplyFunction, ReplyQueue, type ScriptedReply } from './reply-queue.ts';
-import { type Reply, ScriptError } from './script.ts';
+import { type Reply, ScriptedServerError } from './script.ts';
 import { RequestLog, readRequest, type ScriptedRequest } from './scripted-request.ts';
 
 /** The replies of the server in order, or a function that creates a reply for every request. */
@@ -62,7 +62,10 @@ export class ScriptedServer implements AsyncDisposable {
   /** Queues replies. */
   reply(...replies: readonly ScriptedReply[]): void {
     if (this.#closing) {
-      throw new ScriptError('server_closed', 'Cannot queue a reply: the scripted server is closed');
+      throw new ScriptedServerError(
+        'server_closed',
+        'Cannot queue a reply: the scripted server is closed',
+      );
     }
     for (const reply of replies) this.#replies.add(reply);
   }

@@ -1,14 +1,14 @@
 import type { BytesWriter, Delta, DeltaWriter, Part, TextWriter } from '@millrace/core';
 import type { StreamItem } from '../contract/provider.ts';
 import { moveDelta } from '../provider/wrap-provider.ts';
-import { type Pieces, piecesOf, type ScriptedContent } from './script.ts';
+import { piecesOf, type ScriptedContent, type ScriptedPieces } from './script.ts';
 
 /** Yields the deltas of the content, one step at a time. */
 export function* contentSteps(
   content: ScriptedContent,
   writer: DeltaWriter,
   item: StreamItem,
-  pieces: Pieces,
+  pieces: ScriptedPieces,
 ): Generator<readonly Delta[]> {
   if ('deltas' in content) {
     for (const delta of content.deltas) yield [moveDelta(delta, item)];
@@ -22,7 +22,7 @@ export function* contentSteps(
 function* partSteps(
   parts: readonly (Part | string)[],
   writer: DeltaWriter,
-  pieces: Pieces,
+  pieces: ScriptedPieces,
 ): Generator<void> {
   for (const part of parts) {
     yield* streamPart(
@@ -34,7 +34,7 @@ function* partSteps(
 }
 
 /** Starts the part, streams its content in pieces, and commits it. */
-function* streamPart(part: Part, writer: DeltaWriter, pieces: Pieces): Generator<void> {
+function* streamPart(part: Part, writer: DeltaWriter, pieces: ScriptedPieces): Generator<void> {
   switch (part.kind) {
     case 'text': {
       yield* streamText(writer.text({ mimeType: part.mimeType }), part.text, part, pieces);
@@ -66,7 +66,12 @@ function* streamPart(part: Part, writer: DeltaWriter, pieces: Pieces): Generator
   }
 }
 
-function* streamText(open: TextWriter, text: string, part: Part, pieces: Pieces): Generator<void> {
+function* streamText(
+  open: TextWriter,
+  text: string,
+  part: Part,
+  pieces: ScriptedPieces,
+): Generator<void> {
   for (const piece of piecesOf(text, pieces)) {
     open.append(piece);
     yield;

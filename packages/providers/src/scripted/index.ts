@@ -1,14 +1,14 @@
 export type {
-  Pieces,
-  Scripted,
+  ScriptEntry,
   ScriptedContent,
   ScriptedFault,
+  ScriptedPieces,
   ScriptedResponse,
 } from './script.ts';
 export {
   type ScriptedCall,
-  ScriptedError,
   type ScriptedOptions,
   type ScriptedProvider,
+  ScriptedProviderError,
   scriptedProvider,
 } from './scripted-provider.ts';

@@ -13,7 +13,7 @@ import { ProviderError, type ProviderErrorKind } from '../contract/provider-erro
 import { messageFor } from '../errors/error-message.ts';
 import { closeCutPart, closeParts } from '../provider/close-parts.ts';
 import { contentSteps } from './content-steps.ts';
-import type { Pieces, ScriptedFault, ScriptedResponse } from './script.ts';
+import type { ScriptedFault, ScriptedPieces, ScriptedResponse } from './script.ts';
 
 type PlaybackEvent =
   | { readonly type: 'step' | 'end'; readonly step: StreamStep }
@@ -37,7 +37,10 @@ export class ResponsePlayback {
     response: ScriptedResponse,
     writer: DeltaWriter,
     item: StreamItem,
-    { id, pieces = 'character' }: { readonly id: string; readonly pieces?: Pieces | undefined },
+    {
+      id,
+      pieces = 'character',
+    }: { readonly id: string; readonly pieces?: ScriptedPieces | undefined },
   ) {
     this.#response = response;
     this.#writer = writer;

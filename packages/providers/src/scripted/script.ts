@@ -6,7 +6,7 @@ import type { ProviderError, ProviderErrorKind } from '../contract/provider-erro
  * The answer of a scripted provider to one request. A string stands for a response with one text
  * part. A function creates the answer from the request.
  */
-export type Scripted =
+export type ScriptEntry =
   | string
   | ScriptedResponse
   | ((request: ModelRequest) => string | ScriptedResponse);
@@ -21,7 +21,7 @@ export interface ScriptedResponse {
   /** A failure of the stream. Default: none. */
   readonly fault?: ScriptedFault | undefined;
   /** How text is split. Default: the provider's `pieces`. */
-  readonly pieces?: Pieces | undefined;
+  readonly pieces?: ScriptedPieces | undefined;
   /** Delay between two steps in milliseconds. Default: the provider's `pauseMs`. */
   readonly pauseMs?: number | undefined;
 }
@@ -57,9 +57,9 @@ export type ScriptedFault =
  * How a scripted text is split: by character, into token-like pieces, not at all, or randomly by a
  * seed.
  */
-export type Pieces = 'character' | 'token' | 'whole' | { readonly seed: number };
+export type ScriptedPieces = 'character' | 'token' | 'whole' | { readonly seed: number };
 
-export function* piecesOf(text: string, pieces: Pieces): Generator<string> {
+export function* piecesOf(text: string, pieces: ScriptedPieces): Generator<string> {
   if (pieces === 'character') yield* text;
   else if (pieces === 'token') yield* tokensOf(text);
   else if (pieces === 'whole') yield text;

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { StreamContext, StreamStep } from '../contract/provider.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
 import type { Clock } from '../transport/clock.ts';
-import { piecesOf, type Scripted } from './script.ts';
+import { piecesOf, type ScriptEntry } from './script.ts';
 import { type ScriptedOptions, scriptedProvider } from './scripted-provider.ts';
 
 const contextOf = (signal?: AbortSignal): StreamContext => ({
@@ -13,7 +13,7 @@ const contextOf = (signal?: AbortSignal): StreamContext => ({
   signal,
 });
 
-async function steps(script: Scripted, options?: ScriptedOptions, signal?: AbortSignal) {
+async function steps(script: ScriptEntry, options?: ScriptedOptions, signal?: AbortSignal) {
   const emitted: StreamStep[] = [];
   const provider = scriptedProvider([script], options);
   for await (const step of provider.stream({ items: [] }, contextOf(signal))) emitted.push(step);
@@ -170,7 +170,7 @@ test('a response is not used before the first step is read', async () => {
 
 describe('a mistake in a script ends the stream with an error:', () => {
   const failure = new RangeError('no');
-  const endOf = async (script: Scripted) =>
+  const endOf = async (script: ScriptEntry) =>
     await scriptedProvider([script]).complete({ items: [] });
 
   test('a function that throws', async () => {

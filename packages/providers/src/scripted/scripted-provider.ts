@@ -3,10 +3,10 @@ import type { ModelRequest } from '../contract/model-request.ts';
 import type { Provider, Stream, StreamContext, StreamStep } from '../contract/provider.ts';
 import { ProviderError } from '../contract/provider-error.ts';
 import { abortOnReturn, withAbortSignal } from '../provider/abort-on-return.ts';
-import { createProvider, describePlainly } from '../provider/create-provider.ts';
+import { createProvider, describeModelRequest } from '../provider/create-provider.ts';
 import { type Clock, systemClock } from '../transport/clock.ts';
 import { ResponsePlayback, scriptMistake } from './response-playback.ts';
-import type { Pieces, Scripted, ScriptedResponse } from './script.ts';
+import type { ScriptEntry, ScriptedPieces, ScriptedResponse } from './script.ts';
 
 /** Options of `scriptedProvider`. */
 export interface ScriptedOptions {
@@ -15,7 +15,7 @@ export interface ScriptedOptions {
   /** Name of the model. Default: `script`. */
   readonly model?: string | undefined;
   /** How text is split into deltas. Default: `character`. */
-  readonly pieces?: Pieces | undefined;
+  readonly pieces?: ScriptedPieces | undefined;
   /** Delay between two steps in milliseconds. Default: 0. */
   readonly pauseMs?: number | undefined;
   /** Clock for the pauses. Default: the system clock. */
@@ -45,7 +45,7 @@ export interface ScriptedProvider extends Provider {
  * (await provider.complete({ items: [] })).text; // 'Hello!'
  */
 export function scriptedProvider(
-  script: readonly Scripted[],
+  script: readonly ScriptEntry[],
   options: ScriptedOptions = {},
 ): ScriptedProvider {
   const { id = 'scripted', model = 'script', clock = systemClock } = options;
@@ -63,7 +63,7 @@ export function scriptedProvider(
       });
     });
   const assertUsedUp = () => assertCount(script.length, calls.length);
-  return { ...createProvider(id, model, stream, describePlainly), calls, assertUsedUp };
+  return { ...createProvider(id, model, stream, describeModelRequest), calls, assertUsedUp };
 }
 
 function assertCount(scripted: number, asked: number): void {
@@ -73,8 +73,8 @@ function assertCount(scripted: number, asked: number): void {
     throw notAsScripted(`${asked} requests were made, but only ${scripted} responses are scripted`);
 }
 
-function notAsScripted(message: string): ScriptedError {
-  return new ScriptedError('not_as_scripted', message);
+function notAsScripted(message: string): ScriptedProviderError {
+  return new ScriptedProviderError('not_as_scripted', message);
 }
 
 function tooMany(provider: string, length: number, asked: number): ProviderError {
@@ -83,13 +83,13 @@ function tooMany(provider: string, length: number, asked: number): ProviderError
 }
 
 /** The number of requests differs from the number of scripted responses. */
-export class ScriptedError extends MillraceError<'not_as_scripted'> {}
+export class ScriptedProviderError extends MillraceError<'not_as_scripted'> {}
 
 /** Settings of one response. */
 interface PlaybackOptions {
   /** Id of the provider. */
   readonly id: string;
-  readonly pieces?: Pieces | undefined;
+  readonly pieces?: ScriptedPieces | undefined;
   readonly pauseMs?: number | undefined;
   readonly clock: Clock;
   /** Aborted when the reader leaves the stream. */
@@ -98,7 +98,7 @@ interface PlaybackOptions {
 
 /** Streams one response with its pauses. */
 async function* playResponse(
-  scripted: Scripted,
+  scripted: ScriptEntry,
   request: ModelRequest,
   context: StreamContext,
   options: PlaybackOptions,
@@ -125,7 +125,7 @@ async function* playResponse(
 
 function responseTo(
   request: ModelRequest,
-  scripted: Scripted,
+  scripted: ScriptEntry,
   provider: string,
 ): ScriptedResponse | ProviderError {
   try {

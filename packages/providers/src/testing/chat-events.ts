@@ -6,24 +6,24 @@ function choice(delta: JsonObject, finishReason: string | null = null): string {
   return JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finishReason }] });
 }
 
-export function said(content: string): string {
+export function textEvent(content: string): string {
   return choice({ content });
 }
 
 /** A fragment of the only tool call. The first fragment has the name. */
-export function called(argumentsPiece: string, name?: string): string {
+export function toolCallEvent(argumentsPiece: string, name?: string): string {
   const first = name === undefined ? {} : { id: 'call_1', type: 'function' };
   const named = name === undefined ? {} : { name };
   const call = { index: 0, ...first, function: { ...named, arguments: argumentsPiece } };
   return choice({ tool_calls: [call] });
 }
 
-export function finished(reason = 'stop'): string {
+export function finishEvent(reason = 'stop'): string {
   return choice({}, reason);
 }
 
 /** The usage chunk, which follows the last choice. */
-export const used: string = JSON.stringify({
+export const usageEvent: string = JSON.stringify({
   choices: [],
   usage: { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 },
 });
@@ -38,6 +38,6 @@ export function completion(content: string): JsonObject {
 }
 
 /** Formats events as server-sent events. */
-export function framed(...events: readonly string[]): string {
+export function sseText(...events: readonly string[]): string {
   return events.map((event) => `data: ${event}\n\n`).join('');
 }

@@ -2,19 +2,19 @@ import { countingIds, type Delta, itemId } from '@millrace/core';
 import type { ModelRequest } from '../contract/model-request.ts';
 import type { Completion } from '../contract/provider.ts';
 import { fetchOf } from './fetch-of.ts';
-import { recordingsOf, sharedRecordingsAreHere, type Wire } from './recordings.ts';
+import { hasSharedRecordings, recordingsOf, type Wire } from './recordings.ts';
 import type { WireUnderTest } from './wire-table.ts';
 
 /** One response of a recording. */
-export interface Case {
+export interface RecordingCase {
   readonly name: string;
   readonly lines: readonly string[];
 }
 
-if (!sharedRecordingsAreHere)
+if (!hasSharedRecordings)
   console.log('no ../shared/recordings: only the fixtures of this package are read');
 
-export function casesOf(wire: Wire): readonly Case[] {
+export function casesOf(wire: Wire): readonly RecordingCase[] {
   return recordingsOf(wire).flatMap(({ name, responses }) =>
     responses.map((lines, index) => ({
       name: responses.length === 1 ? name : `${name}, response ${index + 1}`,

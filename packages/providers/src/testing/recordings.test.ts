@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parseLine } from './oracle/read-json.ts';
-import { recordingsOf, sharedRecordingsAreHere, splitResponses, wires } from './recordings.ts';
+import { hasSharedRecordings, recordingsOf, splitResponses, wires } from './recordings.ts';
 import { readers } from './wire-table.ts';
 
 const fixtures = join(import.meta.dirname, '..', '..', 'fixtures');
@@ -16,7 +16,7 @@ describe('recordings', () => {
     for (const wire of wires) {
       const origins = recordingsOf(wire).map(({ origin }) => origin);
       expect(origins).toContain('own');
-      expect(origins.includes('shared')).toBe(sharedRecordingsAreHere);
+      expect(origins.includes('shared')).toBe(hasSharedRecordings);
     }
   });
 

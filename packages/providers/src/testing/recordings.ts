@@ -20,7 +20,7 @@ const packageFolder = join(import.meta.dirname, '..', '..');
 const sharedFolder = join(packageFolder, '..', '..', '..', 'shared', 'recordings');
 
 /** Real recordings are stored beside the repository and are not part of it. */
-export const sharedRecordingsAreHere: boolean = existsSync(sharedFolder);
+export const hasSharedRecordings: boolean = existsSync(sharedFolder);
 
 /** All recordings of a wire. The fixtures of this package come last. */
 export function recordingsOf(wire: Wire): readonly Recording[] {

@@ -7,7 +7,13 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ChatOptions } from '../openai-chat/options.ts';
 import { openaiChat } from '../openai-chat/provider.ts';
 import { type ScriptedServer, startScriptedServer, streamReply } from '../scripted-server/index.ts';
-import { called, finished, framed, said, used } from '../testing/chat-events.ts';
+import {
+  finishEvent,
+  sseText,
+  textEvent,
+  toolCallEvent,
+  usageEvent,
+} from '../testing/chat-events.ts';
 import { createControlledBody } from '../testing/controlled-body.ts';
 import { openStream } from '../testing/open-stream.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
@@ -39,7 +45,7 @@ const completing = (provider = chat(), onStep = () => {}) =>
 
 /** Starts a request whose answer stalls, so that it occupies a place until it is aborted. */
 async function occupy(provider = chat()) {
-  server.reply(streamReply([framed(said('a')), { type: 'stall' }]));
+  server.reply(streamReply([sseText(textEvent('a')), { type: 'stall' }]));
   const stream = openStream(provider);
   await stream.next();
   return stream;
@@ -76,8 +82,8 @@ function stalledResponse() {
 
 describe('an abort in the middle of a stream', () => {
   test('closes the connection, keeps text as partial and retracts open calls', async () => {
-    const events = [said('Hello'), called('{"a":', 'add')];
-    server.reply(streamReply([framed(...events), { type: 'stall' }]));
+    const events = [textEvent('Hello'), toolCallEvent('{"a":', 'add')];
+    server.reply(streamReply([sseText(...events), { type: 'stall' }]));
     const reason = new Error('enough');
     const steps: number[] = [];
     const { item, stop, error, usage, text } = await chat().complete(request, {
@@ -102,18 +108,18 @@ describe('an abort in the middle of a stream', () => {
   test('keeps open text and reasoning as partial', async () => {
     const reasoning = '{"choices":[{"index":0,"delta":{"reasoning_content":"Hm"}}]}';
     for (const [event, kind] of [
-      [said('Hello'), 'text'],
+      [textEvent('Hello'), 'text'],
       [reasoning, 'reasoning'],
     ] as const) {
       controller = new AbortController();
-      server.reply(streamReply([framed(event), { type: 'stall' }]));
+      server.reply(streamReply([sseText(event), { type: 'stall' }]));
       const { item } = await completing(chat(), () => controller.abort());
       expect(item.parts).toMatchObject([{ kind, partial: true }]);
     }
   });
 
   test('is reported in the next step, which is the last one', async () => {
-    server.reply(streamReply([framed(called('{"a":', 'add')), { type: 'stall' }]));
+    server.reply(streamReply([sseText(toolCallEvent('{"a":', 'add')), { type: 'stall' }]));
     const stream = openStream(chat(), controller.signal);
     const first = await stream.next();
     expect(first?.end).toBeUndefined();
@@ -128,7 +134,7 @@ describe('an abort in the middle of a stream', () => {
   test('can have any reason, also one that is not an error', async () => {
     for (const reason of [undefined, null, 'enough', 0, { code: 7 }, new Error('')]) {
       controller = new AbortController();
-      server.reply(streamReply([framed(said('a')), { type: 'stall' }]));
+      server.reply(streamReply([sseText(textEvent('a')), { type: 'stall' }]));
       const { stop, error } = await completing(chat(), () => controller.abort(reason));
       expect(stop).toEqual(aborted);
       // Without a reason the platform creates one.
@@ -165,7 +171,7 @@ describe('an abort before the answer', () => {
     const provider = chat({ maxConcurrentRequests: 1 });
     const first = await occupy(provider);
     const second = completing(provider);
-    server.reply(streamReply([framed(said('third'), finished())]));
+    server.reply(streamReply([sseText(textEvent('third'), finishEvent())]));
     const third = provider.complete(request, { ids: countingIds() });
     controller.abort('gone');
     expect((await second).stop).toEqual(aborted);
@@ -231,7 +237,7 @@ describe('an abort of a fetch that ignores signals', () => {
     const body = createControlledBody();
     const ending = completing(chat({ fetch: body.fetch }));
     await body.waitForRead();
-    body.send(framed(said('a')));
+    body.send(sseText(textEvent('a')));
     await body.waitForRead();
     controller.abort();
     expect((await ending).stop).toEqual(aborted);
@@ -242,7 +248,7 @@ describe('an abort of a fetch that ignores signals', () => {
 
 describe('an abort after the terminal signal', () => {
   test('leaves the answer complete, and closes the connection', async () => {
-    server.reply(streamReply([framed(said('a'), finished()), { type: 'stall' }]));
+    server.reply(streamReply([sseText(textEvent('a'), finishEvent()), { type: 'stall' }]));
     const { stop, error, item } = await completing(chat(), () => controller.abort());
     expect(stop).toEqual({ reason: 'stop', raw: 'stop' });
     expect(error).toBeUndefined();
@@ -251,15 +257,15 @@ describe('an abort after the terminal signal', () => {
   });
 
   test('leaves its calls whole', async () => {
-    const events = [said('a'), called('{}', 'add'), finished('tool_calls')];
-    server.reply(streamReply([framed(...events), { type: 'stall' }]));
+    const events = [textEvent('a'), toolCallEvent('{}', 'add'), finishEvent('tool_calls')];
+    server.reply(streamReply([sseText(...events), { type: 'stall' }]));
     const { stop, item } = await completing(chat(), () => controller.abort());
     expect(stop.reason).toBe('tool_use');
     expect(item.parts[1]).toMatchObject({ kind: 'tool_call', name: 'add', arguments: '{}' });
   });
 
   test('changes nothing after the last step', async () => {
-    server.reply(streamReply([framed(said('a'), finished(), used)]));
+    server.reply(streamReply([sseText(textEvent('a'), finishEvent(), usageEvent)]));
     const stream = openStream(chat(), controller.signal);
     await stream.rest();
     controller.abort();
@@ -272,7 +278,7 @@ describe('a consumer that stops reading', () => {
     const provider = chat({ maxConcurrentRequests: 1 });
     const first = await occupy(provider);
     const asked = await server.nextRequest();
-    server.reply(streamReply([framed(said('next'), finished())]));
+    server.reply(streamReply([sseText(textEvent('next'), finishEvent())]));
     const second = provider.complete(request, { ids: countingIds() });
     await first.close();
     expect(await asked.closed).toBe('client');
@@ -281,7 +287,7 @@ describe('a consumer that stops reading', () => {
   });
 
   test('after the finish closes it too', async () => {
-    server.reply(streamReply([framed(said('a'), finished()), { type: 'stall' }]));
+    server.reply(streamReply([sseText(textEvent('a'), finishEvent()), { type: 'stall' }]));
     const stream = openStream(chat(), controller.signal);
     await stream.next();
     await stream.close();
@@ -332,7 +338,7 @@ describe('a consumer that stops reading', () => {
     const reading = waiting.next();
     await waiting.close();
     expect((await reading)?.end?.stop).toEqual(aborted);
-    server.reply(streamReply([framed(said('next'), finished())]));
+    server.reply(streamReply([sseText(textEvent('next'), finishEvent())]));
     const third = provider.complete(request, { ids: countingIds() });
     await first.close();
     expect((await third).text).toBe('next');
@@ -340,7 +346,7 @@ describe('a consumer that stops reading', () => {
   });
 
   test('with an error in its own loop gets that error', async () => {
-    server.reply(streamReply([framed(said('a')), { type: 'stall' }]));
+    server.reply(streamReply([sseText(textEvent('a')), { type: 'stall' }]));
     const ending = chat().complete(request, {
       onStep: () => {
         throw new RangeError('mine');
@@ -355,7 +361,7 @@ test('nothing is sent before the first step is requested', async () => {
   const stream = openStream(chat());
   await new Promise((resolve) => setImmediate(resolve));
   expect(server.openConnections).toBe(0);
-  server.reply(streamReply([framed(said('a'), finished())]));
+  server.reply(streamReply([sseText(textEvent('a'), finishEvent())]));
   expect(await stream.rest()).toHaveLength(2);
   expect(server.requests).toHaveLength(1);
 });
@@ -363,7 +369,7 @@ test('nothing is sent before the first step is requested', async () => {
 test.each(['abort', 'leave'])(
   'after an %s no handle stays: the process ends by itself',
   async (way) => {
-    server.reply(streamReply([framed(said('a')), { type: 'stall' }]));
+    server.reply(streamReply([sseText(textEvent('a')), { type: 'stall' }]));
     const script = join(import.meta.dirname, '..', 'testing', 'abort-in-process.ts');
     const { stdout } = await promisify(execFile)(process.execPath, [
       '--conditions=@millrace/source',

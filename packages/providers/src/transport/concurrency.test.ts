@@ -9,7 +9,7 @@ import {
   startScriptedServer,
   streamReply,
 } from '../scripted-server/index.ts';
-import { finished, framed, said } from '../testing/chat-events.ts';
+import { finishEvent, sseText, textEvent } from '../testing/chat-events.ts';
 import { fetchOf } from '../testing/fetch-of.ts';
 import { openStream } from '../testing/open-stream.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
@@ -37,7 +37,7 @@ describe('concurrent requests', () => {
   test('do not exceed the limit, and the others start in order', async () => {
     const gates = Array.from({ length: 5 }, newGate);
     for (const gate of gates) {
-      const answer = framed(said('a'), finished());
+      const answer = sseText(textEvent('a'), finishEvent());
       server.reply(streamReply([{ type: 'wait', for: gate }, answer]));
     }
     const provider = chat({ maxConcurrentRequests: 2 });
@@ -61,7 +61,7 @@ describe('concurrent requests', () => {
     [
       'ends',
       (provider) => {
-        server.reply(streamReply([framed(said('a'), finished())]));
+        server.reply(streamReply([sseText(textEvent('a'), finishEvent())]));
         return provider.complete(asked('first'));
       },
     ],
@@ -75,14 +75,14 @@ describe('concurrent requests', () => {
     [
       'is cut off',
       (provider) => {
-        server.reply(streamReply([framed(said('a')), { type: 'cut' }]));
+        server.reply(streamReply([sseText(textEvent('a')), { type: 'cut' }]));
         return provider.complete(asked('first'));
       },
     ],
     [
       'is aborted',
       (provider) => {
-        server.reply(streamReply([framed(said('a')), { type: 'stall' }]));
+        server.reply(streamReply([sseText(textEvent('a')), { type: 'stall' }]));
         const controller = new AbortController();
         const onStep = () => controller.abort();
         return provider.complete(asked('first'), { signal: controller.signal, onStep });
@@ -91,7 +91,7 @@ describe('concurrent requests', () => {
     [
       'times out',
       async (provider) => {
-        server.reply(streamReply([framed(said('a')), { type: 'stall' }]));
+        server.reply(streamReply([sseText(textEvent('a')), { type: 'stall' }]));
         const stream = openStream(provider);
         await stream.next();
         const last = stream.next();
@@ -102,7 +102,7 @@ describe('concurrent requests', () => {
     [
       'is left by its consumer',
       async (provider) => {
-        server.reply(streamReply([framed(said('a')), { type: 'stall' }]));
+        server.reply(streamReply([sseText(textEvent('a')), { type: 'stall' }]));
         const stream = openStream(provider);
         await stream.next();
         await stream.close();
@@ -111,17 +111,17 @@ describe('concurrent requests', () => {
   ])('one that %s frees its place', async (_, first) => {
     const provider = chat({ maxConcurrentRequests: 1 });
     await first(provider);
-    server.reply(streamReply([framed(said('second'), finished())]));
+    server.reply(streamReply([sseText(textEvent('second'), finishEvent())]));
     expect((await provider.complete(asked('second'))).text).toBe('second');
   });
 
   test.each(['abort', 'timeout'])('one that nobody reads on makes room at its %s', async (way) => {
     const provider = chat({ maxConcurrentRequests: 1 });
-    server.reply(streamReply([framed(said('a')), { type: 'stall' }]));
+    server.reply(streamReply([sseText(textEvent('a')), { type: 'stall' }]));
     const controller = new AbortController();
     const stream = openStream(provider, controller.signal);
     await stream.next();
-    server.reply(streamReply([framed(said('second'), finished())]));
+    server.reply(streamReply([sseText(textEvent('second'), finishEvent())]));
     const second = provider.complete(asked('second'));
     if (way === 'abort') controller.abort();
     else clock.advance(1_800_000);
@@ -133,14 +133,14 @@ describe('concurrent requests', () => {
     const bad = { items: [], providerOptions: { big: 1n as unknown as number } };
     const provider = chat({ maxConcurrentRequests: 1 });
     expect((await provider.complete(bad)).error?.kind).toBe('invalid_request');
-    server.reply(streamReply([framed(said('second'), finished())]));
+    server.reply(streamReply([sseText(textEvent('second'), finishEvent())]));
     expect((await provider.complete(asked('second'))).text).toBe('second');
   });
 
   test('those of other providers do not count', async () => {
     server.reply(
-      streamReply([framed(said('a')), { type: 'stall' }]),
-      streamReply([framed(said('b'), finished())]),
+      streamReply([sseText(textEvent('a')), { type: 'stall' }]),
+      streamReply([sseText(textEvent('b'), finishEvent())]),
     );
     const stream = openStream(chat({ maxConcurrentRequests: 1 }));
     await stream.next();
@@ -151,7 +151,7 @@ describe('concurrent requests', () => {
   test('hundreds that are aborted while they wait leave the others as they were', async () => {
     const provider = chat({
       maxConcurrentRequests: 1,
-      fetch: fetchOf([framed(said('a'), finished())]).fetch,
+      fetch: fetchOf([sseText(textEvent('a'), finishEvent())]).fetch,
     });
     const controller = new AbortController();
     const { signal } = controller;

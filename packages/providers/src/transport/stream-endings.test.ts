@@ -18,7 +18,14 @@ import {
   startScriptedServer,
   streamReply,
 } from '../scripted-server/index.ts';
-import { called, completion, finished, framed, said, used } from '../testing/chat-events.ts';
+import {
+  completion,
+  finishEvent,
+  sseText,
+  textEvent,
+  toolCallEvent,
+  usageEvent,
+} from '../testing/chat-events.ts';
 import { createControlledBody } from '../testing/controlled-body.ts';
 import { fetchOf } from '../testing/fetch-of.ts';
 import { openStream } from '../testing/open-stream.ts';
@@ -63,7 +70,7 @@ const ends = ({ text, stop, error }: Completion) => ({
   kind: error?.kind,
 });
 const whole = { text: 'Grüße 😀', reason: 'stop', kind: undefined };
-const answer = framed(said('Grüße '), said('😀'), finished(), used);
+const answer = sseText(textEvent('Grüße '), textEvent('😀'), finishEvent(), usageEvent);
 
 describe('§1.1 text is decoded across reads', () => {
   test('wherever the bytes are cut, also within a character', async () => {
@@ -86,7 +93,7 @@ describe('§1.1 text is decoded across reads', () => {
   });
 
   test('and a character that was cut off at the end is not kept back', async () => {
-    const cut = utf8(`data: ${said('a€').slice(0, -2)}`).subarray(0, -1);
+    const cut = utf8(`data: ${textEvent('a€').slice(0, -2)}`).subarray(0, -1);
     const { error } = await completeBytes(cut);
     expect(error?.kind).toBe('truncated_stream');
   });
@@ -107,7 +114,7 @@ describe('§1.2 lines', () => {
 
   test('may end in any mixture, however the bytes are cut', async () => {
     const lineEnd = fc.constantFrom('\n', '\r\n', '\r');
-    const events = [said('Grüße '), said('😀'), finished(), used];
+    const events = [textEvent('Grüße '), textEvent('😀'), finishEvent(), usageEvent];
     const ending = fc.tuple(lineEnd, lineEnd).filter(([a, b]) => !(a === '\r' && b === '\n'));
     const streams = fc.array(ending, { minLength: events.length, maxLength: events.length });
     const cuts = fc.array(fc.nat(600), { maxLength: 8 });
@@ -132,7 +139,7 @@ describe('§1.2 lines', () => {
     const stream = openStream(chat({ fetch: body.fetch }));
     const first = stream.next();
     await body.waitForRead();
-    body.send(`data: ${said('now')}\r\r`);
+    body.send(`data: ${textEvent('now')}\r\r`);
     expect((await first)?.deltas).toHaveLength(2);
     const second = stream.next();
     await body.waitForRead();
@@ -143,15 +150,15 @@ describe('§1.2 lines', () => {
 
   test('need no space after the colon, and lose only one', async () => {
     const { text } = await completeBytes(
-      `data:${said('a')}\n\ndata:  ${said(' b')}\n\ndata:${finished()}\n\n`,
+      `data:${textEvent('a')}\n\ndata:  ${textEvent(' b')}\n\ndata:${finishEvent()}\n\n`,
     );
     expect(text).toBe('a b');
   });
 
   test('of data are joined with a line feed', async () => {
-    const lines = JSON.stringify(JSON.parse(said('a')), null, 2).split('\n');
+    const lines = JSON.stringify(JSON.parse(textEvent('a')), null, 2).split('\n');
     const event = lines.map((line) => `data: ${line}\n`).join('');
-    expect((await completeBytes(`${event}\n${framed(finished())}`)).text).toBe('a');
+    expect((await completeBytes(`${event}\n${sseText(finishEvent())}`)).text).toBe('a');
   });
 });
 
@@ -172,7 +179,9 @@ describe('§1.3 comments', () => {
   ];
 
   test.each(comments)('and the like are ignored: %j', async (comment) => {
-    const pieces = [said('Grüße '), said('😀'), finished()].map((event) => framed(event));
+    const pieces = [textEvent('Grüße '), textEvent('😀'), finishEvent()].map((event) =>
+      sseText(event),
+    );
     const bytes = `${comment}${pieces.join(comment)}${comment}`;
     expect(ends(await completeBytes(bytes))).toEqual(whole);
   });
@@ -186,7 +195,7 @@ describe('§1.3 comments', () => {
       await body.waitForRead();
       clock.advance(89_999);
     }
-    body.send(framed(said('at last'), finished()));
+    body.send(sseText(textEvent('at last'), finishEvent()));
     body.end();
     expect(ends(await ending)).toEqual({ text: 'at last', reason: 'stop', kind: undefined });
   });
@@ -202,14 +211,16 @@ describe('§1.4 the event field', () => {
     ['plain text', 'The engine is overloaded'],
   ])('error is an error, %s', async (_, data) => {
     const result = await completeBytes(
-      `${framed(said('a'))}event: error\ndata: ${data}\n\n${framed(finished(), '[DONE]')}`,
+      `${sseText(textEvent('a'))}event: error\ndata: ${data}\n\n${sseText(finishEvent(), '[DONE]')}`,
     );
     expect(ends(result)).toEqual({ text: 'a', reason: 'error', kind: 'overloaded' });
     expect(result.error?.message).toContain('The engine is overloaded');
   });
 
   test('error is an error, also without a message', async () => {
-    const result = await completeBytes(`event: error\ndata:\n\n${framed(said('a'), finished())}`);
+    const result = await completeBytes(
+      `event: error\ndata:\n\n${sseText(textEvent('a'), finishEvent())}`,
+    );
     expect(ends(result)).toEqual({ text: '', reason: 'error', kind: 'server' });
   });
 
@@ -220,18 +231,18 @@ describe('§1.4 the event field', () => {
     ['keep-alive', '[]'],
   ])('of an unknown name is ignored: %s', async (name, data) => {
     const unknown = `event: ${name}\ndata: ${data}\n\n`;
-    const bytes = `${unknown}${framed(said('Grüße '))}${unknown}${framed(said('😀'), finished())}${unknown}`;
+    const bytes = `${unknown}${sseText(textEvent('Grüße '))}${unknown}${sseText(textEvent('😀'), finishEvent())}${unknown}`;
     expect(ends(await completeBytes(bytes))).toEqual(whole);
   });
 
   test('of any name may carry a chunk', async () => {
-    const bytes = `event: chunk\n${framed(said('a'))}event: message\n${framed(finished())}`;
+    const bytes = `event: chunk\n${sseText(textEvent('a'))}event: message\n${sseText(finishEvent())}`;
     expect(ends(await completeBytes(bytes))).toMatchObject({ text: 'a', kind: undefined });
   });
 
   test('may be missing and the error be a field, as of old llama.cpp', async () => {
     const error = '{"code":503,"message":"Loading model","type":"unavailable_error"}';
-    const result = await completeBytes(`${framed(said('a'))}error: ${error}\n\n`);
+    const result = await completeBytes(`${sseText(textEvent('a'))}error: ${error}\n\n`);
     expect(ends(result)).toEqual({ text: 'a', reason: 'error', kind: 'overloaded' });
     expect(result.error).toMatchObject({ status: 503, providerCode: 'unavailable_error' });
     expect(result.error?.message).toMatch(/: Loading model\. /);
@@ -240,17 +251,19 @@ describe('§1.4 the event field', () => {
 
 describe('§1.5 an event that the end of the body cuts off', () => {
   test.each(['', '\n', '\r', '\r\n'])('is read if it is whole: the finish, and %j', async (end) => {
-    const bytes = `${framed(said('Grüße 😀'))}data: ${finished()}${end}`;
+    const bytes = `${sseText(textEvent('Grüße 😀'))}data: ${finishEvent()}${end}`;
     expect(ends(await replied(streamReply([bytes])))).toEqual(whole);
   });
 
   test('is read if it is whole: the usage after the finish', async () => {
-    const { usage } = await replied(streamReply([`${framed(said('a'), finished())}data: ${used}`]));
+    const { usage } = await replied(
+      streamReply([`${sseText(textEvent('a'), finishEvent())}data: ${usageEvent}`]),
+    );
     expect(usage).toMatchObject({ input: 11, output: 7, estimated: false });
   });
 
   test('makes the answer truncated if it is not whole', async () => {
-    const bytes = `${framed(said('a'))}data: ${finished().slice(0, -3)}`;
+    const bytes = `${sseText(textEvent('a'))}data: ${finishEvent().slice(0, -3)}`;
     expect(ends(await completeBytes(bytes))).toMatchObject({
       text: 'a',
       reason: 'error',
@@ -259,12 +272,12 @@ describe('§1.5 an event that the end of the body cuts off', () => {
   });
 
   test('and is not whole does no harm after the finish', async () => {
-    const bytes = `${framed(said('Grüße 😀'), finished())}data: ${used.slice(0, -9)}`;
+    const bytes = `${sseText(textEvent('Grüße 😀'), finishEvent())}data: ${usageEvent.slice(0, -9)}`;
     expect(ends(await completeBytes(bytes))).toEqual(whole);
   });
 
   test('of `event: error` is an error, whole or not', async () => {
-    const bytes = `${framed(said('a'))}event: error\ndata: {"error":{"message":"Over`;
+    const bytes = `${sseText(textEvent('a'))}event: error\ndata: {"error":{"message":"Over`;
     expect(ends(await completeBytes(bytes))).toMatchObject({ text: 'a', kind: 'server' });
   });
 
@@ -276,7 +289,7 @@ describe('§1.5 an event that the end of the body cuts off', () => {
     ['over several lines with CRLF', JSON.stringify(failure, null, 2).replaceAll('\n', '\r\n')],
     ['in a list', JSON.stringify([failure])],
   ])('may be a bare error, %s', async (_, tail) => {
-    for (const before of ['', `${framed(said('a'))}foo: bar\n\n`, 'retry: never\n\n']) {
+    for (const before of ['', `${sseText(textEvent('a'))}foo: bar\n\n`, 'retry: never\n\n']) {
       for (const after of ['', '\n\ndata: [DONE]\n\n']) {
         const result = await completeBytes(before + tail + after);
         expect(ends(result)).toMatchObject({ reason: 'error', kind: 'overloaded' });
@@ -286,12 +299,14 @@ describe('§1.5 an event that the end of the body cuts off', () => {
   });
 
   test('that is other text makes the answer truncated', async () => {
-    const { error } = await completeBytes(`${framed(said('a'))}upstream connect error`);
+    const { error } = await completeBytes(`${sseText(textEvent('a'))}upstream connect error`);
     expect(error?.kind).toBe('truncated_stream');
   });
 
   test('never makes an open call whole', async () => {
-    const deltas = [called('{"a":1', 'add'), called('}')].map((event) => framed(event));
+    const deltas = [toolCallEvent('{"a":1', 'add'), toolCallEvent('}')].map((event) =>
+      sseText(event),
+    );
     const { item, error } = await completeBytes(deltas.join(''));
     expect(error?.kind).toBe('truncated_stream');
     expect(item.parts).toEqual([]);
@@ -309,11 +324,11 @@ describe('§1.6 [DONE] and the end', () => {
 
   test('[DONE] is no proof of success', async () => {
     const error = '{"error":{"message":"Internal error","code":500}}';
-    expect(ends(await completeBytes(framed(said('a'), error, '[DONE]')))).toMatchObject({
+    expect(ends(await completeBytes(sseText(textEvent('a'), error, '[DONE]')))).toMatchObject({
       text: 'a',
       kind: 'server',
     });
-    expect(ends(await completeBytes(framed(said('a'), '[DONE]')))).toMatchObject({
+    expect(ends(await completeBytes(sseText(textEvent('a'), '[DONE]')))).toMatchObject({
       text: 'a',
       kind: 'truncated_stream',
     });
@@ -328,7 +343,7 @@ describe('§1.6 [DONE] and the end', () => {
   }
 
   test('a gateway that never closes after the finish is waited for a second, then closed', async () => {
-    const { last, request } = await untilSilence(framed(said('a'), finished()));
+    const { last, request } = await untilSilence(sseText(textEvent('a'), finishEvent()));
     clock.advance(999);
     expect(request.isClosed).toBe(false);
     clock.advance(1);
@@ -338,14 +353,16 @@ describe('§1.6 [DONE] and the end', () => {
   });
 
   test('a gateway that never closes after [DONE] is waited for hardly at all', async () => {
-    const { last, request } = await untilSilence(framed(said('a'), finished(), used, '[DONE]'));
+    const { last, request } = await untilSilence(
+      sseText(textEvent('a'), finishEvent(), usageEvent, '[DONE]'),
+    );
     clock.advance(50);
     expect((await last)?.end?.usage).toMatchObject({ input: 11, estimated: false });
     expect(await request.closed).toBe('client');
   });
 
   test('a gateway that never closes after a [DONE] without a finish is not waited for either', async () => {
-    const { last, request } = await untilSilence(framed(said('a'), '[DONE]'));
+    const { last, request } = await untilSilence(sseText(textEvent('a'), '[DONE]'));
     clock.advance(50);
     expect((await last)?.end?.error?.kind).toBe('truncated_stream');
     expect(await request.closed).toBe('client');
@@ -355,7 +372,7 @@ describe('§1.6 [DONE] and the end', () => {
     const body = createControlledBody();
     const ending = complete({ fetch: body.fetch });
     await body.waitForRead();
-    body.send(framed(said('a'), finished()));
+    body.send(sseText(textEvent('a'), finishEvent()));
     for (let nth = 0; nth < 10; nth++) {
       await body.waitForRead();
       clock.advance(99);
@@ -370,7 +387,11 @@ describe('§1.6 [DONE] and the end', () => {
   test('usage that comes in that time counts', async () => {
     const gate = newGate();
     server.reply(
-      streamReply([framed(said('a'), finished()), { type: 'wait', for: gate }, framed(used)]),
+      streamReply([
+        sseText(textEvent('a'), finishEvent()),
+        { type: 'wait', for: gate },
+        sseText(usageEvent),
+      ]),
     );
     const stream = openStream(chat());
     await stream.next();
@@ -381,7 +402,7 @@ describe('§1.6 [DONE] and the end', () => {
   });
 
   test('a consumer that takes its time does not lose the usage', async () => {
-    server.reply(streamReply([framed(said('a'), finished()), framed(used)]));
+    server.reply(streamReply([sseText(textEvent('a'), finishEvent()), sseText(usageEvent)]));
     const stream = openStream(chat());
     await stream.next();
     clock.advance(60_000);
@@ -393,7 +414,7 @@ describe('§1.6 [DONE] and the end', () => {
     const stream = openStream(chat({ fetch: body.fetch }));
     const first = stream.next();
     await body.waitForRead();
-    body.send(framed(said('a'), finished()));
+    body.send(sseText(textEvent('a'), finishEvent()));
     await first;
     const last = stream.next();
     await body.waitForRead();
@@ -413,7 +434,7 @@ describe('§1.7 timeouts', () => {
       await body.waitForRead();
       clock.advance(89_999);
     }
-    body.send(framed(said('a'), finished()));
+    body.send(sseText(textEvent('a'), finishEvent()));
     body.end();
     expect(ends(await ending)).toMatchObject({ text: 'a', kind: undefined });
   });
@@ -423,7 +444,7 @@ describe('§1.7 timeouts', () => {
     const ending = complete({ fetch: body.fetch });
     await body.waitForRead();
     clock.advance(179_999);
-    body.send(framed(said('a')));
+    body.send(sseText(textEvent('a')));
     await body.waitForRead();
     clock.advance(90_000);
     expect((await ending).error?.message).toContain('the idle timeout of 90000 ms passed');
@@ -500,8 +521,8 @@ describe('§1.8 a 200 that is no stream', () => {
 
 describe('§1.9 what is too long', () => {
   const maxEventLength = 300;
-  const fits = said('x'.repeat(maxEventLength - said('').length));
-  const tooLong = said('x'.repeat(maxEventLength - said('').length + 1));
+  const fits = textEvent('x'.repeat(maxEventLength - textEvent('').length));
+  const tooLong = textEvent('x'.repeat(maxEventLength - textEvent('').length + 1));
   const two = (event: string) => `data: ${event.slice(0, 50)}\ndata: ${event.slice(50)}\n\n`;
 
   /** Checks that the result is the same however the bytes are split. */
@@ -526,16 +547,16 @@ describe('§1.9 what is too long', () => {
   test('fits exactly, and is whole', async () => {
     expect(fits).toHaveLength(maxEventLength);
     for (const end of ['\n', '\r\n', '\r']) {
-      const bytes = utf8(framed(said('a'), fits, finished()).replaceAll('\n', end));
+      const bytes = utf8(sseText(textEvent('a'), fits, finishEvent()).replaceAll('\n', end));
       const { text, error } = await inAnySplit(bytes);
       expect(error).toBeUndefined();
-      expect(text).toHaveLength(1 + maxEventLength - said('').length);
+      expect(text).toHaveLength(1 + maxEventLength - textEvent('').length);
     }
   });
 
   test.each([
-    ['an event', framed(tooLong)],
-    ['an event after a name', `event: chunk\n${framed(tooLong)}`],
+    ['an event', sseText(tooLong)],
+    ['an event after a name', `event: chunk\n${sseText(tooLong)}`],
     ['an event of many lines', `${'data: {\n'.repeat(200)}\n`],
     ['an event that does not end', `data: ${'x'.repeat(1000)}`],
     ['a comment', `: ${'x'.repeat(1000)}\n\n`],
@@ -545,7 +566,7 @@ describe('§1.9 what is too long', () => {
     ['a wrapped comment', `data: : ${'x'.repeat(1000)}\n\n`],
   ])('is a protocol error, never dropped: %s', async (_, giant) => {
     const { text, error } = await inAnySplit(
-      utf8(`${framed(said('a'))}${giant}${framed(said('b'), finished())}`),
+      utf8(`${sseText(textEvent('a'))}${giant}${sseText(textEvent('b'), finishEvent())}`),
     );
     expect(text).toBe('a');
     expect(error?.kind).toBe('protocol_error');
@@ -554,9 +575,9 @@ describe('§1.9 what is too long', () => {
 
   test('is not the sum of an event and the name after it', async () => {
     const event = `data: ${fits}\nevent: ${'x'.repeat(200)}\n\n`;
-    const { error } = await inAnySplit(utf8(`${event}${two(fits)}${framed(finished())}`));
+    const { error } = await inAnySplit(utf8(`${event}${two(fits)}${sseText(finishEvent())}`));
     expect(error?.kind).toBe('protocol_error');
-    expect((await inAnySplit(utf8(`${event}${framed(finished())}`))).error).toBeUndefined();
+    expect((await inAnySplit(utf8(`${event}${sseText(finishEvent())}`))).error).toBeUndefined();
   });
 
   test('a whole completion is refused too', async () => {
@@ -575,7 +596,7 @@ describe('§1.9 what is too long', () => {
     const image = JSON.stringify({
       choices: [{ index: 0, delta: { images: [{ image_url: { url } }] } }],
     });
-    const { fetch } = fetchOf(splitEvery(utf8(framed(image, finished())), 16_384));
+    const { fetch } = fetchOf(splitEvery(utf8(sseText(image, finishEvent())), 16_384));
     const { item, error } = await complete({ fetch });
     expect(error).toBeUndefined();
     const [part] = item.parts;
@@ -606,7 +627,7 @@ describe('§1.10 compression', () => {
   });
 
   test('that breaks in the middle is a network error', async () => {
-    const zipped = gzipSync(framed(said('a')), { finishFlush: constants.Z_SYNC_FLUSH });
+    const zipped = gzipSync(sseText(textEvent('a')), { finishFlush: constants.Z_SYNC_FLUSH });
     const garbage = Buffer.alloc(64, 0xff);
     const gate = newGate();
     const steps: readonly Step[] = [zipped, { type: 'wait', for: gate }, garbage];
@@ -622,7 +643,7 @@ describe('§1.10 compression', () => {
     async (how) => {
       const gate = newGate();
       server.reply(
-        streamReply([framed(said('a')), { type: 'wait', for: gate }, { type: 'cut', how }]),
+        streamReply([sseText(textEvent('a')), { type: 'wait', for: gate }, { type: 'cut', how }]),
       );
       const result = await chat().complete(
         { items: [] },
@@ -635,15 +656,15 @@ describe('§1.10 compression', () => {
 
 describe('§1.11 an event that is not JSON', () => {
   test.each([
-    ['half of it', said('b').slice(0, -2)],
+    ['half of it', textEvent('b').slice(0, -2)],
     ['prose', 'Internal Server Error'],
     ['no object', '"b"'],
     ['a list', '[1]'],
-    ['two payloads spliced', said('b') + said('c')],
-    ['two payloads spliced with a prefix', `${said('b')}data: ${said('c')}`],
-    ['two payloads in two lines', `${said('b')}\ndata: ${said('c')}`],
+    ['two payloads spliced', textEvent('b') + textEvent('c')],
+    ['two payloads spliced with a prefix', `${textEvent('b')}data: ${textEvent('c')}`],
+    ['two payloads in two lines', `${textEvent('b')}\ndata: ${textEvent('c')}`],
   ])('ends the answer as a protocol error: %s', async (_, data) => {
-    const result = await completeBytes(framed(said('a'), data, finished(), '[DONE]'));
+    const result = await completeBytes(sseText(textEvent('a'), data, finishEvent(), '[DONE]'));
     expect(ends(result)).toEqual({ text: 'a', reason: 'error', kind: 'protocol_error' });
     expect(result.error?.retry).toBe('once');
   });
@@ -651,16 +672,22 @@ describe('§1.11 an event that is not JSON', () => {
 
 describe('§1.12 unknown things', () => {
   test.each([
-    ['a field of SSE', `foo: bar\n${framed(said('Grüße 😀'), finished())}baz\n\n`],
-    ['a field of an event', framed(said('Grüße 😀').replace('{', '{"x":{"y":[]},'), finished())],
-    ['an event', framed('{"type":"moon_phase"}', said('Grüße 😀'), '{}', finished())],
-    ['a delta', framed('{"choices":[{"delta":{"moon":1}}]}', said('Grüße 😀'), finished())],
+    ['a field of SSE', `foo: bar\n${sseText(textEvent('Grüße 😀'), finishEvent())}baz\n\n`],
+    [
+      'a field of an event',
+      sseText(textEvent('Grüße 😀').replace('{', '{"x":{"y":[]},'), finishEvent()),
+    ],
+    ['an event', sseText('{"type":"moon_phase"}', textEvent('Grüße 😀'), '{}', finishEvent())],
+    [
+      'a delta',
+      sseText('{"choices":[{"delta":{"moon":1}}]}', textEvent('Grüße 😀'), finishEvent()),
+    ],
   ])('are ignored: %s', async (_, bytes) => {
     expect(ends(await completeBytes(bytes))).toEqual(whole);
   });
 
   test('that are stop reasons are unknown, and kept', async () => {
-    const { stop, error } = await completeBytes(framed(said('a'), finished('tired')));
+    const { stop, error } = await completeBytes(sseText(textEvent('a'), finishEvent('tired')));
     expect(stop).toEqual({ reason: 'unknown', raw: 'tired' });
     expect(error).toBeUndefined();
   });
@@ -668,7 +695,9 @@ describe('§1.12 unknown things', () => {
 
 describe('the completion rule: without the terminal signal', () => {
   test('the answer is truncated, retryable, and its open calls are gone', async () => {
-    const result = await replied(streamReply([framed(said('a'), called('{}', 'add'))]));
+    const result = await replied(
+      streamReply([sseText(textEvent('a'), toolCallEvent('{}', 'add'))]),
+    );
     expect(ends(result)).toEqual({ text: 'a', reason: 'error', kind: 'truncated_stream' });
     expect(result.error?.retryable).toBe(true);
     expect(result.item.parts).toEqual([{ kind: 'text', text: 'a' }]);

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import type { ChatOptions } from '../openai-chat/options.ts';
 import { openaiChat } from '../openai-chat/provider.ts';
 import { type ScriptedServer, startScriptedServer, streamReply } from '../scripted-server/index.ts';
-import { called, finished, framed, said } from '../testing/chat-events.ts';
+import { finishEvent, sseText, textEvent, toolCallEvent } from '../testing/chat-events.ts';
 import { createControlledBody } from '../testing/controlled-body.ts';
 import { openStream } from '../testing/open-stream.ts';
 import { VirtualClock } from '../testing/virtual-clock.ts';
@@ -74,8 +74,8 @@ describe('the first byte', () => {
 
 describe('an idle stream', () => {
   test('ends with partial text and retracted calls', async () => {
-    const events = [called('{"a":', 'add'), said('a')];
-    server.reply(streamReply([framed(...events), { type: 'stall' }]));
+    const events = [toolCallEvent('{"a":', 'add'), textEvent('a')];
+    server.reply(streamReply([sseText(...events), { type: 'stall' }]));
     const stream = openStream(chat());
     await stream.next();
     const last = stream.next();
@@ -94,7 +94,9 @@ describe('an idle stream', () => {
   });
 
   test('is not one with a slow consumer', async () => {
-    server.reply(streamReply([framed(said('a')), framed(said('b')), framed(finished())]));
+    server.reply(
+      streamReply([sseText(textEvent('a')), sseText(textEvent('b')), sseText(finishEvent())]),
+    );
     const stream = openStream(chat());
     await stream.next();
     clock.advance(1_000_000);
@@ -109,7 +111,7 @@ describe('an idle stream', () => {
     );
     const first = stream.next();
     await body.waitForRead();
-    body.send(framed(said('a'), finished()));
+    body.send(sseText(textEvent('a'), finishEvent()));
     body.end();
     await first;
     clock.advance(500);
@@ -117,7 +119,7 @@ describe('an idle stream', () => {
   });
 
   test('is one again when the consumer is back', async () => {
-    server.reply(streamReply([framed(said('a')), { type: 'stall' }]));
+    server.reply(streamReply([sseText(textEvent('a')), { type: 'stall' }]));
     const stream = openStream(chat());
     await stream.next();
     clock.advance(200_000);
@@ -132,7 +134,7 @@ describe('an idle stream', () => {
     const ending = chat({ fetch: body.fetch, timeouts }).complete({ items: [] });
     for (let nth = 0; nth < 4; nth++) {
       await body.waitForRead();
-      body.send(framed(said('a')));
+      body.send(sseText(textEvent('a')));
       await body.waitForRead();
       clock.advance(1500);
     }
@@ -149,7 +151,7 @@ describe('the whole response', () => {
     const ending = chat({ fetch: body.fetch, timeouts }).complete({ items: [] });
     for (let nth = 0; nth < 10; nth++) {
       await body.waitForRead();
-      body.send(framed(said('a')));
+      body.send(sseText(textEvent('a')));
       await body.waitForRead();
       clock.advance(1000);
     }
@@ -161,7 +163,7 @@ describe('the whole response', () => {
   });
 
   test('is complete if its finish came before', async () => {
-    server.reply(streamReply([framed(said('a'), finished()), { type: 'stall' }]));
+    server.reply(streamReply([sseText(textEvent('a'), finishEvent()), { type: 'stall' }]));
     const stream = openStream(chat({ timeouts }));
     await stream.next();
     const last = stream.next();
@@ -172,8 +174,8 @@ describe('the whole response', () => {
   test('does not time out while it waits in the queue', async () => {
     const provider = chat({ timeouts, maxConcurrentRequests: 1 });
     server.reply(
-      streamReply([framed(said('a')), { type: 'stall' }]),
-      streamReply([framed(said('b'), finished())]),
+      streamReply([sseText(textEvent('a')), { type: 'stall' }]),
+      streamReply([sseText(textEvent('b'), finishEvent())]),
     );
     const first = openStream(provider);
     await first.next();
@@ -213,7 +215,7 @@ describe('the body of an error', () => {
 describe('the options', () => {
   test('that are undefined are the defaults', async () => {
     const none = { idleTimeoutMs: undefined } as unknown as Partial<typeof timeouts>;
-    server.reply(streamReply([framed(said('a')), { type: 'stall' }]));
+    server.reply(streamReply([sseText(textEvent('a')), { type: 'stall' }]));
     const stream = openStream(chat({ timeouts: none }));
     await stream.next();
     const last = stream.next();
@@ -231,10 +233,10 @@ describe('the options', () => {
     const ending = chat({ fetch: body.fetch, timeouts: endless }).complete({ items: [] });
     await body.waitForRead();
     clock.advance(1e9);
-    body.send(framed(said('a')));
+    body.send(sseText(textEvent('a')));
     await body.waitForRead();
     clock.advance(1e9);
-    body.send(framed(finished()));
+    body.send(sseText(finishEvent()));
     body.end();
     expect((await ending).text).toBe('a');
   });

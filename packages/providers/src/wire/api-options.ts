@@ -18,7 +18,7 @@ export interface ApiOptions extends TransportOptions {
   /**
    * Headers of every request. They override the default ones; `undefined` removes a default header.
    */
-  readonly headers?: GivenHeaders | undefined;
+  readonly headers?: HeaderOptions | undefined;
 }
 
 /** Reads an environment variable. Browsers have none. */
@@ -92,7 +92,7 @@ function shown(value: unknown): string {
 }
 
 /** Headers of the caller. `undefined` removes a default header. Names are case-insensitive. */
-export type GivenHeaders =
+export type HeaderOptions =
   | Readonly<Record<string, string | undefined>>
   | Headers
   | readonly (readonly [name: string, value: string | undefined])[];
@@ -103,7 +103,7 @@ type HeaderMap = Readonly<Record<string, string | undefined>>;
  * Converts names to lower case, so that no header is sent twice. Throws a `WireFault` for a value
  * that is not a string.
  */
-export function readHeaders(given: GivenHeaders | undefined): HeaderMap {
+export function readHeaders(given: HeaderOptions | undefined): HeaderMap {
   return Object.fromEntries(
     entriesOf(given ?? {}).map(([name, value]) => [
       name.toLowerCase(),
@@ -120,7 +120,7 @@ export function mergeHeaders(...layers: readonly HeaderMap[]): Readonly<Record<s
   );
 }
 
-function entriesOf(given: GivenHeaders): readonly (readonly [string, unknown])[] {
+function entriesOf(given: HeaderOptions): readonly (readonly [string, unknown])[] {
   return Symbol.iterator in given ? [...given] : Object.entries(given);
 }
 

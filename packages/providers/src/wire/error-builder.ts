@@ -1,5 +1,9 @@
 import { ProtocolError } from '@millrace/core';
-import { ProviderError, type ProviderErrorKind, type Retry } from '../contract/provider-error.ts';
+import {
+  ProviderError,
+  type ProviderErrorKind,
+  type RetryAdvice,
+} from '../contract/provider-error.ts';
 import { errorKindOf, errorKindOfEmptyBody } from '../errors/error-kind.ts';
 import { clip, messageFor, messageForUnsent } from '../errors/error-message.ts';
 import { errorReportIn, errorReportOfFailure } from '../errors/error-report.ts';
@@ -142,7 +146,7 @@ export class ErrorBuilder {
    * The header is about the same request. It does not apply to an aborted request, or to one that
    * must be changed first.
    */
-  #retryAdvice(kind: ProviderErrorKind): Retry | undefined {
+  #retryAdvice(kind: ProviderErrorKind): RetryAdvice | undefined {
     const isOpen = kind !== 'aborted' && kind !== 'history_rejected';
     if (!isOpen || this.response === undefined || this.response.ok) return undefined;
     const advice = this.response.headers.get('x-should-retry');

@@ -60,11 +60,11 @@ export interface HandlerContext {
   /** Aborted when the task is interrupted or cancelled, and when the server closes. */
   readonly signal: AbortSignal;
   /** Reads and creates messages of the task. */
-  readonly messages: Messages;
+  readonly messages: HandlerMessages;
   /** The state that this agent stores for the task. */
-  readonly state: StateOfTask;
+  readonly state: HandlerState;
   /** Reads the events of the task. */
-  readonly events: EventsOfTask;
+  readonly events: HandlerEvents;
   /** Records spans. */
   readonly tracing: Tracing;
   /**
@@ -79,7 +79,7 @@ export interface HandlerContext {
 }
 
 /** The messages of a task. */
-export interface Messages {
+export interface HandlerMessages {
   /** Returns all messages of the task, oldest first. */
   list(): Promise<readonly TaskMessage[]>;
   /** Stores a complete message and returns it. */
@@ -87,7 +87,7 @@ export interface Messages {
 }
 
 /** A JSON value that an agent stores for a task, with a version. */
-export interface StateOfTask {
+export interface HandlerState {
   /** Returns the state, or undefined if there is none. */
   get(): Promise<{ readonly value: JsonObject; readonly version: number } | undefined>;
   /**
@@ -98,7 +98,7 @@ export interface StateOfTask {
 }
 
 /** The events of a task. */
-export interface EventsOfTask {
+export interface HandlerEvents {
   /** Lists events in order. `after` is the id of an event. Default: all events, at most 1000. */
   list(options?: {
     readonly after?: string;
@@ -139,25 +139,28 @@ export interface Streaming {
    * start, deltas and done, and is stored. Returns all of these messages and the last one. Aborting
    * the handler aborts the request.
    */
-  auto(provider: Pick<Provider, 'stream'>, request: ModelRequest): Promise<Sent>;
+  auto(provider: Pick<Provider, 'stream'>, request: ModelRequest): Promise<SentMessages>;
   /** Publishes a provider stream that the handler has started itself. */
-  auto(steps: AsyncIterable<StreamStep>): Promise<Sent>;
+  auto(steps: AsyncIterable<StreamStep>): Promise<SentMessages>;
   /**
    * Opens a message that the handler writes update by update. With `await using` it closes itself.
    * Errors of the handler are not caught.
    */
-  open(content: ContentInput, options?: { readonly sinks?: readonly Sink[] }): Promise<OpenMessage>;
+  open(
+    content: ContentInput,
+    options?: { readonly sinks?: readonly UpdateSink[] },
+  ): Promise<OpenMessage>;
 }
 
 /** The messages that `stream.auto` has created. */
-export interface Sent {
+export interface SentMessages {
   readonly messages: readonly TaskMessage[];
   /** The last message, or undefined if the stream had no parts. */
   readonly final: TaskMessage | undefined;
 }
 
 /** Receives each update after it is stored. */
-export type Sink = (update: Update) => void | Promise<void>;
+export type UpdateSink = (update: Update) => void | Promise<void>;
 
 /** A message that a handler writes update by update. */
 export interface OpenMessage extends AsyncDisposable {

@@ -1,7 +1,7 @@
 import { type Fact, type LogRecord, noUsage, recordVersion, sessionId } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
 import { describe, expect, test } from 'vitest';
-import { drive } from '../testing/recorded-run.ts';
+import { appendBatches } from '../testing/recorded-run.ts';
 import { DigestCache, digestReply, emptyDigest, foldDigest } from './task-digest.ts';
 
 type FactInput = readonly [fact: object, turn?: number, attempt?: number];
@@ -79,11 +79,11 @@ describe('digests of a log', () => {
     } as typeof log;
     const digests = new DigestCache(counting);
     expect(await digests.read(session)).toMatchObject({ state: { through: 0 }, isWhole: true });
-    await drive(log, session, [[{ turn: 0, attempt: 0, fact: started as Fact }]]);
+    await appendBatches(log, session, [[{ turn: 0, attempt: 0, fact: started as Fact }]]);
     const first = await digests.read(session);
     expect(first.state.runSince).toBeTypeOf('number');
     await digests.read(session);
-    await drive(log, session, [[{ turn: 0, attempt: 0, fact: ended('stop') as Fact }]]);
+    await appendBatches(log, session, [[{ turn: 0, attempt: 0, fact: ended('stop') as Fact }]]);
     const last = await digests.read(session);
     expect(last.state.stop).toEqual({ reason: 'stop' });
     expect(reads).toEqual([0, first.state.through]);

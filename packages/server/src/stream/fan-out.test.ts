@@ -13,7 +13,7 @@ import {
 import { type Log, memoryLog, snapshot } from '@millrace/log';
 import { TestClock } from '@millrace/log/suite';
 import { expect, test } from 'vitest';
-import { drive, openTextWriter, recordedRun } from '../testing/recorded-run.ts';
+import { appendBatches, openTextWriter, recordedRun } from '../testing/recorded-run.ts';
 import { settled, startStreamServer } from '../testing/servers/stream-server.ts';
 import { SseReader } from '../testing/sse-reader.ts';
 
@@ -165,7 +165,7 @@ test('a late viewer gets finished turns settled, at the cost of items, not of de
   });
   text.commit();
   const stop = { reason: 'stop' } as const;
-  await drive(log, session, [
+  await appendBatches(log, session, [
     [
       { ...at, fact: { type: 'turn_started' } },
       { ...at, fact: { type: 'item_started', itemId: item, kind: 'assistant' } },
@@ -195,7 +195,7 @@ test('a late viewer gets finished turns settled, at the cost of items, not of de
 
 test('redacted content is not sent to later viewers', async () => {
   const log = memoryLog();
-  await drive(log, session, recordedRun(1));
+  await appendBatches(log, session, recordedRun(1));
   await using server = await startStreamServer({ log });
   const first = new SseReader({ port: server.port, path: '/watched?view=events&from=0' });
   await first.waitUntil(has('run_finished'));

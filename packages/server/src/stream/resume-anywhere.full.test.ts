@@ -19,7 +19,7 @@ import type { Frame } from '../contract/stream.ts';
 import { byId, shownByAgentex } from '../testing/agentex-client.ts';
 import { shownByUi } from '../testing/ai-sdk-client.ts';
 import { CuttingProxy, readThroughCuts } from '../testing/cutting-proxy.ts';
-import { drive, recordedRun, userMessage } from '../testing/recorded-run.ts';
+import { appendBatches, recordedRun, userMessage } from '../testing/recorded-run.ts';
 import { startStreamServer } from '../testing/servers/stream-server.ts';
 import type { SseMessage } from '../testing/sse-reader.ts';
 
@@ -104,7 +104,7 @@ const isSparse = (path: string) => /view=(?:updates|ui)/.test(path);
 /** A closed session, so that its streams end. */
 async function serveRecorded(limits = {}) {
   const log = memoryLog({ clock: new TestClock() });
-  await drive(log, session, recorded, { isClosed: true });
+  await appendBatches(log, session, recorded, { isClosed: true });
   const server = await startStreamServer({ log, limits });
   const proxy = await CuttingProxy.before(server.port);
   const whole = transcript(await snapshot(log, session));
@@ -209,7 +209,7 @@ async function readWhileWritten({ path, cuts, ringBytes, screen }: WhileWritten)
       });
     }
   };
-  await drive(log, session, recorded, { isClosed: true, between });
+  await appendBatches(log, session, recorded, { isClosed: true, between });
   await reading;
   await proxy.close();
   await log.close();

@@ -8,7 +8,7 @@ import type { TaskMessage, Update } from '../contract/message.ts';
 import { byId, shownByAgentex } from '../testing/agentex-client.ts';
 import { shownByUi } from '../testing/ai-sdk-client.ts';
 import { CuttingProxy } from '../testing/cutting-proxy.ts';
-import { drive, recordedRun, userMessage } from '../testing/recorded-run.ts';
+import { appendBatches, recordedRun, userMessage } from '../testing/recorded-run.ts';
 import { startStreamServer } from '../testing/servers/stream-server.ts';
 import { type SseMessage, SseReader } from '../testing/sse-reader.ts';
 import { messagesOf } from '../updates/task-messages.ts';
@@ -39,7 +39,7 @@ const openings = { ui: 0, updates: 1 } as const;
  */
 async function readRestated(view: 'ui' | 'updates', reads: number, cutAt: number) {
   const log = memoryLog({ clock: new TestClock() });
-  await drive(log, session, recorded.slice(0, reads));
+  await appendBatches(log, session, recorded.slice(0, reads));
   await using server = await startStreamServer({ log });
   const proxy = await CuttingProxy.before(server.port);
   const state = await snapshot(log, session);
@@ -55,7 +55,7 @@ async function readRestated(view: 'ui' | 'updates', reads: number, cutAt: number
   await connect().waitForEnd();
   const reader = connect();
   await reader.waitUntil(hasAll);
-  await drive(log, session, recorded.slice(reads), { isClosed: true });
+  await appendBatches(log, session, recorded.slice(reads), { isClosed: true });
   for (const one of [reader, whole]) await one.waitUntil(({ messages }) => messages.some(isEnd));
   for (const one of [reader, whole]) one.disconnect();
   await proxy.close();
@@ -68,7 +68,7 @@ async function readRestated(view: 'ui' | 'updates', reads: number, cutAt: number
 describe.each(['ui', 'updates'] as const)('law 5 over sockets, %s, without a cursor', (view) => {
   test('cut inside the restatement and restated again, it equals the uncut stream', async () => {
     const wholeLog = memoryLog({ clock: new TestClock() });
-    await drive(wholeLog, session, recorded, { isClosed: true });
+    await appendBatches(wholeLog, session, recorded, { isClosed: true });
     await using server = await startStreamServer({ log: wholeLog });
     const all = new SseReader({ port: server.port, path: `/recorded?view=${view}&from=0` });
     await all.waitUntil(({ messages }) => messages.some(isEnd));

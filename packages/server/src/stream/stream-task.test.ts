@@ -3,7 +3,7 @@ import { memoryLog } from '@millrace/log';
 import { TestClock } from '@millrace/log/suite';
 import { expect, test } from 'vitest';
 import type { Task } from '../contract/task.ts';
-import { drive, recordedRun } from '../testing/recorded-run.ts';
+import { appendBatches, recordedRun } from '../testing/recorded-run.ts';
 import { settled, startStreamServer } from '../testing/servers/stream-server.ts';
 import { SseReader } from '../testing/sse-reader.ts';
 
@@ -23,7 +23,7 @@ const task: Task = {
 
 async function served(options: Partial<Parameters<typeof startStreamServer>[0]> = {}) {
   const log = memoryLog();
-  await drive(log, session, recordedRun(1));
+  await appendBatches(log, session, recordedRun(1));
   const server = await startStreamServer({ log, ...options });
   const get = (path: string, lastEventId?: string) =>
     new SseReader({ port: server.port, path, lastEventId });
@@ -63,7 +63,7 @@ test('an offset that never existed is refused, and the error says how to continu
 test('a task without a log is not found until it has one', async () => {
   await using it = await served();
   expect((await it.get('/unknown').waitForEnd()).status).toBe(404);
-  await drive(it.log, sessionId('unknown'), recordedRun(1));
+  await appendBatches(it.log, sessionId('unknown'), recordedRun(1));
   const reader = it.get('/unknown');
   await reader.waitUntil(({ messages }) => messages.length > 0);
   expect(reader.status).toBe(200);
@@ -72,7 +72,7 @@ test('a task without a log is not found until it has one', async () => {
 
 test('beyond the limits on tasks and viewers, clients are asked to come back later', async () => {
   await using it = await served({ limits: { maxTasks: 1, maxViewers: 2 } });
-  await drive(it.log, sessionId('other'), recordedRun(1));
+  await appendBatches(it.log, sessionId('other'), recordedRun(1));
   const first = it.get('/asked');
   await first.waitUntil(({ messages }) => messages.length > 0);
   expect((await it.get('/other').waitForEnd()).status).toBe(503);
@@ -171,12 +171,12 @@ test('the updates of a finished task end some time later, unless it is resumed',
 test('until idle, a stream ends with the current run', async () => {
   const log = memoryLog();
   const reads = recordedRun(1);
-  await drive(log, session, reads.slice(0, -1));
+  await appendBatches(log, session, reads.slice(0, -1));
   await using server = await startStreamServer({ log, stream: { until: 'idle' } });
   const reader = new SseReader({ port: server.port, path: '/asked?view=events' });
   await reader.waitUntil(({ text }) => text.includes('turn_finished'));
   expect(reader.isEnded).toBe(false);
-  await drive(log, session, reads.slice(-1));
+  await appendBatches(log, session, reads.slice(-1));
   await reader.waitForEnd();
   expect(reader.messages.at(-1)).toMatchObject({ event: 'end', data: '{"reason":"idle"}' });
 });
@@ -184,11 +184,11 @@ test('until idle, a stream ends with the current run', async () => {
 test('the chunks of a chat end with its run, once, with the header of their protocol', async () => {
   const log = memoryLog();
   const reads = recordedRun(1);
-  await drive(log, session, reads.slice(0, -1));
+  await appendBatches(log, session, reads.slice(0, -1));
   await using server = await startStreamServer({ log });
   const reader = new SseReader({ port: server.port, path: '/asked?view=ui' });
   await reader.waitUntil(({ messages }) => messages.length > 0);
-  await drive(log, session, reads.slice(-1));
+  await appendBatches(log, session, reads.slice(-1));
   await reader.waitForEnd();
   expect(reader.headers['x-vercel-ai-ui-message-stream']).toBe('v1');
   expect(reader.messages.filter(({ data }) => data === '[DONE]')).toHaveLength(1);

@@ -34,7 +34,7 @@ async function killedAfter(
   const program = new URL('../testing/servers/crashing-server.ts', import.meta.url);
   const child = startProcess(program, {
     args: [folder, kind],
-    onTold: (value) => {
+    onMessage: (value) => {
       received.push(value as ProcessMessage);
       if (received.filter(({ type }) => type === 'delta').length === deltas) child.kill('SIGKILL');
     },

@@ -1,12 +1,12 @@
 import { createAgent } from '@millrace/agent';
 import { sessionId, transcript } from '@millrace/core';
 import { memoryLog, snapshot } from '@millrace/log';
-import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
+import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import { expect, test } from 'vitest';
 import type { ServedAgent } from '../contract/served-agent.ts';
 import { createTaskHarness } from '../testing/servers/task-harness.ts';
 
-async function looped(script: readonly Scripted[]) {
+async function looped(script: readonly ScriptEntry[]) {
   const log = memoryLog();
   const agent = createAgent({ provider: scriptedProvider(script), log });
   const echo: ServedAgent = { type: 'sync', name: 'echo', onMessage: async (content) => content };

@@ -5,10 +5,14 @@ import type { Provider } from '@millrace/providers';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { frameRecording } from '@millrace/providers/scripted-server';
 import { z } from 'zod';
-import { play, VirtualClock } from '../../../agent/src/testing/play.ts';
-import { actor, scenarios, scenarioTools } from '../../../agent/src/testing/scenarios.ts';
+import {
+  scenarioObserver,
+  scenarios,
+  scenarioTools,
+} from '../../../agent/src/testing/scenarios.ts';
+import { runToEnd, VirtualClock } from '../../../agent/src/testing/virtual-time.ts';
 import { fetchOf } from '../../../providers/src/testing/fetch-of.ts';
-import { type Case, casesOf } from '../../../providers/src/testing/play.ts';
+import { casesOf, type RecordingCase } from '../../../providers/src/testing/play.ts';
 import { type WireUnderTest, wireTable } from '../../../providers/src/testing/wire-table.ts';
 
 export interface RecordedLog {
@@ -36,7 +40,7 @@ async function makeAll(): Promise<readonly RecordedLog[]> {
 }
 
 /** The first run finds the tools that the recording calls. The second run provides them. */
-async function ofRecording(under: WireUnderTest, one: Case): Promise<RecordedLog> {
+async function ofRecording(under: WireUnderTest, one: RecordingCase): Promise<RecordedLog> {
   const called = new Set<string>();
   for (const { delta } of await answered(under, one, [])) {
     if (delta?.type === 'begin_part' && delta.kind === 'tool_call') called.add(delta.name);
@@ -59,7 +63,7 @@ function toolOf(name: string): Tool {
 
 async function answered(
   { wire, provider }: WireUnderTest,
-  { name, lines }: Case,
+  { name, lines }: RecordingCase,
   tools: readonly Tool[],
 ): Promise<readonly LogRecord[]> {
   const recorded = provider(fetchOf([frameRecording(wire, lines)]).fetch, name);
@@ -85,7 +89,7 @@ async function ofScenario(name: string): Promise<RecordedLog> {
   const scenario = scenarios[name];
   if (scenario === undefined) throw new Error(`There is no scenario ${name}`);
   let run: Run | undefined;
-  const act = actor(scenario, () => run as Run);
+  const act = scenarioObserver(scenario, () => run as Run);
   const records = await ran(
     (clock) => ({
       ...scenario.options,
@@ -114,7 +118,7 @@ async function ran(
   const agent: Agent = createAgent({ ...given, ...own, observers: [keep, ...observers] });
   const run = agent.run('Begin', { session });
   onRun(run);
-  await play(clock, run.result);
+  await runToEnd(clock, run.result);
   await log.close();
   return records;
 }

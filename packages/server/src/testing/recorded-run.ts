@@ -137,7 +137,7 @@ function* results(at: At, ids: Ids): Iterable<DraftRecord[]> {
 }
 
 /** Appends the batches of a run to a log. */
-export async function drive(
+export async function appendBatches(
   log: Log,
   session: SessionId,
   reads: readonly (readonly DraftRecord[])[],

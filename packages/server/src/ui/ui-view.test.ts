@@ -13,9 +13,13 @@ import {
 import { UI_MESSAGE_STREAM_HEADERS, type UIMessage } from 'ai';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { perform, session as planned, plans } from '../../../agent/src/testing/schedules.ts';
+import {
+  session as planned,
+  runSchedule,
+  schedules,
+} from '../../../agent/src/testing/schedules.ts';
 import { runs } from '../../../core/src/testing/runs.ts';
-import { sharedRecordingsAreHere } from '../../../providers/src/testing/recordings.ts';
+import { hasSharedRecordings } from '../../../providers/src/testing/recordings.ts';
 import { readFrames, shownByUi, uiFramesOf } from '../testing/ai-sdk-client.ts';
 import { type RecordedLog, recordedLogs } from '../testing/recorded-logs.ts';
 import { RecordBuilder, recordUpdates } from '../testing/recorded-updates.ts';
@@ -91,8 +95,7 @@ function resumed(log: RecordedLog, at: number) {
 const cutsIn = (log: RecordedLog) =>
   log.records.flatMap(({ offset }) => (stateOf(log, offset).run === undefined ? [] : offset));
 
-if (!sharedRecordingsAreHere)
-  console.log('no ../shared/recordings: only our own fixtures are read');
+if (!hasSharedRecordings) console.log('no ../shared/recordings: only our own fixtures are read');
 
 describe('the AI SDK’s own reader', () => {
   test('shows every recording as in the transcript', async () => {
@@ -119,8 +122,8 @@ describe('the AI SDK’s own reader', () => {
 
   test('law 5: shows the same for any run with retries, aborts and approvals, wherever it connects', async () => {
     await fc.assert(
-      fc.asyncProperty(plans, fc.nat(), async (plan, at) => {
-        const { records } = await perform(plan);
+      fc.asyncProperty(schedules, fc.nat(), async (plan, at) => {
+        const { records } = await runSchedule(plan);
         const log = { name: 'planned', session: planned, records };
         const { message } = await shownByUi(allFrames(log));
         expect(contentOf(message)).toEqual(transcriptContent(stateOf(log)));

@@ -1,12 +1,12 @@
 import { type Agent, AgentError, createAgent } from '@millrace/agent';
-import { advance, callStep, hearStep, requestStep, submitStep } from '@millrace/agent/steps';
+import { advance, callStep, commandStep, requestStep, submitStep } from '@millrace/agent/steps';
 import { runId, sessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import type { Provider } from '@millrace/providers';
 import { Context } from '@temporalio/activity';
-import type { AutoSendInput, MillraceActivities, Sent } from '../contract/activities.ts';
+import type { AutoSendInput, MillraceActivities, SentAnswer } from '../contract/activities.ts';
 import { currentIds } from '../ids/current-ids.ts';
-import { type LivingSignals, living, withFailureTypes } from './heartbeat.ts';
+import { type HeartbeatSignals, withFailureTypes, withHeartbeat } from './heartbeat.ts';
 import { runInActivity } from './run-in-activity.ts';
 
 /** Agents, providers and the log of a worker. */
@@ -38,21 +38,24 @@ export function createActivities(options: ActivitiesOptions): MillraceActivities
     millraceSubmit: ({ agent, ...given }) =>
       withFailureTypes(async () => submitStep(agentOf(agent), withTrace(withSessionId(given)))),
     millraceHear: ({ agent, ...held }) =>
-      withFailureTypes(async () => hearStep(agentOf(agent), withSessionId(held))),
+      withFailureTypes(async () => commandStep(agentOf(agent), withSessionId(held))),
     millraceAdvance: ({ agent, owner, life, step, ...given }) =>
-      living(async ({ leave }) => {
+      withHeartbeat(async ({ leave }) => {
         const claim = { owner, life, step, attempt: Context.current().info.attempt };
         const { trace } = currentIds();
         const own = { ...withSessionId(given), runId: runId(given.runId) };
         return advance(agentOf(agent), { ...own, claim, leave, trace });
       }),
     millraceRequest: ({ agent, ...given }) =>
-      living(async (signals) =>
+      withHeartbeat(async (signals) =>
         requestStep(agentOf(agent), { ...withSessionId(given), ...signals }),
       ),
     millraceCall: ({ agent, ...given }) =>
-      living(async (signals) => callStep(agentOf(agent), { ...withSessionId(given), ...signals })),
-    millraceAutoSend: (given) => living(async (signals) => sendAnswer(options, given, signals)),
+      withHeartbeat(async (signals) =>
+        callStep(agentOf(agent), { ...withSessionId(given), ...signals }),
+      ),
+    millraceAutoSend: (given) =>
+      withHeartbeat(async (signals) => sendAnswer(options, given, signals)),
   };
 }
 
@@ -74,8 +77,8 @@ function unknownAgent(name: string, known: readonly string[]): AgentError {
 async function sendAnswer(
   { providers = {}, log }: Pick<ActivitiesOptions, 'providers' | 'log'>,
   { provider: name, instructions, items, ...given }: AutoSendInput,
-  signals: LivingSignals,
-): Promise<Sent> {
+  signals: HeartbeatSignals,
+): Promise<SentAnswer> {
   const provider = Object.hasOwn(providers, name) ? providers[name] : undefined;
   if (provider === undefined || log === undefined)
     throw missingProvider(name, provider !== undefined);

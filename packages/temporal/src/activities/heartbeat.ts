@@ -5,7 +5,7 @@ import { ApplicationFailure, Context } from '@temporalio/activity';
  * How an activity is stopped. `signal` aborts the work and keeps its partial result. `leave` stops
  * it at once, because another worker does it again.
  */
-export interface LivingSignals {
+export interface HeartbeatSignals {
   readonly signal: AbortSignal;
   readonly leave: AbortSignal;
 }
@@ -15,7 +15,9 @@ export interface LivingSignals {
  * stop, for example a worker shutdown, aborts `leave`: the activity then fails with a retryable
  * error.
  */
-export async function living<T>(work: (signals: LivingSignals) => Promise<T>): Promise<T> {
+export async function withHeartbeat<T>(
+  work: (signals: HeartbeatSignals) => Promise<T>,
+): Promise<T> {
   const context = Context.current();
   const { cancellationSignal, info } = context;
   const abortController = new AbortController();

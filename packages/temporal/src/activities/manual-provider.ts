@@ -8,13 +8,13 @@ import {
 } from '@millrace/providers';
 
 /** A stream that the caller writes to. */
-export interface OpenStream {
+export interface ManualStreamWriter {
   /** Aborted when the output is no longer needed. */
   readonly signal: AbortSignal;
   /** Writes text of the answer. */
   write(text: string): void;
   /** Writes reasoning, which clients show separately from the answer. */
-  reason(text: string): void;
+  writeReasoning(text: string): void;
 }
 
 export interface ManualProvider {
@@ -24,7 +24,9 @@ export interface ManualProvider {
 }
 
 /** Creates a provider whose answer is the output of `work`. */
-export function manualProvider(work: (stream: OpenStream) => Promise<void>): ManualProvider {
+export function manualProvider(
+  work: (stream: ManualStreamWriter) => Promise<void>,
+): ManualProvider {
   let thrown: { readonly error: unknown } | undefined;
   const provider = createProvider('by hand', 'by hand', async function* (_request, context) {
     const stream = new ManualStream(context);
@@ -42,7 +44,7 @@ export function manualProvider(work: (stream: OpenStream) => Promise<void>): Man
   return { provider, thrown: () => thrown };
 }
 
-class ManualStream implements OpenStream {
+class ManualStream implements ManualStreamWriter {
   readonly signal: AbortSignal;
   readonly #writer: DeltaWriter;
   #part: TextWriter | undefined;
@@ -59,7 +61,7 @@ class ManualStream implements OpenStream {
     this.#append('text', text);
   }
 
-  reason(text: string): void {
+  writeReasoning(text: string): void {
     this.#append('reasoning', text);
   }
 

@@ -7,7 +7,7 @@ import {
   holdStep,
   type Plan,
   requestStep,
-  type Settled,
+  type SettledItem,
   submitStep,
 } from '@millrace/agent/steps';
 import {
@@ -18,9 +18,9 @@ import {
   type SessionId,
 } from '@millrace/core';
 import { ApplicationFailure, Context } from '@temporalio/activity';
-import type { Sent } from '../contract/activities.ts';
+import type { SentAnswer } from '../contract/activities.ts';
 import { currentIds } from '../ids/current-ids.ts';
-import type { LivingSignals } from './heartbeat.ts';
+import type { HeartbeatSignals } from './heartbeat.ts';
 
 export interface RunInActivityOptions {
   readonly session: SessionId;
@@ -29,7 +29,7 @@ export interface RunInActivityOptions {
   /** The first message as JSON items. May be empty. */
   readonly items: readonly JsonObject[];
   readonly key: string;
-  readonly signals: LivingSignals;
+  readonly signals: HeartbeatSignals;
   readonly startsTurn?: boolean | undefined;
   /** A failed run that this run repeats. */
   readonly replaces?: RunId | undefined;
@@ -44,7 +44,10 @@ const claimsPerAttempt = 100_000;
  * Runs all steps of a run in one activity. Waits until no other process drives the session. A retry
  * takes the session over from the failed attempt and continues there.
  */
-export async function runInActivity(agent: Agent, options: RunInActivityOptions): Promise<Sent> {
+export async function runInActivity(
+  agent: Agent,
+  options: RunInActivityOptions,
+): Promise<SentAnswer> {
   try {
     return await runExclusively(agent, options);
   } catch (error) {
@@ -58,7 +61,7 @@ export async function runInActivity(agent: Agent, options: RunInActivityOptions)
   }
 }
 
-async function runExclusively(agent: Agent, options: RunInActivityOptions): Promise<Sent> {
+async function runExclusively(agent: Agent, options: RunInActivityOptions): Promise<SentAnswer> {
   const { session, items, key, signals, replaces } = options;
   const leaseMs = leaseDurationMs();
   const claimFor = (count: number): Claim => {
@@ -72,7 +75,7 @@ async function runExclusively(agent: Agent, options: RunInActivityOptions): Prom
     await submitStep(agent, { session, command, key });
   }
   let { runId: currentRunId, startsTurn } = options;
-  let messages: readonly Settled[] = [];
+  let messages: readonly SettledItem[] = [];
   let knownItems: number | undefined;
   let createdAt: number | undefined;
   for (let count = 1; ; count++) {
@@ -105,7 +108,7 @@ async function runExclusively(agent: Agent, options: RunInActivityOptions): Prom
   }
 }
 
-interface HeldSession extends LivingSignals {
+interface HeldSession extends HeartbeatSignals {
   readonly session: SessionId;
   readonly epoch: number;
   readonly leaseMs: number;
@@ -149,7 +152,7 @@ const [firstMs, longestMs] = [50, 1_000];
  */
 async function waitForSession<T>(
   acquire: () => Promise<T>,
-  { signal, leave }: LivingSignals,
+  { signal, leave }: HeartbeatSignals,
   onHeld: (holder: string) => void = () => {},
 ): Promise<T> {
   const stopSignal = AbortSignal.any([leave, signal]);

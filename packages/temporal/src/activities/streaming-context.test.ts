@@ -4,9 +4,9 @@ import { TestClock } from '@millrace/log/suite';
 import { MockActivityEnvironment } from '@temporalio/testing';
 import { DefaultLogger } from '@temporalio/worker';
 import { expect, test } from 'vitest';
-import type { Sent } from '../contract/activities.ts';
+import type { SentAnswer } from '../contract/activities.ts';
 import { hasFact, hasText, textsOf, waitForRecords } from '../testing/session-log.ts';
-import type { OpenStream } from './manual-provider.ts';
+import type { ManualStreamWriter } from './manual-provider.ts';
 import { streamingContext } from './streaming-context.ts';
 
 const session = sessionId('weather');
@@ -16,7 +16,7 @@ function activityAttempt(log: Log, id: string, attempt = 1) {
   const workflowExecution = { workflowId: 'weather', runId: 'run' };
   const info = { activityId: id, attempt, workflowExecution, heartbeatTimeoutMs: 2_000 };
   const env = new MockActivityEnvironment(info, { logger: new DefaultLogger('ERROR') });
-  const stream = (work: (stream: OpenStream) => Promise<void>): Promise<Sent> =>
+  const stream = (work: (stream: ManualStreamWriter) => Promise<void>): Promise<SentAnswer> =>
     env.run(() => streamingContext({ log }, work));
   return { stream, stop: env.cancel };
 }
@@ -48,8 +48,8 @@ function countRefusals(log: Log) {
 const runsIn = (records: readonly LogRecord[]) =>
   records.filter(({ fact }) => fact?.type === 'run_started').length;
 
-const writes = (text: string) => async (stream: OpenStream) => stream.write(text);
-const writesAndStalls = (text: string) => async (stream: OpenStream) => {
+const writes = (text: string) => async (stream: ManualStreamWriter) => stream.write(text);
+const writesAndStalls = (text: string) => async (stream: ManualStreamWriter) => {
   stream.write(text);
   await new Promise<void>((resolve) => stream.signal.addEventListener('abort', () => resolve()));
 };
@@ -101,7 +101,7 @@ test('an activity may have several streams, each stored once after retries', asy
   expect(await textsOf(log, session)).toEqual(['One.', 'Two.']);
 });
 
-const writesAndThrows = (text: string) => async (stream: OpenStream) => {
+const writesAndThrows = (text: string) => async (stream: ManualStreamWriter) => {
   stream.write(text);
   throw new Error('out of memory');
 };

@@ -2,10 +2,10 @@ import { AgentError, createAgent } from '@millrace/agent';
 import { type LogRecord, type RunId, runId, type SessionId, sessionId } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import { Context } from '@temporalio/activity';
-import type { Sent } from '../contract/activities.ts';
+import type { SentAnswer } from '../contract/activities.ts';
 import { currentIds } from '../ids/current-ids.ts';
-import { living } from './heartbeat.ts';
-import { manualProvider, type OpenStream } from './manual-provider.ts';
+import { withHeartbeat } from './heartbeat.ts';
+import { type ManualStreamWriter, manualProvider } from './manual-provider.ts';
 import { type RunInActivityOptions, runInActivity } from './run-in-activity.ts';
 
 /** Options of `streamingContext`. */
@@ -31,8 +31,8 @@ export interface StreamingContextOptions {
  */
 export async function streamingContext(
   { log, session: given, name = 'streaming context' }: StreamingContextOptions,
-  work: (stream: OpenStream) => Promise<void>,
-): Promise<Sent> {
+  work: (stream: ManualStreamWriter) => Promise<void>,
+): Promise<SentAnswer> {
   const context = Context.current();
   const { info } = context;
   const { workflowId = '', runId: life = '' } = info.workflowExecution ?? {};
@@ -47,7 +47,7 @@ export async function streamingContext(
       info.activityType === 'millraceCall' && holder.startsWith(`${workflowOwner} [`);
     if (isOwnRun) throw streamsIntoOwnRun(session);
   };
-  const sent = await living(async (signals) =>
+  const sent = await withHeartbeat(async (signals) =>
     runInActivity(agent, {
       ...{ session, items: [], key: base, signals, startsTurn: true, onHeld },
       ...(await selectRun(log, session, base, info.attempt)),

@@ -5,7 +5,7 @@ import { sessionId, type ToolCallPart, toolCallId } from '@millrace/core';
 import type { Log } from '@millrace/log';
 import { sqliteLog } from '@millrace/log/sqlite';
 import type { Provider } from '@millrace/providers';
-import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
+import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import { createServer } from '@millrace/server';
 import { afterEach, expect } from 'vitest';
 import { z } from 'zod';
@@ -88,7 +88,7 @@ const look = defineTool({
 /** A worker in this process that uses the same file as the server. */
 async function withLocalWorker(
   { file, taskQueue }: ServedTask,
-  script: readonly Scripted[],
+  script: readonly ScriptEntry[],
   options: Partial<Parameters<typeof createAgent>[0]>,
   work: () => Promise<void>,
 ): Promise<void> {
@@ -135,7 +135,7 @@ temporalTest('a client stops, approves and continues the task like any other', (
     const { task, log } = stage;
     const stall = { type: 'stall', after: 2 } as const;
     const stalled = { content: { parts: ['One moment please'] }, fault: stall };
-    const script: Scripted[] = [{ content: { parts: [call] } }, stalled, 'Back again.'];
+    const script: ScriptEntry[] = [{ content: { parts: [call] } }, stalled, 'Back again.'];
     await withLocalWorker(stage, script, { approve: () => 'ask' }, async () => {
       await task.send('Look.');
       await task.until(({ approvals }) => approvals.length === 1);

@@ -1,4 +1,11 @@
-import type { Advanced, Called, Heard, Requested, RunEnd, Settled } from '@millrace/agent/steps';
+import type {
+  AdvanceResult,
+  CallStepResult,
+  CommandStepResult,
+  RequestStepResult,
+  RunEnd,
+  SettledItem,
+} from '@millrace/agent/steps';
 import type { JsonObject, ToolCallId } from '@millrace/core';
 
 /**
@@ -8,15 +15,15 @@ export interface MillraceActivities {
   /** Writes a command to the session's log, once per key. */
   millraceSubmit(input: SubmitInput): Promise<void>;
   /** Reads new aborts and approval decisions from the log and records them as facts. */
-  millraceHear(input: HearInput): Promise<Heard>;
+  millraceHear(input: HearInput): Promise<CommandStepResult>;
   /** Drives the run to the next model request or tool calls. */
-  millraceAdvance(input: AdvanceInput): Promise<Advanced>;
+  millraceAdvance(input: AdvanceInput): Promise<AdvanceResult>;
   /** Streams a model's answer to the log. */
-  millraceRequest(input: RequestInput): Promise<Requested>;
+  millraceRequest(input: RequestInput): Promise<RequestStepResult>;
   /** Runs a tool. */
-  millraceCall(input: CallInput): Promise<Called>;
+  millraceCall(input: CallInput): Promise<CallStepResult>;
   /** Streams a provider's answer to the log: a whole run in one activity. */
-  millraceAutoSend(input: AutoSendInput): Promise<Sent>;
+  millraceAutoSend(input: AutoSendInput): Promise<SentAnswer>;
 }
 
 interface AgentInput {
@@ -75,8 +82,8 @@ export interface AutoSendInput {
 }
 
 /** The result of a streamed answer. */
-export interface Sent extends Pick<RunEnd, 'stop' | 'text' | 'usage' | 'error'> {
+export interface SentAnswer extends Pick<RunEnd, 'stop' | 'text' | 'usage' | 'error'> {
   readonly session: string;
   /** The new items of the transcript. */
-  readonly messages: readonly Settled[];
+  readonly messages: readonly SettledItem[];
 }

@@ -1,4 +1,4 @@
-import type { Plan, RunEnd, Settled } from '@millrace/agent/steps';
+import type { Plan, RunEnd, SettledItem } from '@millrace/agent/steps';
 import type { JsonObject, Stop, Usage } from '@millrace/core';
 
 /** Input of an agent workflow. */
@@ -12,7 +12,7 @@ export interface AgentWorkflowInput {
   /** Limits and timeouts. Default: see `AgentWorkflowOptions`. */
   readonly options?: AgentWorkflowOptions | undefined;
   /** State of the previous execution, if this one continues it. */
-  readonly carried?: Carried | undefined;
+  readonly carried?: ContinuationState | undefined;
 }
 
 /** Limits and timeouts of an agent workflow. */
@@ -41,7 +41,7 @@ export interface AgentWorkflowOptions {
  * State that an execution passes to the next one as plain data. The conversation itself is on the
  * log.
  */
-export interface Carried {
+export interface ContinuationState {
   readonly step: number;
   readonly epoch: number;
   readonly runId: string | undefined;
@@ -69,7 +69,7 @@ export interface TranscriptAnswer {
   readonly session: string;
   /** Index of the first of these items in the session. Earlier items are on the log. */
   readonly first: number;
-  readonly items: readonly Settled[];
+  readonly items: readonly SettledItem[];
 }
 
 /** Result of the query `state`. */
@@ -90,7 +90,7 @@ export interface AgentSessionOptions extends AgentWorkflowOptions {
   /** Session id. Default: the workflow id. */
   readonly session?: string | undefined;
   /** State of the previous execution in this session: `session.carried`. */
-  readonly carried?: Carried | undefined;
+  readonly carried?: ContinuationState | undefined;
   /** True if a run starts immediately. An interrupt then applies to that run. */
   readonly isStarting?: boolean | undefined;
 }

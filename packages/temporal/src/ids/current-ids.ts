@@ -1,19 +1,19 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { WorkflowClientInterceptor } from '@temporalio/client';
 import type { ActivityInterceptorsFactory } from '@temporalio/worker';
-import { idsIn, type TravellingIds, withHeader } from './id-header.ts';
+import { idsIn, type PropagatedIds, withHeader } from './id-header.ts';
 
-const storage = new AsyncLocalStorage<TravellingIds>();
+const storage = new AsyncLocalStorage<PropagatedIds>();
 
 /** Returns the ids of the current activity, or those of `withIds` elsewhere. */
-export function currentIds(): TravellingIds {
+export function currentIds(): PropagatedIds {
   return storage.getStore() ?? {};
 }
 
 /**
  * Runs work with these ids. Workflows that it starts or signals pass the ids to their activities.
  */
-export function withIds<T>(ids: TravellingIds, work: () => T): T {
+export function withIds<T>(ids: PropagatedIds, work: () => T): T {
   return storage.run({ ...currentIds(), ...ids }, work);
 }
 

@@ -2,7 +2,7 @@ import type { TraceContext } from '@millrace/core';
 import { defaultPayloadConverter, type Headers } from '@temporalio/common';
 
 /** Ids that are propagated with a task through clients, workflows and activities. */
-export interface TravellingIds {
+export interface PropagatedIds {
   /** The task id, which is a session id. */
   readonly task?: string | undefined;
   readonly trace?: TraceContext | undefined;
@@ -11,13 +11,13 @@ export interface TravellingIds {
 /** Name of the Temporal header that contains the ids. */
 const headerName = 'millrace';
 
-export function withHeader(headers: Headers, ids: TravellingIds): Headers {
+export function withHeader(headers: Headers, ids: PropagatedIds): Headers {
   if (ids.task === undefined && ids.trace === undefined) return headers;
   return { ...headers, [headerName]: defaultPayloadConverter.toPayload({ ...ids }) };
 }
 
 /** Reads the ids from a header. A missing or invalid header gives no ids. */
-export function idsIn(headers: Headers): TravellingIds {
+export function idsIn(headers: Headers): PropagatedIds {
   const payload = headers[headerName];
   if (payload === undefined) return {};
   const ids: unknown = defaultPayloadConverter.fromPayload(payload);

@@ -1,29 +1,29 @@
 // A workflow module as a user would write it.
 import { continueAsNew, proxyActivities } from '@temporalio/workflow';
-import type { TravellingIds } from '../ids/id-header.ts';
+import type { PropagatedIds } from '../ids/id-header.ts';
 import {
   AgentSession,
   type AgentWorkflowInput,
   agentWorkflow,
   autoSend,
-  type Carried,
+  type ContinuationState,
   continueWhenFull,
   listenTo,
   runTools,
   runTurn,
-  type Sent,
+  type SentAnswer,
   workflowProvider,
 } from '../workflow/index.ts';
 
 export { agentWorkflow, agentWorkflow as supportWorkflow } from '../workflow/index.ts';
 
 /** Sends a request to a provider without an agent. */
-export async function autoSendWorkflow(input: string): Promise<Sent> {
+export async function autoSendWorkflow(input: string): Promise<SentAnswer> {
   return autoSend({ provider: workflowProvider('writer'), input, heartbeatMs: 2_000 });
 }
 
 /** Sends two requests at once. */
-export function concurrentSendsWorkflow(inputs: readonly string[]): Promise<readonly Sent[]> {
+export function concurrentSendsWorkflow(inputs: readonly string[]): Promise<readonly SentAnswer[]> {
   return Promise.all(inputs.map(autoSendWorkflow));
 }
 
@@ -35,8 +35,8 @@ export async function iteratingWorkflow(): Promise<string> {
 }
 
 export interface OwnActivities {
-  shout(text: string): Promise<Sent>;
-  idsHere(): Promise<TravellingIds>;
+  shout(text: string): Promise<SentAnswer>;
+  idsHere(): Promise<PropagatedIds>;
 }
 
 const { shout, idsHere } = proxyActivities<OwnActivities>({
@@ -45,21 +45,21 @@ const { shout, idsHere } = proxyActivities<OwnActivities>({
 });
 
 /** Calls a custom activity that streams. */
-export function shoutWorkflow(text: string): Promise<Sent> {
+export function shoutWorkflow(text: string): Promise<SentAnswer> {
   return shout(text);
 }
 
 /** Calls several of them at once in one session. */
-export function concurrentShoutsWorkflow(texts: readonly string[]): Promise<readonly Sent[]> {
+export function concurrentShoutsWorkflow(texts: readonly string[]): Promise<readonly SentAnswer[]> {
   return Promise.all(texts.map((text) => shout(text)));
 }
 
 /** Sends a request to a provider in another session than the workflow's own. */
-export function otherSessionWorkflow(session: string, input: string): Promise<Sent> {
+export function otherSessionWorkflow(session: string, input: string): Promise<SentAnswer> {
   return autoSend({ provider: 'writer', session, input, heartbeatMs: 2_000 });
 }
 
-export function idsWorkflow(): Promise<TravellingIds> {
+export function idsWorkflow(): Promise<PropagatedIds> {
   return idsHere();
 }
 
@@ -67,15 +67,16 @@ interface OwnInput {
   readonly agent: string;
   readonly turnsPerExecution: number;
   readonly input?: string;
-  readonly carried?: Carried;
+  readonly carried?: ContinuationState;
 }
 
 /** Drives an agent, handles its signals and continues as new. */
 export async function ownWorkflow({ input, ...rest }: OwnInput): Promise<string> {
   const session = new AgentSession(rest);
   listenTo(session);
-  if (input !== undefined) await session.say(input);
-  const next = (carried: Carried) => continueAsNew<typeof ownWorkflow>({ ...rest, carried });
+  if (input !== undefined) await session.sendMessage(input);
+  const next = (carried: ContinuationState) =>
+    continueAsNew<typeof ownWorkflow>({ ...rest, carried });
   const end = await session.run({ onPlan: continueWhenFull(session, next) });
   return end?.text ?? '';
 }
@@ -94,7 +95,7 @@ export async function severalAgentsWorkflow(
 /** Drives an agent step by step and returns the steps. */
 export async function steppingWorkflow(agent: string, input: string): Promise<readonly string[]> {
   const session = new AgentSession({ agent });
-  await session.say(input);
+  await session.sendMessage(input);
   const done: string[] = [];
   for (;;) {
     const plan = await session.advance();

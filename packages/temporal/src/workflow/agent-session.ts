@@ -1,4 +1,4 @@
-import type { Plan, Requested, RunEnd } from '@millrace/agent/steps';
+import type { Plan, RequestStepResult, RunEnd } from '@millrace/agent/steps';
 import type { JsonObject } from '@millrace/core';
 import { CancellationScope, condition, uuid4, workflowInfo } from '@temporalio/workflow';
 import type { MillraceActivities } from '../contract/activities.ts';
@@ -6,7 +6,7 @@ import type {
   AdvanceSessionOptions,
   AgentSessionOptions,
   CallsPlan,
-  Carried,
+  ContinuationState,
   OnPlan,
   RequestPlan,
   RunSessionOptions,
@@ -52,7 +52,7 @@ export class AgentSession {
   readonly #stepCounter: StepCounter;
   readonly #failures = new Map<string, number>();
   /** True if the log may have commands that no step has read. */
-  hasNews = false;
+  hasNewCommands = false;
   #work: CancellationScope | undefined;
   #pendingApprovals: ReadonlySet<string> = new Set();
   #doing: StateAnswer['doing'];
@@ -89,7 +89,7 @@ export class AgentSession {
    * State that the next execution needs, valid between two steps. Its size does not grow with the
    * conversation.
    */
-  get carried(): Carried {
+  get carried(): ContinuationState {
     const [step, epoch, items] = [this.#stepCounter.count, this.#epoch, this.#items];
     const [said, createdAt] = [commandCount(this.session), this.#createdAt];
     return { step, epoch, said, items, runId: this.#runId, createdAt };
@@ -122,7 +122,7 @@ export class AgentSession {
     return this.#submitLock.run(async () => {
       const input = { agent: this.#agent, session, command, key, createdAt: this.#createdAt };
       await this.#detectDeletion(this.#activities.millraceSubmit(input));
-      this.hasNews = true;
+      this.hasNewCommands = true;
     });
   }
 
@@ -130,7 +130,7 @@ export class AgentSession {
    * Sends a message. It joins the next request (`steer`), or is answered when the run would end
    * (`follow_up`). Default: `follow_up`.
    */
-  say(
+  sendMessage(
     input: string | readonly JsonObject[],
     when: 'steer' | 'follow_up' = 'follow_up',
   ): Promise<void> {
@@ -138,26 +138,26 @@ export class AgentSession {
   }
 
   /** Sends a command that must not wait: an abort or an approval decision. */
-  async tell(command: JsonObject): Promise<void> {
+  async sendCommand(command: JsonObject): Promise<void> {
     await this.submit(command);
-    await this.hear();
+    await this.processCommands();
   }
 
   /** Stops the current run and keeps its partial answer. */
   async interrupt(reason?: string): Promise<void> {
     // An interrupt also applies to a run that is about to start.
     await condition(() => this.#holdsLease || this.#doing === 'idle');
-    await this.tell({ type: 'abort', ...(reason !== undefined && { reason }) });
+    await this.sendCommand({ type: 'abort', ...(reason !== undefined && { reason }) });
   }
 
   /** Reads new commands: urgent ones now, others in the next step. */
   wake(): Promise<void> {
-    this.hasNews = true;
-    return this.hear();
+    this.hasNewCommands = true;
+    return this.processCommands();
   }
 
   /** Processes urgent commands on the log, from any process. */
-  hear(): Promise<void> {
+  processCommands(): Promise<void> {
     return this.#driverLock.run(async () => {
       if (!this.#holdsLease) return;
       const held = { ...this.#leaseInput, createdAt: this.#createdAt };
@@ -207,7 +207,7 @@ export class AgentSession {
     const runId = this.#runId;
     return this.#driverLock.run(async () => {
       if (this.#deletedError !== undefined) throw this.#deletedError;
-      this.hasNews = false;
+      this.hasNewCommands = false;
       const of = { agent: this.#agent, session: this.session, createdAt: this.#createdAt };
       const given = { ...of, runId, keepsCut, ifAsked, items: this.#items };
       const advanced = await this.#stepCounter.next((owner) =>
@@ -231,7 +231,7 @@ export class AgentSession {
   /**
    * Streams one model request to the log. Returns undefined if the request must be planned again.
    */
-  async request({ turn }: Pick<RequestPlan, 'turn'>): Promise<Requested | undefined> {
+  async request({ turn }: Pick<RequestPlan, 'turn'>): Promise<RequestStepResult | undefined> {
     this.#doing = 'request';
     const asked = { ...this.#leaseInput, turn };
     try {
@@ -276,7 +276,7 @@ export class AgentSession {
         );
         if (outcome !== 'asked') return;
         // The decision may have arrived during the call.
-        await CancellationScope.nonCancellable(() => this.hear());
+        await CancellationScope.nonCancellable(() => this.processCommands());
       } catch (error) {
         return this.#callFailed(toolCallId, error);
       }
@@ -309,7 +309,7 @@ export class AgentSession {
       this.#deletedError ??= sessionDeleted(this.session);
       this.#isAborted = true;
       this.#holdsLease = false;
-      this.hasNews = true;
+      this.hasNewCommands = true;
       this.#work?.cancel();
       throw this.#deletedError;
     });

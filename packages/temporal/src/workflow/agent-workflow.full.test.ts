@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { type Agent, type AgentOptions, createAgent, defineTool } from '@millrace/agent';
 import { type LogRecord, sessionId, type ToolCallPart, toolCallId } from '@millrace/core';
 import { type Log, memoryLog } from '@millrace/log';
-import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
+import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import type { WorkflowHandle, WorkflowHandleWithFirstExecutionRunId } from '@temporalio/client';
 import { Worker } from '@temporalio/worker';
 import { afterAll, expect } from 'vitest';
@@ -65,7 +65,7 @@ let workflowCount = 0;
 
 /** Runs an agent as a workflow with its own worker. */
 async function withWorkflow(
-  script: readonly Scripted[],
+  script: readonly ScriptEntry[],
   options: Partial<AgentOptions> & { readonly workflow?: AgentWorkflowOptions },
   work: (play: StartedWorkflow) => Promise<void>,
 ): Promise<void> {
@@ -225,7 +225,7 @@ temporalTest('a steer joins the next request, and a message is answered afterwar
 temporalTest('another worker repeats the answer of a worker that shut down', async () => {
   const log = memoryLog();
   const taskQueue = 'shut-down';
-  const agentWith = (script: readonly Scripted[]) =>
+  const agentWith = (script: readonly ScriptEntry[]) =>
     createAgent({ name: 'weather', provider: scriptedProvider(script), log });
   const session = sessionId('shut-down');
   const handle = await temporal.client().workflow.start(agentWorkflow, {
@@ -286,7 +286,7 @@ temporalTest('an invalid signal is ignored and the workflow continues', () =>
 temporalTest('it continues as new with the same conversation', async () => {
   const looks = ['a', 'b', 'c', 'd'].map((at) => ({ content: { parts: [call(`c-${at}`, at)] } }));
   const seen: number[] = [];
-  const last: Scripted = ({ items }) => {
+  const last: ScriptEntry = ({ items }) => {
     seen.push(items.length);
     return 'All seen.';
   };
@@ -384,7 +384,7 @@ temporalTest(
     let tries = 0;
     const shout = (text: string) =>
       streamingContext({ log }, async (stream) => {
-        stream.reason('Loud. ');
+        stream.writeReasoning('Loud. ');
         stream.write(text.toUpperCase());
         await waitForRecords(log, sessionId('shouting'), hasText(text.toUpperCase()));
         if (++tries === 1) throw new Error('out of memory');

@@ -8,7 +8,7 @@ import {
 import type {
   AgentWorkflowInput,
   AgentWorkflowResult,
-  Carried,
+  ContinuationState,
   OnPlan,
 } from '../contract/agent-workflow.ts';
 import { AgentSession } from './agent-session.ts';
@@ -33,7 +33,7 @@ async function answerAll(
   agentSession: AgentSession,
   { agent, input, options = {}, carried }: AgentWorkflowInput,
 ): Promise<AgentWorkflowResult> {
-  if (input !== undefined && carried === undefined) await agentSession.say(input);
+  if (input !== undefined && carried === undefined) await agentSession.sendMessage(input);
   const { session } = agentSession;
   const onPlan = continueWhenFull(agentSession, (given) =>
     continueAsNew<typeof agentWorkflow>({ agent, session, options, carried: given }),
@@ -56,8 +56,8 @@ async function hasMoreToAnswer(
   idleMs: number,
 ): Promise<boolean> {
   await condition(allHandlersFinished);
-  if (isAsked || agentSession.hasNews) return true;
-  if (idleMs === 0 || !(await condition(() => agentSession.hasNews, idleMs))) return false;
+  if (isAsked || agentSession.hasNewCommands) return true;
+  if (idleMs === 0 || !(await condition(() => agentSession.hasNewCommands, idleMs))) return false;
   await condition(allHandlersFinished);
   return true;
 }
@@ -68,7 +68,7 @@ async function hasMoreToAnswer(
  */
 export function continueWhenFull(
   session: AgentSession,
-  next: (carried: Carried) => Promise<unknown>,
+  next: (carried: ContinuationState) => Promise<unknown>,
 ): OnPlan {
   const workflowScope = CancellationScope.current();
   return async () => {

@@ -1,7 +1,7 @@
-import type { Plan, Requested } from '@millrace/agent/steps';
+import type { Plan, RequestStepResult } from '@millrace/agent/steps';
 import type { JsonObject } from '@millrace/core';
 import { ApplicationFailure, uuid4, workflowInfo } from '@temporalio/workflow';
-import type { Sent } from '../contract/activities.ts';
+import type { SentAnswer } from '../contract/activities.ts';
 import type { AgentWorkflowOptions, CallsPlan, RequestPlan } from '../contract/agent-workflow.ts';
 import { activitiesFor, assertPayloadSize } from './activities.ts';
 import type { AgentSession } from './agent-session.ts';
@@ -27,7 +27,7 @@ export interface AutoSendOptions extends AgentWorkflowOptions {
  * Sends a request to a provider in one activity. It streams the answer to the log and returns the
  * settled messages.
  */
-export async function autoSend(options: AutoSendOptions): Promise<Sent> {
+export async function autoSend(options: AutoSendOptions): Promise<SentAnswer> {
   const { session = workflowInfo().workflowId } = options;
   const lock = sendLocks.get(session) ?? new Lock();
   sendLocks.set(session, lock);
@@ -37,7 +37,7 @@ export async function autoSend(options: AutoSendOptions): Promise<Sent> {
 /** A session has one run at a time, so concurrent requests wait for each other. */
 const sendLocks = new Map<string, Lock>();
 
-function send(session: string, options: AutoSendOptions): Promise<Sent> {
+function send(session: string, options: AutoSendOptions): Promise<SentAnswer> {
   const { workflowId } = workflowInfo();
   const { provider, input, instructions } = options;
   const runId = uuid4();
@@ -50,7 +50,10 @@ function send(session: string, options: AutoSendOptions): Promise<Sent> {
 }
 
 /** Executes the model request of a plan in an activity that streams to the log. */
-export function runTurn(session: AgentSession, plan: RequestPlan): Promise<Requested | undefined> {
+export function runTurn(
+  session: AgentSession,
+  plan: RequestPlan,
+): Promise<RequestStepResult | undefined> {
   return session.request(plan);
 }
 

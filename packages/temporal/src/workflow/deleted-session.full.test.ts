@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url';
 import { createAgent, defineTool } from '@millrace/agent';
 import { sessionId, type ToolCallPart, toolCallId } from '@millrace/core';
 import { type Log, memoryLog } from '@millrace/log';
-import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
+import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import type { WorkflowHandle } from '@temporalio/client';
 import { expect } from 'vitest';
 import { z } from 'zod';
@@ -33,7 +33,7 @@ const stalled = {
  */
 async function withDeletedSession(
   name: string,
-  script: readonly Scripted[],
+  script: readonly ScriptEntry[],
   work: (log: Log, handle: WorkflowHandle) => Promise<void>,
 ): Promise<Log> {
   const log = memoryLog();

@@ -1,4 +1,4 @@
-export type { Sent } from '../contract/activities.ts';
+export type { SentAnswer } from '../contract/activities.ts';
 export type {
   AdvanceSessionOptions,
   AgentSessionOptions,
@@ -6,7 +6,7 @@ export type {
   AgentWorkflowOptions,
   AgentWorkflowResult,
   CallsPlan,
-  Carried,
+  ContinuationState,
   OnPlan,
   RequestPlan,
   RunSessionOptions,
@@ -25,7 +25,6 @@ export {
   workflowProvider,
 } from './auto-send.ts';
 export {
-  type Addressed,
   type ApproveSignal,
   approveSignal,
   type DenySignal,
@@ -33,6 +32,7 @@ export {
   interruptSignal,
   listenTo,
   messageSignal,
+  type SessionTarget,
   stateQuery,
   steerSignal,
   transcriptQuery,

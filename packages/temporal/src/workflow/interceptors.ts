@@ -1,9 +1,9 @@
 import type { WorkflowInterceptors } from '@temporalio/workflow';
-import { idsIn, type TravellingIds, withHeader } from '../ids/id-header.ts';
+import { idsIn, type PropagatedIds, withHeader } from '../ids/id-header.ts';
 
 /** Passes the ids of a workflow to its activities, its child workflows and its next execution. */
 export function interceptors(): WorkflowInterceptors {
-  let ids: TravellingIds = {};
+  let ids: PropagatedIds = {};
   return {
     inbound: [
       {

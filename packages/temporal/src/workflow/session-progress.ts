@@ -1,4 +1,4 @@
-import type { Settled } from '@millrace/agent/steps';
+import type { SettledItem } from '@millrace/agent/steps';
 import { type JsonObject, sessionId } from '@millrace/core';
 import { sleep, uuid4, workflowInfo } from '@temporalio/workflow';
 import type { OwnerInput } from '../contract/activities.ts';
@@ -12,17 +12,17 @@ const maxLength = 512 * 1024;
  * references.
  */
 export class SettledItems {
-  readonly #items: Settled[] = [];
+  readonly #items: SettledItem[] = [];
   /** Items before this index are references. */
   #firstValue = 0;
   #length = 0;
 
-  get items(): readonly Settled[] {
+  get items(): readonly SettledItem[] {
     return this.#items;
   }
 
   /** Adds items, which the session's log contains up to `through`. */
-  add(items: readonly Settled[], session: string, through: number): void {
+  add(items: readonly SettledItem[], session: string, through: number): void {
     this.#items.push(...items);
     for (const one of items) this.#length += lengthOf(one);
     for (; this.#length > maxLength; this.#firstValue++) this.#refer(session, through);
@@ -38,7 +38,7 @@ export class SettledItems {
   }
 }
 
-function lengthOf(one: Settled): number {
+function lengthOf(one: SettledItem): number {
   return one.by === 'value' ? JSON.stringify(one.item).length : 0;
 }
 

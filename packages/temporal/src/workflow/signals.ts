@@ -15,12 +15,12 @@ import type { AgentSession } from './agent-session.ts';
  * The session that a signal or query is for, if a workflow has several. Default: the first active
  * session.
  */
-export interface Addressed {
+export interface SessionTarget {
   readonly session?: string | undefined;
 }
 
 /** Approves a tool call, optionally with changed input. */
-export interface ApproveSignal extends Addressed {
+export interface ApproveSignal extends SessionTarget {
   readonly toolCallId: string;
   readonly input?: JsonObject | undefined;
   readonly by?: string | undefined;
@@ -28,7 +28,7 @@ export interface ApproveSignal extends Addressed {
 }
 
 /** Denies a tool call, optionally with a reason for the model. */
-export interface DenySignal extends Addressed {
+export interface DenySignal extends SessionTarget {
   readonly toolCallId: string;
   readonly reason?: string | undefined;
   readonly by?: string | undefined;
@@ -37,23 +37,25 @@ export interface DenySignal extends Addressed {
 type MessageInput = string | readonly JsonObject[];
 
 /** Sends a message. It is answered when the current run would end, or starts a run. */
-export const messageSignal: SignalDefinition<[MessageInput, Addressed?]> = defineSignal('message');
+export const messageSignal: SignalDefinition<[MessageInput, SessionTarget?]> =
+  defineSignal('message');
 /** Sends a message that joins the next request. */
-export const steerSignal: SignalDefinition<[MessageInput, Addressed?]> = defineSignal('steer');
+export const steerSignal: SignalDefinition<[MessageInput, SessionTarget?]> = defineSignal('steer');
 /** Stops the run and keeps its partial answer. */
-export const interruptSignal: SignalDefinition<[string?, Addressed?]> = defineSignal('interrupt');
+export const interruptSignal: SignalDefinition<[string?, SessionTarget?]> =
+  defineSignal('interrupt');
 /** Approves a tool call. */
 export const approveSignal: SignalDefinition<[ApproveSignal]> = defineSignal('approve');
 /** Denies a tool call. */
 export const denySignal: SignalDefinition<[DenySignal]> = defineSignal('deny');
 /** Makes the workflow read new commands from the session's log. */
-export const wakeSignal: SignalDefinition<[Addressed?]> = defineSignal('wake');
+export const wakeSignal: SignalDefinition<[SessionTarget?]> = defineSignal('wake');
 
 /** Returns the settled items of this execution. */
-export const transcriptQuery: QueryDefinition<TranscriptAnswer, [Addressed?]> =
+export const transcriptQuery: QueryDefinition<TranscriptAnswer, [SessionTarget?]> =
   defineQuery('transcript');
 /** Returns what the session does, and which calls wait for an approval. */
-export const stateQuery: QueryDefinition<StateAnswer, [Addressed?]> = defineQuery('state');
+export const stateQuery: QueryDefinition<StateAnswer, [SessionTarget?]> = defineQuery('state');
 
 interface SessionListener {
   readonly agentSession: AgentSession;
@@ -128,17 +130,17 @@ function dispatch(
 function dispatchDecision(about: unknown, type: 'approve' | 'deny'): Promise<void> | undefined {
   const { session: _session, ...rest } = (about ?? {}) as { readonly session?: string };
   const command = JSON.parse(JSON.stringify({ ...rest, type })) as JsonObject;
-  return dispatch(about, (agentSession) => agentSession.tell(command));
+  return dispatch(about, (agentSession) => agentSession.sendCommand(command));
 }
 
 /** Sets the handlers once for all sessions. */
 function setHandlers(): void {
   if (listeners.length > 1) return;
   setHandler(messageSignal, (message, to) =>
-    dispatch(to, (agentSession) => agentSession.say(message)),
+    dispatch(to, (agentSession) => agentSession.sendMessage(message)),
   );
   setHandler(steerSignal, (message, to) =>
-    dispatch(to, (agentSession) => agentSession.say(message, 'steer')),
+    dispatch(to, (agentSession) => agentSession.sendMessage(message, 'steer')),
   );
   setHandler(interruptSignal, (reason, to) =>
     dispatch(to, (agentSession) => agentSession.interrupt(reason)),

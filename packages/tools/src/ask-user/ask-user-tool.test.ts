@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { runTool } from '../testing/tool-context.ts';
-import { type Answer, askUserTool, type Question } from './ask-user-tool.ts';
+import { askUserTool, type UserAnswer, type UserQuestion } from './ask-user-tool.ts';
 
 /** Creates a tool that gets this answer, and records the questions. */
-function askedWith(answer: Answer | (() => Promise<Answer>)) {
-  const seen: Question[] = [];
+function askedWith(answer: UserAnswer | (() => Promise<UserAnswer>)) {
+  const seen: UserQuestion[] = [];
   const tool = askUserTool({
     ask: async (question) => {
       seen.push(question);

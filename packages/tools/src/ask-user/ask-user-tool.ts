@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { abortable } from '../abortable.ts';
 
 /** A question that the model asks the person it works for. */
-export interface Question {
+export interface UserQuestion {
   readonly question: string;
   /** Suggested answers. Empty for a free answer. The person may always answer with other text. */
   readonly options: readonly {
@@ -15,7 +15,7 @@ export interface Question {
 }
 
 /** A text or a chosen label, or several of them. Undefined if the person dismissed the question. */
-export type Answer = string | readonly string[] | undefined;
+export type UserAnswer = string | readonly string[] | undefined;
 
 /** Options of `askUserTool`. */
 export interface AskUserOptions {
@@ -23,7 +23,7 @@ export interface AskUserOptions {
    * Shows the question and resolves with the answer. The signal aborts when the answer is no longer
    * needed.
    */
-  ask(question: Question, signal: AbortSignal): Promise<Answer>;
+  ask(question: UserQuestion, signal: AbortSignal): Promise<UserAnswer>;
   /** Name of the tool. Default: `ask_user`. */
   readonly name?: string | undefined;
 }
@@ -31,7 +31,7 @@ export interface AskUserOptions {
 /** The input that the model sends. */
 export interface AskUserInput {
   readonly question: string;
-  readonly options?: Question['options'] | undefined;
+  readonly options?: UserQuestion['options'] | undefined;
   readonly multiple?: boolean | undefined;
 }
 
@@ -84,7 +84,7 @@ const dismissed =
   'The person dismissed the question and gave no answer. Continue as you think best, or say what you need and stop.';
 
 /** Returns the answer unchanged. An empty answer counts as a dismissed question. */
-function outputOf(answer: Answer): ToolOutput {
+function outputOf(answer: UserAnswer): ToolOutput {
   const answers = [answer ?? []].flat().filter((text) => text.trim() !== '');
   if (answers.length === 0) return { output: { text: dismissed, value: null } };
   const [only = '', ...others] = answers;

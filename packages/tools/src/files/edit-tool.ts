@@ -1,6 +1,6 @@
 import { type DefinedTool, defineTool, type ToolOutput } from '@millrace/agent';
 import { z } from 'zod';
-import type { Before, Change, Workspace } from '../workspace/workspace.ts';
+import type { FileBefore, FileChange, Workspace } from '../workspace/workspace.ts';
 import { applyEdits, type Edit } from './apply-edits.ts';
 import { decodeText, encodeText } from './text-file.ts';
 import { unifiedDiff } from './unified-diff.ts';
@@ -72,7 +72,7 @@ export function editTool(workspace: Workspace): DefinedTool<'edit', EditInput> {
   });
 }
 
-function applyToFile({ place, bytes }: Before, edits: readonly Edit[]): Change<ToolOutput> {
+function applyToFile({ place, bytes }: FileBefore, edits: readonly Edit[]): FileChange<ToolOutput> {
   const failed = (problem: string) => {
     const text = `Cannot edit ${place.shown}, and nothing was changed. ${problem}`;
     return { result: { output: { text, isError: true } } };

@@ -1,6 +1,6 @@
 import { type DefinedTool, defineTool } from '@millrace/agent';
 import { z } from 'zod';
-import type { Entry, Listing } from '../workspace/list-folder.ts';
+import type { FolderEntry, FolderListing } from '../workspace/list-folder.ts';
 import { displayOnOneLine } from '../workspace/resolve-path.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { byteCount } from './read-lines.ts';
@@ -48,7 +48,7 @@ export function lsTool(workspace: Workspace): DefinedTool<'ls', LsInput> {
   });
 }
 
-function asText({ place, entries, isCut }: Listing): string {
+function asText({ place, entries, isCut }: FolderListing): string {
   if (entries.length === 0) return `${place.shown} is empty`;
   const sorted = entries.toSorted(byKindAndName);
   const lines = sorted.slice(0, maxShown).map(asLine);
@@ -58,12 +58,12 @@ function asText({ place, entries, isCut }: Listing): string {
   return lines.join('\n');
 }
 
-function byKindAndName(a: Entry, b: Entry): number {
+function byKindAndName(a: FolderEntry, b: FolderEntry): number {
   const folders = Number(b.kind === 'folder') - Number(a.kind === 'folder');
   return folders !== 0 ? folders : a.name < b.name ? -1 : 1;
 }
 
-function asLine({ name, kind, size, target = '' }: Entry): string {
+function asLine({ name, kind, size, target = '' }: FolderEntry): string {
   const shown = displayOnOneLine(name);
   switch (kind) {
     case 'folder':

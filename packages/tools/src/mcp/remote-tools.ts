@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Tool, Validated } from '@millrace/agent';
+import type { Tool, ValidationResult } from '@millrace/agent';
 import { checkJson, type JsonObject, type JsonValue } from '@millrace/core';
 import { getDisplayName, type Tool as RemoteTool } from '@modelcontextprotocol/client';
 import { callTool, type RemoteServer } from './server/call-tool.ts';
@@ -96,7 +96,7 @@ function remoteTool(remote: RemoteServer, name: string, tool: RemoteTool): Tool 
 /**
  * Only the type is checked here. The server checks the rest, because it knows its schema dialect.
  */
-function validate(input: JsonValue): Validated {
+function validate(input: JsonValue): ValidationResult {
   const isObject = typeof input === 'object' && input !== null && !Array.isArray(input);
   if (isObject) return { ok: true, value: input };
   return { ok: false, problem: 'The arguments must be a JSON object' };

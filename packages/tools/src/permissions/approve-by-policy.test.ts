@@ -10,7 +10,7 @@ import { writeTool } from '../files/write-tool.ts';
 import { bashTool } from '../shell/bash-tool.ts';
 import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
-import { approveBy } from './approve-by-policy.ts';
+import { approveByPolicy } from './approve-by-policy.ts';
 import { permissionPolicy } from './permission-policy.ts';
 import type { PermissionRule } from './permission-rule.ts';
 
@@ -41,7 +41,7 @@ function calling(rules: readonly PermissionRule[], ...calls: readonly Called[]) 
   return createAgent({
     provider: scriptedProvider([...script, 'Done.']),
     tools: [readTool(workspace), lsTool(workspace), writeTool(workspace), bashTool({ workspace })],
-    approve: approveBy(policy, workspace),
+    approve: approveByPolicy(policy, workspace),
   }).run('Go');
 }
 

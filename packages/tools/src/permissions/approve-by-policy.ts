@@ -7,7 +7,7 @@ import { findReadOnlyRisk } from './read-only/read-only-risk.ts';
 import { suggestRule } from './suggest-rule.ts';
 
 /** Options of `approveBy`. */
-export interface ApproveByOptions {
+export interface ApproveByPolicyOptions {
   /**
    * Scope of an approval that lasts (`until`). `exact`: the same command or path. `wide`: commands
    * with the same prefix, or all file changes in the root, where that is reasonable; otherwise
@@ -23,15 +23,15 @@ export interface ApproveByOptions {
  *
  * @example createAgent({ provider, tools, approve: approveBy(policy, workspace) });
  */
-export function approveBy(
+export function approveByPolicy(
   policy: PermissionPolicy,
   workspace: Pick<Workspace, 'root' | 'resolve'>,
-  { lasting = 'exact' }: ApproveByOptions = {},
+  { lasting = 'exact' }: ApproveByPolicyOptions = {},
 ): (call: PendingCall) => Promise<ApprovalDecision> {
   return async ({ call: { name: tool }, input }) => {
     const leadsTo = await realPathOf({ tool, input }, workspace);
     const call = { tool, input, leadsTo };
-    const { decision, reason, readings = [] } = policy.decide(call);
+    const { decision, reason, readOnlyCommands: readings = [] } = policy.decide(call);
     const risk = await firstRisk(readings, policy, workspace);
     if (risk !== undefined) return { decision: 'ask', reason: risk, rule: exactRule(policy, call) };
     if (decision !== 'ask') return { decision, reason };

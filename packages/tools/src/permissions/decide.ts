@@ -34,7 +34,7 @@ export function decide(
   call: PolicyCall,
   rules: readonly CompiledRule[],
   at: DecisionContext,
-): Ruling {
+): PolicyDecision {
   switch (at.kind) {
     case 'run': {
       const command = commandOf(call);
@@ -63,7 +63,7 @@ function decidePaths(
   rules: readonly CompiledRule[],
   { root, skipsDenied }: DecisionContext,
   kind: PathKind,
-): Ruling {
+): PolicyDecision {
   const given = pathOf(call);
   if (given === undefined) return unclearInput(call);
   const paths = [given, ...(call.leadsTo === undefined ? [] : [call.leadsTo])];
@@ -73,7 +73,10 @@ function decidePaths(
   return strictest(rulings) ?? unclearInput(call);
 }
 
-function decideByTool({ tool }: PolicyCall, rules: readonly CompiledRule[]): Ruling | undefined {
+function decideByTool(
+  { tool }: PolicyCall,
+  rules: readonly CompiledRule[],
+): PolicyDecision | undefined {
   const deciding = decidingRule(rules.filter(({ about }) => about === 'tool'));
   return deciding && rulingFromRule(deciding, tool);
 }
@@ -97,7 +100,7 @@ function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-function unclearInput({ tool }: PolicyCall): Ruling {
+function unclearInput({ tool }: PolicyCall): PolicyDecision {
   return { decision: 'ask', reason: `The input of ${tool} is unclear` };
 }
 
@@ -109,14 +112,16 @@ function decideCommand(
   rules: readonly CompiledRule[],
   line: string,
   { root, read }: CommandContext,
-): Ruling {
+): PolicyDecision {
   const { parts, targets, unsupportedSyntax } = splitCommand(line);
   const decide = (words: readonly Word[]) =>
     decidePart(rules, { root, line, words, targets, unsupportedSyntax }, read);
   const rulings = parts.map(decide);
   const ruling = strictest(rulings) ?? decide([]);
-  const readings = rulings.flatMap((one) => one.readings ?? []);
-  return ruling.decision === 'allow' && readings.length > 0 ? { ...ruling, readings } : ruling;
+  const readings = rulings.flatMap((one) => one.readOnlyCommands ?? []);
+  return ruling.decision === 'allow' && readings.length > 0
+    ? { ...ruling, readOnlyCommands: readings }
+    : ruling;
 }
 
 interface CommandContext {
@@ -129,7 +134,7 @@ function decidePart(
   rules: readonly CompiledRule[],
   part: CommandPart,
   read: CommandContext['read'],
-): Ruling {
+): PolicyDecision {
   const commandText = displayCommand(part);
   const deciding = decidingRule(rules.filter((compiled) => matchesCommand(compiled, part)));
   if (deciding === undefined) {
@@ -137,7 +142,11 @@ function decidePart(
       part.unsupportedSyntax !== undefined || rules.some((one) => mayMatchCommand(one, part));
     const readOnly = mayBeRestricted ? undefined : read?.(part.words);
     if (readOnly !== undefined)
-      return { decision: 'allow', reason: `${commandText} only reads`, readings: [readOnly] };
+      return {
+        decision: 'allow',
+        reason: `${commandText} only reads`,
+        readOnlyCommands: [readOnly],
+      };
     const why =
       part.unsupportedSyntax === undefined ? '' : `, and the command has ${part.unsupportedSyntax}`;
     return { decision: 'ask', reason: `No rule allows ${commandText}${why}` };
@@ -197,7 +206,7 @@ export interface PathCall {
 }
 
 /** Decides on the use of a path with the rules of the tool that uses it. */
-export function decidePath(rules: readonly CompiledRule[], call: PathCall): Ruling {
+export function decidePath(rules: readonly CompiledRule[], call: PathCall): PolicyDecision {
   const { kind, path } = call;
   const deciding = decidingRule(rules.filter((compiled) => matchesPathRule(compiled, path)));
   const isAllowed =
@@ -227,7 +236,7 @@ function matchesPathRule({ about, rule, matchesPath }: CompiledRule, path: Lexic
   return about === 'path' && matchesPath(path);
 }
 
-function defaultRuling(what: string, { kind, path }: PathCall): Ruling {
+function defaultRuling(what: string, { kind, path }: PathCall): PolicyDecision {
   if (!path.isInside) return { decision: 'ask', reason: `${path.shown} is outside the workspace` };
   if (kind === 'write')
     return {
@@ -257,20 +266,20 @@ function folderPrefix(path: string): string {
 }
 
 /** A decision of the policy and the reason for it. */
-export interface Ruling {
+export interface PolicyDecision {
   readonly decision: Decision;
   readonly reason: string;
   /**
    * The read-only commands that were allowed for that reason. The policy does not check where their
    * paths lead through links.
    */
-  readonly readings?: readonly ReadOnlyCommand[] | undefined;
+  readonly readOnlyCommands?: readonly ReadOnlyCommand[] | undefined;
 }
 
 const strictness = { allow: 0, ask: 1, deny: 2 } as const;
 
 /** Returns the strictest decision. Of equal ones, the first. */
-function strictest(rulings: readonly Ruling[]): Ruling | undefined {
+function strictest(rulings: readonly PolicyDecision[]): PolicyDecision | undefined {
   return rulings.toSorted((a, b) => strictness[b.decision] - strictness[a.decision])[0];
 }
 
@@ -285,7 +294,7 @@ function decidingRule(fitting: readonly CompiledRule[]): CompiledRule | undefine
   return fitting.find(({ rule }) => rule.decision === 'deny') ?? counts;
 }
 
-function rulingFromRule({ rule, isRemembered }: CompiledRule, what: string): Ruling {
+function rulingFromRule({ rule, isRemembered }: CompiledRule, what: string): PolicyDecision {
   const { decision, reason } = rule;
   const by = isRemembered ? 'by an earlier decision in this session' : 'by a rule';
   const verb = { allow: 'is allowed', ask: 'needs approval', deny: 'is denied' }[decision];

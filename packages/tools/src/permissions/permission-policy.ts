@@ -1,6 +1,13 @@
 import { isAbsolute } from 'node:path';
 import { AgentError } from '@millrace/agent';
-import { commandOf, decide, decidePath, type PolicyCall, pathOf, type Ruling } from './decide.ts';
+import {
+  commandOf,
+  decide,
+  decidePath,
+  type PolicyCall,
+  type PolicyDecision,
+  pathOf,
+} from './decide.ts';
 import { compileRule, type Decision, lexicalPath, type PermissionRule } from './permission-rule.ts';
 import { parseReadOnlyCommand, type ReadPath } from './read-only/read-only-command.ts';
 import type { Word } from './split-command.ts';
@@ -44,7 +51,7 @@ export interface PolicyData {
 export interface PermissionPolicy extends PolicyData {
   readonly rules: readonly PermissionRule[];
   readonly remembered: readonly PermissionRule[];
-  decide(call: PolicyCall): Ruling;
+  decide(call: PolicyCall): PolicyDecision;
   /**
    * Returns the same policy with one more rule for this session. `ruleFor` gives the narrowest rule
    * for a call.

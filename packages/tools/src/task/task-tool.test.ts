@@ -10,10 +10,10 @@ import {
   transcript,
 } from '@millrace/core';
 import { memoryLog, snapshot } from '@millrace/log';
-import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
+import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { play, VirtualClock } from '../../../agent/src/testing/play.ts';
+import { runToEnd, VirtualClock } from '../../../agent/src/testing/virtual-time.ts';
 import { nextRequestFaults } from '../testing/next-request.ts';
 import { type TaskToolOptions, taskTool } from './task-tool.ts';
 
@@ -21,11 +21,11 @@ const session = sessionId('parent');
 const scout = (agent = agentThatSays('Found.')) => ({ agent, description: 'Finds things' });
 const smith = (agent = agentThatSays('Made.')) => ({ agent, description: 'Makes things' });
 
-function agentThatSays(...script: readonly Scripted[]) {
+function agentThatSays(...script: readonly ScriptEntry[]) {
   return createAgent({ provider: scriptedProvider(script) });
 }
 
-const calls = (...inputs: readonly object[]): Scripted => ({
+const calls = (...inputs: readonly object[]): ScriptEntry => ({
   content: {
     parts: inputs.map((input, index) => ({
       ...{ kind: 'tool_call', toolCallId: toolCallId(`c${index}`), name: 'task' },
@@ -35,7 +35,7 @@ const calls = (...inputs: readonly object[]): Scripted => ({
 });
 
 /** Creates an agent that gives tasks to others, and the log of all agents. */
-function createCaller(options: TaskToolOptions, script: readonly Scripted[], log = memoryLog()) {
+function createCaller(options: TaskToolOptions, script: readonly ScriptEntry[], log = memoryLog()) {
   const provider = scriptedProvider([...script, 'Thank you.']);
   return { log, provider, agent: createAgent({ provider, tools: [taskTool(options)], log }) };
 }
@@ -180,7 +180,7 @@ test('tasks of one turn run at the same time, each in its own session', async ()
   );
 });
 
-test.each<[string, Scripted, RegExp]>([
+test.each<[string, ScriptEntry, RegExp]>([
   [
     'an error',
     {
@@ -209,16 +209,16 @@ test.each<[string, Scripted, RegExp]>([
 test('a sub-agent that takes too long is stopped with an error', async () => {
   const clock = new VirtualClock();
   const log = memoryLog({ clock });
-  const stalls: Scripted = { content: { parts: ['Hm'] }, fault: { type: 'stall', after: 1 } };
+  const stalls: ScriptEntry = { content: { parts: ['Hm'] }, fault: { type: 'stall', after: 1 } };
   const worker = createAgent({ provider: scriptedProvider([stalls], { clock }), log, clock });
   const tools = [taskTool({ agents: { scout: scout(worker) }, timeoutMs: 1000 })];
   const provider = scriptedProvider([calls({ task: 'Look' }), 'Thank you.'], { clock });
   const run = createAgent({ provider, tools, log, clock }).run('Go', { session });
-  const { items, text } = await play(clock, run.result);
+  const { items, text } = await runToEnd(clock, run.result);
   expect(resultsIn(items)).toMatchObject([{ isError: true }]);
   expect(text).toBe('Thank you.');
-  const [child = session] = childrenIn(await play(clock, eventsOf(run)));
-  const state = await play(clock, snapshot(log, child));
+  const [child = session] = childrenIn(await runToEnd(clock, eventsOf(run)));
+  const state = await runToEnd(clock, snapshot(log, child));
   expect(transcript(state).at(-1)).toMatchObject({
     kind: 'assistant',
     stop: { reason: 'aborted' },

@@ -1,4 +1,4 @@
-import type { Execution, Tool, ToolContext, ToolOutput, ToolReturn } from '@millrace/agent';
+import type { Tool, ToolContext, ToolExecution, ToolOutput, ToolReturn } from '@millrace/agent';
 import { executionId, type JsonValue, runId, sessionId, toolCallId } from '@millrace/core';
 import { memoryLog } from '@millrace/log';
 
@@ -51,7 +51,10 @@ export async function runTool(
   }
 }
 
-async function drain(execution: Execution, update: (text: string) => void): Promise<ToolReturn> {
+async function drain(
+  execution: ToolExecution,
+  update: (text: string) => void,
+): Promise<ToolReturn> {
   if (!(Symbol.asyncIterator in execution)) return execution;
   for (;;) {
     const { done, value } = await execution.next();

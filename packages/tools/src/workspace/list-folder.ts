@@ -3,10 +3,10 @@ import { lstat, opendir, readlink } from 'node:fs/promises';
 import { fromSystemError } from '../contract/workspace-error.ts';
 import type { Folder } from './folder.ts';
 import { type OpenRoot, openFolder } from './open-folder.ts';
-import type { Place } from './resolve-path.ts';
+import type { ResolvedPath } from './resolve-path.ts';
 
 /** An entry of a folder. */
-export interface Entry {
+export interface FolderEntry {
   /**
    * The name. Bytes that are not UTF-8 are shown as U+FFFD; such a name cannot be used as a path.
    */
@@ -19,23 +19,23 @@ export interface Entry {
 }
 
 /** The entries of a folder. */
-export interface Listing {
-  readonly place: Place;
+export interface FolderListing {
+  readonly place: ResolvedPath;
   /** The entries in the order of the file system. */
-  readonly entries: readonly Entry[];
+  readonly entries: readonly FolderEntry[];
   /** Whether the folder has more entries than requested. */
   readonly isCut: boolean;
 }
 
 export async function listFolder(
   openRoot: OpenRoot,
-  place: Place,
+  place: ResolvedPath,
   maxEntries: number,
-): Promise<Listing> {
+): Promise<FolderListing> {
   const folder = await openFolder(openRoot, place, place.segments.length);
   try {
     const names = await readNames(folder, maxEntries + 1);
-    const entries: Entry[] = [];
+    const entries: FolderEntry[] = [];
     for (const name of names.slice(0, maxEntries)) {
       const entry = await entryOf(folder, name);
       if (entry !== undefined) entries.push(entry);
@@ -59,7 +59,7 @@ async function readNames(folder: Folder, max: number): Promise<readonly Buffer[]
 }
 
 /** Returns undefined if the entry has been removed meanwhile. */
-async function entryOf(folder: Folder, name: Buffer): Promise<Entry | undefined> {
+async function entryOf(folder: Folder, name: Buffer): Promise<FolderEntry | undefined> {
   const path = Buffer.concat([Buffer.from(`${folder.pathOf()}/`), name]);
   const stats = await lstat(path).catch(() => undefined);
   if (stats === undefined) return undefined;
@@ -69,7 +69,7 @@ async function entryOf(folder: Folder, name: Buffer): Promise<Entry | undefined>
   return { ...shown, ...(target === undefined ? {} : { target }) };
 }
 
-function kindOf(stats: Stats): Entry['kind'] {
+function kindOf(stats: Stats): FolderEntry['kind'] {
   if (stats.isDirectory()) return 'folder';
   if (stats.isFile()) return 'file';
   return stats.isSymbolicLink() ? 'link' : 'other';

@@ -5,11 +5,11 @@ import { WorkspaceError } from '../contract/workspace-error.ts';
 import type { Folder } from './folder.ts';
 import { type OpenRoot, openFolder } from './open-folder.ts';
 import { explainPathFailure, replacedError } from './path-failure.ts';
-import { type Place, segmentAt } from './resolve-path.ts';
+import { type ResolvedPath, segmentAt } from './resolve-path.ts';
 
 /** A regular file of the workspace, open for reading. The caller must close it. */
 export interface OpenFile {
-  readonly place: Place;
+  readonly place: ResolvedPath;
   readonly handle: FileHandle;
   readonly stats: Stats;
 }
@@ -17,7 +17,7 @@ export interface OpenFile {
 // Without O_NONBLOCK, opening a FIFO blocks until another process writes to it.
 const readFlags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
-export async function openFile(openRoot: OpenRoot, place: Place): Promise<OpenFile> {
+export async function openFile(openRoot: OpenRoot, place: ResolvedPath): Promise<OpenFile> {
   const last = place.segments.length - 1;
   if (last < 0) throw isFolderError(place);
   const folder = await openFolder(openRoot, place, last);
@@ -31,7 +31,7 @@ export async function openFile(openRoot: OpenRoot, place: Place): Promise<OpenFi
 }
 
 /** Opens a file in its parent folder, which is already open. */
-export async function openFileIn(folder: Folder, place: Place): Promise<OpenFile> {
+export async function openFileIn(folder: Folder, place: ResolvedPath): Promise<OpenFile> {
   const name = segmentAt(place, place.segments.length - 1);
   // Checked before opening, because opening a device may have side effects.
   checkRegularFile(place, await lstat(folder.pathOf(name)));
@@ -48,7 +48,7 @@ export async function openFileIn(folder: Folder, place: Place): Promise<OpenFile
 }
 
 /** Throws unless it is a regular file. */
-export function checkRegularFile(place: Place, stats: Stats): void {
+export function checkRegularFile(place: ResolvedPath, stats: Stats): void {
   if (stats.isFile()) return;
   if (stats.isSymbolicLink()) throw replacedError(place);
   if (stats.isDirectory()) throw isFolderError(place);
@@ -56,7 +56,7 @@ export function checkRegularFile(place: Place, stats: Stats): void {
   throw new WorkspaceError('not_regular', place.given, state);
 }
 
-export function isFolderError({ given }: Place): WorkspaceError {
+export function isFolderError({ given }: ResolvedPath): WorkspaceError {
   return new WorkspaceError('folder', given, 'it is a folder. Name a file in it');
 }
 
@@ -70,7 +70,7 @@ function kindName(stats: Stats): string {
  * Identifies the content of a file. It does not include the modification time, because a touch
  * changes no content.
  */
-export interface Version {
+export interface FileVersion {
   readonly size: number;
   readonly sha256: string;
 }
@@ -78,7 +78,7 @@ export interface Version {
 /** The content of a file and its version. */
 export interface FileContent {
   readonly bytes: Uint8Array<ArrayBuffer>;
-  readonly version: Version;
+  readonly version: FileVersion;
 }
 
 const chunkLength = 262_144;
@@ -101,11 +101,11 @@ export async function readContent(file: OpenFile, maxBytes: number): Promise<Fil
   return { bytes, version: versionOf(bytes) };
 }
 
-function versionOf(bytes: Uint8Array): Version {
+function versionOf(bytes: Uint8Array): FileVersion {
   return { size: bytes.length, sha256: createHash('sha256').update(bytes).digest('hex') };
 }
 
-export function isSameVersion(a: Version, b: Version): boolean {
+export function isSameVersion(a: FileVersion, b: FileVersion): boolean {
   return a.size === b.size && a.sha256 === b.sha256;
 }
 

@@ -2,7 +2,7 @@ import { mkdir, rmdir } from 'node:fs/promises';
 import { errorCodeOf } from '../contract/workspace-error.ts';
 import type { Folder } from './folder.ts';
 import { explainPathFailure } from './path-failure.ts';
-import { type Place, segmentAt } from './resolve-path.ts';
+import { type ResolvedPath, segmentAt } from './resolve-path.ts';
 
 /** A folder with its newly created parents, which can be removed again. */
 interface CreatedFolder {
@@ -13,7 +13,10 @@ interface CreatedFolder {
 }
 
 /** Opens the parent folder of a path and creates missing folders. */
-export async function openOrCreateParent(openRoot: OpenRoot, place: Place): Promise<CreatedFolder> {
+export async function openOrCreateParent(
+  openRoot: OpenRoot,
+  place: ResolvedPath,
+): Promise<CreatedFolder> {
   let folder = await openRoot();
   const opened: Folder[] = [folder];
   const undoSteps: (() => Promise<void>)[] = [];
@@ -43,7 +46,11 @@ export async function openOrCreateParent(openRoot: OpenRoot, place: Place): Prom
 export type OpenRoot = () => Promise<Folder>;
 
 /** Opens the folder at the first `depth` segments of a path. Does not follow links. */
-export async function openFolder(openRoot: OpenRoot, place: Place, depth: number): Promise<Folder> {
+export async function openFolder(
+  openRoot: OpenRoot,
+  place: ResolvedPath,
+  depth: number,
+): Promise<Folder> {
   let folder = await openRoot();
   for (let index = 0; index < depth; index++) {
     const parent = folder;
@@ -58,7 +65,7 @@ export async function openFolder(openRoot: OpenRoot, place: Place, depth: number
   return folder;
 }
 
-async function enterOrCreate(place: Place, index: number, parent: Folder) {
+async function enterOrCreate(place: ResolvedPath, index: number, parent: Folder) {
   const name = segmentAt(place, index);
   try {
     return { entered: await parent.enter(name), isNew: false };

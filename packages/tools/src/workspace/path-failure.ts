@@ -2,7 +2,7 @@ import { lstat, opendir } from 'node:fs/promises';
 import { editDistance, nearestNames } from '@millrace/core';
 import { errorCodeOf, fromSystemError, WorkspaceError } from '../contract/workspace-error.ts';
 import type { Folder } from './folder.ts';
-import { type Place, segmentAt } from './resolve-path.ts';
+import { type ResolvedPath, segmentAt } from './resolve-path.ts';
 
 /** Maximum number of names in a folder that are read to find similar ones. */
 const maxNamesRead = 2000;
@@ -11,7 +11,7 @@ const maxNamesRead = 2000;
  * Converts an error at one segment of a path into an error that explains the cause to the model.
  */
 export async function explainPathFailure(
-  place: Place,
+  place: ResolvedPath,
   index: number,
   parent: Folder,
   error: unknown,
@@ -33,23 +33,27 @@ export async function explainPathFailure(
   }
 }
 
-export function vanishedError({ given }: Place): WorkspaceError {
+export function vanishedError({ given }: ResolvedPath): WorkspaceError {
   const state = 'it was there a moment ago and is gone. Another process removed or moved it';
   return new WorkspaceError('vanished', given, state);
 }
 
-export function replacedError({ given }: Place, cause?: unknown): WorkspaceError {
+export function replacedError({ given }: ResolvedPath, cause?: unknown): WorkspaceError {
   const state =
     'another process replaced a part of its path while it was opened. Check it again first';
   return new WorkspaceError('changed', given, state, { cause });
 }
 
-function notFolderError(place: Place, index: number): WorkspaceError {
+function notFolderError(place: ResolvedPath, index: number): WorkspaceError {
   const upTo = place.segments.slice(0, index + 1).join('/');
   return new WorkspaceError('not_a_folder', place.given, `${upTo} is a file, not a folder`);
 }
 
-async function notFoundError(place: Place, index: number, parent: Folder): Promise<WorkspaceError> {
+async function notFoundError(
+  place: ResolvedPath,
+  index: number,
+  parent: Folder,
+): Promise<WorkspaceError> {
   const before = place.segments.slice(0, index).map((name) => `${name}/`);
   const name = segmentAt(place, index);
   const nearest = similarNames(name, await readNames(parent));
@@ -66,7 +70,7 @@ async function notFoundError(place: Place, index: number, parent: Folder): Promi
   return new WorkspaceError('not_found', place.given, state.filter(Boolean).join(' '));
 }
 
-function notUtf8Error({ given }: Place): WorkspaceError {
+function notUtf8Error({ given }: ResolvedPath): WorkspaceError {
   const state = 'its name has bytes that are not UTF-8, and cannot be used here. Use a program';
   return new WorkspaceError('bad_path', given, state);
 }

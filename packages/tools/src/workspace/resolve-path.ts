@@ -6,7 +6,7 @@ import { errorCodeOf, fromSystemError, WorkspaceError } from '../contract/worksp
  * A resolved path at the time of the call. Functions that open it walk `segments` and follow no
  * links.
  */
-export interface Place {
+export interface ResolvedPath {
   /** The path as the caller gave it. */
   readonly given: string;
   /** The real path. */
@@ -18,7 +18,7 @@ export interface Place {
   readonly exists: boolean;
 }
 
-export function segmentAt({ segments }: Place, index: number): string {
+export function segmentAt({ segments }: ResolvedPath, index: number): string {
   return segments[index] ?? '.';
 }
 
@@ -28,7 +28,7 @@ const maxLinks = 40;
 const maxDepth = 200;
 
 /** Resolves a path from a model. `root` must be a real path. The target need not exist. */
-export async function resolvePath(root: string, given: string): Promise<Place> {
+export async function resolvePath(root: string, given: string): Promise<ResolvedPath> {
   const lexical = resolve(root, given);
   const problem = invalidPathReason(given, relative(root, lexical));
   if (problem !== undefined) throw new WorkspaceError('bad_path', given, problem);

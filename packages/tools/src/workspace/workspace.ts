@@ -2,10 +2,10 @@ import { realpathSync, statSync } from 'node:fs';
 import { AgentError } from '@millrace/agent';
 import { fromSystemError, WorkspaceError } from '../contract/workspace-error.ts';
 import { folderOpener } from './folder.ts';
-import { type Listing, listFolder } from './list-folder.ts';
+import { type FolderListing, listFolder } from './list-folder.ts';
 import { type FileContent, type OpenFile, openFile, readContent } from './open-file.ts';
-import { type Place, resolvePath } from './resolve-path.ts';
-import { type WriteOptions, type Written, writeFile } from './write-file.ts';
+import { type ResolvedPath, resolvePath } from './resolve-path.ts';
+import { type WriteOptions, type WriteResult, writeFile } from './write-file.ts';
 
 /**
  * A folder that file tools cannot leave. Paths come from a model: relative to the root or absolute.
@@ -20,37 +20,37 @@ export interface Workspace {
    * Resolves a path, which need not exist. The result is valid at the time of the call; `open` and
    * the other methods resolve again.
    */
-  resolve(path: string): Promise<Place>;
+  resolve(path: string): Promise<ResolvedPath>;
   /**
    * Opens a regular file, which the caller must close. Never blocks on a FIFO and never opens a
    * device.
    */
   open(path: string): Promise<OpenFile>;
   /** Reads a whole file. Fails if it is larger than `maxBytes`. */
-  read(path: string, maxBytes: number): Promise<FileContent & { readonly place: Place }>;
+  read(path: string, maxBytes: number): Promise<FileContent & { readonly place: ResolvedPath }>;
   /** Lists a folder, up to `maxEntries` entries. */
-  list(path: string, maxEntries: number): Promise<Listing>;
+  list(path: string, maxEntries: number): Promise<FolderListing>;
   /** Creates or replaces a file atomically, and creates missing folders. */
-  write(path: string, bytes: Uint8Array, options?: WriteOptions): Promise<Written>;
+  write(path: string, bytes: Uint8Array, options?: WriteOptions): Promise<WriteResult>;
   /**
    * Changes a file based on its current content. Changes of one file in this process run one after
    * the other. If another process changes the file meanwhile, the change fails.
    */
   change<Result>(
     path: string,
-    change: (before: Before) => Change<Result>,
+    change: (before: FileBefore) => FileChange<Result>,
     options: ChangeOptions,
   ): Promise<Result>;
 }
 
 /** The current content of a file. */
-export interface Before {
-  readonly place: Place;
+export interface FileBefore {
+  readonly place: ResolvedPath;
   readonly bytes: Uint8Array<ArrayBuffer>;
 }
 
 /** The result of a change function. */
-export interface Change<Result> {
+export interface FileChange<Result> {
   /** The new content. Leave it out to keep the file unchanged. */
   readonly bytes?: Uint8Array;
   /** The result of `change`, returned after the file is written. */
@@ -80,7 +80,7 @@ export function createWorkspace({ root: given }: WorkspaceOptions): Workspace {
   const root = realRoot(given);
   const openRoot = folderOpener(root);
   const resolve = (path: string) => resolvePath(root, path);
-  const readPlace = async (place: Place, maxBytes: number) => {
+  const readPlace = async (place: ResolvedPath, maxBytes: number) => {
     const file = await openFile(openRoot, place);
     try {
       return await readContent(file, maxBytes);

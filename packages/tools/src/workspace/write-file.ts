@@ -5,15 +5,15 @@ import { errorCodeOf, WorkspaceError } from '../contract/workspace-error.ts';
 import type { Folder } from './folder.ts';
 import {
   checkRegularFile,
+  type FileVersion,
   isFolderError,
   isSameVersion,
   openFileIn,
   readContent,
-  type Version,
 } from './open-file.ts';
 import { type OpenRoot, openOrCreateParent } from './open-folder.ts';
 import { explainPathFailure, vanishedError } from './path-failure.ts';
-import { type Place, segmentAt } from './resolve-path.ts';
+import { type ResolvedPath, segmentAt } from './resolve-path.ts';
 
 /** Options of `Workspace.write`. */
 export interface WriteOptions {
@@ -26,14 +26,14 @@ export interface WriteOptions {
 }
 
 /** The result of a write. */
-export interface Written {
-  readonly place: Place;
+export interface WriteResult {
+  readonly place: ResolvedPath;
   /** Whether the file did not exist before. */
   readonly isNew: boolean;
 }
 
 interface WriteFileOptions extends WriteOptions {
-  readonly expected?: Version | undefined;
+  readonly expected?: FileVersion | undefined;
 }
 
 const maxAttempts = 20;
@@ -45,10 +45,10 @@ const maxAttempts = 20;
  */
 export async function writeFile(
   openRoot: OpenRoot,
-  place: Place,
+  place: ResolvedPath,
   bytes: Uint8Array,
   options: WriteFileOptions,
-): Promise<Written> {
+): Promise<WriteResult> {
   for (let attempt = 1; ; attempt++) {
     try {
       return await writeOnce(openRoot, place, bytes, options);
@@ -66,10 +66,10 @@ function isGone(error: unknown): boolean {
 
 async function writeOnce(
   openRoot: OpenRoot,
-  place: Place,
+  place: ResolvedPath,
   bytes: Uint8Array,
   { expected, ...options }: WriteFileOptions,
-): Promise<Written> {
+): Promise<WriteResult> {
   const last = place.segments.length - 1;
   if (last < 0) throw isFolderError(place);
   const { folder, undo, close } = await openOrCreateParent(openRoot, place);
@@ -90,10 +90,10 @@ async function writeOnce(
 
 async function replace(
   folder: Folder,
-  place: Place,
+  place: ResolvedPath,
   bytes: Uint8Array,
   before: Stats | undefined,
-  expected: Version | undefined,
+  expected: FileVersion | undefined,
   { sync = false, signal }: WriteOptions,
 ): Promise<void> {
   const name = segmentAt(place, place.segments.length - 1);
@@ -116,7 +116,7 @@ async function replace(
 /**
  * Returns the stats of the existing file, or undefined. Throws for anything else, including a link.
  */
-async function existingStats(folder: Folder, place: Place): Promise<Stats | undefined> {
+async function existingStats(folder: Folder, place: ResolvedPath): Promise<Stats | undefined> {
   try {
     const stats = await lstat(folder.pathOf(segmentAt(place, place.segments.length - 1)));
     checkRegularFile(place, stats);
@@ -127,7 +127,11 @@ async function existingStats(folder: Folder, place: Place): Promise<Stats | unde
   }
 }
 
-async function checkVersion(folder: Folder, place: Place, expected: Version): Promise<void> {
+async function checkVersion(
+  folder: Folder,
+  place: ResolvedPath,
+  expected: FileVersion,
+): Promise<void> {
   const file = await openFileIn(folder, place);
   try {
     if (file.stats.size !== expected.size) throw changedError(place);
@@ -147,7 +151,7 @@ async function syncFolder(folder: Folder): Promise<void> {
   }
 }
 
-function changedError({ given }: Place): WorkspaceError {
+function changedError({ given }: ResolvedPath): WorkspaceError {
   const state =
     'another process changed it since it was read, and nothing was written. Read it again, then repeat the change';
   return new WorkspaceError('changed', given, state);

@@ -1,5 +1,5 @@
 import type { JsonValue, SessionId, ToolCallId } from '@millrace/core';
-import type { ChangePreview, Question } from '@millrace/tools';
+import type { ChangePreview, UserQuestion } from '@millrace/tools';
 
 /** A request to the user that is shown instead of the prompt. */
 export type Dialog =
@@ -32,7 +32,7 @@ export interface PendingApproval {
 }
 
 /** A question of the model that waits for an answer. */
-export interface OpenQuestion extends Question {
+export interface OpenQuestion extends UserQuestion {
   readonly answer: (answer: string | readonly string[] | undefined) => void;
 }
 

@@ -1,4 +1,4 @@
-import type { Answer, Question } from '@millrace/tools';
+import type { UserAnswer, UserQuestion } from '@millrace/tools';
 import type { OpenQuestion } from '../contract/dialog.ts';
 
 /** The model's questions that wait for an answer, in order. */
@@ -15,9 +15,9 @@ export class OpenQuestions {
   }
 
   /** Resolves with the user's answer, or with undefined if the question is no longer needed. */
-  readonly ask = (question: Question, signal: AbortSignal): Promise<Answer> =>
+  readonly ask = (question: UserQuestion, signal: AbortSignal): Promise<UserAnswer> =>
     new Promise((resolve) => {
-      const answer = (given: Answer) => {
+      const answer = (given: UserAnswer) => {
         signal.removeEventListener('abort', dismiss);
         this.#open = this.#open.filter((one) => one !== open);
         resolve(given);

@@ -1,7 +1,7 @@
 import { type Agent, type AgentOptions, createAgent, defineTool, subAgent } from '@millrace/agent';
 import { type JsonObject, type Part, type SessionId, sessionId, toolCallId } from '@millrace/core';
 import { type Log, memoryLog } from '@millrace/log';
-import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
+import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { FoldedChat } from '../../testing/folded-chat.ts';
@@ -15,7 +15,7 @@ beforeEach(() => {
 });
 afterEach(() => log.close());
 
-function agentOf(script: readonly Scripted[], options: Partial<AgentOptions> = {}): Agent {
+function agentOf(script: readonly ScriptEntry[], options: Partial<AgentOptions> = {}): Agent {
   const provider = scriptedProvider(script, { pieces: 'token' });
   const retry = { baseDelayMs: 0 };
   return createAgent({ provider, log, retry, tools, ...options });
@@ -81,7 +81,7 @@ test('prints a finished passage while the rest of the answer streams', async () 
 });
 
 test('drops the unprinted text of a superseded attempt, and marks printed text as not counting', async () => {
-  const cut = (text: string, after: number): Scripted => ({
+  const cut = (text: string, after: number): ScriptEntry => ({
     content: { parts: [text] },
     fault: { type: 'cut', after },
   });
@@ -102,7 +102,7 @@ test('drops the unprinted text of a superseded attempt, and marks printed text a
 });
 
 test('keeps the text of a stopped attempt before the stop note', async () => {
-  const stalls: Scripted = {
+  const stalls: ScriptEntry = {
     content: { parts: ['Said so far'] },
     fault: { type: 'stall', after: 3 },
   };
@@ -217,7 +217,7 @@ test('a call has the session of its sub-agent, which folds separately', async ()
 
 test('the stats cover all attempts and the last answer', async () => {
   const usage = { input: 100, output: 20 };
-  const script: Scripted[] = [
+  const script: ScriptEntry[] = [
     { content: { parts: ['x'] }, usage, fault: { type: 'error', after: 1, error: 'server' } },
     {
       content: { parts: ['Done.'] },
@@ -249,7 +249,7 @@ test('a permanent error is reported once', async () => {
 });
 
 test('a session whose process died shows the interrupted answer when it is resumed', async () => {
-  const stalls: Scripted = { content: { parts: ['Said'] }, fault: { type: 'stall', after: 1 } };
+  const stalls: ScriptEntry = { content: { parts: ['Said'] }, fault: { type: 'stall', after: 1 } };
   const dying = agentOf([stalls]).run('Go', { session });
   for await (const event of dying.events) if (event.type === 'assistant_text_delta') break;
   const thief = await log.open(session, { takeOver: true });

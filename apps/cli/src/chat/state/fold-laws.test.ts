@@ -3,8 +3,8 @@ import { type Log, snapshot } from '@millrace/log';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
-  perform,
-  plans,
+  runSchedule,
+  schedules,
   resumeAt,
   session,
 } from '../../../../../packages/agent/src/testing/schedules.ts';
@@ -52,8 +52,8 @@ async function checkPrinted(log: Log, which: SessionId): Promise<readonly Block[
 test('after any run, all content that counts is printed and nothing stays open', async () => {
   const notes = new Set<string>();
   await fc.assert(
-    fc.asyncProperty(plans, async (plan) => {
-      const { log } = await perform(plan);
+    fc.asyncProperty(schedules, async (plan) => {
+      const { log } = await runSchedule(plan);
       for (const block of await checkPrinted(log, session))
         if (block.type === 'note') notes.add(block.text.slice(0, 3));
     }),
@@ -64,8 +64,8 @@ test('after any run, all content that counts is printed and nothing stays open',
 
 test('the same holds for a session that was cut at any record and resumed', async () => {
   await fc.assert(
-    fc.asyncProperty(plans, fc.nat(), fc.constantFrom('keep', 'retry'), async (plan, at, how) => {
-      const { log } = await perform(plan);
+    fc.asyncProperty(schedules, fc.nat(), fc.constantFrom('keep', 'retry'), async (plan, at, how) => {
+      const { log } = await runSchedule(plan);
       const { into, all, result } = await resumeAt(plan, at, how);
       expect([log, all.length > 0, result]).toBeDefined();
       expect(into).toBeDefined();

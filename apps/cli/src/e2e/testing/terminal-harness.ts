@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { describe, type SuiteAPI, type TestContext } from 'vitest';
-import { isMissing } from '../../../../../packages/log/src/testing/external-programs.ts';
+import { isRequirementMissing } from '../../../../../packages/log/src/testing/external-programs.ts';
 import { openTerminal, type TerminalOptions, type TestTerminal } from './test-terminal.ts';
 import { openTestWorkspace, type TestWorkspace } from './test-workspace.ts';
 
@@ -73,6 +73,6 @@ const missing = 'tmux is not there, and these tests need a real terminal: npm ru
  * Groups tests that press keys in a real terminal. Without tmux they are skipped with a message.
  */
 export function describeInTmux(): Pick<SuiteAPI, 'concurrent'> {
-  if (!isMissing(status === 0, missing)) return describe;
+  if (!isRequirementMissing(status === 0, missing)) return describe;
   return { concurrent: describe.concurrent.skip as SuiteAPI['concurrent'] };
 }

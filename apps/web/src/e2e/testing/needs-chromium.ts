@@ -1,7 +1,7 @@
 import { accessSync, constants } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { describe, type SuiteAPI } from 'vitest';
-import { isMissing } from '../../../../../packages/log/src/testing/external-programs.ts';
+import { isRequirementMissing } from '../../../../../packages/log/src/testing/external-programs.ts';
 
 const names = ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'];
 const missingText =
@@ -28,5 +28,5 @@ export function chromiumPath(): string | undefined {
  */
 export function describeInChromium(): SuiteAPI {
   const isInstalled = chromiumPath() !== undefined;
-  return isMissing(isInstalled, missingText) ? (describe.skip as SuiteAPI) : describe;
+  return isRequirementMissing(isInstalled, missingText) ? (describe.skip as SuiteAPI) : describe;
 }

@@ -30,7 +30,13 @@ import {
 import fc from 'fast-check';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { runs } from '../../../../core/src/testing/runs.ts';
-import { notifyAll, Story, stop, type Told, usage } from '../../testing/story.ts';
+import {
+  LogBuilder,
+  notifyAll,
+  type ObservedRecord,
+  stop,
+  usage,
+} from '../../testing/log-builder.ts';
 import { type OpenTelemetryOptions, openTelemetryObserver } from './otel-observer.ts';
 
 const exporter = new InMemorySpanExporter();
@@ -56,7 +62,7 @@ afterEach(() => {
 
 /** The spans of a log, in the order in which they ended. */
 function spansOf(
-  told: readonly Told[],
+  told: readonly ObservedRecord[],
   options: Partial<OpenTelemetryOptions> = {},
 ): readonly ReadableSpan[] {
   notifyAll(openTelemetryObserver({ tracer, ...options }).observe, told);
@@ -88,8 +94,8 @@ const turnFinished = (reason: 'stop' | 'error' | 'aborted' | 'tool_use' = 'stop'
 });
 
 /** A run of one turn with one tool. All content contains `words`. */
-function storyOf(words: string, session?: SessionId): Story {
-  const story = new Story(session);
+function storyOf(words: string, session?: SessionId): LogBuilder {
+  const story = new LogBuilder(session);
   story.fact(runStarted).at(1).fact(turnStarted).at(1, 1);
   const writer = story.request();
   const thought = writer.reasoning();
@@ -120,12 +126,12 @@ function storyOf(words: string, session?: SessionId): Story {
     .fact(runFinished());
 }
 
-const timeOf = ({ records }: Story, type: Fact['type']) =>
+const timeOf = ({ records }: LogBuilder, type: Fact['type']) =>
   records.find(({ fact }) => fact?.type === type)?.time;
 
 describe('a run', () => {
   test('is a span that contains turns, which contain attempts and executions', () => {
-    const spans = spansOf(storyOf('hello').told);
+    const spans = spansOf(storyOf('hello').observed);
     const names = ['chat model-1', 'execute_tool read', 'turn', 'invoke_agent'];
     expect(spans.map(({ name }) => name)).toEqual(names);
     const [chat, tool, turn, run] = names.map((name) => named(spans, name));
@@ -141,7 +147,7 @@ describe('a run', () => {
 
   test('has the times of its records', () => {
     const story = storyOf('hello');
-    const spans = spansOf(story.told);
+    const spans = spansOf(story.observed);
     const expected = (from: Fact['type'], to: Fact['type']) => [
       timeOf(story, from),
       timeOf(story, to),
@@ -156,7 +162,7 @@ describe('a run', () => {
   });
 
   test('has the attributes of the conventions for generative AI', () => {
-    const spans = spansOf(storyOf('hello').told, { agentName: 'helper' });
+    const spans = spansOf(storyOf('hello').observed, { agentName: 'helper' });
     const run = named(spans, 'invoke_agent helper');
     expect(run.kind).toBe(SpanKind.INTERNAL);
     expect(run.attributes).toEqual({
@@ -212,19 +218,19 @@ describe('a run', () => {
     ['amazon-bedrock', 'aws.bedrock'],
     ['my-own', 'my-own'],
   ])('with provider %s names it %s', (id, name) => {
-    const story = new Story().at(1, 1);
+    const story = new LogBuilder().at(1, 1);
     story.item('assistant');
     const itemId = story.lastItem;
     story.fact(
       { type: 'response_started', itemId, provider: id, model: 'm' },
       { type: 'response_finished', itemId, stop, usage: usage(1, 1) },
     );
-    const { attributes } = named(spansOf(story.told), 'chat m');
+    const { attributes } = named(spansOf(story.observed), 'chat m');
     expect(attributes['gen_ai.provider.name']).toBe(name);
   });
 
   test('of another session is another trace', () => {
-    const [a, b] = [storyOf('a', sessionId('a')).told, storyOf('b', sessionId('b')).told];
+    const [a, b] = [storyOf('a', sessionId('a')).observed, storyOf('b', sessionId('b')).observed];
     const spans = spansOf(a.flatMap((told, at) => [told, ...b.slice(at, at + 1)]));
     expect(spans).toHaveLength(8);
     for (const session of ['a', 'b']) {
@@ -238,17 +244,26 @@ describe('a run', () => {
 
   test('of a sub-agent is a child of its execution', () => {
     const child = sessionId('child');
-    const outer = new Story(sessionId('outer')).fact(runStarted).at(1).fact(turnStarted).at(1, 1);
-    const begin = outer.fact({ type: 'tool_execution_started', ...call, summary: 's', child }).told;
+    const outer = new LogBuilder(sessionId('outer'))
+      .fact(runStarted)
+      .at(1)
+      .fact(turnStarted)
+      .at(1, 1);
+    const begin = outer.fact({
+      type: 'tool_execution_started',
+      ...call,
+      summary: 's',
+      child,
+    }).observed;
     const all = outer.fact({
       type: 'tool_execution_finished',
       ...call,
       isError: false,
       outcome: 'completed',
     });
-    const inner = storyOf('inner', child).told;
+    const inner = storyOf('inner', child).observed;
     const { observe, end } = openTelemetryObserver({ tracer });
-    notifyAll(observe, [...begin, ...inner, ...all.told.slice(begin.length)]);
+    notifyAll(observe, [...begin, ...inner, ...all.observed.slice(begin.length)]);
     end();
     const spans = exporter.getFinishedSpans();
     const run = spans.find(
@@ -265,7 +280,7 @@ describe('a failure', () => {
   const error = { code: 'overloaded', message: 'Try later' };
 
   test('in an attempt that is retried is an error of that attempt only', () => {
-    const story = new Story().fact(runStarted).at(1).fact(turnStarted).at(1, 1);
+    const story = new LogBuilder().fact(runStarted).at(1).fact(turnStarted).at(1, 1);
     story.request();
     story.fact(
       { type: 'usage_reported', usage: usage(10, 3) },
@@ -279,7 +294,7 @@ describe('a failure', () => {
       .fact(turnFinished())
       .at(0)
       .fact(runFinished());
-    const spans = spansOf(story.told);
+    const spans = spansOf(story.observed);
     const failed = named(spans, 'chat model-1');
     expect(failed.status).toEqual({ code: SpanStatusCode.ERROR, message: 'overloaded' });
     expect(failed.attributes).toMatchObject({
@@ -294,7 +309,7 @@ describe('a failure', () => {
   });
 
   test('that is permanent is an error of the attempt, the turn and the run', () => {
-    const story = new Story().fact(runStarted).at(1).fact(turnStarted).at(1, 1);
+    const story = new LogBuilder().fact(runStarted).at(1).fact(turnStarted).at(1, 1);
     story.request();
     story
       .fact({ type: 'error_reported', error })
@@ -302,7 +317,7 @@ describe('a failure', () => {
       .fact(turnFinished('error'))
       .at(0)
       .fact(runFinished('error'));
-    const spans = spansOf(story.told);
+    const spans = spansOf(story.observed);
     expect(spans).toHaveLength(3);
     for (const { status, attributes } of spans) {
       expect(status).toEqual({ code: SpanStatusCode.ERROR, message: 'overloaded' });
@@ -311,7 +326,7 @@ describe('a failure', () => {
   });
 
   test('in a tool is an error of its execution only', () => {
-    const story = new Story().fact(runStarted).at(1).fact(turnStarted).at(1, 1);
+    const story = new LogBuilder().fact(runStarted).at(1).fact(turnStarted).at(1, 1);
     const run = (id: string, isError: boolean, outcome: 'completed' | 'discarded' | 'lost') => {
       const one = { ...call, name: id, executionId: executionId(id) };
       story.fact(
@@ -322,7 +337,7 @@ describe('a failure', () => {
     run('fails', true, 'completed');
     run('lost', true, 'lost');
     run('discarded', true, 'discarded');
-    const spans = spansOf(story.at(1).fact(turnFinished()).at(0).fact(runFinished()).told);
+    const spans = spansOf(story.at(1).fact(turnFinished()).at(0).fact(runFinished()).observed);
     const typeOf = (name: string) => named(spans, name).attributes['error.type'];
     expect(typeOf('execute_tool fails')).toBe('tool_error');
     expect(typeOf('execute_tool lost')).toBe('lost');
@@ -331,7 +346,7 @@ describe('a failure', () => {
   });
 
   test('does not include an abort, which reports the usage so far', () => {
-    const story = new Story().fact(runStarted).at(1).fact(turnStarted).at(1, 1);
+    const story = new LogBuilder().fact(runStarted).at(1).fact(turnStarted).at(1, 1);
     story.request();
     story
       .fact({ type: 'usage_reported', usage: usage(10, 3) }, { type: 'aborted' })
@@ -339,7 +354,7 @@ describe('a failure', () => {
       .fact(turnFinished('aborted'))
       .at(0)
       .fact(runFinished('aborted'));
-    const spans = spansOf(story.told);
+    const spans = spansOf(story.observed);
     expect(spans.map(({ status }) => status.code)).toEqual([0, 0, 0]);
     const { attributes } = named(spans, 'chat model-1');
     expect(attributes).toMatchObject({
@@ -350,8 +365,8 @@ describe('a failure', () => {
   });
 
   test('of the process is an error of the spans that it left open', () => {
-    const story = new Story().fact(runStarted).at(1).fact(turnStarted).at(0);
-    const spans = spansOf(story.fact(runStarted, runFinished()).told);
+    const story = new LogBuilder().fact(runStarted).at(1).fact(turnStarted).at(0);
+    const spans = spansOf(story.fact(runStarted, runFinished()).observed);
     const errors = spans.map(({ name, status }) => [name, status.message]);
     expect(errors).toEqual([
       ['turn', 'interrupted'],
@@ -383,7 +398,7 @@ describe('content', () => {
       )
       .at(2)
       .fact(turnFinished('error'));
-    return story.at(0).fact(runFinished('error')).told;
+    return story.at(0).fact(runFinished('error')).observed;
   };
   const textOf = (spans: readonly ReadableSpan[]) =>
     JSON.stringify(
@@ -397,7 +412,7 @@ describe('content', () => {
   });
 
   test('is recorded if enabled: messages, arguments, results', () => {
-    const spans = spansOf(storyOf(secret).told, { recordContent: true });
+    const spans = spansOf(storyOf(secret).observed, { recordContent: true });
     const { attributes } = named(spans, 'chat model-1');
     expect(JSON.parse(String(attributes['gen_ai.output.messages']))).toEqual([
       {
@@ -418,7 +433,7 @@ describe('content', () => {
 
   test('is clipped if it is long, and stays valid JSON', () => {
     const long = 'x'.repeat(200_000);
-    const spans = spansOf(storyOf(long).told, { recordContent: true });
+    const spans = spansOf(storyOf(long).observed, { recordContent: true });
     const messages = String(named(spans, 'chat model-1').attributes['gen_ai.output.messages']);
     expect(messages.length).toBeLessThan(150_000);
     expect(JSON.parse(messages)).toHaveLength(1);
@@ -427,11 +442,11 @@ describe('content', () => {
 
 describe('spans', () => {
   test('that are open end on request, at the last known time', () => {
-    const story = new Story().fact(runStarted).at(1).fact(turnStarted).at(1, 1);
+    const story = new LogBuilder().fact(runStarted).at(1).fact(turnStarted).at(1, 1);
     story.request();
     story.fact({ type: 'tool_execution_started', ...call, summary: 's' });
     const { observe, end } = openTelemetryObserver({ tracer });
-    notifyAll(observe, story.told);
+    notifyAll(observe, story.observed);
     expect(exporter.getFinishedSpans()).toEqual([]);
     end();
     const spans = exporter.getFinishedSpans();
@@ -459,7 +474,7 @@ describe('spans', () => {
       seen.push(propagation.getBaggage(of)?.getEntry('user')?.value);
     };
     const own = new BasicTracerProvider({ spanProcessors: [processor] });
-    const spans = spansOf(storyOf('hello').told, { tracer: own.getTracer('test'), context });
+    const spans = spansOf(storyOf('hello').observed, { tracer: own.getTracer('test'), context });
     expect(named(spans, 'invoke_agent').parentSpanContext?.spanId).toBe(
       parent.spanContext().spanId,
     );
@@ -472,9 +487,9 @@ describe('spans', () => {
       sampler,
       spanProcessors: [new SimpleSpanProcessor(exporter)],
     });
-    expect(spansOf(storyOf('hello').told, { tracer: off.getTracer('test') })).toEqual([]);
+    expect(spansOf(storyOf('hello').observed, { tracer: off.getTracer('test') })).toEqual([]);
     // The API's own tracer, which is used if no SDK is installed.
-    expect(spansOf(storyOf('hello').told, { tracer: trace.getTracer('none') })).toEqual([]);
+    expect(spansOf(storyOf('hello').observed, { tracer: trace.getTracer('none') })).toEqual([]);
   });
 
   test('of an unsampled run do not start traces of their own', () => {
@@ -485,7 +500,7 @@ describe('spans', () => {
           : tracer.startSpan(...given),
       startActiveSpan: tracer.startActiveSpan.bind(tracer),
     };
-    expect(spansOf(storyOf('hello').told, { tracer: silent })).toEqual([]);
+    expect(spansOf(storyOf('hello').observed, { tracer: silent })).toEqual([]);
   });
 
   const facts: readonly Fact[] = [

@@ -1,5 +1,5 @@
 /** The ids for a span that is about to start. */
-export interface SpanName {
+export interface SpanIds {
   /** Used if the span has no parent. */
   readonly traceId: string;
   readonly spanId: string;
@@ -17,7 +17,7 @@ const byCrypto = (bytes: Uint8Array<ArrayBuffer>): Uint8Array => crypto.getRando
  */
 export class RunSpanIds {
   readonly #fill: (bytes: Uint8Array<ArrayBuffer>) => Uint8Array;
-  #next: SpanName | undefined;
+  #next: SpanIds | undefined;
 
   constructor(fill: (bytes: Uint8Array<ArrayBuffer>) => Uint8Array = byCrypto) {
     this.#fill = fill;
@@ -28,7 +28,7 @@ export class RunSpanIds {
   readonly generateSpanId = (): string => this.#next?.spanId ?? this.#random(8);
 
   /** Uses these ids for the span that `start` creates. */
-  naming<T>(name: SpanName, start: () => T): T {
+  withIds<T>(name: SpanIds, start: () => T): T {
     this.#next = name;
     try {
       return start();

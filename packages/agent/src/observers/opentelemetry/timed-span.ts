@@ -9,7 +9,7 @@ import type {
   SpanStatus,
   SpanStatusCode,
 } from '@opentelemetry/api';
-import type { RunSpanIds, SpanName } from './run-span-ids.ts';
+import type { RunSpanIds, SpanIds } from './run-span-ids.ts';
 
 // Numbers instead of enum names, because `@opentelemetry/api` need not be installed.
 const kinds: { readonly internal: SpanKind; readonly client: SpanKind } = {
@@ -43,7 +43,7 @@ export interface SpanStart {
   /** The parent in another process, if there is no local parent. */
   readonly remote?: TraceParent | undefined;
   /** The span's ids, if they are derived from the run's id. */
-  readonly ids?: SpanName | undefined;
+  readonly ids?: SpanIds | undefined;
 }
 
 /** Shared by all spans of an observer. */
@@ -66,7 +66,7 @@ export class TimedSpan {
     const options = { kind: kinds[kind], attributes, startTime: toHrTime(timeMs) };
     const startIn = (under: Context | undefined) => tracer.startSpan(name, options, under);
     const begin = (under: Context | undefined) =>
-      ids && spanIds ? ids.naming(spanIds, () => startIn(under)) : startIn(under);
+      ids && spanIds ? ids.withIds(spanIds, () => startIn(under)) : startIn(under);
     if (parent === undefined) this.#span = begin(remote ? remoteContext(remote, context) : context);
     // Children of an unsampled span must not start traces of their own.
     else if (noTrace.test(parent.#span.spanContext().traceId)) this.#span = parent.#span;

@@ -4,12 +4,19 @@ import { describe, expect, test } from 'vitest';
 import { foldAll } from '../../../../core/src/testing/fold-all.ts';
 import { randomLog } from '../../../../core/src/testing/random-log.ts';
 import { runs } from '../../../../core/src/testing/runs.ts';
-import { notifyAll, observedRecords, Story, stop, type Told, usage } from '../../testing/story.ts';
+import {
+  LogBuilder,
+  notifyAll,
+  type ObservedRecord,
+  observedRecords,
+  stop,
+  usage,
+} from '../../testing/log-builder.ts';
 import { type TerminalOptions, terminalObserver } from './terminal-observer.ts';
 
 /** The screen after each record. */
 function writesOf(
-  told: readonly Told[],
+  told: readonly ObservedRecord[],
   options: Partial<TerminalOptions> = {},
 ): readonly string[] {
   const writes: string[] = [];
@@ -18,7 +25,7 @@ function writesOf(
   return writes;
 }
 
-const screenOf = (told: readonly Told[], options?: Partial<TerminalOptions>): string =>
+const screenOf = (told: readonly ObservedRecord[], options?: Partial<TerminalOptions>): string =>
   writesOf(told, options).join('');
 
 const started = (name: string, summary = name): Fact => ({
@@ -39,16 +46,16 @@ const callOf = (name: string) => ({
 
 describe('model output', () => {
   test('is printed while it streams', () => {
-    const story = new Story().at(1, 1);
+    const story = new LogBuilder().at(1, 1);
     const writer = story.request();
     const text = writer.text();
     for (const piece of ['Let me ', 'check', '.']) text.append(piece);
     text.commit();
-    expect(writesOf(story.take(writer).told)).toEqual(['Let me ', 'check', '.', '\n']);
+    expect(writesOf(story.take(writer).observed)).toEqual(['Let me ', 'check', '.', '\n']);
   });
 
   test('is dimmed for reasoning, or labelled without colors', () => {
-    const story = new Story().at(1, 1);
+    const story = new LogBuilder().at(1, 1);
     const writer = story.request();
     const thought = writer.reasoning();
     thought.append('Hmm, ');
@@ -57,7 +64,7 @@ describe('model output', () => {
     const text = writer.text();
     text.append('Yes');
     text.commit();
-    const { told } = story.take(writer);
+    const { observed: told } = story.take(writer);
     expect(screenOf(told)).toBe('(thinking) Hmm, well\nYes\n');
     expect(screenOf(told, { color: true })).toBe(
       '\u001b[2mHmm, \u001b[22m\u001b[2mwell\u001b[22m\nYes\n',
@@ -65,14 +72,14 @@ describe('model output', () => {
   });
 
   test('is printed if it arrives whole', () => {
-    const story = new Story().at(1, 1);
+    const story = new LogBuilder().at(1, 1);
     const writer = story.request();
     writer.whole({ kind: 'text', text: 'All at once' });
-    expect(screenOf(story.take(writer).told)).toBe('All at once\n');
+    expect(screenOf(story.take(writer).observed)).toBe('All at once\n');
   });
 
   test('does not include user input, tool arguments and tool results', () => {
-    const story = new Story();
+    const story = new LogBuilder();
     const user = story.item('user');
     const said = user.text();
     said.append('my question');
@@ -88,11 +95,11 @@ describe('model output', () => {
     const result = tool.toolResult(toolCallId('c'), 'read');
     result.append('reading');
     result.commit();
-    expect(screenOf(story.take(tool).told)).toBe('');
+    expect(screenOf(story.take(tool).observed)).toBe('');
   });
 
   test('includes a notification that continues after a turn', () => {
-    const story = new Story();
+    const story = new LogBuilder();
     const writer = story.item('notification');
     const text = writer.text();
     text.append('The disk ');
@@ -100,22 +107,22 @@ describe('model output', () => {
     text.append('is full');
     text.commit();
     writer.whole({ kind: 'text', text: 'Again' });
-    expect(screenOf(story.take(writer).told)).toBe('The disk is full\nAgain\n');
+    expect(screenOf(story.take(writer).observed)).toBe('The disk is full\nAgain\n');
   });
 
   test('includes notifications', () => {
-    const story = new Story();
+    const story = new LogBuilder();
     const writer = story.item('notification');
     const text = writer.text();
     text.append('The disk is full');
     text.commit();
-    expect(screenOf(story.take(writer).told)).toBe('The disk is full\n');
+    expect(screenOf(story.take(writer).observed)).toBe('The disk is full\n');
   });
 });
 
 describe('several parts at once', () => {
   test('are printed one after the other, each in one piece', () => {
-    const story = new Story().at(1, 1);
+    const story = new LogBuilder().at(1, 1);
     const writer = story.request();
     const [one, two] = [writer.text(), writer.text()];
     for (const at of [1, 2, 3]) {
@@ -125,11 +132,11 @@ describe('several parts at once', () => {
     two.commit();
     one.append('end');
     one.commit();
-    expect(screenOf(story.take(writer).told)).toBe('one1 one2 one3 end\ntwo1 two2 two3 \n');
+    expect(screenOf(story.take(writer).observed)).toBe('one1 one2 one3 end\ntwo1 two2 two3 \n');
   });
 
   test('do not delay the answer because of open reasoning', () => {
-    const story = new Story().at(1, 1);
+    const story = new LogBuilder().at(1, 1);
     const writer = story.request();
     const thought = writer.reasoning();
     thought.append('Hmm');
@@ -139,34 +146,34 @@ describe('several parts at once', () => {
     text.append(', sure');
     text.commit();
     thought.commit();
-    expect(screenOf(story.take(writer).told)).toBe('(thinking) Hmm\nYes, sure\n…  and more\n');
+    expect(screenOf(story.take(writer).observed)).toBe('(thinking) Hmm\nYes, sure\n…  and more\n');
   });
 
   test('do not wait for a silent part', () => {
-    const story = new Story().at(1, 1);
+    const story = new LogBuilder().at(1, 1);
     const writer = story.request();
     const [silent, other] = [writer.text(), writer.text()];
     silent.append('I was saying');
     for (let at = 0; at < 5; at++) other.append('12345 ');
     silent.append('that');
     story.take(writer);
-    const writes = writesOf(story.told, { columns: 20 });
+    const writes = writesOf(story.observed, { columns: 20 });
     expect(writes).toEqual(['I was saying', '\n12345 12345 12345 12345 ', '12345 ']);
     other.commit();
     silent.commit();
-    expect(screenOf(story.take(writer).told, { columns: 20 })).toBe(
+    expect(screenOf(story.take(writer).observed, { columns: 20 })).toBe(
       'I was saying\n12345 12345 12345 12345 12345 \n… that\n',
     );
   });
 
   test('of two sessions are kept apart, even with the same ids', () => {
     const storyOf = (name: string) => {
-      const story = new Story(sessionId(name)).at(1, 1);
+      const story = new LogBuilder(sessionId(name)).at(1, 1);
       const writer = story.request();
       const text = writer.text();
       for (const at of [1, 2]) text.append(`${name}${at} `);
       text.commit();
-      return story.take(writer).told;
+      return story.take(writer).observed;
     };
     const [a, b] = [storyOf('a'), storyOf('b')];
     const mixed = a.flatMap((told, at) => [told, ...b.slice(at, at + 1)]);
@@ -182,7 +189,7 @@ describe('several parts at once', () => {
     );
     fc.assert(
       fc.property(steps, fc.integer({ min: 5, max: 40 }), (all, columns) => {
-        const story = new Story().at(1, 1);
+        const story = new LogBuilder().at(1, 1);
         const writer = story.request();
         const parts = [0, 1, 2, 3].map((at) => (at % 2 ? writer.reasoning() : writer.text()));
         const said = parts.map(() => '');
@@ -193,7 +200,7 @@ describe('several parts at once', () => {
           story.take(writer);
         }
         for (const part of parts) part.commit();
-        const screen = screenOf(story.take(writer).told, { columns });
+        const screen = screenOf(story.take(writer).observed, { columns });
         const lines = screen.split('\n').map((line) => [...line.matchAll(/<(\d)>/g)]);
         for (const line of lines)
           expect(new Set(line.map(([, part]) => part)).size).toBeLessThan(2);
@@ -209,44 +216,44 @@ describe('several parts at once', () => {
 
 describe('a tool execution', () => {
   test('is one line with its summary and its outcome', () => {
-    const story = new Story().at(1, 1);
+    const story = new LogBuilder().at(1, 1);
     story.fact(started('read', 'read src/a.ts'), finished('read'));
     story.fact(started('bash', 'npm test'), finished('bash', true));
     story.fact(started('ls'), finished('ls', true, 'discarded'));
     story.fact(started('grep'), finished('grep', true, 'lost'));
-    expect(screenOf(story.told)).toBe(
+    expect(screenOf(story.observed)).toBe(
       '▸ read src/a.ts ✓\n▸ npm test ✗ failed\n▸ ls ∅ discarded\n▸ grep ✗ lost\n',
     );
   });
 
   test('is printed when it starts', () => {
-    const writes = writesOf(new Story().at(1, 1).fact(started('ls'), finished('ls')).told);
+    const writes = writesOf(new LogBuilder().at(1, 1).fact(started('ls'), finished('ls')).observed);
     expect(writes).toEqual(['▸ ls', ' ✓\n']);
   });
 
   test('shows its duration if it was long', () => {
-    const story = new Story().at(1, 1).fact(started('build'));
+    const story = new LogBuilder().at(1, 1).fact(started('build'));
     for (let at = 0; at < 19; at++) story.fact({ type: 'turn_started' });
-    expect(screenOf(story.fact(finished('build')).told)).toBe('▸ build ✓ 2.0 s\n');
+    expect(screenOf(story.fact(finished('build')).observed)).toBe('▸ build ✓ 2.0 s\n');
   });
 
   test('among other output has its outcome on a line of its own', () => {
-    const story = new Story().at(1, 1);
+    const story = new LogBuilder().at(1, 1);
     story.fact(started('one'), started('two'), finished('one'), finished('two'));
-    expect(screenOf(story.told)).toBe('▸ one …\n▸ two …\n▸ one ✓\n▸ two ✓\n');
+    expect(screenOf(story.observed)).toBe('▸ one …\n▸ two …\n▸ one ✓\n▸ two ✓\n');
   });
 
   test('stays on one line, whatever its summary contains', () => {
     const summary = `rm \u001b[2K\r\n-rf \u202e${'x'.repeat(500)}`;
     const screen = screenOf(
-      new Story().at(1, 1).fact(started('bash', summary), finished('bash')).told,
+      new LogBuilder().at(1, 1).fact(started('bash', summary), finished('bash')).observed,
       { columns: 40 },
     );
     expect(screen).toBe('▸ rm ␛[2K -rf \ufffdxxxxxx… ✓\n');
   });
 
   test('that starts in the middle of a sentence is on a line of its own', () => {
-    const story = new Story().at(1, 1);
+    const story = new LogBuilder().at(1, 1);
     const writer = story.request();
     const text = writer.text();
     text.append('I look in');
@@ -255,18 +262,22 @@ describe('a tool execution', () => {
     story.take(writer).fact(finished('ls'));
     text.append(' now');
     text.commit();
-    expect(screenOf(story.take(writer).told)).toBe('I look in\n▸ ls …\n… to it\n▸ ls ✓\n…  now\n');
+    expect(screenOf(story.take(writer).observed)).toBe(
+      'I look in\n▸ ls …\n… to it\n▸ ls ✓\n…  now\n',
+    );
   });
 
   test('whose start was not observed is shown by its name', () => {
-    const { told } = new Story().at(1, 1).fact(started('ls', 'ls .'), finished('ls'));
+    const { observed: told } = new LogBuilder()
+      .at(1, 1)
+      .fact(started('ls', 'ls .'), finished('ls'));
     expect(screenOf(told.slice(1))).toBe('▸ ls ✓\n');
   });
 });
 
 describe('retracted output', () => {
   const speak = (words: string) => {
-    const story = new Story().at(1, 1);
+    const story = new LogBuilder().at(1, 1);
     const writer = story.request();
     const text = writer.text();
     text.append(words);
@@ -281,7 +292,7 @@ describe('retracted output', () => {
     other.commit();
     story.take(writer);
     writer.retract(other.partId, 'withdrawn');
-    expect(screenOf(story.take(writer).told)).toBe(
+    expect(screenOf(story.take(writer).observed)).toBe(
       'Wrong\n⌫ taken back (withdrawn) “Wrong”\n' +
         'Also wrong\n⌫ taken back (withdrawn) “Also wrong”\n',
     );
@@ -296,7 +307,7 @@ describe('retracted output', () => {
     call.append('{');
     call.retract('cut');
     text.commit();
-    expect(screenOf(story.take(writer).told)).toBe('Shown\n');
+    expect(screenOf(story.take(writer).observed)).toBe('Shown\n');
   });
 
   test('is marked when another attempt supersedes it, and the new text starts on a new line', () => {
@@ -307,7 +318,7 @@ describe('retracted output', () => {
     const second = again.text();
     second.append('Second try');
     second.commit();
-    expect(screenOf(story.take(again).told)).toBe(
+    expect(screenOf(story.take(again).observed)).toBe(
       'First try\n↺ attempt 1 is superseded (overloaded): what it said does not count\nSecond try\n',
     );
   });
@@ -318,14 +329,15 @@ describe('retracted output', () => {
     const other = writer.text();
     other.append('Bye');
     other.replace({ kind: 'text', text: 'Good night' });
-    expect(screenOf(story.take(writer).told)).toBe(
+    expect(screenOf(story.take(writer).observed)).toBe(
       'Hello there\nBye\n⌫ taken back (replaced by what follows) “Bye”\nGood night\n',
     );
   });
 });
 
 describe('facts', () => {
-  const lineOf = (...facts: readonly Fact[]) => screenOf(new Story().at(1, 1).fact(...facts).told);
+  const lineOf = (...facts: readonly Fact[]) =>
+    screenOf(new LogBuilder().at(1, 1).fact(...facts).observed);
 
   test('are one line each: errors, retries, aborts, approvals, rejections', () => {
     const error = { code: 'overloaded', message: 'Try\nlater' };
@@ -361,7 +373,7 @@ describe('facts', () => {
   });
 
   test('after an abort show the partial text and where it ended', () => {
-    const story = new Story().at(1, 1);
+    const story = new LogBuilder().at(1, 1);
     const writer = story.request();
     const text = writer.text();
     text.append('I was about to');
@@ -372,16 +384,16 @@ describe('facts', () => {
       .take(writer)
       .fact({ type: 'turn_finished', stop: aborted })
       .fact({ type: 'run_finished', runId: runId('r'), stop: aborted });
-    expect(screenOf(story.told)).toBe('I was about to\n■ aborted\n— aborted\n');
+    expect(screenOf(story.observed)).toBe('I was about to\n■ aborted\n— aborted\n');
   });
 
   test('at the end of a run flush all waiting texts', () => {
-    const story = new Story().at(1, 1);
+    const story = new LogBuilder().at(1, 1);
     const writer = story.request();
     writer.text().append('one');
     writer.text().append('two');
     story.take(writer).fact({ type: 'run_finished', runId: runId('r'), stop });
-    expect(screenOf(story.told)).toBe('one\ntwo\n— stop\n');
+    expect(screenOf(story.observed)).toBe('one\ntwo\n— stop\n');
   });
 });
 
@@ -394,7 +406,7 @@ describe('the terminal', () => {
   const escapes = '\u001b[2J\u001b]52;c;ZXZpbA==\u0007\u009b31m\b\u007f';
 
   test('gets no control characters from models or tools', () => {
-    const story = new Story().at(1, 1);
+    const story = new LogBuilder().at(1, 1);
     const writer = story.request();
     for (const part of [writer.text(), writer.reasoning()]) {
       part.append(`a${escapes}\r\n\tb`);
@@ -422,8 +434,8 @@ describe('the terminal', () => {
       { type: 'attempt_superseded', reason: escapes },
       { type: 'run_finished', runId: runId('r'), stop: { reason: 'error', cause: escapes } },
     );
-    expect(screenOf(story.told)).not.toMatch(controls);
-    const colored = screenOf(story.told, { color: true });
+    expect(screenOf(story.observed)).not.toMatch(controls);
+    const colored = screenOf(story.observed, { color: true });
     expect(colored.replaceAll(ourColors, '')).not.toMatch(controls);
   });
 
@@ -436,7 +448,9 @@ describe('the terminal', () => {
         const told = observedRecords(records).filter(
           ({ record }) => record.fact?.type !== 'run_finished',
         );
-        told.push(...new Story().fact({ type: 'run_finished', runId: runId('r'), stop }).told);
+        told.push(
+          ...new LogBuilder().fact({ type: 'run_finished', runId: runId('r'), stop }).observed,
+        );
         const screen = screenOf(told, { columns: 10_000 });
         const marks = records.filter(({ fact }) => fact?.type === 'attempt_superseded').length;
         expect(screen.match(/^↺ attempt/gm)?.length ?? 0).toBe(marks);
@@ -460,6 +474,6 @@ describe('the terminal', () => {
 const compact = (text: string) => text.replaceAll(/\s/g, '');
 
 test('usage is not printed', () => {
-  const story = new Story().at(1, 1).fact({ type: 'usage_reported', usage: usage(1, 2) });
-  expect(screenOf(story.told)).toBe('');
+  const story = new LogBuilder().at(1, 1).fact({ type: 'usage_reported', usage: usage(1, 2) });
+  expect(screenOf(story.observed)).toBe('');
 });

@@ -6,7 +6,7 @@ import { isConnectionLoss, storageError, unknownOutcome } from './storage-error.
 import type { Target } from './target.ts';
 
 /** Runs a SQL statement and returns its rows. */
-export type Ask = <Row>(sql: string, values: readonly unknown[]) => Promise<readonly Row[]>;
+export type Query = <Row>(sql: string, values: readonly unknown[]) => Promise<readonly Row[]>;
 
 /** Options of a `PostgresDatabase`. */
 export interface DatabaseOptions {
@@ -72,7 +72,7 @@ export class Database {
    */
   read<Row>(text: string, values: readonly unknown[], name?: string): Promise<readonly Row[]> {
     const named = name === undefined ? {} : { name };
-    return this.retrying(async () => {
+    return this.withRetries(async () => {
       await this.ready();
       const { rows } = await this.#pool.query({ text, values: [...values], ...named });
       return rows as readonly Row[];
@@ -83,11 +83,11 @@ export class Database {
    * Runs a short transaction on a connection of the pool and retries if the connection is lost. If
    * that happens during the commit, the outcome is unknown and the call throws.
    */
-  transact<T>(work: (ask: Ask) => Promise<T>): Promise<T> {
-    return this.retrying(async () => {
+  transact<T>(work: (ask: Query) => Promise<T>): Promise<T> {
+    return this.withRetries(async () => {
       await this.ready();
       const client = await this.#pool.connect();
-      const ask: Ask = async (sql, values) => (await client.query(sql, [...values])).rows;
+      const ask: Query = async (sql, values) => (await client.query(sql, [...values])).rows;
       try {
         await client.query('BEGIN');
         const value = await work(ask);
@@ -121,12 +121,12 @@ export class Database {
   }
 
   /** True if no operation is pending. */
-  get isQuiet(): boolean {
+  get isIdle(): boolean {
     return this.#pendingQueries === 0;
   }
 
   /** Runs the work and retries it while the connection fails, up to `retryMs`. */
-  async retrying<T>(work: () => Promise<T>): Promise<T> {
+  async withRetries<T>(work: () => Promise<T>): Promise<T> {
     this.#pendingQueries++;
     try {
       return await this.#retry(work);
@@ -162,7 +162,7 @@ export class Database {
   }
 
   /** Call before closing. From now on an unreachable server is retried only briefly. */
-  hurry(): void {
+  prepareClose(): void {
     this.#closeDeadline = Math.min(this.#closeDeadline, performance.now() + closingRetryMs);
   }
 

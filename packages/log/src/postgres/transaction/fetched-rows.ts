@@ -2,7 +2,7 @@ import type { LogRecord, SessionId } from '@millrace/core';
 import type { CommandRow, ProducerRow, SessionRow } from '../../storage/rows.ts';
 import { fromColumns, type SessionColumns } from '../../storage/session-row.ts';
 import { ChunkReader, type ChunkRow } from '../chunk-rows.ts';
-import type { Ask } from '../database/database.ts';
+import type { Query } from '../database/database.ts';
 import type { Statements } from '../database/statements.ts';
 
 /**
@@ -68,7 +68,7 @@ type RequestOf<What extends RowRequest['what']> = Extract<RowRequest, { what: Wh
 
 /** Fetches all requested rows, with one query per kind. */
 export async function fetchRequests(
-  ask: Ask,
+  ask: Query,
   statements: Statements,
   fetched: FetchedRows,
   requests: readonly RowRequest[],
@@ -87,7 +87,7 @@ export async function fetchRequests(
 
 /** Fetches the rows of locked sessions. */
 export async function fetchSessions(
-  ask: Ask,
+  ask: Query,
   statements: Statements,
   fetched: FetchedRows,
   sessions: readonly SessionId[],
@@ -97,13 +97,13 @@ export async function fetchSessions(
   for (const fields of found) fetched.putSession(fields.id as SessionId, fromColumns(fields));
 }
 
-async function fetchNumbers(ask: Ask, sql: string, count: number, into: number[]): Promise<void> {
+async function fetchNumbers(ask: Query, sql: string, count: number, into: number[]): Promise<void> {
   if (count === 0) return;
   for (const { number } of await ask<{ number: number }>(sql, [count])) into.push(number);
 }
 
 async function fetchProducers(
-  ask: Ask,
+  ask: Query,
   sql: string,
   fetched: FetchedRows,
   requests: readonly RequestOf<'producer'>[],
@@ -122,7 +122,7 @@ async function fetchProducers(
 }
 
 async function fetchCommands(
-  ask: Ask,
+  ask: Query,
   sql: string,
   fetched: FetchedRows,
   requests: readonly RequestOf<'command'>[],
@@ -143,7 +143,7 @@ async function fetchCommands(
 }
 
 async function fetchRecords(
-  ask: Ask,
+  ask: Query,
   sql: string,
   fetched: FetchedRows,
   { session, after }: RequestOf<'records'>,
@@ -164,7 +164,7 @@ async function fetchRecords(
 }
 
 async function fetchBlobs(
-  ask: Ask,
+  ask: Query,
   sql: string,
   fetched: FetchedRows,
   { session }: RequestOf<'blobs'>,

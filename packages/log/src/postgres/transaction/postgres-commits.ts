@@ -7,7 +7,7 @@ import {
   rejectJob,
   runJob,
 } from '../../engine/commit-queue.ts';
-import type { OnPoint, StoreTransaction } from '../../storage/record-store.ts';
+import type { OnCommitPoint, StoreTransaction } from '../../storage/record-store.ts';
 import { affectsAllWrites } from '../database/storage-error.ts';
 import { TransactionDraft } from './draft.ts';
 import { type FetchedRows, NotFetchedError, type RowRequest } from './fetched-rows.ts';
@@ -18,7 +18,7 @@ interface CommitOptions {
   readonly clock: Clock;
   /** Minimum time between the starts of two transactions. */
   readonly intervalMs: number;
-  readonly onPoint?: OnPoint | undefined;
+  readonly onPoint?: OnCommitPoint | undefined;
 }
 
 /** Limits the duration of a transaction and the number of its locks. */

@@ -1,13 +1,13 @@
 import type { SessionRow } from '../../storage/rows.ts';
 import { toColumns } from '../../storage/session-row.ts';
 import { blobLocks } from '../database/advisory-locks.ts';
-import type { Ask } from '../database/database.ts';
+import type { Query } from '../database/database.ts';
 import { type Statements, sessionColumns } from '../database/statements.ts';
 import type { TransactionDraft } from './draft.ts';
 import type { SessionDraft } from './session-draft.ts';
 
 interface WriteOptions {
-  readonly ask: Ask;
+  readonly ask: Query;
   readonly statements: Statements;
   readonly schema: string;
   /** The writer's id, the number of its commit, and the notification for other processes. */

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import type { SessionId } from '@millrace/core';
 import { systemClock } from '../../contract/clock.ts';
 import type { JobOutcome } from '../../engine/commit-queue.ts';
-import type { OnPoint } from '../../storage/record-store.ts';
+import type { OnCommitPoint } from '../../storage/record-store.ts';
 import { channelOf, encodeNotice } from '../change-listener.ts';
 import { lockKey, sortedKeys } from '../database/advisory-locks.ts';
-import { type Ask, type Connection, waitBriefly } from '../database/database.ts';
+import { type Connection, type Query, waitBriefly } from '../database/database.ts';
 import type { LogDatabase } from '../database/log-database.ts';
 import { writerRetentionHours } from '../database/statements.ts';
 import {
@@ -47,7 +47,7 @@ const maxRounds = 10_000;
 const readableMs = (writerRetentionHours / 2) * 3_600_000;
 
 interface WriterOptions {
-  readonly onPoint?: OnPoint | undefined;
+  readonly onPoint?: OnCommitPoint | undefined;
   /** Set to the server's time with each connection. */
   readonly clock: ServerClock;
 }
@@ -57,7 +57,7 @@ export class PostgresWriter {
   /** The unique id of this writer. */
   readonly id: string = randomUUID();
   readonly #database: LogDatabase;
-  readonly #onPoint: OnPoint | undefined;
+  readonly #onPoint: OnCommitPoint | undefined;
   readonly #clock: ServerClock;
   #client: Connection | undefined;
   /** True if the last transaction began, so that its failure may be caused by its own work. */
@@ -80,7 +80,7 @@ export class PostgresWriter {
     this.hasBegun = false;
     for (let collisions = 0; ; ) {
       try {
-        const end = await this.#database.retrying(() => this.#attempt(work));
+        const end = await this.#database.withRetries(() => this.#attempt(work));
         if (end.lost === undefined || (await this.#isStored(end))) return end.outcomes;
       } catch (error) {
         if (!isSerializationFailure(error) || ++collisions > maxCollisions) throw error;
@@ -129,7 +129,7 @@ export class PostgresWriter {
       [statements.write, 'millrace write'],
       [statements.sessionsById, 'millrace sessions'],
     ]);
-    const ask: Ask = async (text, values) => {
+    const ask: Query = async (text, values) => {
       const name = names.get(text);
       const named = name === undefined ? {} : { name };
       return (await client.query({ text, values: [...values], ...named })).rows;
@@ -165,7 +165,7 @@ export class PostgresWriter {
 
   async #finish(
     client: Connection,
-    ask: Ask,
+    ask: Query,
     { draft, outcomes }: WorkPass,
   ): Promise<TransactionResult> {
     if (!draft.hasChanged) {
@@ -207,7 +207,7 @@ export class PostgresWriter {
   async #isStored({ commit, sentAt = 0, lost }: TransactionResult): Promise<boolean> {
     try {
       const { statements } = this.#database;
-      const isStored = await this.#database.retrying(async () => {
+      const isStored = await this.#database.withRetries(async () => {
         const client = await this.#connected();
         try {
           const { rows } = await client.query(statements.stampOf, [this.id]);

@@ -12,8 +12,8 @@ import {
   type Action,
   type ActionNumbers,
   codeOfLoss,
+  type ModelOptions,
   ModelWorld,
-  type WorldOptions,
 } from './model-world.ts';
 import { admit, burst, produce, write } from './producer-actions.ts';
 import {
@@ -54,7 +54,7 @@ export type ModelStep = readonly [number, number, number];
  * @example await checkModel({ store, isDurable: false, clock, name: 'run 1', script }, steps);
  */
 export async function checkModel(
-  options: WorldOptions,
+  options: ModelOptions,
   steps: readonly ModelStep[],
   report: (what: string) => void = () => {},
 ): Promise<void> {
@@ -96,7 +96,7 @@ async function checkReaders(world: ModelWorld): Promise<void> {
 }
 
 /** Outcomes that a thousand random runs must reach. Otherwise they test too little. */
-export const landmarks: readonly string[] = [
+export const requiredOutcomes: readonly string[] = [
   'admit: done',
   'admit: fenced',
   'append: done',

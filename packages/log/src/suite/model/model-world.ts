@@ -27,7 +27,7 @@ export type OpenProducer = Opened<Producer> & {
 };
 
 /** Options of `checkModel`. */
-export interface WorldOptions {
+export interface ModelOptions {
   readonly store: LogStore;
   readonly isDurable: boolean;
   readonly clock: TestClock;
@@ -39,7 +39,7 @@ export interface WorldOptions {
 
 /** The log under test and the reference log, with all their drivers, producers and readers. */
 export class ModelWorld {
-  readonly options: WorldOptions;
+  readonly options: ModelOptions;
   readonly reference: ReferenceStore;
   readonly names: readonly SessionId[];
   readonly logs: Pair<Log>[] = [];
@@ -54,7 +54,7 @@ export class ModelWorld {
   /** How much of the script each session contains at which offset. */
   readonly #scriptPositions = new WeakMap<ReferenceSession, readonly ScriptPosition[]>();
 
-  constructor(options: WorldOptions) {
+  constructor(options: ModelOptions) {
     this.options = options;
     this.reference = new ReferenceStore(options.clock);
     this.names = ['a', "b'; --", 'c 😀'].map((name) => sessionId(`${options.name} ${name}`));

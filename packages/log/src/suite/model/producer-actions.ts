@@ -1,5 +1,5 @@
 import { type DraftRecord, toolCallId } from '@millrace/core';
-import type { Acknowledged } from '../../contract/producer.ts';
+import type { AppendAck } from '../../contract/producer.ts';
 import { appendScript, comparableBatch } from './driver-actions.ts';
 import {
   type Action,
@@ -56,7 +56,7 @@ function writeBoth(
   world: ModelWorld,
   producer: OpenProducer,
   number: number,
-): Pair<Promise<Acknowledged>> {
+): Pair<Promise<AppendAck>> {
   const { real, reference, last } = producer;
   const isAgain = number % 4 === 0 && last.sequence > 0;
   const isAhead = number % 11 === 0;

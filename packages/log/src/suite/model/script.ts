@@ -23,7 +23,7 @@ import type { ReferenceSession } from '../reference/reference-store.ts';
  *
  * @example const script = scriptOf(drafts);
  */
-export function scriptOf(drafts: readonly DraftRecord[]): readonly DraftRecord[] {
+export function toScript(drafts: readonly DraftRecord[]): readonly DraftRecord[] {
   const begun = new Set([0]);
   return drafts.flatMap((given): readonly DraftRecord[] => {
     const { turn, attempt, delta, fact } = given;

@@ -17,7 +17,7 @@ import type {
   OpenOptions,
   ReadOptions,
   RestoreOptions,
-  Submitted,
+  SubmitResult,
 } from '../../contract/log.ts';
 import type { Admission, Producer } from '../../contract/producer.ts';
 import type { SessionFilter, SessionInfo } from '../../contract/session-info.ts';
@@ -107,7 +107,7 @@ export class ReferenceLog implements Log {
     return produce(() => this.#open(), { ...admission });
   }
 
-  async submit(session: SessionId, command: JsonObject, key: string): Promise<Submitted> {
+  async submit(session: SessionId, command: JsonObject, key: string): Promise<SubmitResult> {
     const store = this.#open();
     assertSessionId(session);
     assertCommandKey(key, session);

@@ -1,6 +1,6 @@
 import type { Batch, DraftRecord, SessionId } from '@millrace/core';
 import type { Driver } from '../../contract/log.ts';
-import type { Acknowledged, Admission, AdmitOptions, Producer } from '../../contract/producer.ts';
+import type { Admission, AdmitOptions, AppendAck, Producer } from '../../contract/producer.ts';
 import { assertAdmitOptions } from '../../engine/check-options.ts';
 import { readableDrafts } from '../../engine/readable-draft.ts';
 import {
@@ -93,7 +93,7 @@ export class ReferenceDriver implements Driver {
     this.end(refusal('fenced', { session: this.session }), { isLoss: false, isGivenBack: true });
   }
 
-  leave(): void {
+  detach(): void {
     this.end(refusal('fenced', { session: this.session }), { isLoss: false, isGivenBack: false });
   }
 
@@ -154,10 +154,7 @@ export function produce(openStore: () => ReferenceStore, admission: Admission): 
   if (isRequest) row.attempt++;
   Object.assign(row, { epoch: row.epoch + 1, sequence: 0 });
   const { epoch, attempt } = row;
-  const append = async (
-    drafts: readonly DraftRecord[],
-    sequence: number,
-  ): Promise<Acknowledged> => {
+  const append = async (drafts: readonly DraftRecord[], sequence: number): Promise<AppendAck> => {
     const isOwn = (draft: DraftRecord) => draft.turn === turn && draft.attempt === attempt;
     if (!readableDrafts(drafts, admission.session).every(isOwn)) throw refusal('bad_records');
     const [session, state] = admitted(openStore(), admission, epoch);

@@ -2,7 +2,7 @@ import { rmSync } from 'node:fs';
 import { isMillraceError, sessionId } from '@millrace/core';
 import { sqliteLog } from '../../sqlite/sqlite-log.ts';
 import { markers } from '../../suite/drafts.ts';
-import { tell } from '../start-process.ts';
+import { sendToParent } from '../start-process.ts';
 
 // Program: appends to a session until it fails and reports how far it got. Usage:
 // append-until-full.ts <file> <file that fills the disk>.
@@ -34,9 +34,9 @@ async function attempt(rounds: number): Promise<AttemptResult> {
   }
 }
 
-if (ballast === undefined) tell(await attempt(1));
+if (ballast === undefined) sendToParent(await attempt(1));
 else {
-  tell(await attempt(10_000));
+  sendToParent(await attempt(10_000));
   rmSync(ballast);
-  tell(await attempt(1));
+  sendToParent(await attempt(1));
 }

@@ -1,6 +1,6 @@
 import { sessionId } from '@millrace/core';
 import { sqliteLog } from '../../sqlite/sqlite-log.ts';
-import { tell } from '../start-process.ts';
+import { sendToParent } from '../start-process.ts';
 
 // Program: follows a session to its end and does nothing else. Usage: follow-session.ts <file>
 // <session>.
@@ -9,9 +9,9 @@ const log = sqliteLog({ path });
 let through = 0;
 const batches = log.follow(sessionId(session), { until: 'closed' })[Symbol.asyncIterator]();
 const first = batches.next();
-tell({ type: 'follows' });
+sendToParent({ type: 'follows' });
 for (let next = await first; !next.done; next = await batches.next()) {
   through = next.value.through;
 }
 await log.close();
-tell({ type: 'ended', through });
+sendToParent({ type: 'ended', through });

@@ -3,7 +3,7 @@ import type { Driver } from '../../contract/log.ts';
 import type { Producer } from '../../contract/producer.ts';
 import { type SqliteLogOptions, sqliteLog } from '../../sqlite/sqlite-log.ts';
 import type { CallMessage, LogCalls, ProcessMessage, RemoteFailure } from '../remote-log.ts';
-import { orders, tell } from '../start-process.ts';
+import { messagesFromParent, sendToParent } from '../start-process.ts';
 
 // Program: a log in its own process that executes a test's calls. Usage: log-process.ts <file>
 // <options>.
@@ -92,7 +92,7 @@ function failureOf(error: unknown): RemoteFailure {
   return { code: 'unknown', message: String(error), place: {} };
 }
 
-const send = (message: ProcessMessage): void => tell(message);
+const send = (message: ProcessMessage): void => sendToParent(message);
 
 function answer({ id, call, args }: CallMessage): Promise<void> {
   const run = answers[call] as (...given: typeof args) => Promise<unknown>;
@@ -104,5 +104,6 @@ function answer({ id, call, args }: CallMessage): Promise<void> {
 
 send({ type: 'answer', id: 0, value: process.pid });
 // Several calls may run at the same time, as in any process.
-for await (const order of orders<CallMessage>()) answer(order).catch(() => process.exit(1));
+for await (const order of messagesFromParent<CallMessage>())
+  answer(order).catch(() => process.exit(1));
 await log.close();

@@ -1,7 +1,7 @@
 import { sessionId } from '@millrace/core';
 import { postgresLog } from '../../postgres/postgres-log.ts';
 import type { CommitPoint } from '../../storage/record-store.ts';
-import { tell } from '../start-process.ts';
+import { sendToParent } from '../start-process.ts';
 
 // Program: continues a session and kills or stops itself at a commit point. Usage:
 // write-and-crash.ts <url> <schema> <point> <times> <signal>.
@@ -10,7 +10,7 @@ let left = Number(times);
 let isArmed = false;
 const onPoint = (reached: CommitPoint) => {
   if (!isArmed || reached !== point || --left !== 0) return;
-  tell({ reached });
+  sendToParent({ reached });
   process.kill(process.pid, signal);
 };
 const log = postgresLog({ url, schema, commitIntervalMs: 0, onPoint });
@@ -22,5 +22,5 @@ isArmed = true;
 for (;;) {
   const to = String(next++);
   await driver.append([{ turn: 0, attempt: 0, fact: { type: 'handed_off', to } }]);
-  tell({ to });
+  sendToParent({ to });
 }

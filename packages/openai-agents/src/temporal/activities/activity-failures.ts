@@ -1,4 +1,4 @@
-import { type LivingSignals, living } from '@millrace/temporal/activities';
+import { type HeartbeatSignals, withHeartbeat } from '@millrace/temporal/activities';
 import { AgentsError } from '@openai/agents';
 import { ApplicationFailure } from '@temporalio/activity';
 import { maxJsonBytes, utf8Length } from '../contract/agents-activities.ts';
@@ -7,8 +7,8 @@ import { maxJsonBytes, utf8Length } from '../contract/agents-activities.ts';
  * Runs long work with heartbeats. Errors of the SDK become non-retryable failures, because a retry
  * would fail again.
  */
-export function withSdkFailures<T>(work: (signals: LivingSignals) => Promise<T>): Promise<T> {
-  return living(async (signals) => {
+export function withSdkFailures<T>(work: (signals: HeartbeatSignals) => Promise<T>): Promise<T> {
+  return withHeartbeat(async (signals) => {
     try {
       return await work(signals);
     } catch (error) {

@@ -10,7 +10,7 @@ import {
   transcript,
 } from '@millrace/core';
 import { snapshot } from '@millrace/log';
-import type { LivingSignals } from '@millrace/temporal/activities';
+import type { HeartbeatSignals } from '@millrace/temporal/activities';
 import { ApplicationFailure } from '@temporalio/activity';
 import type {
   CallInput,
@@ -30,7 +30,7 @@ import { runToText, stepTool, type WorkerTool } from './worker-tool.ts';
 export async function callTool(
   options: AgentsActivitiesOptions,
   given: CallInput,
-  signals: LivingSignals,
+  signals: HeartbeatSignals,
 ): Promise<CallOutput> {
   const { name } = given;
   if (given.at === undefined) return runUnlogged(options, name, given.work, signals.signal);

@@ -1,4 +1,4 @@
-import { type Requested, requestStep } from '@millrace/agent/steps';
+import { type RequestStepResult, requestStep } from '@millrace/agent/steps';
 import {
   decodeTranscript,
   findItem,
@@ -13,7 +13,7 @@ import {
 } from '@millrace/core';
 import { type Log, snapshot } from '@millrace/log';
 import type { ResponseEnd } from '@millrace/providers';
-import type { LivingSignals } from '@millrace/temporal/activities';
+import type { HeartbeatSignals } from '@millrace/temporal/activities';
 import type { ModelRequest } from '@openai/agents';
 import { ApplicationFailure } from '@temporalio/activity';
 import { findProvider } from '../../model/millrace-model.ts';
@@ -35,7 +35,7 @@ import {
 export async function respond(
   options: AgentsActivitiesOptions,
   { session: name, epoch, turn, model, request }: RespondInput,
-  signals: LivingSignals,
+  signals: HeartbeatSignals,
 ): Promise<Responded> {
   const session = sessionId(name);
   const modelRequest = toModelRequest(request as ModelRequest);
@@ -64,7 +64,7 @@ interface LoggedAnswer {
 /** Reads the answer from the log, where calls may have other ids than those of the model. */
 async function findAnswer(
   { log, session }: { readonly log: Log; readonly session: SessionId },
-  { item, turn, attempt }: Requested,
+  { item, turn, attempt }: RequestStepResult,
   end: ResponseEnd | undefined,
 ): Promise<LoggedAnswer | undefined> {
   if (item?.by === 'value' && end !== undefined) {

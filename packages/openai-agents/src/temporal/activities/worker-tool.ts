@@ -1,4 +1,4 @@
-import type { Execution, Tool, ToolContext } from '@millrace/agent';
+import type { Tool, ToolContext, ToolExecution } from '@millrace/agent';
 import type { JsonValue } from '@millrace/core';
 
 /**
@@ -13,7 +13,7 @@ export type WorkerToolContext = Pick<ToolContext, 'signal' | 'update'> &
  * the workflow.
  */
 // biome-ignore lint/suspicious/noExplicitAny: each tool has its own input
-export type WorkerToolFunction = (input: any, context: WorkerToolContext) => Execution;
+export type WorkerToolFunction = (input: any, context: WorkerToolContext) => ToolExecution;
 
 /** A tool implementation with options for its execution. */
 export interface WorkerToolOptions

@@ -7,7 +7,7 @@ import {
 import { type AgentsActivities, maxJsonBytes, utf8Length } from '../contract/agents-activities.ts';
 
 /** Timeouts and attempts of activities. */
-export interface ActivityTimes {
+export interface ActivityTimeouts {
   /** A worker without a heartbeat for this long is considered dead. Default: 30 s. */
   readonly heartbeatMs?: number | undefined;
   /** Timeout of one answer with its retries, or of one call. Default: 1 h. */
@@ -21,7 +21,7 @@ const nonRetryableErrorTypes = ['fenced', 'bad_option', 'aborted', 'no_session']
   (code) => `millrace.${code}`,
 );
 
-export function activitiesFor(times: ActivityTimes): AgentsActivities {
+export function activitiesFor(times: ActivityTimeouts): AgentsActivities {
   const { heartbeatMs = 30_000, timeoutMs = 3_600_000, maxAttempts: maximumAttempts = 10 } = times;
   return proxyActivities<AgentsActivities>({
     ...{ heartbeatTimeout: heartbeatMs, startToCloseTimeout: timeoutMs },

@@ -1,7 +1,7 @@
 import type { JsonValue } from '@millrace/core';
 import { type FunctionTool, type ToolOptions, tool } from '@openai/agents';
 import { ApplicationFailure } from '@temporalio/workflow';
-import type { ActivityTimes } from './activities.ts';
+import type { ActivityTimeouts } from './activities.ts';
 import { currentTask } from './task-run.ts';
 
 type CallDetails = Parameters<FunctionTool['invoke']>[2];
@@ -9,7 +9,7 @@ type ToolParameters = Parameters<typeof tool>[0]['parameters'];
 
 /** Options of `activityTool`. */
 export interface ActivityToolOptions
-  extends ActivityTimes,
+  extends ActivityTimeouts,
     Pick<ToolOptions<undefined>, 'isEnabled' | 'errorFunction'> {
   /**
    * Name of the tool. The worker has the implementation under the same name: `openaiAgentsPlugin({

@@ -1,3 +1,3 @@
-export type { ActivityTimes } from './activities.ts';
+export type { ActivityTimeouts } from './activities.ts';
 export { type ActivityToolOptions, activityTool } from './activity-tool.ts';
 export { type RunAgentOptions, runAgent } from './run-agent.ts';

@@ -10,14 +10,14 @@ import {
 } from '@temporalio/workflow';
 import { callIdOf } from '../../updates/message-content.ts';
 import { loggingAgentName } from '../contract/agents-activities.ts';
-import type { ActivityTimes } from './activities.ts';
+import type { ActivityTimeouts } from './activities.ts';
 import { currentTask, TaskRun, workflowModels } from './task-run.ts';
 
 // biome-ignore lint/suspicious/noExplicitAny: agents of any context and output, as the SDK's own Runner takes them
 type AnyAgent = Agent<any, any>;
 
 /** Options of `runAgent`. */
-export interface RunAgentOptions extends ActivityTimes {
+export interface RunAgentOptions extends ActivityTimeouts {
   /** Session id, which is the task id on a server. Default: the workflow id. */
   readonly session?: string | undefined;
   /** The message. Omit it if the message is already on the log. */
@@ -50,7 +50,7 @@ export async function runAgent<A extends AnyAgent>(
   });
   const stopListening = listenTo(agentSession);
   try {
-    if (input !== undefined) await agentSession.say(input);
+    if (input !== undefined) await agentSession.sendMessage(input);
     return await answerAll(agentSession, agent, options);
   } finally {
     stopListening();
@@ -71,8 +71,9 @@ async function answerAll<A extends AnyAgent>(
     if (plan.do === 'request') result = await runOnce(agentSession, task, next, options);
     await condition(allHandlersFinished);
     const isOver = plan.do === 'idle' || plan.do === 'done' || task.isStopped;
-    if (isOver && !agentSession.hasNews) return task.isStopped ? undefined : result;
-    if (task.plan?.do === 'done' && !task.plan.isAsked && !agentSession.hasNews) return result;
+    if (isOver && !agentSession.hasNewCommands) return task.isStopped ? undefined : result;
+    if (task.plan?.do === 'done' && !task.plan.isAsked && !agentSession.hasNewCommands)
+      return result;
   }
 }
 

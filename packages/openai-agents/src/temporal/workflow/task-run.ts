@@ -17,7 +17,7 @@ import type {
   PlainRequest,
   Responded,
 } from '../contract/agents-activities.ts';
-import { type ActivityTimes, activitiesFor, failureType, toPayload } from './activities.ts';
+import { type ActivityTimeouts, activitiesFor, failureType, toPayload } from './activities.ts';
 import { Steering } from './steering.ts';
 
 /** The current run, for its tools. */
@@ -32,7 +32,7 @@ interface AnswerCall {
 /** A run of the SDK as turns, calls and results on the log. */
 export class TaskRun {
   readonly #agentSession: AgentSession;
-  readonly #times: ActivityTimes;
+  readonly #times: ActivityTimeouts;
   readonly #running = new Set<string>();
   readonly #answered = new Set<string>();
   #steering: Steering;
@@ -41,7 +41,7 @@ export class TaskRun {
   #records: Promise<unknown>[] = [];
   #isStopped = false;
 
-  constructor(agentSession: AgentSession, times: ActivityTimes) {
+  constructor(agentSession: AgentSession, times: ActivityTimeouts) {
     this.#agentSession = agentSession;
     this.#times = times;
     this.#steering = new Steering(agentSession.transcript);
@@ -120,7 +120,7 @@ export class TaskRun {
   }
 
   /** Runs a worker's tool for a call. */
-  async run(call: AnswerCall, input: JsonValue, times: ActivityTimes): Promise<CallOutput> {
+  async run(call: AnswerCall, input: JsonValue, times: ActivityTimeouts): Promise<CallOutput> {
     const { callId, name } = call;
     const at = this.#locate(callId);
     const work = { do: 'run', input } as const;
@@ -171,7 +171,7 @@ export class TaskRun {
     this.#records.push(recorded);
   }
 
-  async #call(input: CallInput, times: ActivityTimes): Promise<CallOutput> {
+  async #call(input: CallInput, times: ActivityTimeouts): Promise<CallOutput> {
     const { name } = input;
     return activitiesFor(times).openaiAgentsCall(toPayload(`the input of ${name}`, input));
   }

@@ -1,7 +1,7 @@
 // A worker in a separate process that a test can kill.
 import { writeSync } from 'node:fs';
 import { sqliteLog } from '@millrace/log/sqlite';
-import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
+import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { openaiAgentsPlugin } from '../../temporal/activities/index.ts';
 
@@ -10,7 +10,7 @@ export interface WorkerConfig {
   readonly taskQueue: string;
   readonly file: string;
   readonly bundle: string;
-  readonly script: readonly Scripted[];
+  readonly script: readonly ScriptEntry[];
 }
 
 const config = JSON.parse(process.argv[2] ?? '{}') as WorkerConfig;

@@ -4,7 +4,7 @@ import {
   bodyEndings,
   type Cassette,
   CassetteError,
-  type Clipped,
+  type ClippedContent,
   maxCassetteLength,
   type RecordedChunk,
   type RecordedError,
@@ -141,7 +141,7 @@ function decodeError(fields: LineFields): RecordedError {
   return { name, message, ...code, ...cause };
 }
 
-function decodeClipped(fields: LineFields): Clipped {
+function decodeClipped(fields: LineFields): ClippedContent {
   const clipped = { chunks: fields.integer('chunks', 1), bytes: fields.integer('bytes', 0) };
   fields.assertNoMoreFields();
   return clipped;

@@ -1,6 +1,6 @@
 import type { Clock } from '../../transport/clock.ts';
 import type { ByteBudget } from '../captured-request.ts';
-import type { BodyEnd, Ending, RecordedChunk } from '../cassette.ts';
+import type { BodyEnd, BodyEnding, RecordedChunk } from '../cassette.ts';
 import {
   type ByteController,
   closeByteStream,
@@ -68,7 +68,7 @@ export class ExchangeRecording {
     }
   }
 
-  end(how: Ending, error?: unknown): void {
+  end(how: BodyEnding, error?: unknown): void {
     const clipped = { chunks: this.#clippedChunks, bytes: this.#clippedBytes };
     this.#resolveEnded({
       atMs: this.elapsedMs(),
@@ -120,7 +120,7 @@ function recordBody(
   let pulling = Promise.resolve();
   let isOver = false;
 
-  function end(how: Ending, error?: unknown): void {
+  function end(how: BodyEnding, error?: unknown): void {
     isOver = true;
     recording.end(how, error);
   }

@@ -7,7 +7,7 @@ export interface SecretFinding {
   /** Index of the exchange in the cassette. */
   readonly exchange: number;
   /** Part of the exchange, for example `URL`, `request body` or `chunk 3`. */
-  readonly place: string;
+  readonly location: string;
 }
 
 /**
@@ -20,7 +20,7 @@ export function findSecrets(
 ): readonly SecretFinding[] {
   const redactor = createRedactor(secrets);
   return exchanges.flatMap((recorded, exchange) =>
-    [...locationsIn(recorded, redactor)].map((place) => ({ exchange, place })),
+    [...locationsIn(recorded, redactor)].map((location) => ({ exchange, location })),
   );
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { cutText, type Pieces } from './answer-plan.ts';
+import { splitText, type WirePieces } from './answer-plan.ts';
 
 const anyText = fc.oneof(
   fc.string({ unit: 'binary' }),
@@ -8,7 +8,7 @@ const anyText = fc.oneof(
 );
 
 describe('cutText', () => {
-  test.each<[Pieces, readonly string[]]>([
+  test.each<[WirePieces, readonly string[]]>([
     ['whole', ['a b😀 c ']],
     ['words', ['a', ' b😀', ' c', ' ']],
     ['characters', ['a', ' ', 'b', '😀', ' ', 'c', ' ']],
@@ -16,14 +16,22 @@ describe('cutText', () => {
     [3, ['a b', '😀 c', ' ']],
     [(text) => [text.slice(0, 1), text.slice(1)], ['a', ' b😀 c ']],
   ])('cuts by %s', (pieces, cut) => {
-    expect(cutText('a b😀 c ', pieces)).toEqual(cut);
+    expect(splitText('a b😀 c ', pieces)).toEqual(cut);
   });
 
   test('loses no text and makes no empty piece', () => {
-    const pieces = fc.constantFrom<Pieces>('whole', 'words', 'characters', 'code-units', 1, 2, 7);
+    const pieces = fc.constantFrom<WirePieces>(
+      'whole',
+      'words',
+      'characters',
+      'code-units',
+      1,
+      2,
+      7,
+    );
     fc.assert(
       fc.property(anyText, pieces, (text, how) => {
-        const cut = cutText(text, how);
+        const cut = splitText(text, how);
         expect(cut.join('')).toBe(text);
         expect(cut).not.toContain('');
       }),
@@ -31,7 +39,7 @@ describe('cutText', () => {
   });
 
   test('rejects a length below 1 and a function that loses text', () => {
-    expect(() => cutText('abc', 0)).toThrow('whole number from 1');
-    expect(() => cutText('abc', () => ['a'])).toThrow('do not join');
+    expect(() => splitText('abc', 0)).toThrow('whole number from 1');
+    expect(() => splitText('abc', () => ['a'])).toThrow('do not join');
   });
 });

@@ -1,4 +1,4 @@
-import { ScriptError } from '../script.ts';
+import { ScriptedServerError } from '../script.ts';
 import type { WireAnswer, WireFailure, WireStop, WireUsage } from './wire-answer.ts';
 
 /** An answer with all defaults filled in. The event writers of all wires read it. */
@@ -22,18 +22,18 @@ export interface PlannedCall {
   readonly pieces: readonly string[];
 }
 
-export function planAnswer(answer: WireAnswer, pieces: Pieces): AnswerPlan {
+export function planAnswer(answer: WireAnswer, pieces: WirePieces): AnswerPlan {
   const { reasoning = '', text = '', toolCalls = [], signature, usage, failure } = answer;
   return {
     id: answer.id ?? 'scripted',
     model: answer.model ?? 'scripted-model',
-    reasoning: cutText(reasoning, pieces),
-    text: cutText(text, pieces),
+    reasoning: splitText(reasoning, pieces),
+    text: splitText(text, pieces),
     toolCalls: toolCalls.map((call) => ({
       givenId: call.id,
       name: call.name,
       arguments: call.arguments,
-      pieces: cutText(call.arguments, pieces),
+      pieces: splitText(call.arguments, pieces),
     })),
     signature,
     usage,
@@ -50,7 +50,7 @@ export const scriptedTime = 1_700_000_000;
  * n characters (code points), by a function, or between UTF-16 units. The last one separates
  * surrogate pairs, as some providers do.
  */
-export type Pieces =
+export type WirePieces =
   | 'whole'
   | 'words'
   | 'characters'
@@ -59,7 +59,7 @@ export type Pieces =
   | ((text: string) => readonly string[]);
 
 /** Splits a text into pieces. An empty text has no pieces. */
-export function cutText(text: string, pieces: Pieces): readonly string[] {
+export function splitText(text: string, pieces: WirePieces): readonly string[] {
   if (text === '') return [];
   if (typeof pieces === 'number') return cutEvery(text, pieces);
   if (typeof pieces === 'function') return assertJoins(text, pieces(text));
@@ -78,7 +78,10 @@ export function cutText(text: string, pieces: Pieces): readonly string[] {
 function cutEvery(text: string, length: number): readonly string[] {
   if (!(Number.isInteger(length) && length > 0)) {
     const advice = 'use a whole number from 1';
-    throw new ScriptError('bad_script', `Cannot cut a text every ${length} characters: ${advice}`);
+    throw new ScriptedServerError(
+      'bad_script',
+      `Cannot cut a text every ${length} characters: ${advice}`,
+    );
   }
   const characters = [...text];
   return Array.from({ length: Math.ceil(characters.length / length) }, (_, index) =>
@@ -88,7 +91,7 @@ function cutEvery(text: string, length: number): readonly string[] {
 
 function assertJoins(text: string, pieces: readonly string[]): readonly string[] {
   if (pieces.join('') === text) return pieces;
-  throw new ScriptError(
+  throw new ScriptedServerError(
     'bad_script',
     'The pieces do not join to the original text; return pieces that do',
   );

@@ -1,5 +1,5 @@
 import { type JsonObject, type JsonValue, parseJson } from '@millrace/core';
-import { ScriptError } from '../script.ts';
+import { ScriptedServerError } from '../script.ts';
 import type { AnswerPlan, PlannedCall } from './answer-plan.ts';
 import { failureEvent, wireStopReason } from './stops-and-failures.ts';
 import type { WireUsage } from './wire-answer.ts';
@@ -34,7 +34,7 @@ function argumentsOf(call: PlannedCall): JsonValue {
   const isObject = parsed.ok && typeof parsed.value === 'object' && !Array.isArray(parsed.value);
   if (isObject && parsed.value !== null) return parsed.value;
   const state = `the arguments of ${call.name} are not a JSON object`;
-  throw new ScriptError(
+  throw new ScriptedServerError(
     'not_on_wire',
     `gemini can only send JSON objects: ${state}; choose another wire`,
   );

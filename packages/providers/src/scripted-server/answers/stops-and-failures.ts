@@ -1,5 +1,5 @@
 import type { JsonObject } from '@millrace/core';
-import { ScriptError } from '../script.ts';
+import { ScriptedServerError } from '../script.ts';
 import type { WireFailure, WireName, WireStop } from './wire-answer.ts';
 
 type StopName = Extract<WireStop, string>;
@@ -37,7 +37,7 @@ export function wireStopReason(wire: WireName, stop: WireStop): string {
   const reason = stopReasons[wire][stop];
   if (reason !== undefined) return reason;
   const advice = 'choose another one, or pass { raw }';
-  throw new ScriptError('not_on_wire', `${wire} has no stop reason for ${stop}: ${advice}`);
+  throw new ScriptedServerError('not_on_wire', `${wire} has no stop reason for ${stop}: ${advice}`);
 }
 
 /** The body of an HTTP error reply in the format of the provider. */

@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ScriptError } from '../script.ts';
-import type { Pieces } from './answer-plan.ts';
+import { ScriptedServerError } from '../script.ts';
+import type { WirePieces } from './answer-plan.ts';
 import {
   type WireAnswer,
   type WireName,
@@ -17,7 +17,7 @@ import { errorEvent, wireEvents } from './wire-events.ts';
 /** JSON whose shape the tests know. */
 type Json = ReturnType<typeof JSON.parse>;
 
-const events = (wire: WireName, answer: WireAnswer, pieces: Pieces = 'words'): Json[] =>
+const events = (wire: WireName, answer: WireAnswer, pieces: WirePieces = 'words'): Json[] =>
   wireEvents(wire, answer, { pieces }).map((event) => JSON.parse(event));
 
 const call = { id: 'call_a', name: 'look', arguments: '{"at":"it"}' };
@@ -360,7 +360,7 @@ describe('gemini', () => {
 
   test.each(['[1]', '{"a":', 'null', '1'])('cannot send the arguments %s', (text) => {
     const answer = { toolCalls: [{ name: 'look', arguments: text }] };
-    expect(() => wireEvents('gemini', answer)).toThrow(ScriptError);
+    expect(() => wireEvents('gemini', answer)).toThrow(ScriptedServerError);
   });
 
   test('ends with an error', () => {
@@ -516,7 +516,7 @@ test.each(wireNames)('%s streams any answer completely, with any split', (wire) 
     text,
     toolCalls: fc.array(callOf, { maxLength: 3 }),
   });
-  const pieces = fc.constantFrom<Pieces>('whole', 'words', 'characters', 'code-units', 3);
+  const pieces = fc.constantFrom<WirePieces>('whole', 'words', 'characters', 'code-units', 3);
   fc.assert(
     fc.property(answer, pieces, (sent, how) => {
       expect(readers[wire](events(wire, sent, how))).toEqual(sent);

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@millrace/core';
-import { type AnswerPlan, type Pieces, planAnswer } from './answer-plan.ts';
+import { type AnswerPlan, planAnswer, type WirePieces } from './answer-plan.ts';
 import { anthropicEvents } from './anthropic.ts';
 import { geminiEvents } from './gemini.ts';
 import { openaiChatEvents } from './openai-chat.ts';
@@ -10,7 +10,7 @@ import type { WireAnswer, WireFailure, WireName } from './wire-answer.ts';
 /** Options of `wireEvents`. */
 export interface WireEventsOptions {
   /** How text, reasoning and arguments are split into deltas. Default: `words`. */
-  readonly pieces?: Pieces;
+  readonly pieces?: WirePieces;
 }
 
 /**

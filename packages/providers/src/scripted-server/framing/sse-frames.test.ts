@@ -1,7 +1,7 @@
 import { createParser } from 'eventsource-parser';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { ScriptError } from '../script.ts';
+import { ScriptedServerError } from '../script.ts';
 import {
   frameSse,
   joinBytes,
@@ -141,7 +141,7 @@ describe('splitAt', () => {
   });
 
   test.each([-1, 3, 0.5, Number.NaN])('rejects the offset %d in two bytes', (offset) => {
-    expect(() => splitAt(Uint8Array.of(1, 2), [offset])).toThrow(ScriptError);
+    expect(() => splitAt(Uint8Array.of(1, 2), [offset])).toThrow(ScriptedServerError);
   });
 });
 

@@ -1,5 +1,5 @@
 import { parseJson } from '@millrace/core';
-import { ScriptError } from '../script.ts';
+import { ScriptedServerError } from '../script.ts';
 
 /** The data of an event, optionally with the name for its `event:` line. */
 export type SseEvent = string | { readonly event?: string; readonly data: string };
@@ -102,7 +102,7 @@ export function splitAt(bytes: Uint8Array, offsets: Iterable<number>): readonly 
 /** Splits bytes into pieces of this length. The last piece may be shorter. */
 export function splitEvery(bytes: Uint8Array, length: number): readonly Uint8Array[] {
   if (!(Number.isInteger(length) && length > 0)) {
-    throw new ScriptError(
+    throw new ScriptedServerError(
       'bad_script',
       `Cannot split every ${length} bytes: use a whole number from 1`,
     );
@@ -127,7 +127,7 @@ export function joinBytes(pieces: readonly Uint8Array[]): Uint8Array {
 function assertOffset(offset: number, length: number): void {
   if (Number.isInteger(offset) && offset >= 0 && offset <= length) return;
   const range = `use whole numbers from 0 to ${length}`;
-  throw new ScriptError('bad_script', `Cannot split at ${offset}: ${range}`);
+  throw new ScriptedServerError('bad_script', `Cannot split at ${offset}: ${range}`);
 }
 
 /** The `type` field of an event's data, if the data is a JSON object with such a field. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { recordingsOf, sharedRecordingsAreHere, type Wire, wires } from '../recordings.ts';
+import { hasSharedRecordings, recordingsOf, type Wire, wires } from '../recordings.ts';
 import { readers } from '../wire-table.ts';
 import type { Expected } from './expected.ts';
 
@@ -272,12 +272,9 @@ describe.each(wires)('the oracle of %s', (wire) => {
     expect(read(wire, name, 'own')).toMatchObject([expected]);
   });
 
-  test.skipIf(!sharedRecordingsAreHere).each(real[wire])(
-    'reads what is in %s',
-    (name, expected) => {
-      expect(read(wire, name, 'shared')).toMatchObject([expected]);
-    },
-  );
+  test.skipIf(!hasSharedRecordings).each(real[wire])('reads what is in %s', (name, expected) => {
+    expect(read(wire, name, 'shared')).toMatchObject([expected]);
+  });
 
   test('treats a response as complete from its terminal event on, not earlier', () => {
     // Several choices end separately, and only the first counts.

@@ -1,6 +1,6 @@
 import { type Part, toolCallId } from '@millrace/core';
 import { ProviderError } from '@millrace/providers';
-import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
+import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import type { TaskMessage, Update } from '../../contract/message.ts';
 import type { HandlerContext } from '../../contract/served-agent.ts';
@@ -34,7 +34,7 @@ async function handled<T>(handler: (context: HandlerContext) => Promise<T>) {
   return { ...harness, ...value, id: task_id };
 }
 
-function streamOf(scripted: Scripted) {
+function streamOf(scripted: ScriptEntry) {
   const provider = scriptedProvider([scripted], { pieces: 'token' });
   const item = { id: ids.item(), turn: 7, attempt: 3 };
   return provider.stream({ items: [] }, { item, ids });

@@ -4,10 +4,10 @@ import type { Clock, Log } from '@millrace/log';
 import { contentSchema } from '../../contract/content.ts';
 import type { Rows } from '../../contract/rows.ts';
 import type {
-  EventsOfTask,
   HandlerContext,
-  Messages,
-  StateOfTask,
+  HandlerEvents,
+  HandlerMessages,
+  HandlerState,
 } from '../../contract/served-agent.ts';
 import { ServerError } from '../../contract/server-error.ts';
 import type { SpanService } from '../../contract/service.ts';
@@ -56,7 +56,7 @@ export function createContext(options: ContextOptions): HandlerContext {
   };
 }
 
-function messagesFor({ journal, turn, services, signal }: ContextOptions): Messages {
+function messagesFor({ journal, turn, services, signal }: ContextOptions): HandlerMessages {
   const { ids } = services;
   return {
     list: async () => messagesOf(await journal.state()),
@@ -76,7 +76,7 @@ function messagesFor({ journal, turn, services, signal }: ContextOptions): Messa
   };
 }
 
-function stateFor({ task, agent, services: { rows } }: ContextOptions): StateOfTask {
+function stateFor({ task, agent, services: { rows } }: ContextOptions): HandlerState {
   const owner = { taskId: task.id, agentId: agent.id };
   return {
     async get() {
@@ -89,7 +89,7 @@ function stateFor({ task, agent, services: { rows } }: ContextOptions): StateOfT
   };
 }
 
-function eventsFor({ task, agent, services: { log } }: ContextOptions): EventsOfTask {
+function eventsFor({ task, agent, services: { log } }: ContextOptions): HandlerEvents {
   return {
     list: (options = {}) => listEvents(log, { taskId: task.id, agentId: agent.id, ...options }),
   };

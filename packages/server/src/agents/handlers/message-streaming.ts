@@ -2,7 +2,7 @@ import type { DraftRecord, PartId } from '@millrace/core';
 import type { ModelRequest, Provider, StreamStep } from '@millrace/providers';
 import type { ContentInput } from '../../contract/content.ts';
 import type { TaskMessage, Update, UpdateInput } from '../../contract/message.ts';
-import type { OpenMessage, Sink, Streaming } from '../../contract/served-agent.ts';
+import type { OpenMessage, Streaming, UpdateSink } from '../../contract/served-agent.ts';
 import { readUpdate } from '../../updates/read-update.ts';
 import { UpdateWriter } from '../../updates/update-writer.ts';
 import { forwardStream } from './provider-stream.ts';
@@ -34,7 +34,7 @@ function stepsFrom(
 async function openMessage(
   context: TurnContext,
   content: ContentInput,
-  sinks: readonly Sink[],
+  sinks: readonly UpdateSink[],
 ): Promise<OpenMessage> {
   const message = new ManualMessage(context, sinks);
   await message.write({ type: 'start', content });
@@ -43,14 +43,14 @@ async function openMessage(
 
 class ManualMessage implements OpenMessage {
   readonly #context: TurnContext;
-  readonly #sinks: readonly Sink[];
+  readonly #sinks: readonly UpdateSink[];
   readonly #writer: UpdateWriter;
   readonly #log: TurnWriter;
   readonly #index: number;
   readonly #parts = new Set<PartId>();
   #message: TaskMessage | undefined;
 
-  constructor(context: TurnContext, sinks: readonly Sink[]) {
+  constructor(context: TurnContext, sinks: readonly UpdateSink[]) {
     const { turn, ids } = context;
     this.#context = context;
     this.#sinks = sinks;

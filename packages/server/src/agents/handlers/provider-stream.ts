@@ -12,7 +12,7 @@ import {
   validate,
 } from '@millrace/core';
 import { ProviderError, type ResponseEnd, type StreamStep } from '@millrace/providers';
-import type { Sent } from '../../contract/served-agent.ts';
+import type { SentMessages } from '../../contract/served-agent.ts';
 import { closingDrafts } from '../../journal/turn-closing.ts';
 import { AbortRace, abandoned } from '../abort-race.ts';
 import { type TurnContext, TurnWriter } from './turn-context.ts';
@@ -25,7 +25,7 @@ import { type TurnContext, TurnWriter } from './turn-context.ts';
 export async function forwardStream(
   context: TurnContext,
   steps: AsyncIterable<StreamStep>,
-): Promise<Sent> {
+): Promise<SentMessages> {
   const { turn, ids } = context;
   const at = { turn: turn.turn, attempt: turn.attempt };
   const itemId = ids.item();

@@ -9,7 +9,7 @@ import {
   type Usage,
 } from '@millrace/core';
 import type { TaskMessage } from '../../contract/message.ts';
-import type { Sent } from '../../contract/served-agent.ts';
+import type { SentMessages } from '../../contract/served-agent.ts';
 import type { JournalTurn, TaskJournal } from '../../contract/task-journal.ts';
 import { messageOf } from '../../updates/task-messages.ts';
 
@@ -63,7 +63,7 @@ export class TurnContext {
     return [...parts].flatMap((id) => messageOf(state, `${this.#journal.taskId}.${id}`) ?? []);
   }
 
-  async sentMessages(parts: Iterable<PartId>): Promise<Sent> {
+  async sentMessages(parts: Iterable<PartId>): Promise<SentMessages> {
     const messages = await this.messages(parts);
     return { messages, final: messages.at(-1) };
   }

@@ -1,7 +1,7 @@
 import { createAgent, defineTool } from '@millrace/agent';
 import { type Part, sessionId, toolCallId } from '@millrace/core';
 import { type Log, memoryLog, snapshot } from '@millrace/log';
-import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
+import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { LoopAgent } from '../../contract/served-agent.ts';
@@ -26,7 +26,7 @@ const looks: Part = {
 type Options = Omit<Parameters<typeof createAgent>[0], 'provider' | 'log'>;
 
 const looping =
-  (script: readonly Scripted[], options: Options = {}) =>
+  (script: readonly ScriptEntry[], options: Options = {}) =>
   (log: Log): readonly LoopAgent[] => {
     const agent = createAgent({ provider: scriptedProvider(script), log, ...options });
     return [{ type: 'loop', name: 'looper', agent }];

@@ -1,7 +1,7 @@
 import { createAgent, defineTool } from '@millrace/agent';
 import { type Part, sessionId, toolCallId } from '@millrace/core';
 import { type Log, memoryLog } from '@millrace/log';
-import { type Scripted, scriptedProvider } from '@millrace/providers/scripted';
+import { type ScriptEntry, scriptedProvider } from '@millrace/providers/scripted';
 import { type UIMessage, validateUIMessages } from 'ai';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
@@ -25,7 +25,7 @@ const stalls = {
 type AgentOptions = Omit<Parameters<typeof createAgent>[0], 'provider' | 'log'>;
 
 const loopAgent =
-  (script: readonly Scripted[], options: AgentOptions = {}) =>
+  (script: readonly ScriptEntry[], options: AgentOptions = {}) =>
   (log: Log): readonly ServedAgent[] => {
     const agent = createAgent({ provider: scriptedProvider(script), log, ...options });
     return [{ type: 'loop', name: 'helper', agent }];
@@ -57,7 +57,7 @@ const toolIn = ({ lastMessage }: BrowserChat, at = 0) =>
   lastMessage?.parts.filter((part) => part.type === 'tool-look')[at];
 
 describe('useChat with an agent loop', () => {
-  const script: readonly Scripted[] = [
+  const script: readonly ScriptEntry[] = [
     {
       content: {
         parts: [

@@ -1,6 +1,6 @@
 import { isId, isMillraceError, parseJson } from '@millrace/core';
 import { type Clock, systemClock } from '@millrace/log';
-import { type Ask, PostgresDatabase, postgresTarget } from '@millrace/log/postgres';
+import { PostgresDatabase, postgresTarget, type Query } from '@millrace/log/postgres';
 import {
   nameConflict,
   type PutOptions,
@@ -80,7 +80,7 @@ class PostgresRows implements Rows {
 
   async ready(): Promise<void> {
     try {
-      await this.#database.retrying(() => this.#database.ready());
+      await this.#database.withRetries(() => this.#database.ready());
     } catch (error) {
       await this.#database.close();
       throw error;
@@ -90,7 +90,7 @@ class PostgresRows implements Rows {
   get(table: Table, id: string): Promise<Row | undefined> {
     return this.#run(async () => {
       if (!isId(id)) return undefined;
-      const execute: Ask = (sql, values) => this.#database.read(sql, values);
+      const execute: Query = (sql, values) => this.#database.read(sql, values);
       return this.#find(execute, table, id);
     });
   }
@@ -143,7 +143,7 @@ class PostgresRows implements Rows {
   }
 
   async #put(
-    execute: Ask,
+    execute: Query,
     table: Table,
     row: Pick<StoredRow, 'id' | 'keys' | 'data'> & { readonly given: Row['keys'] },
     options: PutOptions,
@@ -178,13 +178,13 @@ class PostgresRows implements Rows {
   }
 
   /** A new row cannot be locked, so an advisory lock on its id is used. */
-  async #lock(execute: Ask, table: Table, id: string): Promise<void> {
+  async #lock(execute: Query, table: Table, id: string): Promise<void> {
     const sql = 'SELECT pg_advisory_xact_lock(hashtextextended($1, 0))';
     await execute(sql, [JSON.stringify([this.#schema, table, id])]);
   }
 
   async #checkName(
-    execute: Ask,
+    execute: Query,
     table: Table,
     id: string,
     name: string | undefined,
@@ -194,7 +194,7 @@ class PostgresRows implements Rows {
     if ((await execute(sql, [table, name, id])).length > 0) throw nameConflict(table, name, id);
   }
 
-  async #find(execute: Ask, table: Table, id: string): Promise<Row | undefined> {
+  async #find(execute: Query, table: Table, id: string): Promise<Row | undefined> {
     const sql = `SELECT * FROM ${this.#schema}.rows WHERE tbl = $1 AND id = $2`;
     const [row] = await execute<StoredRow>(sql, [table, id]);
     return row && this.#toRow(table, row);

@@ -2,7 +2,7 @@
 // takes over waiting runs, as servers do, but does not listen.
 import { randomIds } from '@millrace/core';
 import { systemClock } from '@millrace/log';
-import { tell } from '../../../../log/src/testing/start-process.ts';
+import { sendToParent } from '../../../../log/src/testing/start-process.ts';
 import { createServer } from '../../create-server.ts';
 import { createTaskService } from '../../tasks/create-task-service.ts';
 import { clusterAgent } from './cluster-agent.ts';
@@ -16,12 +16,12 @@ const onDiagnostic = (problem: string) => process.stderr.write(`note: ${problem}
 
 if (role === 'server') {
   const server = createServer({ ...shared, onDiagnostic });
-  tell(await server.listen({ port: Number(port) }));
+  sendToParent(await server.listen({ port: Number(port) }));
 } else {
   const ids = randomIds((bytes) => crypto.getRandomValues(bytes));
   const service = createTaskService({ ...shared, clock: systemClock, ids, onDiagnostic });
   await service.start();
-  tell({ url: '' });
+  sendToParent({ url: '' });
   // The timers of the service do not keep the process alive.
   setInterval(() => {}, 60_000);
 }

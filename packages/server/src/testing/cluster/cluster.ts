@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { freePort } from '../../../../log/src/testing/external-programs.ts';
 import { startPostgres, type TestPostgres } from '../../../../log/src/testing/start-postgres.ts';
-import { type Started, startProcess } from '../../../../log/src/testing/start-process.ts';
+import { type ChildProgram, startProcess } from '../../../../log/src/testing/start-process.ts';
 import { startRedis, type TestRedis } from '../../../../log/src/testing/start-redis.ts';
 
 const program = new URL('./cluster-process.ts', import.meta.url);
@@ -12,7 +12,7 @@ export class ClusterMember {
   readonly url: string;
   readonly #args: readonly string[];
   readonly #codeCache: string;
-  #child: Started | undefined;
+  #child: ChildProgram | undefined;
   #isUp = false;
   #isStopped = false;
   #wake = new Set<() => void>();
@@ -54,7 +54,7 @@ export class ClusterMember {
       const child = startProcess(program, {
         args: this.#args,
         codeCache: this.#codeCache,
-        onTold: () => this.#markUp(),
+        onMessage: () => this.#markUp(),
       });
       this.#child = child;
       const { code, stderr } = await child.exit;

@@ -6,7 +6,7 @@ import { randomIds } from '@millrace/core';
 import { systemClock } from '@millrace/log';
 import { sqliteLog } from '@millrace/log/sqlite';
 import { scriptedProvider } from '@millrace/providers/scripted';
-import { tell } from '../../../../log/src/testing/start-process.ts';
+import { sendToParent } from '../../../../log/src/testing/start-process.ts';
 import type { ContentInput } from '../../contract/content.ts';
 import type { UpdateInput } from '../../contract/message.ts';
 import type { HandlerContext, ServedAgent } from '../../contract/served-agent.ts';
@@ -61,14 +61,14 @@ if (kind !== 'async') {
   const body = { task_id: task.id, content: parsed() };
   const answer = await service.tasks.sendMessage(id, body, { key: 'key' });
   for await (const { type, index, parent_task_message } of answer.updates())
-    tell({ type, index, id: parent_task_message?.id, task: task.id });
+    sendToParent({ type, index, id: parent_task_message?.id, task: task.id });
 } else {
   await service.tasks.sendEvent(id, { task_id: task.id, content: parsed() }, { key: 'key' });
-  tell({ type: 'sent', task: task.id });
+  sendToParent({ type: 'sent', task: task.id });
   for (;;) {
     const page = { taskId: task.id, limit: 1, direction: 'newer', filters: [] } as const;
     const [message] = (await service.messages.page(page)).data;
-    if (message !== undefined) tell({ type: 'delta', task: task.id, id: message.id });
+    if (message !== undefined) sendToParent({ type: 'delta', task: task.id, id: message.id });
     await new Promise((resolve) => setImmediate(resolve));
   }
 }

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { bashTool } from '../../shell/bash-tool.ts';
 import { temporaryFolder, writeTree } from '../../testing/temporary-folder.ts';
 import { createWorkspace } from '../../workspace/workspace.ts';
-import { approveBy } from '../approve-by-policy.ts';
+import { approveByPolicy } from '../approve-by-policy.ts';
 import { permissionPolicy } from '../permission-policy.ts';
 import type { PermissionRule } from '../permission-rule.ts';
 import { isHarmlessGitConfig } from './read-only-risk.ts';
@@ -27,7 +27,7 @@ async function ruling(command: string, rules: readonly PermissionRule[] = []) {
   const call = { kind: 'tool_call', toolCallId: toolCallId('c'), name: 'bash' } as const;
   const input = { command };
   const pending = { call: { ...call, arguments: '' }, tool, input, summary: command };
-  const decided = await approveBy(policy, workspace)(pending);
+  const decided = await approveByPolicy(policy, workspace)(pending);
   return typeof decided === 'string' ? decided : decided.decision;
 }
 

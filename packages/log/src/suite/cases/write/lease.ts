@@ -204,7 +204,7 @@ export const leaseCases: readonly CaseSpec[] = [
     async run({ log }) {
       const ada = await log.open(session, { leaseMs: Number.POSITIVE_INFINITY, isDetached: true });
       await ada.append([marker('one')]);
-      ada.leave();
+      ada.detach();
       await expectRefusal('fenced', ada.append([marker('none')]));
       await expectRefusal('held', open(log, 'bob'));
       const again = await log.open(session, { epoch: ada.epoch, from: 1 });
@@ -220,7 +220,7 @@ export const leaseCases: readonly CaseSpec[] = [
     async run({ log }) {
       const ada = await log.open(session, { isDetached: true });
       const admission = await ada.admit({ for: 'request', turn: 1 });
-      ada.leave();
+      ada.detach();
       const producer = await log.produce(admission);
       const said = { ...marker('said'), turn: 1, attempt: 1 };
       assert.equal((await producer.append([said], 1)).through, 1);

@@ -194,7 +194,7 @@ function linesIn(path: string): readonly string[] {
 export const askedCall = toolCallId('c1');
 
 /** Runs all jobs, at most `width` at once. */
-export async function inTurn<T>(
+export async function runConcurrently<T>(
   jobs: readonly (() => Promise<T>)[],
   width: number,
 ): Promise<readonly T[]> {

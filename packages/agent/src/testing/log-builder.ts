@@ -18,7 +18,7 @@ import { expect } from 'vitest';
 import type { Observer } from '../contract/observer.ts';
 
 /** A record with its events, as observers receive them. */
-export interface Told {
+export interface ObservedRecord {
   readonly record: LogRecord;
   readonly events: readonly AgentEvent[];
 }
@@ -27,9 +27,9 @@ export interface Told {
 export function observedRecords(
   records: readonly LogRecord[],
   session: SessionId = sessionId('test'),
-): readonly Told[] {
+): readonly ObservedRecord[] {
   const folder = new Folder(session);
-  const told: Told[] = [];
+  const told: ObservedRecord[] = [];
   for (const record of records) {
     const after = record.offset - 1;
     const folded = folder.addBatch(
@@ -43,7 +43,7 @@ export function observedRecords(
   return told;
 }
 
-export function notifyAll(observer: Observer, told: readonly Told[]): void {
+export function notifyAll(observer: Observer, told: readonly ObservedRecord[]): void {
   for (const { record, events } of told) observer(record, events);
 }
 
@@ -55,7 +55,7 @@ export function usage(input: number, output: number): Usage {
 }
 
 /** Builds a log for a test. Records are numbered as in a store and 100 ms apart. */
-export class Story {
+export class LogBuilder {
   readonly session: SessionId;
   readonly records: LogRecord[] = [];
   readonly #ids = countingIds();
@@ -111,7 +111,7 @@ export class Story {
     return started?.type === 'item_started' ? started.itemId : itemId('none');
   }
 
-  get told(): readonly Told[] {
+  get observed(): readonly ObservedRecord[] {
     return observedRecords(this.records, this.session);
   }
 

@@ -7,7 +7,7 @@ const stepMs = 50;
 const mostSteps = 20_000;
 
 /** Advances virtual time until the promise settles. */
-export async function play<T>(clock: VirtualClock, result: Promise<T>): Promise<T> {
+export async function runToEnd<T>(clock: VirtualClock, result: Promise<T>): Promise<T> {
   let isDone = false;
   const done = result.finally(() => {
     isDone = true;
@@ -15,13 +15,13 @@ export async function play<T>(clock: VirtualClock, result: Promise<T>): Promise<
   done.catch(() => {});
   for (let step = 0; !isDone; step++) {
     if (step > mostSteps) throw new Error('There is no end to it');
-    await quiet();
+    await flushPendingWork();
     if (!isDone) clock.advance(stepMs);
   }
   return done;
 }
 
 /** Resolves when all pending work that needs no time is done. */
-export async function quiet(): Promise<void> {
+export async function flushPendingWork(): Promise<void> {
   for (let round = 0; round < 4; round++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -6,7 +6,7 @@ import { build } from 'vite';
  * Bundles a program into one file, because a program that a test starts a hundred times has to
  * start fast.
  */
-export async function bundled(program: URL, folder: string): Promise<string> {
+export async function bundleProgram(program: URL, folder: string): Promise<string> {
   const conditions = ['@millrace/source'];
   await build({
     configFile: false,
