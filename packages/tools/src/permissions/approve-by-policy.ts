@@ -6,7 +6,7 @@ import type { ReadOnlyCommand } from './read-only/read-only-command.ts';
 import { findReadOnlyRisk } from './read-only/read-only-risk.ts';
 import { suggestRule } from './suggest-rule.ts';
 
-/** Options of `approveBy`. */
+/** Options of `approveByPolicy`. */
 export interface ApproveByPolicyOptions {
   /**
    * Scope of an approval that lasts (`until`). `exact`: the same command or path. `wide`: commands
@@ -21,7 +21,7 @@ export interface ApproveByPolicyOptions {
  * path behind symbolic links. An approval that lasts (`run.approve(id, { until })`) covers only
  * that command, path or tool, unless `lasting` is `wide`.
  *
- * @example createAgent({ provider, tools, approve: approveBy(policy, workspace) });
+ * @example createAgent({ provider, tools, approve: approveByPolicy(policy, workspace) });
  */
 export function approveByPolicy(
   policy: PermissionPolicy,

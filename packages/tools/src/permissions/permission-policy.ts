@@ -31,7 +31,7 @@ export interface PolicyData {
   /**
    * Whether read-only commands inside the root are allowed without a rule: `ls`, `grep`, `git
    * status` and similar, with known options, on paths that tools may read. The policy itself does
-   * not resolve links; `approveBy` checks where they lead. Default: false.
+   * not resolve links; `approveByPolicy` checks where they lead. Default: false.
    */
   readonly freeReading?: boolean | undefined;
 }
