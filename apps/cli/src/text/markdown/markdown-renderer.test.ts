@@ -1,10 +1,10 @@
 import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { randomMarkdown } from '../../testing/random-markdown.ts';
+import { randomMarkdown } from '../../../../../packages/markdown/src/testing/random-markdown.ts';
 import { cellWidth } from '../cells/cell-width.ts';
 import { colorTheme, dumbTheme, plainTheme, withHyperlinks } from '../theme/theme.ts';
-import { markdownToAnsi } from './markdown-to-ansi.ts';
+import { markdownToAnsi } from './markdown-renderer.ts';
 
 const plainly = (text: string, width = 40) => markdownToAnsi(text, { theme: plainTheme, width });
 const painted = (text: string, width = 40) => markdownToAnsi(text, { theme: colorTheme, width });

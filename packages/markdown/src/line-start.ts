@@ -1,6 +1,8 @@
-/** How lines begin that are not just text. All of them are asked about lines without tabs. */
+import { cellsOf } from './table.ts';
 
-/** From here on, what is indented is code. */
+// Recognizes the first characters of blocks. All functions expect a line without tabs.
+
+/** A line with this indentation is code. */
 export const codeIndent = 4;
 
 export function indentOf(line: string): number {
@@ -11,7 +13,7 @@ export function isBlank(line: string): boolean {
   return indentOf(line) === line.length;
 }
 
-/** Whether it is worth asking what else than text begins here, for most lines do not. */
+/** A quick check that is false for most lines: only other lines can start a block. */
 export function mayStart(line: string): boolean {
   return /^ {0,3}(?:[>#*+_=`~<\d-]| |$)/.test(line);
 }
@@ -27,14 +29,14 @@ export function headingStart(line: string): HeadingStart | undefined {
   return { level: marks.length, text: withoutClosing(line.slice(opening.length).trim()) };
 }
 
-/** A heading may end with marks as well. */
+/** Removes the optional marks at the end of a heading. */
 function withoutClosing(text: string): string {
   let end = text.length;
   while (text[end - 1] === '#') end--;
   return end === 0 || text[end - 1] === ' ' ? text.slice(0, end).trimEnd() : text;
 }
 
-/** The level of the heading that a paragraph becomes when it is underlined like this. */
+/** Returns the level of a heading that is underlined with this line. */
 export function underlineLevel(line: string): number | undefined {
   const [, marks] = /^ {0,3}(=+|-+) *$/.exec(line) ?? [];
   if (marks === undefined) return undefined;
@@ -57,7 +59,7 @@ export function fenceStart(line: string): FenceStart | undefined {
   if (opening === undefined || marks === undefined) return undefined;
   const info = line.slice(opening.length).trim();
   const mark = marks.charAt(0);
-  // Otherwise it is code in a line: ```like this```.
+  // It is inline code: ```like this```.
   if (mark === '`' && info.includes('`')) return undefined;
   return { mark, length: marks.length, indent: indentOf(line), info };
 }
@@ -68,16 +70,16 @@ export function isFenceEnd(line: string, { mark, length }: FenceStart): boolean 
   return text === mark.repeat(text.length);
 }
 
-/** How many characters the mark of a quote takes. */
+/** Returns the length of the mark of a quote. */
 export function quoteStart(line: string): number | undefined {
   return /^ {0,3}> ?/.exec(line)?.[0].length;
 }
 
 export interface ItemStart {
   readonly number: number | undefined;
-  /** Items with another mark are of another list: `-`, `*`, `+`, `.` or `)`. */
+  /** `-`, `*`, `+`, `.` or `)`. Items of one list have the same mark. */
   readonly mark: string;
-  /** How many characters in front are not the item's own. */
+  /** The length of the marker and the spaces after it. */
   readonly offset: number;
   readonly isEmpty: boolean;
 }
@@ -87,17 +89,17 @@ export function itemStart(line: string): ItemStart | undefined {
   if (marker === undefined || (number === '') !== /[-*+]/.test(mark)) return undefined;
   const rest = line.slice(marker.length);
   const isEmpty = rest.trim() === '';
-  // More space than this belongs to the item: it is code.
+  // With more spaces, the item starts with indented code.
   const space = isEmpty || indentOf(rest) > codeIndent ? 1 : indentOf(rest);
   const counted = number === '' ? undefined : Number(number);
   return { number: counted, mark, offset: marker.length + space, isEmpty };
 }
 
-/** What is wider is no table that anybody could read. */
+/** A wider table is shown as text. */
 const maxHead = 2048;
 const maxColumns = 32;
 
-/** Whether the line under it makes this one the head of a table. */
+/** Returns true if the two lines start a table. */
 export function isTableStart(head: string, under: string): boolean {
   if (head.length + under.length > maxHead) return false;
   const isUnderline = /^ {0,3}\|? *:?-+:? *(?:\| *:?-+:? *)*\|? *$/.test(under);
@@ -106,18 +108,39 @@ export function isTableStart(head: string, under: string): boolean {
   return columns <= maxColumns && cellsOf(head).length === columns;
 }
 
-/** The cells of a row; a pipe that belongs to one is escaped. */
-export function cellsOf(row: string): readonly string[] {
-  const text = row.trim();
-  const cells: string[] = [''];
-  for (let at = text.startsWith('|') ? 1 : 0; at < text.length; at++) {
-    const char = text.charAt(at);
-    if (char === '\\' && text[at + 1] === '|') {
-      cells.push(`${cells.pop()}|`);
-      at++;
-    } else if (char === '|') {
-      if (at < text.length - 1) cells.push('');
-    } else cells.push(`${cells.pop()}${char}`);
-  }
-  return cells.map((cell) => cell.trim());
+const blockTags =
+  'address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|dl|dt|fieldset|figcaption|figure|footer|form|frame|frameset|h[1-6]|head|header|hr|html|iframe|legend|li|link|main|menu|menuitem|meta|nav|noframes|ol|optgroup|option|p|param|search|section|summary|table|tbody|td|tfoot|th|thead|title|tr|track|ul';
+const attribute = /\s+[a-zA-Z_:][\w.:-]*(?:\s*=\s*(?:[^\s"'=<>`]+|'[^']*'|"[^"]*"))?/;
+
+/** The forms of HTML blocks. A form without `end` ends before an empty line. */
+const forms: readonly { readonly start: RegExp; readonly end?: RegExp }[] = [
+  {
+    start: /^<(?:script|pre|style|textarea)(?:\s|>|$)/i,
+    end: /<\/(?:script|pre|style|textarea)>/i,
+  },
+  { start: /^<!--/, end: /-->/ },
+  { start: /^<\?/, end: /\?>/ },
+  { start: /^<![a-zA-Z]/, end: />/ },
+  { start: /^<!\[CDATA\[/, end: /\]\]>/ },
+  { start: new RegExp(`^</?(?:${blockTags})(?:\\s|/?>|$)`, 'i') },
+];
+
+/** A tag on a line of its own. */
+const singleTag = new RegExp(
+  `^(?:<[a-zA-Z][a-zA-Z\\d-]*(?:${attribute.source})*\\s*/?>|</[a-zA-Z][a-zA-Z\\d-]*\\s*>)\\s*$`,
+);
+
+export interface HtmlStart {
+  /** Matches the last line. If undefined, an empty line ends the HTML. */
+  readonly end: RegExp | undefined;
+  /** True if it can follow a paragraph without an empty line. */
+  readonly interrupts: boolean;
+}
+
+export function htmlStart(line: string): HtmlStart | undefined {
+  const text = line.trimStart();
+  if (!text.startsWith('<')) return undefined;
+  const form = forms.find(({ start }) => start.test(text));
+  if (form !== undefined) return { end: form.end, interrupts: true };
+  return singleTag.test(text) ? { end: undefined, interrupts: false } : undefined;
 }

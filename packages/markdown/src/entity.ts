@@ -1,4 +1,4 @@
-/** The named ones that are met in prose; the rest stays as it is written. */
+/** The named entities that are common in prose. Others stay as they are written. */
 const named: ReadonlyMap<string, string> = new Map(
   Object.entries({
     amp: '&',
@@ -32,12 +32,12 @@ const named: ReadonlyMap<string, string> = new Map(
 const form = /&(?:#(\d{1,7})|#[xX]([\da-fA-F]{1,6})|([a-zA-Z]{2,8}));/y;
 const lastCodePoint = 0x10ffff;
 
-export interface Entity {
+interface Entity {
   readonly text: string;
   readonly length: number;
 }
 
-/** The character that is written as `&…;` at this place, which may well be a control character. */
+/** Reads an entity such as `&amp;` at a position. The result can be a control character. */
 export function entityAt(source: string, at: number): Entity | undefined {
   form.lastIndex = at;
   const match = form.exec(source);
@@ -49,5 +49,6 @@ export function entityAt(source: string, at: number): Entity | undefined {
 
 function numbered(decimal: string | undefined, hex: string | undefined): string {
   const code = decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number(decimal);
-  return code === 0 || code > lastCodePoint ? '\ufffd' : String.fromCodePoint(code);
+  const isCharacter = code > 0 && code <= lastCodePoint;
+  return isCharacter ? String.fromCodePoint(code).toWellFormed() : '\ufffd';
 }

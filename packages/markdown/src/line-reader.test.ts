@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { splitAt } from '../../testing/random-markdown.ts';
-import { LineReader, type SourceLine } from './line-reader.ts';
+import { expandTabs, fromColumn, LineReader, type SourceLine } from './line-reader.ts';
+import { splitAt } from './testing/random-markdown.ts';
 
 function read(chunks: readonly string[]): readonly SourceLine[] {
   const reader = new LineReader();
@@ -28,10 +28,7 @@ describe('lines', () => {
       fc.property(text, fc.array(fc.nat()), (source, cuts) => {
         const lines = read([source]);
         expect(read(splitAt(source, cuts))).toEqual(lines);
-        const expected = source
-          .toWellFormed()
-          .replaceAll('\u001b', '␛')
-          .split(/\r\n|\r|\n/);
+        const expected = source.toWellFormed().split(/\r\n|\r|\n/);
         if (expected.at(-1) === '') expected.pop();
         expect(lines.map((line) => line.text)).toEqual(expected);
       }),
@@ -60,5 +57,30 @@ describe('lines', () => {
     ).toBe(long);
     expect(lines.every((line) => line.text.isWellFormed())).toBe(true);
     expect(read([...long].concat('\nnext'))).toEqual(lines);
+  });
+});
+
+describe('the end of a line from a column on', () => {
+  const line = fc.array(fc.constantFrom('a', ' ', '\t', '- '), { maxLength: 12 });
+
+  test('keeps its tabs and starts at that column', () => {
+    fc.assert(
+      fc.property(line, fc.nat(24), (parts, at) => {
+        const source = parts.join('');
+        const columns = expandTabs(source);
+        const column = Math.min(at, columns.length);
+        const end = fromColumn(source, column);
+        expect(end.replaceAll(/[ \t]/g, '')).toBe(columns.slice(column).replaceAll(' ', ''));
+        const indent = /^ */.exec(columns.slice(column))?.[0];
+        expect(expandTabs(/^[ \t]*/.exec(end)?.[0] ?? '')).toBe(indent);
+        if (column === 0) expect(end).toBe(source);
+      }),
+    );
+  });
+
+  test('has spaces for the part of a tab after the column', () => {
+    expect(fromColumn('\t\ta\tb', 4)).toBe('\ta\tb');
+    expect(fromColumn('\t\ta\tb', 2)).toBe('      a\tb');
+    expect(fromColumn('  \ta', 2)).toBe('  a');
   });
 });

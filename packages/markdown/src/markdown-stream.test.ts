@@ -1,26 +1,28 @@
-import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { randomMarkdown, splitAt, wordsOf } from '../../testing/random-markdown.ts';
-import { colorTheme, plainTheme } from '../theme/theme.ts';
-import type { Block } from './block.ts';
-import { MarkdownRenderer } from './markdown-renderer.ts';
+import { type Block, taskOf } from './block.ts';
 import { MarkdownStream } from './markdown-stream.ts';
-import { markdownToAnsi } from './markdown-to-ansi.ts';
+import { randomMarkdown, splitAt, wordsOf } from './testing/random-markdown.ts';
 
 const cuts = fc.array(fc.nat(), { maxLength: 12 });
 
-/** What is shown when each chunk's finished blocks are printed as it comes, and the rest at the end. */
-function shownInSteps(chunks: readonly string[], width: number): string {
+/** Takes the finished blocks after each chunk, and the rest at the end. */
+function readInSteps(chunks: readonly string[]): readonly Block[] {
   const stream = new MarkdownStream();
-  const renderer = new MarkdownRenderer({ theme: colorTheme });
-  const lines = chunks.flatMap((chunk) => {
+  const blocks = chunks.flatMap((chunk) => {
     stream.push(chunk);
-    // Looking at what is open changes nothing.
-    renderer.preview(stream.tail, width);
-    return renderer.render(stream.take(), width);
+    // Reading the unfinished blocks must not change the stream.
+    void stream.tail;
+    void stream.steadyTail;
+    return stream.take();
   });
-  return [...lines, ...renderer.render(stream.end(), width)].join('\n');
+  return [...blocks, ...stream.end()];
+}
+
+function contentOf(block: Block): string {
+  if (block.kind === 'table') return block.rows.join(' ');
+  if (block.kind === 'code_open') return block.info;
+  return 'text' in block ? block.text : '';
 }
 
 function taken(text: string): readonly Block[] {
@@ -33,12 +35,12 @@ const textsOf = (blocks: readonly Block[]) =>
   blocks.flatMap((block) => ('text' in block ? [block.text] : []));
 
 describe('a stream of Markdown', () => {
-  test('shows the same however it is cut into chunks, down to the colours', () => {
+  test('has the same blocks however it is cut into chunks', () => {
     fc.assert(
-      fc.property(randomMarkdown, cuts, fc.integer({ min: 12, max: 90 }), (text, at, width) => {
-        const whole = markdownToAnsi(text, { theme: colorTheme, width });
-        expect(shownInSteps(splitAt(text, at), width)).toBe(whole);
-        expect(shownInSteps(text.split(''), width)).toBe(whole);
+      fc.property(randomMarkdown, cuts, (text, at) => {
+        const whole = readInSteps([text]);
+        expect(readInSteps(splitAt(text, at))).toEqual(whole);
+        expect(readInSteps(text.split(''))).toEqual(whole);
       }),
       { numRuns: 500 },
     );
@@ -63,11 +65,11 @@ describe('a stream of Markdown', () => {
     );
   });
 
-  test('loses no word, doubles none and keeps their order', () => {
+  test('loses no word, repeats no word and keeps their order', () => {
     fc.assert(
       fc.property(randomMarkdown, cuts, (text, at) => {
-        const shown = stripVTControlCharacters(shownInSteps(splitAt(text, at), 400));
-        expect(wordsOf(shown)).toEqual(wordsOf(text));
+        const read = readInSteps(splitAt(text, at)).map(contentOf).join('\n');
+        expect(wordsOf(read)).toEqual(wordsOf(text));
       }),
     );
   });
@@ -134,13 +136,66 @@ describe('a stream of Markdown', () => {
     expect(parts.length).toBeGreaterThan(10);
   });
 
-  test('shows a long table in parts, each row once and under the same head', () => {
+  test('gives a long table in parts, each row once and with the same head', () => {
     const rows = Array.from({ length: 3_000 }, (_, row) => `| w${row}w | ${'x'.repeat(20)} |`);
     const text = ['| a | b |', '|---|---|', ...rows].join('\n');
-    const shown = markdownToAnsi(text, { theme: plainTheme, width: 60 });
-    expect(wordsOf(shown)).toEqual(wordsOf(text));
-    expect(shown.match(/^a /gm)).toHaveLength(1);
+    const tables = readInSteps([text]).filter((block) => block.kind === 'table');
+    expect(tables.length).toBeGreaterThan(1);
     expect(taken(text).length).toBeGreaterThan(1);
+    expect(tables.map(({ isRest }) => isRest).indexOf(true)).toBe(1);
+    for (const table of tables) expect(table.rows.slice(0, 2)).toEqual(['| a | b |', '|---|---|']);
+    expect(tables.flatMap((table) => table.rows.slice(2))).toEqual(rows);
+  });
+
+  test('keeps the tabs and the control characters of code', () => {
+    const lines = (text: string) => textsOf(readInSteps([text]));
+    expect(lines('```\n\ta\tb\u001b\n```')).toEqual(['\ta\tb\u001b']);
+    expect(lines('\t\ta\tb')).toEqual(['\ta\tb']);
+    expect(lines('- x\n\n  ```\n  \ta\n  ```')).toEqual(['x', '  a']);
+    expect(lines('<div>\n\ta')).toEqual(['<div>', '\ta']);
+  });
+});
+
+describe('the steady tail', () => {
+  const kinds = (text: string) => {
+    const stream = new MarkdownStream();
+    stream.push(text);
+    return [...stream.take(), ...stream.steadyTail].map(({ kind }) => kind);
+  };
+
+  test('has no heading before the line under it has ended', () => {
+    expect(kinds('Title\n--')).toEqual(['paragraph', 'paragraph']);
+    expect(kinds('Title\n---')).toEqual(['paragraph', 'paragraph']);
+    expect(kinds('Title\n=')).toEqual(['paragraph', 'paragraph']);
+    expect(kinds('Title\n---\n')).toEqual(['heading']);
+    expect(kinds('> Title\n> -')).toEqual(['paragraph', 'paragraph']);
+    expect(kinds('# Title')).toEqual(['heading']);
+  });
+
+  test('loses no word', () => {
+    fc.assert(
+      fc.property(randomMarkdown, (text) => {
+        const stream = new MarkdownStream();
+        stream.push(text);
+        const read = [...stream.take(), ...stream.steadyTail].map(contentOf).join('\n');
+        expect(wordsOf(read)).toEqual(wordsOf(text));
+      }),
+    );
+  });
+});
+
+describe('the checkbox of a task', () => {
+  const tasks = (text: string) => readInSteps([text]).map(taskOf);
+
+  test('is at the start of a list item', () => {
+    expect(tasks('- [ ] a\n- [x] b\n1. [X] c')).toEqual([
+      { isChecked: false, text: 'a' },
+      { isChecked: true, text: 'b' },
+      { isChecked: true, text: 'c' },
+    ]);
+    expect(tasks('[ ] a\n\n- b\n\n  [x] c\n- [ ]\n- [y] d\n- > [ ] e')).toEqual(
+      Array.from({ length: 6 }, () => undefined),
+    );
   });
 });
 
@@ -175,5 +230,21 @@ describe('the work of a stream', () => {
       expect(workOf(twice, chunk)).toBeLessThan(2.1 * workOf(once, chunk));
       expect(workOf(once, chunk)).toBeLessThan(12 * once.length);
     }
+  });
+
+  test('of reading the open block does not grow with the length of the text', () => {
+    const work = (text: string) => {
+      let steps = 0;
+      const stream = new MarkdownStream((more) => {
+        steps += more;
+      });
+      stream.push(text);
+      stream.take();
+      steps = 0;
+      void stream.steadyTail;
+      return steps;
+    };
+    for (const piece of Object.values(texts))
+      expect(work(piece.repeat(10_000))).toBeLessThan(100_000);
   });
 });

@@ -9,8 +9,8 @@ function parse(text: string): readonly Block[] {
   return stream.end();
 }
 
-/** A block as a line: what it stands in, its kind, its text. */
-function told(block: Block): string {
+/** A block as a line: its containers, its kind and its text. */
+function summary(block: Block): string {
   const within = block.within.map((container) =>
     container.kind === 'quote' ? '>' : `${container.opens ? '+' : ' '}${container.number ?? '-'}`,
   );
@@ -24,7 +24,7 @@ function contentOf(block: Block): string {
   return block.kind === 'heading' ? `${block.level} ${text}` : text;
 }
 
-const blocks = (text: string) => parse(text).map(told);
+const blocks = (text: string) => parse(text).map(summary);
 
 describe('blocks', () => {
   test.each<[string, string, readonly string[]]>([
@@ -171,6 +171,17 @@ describe('blocks', () => {
       0,
     ]);
     expect(gaps('> a\n>\n> b\n\n> c')).toEqual([undefined, 1, 0]);
+  });
+
+  test('name their list, their item and their quote', () => {
+    const lists = parse('- a\n- b\n\n  c\n* d\n1. e\n2. f').map(({ within }) => within[0]);
+    const list = lists.map((item) => item?.kind === 'item' && item.list);
+    expect(list.map((id) => list.indexOf(id))).toEqual([0, 0, 0, 3, 4, 4]);
+    const ids = lists.map((item) => item?.id);
+    expect(ids.map((id) => ids.indexOf(id))).toEqual([0, 1, 1, 3, 4, 5]);
+    const quotes = parse('> a\n>\n> b\n\n> c').map(({ within }) => within[0]?.id);
+    expect(quotes[0]).toBe(quotes[1]);
+    expect(quotes[2]).not.toBe(quotes[1]);
   });
 
   test('stand in no more than a dozen others', () => {

@@ -1,10 +1,10 @@
-import { expandTabs } from '../cells/printable.ts';
-import type { OnWork } from '../code/highlight.ts';
-import type { Block, BlockContent } from './block.ts';
+import type { Block, BlockContent, OnWork } from './block.ts';
+import { expandTabs, fromColumn, type SourceLine } from './line-reader.ts';
 import {
   codeIndent,
   fenceStart,
   headingStart,
+  htmlStart,
   type ItemStart,
   indentOf,
   isBlank,
@@ -14,40 +14,52 @@ import {
   mayStart,
   quoteStart,
   underlineLevel,
-} from './block-start.ts';
-import { ContainerStack } from './container-stack.ts';
-import { htmlStart } from './html-start.ts';
-import { contentOf, copyLeaf, grow, isText, type Leaf, paragraphLeaf } from './leaf.ts';
-import type { SourceLine } from './line-reader.ts';
+} from './line-start.ts';
+import {
+  ContainerStack,
+  contentOf,
+  copyLeaf,
+  grow,
+  isText,
+  type Leaf,
+  paragraphLeaf,
+} from './open-blocks.ts';
 
-/** Deeper than this, marks of quotes and items are text. */
+/** Below this depth, marks of quotes and items are text. */
 const maxDepth = 12;
 
-/** Lines in, finished blocks out. Of each line it looks at that line alone. */
+/** Turns lines into blocks. It reads each line once and never looks back at earlier lines. */
 export class BlockParser {
   readonly #onWork: OnWork | undefined;
   #containers = new ContainerStack();
   #leaf: Leaf | undefined;
   #blocks: Block[] = [];
-  /** Since the last block. */
+  /** True if an empty line came after the last block. */
   #sawBlank = false;
-  /** The containers of the last block, undefined before the first. */
+  /** The containers of the last block. Undefined before the first block. */
   #last: readonly number[] | undefined;
+  /** The current line, and its length with expanded tabs. */
+  #line = '';
+  #columns = 0;
+  /** True if the next line has no end yet, so that more characters can change its meaning. */
+  #isLastLine = false;
 
   constructor(onWork?: OnWork) {
     this.#onWork = onWork;
   }
 
-  /** A second one that goes on from here; the blocks stay with the first. */
-  copy(): BlockParser {
+  /** Returns a parser that continues from here. The finished blocks stay in this one. */
+  copy(isLastLine = false): BlockParser {
     const copy = new BlockParser(this.#onWork);
     copy.#containers = this.#containers.copy();
     copy.#leaf = this.#leaf && copyLeaf(this.#leaf);
     copy.#sawBlank = this.#sawBlank;
     copy.#last = this.#last;
+    copy.#isLastLine = isLastLine;
     return copy;
   }
 
+  /** Returns the blocks that were finished since the last call. */
   take(): readonly Block[] {
     const blocks = this.#blocks;
     this.#blocks = [];
@@ -56,8 +68,10 @@ export class BlockParser {
 
   line({ text, isRest }: SourceLine): void {
     const line = expandTabs(text);
+    this.#line = text;
+    this.#columns = line.length;
     this.#onWork?.(line.length + 1);
-    if (isRest) return this.#goOn(line);
+    if (isRest) return this.#continueLine(text);
     this.#onWork?.(line.length * this.#containers.depth);
     const { depth, rest } = this.#containers.match(line);
     const isInside = depth === this.#containers.depth;
@@ -69,14 +83,14 @@ export class BlockParser {
     this.#start(rest);
   }
 
-  /** Nothing more comes. */
+  /** Closes all open blocks. */
   end(): void {
     this.#closeLeaf();
     this.#closeTo(0);
   }
 
-  /** The rest of a line that was too long to be read at once. */
-  #goOn(text: string): void {
+  /** Reads the rest of a line that was too long to be read at once. */
+  #continueLine(text: string): void {
     const kind = this.#leaf?.kind;
     if (kind === 'fence' || kind === 'indented') {
       return this.#emit({ kind: 'code_line', text, isCut: true });
@@ -89,12 +103,12 @@ export class BlockParser {
   #fenceLine(text: string, { fence }: Leaf & { kind: 'fence' }): void {
     if (isFenceEnd(text, fence)) return this.#closeLeaf();
     const own = Math.min(fence.indent, indentOf(text));
-    this.#emit({ kind: 'code_line', text: text.slice(own), isCut: false });
+    this.#codeLine(text.slice(own));
   }
 
   #htmlLine(text: string, { end }: Leaf & { kind: 'html' }, isRest = true): void {
     if (end === undefined && isBlank(text)) return this.#blankLine(text, this.#containers.depth);
-    this.#emit({ kind: 'html_line', text, isRest });
+    this.#emit({ kind: 'html_line', text: this.#withTabs(text), isRest });
     if (end?.test(text)) this.#closeLeaf();
   }
 
@@ -104,13 +118,13 @@ export class BlockParser {
       return;
     }
     this.#closeLeaf();
-    // An item that begins with an empty line ends with a second one.
+    // An item that starts with an empty line ends at the next empty line.
     const isOver = depth === this.#containers.depth && this.#containers.isEmptyItem;
     this.#closeTo(isOver ? depth - 1 : depth);
     this.#sawBlank = true;
   }
 
-  /** Whether the line goes on with a paragraph although it lacks the marks of what that stands in. */
+  /** Returns true if the line continues a paragraph without the marks of its containers. */
   #isLazy(rest: string): boolean {
     if (this.#leaf?.kind !== 'paragraph') return false;
     if (indentOf(rest) >= codeIndent || !mayStart(rest)) return true;
@@ -134,7 +148,7 @@ export class BlockParser {
     if (!this.#singleLine(rest) && !this.#open(rest)) this.#text(rest);
   }
 
-  /** The line without the mark of a quote or an item that begins here. */
+  /** Opens a quote or an item that starts here, and returns the line without its mark. */
   #container(line: string): string | undefined {
     if (indentOf(line) >= codeIndent || this.#containers.depth >= maxDepth) return undefined;
     const quote = quoteStart(line);
@@ -150,7 +164,7 @@ export class BlockParser {
     return line.slice(item.offset);
   }
 
-  /** A paragraph is only ended by an item that is clearly one: no hyphen, no year. */
+  /** A hyphen or a year in a paragraph does not start a list. */
   #maySplit({ number = 1, isEmpty }: ItemStart): boolean {
     return this.#leaf?.kind !== 'paragraph' || (number === 1 && !isEmpty);
   }
@@ -165,13 +179,26 @@ export class BlockParser {
     for (const text of this.#leaf.blanks.splice(0)) {
       this.#emit({ kind: 'code_line', text, isCut: false });
     }
-    this.#emit({ kind: 'code_line', text: line.slice(codeIndent), isCut: false });
+    this.#codeLine(line.slice(codeIndent));
   }
 
-  /** A heading or a rule. */
+  #codeLine(text: string): void {
+    this.#emit({ kind: 'code_line', text: this.#withTabs(text), isCut: false });
+  }
+
+  /** Returns the end of the current line as it is in the source. */
+  #withTabs(end: string): string {
+    return fromColumn(this.#line, this.#columns - end.length);
+  }
+
+  /** Reads a heading or a rule. */
   #singleLine(line: string): boolean {
     const level = this.#leaf?.kind === 'paragraph' ? underlineLevel(line) : undefined;
-    if (level !== undefined) return this.#underlined(level);
+    if (level !== undefined) {
+      if (this.#isLastLine) this.#undecided(line);
+      else this.#underlined(level);
+      return true;
+    }
     const heading = headingStart(line);
     if (heading === undefined && !isRule(line)) return false;
     this.#closeLeaf();
@@ -179,14 +206,19 @@ export class BlockParser {
     return true;
   }
 
-  #underlined(level: number): boolean {
+  #underlined(level: number): void {
     const text = isText(this.#leaf) ? this.#leaf.lines.join('\n') : '';
     this.#leaf = undefined;
     this.#emit({ kind: 'heading', level, text });
-    return true;
   }
 
-  /** Code or HTML, which then goes on line by line. */
+  /** A line that can still become an underline, a rule or a list item. */
+  #undecided(line: string): void {
+    this.#closeLeaf();
+    this.#leaf = paragraphLeaf(line.trim());
+  }
+
+  /** Opens a code block or HTML. Their lines are emitted one by one. */
   #open(line: string): boolean {
     const fence = fenceStart(line);
     if (fence !== undefined) {
@@ -240,7 +272,10 @@ export class BlockParser {
     this.#sawBlank = false;
   }
 
-  /** Blocks that stand alone are apart; in lists and quotes, those that are apart in the source. */
+  /**
+   * Blocks outside of containers are always separated. In lists and quotes, blocks are separated if
+   * they are separated in the source.
+   */
   #gap(ids: readonly number[]): number | undefined {
     const last = this.#last;
     if (last === undefined || (!this.#sawBlank && ids.length > 0)) return undefined;
@@ -249,6 +284,7 @@ export class BlockParser {
   }
 }
 
+/** Returns true if the content belongs to the block before it. */
 function goesOn(content: BlockContent): boolean {
   const isCode = content.kind === 'code_line' || content.kind === 'code_close';
   return isCode || ('isRest' in content && content.isRest);

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import type { InlineToken } from './inline-token.ts';
 import { parseInline } from './parse-inline.ts';
 
-/** What a text is as a line of tags. */
+/** Writes tokens as tags. */
 function tagged(source: string): string {
   return parseInline(source).map(tag).join('');
 }
@@ -26,7 +26,7 @@ function tag(token: InlineToken): string {
   }
 }
 
-/** Markdown, and what it is. */
+/** Markdown source and the expected tags. */
 interface Written {
   readonly source: string;
   readonly tags: string;
@@ -101,6 +101,20 @@ describe('text in a line', () => {
     ['a  \nb\\\nc\nd<br/>e', 'a\nb\nc\nd\ne'],
   ])('%j', (source, expected) => {
     expect(tagged(source)).toBe(expected);
+  });
+
+  test('has hard line breaks where the source asks for them', () => {
+    const breaks = parseInline('a\nb \nc  \nd\\\ne<br>f').flatMap((token) =>
+      token.type === 'break' ? [token.isHard] : [],
+    );
+    expect(breaks).toEqual([false, false, true, true, true]);
+  });
+
+  test('has addresses without escapes and entities', () => {
+    expect(tagged('[a](http://b.c/?d=1&amp;e=2\\_f&nope;)')).toBe(
+      '<link http://b.c/?d=1&e=2_f&nope;>a</link>',
+    );
+    expect(tagged('&#xd800;&#0;')).toBe('\ufffd\ufffd');
   });
 
   test('comes back as it was written, however it is nested', () => {

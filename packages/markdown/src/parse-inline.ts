@@ -1,19 +1,22 @@
-import type { OnWork } from '../code/highlight.ts';
-import { angledAt, linked } from './angle-brackets.ts';
-import { bareAddressAt } from './bare-address.ts';
-import { BracketStack } from './bracket-stack.ts';
-import { CodeSpans } from './code-spans.ts';
-import { type DelimiterChar, flanking } from './delimiter-run.ts';
-import { DelimiterStack } from './delimiter-stack.ts';
+import type { OnWork } from './block.ts';
+import { type DelimiterChar, type DelimiterRun, DelimiterStack, flanking } from './emphasis.ts';
 import { entityAt } from './entity.ts';
 import { type InlineToken, type Slot, slotOf, tokensOf } from './inline-token.ts';
-import { linkTailAt } from './link-tail.ts';
+import { angleBracketsAt, bareAddressAt, linkTailAt } from './links.ts';
 
-/** Where text may be more than text. */
+/** The characters that can be more than text. */
 const special = /[\\`*_~[\]<&\n]|!\[|https?:\/\/|www\./gi;
 const escapable = /^[!-/:-@[-`{-~]$/;
 
-/** What stands in a paragraph, a heading or a cell. It takes time in proportion to the text. */
+/**
+ * Parses the text of a paragraph, a heading or a table cell. The time is proportional to the length
+ * of the text.
+ *
+ * @example
+ * parseInline('**Sunny**, 24 °C');
+ * // [{ type: 'open', mark: { type: 'strong' } }, { type: 'text', text: 'Sunny' },
+ * //  { type: 'close', mark: { type: 'strong' } }, { type: 'text', text: ', 24 °C' }]
+ */
 export function parseInline(source: string, onWork?: OnWork): readonly InlineToken[] {
   return new InlineParser(source, onWork).parse();
 }
@@ -77,7 +80,7 @@ class InlineParser {
     const next = this.#source.charAt(this.#at + 1);
     if (next === '\n') {
       this.#at += 1;
-      this.#newline();
+      this.#newline(true);
     } else if (escapable.test(next)) this.#take(next, 2);
     else this.#take('\\', 1);
   }
@@ -127,10 +130,10 @@ class InlineParser {
   }
 
   #angle(): void {
-    const angled = angledAt(this.#source, this.#at);
-    if (angled === undefined) return this.#take('<', 1);
-    for (const token of angled.tokens) this.#slots.push(slotOf(token));
-    this.#at += angled.length;
+    const found = angleBracketsAt(this.#source, this.#at);
+    if (found === undefined) return this.#take('<', 1);
+    for (const token of found.tokens) this.#slots.push(slotOf(token));
+    this.#at += found.length;
   }
 
   #entity(): void {
@@ -141,17 +144,17 @@ class InlineParser {
   #address(): void {
     const found = bareAddressAt(this.#source, this.#at);
     if (found === undefined) return this.#take(this.#source.charAt(this.#at), 1);
-    for (const token of linked(found.text, found.address)) this.#slots.push(slotOf(token));
-    this.#at += found.text.length;
+    for (const token of found.tokens) this.#slots.push(slotOf(token));
+    this.#at += found.length;
   }
 
-  /** Spaces around a line break are not text. */
-  #newline(): void {
+  /** Removes the spaces around a line break. Two spaces before it make it a hard one. */
+  #newline(isHard = this.#source.endsWith('  ', this.#at)): void {
     const last = this.#slots.at(-1);
     if (last?.token?.type === 'text') {
       last.token = { type: 'text', text: last.token.text.trimEnd() };
     }
-    this.#slots.push(slotOf({ type: 'break' }));
+    this.#slots.push(slotOf({ type: 'break', isHard }));
     this.#at += 1;
     while (this.#source.charAt(this.#at) === ' ') this.#at += 1;
   }
@@ -170,4 +173,82 @@ class InlineParser {
     while (this.#source.charAt(end) === char) end++;
     return end - this.#at;
   }
+}
+
+interface Bracket {
+  readonly slot: Slot;
+  readonly isImage: boolean;
+  /** The last run of delimiters before the bracket. Later runs are inside of the brackets. */
+  readonly below: DelimiterRun | undefined;
+}
+
+/** The `[` and `![` that are still open. */
+class BracketStack {
+  readonly #open: Bracket[] = [];
+  /** The number of brackets that can only start images, because links do not nest. */
+  #withoutLinks = 0;
+
+  push(bracket: Bracket): void {
+    this.#open.push(bracket);
+  }
+
+  /** Returns the bracket that a `]` closes. Undefined if it cannot start a link or an image. */
+  pop(): Bracket | undefined {
+    const bracket = this.#open.pop();
+    const isForbidden = this.#open.length < this.#withoutLinks && bracket?.isImage === false;
+    this.#withoutLinks = Math.min(this.#withoutLinks, this.#open.length);
+    return isForbidden ? undefined : bracket;
+  }
+
+  /** Called after a link: the brackets around it cannot become links. */
+  forbidLinks(): void {
+    this.#withoutLinks = this.#open.length;
+  }
+}
+
+interface CodeSpan {
+  readonly text: string;
+  readonly end: number;
+}
+
+/**
+ * Finds code between backticks. It records the positions of all runs once, so that a text full of
+ * unpaired backticks is not searched again for each of them.
+ */
+class CodeSpans {
+  readonly #source: string;
+  #runs: Map<number, number[]> | undefined;
+
+  constructor(source: string) {
+    this.#source = source;
+  }
+
+  /** Returns the code after a run of backticks that ends at a position, if the same run follows. */
+  after(length: number, at: number): CodeSpan | undefined {
+    this.#runs ??= runsByLength(this.#source);
+    const positions = this.#runs.get(length) ?? [];
+    // Calls come in the order of positions, so earlier runs are not needed again.
+    while (positions.length > 0 && (positions.at(-1) ?? 0) < at) positions.pop();
+    const close = positions.at(-1);
+    if (close === undefined) return undefined;
+    return { text: codeOf(this.#source.slice(at, close)), end: close + length };
+  }
+}
+
+/** The positions of the runs by their length, last position first. */
+function runsByLength(source: string): Map<number, number[]> {
+  const runs = new Map<number, number[]>();
+  for (const { 0: run, index } of source.matchAll(/`+/g)) {
+    const positions = runs.get(run.length);
+    if (positions === undefined) runs.set(run.length, [index]);
+    else positions.push(index);
+  }
+  for (const positions of runs.values()) positions.reverse();
+  return runs;
+}
+
+function codeOf(source: string): string {
+  const text = source.replaceAll('\n', ' ');
+  const isPadded = text.startsWith(' ') && text.endsWith(' ') && text.trim() !== '';
+  return isPadded ? text.slice(1, -1) : text;
 }

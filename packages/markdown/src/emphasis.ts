@@ -1,10 +1,29 @@
-import type { OnWork } from '../code/highlight.ts';
-import type { DelimiterRun } from './delimiter-run.ts';
-import type { Mark } from './inline-token.ts';
+import type { OnWork } from './block.ts';
+import type { Mark, Slot } from './inline-token.ts';
+
+/** The characters that mark emphasis. */
+export type DelimiterChar = '*' | '_' | '~';
+
+/** A run of `*`, `_` or `~` that can start or end emphasis. */
+export interface DelimiterRun {
+  readonly char: DelimiterChar;
+  readonly slot: Slot;
+  /** The position among the runs. Later runs have higher numbers. */
+  readonly order: number;
+  /** The length as written. */
+  readonly length: number;
+  readonly canOpen: boolean;
+  readonly canClose: boolean;
+  /** The number of characters that are not used for emphasis yet. */
+  left: number;
+  before: DelimiterRun | undefined;
+  after: DelimiterRun | undefined;
+}
 
 /**
- * The runs that have not found their other end. It is CommonMark's way to pair them: a run that
- * can close looks back for one that can open, and what was looked at in vain is not looked at again.
+ * The runs that have no partner yet. They are paired with the algorithm of CommonMark: for a run
+ * that can close, it searches backwards for a run that can open. It remembers where a search failed,
+ * so that no run is searched twice.
  */
 export class DelimiterStack {
   readonly #onWork: OnWork | undefined;
@@ -26,7 +45,7 @@ export class DelimiterStack {
     this.#last = run;
   }
 
-  /** Pairs all runs after this one; what stays alone is text. */
+  /** Pairs all runs after `bottom`. Runs without a partner are text. */
   pair(bottom: DelimiterRun | undefined): void {
     const searched = new Map<string, number>();
     const lowest = bottom?.order ?? -1;
@@ -38,7 +57,7 @@ export class DelimiterStack {
     while (this.#last !== bottom && this.#last !== undefined) this.#remove(this.#last);
   }
 
-  /** The run to look at next. */
+  /** Pairs a run that can close. Returns the run to check next. */
   #close(
     closer: DelimiterRun,
     lowest: number,
@@ -91,7 +110,7 @@ export class DelimiterStack {
 function arePair(opener: DelimiterRun, closer: DelimiterRun): boolean {
   if (opener.char !== closer.char || !opener.canOpen) return false;
   if (closer.char === '~') return opener.length === closer.length;
-  // So that in `*a**b*` the two in the middle are text.
+  // In `*a**b*`, the two characters in the middle are text.
   const isUnclear = opener.canClose || closer.canOpen;
   const isMultiple = opener.length % 3 === 0 && closer.length % 3 === 0;
   return !isUnclear || isMultiple || (opener.length + closer.length) % 3 !== 0;
@@ -100,4 +119,32 @@ function arePair(opener: DelimiterRun, closer: DelimiterRun): boolean {
 function markOf(run: DelimiterRun, used: number): 'strong' | 'emphasis' | 'strike' {
   if (run.char === '~') return 'strike';
   return used === 2 ? 'strong' : 'emphasis';
+}
+
+const space = /^\s$/u;
+const punctuation = /^[\p{P}\p{S}]$/u;
+
+/** Checks the characters beside a run: can it start emphasis, and can it end emphasis? */
+export function flanking(
+  source: string,
+  from: number,
+  to: number,
+): Pick<DelimiterRun, 'canOpen' | 'canClose'> {
+  const char = source.charAt(from);
+  const before = from === 0 ? ' ' : lastCharacter(source, from);
+  const after = to >= source.length ? ' ' : String.fromCodePoint(source.codePointAt(to) ?? 32);
+  const [spaceBefore, spaceAfter] = [space.test(before), space.test(after)];
+  const [pointBefore, pointAfter] = [punctuation.test(before), punctuation.test(after)];
+  const left = !spaceAfter && (!pointAfter || spaceBefore || pointBefore);
+  const right = !spaceBefore && (!pointBefore || spaceAfter || pointAfter);
+  if (char === '_') {
+    return { canOpen: left && (!right || pointBefore), canClose: right && (!left || pointAfter) };
+  }
+  const isTooLong = char === '~' && to - from > 2;
+  return { canOpen: left && !isTooLong, canClose: right && !isTooLong };
+}
+
+function lastCharacter(source: string, end: number): string {
+  const last = source.slice(end - 1, end);
+  return /[\udc00-\udfff]/.test(last) ? source.slice(Math.max(0, end - 2), end) : last;
 }

@@ -1,21 +1,27 @@
+import {
+  type InlineToken,
+  type Mark,
+  type OnWork,
+  parseInline,
+  safeLink,
+} from '@millrace/markdown';
 import { printable } from '../cells/printable.ts';
 import type { Span } from '../cells/span.ts';
-import type { OnWork } from '../code/highlight.ts';
 import { joinStyles, type Style } from '../theme/style.ts';
 import type { Role, Theme } from '../theme/theme.ts';
-import type { InlineToken, Mark } from './inline-token.ts';
-import { parseInline } from './parse-inline.ts';
-import { safeLink, seemsAddress, showsAddress } from './safe-link.ts';
 
 interface OpenMark {
   readonly mark: Mark;
   readonly style: Style;
   readonly link: string | undefined;
-  /** The first span inside. */
+  /** The index of the first span inside. */
   readonly from: number;
 }
 
-/** Text with Markdown in it as spans: bold, code, links and so on, in the style around it. */
+/** Terminals ignore longer addresses. */
+const maxLink = 2048;
+
+/** Converts inline Markdown to styled spans. `base` is the style of the text around it. */
 export function inlineSpans(
   source: string,
   theme: Theme,
@@ -65,7 +71,7 @@ class SpanWriter {
     this.#open.push({ mark, style: this.#style, link: this.#link, from: this.spans.length });
     if (mark.type === 'image') this.#put('[image: ', 'muted');
     this.#style = this.#styled(mark.type === 'image' ? 'link' : mark.type);
-    if (this.#theme.hyperlinks && 'address' in mark) this.#link ??= safeLink(mark.address);
+    if (this.#theme.hyperlinks && 'address' in mark) this.#link ??= safeLink(mark.address, maxLink);
   }
 
   #end(): void {
@@ -76,11 +82,14 @@ class SpanWriter {
     this.#style = style;
     this.#link = link;
     if (mark.type === 'image') this.#put(']', 'muted');
-    if ('address' in mark) this.#tellAddress(mark.address, this.#textFrom(from), isLinked);
+    if ('address' in mark) this.#showAddress(mark.address, this.#textFrom(from), isLinked);
   }
 
-  /** Written out where the text does not say it, and the terminal does not know it or would hide it. */
-  #tellAddress(address: string, text: string, isLinked: boolean): void {
+  /**
+   * Shows the address after the text. It is not necessary if the text is the address. It is not
+   * necessary either if the terminal shows a link, unless the text looks like another address.
+   */
+  #showAddress(address: string, text: string, isLinked: boolean): void {
     if (address === '' || showsAddress(text, address)) return;
     if (isLinked && !seemsAddress(text)) return;
     this.#put(` (${address})`, 'address');
@@ -94,4 +103,19 @@ class SpanWriter {
   #styled(role: Role): Style {
     return joinStyles(this.#style, this.#theme.styles[role]);
   }
+}
+
+/** Returns true if the text is the address, apart from the scheme and a final slash. */
+function showsAddress(text: string, address: string): boolean {
+  const bare = (url: string) =>
+    url
+      .trim()
+      .replace(/^(?:mailto:|https?:\/\/)/i, '')
+      .replace(/\/$/, '');
+  return bare(text) === bare(address);
+}
+
+/** Returns true if the text looks like an address. It must not hide that it leads elsewhere. */
+function seemsAddress(text: string): boolean {
+  return /^\s*(?:[a-z][a-z\d+.-]*:|www\.|[\w-]+(?:\.[\w-]+)+(?:[/:?#]|\s*$))/i.test(text);
 }
