@@ -110,7 +110,8 @@ interface GroupViewProps<T> {
   readonly render: (entries: readonly T[]) => ReactNode;
 }
 
-const GroupView = memo(function GroupView<T>({ group, render }: GroupViewProps<T>) {
+// The inner groups must use the memoized component, which a named function would hide.
+const GroupView = memo(<T,>({ group, render }: GroupViewProps<T>): ReactNode => {
   if (!('groups' in group)) return <Fragment>{render(group.entries)}</Fragment>;
   return group.groups.map((inner, index) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: a group never changes its position

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { GrowingList } from './growing-list.tsx';
+import { openDomPage } from '../testing/dom-page.ts';
+import { GrowingList, GrowingListView } from './growing-list.tsx';
 
 test('a growing list is the same as an array', () => {
   const change = fc.oneof(fc.constant('append' as const), fc.constant('replace' as const));
@@ -40,4 +41,23 @@ test('an entry stays in its group, and full groups stay the same objects', () =>
   expect(list.groups).toHaveLength(3);
   expect(list.groups.slice(0, 2)).toEqual(before);
   for (const [index, group] of before.entries()) expect(list.groups[index]).toBe(group);
+});
+
+test('only the groups that changed are rendered again', async () => {
+  const page = await openDomPage('http://localhost/app');
+  let rendered = 0;
+  const render = (values: readonly number[]) => {
+    rendered += values.length;
+    return values.join(' ');
+  };
+  let list = new GrowingList<number>();
+  for (let value = 0; value < 5_000; value++) list = list.append(value);
+  await page.render(<GrowingListView list={list} render={render} />);
+  expect(rendered).toBe(5_000);
+  for (let value = 0; value < 10; value++) {
+    rendered = 0;
+    list = value % 2 === 0 ? list.append(value) : list.replaceLast(-value);
+    await page.render(<GrowingListView list={list} render={render} />);
+    expect(rendered).toBeLessThanOrEqual(32);
+  }
 });
