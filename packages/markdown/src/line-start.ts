@@ -1,4 +1,4 @@
-import { cellsOf } from './table.ts';
+import { cellsOf } from './block.ts';
 
 // Recognizes the first characters of blocks. All functions expect a line without tabs.
 

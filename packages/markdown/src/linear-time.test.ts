@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { Block, OnWork } from './block.ts';
+import { type Block, type OnWork, tableHead, tableRow } from './block.ts';
 import { MarkdownStream } from './markdown-stream.ts';
 import { parseInline } from './parse-inline.ts';
-import { tableHead, tableRow } from './table.ts';
 import { hostileTexts } from './testing/hostile-markdown.ts';
 
 /** All steps that it takes to read a text: its blocks and what is in them. */
