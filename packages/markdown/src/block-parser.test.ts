@@ -68,7 +68,7 @@ describe('blocks', () => {
       ['> paragraph a\\nb\\nc', '> paragraph d', '> > paragraph e', 'rule'],
     ],
     [
-      'lazy lines are only of paragraphs',
+      'only paragraphs have lazy lines',
       '> ```\na\n> # b\nc',
       ['> code_open', '> code_close', 'paragraph a', '> heading 1 b', 'paragraph c'],
     ],
@@ -83,12 +83,12 @@ describe('blocks', () => {
       ['+7) paragraph a', '+8) paragraph b', '+1. paragraph c'],
     ],
     [
-      'a list goes on after what stood in it',
+      'a list continues after a block inside of an item',
       '1. a\n   ```\n   x\n   ```\n1. b',
       ['+1. paragraph a', ' 1. code_open', ' 1. code_line x', ' 1. code_close', '+2. paragraph b'],
     ],
     [
-      'a list that was interrupted begins anew',
+      'a block outside of a list ends the list',
       '1. a\n```\nx\n```\n2. b',
       ['+1. paragraph a', 'code_open', 'code_line x', 'code_close', '+2. paragraph b'],
     ],
@@ -147,7 +147,7 @@ describe('blocks', () => {
       ],
     ],
     [
-      'a tag with a line for itself',
+      'a tag on a line of its own',
       '<x-y z="1">\n*a*\n\nb\n<x-y>',
       ['html_line <x-y z="1">', 'html_line *a*', 'paragraph b\\n<x-y>'],
     ],
@@ -160,7 +160,7 @@ describe('blocks', () => {
     expect(blocks(text)).toEqual(expected);
   });
 
-  test('are apart where they stand alone, and in lists where the source has them apart', () => {
+  test('are separated outside of containers, and inside if the source separates them', () => {
     const gaps = (text: string) => parse(text).map(({ gap }) => gap);
     expect(gaps('a\n# b\n- c\n- d\n\n- e\n# f')).toEqual([
       undefined,
@@ -184,14 +184,14 @@ describe('blocks', () => {
     expect(quotes[2]).not.toBe(quotes[1]);
   });
 
-  test('stand in no more than a dozen others', () => {
+  test('have at most twelve containers', () => {
     const [block] = parse(`${'> '.repeat(1_000)}a`);
     expect(block?.within).toHaveLength(12);
     expect(block && 'text' in block && block.text.endsWith('> a')).toBe(true);
   });
 });
 
-/** Lines of Markdown, and the blocks they are. */
+/** Lines of Markdown and the expected blocks. */
 interface Written {
   readonly lines: readonly string[];
   readonly blocks: readonly string[];
@@ -233,7 +233,7 @@ const { document } = fc.letrec<{ leaf: Written; part: Written; document: Written
       };
     }),
   ),
-  // A paragraph between, so that neighbours do not become one.
+  // A paragraph separates the parts, so that two of them do not become one block.
   document: fc.array(tie('part'), { minLength: 1, maxLength: 3 }).map((parts) => ({
     lines: parts.flatMap(({ lines }) => ['', 'p', '', ...lines]).slice(1),
     blocks: parts.flatMap((part) => ['paragraph p', ...part.blocks]),
@@ -241,7 +241,7 @@ const { document } = fc.letrec<{ leaf: Written; part: Written; document: Written
 }));
 
 describe('a document', () => {
-  test('is read as what it was written from, however it is nested', () => {
+  test('has the blocks that it was generated from, however they are nested', () => {
     fc.assert(
       fc.property(document, (written) => {
         expect(blocks(written.lines.join('\n'))).toEqual(written.blocks);

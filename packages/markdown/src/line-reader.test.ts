@@ -45,7 +45,7 @@ describe('lines', () => {
     expect(reader.open).toEqual({ text: 'c', isRest: false });
   });
 
-  test('that are long come in pieces, of which nothing is lost and no character is cut', () => {
+  test('that are long come in pieces without losing or cutting a character', () => {
     const long = `${'x'.repeat(16_383)}😀${'y'.repeat(40_000)}`;
     const lines = read([`${long}\nnext`]);
     expect(lines.map(({ isRest }) => isRest)).toEqual([false, true, true, true, false]);

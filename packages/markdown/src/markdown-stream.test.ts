@@ -46,18 +46,18 @@ describe('a stream of Markdown', () => {
     );
   });
 
-  test('has at any time taken and open what the whole of what has come is', () => {
+  test('has at any time the blocks of the text so far: those taken and the tail', () => {
     fc.assert(
       fc.property(randomMarkdown, cuts, (text, at) => {
         const stream = new MarkdownStream();
         const blocks: Block[] = [];
-        let come = '';
+        let received = '';
         for (const chunk of splitAt(text, at)) {
           stream.push(chunk);
-          come += chunk;
+          received += chunk;
           blocks.push(...stream.take());
           const whole = new MarkdownStream();
-          whole.push(come);
+          whole.push(received);
           expect([...blocks, ...stream.tail]).toEqual(whole.end());
         }
       }),
@@ -74,7 +74,7 @@ describe('a stream of Markdown', () => {
     );
   });
 
-  test('never takes back what was taken, whatever comes after', () => {
+  test('never changes a block that was taken', () => {
     fc.assert(
       fc.property(randomMarkdown, randomMarkdown, (before, after) => {
         const stream = new MarkdownStream();
@@ -112,7 +112,7 @@ describe('a stream of Markdown', () => {
     ]);
   });
 
-  test('is as new after its end', () => {
+  test('can be used for a new text after its end', () => {
     const stream = new MarkdownStream();
     stream.push('```\ncode');
     stream.end();
@@ -121,7 +121,7 @@ describe('a stream of Markdown', () => {
     expect(stream.tail).toEqual([]);
   });
 
-  test('gives a line without end in parts, and what is open stays small', () => {
+  test('gives a line without end in parts, and the tail stays small', () => {
     const stream = new MarkdownStream();
     const word = 'word '.repeat(2_000);
     const parts: Block[] = [];
@@ -223,7 +223,7 @@ describe('the work of a stream', () => {
     return work;
   }
 
-  test.each(Object.entries(texts))('grows with the text alone: %s', (_, piece) => {
+  test.each(Object.entries(texts))('is proportional to the length of the text: %s', (_, piece) => {
     const once = `\`\`\`ts\n`.repeat(piece.startsWith('const') ? 1 : 0) + piece.repeat(1_000);
     const twice = once + piece.repeat(1_000);
     for (const chunk of [1, 7, once.length]) {

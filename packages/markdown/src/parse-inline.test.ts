@@ -57,7 +57,7 @@ const { phrase } = fc.letrec<{ word: Written; part: Written; phrase: Written }>(
       tags: `<link to>${tags}</link>`,
     })),
   ),
-  // A word at both ends, so that marks do not meet.
+  // A word at both ends separates the marks of neighbours.
   phrase: fc.array(tie('part'), { maxLength: 3 }).map((parts) => ({
     source: ['x', ...parts.map(({ source }) => source), 'y'].join(' '),
     tags: ['x', ...parts.map(({ tags }) => tags), 'y'].join(' '),
@@ -117,7 +117,7 @@ describe('text in a line', () => {
     expect(tagged('&#xd800;&#0;')).toBe('\ufffd\ufffd');
   });
 
-  test('comes back as it was written, however it is nested', () => {
+  test('has the marks that it was generated from, however they are nested', () => {
     fc.assert(
       fc.property(phrase, ({ source, tags }) => {
         expect(tagged(source)).toBe(tags);
@@ -125,7 +125,7 @@ describe('text in a line', () => {
     );
   });
 
-  test('takes no time out of proportion, however its marks are unbalanced', () => {
+  test('takes time in proportion to its length, however unbalanced its marks are', () => {
     const marks = [
       '*a ',
       '**a ',
