@@ -5,8 +5,8 @@ import { memoryLog } from '@millrace/log';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
+import { randomMarkdown } from '../../../../packages/markdown/src/testing/random-markdown.ts';
 import { VirtualClock } from '../../../../packages/providers/src/testing/virtual-clock.ts';
-import { randomMarkdown } from '../testing/random-markdown.ts';
 import { fillSession } from '../testing/sessions.ts';
 import { keys, TestChat, type TestChatOptions, toolCalls } from '../testing/test-chat.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { markdownToAnsi } from './markdown/markdown-to-ansi.ts';
+import { markdownToAnsi } from './markdown/markdown-renderer.ts';
 import { colorTheme } from './theme/theme.ts';
 
 /** All the steps that a text takes to be read, highlighted and laid out. */

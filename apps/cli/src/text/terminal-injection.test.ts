@@ -1,12 +1,12 @@
 // biome-ignore-all lint/suspicious/noControlCharactersInRegex: this is about them
+
+import { MarkdownStream } from '@millrace/markdown';
 import { describe, expect, test } from 'vitest';
 import { clipCells, wrapCells } from './cells/clip-text.ts';
 import { printable } from './cells/printable.ts';
 import { highlight } from './code/highlight.ts';
 import { diffToAnsi } from './diff/diff-to-ansi.ts';
-import { MarkdownRenderer } from './markdown/markdown-renderer.ts';
-import { MarkdownStream } from './markdown/markdown-stream.ts';
-import { markdownToAnsi } from './markdown/markdown-to-ansi.ts';
+import { MarkdownRenderer, markdownToAnsi } from './markdown/markdown-renderer.ts';
 import { colorTheme, plainTheme, type Theme, withHyperlinks } from './theme/theme.ts';
 
 /** What has been used against terminals, or could be. */

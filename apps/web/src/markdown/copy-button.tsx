@@ -4,11 +4,12 @@ import { CheckIcon, CopyIcon } from '../design/icons.tsx';
 
 const shownMs = 1500;
 
+/** Copies a text. A function is called on the click, for texts that are costly to build. */
 export function CopyButton({
   text,
   label = 'Copy',
 }: {
-  readonly text: string;
+  readonly text: string | (() => string);
   readonly label?: string;
 }) {
   const [state, setState] = useState<'ready' | 'copied' | 'failed'>('ready');
@@ -18,8 +19,9 @@ export function CopyButton({
     return () => clearTimeout(timer);
   }, [state]);
   const copy = () => {
-    // Off https and localhost there is no clipboard.
-    const written = navigator.clipboard?.writeText(text) ?? Promise.reject();
+    const copied = typeof text === 'string' ? text : text();
+    // Browsers have a clipboard only for https and localhost.
+    const written = navigator.clipboard?.writeText(copied) ?? Promise.reject();
     void written.then(
       () => setState('copied'),
       () => setState('failed'),

@@ -1,6 +1,6 @@
 import hljs from 'highlight.js/lib/common';
 
-/** A stretch of code, with what it is in the words of highlight.js. */
+/** A piece of code with its scope, a term of highlight.js. */
 export interface CodePiece {
   readonly scope: string | undefined;
   readonly text: string;
@@ -11,11 +11,11 @@ interface Node {
   readonly children: readonly (Node | string)[];
 }
 
-/** The code in pieces; undefined where nobody knows the language. */
+/** Splits code into pieces. Returns undefined if the language is unknown. */
 export function highlight(text: string, lang: string): readonly CodePiece[] | undefined {
   if (hljs.getLanguage(lang) === undefined) return undefined;
   const result = hljs.highlight(text, { language: lang, ignoreIllegals: true });
-  // The tree that it makes HTML of: text goes into the page as text.
+  // The result is read from the tree, not from the HTML, so that code reaches the page only as text.
   const { rootNode } = result._emitter as unknown as { readonly rootNode: Node };
   return piecesOf(rootNode, undefined);
 }

@@ -1,62 +1,107 @@
-import type { MarkedToken, Token } from 'marked';
-import { Fragment, type ReactNode } from 'react';
-import { safeLink } from './safe-link.ts';
-import { unescaped } from './unescaped.ts';
+import { type InlineToken, type Mark, parseInline, safeLink } from '@millrace/markdown';
+import { Fragment, type ReactElement, type ReactNode } from 'react';
 
-/** Words as elements. What is HTML in the source is shown as the text that it is. */
-export function InlineView({ tokens }: { readonly tokens: readonly Token[] | undefined }) {
-  return (tokens ?? []).map((token, at) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: tokens have no identity but their place
-    <Fragment key={at}>{inline(token as MarkedToken)}</Fragment>
-  ));
+/** Renders the text of a block. HTML in the source is shown as text. */
+export function InlineView({ text }: { readonly text: string }) {
+  return elementsOf(parseInline(text));
 }
 
-function inline(token: MarkedToken): ReactNode {
-  switch (token.type) {
+/** Deeper marks are not shown. Browsers and React are slow or fail with thousands of levels. */
+const maxDepth = 32;
+
+interface OpenMark {
+  readonly mark: Mark | undefined;
+  readonly children: ReactNode[];
+}
+
+function elementsOf(tokens: readonly InlineToken[]): ReactNode {
+  const root: OpenMark = { mark: undefined, children: [] };
+  const open: OpenMark[] = [root];
+  let tooDeep = 0;
+  for (const token of tokens) {
+    const { children } = open.at(-1) ?? root;
+    switch (token.type) {
+      case 'text':
+      case 'html':
+        addText(children, token.text);
+        break;
+      case 'code':
+        children.push(<code key={children.length}>{token.text}</code>);
+        break;
+      case 'break':
+        if (token.isHard) children.push(<br key={children.length} />);
+        else addText(children, '\n');
+        break;
+      case 'open':
+        if (open.length > maxDepth) tooDeep++;
+        else open.push({ mark: token.mark, children: [] });
+        break;
+      case 'close': {
+        if (tooDeep > 0) {
+          tooDeep--;
+          break;
+        }
+        const closed = open.pop();
+        const parent = open.at(-1) ?? root;
+        if (closed?.mark === undefined) break;
+        const isInLink = open.some(({ mark }) => mark?.type === 'link');
+        const element = elementOf(closed.mark, closed.children, isInLink);
+        parent.children.push(<Fragment key={parent.children.length}>{element}</Fragment>);
+      }
+    }
+  }
+  return root.children;
+}
+
+/** Joins texts that follow each other, so that the page has fewer nodes. */
+function addText(children: ReactNode[], text: string): void {
+  const last = children.at(-1);
+  if (typeof last === 'string') children[children.length - 1] = last + text;
+  else children.push(text);
+}
+
+function elementOf(mark: Mark, children: ReactNode, isInLink: boolean): ReactElement {
+  switch (mark.type) {
     case 'strong':
-      return (
-        <strong>
-          <InlineView tokens={token.tokens} />
-        </strong>
-      );
-    case 'em':
-      return (
-        <em>
-          <InlineView tokens={token.tokens} />
-        </em>
-      );
-    case 'del':
-      return (
-        <del>
-          <InlineView tokens={token.tokens} />
-        </del>
-      );
-    case 'codespan':
-      return <code>{token.text}</code>;
-    case 'br':
-      return <br />;
+      return <strong>{children}</strong>;
+    case 'emphasis':
+      return <em>{children}</em>;
+    case 'strike':
+      return <del>{children}</del>;
     case 'link':
-      return <LinkView href={token.href}>{<InlineView tokens={token.tokens} />}</LinkView>;
-    // A picture of somebody else's host would tell it that this was read.
+      return <LinkView address={mark.address}>{children}</LinkView>;
     case 'image':
-      return <LinkView href={token.href}>{`Picture: ${token.text || token.href}`}</LinkView>;
-    case 'text':
-      return token.tokens ? <InlineView tokens={token.tokens} /> : unescaped(token.text);
-    case 'escape':
-      return token.text;
-    case 'checkbox':
-      return null;
-    default:
-      return token.raw;
+      return (
+        <PictureLink address={mark.address} isInLink={isInLink}>
+          {children}
+        </PictureLink>
+      );
   }
 }
 
-function LinkView({ href, children }: { readonly href: string; readonly children: ReactNode }) {
-  const safe = safeLink(unescaped(href));
+interface LinkProps {
+  readonly address: string;
+  readonly children: ReactNode;
+}
+
+function LinkView({ address, children }: LinkProps) {
+  const safe = safeLink(address);
   if (safe === undefined) return <span title="This link is not followed">{children}</span>;
   return (
     <a href={safe} target="_blank" rel="noopener noreferrer nofollow" title={safe}>
       {children}
     </a>
   );
+}
+
+/** Pictures are links, because loading one would tell its host that the text was read. */
+function PictureLink({ address, isInLink, children }: LinkProps & { readonly isInLink: boolean }) {
+  const isNamed = Array.isArray(children) && children.length > 0;
+  const text = (
+    <>
+      {'Picture: '}
+      {isNamed ? children : address}
+    </>
+  );
+  return isInLink ? <span>{text}</span> : <LinkView address={address}>{text}</LinkView>;
 }

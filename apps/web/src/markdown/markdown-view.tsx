@@ -1,22 +1,20 @@
 import { useState } from 'react';
-import { BlockView } from './block-view.tsx';
-import { MarkdownBlocks } from './markdown-blocks.ts';
+import { MarkdownTree } from './markdown-tree.ts';
+import { NodesView } from './node-view.tsx';
 import './markdown.css';
 
 interface MarkdownViewProps {
   readonly text: string;
-  /** More may come. */
+  /** True while more text can follow. */
   readonly isOpen: boolean;
 }
 
-/** Untrusted Markdown as elements: no HTML of it reaches the page as HTML. */
+/** Renders untrusted Markdown. HTML in the text never becomes HTML of the page. */
 export function MarkdownView({ text, isOpen }: MarkdownViewProps) {
-  const [blocks] = useState(() => new MarkdownBlocks());
+  const [tree] = useState(() => new MarkdownTree());
   return (
     <div className="markdown" data-open={isOpen || undefined}>
-      {blocks.read(text, !isOpen).map((block) => (
-        <BlockView key={block.key} block={block} />
-      ))}
+      <NodesView nodes={tree.read(text, !isOpen)} />
     </div>
   );
 }

@@ -1,35 +1,75 @@
-import type { Tokens } from 'marked';
+import { type Alignment, type TableHead, tableHead, tableRow } from '@millrace/markdown';
+import { memo, useCallback, useMemo } from 'react';
+import { GrowingListView } from './growing-list.tsx';
 import { InlineView } from './inline-view.tsx';
+import type { TableNode } from './markdown-tree.ts';
 
-export function TableView({ token }: { readonly token: Tokens.Table }) {
+/** Renders a table. Rows that did not change are not rendered again. */
+export function TableView({ node: { head, under, parts } }: { readonly node: TableNode }) {
+  const columns = useMemo(() => tableHead([head, under]), [head, under]);
+  const render = useCallback(
+    (shown: readonly (readonly string[])[]) =>
+      shown.map((rows, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a part never changes its position
+        <RowsView key={index} rows={rows} columns={columns} />
+      )),
+    [columns],
+  );
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls can be scrolled by keys
+    // biome-ignore lint/a11y/noNoninteractiveTabindex: users scroll the table with the keyboard
     <div className="markdown-table" tabIndex={0}>
       <table dir="auto">
         <thead>
           <tr>
-            {token.header.map((cell, at) => (
-              // biome-ignore lint/suspicious/noArrayIndexKey: cells have no identity but their place
-              <th key={at} data-align={cell.align ?? undefined}>
-                <InlineView tokens={cell.tokens} />
+            {columns.cells.map((text, column) => (
+              // biome-ignore lint/suspicious/noArrayIndexKey: a cell never changes its position
+              <th key={column} data-align={alignOf(columns, column)}>
+                <InlineView text={text} />
               </th>
             ))}
           </tr>
         </thead>
-        <tbody>
-          {token.rows.map((row, line) => (
-            // biome-ignore lint/suspicious/noArrayIndexKey: as above
-            <tr key={line}>
-              {row.map((cell, at) => (
-                // biome-ignore lint/suspicious/noArrayIndexKey: as above
-                <td key={at} data-align={cell.align ?? undefined}>
-                  <InlineView tokens={cell.tokens} />
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
+        <GrowingListView list={parts} render={render} />
       </table>
     </div>
   );
+}
+
+interface RowsProps {
+  readonly rows: readonly string[];
+  readonly columns: TableHead;
+}
+
+const RowsView = memo(function RowsView({ rows, columns }: RowsProps) {
+  return (
+    <tbody>
+      {rows.map((row, index) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a row never changes its position
+        <RowView key={index} row={row} columns={columns} />
+      ))}
+    </tbody>
+  );
+});
+
+interface RowProps {
+  readonly row: string;
+  readonly columns: TableHead;
+}
+
+const RowView = memo(function RowView({ row, columns }: RowProps) {
+  const cells = tableRow(row, columns.cells.length);
+  return (
+    <tr>
+      {columns.cells.map((_, column) => (
+        // biome-ignore lint/suspicious/noArrayIndexKey: a cell never changes its position
+        <td key={column} data-align={alignOf(columns, column)}>
+          <InlineView text={cells[column] ?? ''} />
+        </td>
+      ))}
+    </tr>
+  );
+});
+
+function alignOf({ alignments }: TableHead, column: number): Alignment | undefined {
+  return alignments[column];
 }

@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'react';
 import type { CodePiece } from './highlight.ts';
 
-/** Longer ones stay as they are: colours are not worth a stutter. */
+/** Longer code is not highlighted, because it would block the page. */
 const maxLength = 100_000;
 
-/** The pieces, once the highlighter is there; undefined until then, and where there is nothing to colour. */
+/** Returns highlighted code. It is undefined until the highlighter is loaded, and for plain text. */
 export function useHighlight(
   text: string,
   lang: string | undefined,
@@ -17,7 +17,7 @@ export function useHighlight(
     let isOver = false;
     void import('./highlight.ts')
       .then(({ highlight }) => !isOver && setFound({ text, pieces: highlight(text, language) }))
-      // Without colours it can be read as well.
+      // Code without colours is still readable.
       .catch(() => {});
     return () => {
       isOver = true;

@@ -1,5 +1,5 @@
 import type { PartId, ReasoningForm } from '@millrace/core';
-import type { Block as Passage } from '../../text/markdown/block.ts';
+import type { Block as Passage } from '@millrace/markdown';
 import type { ApprovalDialog } from './dialog.ts';
 import type { ToolCard } from './tool-card.ts';
 

@@ -1,6 +1,5 @@
 import type { Attempt, ItemId, PartId, ReasoningForm } from '@millrace/core';
-import type { Block as Passage } from '../../text/markdown/block.ts';
-import type { MarkdownStream } from '../../text/markdown/markdown-stream.ts';
+import type { MarkdownStream, Block as Passage } from '@millrace/markdown';
 import type { NoteBlock } from './block.ts';
 import type { ToolCard } from './tool-card.ts';
 

@@ -1,8 +1,8 @@
 import { type JsonValue, noUsage, partId, sessionId, toolCallId } from '@millrace/core';
+import { MarkdownStream } from '@millrace/markdown';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { cellWidth } from '../../text/cells/cell-width.ts';
-import { MarkdownStream } from '../../text/markdown/markdown-stream.ts';
 import { colorTheme, plainTheme } from '../../text/theme/theme.ts';
 import type { Block } from '../contract/block.ts';
 import type { Dialog } from '../contract/dialog.ts';

@@ -1,5 +1,5 @@
 import type { AgentEvent, Attempt, Part } from '@millrace/core';
-import { MarkdownStream } from '../../text/markdown/markdown-stream.ts';
+import { MarkdownStream } from '@millrace/markdown';
 import { note } from '../contract/block.ts';
 import type { ChatState, EventOf } from '../contract/chat-state.ts';
 import type { Entry, EntryEnd, MessageEntry, TextEntry, ThoughtEntry } from '../contract/entry.ts';

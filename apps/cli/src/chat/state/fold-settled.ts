@@ -6,7 +6,7 @@ import {
   type PartId,
   type ToolCallPart,
 } from '@millrace/core';
-import { MarkdownStream } from '../../text/markdown/markdown-stream.ts';
+import { MarkdownStream } from '@millrace/markdown';
 import { note } from '../contract/block.ts';
 import type { ChatState, EventOf } from '../contract/chat-state.ts';
 import type { Entry } from '../contract/entry.ts';

@@ -1,3 +1,4 @@
+import type { OnWork } from '@millrace/markdown';
 import { expandTabs, printable } from '../cells/printable.ts';
 import { type Line, paintLine } from '../cells/span.ts';
 import { clipSpans, cutSpans } from '../cells/wrap-spans.ts';
@@ -129,6 +130,3 @@ export function codeRows(line: Line, options: CodeRowOptions): readonly Line[] {
   const mark = { text: `${theme.symbols.wrapped} `, style: muted };
   return rows.map((row, index) => [index > 0 || isCut ? mark : space, ...row]);
 }
-
-/** Called with the number of steps done. Tests use it to check that the work is linear. */
-export type OnWork = (steps: number) => void;

@@ -1,30 +1,48 @@
-import { type Line, paintLine, trimLine } from '../cells/span.ts';
-import { clipSpans, wrapSpans } from '../cells/wrap-spans.ts';
 import {
-  codeRows,
-  LineHighlighter,
-  type LongLines,
+  type Block,
+  type CodeLine,
+  type Container,
+  MarkdownStream,
   type OnWork,
-  piecesToLine,
-} from '../code/highlight.ts';
-import { inlineSpans } from '../inline/inline-spans.ts';
+  startsItem,
+  type Task,
+  taskOf,
+} from '@millrace/markdown';
+import { cellWidth } from '../cells/cell-width.ts';
+import { expandTabs, printableLine } from '../cells/printable.ts';
+import { type Line, paintLine, type Span, trimLine } from '../cells/span.ts';
+import { clipSpans, wrapSpans } from '../cells/wrap-spans.ts';
+import { codeRows, LineHighlighter, type LongLines, piecesToLine } from '../code/highlight.ts';
 import { plain, type Style } from '../theme/style.ts';
 import type { Theme } from '../theme/theme.ts';
-import type { Block, CodeLine } from './block.ts';
-import { type Prefix, prefixOf } from './container-prefix.ts';
+import { inlineSpans } from './inline-spans.ts';
 import { renderTable } from './render-table.ts';
 
 export interface MarkdownOptions {
   readonly theme: Theme;
-  /** What becomes of code that is wider than the terminal: wrapped, if it is not said. */
+  /** How code that is wider than the terminal is shown. Default: `wrap`. */
   readonly longLines?: LongLines;
   readonly onWork?: OnWork;
 }
 
 const maxRule = 40;
-const task = /^\[([ xX])\] +(?=\S)/;
 
-/** Blocks as lines for a terminal. It knows how far the code is that is being told line by line. */
+/** Renders Markdown for a terminal. No character of the text can control the terminal. */
+export function markdownToAnsi(
+  text: string,
+  options: MarkdownOptions & { readonly width: number },
+): string {
+  const stream = new MarkdownStream(options.onWork);
+  const renderer = new MarkdownRenderer(options);
+  stream.push(text);
+  return renderer.render(stream.end(), options.width).join('\n');
+}
+
+/**
+ * Renders blocks as lines for a terminal. It stores the state of the highlighter, because the lines
+ * of a code block arrive one by one. Blocks contain untrusted text with control characters. The
+ * renderer replaces these characters.
+ */
 export class MarkdownRenderer {
   readonly #theme: Theme;
   readonly #longLines: LongLines;
@@ -37,12 +55,12 @@ export class MarkdownRenderer {
     this.#onWork = onWork;
   }
 
-  /** The next blocks, in order. */
+  /** Renders the next blocks of the document. */
   render(blocks: readonly Block[], width: number): readonly string[] {
     return blocks.flatMap((block) => this.#block(block, width));
   }
 
-  /** Blocks that will come again, longer. */
+  /** Renders unfinished blocks, which will be rendered again when they are complete. */
   preview(blocks: readonly Block[], width: number): readonly string[] {
     const code = this.#code;
     this.#code = code?.copy();
@@ -52,10 +70,9 @@ export class MarkdownRenderer {
   }
 
   #block(block: Block, width: number): readonly string[] {
-    const [, tick] = (block.kind === 'paragraph' && isFirst(block) && task.exec(block.text)) || [];
-    const box = tick === undefined ? undefined : `[${tick.toLowerCase()}]`;
-    const prefix = prefixOf(block.within, this.#theme, width, box);
-    const rows = this.#rows(block, Math.max(1, width - prefix.width), box !== undefined);
+    const task = taskOf(block);
+    const prefix = prefixOf(block.within, this.#theme, width, task);
+    const rows = this.#rows(block, Math.max(1, width - prefix.width), task);
     const lines = rows.map((row, index) => paintLine(withPrefix(prefix, row, index)));
     this.#onWork?.(lines.reduce((sum, line) => sum + line.length, 0));
     return block.gap === undefined ? lines : [this.#gap(block, block.gap, width), ...lines];
@@ -66,11 +83,11 @@ export class MarkdownRenderer {
     return paintLine(trimLine(rest));
   }
 
-  #rows(block: Block, width: number, isTask: boolean): readonly Line[] {
+  #rows(block: Block, width: number, task: Task | undefined): readonly Line[] {
     const { styles, symbols, marks } = this.#theme;
     switch (block.kind) {
       case 'paragraph':
-        return this.#wrap(isTask ? block.text.replace(task, '') : block.text, plain, width);
+        return this.#wrap(task?.text ?? block.text, plain, width);
       case 'heading': {
         const text = marks ? `${'#'.repeat(block.level)} ${block.text}` : block.text;
         return this.#wrap(text, block.level === 1 ? styles.heading1 : styles.heading, width);
@@ -78,12 +95,12 @@ export class MarkdownRenderer {
       case 'table':
         return renderTable(block, { width, theme: this.#theme, onWork: this.#onWork });
       case 'html_line':
-        return wrapSpans([{ text: block.text, style: styles.html }], width);
+        return wrapSpans([{ text: visibleLine(block.text), style: styles.html }], width);
       case 'rule':
         return [[{ text: symbols.rule.repeat(Math.min(width, maxRule)), style: styles.muted }]];
       case 'code_open':
         this.#code = new LineHighlighter(block.info, this.#onWork);
-        return this.#label(block.info, width, block);
+        return this.#label(visibleLine(block.info), width, block);
       case 'code_line':
         return this.#codeLine(block, width);
       case 'code_close':
@@ -99,25 +116,77 @@ export class MarkdownRenderer {
 
   #label(info: string, width: number, block: Block): readonly Line[] {
     // Without a label, the marker of an item still needs a line.
-    if (info === '') return isFirst(block) ? [[]] : [];
+    if (info === '') return startsItem(block) ? [[]] : [];
     const { symbols, styles } = this.#theme;
     const label = { text: `${symbols.rule.repeat(2)} ${info}`, style: styles.muted };
     return [clipSpans([label], width, { text: symbols.cut, style: styles.muted })];
   }
 
-  #codeLine({ text, isCut }: CodeLine, width: number): readonly Line[] {
+  #codeLine({ text: source, isCut }: CodeLine, width: number): readonly Line[] {
+    const text = visibleLine(source);
     const pieces = this.#code?.line(text) ?? [{ text }];
     const options = { width, theme: this.#theme, longLines: this.#longLines, isCut };
     return codeRows(piecesToLine(pieces, this.#theme), options);
   }
 }
 
-/** Whether the block is the first of the item it stands in. */
-function isFirst({ within }: Block): boolean {
-  const last = within.at(-1);
-  return last?.kind === 'item' && last.opens;
+function visibleLine(source: string): string {
+  return printableLine(expandTabs(source));
 }
 
 function withPrefix({ first, rest }: Prefix, row: Line, index: number): Line {
   return trimLine([...(index === 0 ? first : rest), ...row]);
+}
+
+/** The marks before the rows of a block. */
+interface Prefix {
+  readonly first: Line;
+  readonly rest: Line;
+  readonly width: number;
+}
+
+/**
+ * The prefix takes at most half of the width. If it would be wider, the marks of the outermost
+ * containers are left out. A checkbox replaces the bullet of the innermost item.
+ */
+function prefixOf(within: readonly Container[], theme: Theme, width: number, task?: Task): Prefix {
+  const box = task && `[${task.isChecked ? 'x' : ' '}]`;
+  const markers = within.map((container, depth) =>
+    markerOf(
+      container,
+      within.slice(0, depth),
+      theme,
+      depth === within.length - 1 ? box : undefined,
+    ),
+  );
+  let used = markers.reduce((sum, { text }) => sum + cellWidth(text), 0);
+  while (used * 2 > width) {
+    used -= cellWidth(markers.shift()?.text ?? '');
+  }
+  const shown = within.slice(within.length - markers.length);
+  const isShown = (depth: number) => shown[depth]?.kind !== 'item' || opens(shown[depth]);
+  const blank = (span: Span): Span => ({ text: ' '.repeat(cellWidth(span.text)), style: plain });
+  return {
+    first: markers.map((span, depth) => (isShown(depth) ? span : blank(span))),
+    rest: markers.map((span, depth) => (shown[depth]?.kind === 'quote' ? span : blank(span))),
+    width: used,
+  };
+}
+
+function opens(container: Container | undefined): boolean {
+  return container?.kind === 'item' && container.opens;
+}
+
+function markerOf(
+  container: Container,
+  around: readonly Container[],
+  { symbols, styles }: Theme,
+  box: string | undefined,
+): Span {
+  if (container.kind === 'quote') return { text: `${symbols.quote} `, style: styles.muted };
+  const depth = around.filter(({ kind }) => kind === 'item').length;
+  const bullet = symbols.bullets[Math.min(depth, symbols.bullets.length - 1)];
+  const marker = container.number ?? (box === undefined ? bullet : '');
+  const parts = [marker, box].filter((part) => part !== undefined && part !== '');
+  return { text: `${parts.join(' ')} `, style: styles.marker };
 }

@@ -1,16 +1,18 @@
+import {
+  type Alignment,
+  type OnWork,
+  type TableBlock,
+  tableHead,
+  tableRow,
+} from '@millrace/markdown';
 import { cellWidth, longestWord } from '../cells/cell-width.ts';
 import type { Line, Span } from '../cells/span.ts';
 import { wrapSpans } from '../cells/wrap-spans.ts';
-import type { OnWork } from '../code/highlight.ts';
-import { inlineSpans } from '../inline/inline-spans.ts';
 import { plain } from '../theme/style.ts';
 import type { Theme } from '../theme/theme.ts';
-import type { BlockContent } from './block.ts';
-import { cellsOf } from './block-start.ts';
-import { type Column, columnWidths } from './column-widths.ts';
+import { inlineSpans } from './inline-spans.ts';
 
 type Cell = readonly Span[];
-type Align = 'left' | 'center' | 'right';
 
 export interface TableOptions {
   readonly width: number;
@@ -18,37 +20,67 @@ export interface TableOptions {
   readonly onWork?: OnWork | undefined;
 }
 
-/** A table that fits: its columns shrink and wrap; where they cannot, each row is a record. */
+/**
+ * Renders a table. If it is too wide, its columns shrink and their cells wrap. If that is not enough,
+ * each row is shown as a list of fields.
+ */
 export function renderTable(
-  { rows, isRest }: BlockContent & { kind: 'table' },
+  { rows, isRest }: TableBlock,
   { width, theme, onWork }: TableOptions,
 ): readonly Line[] {
-  const [headRow = '', underRow = '', ...bodyRows] = rows;
-  const aligns = cellsOf(underRow).map(alignOf);
-  const head = cellsOf(headRow).map((text) =>
-    inlineSpans(text, theme, theme.styles.tableHead, onWork),
-  );
-  const body = bodyRows.map((row) =>
-    rowOf(row, head.length).map((text) => inlineSpans(text, theme, plain, onWork)),
-  );
+  const { cells, alignments } = tableHead(rows);
+  const head = cells.map((text) => inlineSpans(text, theme, theme.styles.tableHead, onWork));
+  const body = rows
+    .slice(2)
+    .map((row) =>
+      tableRow(row, head.length).map((text) => inlineSpans(text, theme, plain, onWork)),
+    );
   const columns = head.map((cell, column) =>
     columnOf([cell, ...body.map((row) => row[column] ?? [])]),
   );
   const widths = columnWidths(columns, width - 3 * (head.length - 1));
   if (widths === undefined) return records(head, body, width, theme);
-  return grid(isRest ? body : [head, ...body], { widths, aligns, theme, hasHead: !isRest });
+  return grid(isRest ? body : [head, ...body], { widths, alignments, theme, hasHead: !isRest });
 }
 
-/** Cells that the head knows nothing of are kept in the last one. */
-function rowOf(row: string, columns: number): readonly string[] {
-  const cells = cellsOf(row);
-  if (cells.length <= columns) return cells;
-  return [...cells.slice(0, columns - 1), cells.slice(columns - 1).join(' | ')];
+interface Column {
+  /** The width of its widest cell. */
+  readonly wanted: number;
+  /** The width of its longest word. */
+  readonly word: number;
 }
 
-function alignOf(under: string): Align {
-  if (!under.endsWith(':')) return 'left';
-  return under.startsWith(':') ? 'center' : 'right';
+/** A longer word can be cut. */
+const maxWord = 20;
+
+/**
+ * Distributes the available width. If the columns do not fit, the widest ones shrink until their
+ * words would be cut. Returns undefined if that is not enough.
+ */
+export function columnWidths(
+  columns: readonly Column[],
+  room: number,
+): readonly number[] | undefined {
+  const leastOf = ({ wanted, word }: Column) => Math.min(wanted, word, maxWord);
+  const widthsFor = (cap: number) =>
+    columns.map((column) => Math.max(leastOf(column), Math.min(column.wanted, cap)));
+  if (sum(widthsFor(0)) > room) return undefined;
+  let [fits, most] = [0, room];
+  while (fits < most) {
+    const middle = Math.ceil((fits + most) / 2);
+    if (sum(widthsFor(middle)) <= room) fits = middle;
+    else most = middle - 1;
+  }
+  let left = room - sum(widthsFor(fits));
+  return widthsFor(fits).map((width, index) => {
+    const grows = left > 0 && width === fits && width < (columns[index]?.wanted ?? 0);
+    if (grows) left--;
+    return grows ? width + 1 : width;
+  });
+}
+
+function sum(widths: readonly number[]): number {
+  return widths.reduce((total, width) => total + width, 0);
 }
 
 function widthOf(cell: Cell): number {
@@ -56,7 +88,6 @@ function widthOf(cell: Cell): number {
   return text.split('\n').reduce((most, line) => Math.max(most, cellWidth(line)), 0);
 }
 
-/** How wide a column wants to be, and how wide it must be so that words stay whole. */
 function columnOf(cells: readonly Cell[]): Column {
   return {
     wanted: cells.reduce((most, cell) => Math.max(most, widthOf(cell)), 1),
@@ -66,7 +97,7 @@ function columnOf(cells: readonly Cell[]): Column {
 
 interface Grid {
   readonly widths: readonly number[];
-  readonly aligns: readonly Align[];
+  readonly alignments: readonly (Alignment | undefined)[];
   readonly theme: Theme;
   readonly hasHead: boolean;
 }
@@ -84,20 +115,20 @@ function grid(rows: readonly (readonly Cell[])[], options: Grid): readonly Line[
   });
 }
 
-function gridRow(row: readonly Cell[], { widths, aligns, theme }: Grid): readonly Line[] {
+function gridRow(row: readonly Cell[], { widths, alignments, theme }: Grid): readonly Line[] {
   const cells = widths.map((width, column) => wrapSpans(row[column] ?? [], width));
   const height = cells.reduce((most, lines) => Math.max(most, lines.length), 1);
   const column: Span = { text: ` ${theme.symbols.column} `, style: theme.styles.muted };
   return Array.from({ length: height }, (_, at) =>
     cells.flatMap((lines, index) => {
       const isLast = index === cells.length - 1;
-      const padded = pad(lines[at] ?? [], widths[index] ?? 0, aligns[index] ?? 'left', isLast);
+      const padded = pad(lines[at] ?? [], widths[index] ?? 0, alignments[index] ?? 'left', isLast);
       return index === 0 ? padded : [column, ...padded];
     }),
   );
 }
 
-function pad(line: Line, width: number, align: Align, isLast: boolean): Line {
+function pad(line: Line, width: number, align: Alignment, isLast: boolean): Line {
   const free = Math.max(0, width - widthOf(line));
   const before = align === 'left' ? 0 : Math.floor(free / (align === 'center' ? 2 : 1));
   const after = isLast ? 0 : free - before;

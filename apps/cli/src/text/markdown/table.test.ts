@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { cellWidth } from '../cells/cell-width.ts';
 import { plainTheme } from '../theme/theme.ts';
-import { columnWidths } from './column-widths.ts';
-import { markdownToAnsi } from './markdown-to-ansi.ts';
+import { markdownToAnsi } from './markdown-renderer.ts';
+import { columnWidths } from './render-table.ts';
 
 const shown = (text: string, width: number) => markdownToAnsi(text, { theme: plainTheme, width });
 

@@ -1,7 +1,7 @@
 import type { FilePart, MediaPart } from '@millrace/core';
+import { safeLink } from '@millrace/markdown';
 import { useEffect, useState } from 'react';
 import { FileIcon } from '../../design/icons.tsx';
-import { safeLink } from '../../markdown/safe-link.ts';
 import type { ChatSource } from '../state/chat-source.ts';
 import { VisibleText } from './visible-text.tsx';
 import './media-view.css';

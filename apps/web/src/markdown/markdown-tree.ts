@@ -1,0 +1,203 @@
+import { type Block, MarkdownStream, type OnWork, startsItem, taskOf } from '@millrace/markdown';
+import { GrowingList } from './growing-list.tsx';
+
+/** A part of a document. It stays the same object while it does not change. */
+export type MarkdownNode =
+  | { readonly kind: 'heading'; readonly level: number; readonly text: string }
+  | ParagraphNode
+  | TableNode
+  | CodeNode
+  | { readonly kind: 'html'; readonly pieces: GrowingList<string> }
+  | { readonly kind: 'rule' }
+  | { readonly kind: 'quote'; readonly id: number; readonly children: GrowingList<MarkdownNode> }
+  | ListNode;
+
+export interface ParagraphNode {
+  readonly kind: 'paragraph';
+  readonly text: string;
+  /** True for the first text of a list item. It has no element of its own. */
+  readonly isItemText: boolean;
+  /** True if it continues the paragraph before, which is too long to be read at once. */
+  readonly isRest: boolean;
+}
+
+export interface TableNode {
+  readonly kind: 'table';
+  /** The source lines that define the columns. */
+  readonly head: string;
+  readonly under: string;
+  /** The rows. A long table arrives in several parts. */
+  readonly parts: GrowingList<readonly string[]>;
+}
+
+export interface CodeNode {
+  readonly kind: 'code';
+  readonly info: string;
+  /** The code is the concatenation of the pieces. */
+  readonly pieces: GrowingList<string>;
+  /** False while more code can follow. */
+  readonly isDone: boolean;
+}
+
+export interface ListNode {
+  readonly kind: 'list';
+  readonly id: number;
+  /** The number of the first item. Undefined if the list has bullets. */
+  readonly start: number | undefined;
+  readonly items: GrowingList<ListItem>;
+}
+
+export interface ListItem {
+  readonly id: number;
+  /** Set if the item is a task. */
+  readonly isChecked: boolean | undefined;
+  /** True if an empty line separates it from the item before. */
+  readonly isApart: boolean;
+  readonly children: GrowingList<MarkdownNode>;
+}
+
+/** The number of characters before new text that must be the same as before. */
+const seam = 256;
+
+/**
+ * Reads Markdown that grows. Finished text is read once. Only the open block is read again for each
+ * new piece, and the reader limits its length.
+ */
+export class MarkdownTree {
+  readonly #onWork: OnWork | undefined;
+  #stream: MarkdownStream;
+  #text = '';
+  #isWhole = false;
+  /** The nodes of all finished blocks. */
+  #finished = new GrowingList<MarkdownNode>();
+  #nodes = this.#finished;
+
+  constructor(onWork?: OnWork) {
+    this.#onWork = onWork;
+    this.#stream = new MarkdownStream(onWork);
+  }
+
+  /** Returns the nodes of a text. `isWhole` is false while more text can follow. */
+  read(text: string, isWhole: boolean): GrowingList<MarkdownNode> {
+    if (text === this.#text && isWhole === this.#isWhole) return this.#nodes;
+    if (!this.#isContinuedBy(text, isWhole)) this.#reset();
+    this.#stream.push(text.slice(this.#text.length));
+    this.#text = text;
+    this.#isWhole = isWhole;
+    this.#finished = (isWhole ? this.#stream.end() : this.#stream.take()).reduce(
+      (nodes, block) => withBlock(nodes, block),
+      this.#finished,
+    );
+    this.#nodes = isWhole ? this.#finished : this.#withOpenBlocks();
+    return this.#nodes;
+  }
+
+  /** The complete comparison is made once, at the end, because it costs as much as the text is long. */
+  #isContinuedBy(text: string, isWhole: boolean): boolean {
+    if (this.#isWhole || text.length < this.#text.length) return false;
+    const from = isWhole ? 0 : Math.max(0, this.#text.length - seam);
+    return text.startsWith(this.#text.slice(from), from);
+  }
+
+  #reset(): void {
+    this.#stream = new MarkdownStream(this.#onWork);
+    this.#text = '';
+    this.#finished = new GrowingList();
+  }
+
+  #withOpenBlocks(): GrowingList<MarkdownNode> {
+    return this.#stream.steadyTail
+      .filter(({ kind }) => kind !== 'code_close')
+      .reduce((nodes, block) => withBlock(nodes, block), this.#finished);
+  }
+}
+
+/** Adds a block to the nodes of the container at `depth`. */
+function withBlock(
+  nodes: GrowingList<MarkdownNode>,
+  block: Block,
+  depth = 0,
+): GrowingList<MarkdownNode> {
+  const container = block.within[depth];
+  const last = nodes.last;
+  switch (container?.kind) {
+    case undefined:
+      return withContent(nodes, block);
+    case 'quote': {
+      const same = last?.kind === 'quote' && last.id === container.id ? last : undefined;
+      const children = withBlock(same?.children ?? new GrowingList(), block, depth + 1);
+      const quote: MarkdownNode = { kind: 'quote', id: container.id, children };
+      return same ? nodes.replaceLast(quote) : nodes.append(quote);
+    }
+    case 'item': {
+      const same = last?.kind === 'list' && last.id === container.list ? last : undefined;
+      const items = withItem(same?.items ?? new GrowingList(), block, depth);
+      if (same) return nodes.replaceLast({ ...same, items });
+      const start =
+        container.number === undefined ? undefined : Number.parseInt(container.number, 10);
+      return nodes.append({ kind: 'list', id: container.list, start, items });
+    }
+  }
+}
+
+function withItem(
+  items: GrowingList<ListItem>,
+  block: Block,
+  depth: number,
+): GrowingList<ListItem> {
+  const id = block.within[depth]?.id ?? 0;
+  const last = items.last;
+  if (last?.id === id) {
+    return items.replaceLast({ ...last, children: withBlock(last.children, block, depth + 1) });
+  }
+  const isInnermost = depth === block.within.length - 1;
+  return items.append({
+    id,
+    isChecked: isInnermost ? taskOf(block)?.isChecked : undefined,
+    isApart: items.size > 0 && block.gap !== undefined,
+    children: withBlock(new GrowingList(), block, depth + 1),
+  });
+}
+
+function withContent(nodes: GrowingList<MarkdownNode>, block: Block): GrowingList<MarkdownNode> {
+  const last = nodes.last;
+  switch (block.kind) {
+    case 'heading':
+      return nodes.append({ kind: 'heading', level: block.level, text: block.text });
+    case 'rule':
+      return nodes.append({ kind: 'rule' });
+    case 'paragraph': {
+      const text = taskOf(block)?.text ?? block.text;
+      const isItemText = startsItem(block);
+      // An item without content has an empty paragraph.
+      if (text === '') return nodes;
+      return nodes.append({ kind: 'paragraph', text, isItemText, isRest: block.isRest });
+    }
+    case 'table': {
+      const [head = '', under = '', ...rows] = block.rows;
+      if (block.isRest && last?.kind === 'table')
+        return nodes.replaceLast({ ...last, parts: last.parts.append(rows) });
+      const parts = new GrowingList<readonly string[]>().append(rows);
+      return nodes.append({ kind: 'table', head, under, parts });
+    }
+    case 'html_line':
+      if (block.isRest && last?.kind === 'html')
+        return nodes.replaceLast({ ...last, pieces: last.pieces.append(`\n${block.text}`) });
+      return nodes.append({ kind: 'html', pieces: new GrowingList<string>().append(block.text) });
+    case 'code_open':
+      return nodes.append({
+        kind: 'code',
+        info: block.info,
+        pieces: new GrowingList(),
+        isDone: false,
+      });
+    case 'code_line': {
+      if (last?.kind !== 'code') return nodes;
+      const isFirst = last.pieces.size === 0;
+      const piece = isFirst || block.isCut ? block.text : `\n${block.text}`;
+      return nodes.replaceLast({ ...last, pieces: last.pieces.append(piece) });
+    }
+    case 'code_close':
+      return last?.kind === 'code' ? nodes.replaceLast({ ...last, isDone: true }) : nodes;
+  }
+}

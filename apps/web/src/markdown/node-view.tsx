@@ -1,0 +1,101 @@
+import { memo } from 'react';
+import { CodeBlockView } from './code-view.tsx';
+import { type GrowingList, GrowingListView } from './growing-list.tsx';
+import { InlineView } from './inline-view.tsx';
+import type { ListItem, ListNode, MarkdownNode, ParagraphNode } from './markdown-tree.ts';
+import { TableView } from './table-view.tsx';
+
+/** Renders the nodes of a document, a quote or a list item. */
+export function NodesView({ nodes }: { readonly nodes: GrowingList<MarkdownNode> }) {
+  return <GrowingListView list={nodes} render={renderNodes} />;
+}
+
+function renderNodes(nodes: readonly MarkdownNode[]) {
+  // biome-ignore lint/suspicious/noArrayIndexKey: a node never changes its position
+  return nodes.map((node, index) => <NodeView key={index} node={node} />);
+}
+
+/** Renders again only if the node is another object. */
+const NodeView = memo(function NodeView({ node }: { readonly node: MarkdownNode }) {
+  switch (node.kind) {
+    case 'heading':
+      return <HeadingView level={node.level} text={node.text} />;
+    case 'paragraph':
+      return <ParagraphView node={node} />;
+    case 'code':
+      return <CodeBlockView node={node} />;
+    case 'table':
+      return <TableView node={node} />;
+    case 'list':
+      return <ListView node={node} />;
+    case 'quote':
+      return (
+        <blockquote dir="auto">
+          <NodesView nodes={node.children} />
+        </blockquote>
+      );
+    case 'html':
+      return (
+        <p data-plain dir="auto">
+          <GrowingListView list={node.pieces} render={renderText} />
+        </p>
+      );
+    case 'rule':
+      return <hr />;
+  }
+});
+
+function renderText(pieces: readonly string[]) {
+  return pieces.join('');
+}
+
+/** Headings start at `h2`, because the page has its own `h1`. */
+function HeadingView({ level, text }: { readonly level: number; readonly text: string }) {
+  const Tag = `h${Math.max(2, level)}` as 'h2';
+  return (
+    <Tag data-depth={level} dir="auto">
+      <InlineView text={text} />
+    </Tag>
+  );
+}
+
+function ParagraphView({ node: { text, isItemText, isRest } }: { readonly node: ParagraphNode }) {
+  if (isItemText) return <InlineView text={text} />;
+  return (
+    <p data-rest={isRest || undefined} dir="auto">
+      <InlineView text={text} />
+    </p>
+  );
+}
+
+function ListView({ node: { start, items } }: { readonly node: ListNode }) {
+  const children = <GrowingListView list={items} render={renderItems} />;
+  if (start === undefined) return <ul dir="auto">{children}</ul>;
+  return (
+    <ol start={start === 1 ? undefined : start} dir="auto">
+      {children}
+    </ol>
+  );
+}
+
+function renderItems(items: readonly ListItem[]) {
+  return items.map((item) => <ItemView key={item.id} item={item} />);
+}
+
+const ItemView = memo(function ItemView({ item }: { readonly item: ListItem }) {
+  const isTask = item.isChecked !== undefined;
+  return (
+    <li data-task={isTask || undefined} data-apart={item.isApart || undefined}>
+      {isTask && (
+        <input
+          type="checkbox"
+          aria-label={item.isChecked ? 'Done' : 'To do'}
+          checked={item.isChecked}
+          readOnly
+          disabled
+        />
+      )}
+      <NodesView nodes={item.children} />
+    </li>
+  );
+});

@@ -1,0 +1,291 @@
+import type { Block, BlockContent, OnWork } from './block.ts';
+import { expandTabs, fromColumn, type SourceLine } from './line-reader.ts';
+import {
+  codeIndent,
+  fenceStart,
+  headingStart,
+  htmlStart,
+  type ItemStart,
+  indentOf,
+  isBlank,
+  isFenceEnd,
+  isRule,
+  itemStart,
+  mayStart,
+  quoteStart,
+  underlineLevel,
+} from './line-start.ts';
+import {
+  ContainerStack,
+  contentOf,
+  copyLeaf,
+  grow,
+  isText,
+  type Leaf,
+  paragraphLeaf,
+} from './open-blocks.ts';
+
+/** Below this depth, marks of quotes and items are text. */
+const maxDepth = 12;
+
+/** Turns lines into blocks. It reads each line once and never looks back at earlier lines. */
+export class BlockParser {
+  readonly #onWork: OnWork | undefined;
+  #containers = new ContainerStack();
+  #leaf: Leaf | undefined;
+  #blocks: Block[] = [];
+  /** True if an empty line came after the last block. */
+  #sawBlank = false;
+  /** The containers of the last block. Undefined before the first block. */
+  #last: readonly number[] | undefined;
+  /** The current line, and its length with expanded tabs. */
+  #line = '';
+  #columns = 0;
+  /** True if the next line has no end yet, so that more characters can change its meaning. */
+  #isLastLine = false;
+
+  constructor(onWork?: OnWork) {
+    this.#onWork = onWork;
+  }
+
+  /** Returns a parser that continues from here. The finished blocks stay in this one. */
+  copy(isLastLine = false): BlockParser {
+    const copy = new BlockParser(this.#onWork);
+    copy.#containers = this.#containers.copy();
+    copy.#leaf = this.#leaf && copyLeaf(this.#leaf);
+    copy.#sawBlank = this.#sawBlank;
+    copy.#last = this.#last;
+    copy.#isLastLine = isLastLine;
+    return copy;
+  }
+
+  /** Returns the blocks that were finished since the last call. */
+  take(): readonly Block[] {
+    const blocks = this.#blocks;
+    this.#blocks = [];
+    return blocks;
+  }
+
+  line({ text, isRest }: SourceLine): void {
+    const line = expandTabs(text);
+    this.#line = text;
+    this.#columns = line.length;
+    this.#onWork?.(line.length + 1);
+    if (isRest) return this.#continueLine(text);
+    this.#onWork?.(line.length * this.#containers.depth);
+    const { depth, rest } = this.#containers.match(line);
+    const isInside = depth === this.#containers.depth;
+    if (isInside && this.#leaf?.kind === 'fence') return this.#fenceLine(rest, this.#leaf);
+    if (isInside && this.#leaf?.kind === 'html') return this.#htmlLine(rest, this.#leaf);
+    if (isBlank(rest)) return this.#blankLine(rest, depth);
+    if (!isInside && this.#isLazy(rest)) return this.#text(rest);
+    this.#closeTo(depth);
+    this.#start(rest);
+  }
+
+  /** Closes all open blocks. */
+  end(): void {
+    this.#closeLeaf();
+    this.#closeTo(0);
+  }
+
+  /** Reads the rest of a line that was too long to be read at once. */
+  #continueLine(text: string): void {
+    const kind = this.#leaf?.kind;
+    if (kind === 'fence' || kind === 'indented') {
+      return this.#emit({ kind: 'code_line', text, isCut: true });
+    }
+    if (kind === 'html') return this.#emit({ kind: 'html_line', text, isRest: true });
+    this.#closeLeaf();
+    this.#leaf = paragraphLeaf(text, true);
+  }
+
+  #fenceLine(text: string, { fence }: Leaf & { kind: 'fence' }): void {
+    if (isFenceEnd(text, fence)) return this.#closeLeaf();
+    const own = Math.min(fence.indent, indentOf(text));
+    this.#codeLine(text.slice(own));
+  }
+
+  #htmlLine(text: string, { end }: Leaf & { kind: 'html' }, isRest = true): void {
+    if (end === undefined && isBlank(text)) return this.#blankLine(text, this.#containers.depth);
+    this.#emit({ kind: 'html_line', text: this.#withTabs(text), isRest });
+    if (end?.test(text)) this.#closeLeaf();
+  }
+
+  #blankLine(rest: string, depth: number): void {
+    if (this.#leaf?.kind === 'indented' && depth === this.#containers.depth) {
+      this.#leaf.blanks.push(rest.slice(codeIndent));
+      return;
+    }
+    this.#closeLeaf();
+    // An item that starts with an empty line ends at the next empty line.
+    const isOver = depth === this.#containers.depth && this.#containers.isEmptyItem;
+    this.#closeTo(isOver ? depth - 1 : depth);
+    this.#sawBlank = true;
+  }
+
+  /** Returns true if the line continues a paragraph without the marks of its containers. */
+  #isLazy(rest: string): boolean {
+    if (this.#leaf?.kind !== 'paragraph') return false;
+    if (indentOf(rest) >= codeIndent || !mayStart(rest)) return true;
+    const isStart =
+      quoteStart(rest) !== undefined ||
+      headingStart(rest) !== undefined ||
+      fenceStart(rest) !== undefined ||
+      itemStart(rest) !== undefined ||
+      isRule(rest);
+    return !isStart && htmlStart(rest)?.interrupts !== true;
+  }
+
+  #start(line: string): void {
+    if (!mayStart(line)) return this.#text(line);
+    let rest = line;
+    for (let next = this.#container(rest); next !== undefined; next = this.#container(rest)) {
+      rest = next;
+      if (isBlank(rest)) return;
+    }
+    if (indentOf(rest) >= codeIndent) return this.#indented(rest);
+    if (!this.#singleLine(rest) && !this.#open(rest)) this.#text(rest);
+  }
+
+  /** Opens a quote or an item that starts here, and returns the line without its mark. */
+  #container(line: string): string | undefined {
+    if (indentOf(line) >= codeIndent || this.#containers.depth >= maxDepth) return undefined;
+    const quote = quoteStart(line);
+    if (quote !== undefined) {
+      this.#closeLeaf();
+      this.#containers.openQuote();
+      return line.slice(quote);
+    }
+    const item = itemStart(line);
+    if (item === undefined || isRule(line) || !this.#maySplit(item)) return undefined;
+    this.#closeLeaf();
+    this.#containers.openItem(item);
+    return line.slice(item.offset);
+  }
+
+  /** A hyphen or a year in a paragraph does not start a list. */
+  #maySplit({ number = 1, isEmpty }: ItemStart): boolean {
+    return this.#leaf?.kind !== 'paragraph' || (number === 1 && !isEmpty);
+  }
+
+  #indented(line: string): void {
+    if (this.#leaf?.kind === 'paragraph') return this.#text(line);
+    if (this.#leaf?.kind !== 'indented') {
+      this.#closeLeaf();
+      this.#emit({ kind: 'code_open', info: '' });
+      this.#leaf = { kind: 'indented', blanks: [] };
+    }
+    for (const text of this.#leaf.blanks.splice(0)) {
+      this.#emit({ kind: 'code_line', text, isCut: false });
+    }
+    this.#codeLine(line.slice(codeIndent));
+  }
+
+  #codeLine(text: string): void {
+    this.#emit({ kind: 'code_line', text: this.#withTabs(text), isCut: false });
+  }
+
+  /** Returns the end of the current line as it is in the source. */
+  #withTabs(end: string): string {
+    return fromColumn(this.#line, this.#columns - end.length);
+  }
+
+  /** Reads a heading or a rule. */
+  #singleLine(line: string): boolean {
+    const level = this.#leaf?.kind === 'paragraph' ? underlineLevel(line) : undefined;
+    if (level !== undefined) {
+      if (this.#isLastLine) this.#undecided(line);
+      else this.#underlined(level);
+      return true;
+    }
+    const heading = headingStart(line);
+    if (heading === undefined && !isRule(line)) return false;
+    this.#closeLeaf();
+    this.#emit(heading === undefined ? { kind: 'rule' } : { kind: 'heading', ...heading });
+    return true;
+  }
+
+  #underlined(level: number): void {
+    const text = isText(this.#leaf) ? this.#leaf.lines.join('\n') : '';
+    this.#leaf = undefined;
+    this.#emit({ kind: 'heading', level, text });
+  }
+
+  /** A line that can still become an underline, a rule or a list item. */
+  #undecided(line: string): void {
+    this.#closeLeaf();
+    this.#leaf = paragraphLeaf(line.trim());
+  }
+
+  /** Opens a code block or HTML. Their lines are emitted one by one. */
+  #open(line: string): boolean {
+    const fence = fenceStart(line);
+    if (fence !== undefined) {
+      this.#closeLeaf();
+      this.#emit({ kind: 'code_open', info: fence.info });
+      this.#leaf = { kind: 'fence', fence };
+      return true;
+    }
+    const html = htmlStart(line);
+    if (html === undefined || (isText(this.#leaf) && !html.interrupts)) return false;
+    this.#closeLeaf();
+    this.#leaf = { kind: 'html', end: html.end };
+    this.#htmlLine(line, this.#leaf, false);
+    return true;
+  }
+
+  #text(line: string): void {
+    const text = line.trimStart();
+    if (!isText(this.#leaf)) {
+      this.#closeLeaf();
+      this.#leaf = paragraphLeaf(text);
+      return;
+    }
+    const { done, leaf } = grow(this.#leaf, text);
+    if (done !== undefined) this.#emit(done);
+    this.#leaf = leaf;
+  }
+
+  #closeTo(depth: number): void {
+    if (this.#containers.depth > depth) this.#closeLeaf();
+    while (this.#containers.depth > depth) {
+      if (this.#containers.isEmptyItem) this.#emit({ kind: 'paragraph', text: '', isRest: false });
+      this.#containers.close();
+    }
+  }
+
+  #closeLeaf(): void {
+    const content = this.#leaf && contentOf(this.#leaf);
+    const hadBlanks = this.#leaf?.kind === 'indented' && this.#leaf.blanks.length > 0;
+    this.#leaf = undefined;
+    if (content !== undefined) this.#emit(content);
+    if (hadBlanks) this.#sawBlank = true;
+  }
+
+  #emit(content: BlockContent): void {
+    this.#containers.endList();
+    const ids = this.#containers.ids;
+    const gap = goesOn(content) ? undefined : this.#gap(ids);
+    this.#blocks.push({ ...content, within: this.#containers.place(), gap });
+    this.#last = ids;
+    this.#sawBlank = false;
+  }
+
+  /**
+   * Blocks outside of containers are always separated. In lists and quotes, blocks are separated if
+   * they are separated in the source.
+   */
+  #gap(ids: readonly number[]): number | undefined {
+    const last = this.#last;
+    if (last === undefined || (!this.#sawBlank && ids.length > 0)) return undefined;
+    const differs = ids.findIndex((id, depth) => id !== last[depth]);
+    return differs === -1 ? ids.length : differs;
+  }
+}
+
+/** Returns true if the content belongs to the block before it. */
+function goesOn(content: BlockContent): boolean {
+  const isCode = content.kind === 'code_line' || content.kind === 'code_close';
+  return isCode || ('isRest' in content && content.isRest);
+}

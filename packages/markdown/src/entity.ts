@@ -1,0 +1,54 @@
+/** The named entities that are common in prose. Others stay as they are written. */
+const named: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    amp: '&',
+    lt: '<',
+    gt: '>',
+    quot: '"',
+    apos: "'",
+    nbsp: '\u00a0',
+    copy: '©',
+    reg: '®',
+    trade: '™',
+    hellip: '…',
+    mdash: '—',
+    ndash: '–',
+    lsquo: '‘',
+    rsquo: '’',
+    ldquo: '“',
+    rdquo: '”',
+    laquo: '«',
+    raquo: '»',
+    bull: '•',
+    middot: '·',
+    times: '×',
+    rarr: '→',
+    larr: '←',
+    deg: '°',
+    euro: '€',
+  }),
+);
+
+const form = /&(?:#(\d{1,7})|#[xX]([\da-fA-F]{1,6})|([a-zA-Z]{2,8}));/y;
+const lastCodePoint = 0x10ffff;
+
+interface Entity {
+  readonly text: string;
+  readonly length: number;
+}
+
+/** Reads an entity such as `&amp;` at a position. The result can be a control character. */
+export function entityAt(source: string, at: number): Entity | undefined {
+  form.lastIndex = at;
+  const match = form.exec(source);
+  if (match === null) return undefined;
+  const [whole, decimal, hex, name] = match;
+  const text = name === undefined ? numbered(decimal, hex) : named.get(name);
+  return text === undefined ? undefined : { text, length: whole.length };
+}
+
+function numbered(decimal: string | undefined, hex: string | undefined): string {
+  const code = decimal === undefined ? Number.parseInt(hex ?? '', 16) : Number(decimal);
+  const isCharacter = code > 0 && code <= lastCodePoint;
+  return isCharacter ? String.fromCodePoint(code).toWellFormed() : '\ufffd';
+}

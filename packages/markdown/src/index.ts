@@ -1,0 +1,20 @@
+export {
+  type Alignment,
+  type Block,
+  type BlockContent,
+  type BlockPosition,
+  type CodeLine,
+  type Container,
+  type OnWork,
+  startsItem,
+  type TableBlock,
+  type TableHead,
+  type Task,
+  tableHead,
+  tableRow,
+  taskOf,
+} from './block.ts';
+export type { InlineToken, Mark } from './inline-token.ts';
+export { safeLink } from './links.ts';
+export { MarkdownStream } from './markdown-stream.ts';
+export { parseInline } from './parse-inline.ts';

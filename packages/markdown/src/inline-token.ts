@@ -1,0 +1,45 @@
+/** Formatting of a range of text. Marks nest. */
+export type Mark =
+  | { readonly type: 'strong' | 'emphasis' | 'strike' }
+  | {
+      readonly type: 'link' | 'image';
+      /** The address as written. It is untrusted: use `safeLink` before following it. */
+      readonly address: string;
+    };
+
+/**
+ * A part of a paragraph, a heading or a table cell. Each `open` token has a `close` token, and they
+ * are properly nested. The text of an `html` token is source text that must not be interpreted.
+ */
+export type InlineToken =
+  | { readonly type: 'text' | 'code' | 'html'; readonly text: string }
+  | {
+      readonly type: 'break';
+      /** True if the source asks for a line break, false if a line of the source ends here. */
+      readonly isHard: boolean;
+    }
+  | { readonly type: 'open' | 'close'; readonly mark: Mark };
+
+/**
+ * A position in the text while it is being parsed. Later characters can turn a delimiter at this
+ * position into marks.
+ */
+export interface Slot {
+  token: InlineToken | undefined;
+  /** Marks that end before the token. */
+  readonly closes: Mark[];
+  /** Marks that start after the token, innermost first. */
+  readonly opens: Mark[];
+}
+
+export function slotOf(token?: InlineToken): Slot {
+  return { token, closes: [], opens: [] };
+}
+
+export function tokensOf(slots: readonly Slot[]): readonly InlineToken[] {
+  return slots.flatMap(({ token, closes, opens }): InlineToken[] => [
+    ...closes.map((mark) => ({ type: 'close', mark }) as const),
+    ...(token === undefined ? [] : [token]),
+    ...opens.toReversed().map((mark) => ({ type: 'open', mark }) as const),
+  ]);
+}

@@ -1,0 +1,89 @@
+/** A longer line is read in pieces, so that it can be shown before it ends. */
+const maxPiece = 16_384;
+
+/** A line of the source, or a piece of a long line. */
+export interface SourceLine {
+  readonly text: string;
+  /** True if it continues the line before. */
+  readonly isRest: boolean;
+}
+
+/** Splits chunks into lines. It accepts all line ends. Lone surrogates become U+FFFD. */
+export class LineReader {
+  /** A trailing carriage return or high surrogate. Its meaning depends on the next character. */
+  #held = '';
+  #open = '';
+  #isRest = false;
+
+  /** The line that has no end yet. */
+  get open(): SourceLine | undefined {
+    const isEnded = this.#held === '\r';
+    const text = isEnded ? this.#open : this.#open + this.#held.toWellFormed();
+    return text === '' && !isEnded ? undefined : { text, isRest: this.#isRest };
+  }
+
+  *push(chunk: string): Generator<SourceLine> {
+    const text = this.#held + chunk;
+    this.#held = /[\r\ud800-\udbff]$/.exec(text)?.[0] ?? '';
+    const complete = text.slice(0, text.length - this.#held.length).toWellFormed();
+    const lines = complete.split(/\r\n|\r|\n/);
+    const rest = lines.pop() ?? '';
+    for (const line of lines) {
+      yield* this.#add(line);
+      yield this.#take(this.#open.length);
+      this.#isRest = false;
+    }
+    yield* this.#add(rest);
+  }
+
+  /** Returns the last line if it had no end. */
+  *end(): Generator<SourceLine> {
+    const held = this.#held;
+    this.#held = '';
+    if (held !== '') yield* this.push(held === '\r' ? '\n' : '\ufffd');
+    if (this.#open !== '') yield this.#take(this.#open.length);
+    this.#isRest = false;
+  }
+
+  *#add(text: string): Generator<SourceLine> {
+    this.#open += text;
+    while (this.#open.length > maxPiece) {
+      const cutsPair = /[\ud800-\udbff]/.test(this.#open.charAt(maxPiece - 1));
+      yield this.#take(cutsPair ? maxPiece - 1 : maxPiece);
+      this.#isRest = true;
+    }
+  }
+
+  #take(length: number): SourceLine {
+    const line = { text: this.#open.slice(0, length), isRest: this.#isRest };
+    this.#open = this.#open.slice(length);
+    return line;
+  }
+}
+
+const tabStop = 4;
+
+/** Replaces the tabs of a line with spaces. The structure of a document depends on columns. */
+export function expandTabs(line: string): string {
+  const [first = '', ...rest] = line.split('\t');
+  return rest.reduce(
+    (before, piece) => before + ' '.repeat(tabStop - (before.length % tabStop)) + piece,
+    first,
+  );
+}
+
+/**
+ * Returns the part of a line that starts at a column, with its tabs. A tab in the indentation
+ * becomes spaces if its width would be different at the start of a line.
+ */
+export function fromColumn(line: string, column: number): string {
+  if (!line.includes('\t')) return line.slice(column);
+  const isShifted = column % tabStop !== 0;
+  let at = 0;
+  let reached = 0;
+  while (reached < column || (isShifted && /^[ \t]$/.test(line.charAt(at)))) {
+    reached += line.charAt(at) === '\t' ? tabStop - (reached % tabStop) : 1;
+    at++;
+  }
+  return ' '.repeat(reached - column) + line.slice(at);
+}

@@ -1,0 +1,146 @@
+import { cellsOf } from './block.ts';
+
+// Recognizes the first characters of blocks. All functions expect a line without tabs.
+
+/** A line with this indentation is code. */
+export const codeIndent = 4;
+
+export function indentOf(line: string): number {
+  return /^ */.exec(line)?.[0].length ?? 0;
+}
+
+export function isBlank(line: string): boolean {
+  return indentOf(line) === line.length;
+}
+
+/** A quick check that is false for most lines: only other lines can start a block. */
+export function mayStart(line: string): boolean {
+  return /^ {0,3}(?:[>#*+_=`~<\d-]| |$)/.test(line);
+}
+
+export interface HeadingStart {
+  readonly level: number;
+  readonly text: string;
+}
+
+export function headingStart(line: string): HeadingStart | undefined {
+  const [opening, marks] = /^ {0,3}(#{1,6})(?= |$)/.exec(line) ?? [];
+  if (opening === undefined || marks === undefined) return undefined;
+  return { level: marks.length, text: withoutClosing(line.slice(opening.length).trim()) };
+}
+
+/** Removes the optional marks at the end of a heading. */
+function withoutClosing(text: string): string {
+  let end = text.length;
+  while (text[end - 1] === '#') end--;
+  return end === 0 || text[end - 1] === ' ' ? text.slice(0, end).trimEnd() : text;
+}
+
+/** Returns the level of a heading that is underlined with this line. */
+export function underlineLevel(line: string): number | undefined {
+  const [, marks] = /^ {0,3}(=+|-+) *$/.exec(line) ?? [];
+  if (marks === undefined) return undefined;
+  return marks.startsWith('=') ? 1 : 2;
+}
+
+export function isRule(line: string): boolean {
+  return /^ {0,3}(?:(?:\* *){3,}|(?:- *){3,}|(?:_ *){3,})$/.test(line);
+}
+
+export interface FenceStart {
+  readonly mark: string;
+  readonly length: number;
+  readonly indent: number;
+  readonly info: string;
+}
+
+export function fenceStart(line: string): FenceStart | undefined {
+  const [opening, marks] = /^ {0,3}(`{3,}|~{3,})/.exec(line) ?? [];
+  if (opening === undefined || marks === undefined) return undefined;
+  const info = line.slice(opening.length).trim();
+  const mark = marks.charAt(0);
+  // It is inline code: ```like this```.
+  if (mark === '`' && info.includes('`')) return undefined;
+  return { mark, length: marks.length, indent: indentOf(line), info };
+}
+
+export function isFenceEnd(line: string, { mark, length }: FenceStart): boolean {
+  const text = line.trim();
+  if (indentOf(line) >= codeIndent || text.length < length) return false;
+  return text === mark.repeat(text.length);
+}
+
+/** Returns the length of the mark of a quote. */
+export function quoteStart(line: string): number | undefined {
+  return /^ {0,3}> ?/.exec(line)?.[0].length;
+}
+
+export interface ItemStart {
+  readonly number: number | undefined;
+  /** `-`, `*`, `+`, `.` or `)`. Items of one list have the same mark. */
+  readonly mark: string;
+  /** The length of the marker and the spaces after it. */
+  readonly offset: number;
+  readonly isEmpty: boolean;
+}
+
+export function itemStart(line: string): ItemStart | undefined {
+  const [marker, number, mark = ''] = /^ {0,3}(\d{0,9})([-*+.)])(?= |$)/.exec(line) ?? [];
+  if (marker === undefined || (number === '') !== /[-*+]/.test(mark)) return undefined;
+  const rest = line.slice(marker.length);
+  const isEmpty = rest.trim() === '';
+  // With more spaces, the item starts with indented code.
+  const space = isEmpty || indentOf(rest) > codeIndent ? 1 : indentOf(rest);
+  const counted = number === '' ? undefined : Number(number);
+  return { number: counted, mark, offset: marker.length + space, isEmpty };
+}
+
+/** A wider table is shown as text. */
+const maxHead = 2048;
+const maxColumns = 32;
+
+/** Returns true if the two lines start a table. */
+export function isTableStart(head: string, under: string): boolean {
+  if (head.length + under.length > maxHead) return false;
+  const isUnderline = /^ {0,3}\|? *:?-+:? *(?:\| *:?-+:? *)*\|? *$/.test(under);
+  if (!isUnderline || !/[|:]/.test(under)) return false;
+  const columns = cellsOf(under).length;
+  return columns <= maxColumns && cellsOf(head).length === columns;
+}
+
+const blockTags =
+  'address|article|aside|base|basefont|blockquote|body|caption|center|col|colgroup|dd|details|dialog|dir|div|dl|dt|fieldset|figcaption|figure|footer|form|frame|frameset|h[1-6]|head|header|hr|html|iframe|legend|li|link|main|menu|menuitem|meta|nav|noframes|ol|optgroup|option|p|param|search|section|summary|table|tbody|td|tfoot|th|thead|title|tr|track|ul';
+const attribute = /\s+[a-zA-Z_:][\w.:-]*(?:\s*=\s*(?:[^\s"'=<>`]+|'[^']*'|"[^"]*"))?/;
+
+/** The forms of HTML blocks. A form without `end` ends before an empty line. */
+const forms: readonly { readonly start: RegExp; readonly end?: RegExp }[] = [
+  {
+    start: /^<(?:script|pre|style|textarea)(?:\s|>|$)/i,
+    end: /<\/(?:script|pre|style|textarea)>/i,
+  },
+  { start: /^<!--/, end: /-->/ },
+  { start: /^<\?/, end: /\?>/ },
+  { start: /^<![a-zA-Z]/, end: />/ },
+  { start: /^<!\[CDATA\[/, end: /\]\]>/ },
+  { start: new RegExp(`^</?(?:${blockTags})(?:\\s|/?>|$)`, 'i') },
+];
+
+/** A tag on a line of its own. */
+const singleTag = new RegExp(
+  `^(?:<[a-zA-Z][a-zA-Z\\d-]*(?:${attribute.source})*\\s*/?>|</[a-zA-Z][a-zA-Z\\d-]*\\s*>)\\s*$`,
+);
+
+export interface HtmlStart {
+  /** Matches the last line. If undefined, an empty line ends the HTML. */
+  readonly end: RegExp | undefined;
+  /** True if it can follow a paragraph without an empty line. */
+  readonly interrupts: boolean;
+}
+
+export function htmlStart(line: string): HtmlStart | undefined {
+  const text = line.trimStart();
+  if (!text.startsWith('<')) return undefined;
+  const form = forms.find(({ start }) => start.test(text));
+  if (form !== undefined) return { end: form.end, interrupts: true };
+  return singleTag.test(text) ? { end: undefined, interrupts: false } : undefined;
+}
