@@ -26,14 +26,20 @@ const limits = {
   /** A shorter file is a fragment of the file that uses it. */
   minLines: 20,
   filesInFolder: 15,
-  sourceFiles: 950,
+  sourceFiles: 1025,
 };
 
 /**
  * Files under the minimum that stand alone by nature: a bundler, a worker or a lazy import loads each by
  * its path, or it is a type that many folders share.
  */
-const smallByNature: readonly string[] = [];
+const smallByNature: readonly string[] = [
+  'apps/cli/src/contract/host.ts',
+  'apps/cli/src/package-files.ts',
+  'apps/cli/src/sessions/sessions-context.ts',
+  'apps/web/src/main.tsx',
+  'packages/tools/src/abortable.ts',
+];
 
 interface Manifest {
   readonly name: string;
@@ -46,12 +52,15 @@ const packages = globSync('{packages,apps}/*/package.json').map((path) => ({
   manifest: JSON.parse(readFileSync(path, 'utf8')) as Manifest,
 }));
 
+/** Folders with installed or generated files. */
+const generated = ['**/node_modules/**', '**/dist/**', '**/dist-types/**', '**/bundle/**'];
+
 const isTest = (path: string) =>
   /\.test\.tsx?$/.test(path) || path.includes('/testing/') || path.includes('/e2e/');
 const filesIn = (folder: string) =>
   globSync(`${folder}/**/*.{ts,tsx}`, {
-    exclude: ['**/node_modules/**', '**/dist/**', '**/bundle/**'],
-  }).filter((path) => !path.endsWith('.d.ts'));
+    exclude: [...generated, '**/vite.config.ts'],
+  });
 const allFiles = filesIn('{packages,apps}');
 const sources = allFiles.filter((path) => !isTest(path));
 
@@ -170,7 +179,7 @@ describe('source files', () => {
 
 test('comments and documents avoid the phrases that readers stumbled over', () => {
   const texts = globSync('{{packages,apps,scripts,examples,bench/src}/**/*.{ts,tsx},**/*.md}', {
-    exclude: ['**/node_modules/**', '**/dist/**', '**/bundle/**', 'scripts/tidy.test.ts'],
+    exclude: [...generated, 'scripts/tidy.test.ts'],
   });
   const riddles = /\bunless told\b|\bmay may\b|\b[Aa]nybody who\b|\b[Ww]hoever\b/;
   const found = texts.flatMap((path) =>
@@ -185,7 +194,7 @@ test('comments and documents avoid the phrases that readers stumbled over', () =
 
 test('no committed file names a registry host or a folder of one machine', () => {
   const texts = globSync('**/*.{md,json,ts,tsx,yml}', {
-    exclude: ['**/node_modules/**', '**/dist/**', 'scripts/tidy.test.ts'],
+    exclude: [...generated, 'scripts/tidy.test.ts'],
   });
   const foreign = /registry\.npmjs|registry\.yarnpkg|\/(?:home|root|work|Users)\/\w/;
   expect(texts.filter((path) => foreign.test(readFileSync(path, 'utf8')))).toEqual([]);

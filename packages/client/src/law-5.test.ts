@@ -20,7 +20,7 @@ async function stage() {
     newTask: async () => (await client().createTask({ agent: 'listener' })).id,
     through: async (id: string) => (await log.info(sessionId(id)))?.through ?? 0,
     uncut: async (id: string) => liveTranscript(await snapshot(log, sessionId(id))),
-    /** Connections are cut after so many bytes, one each; whoever is cut off comes back at once. */
+    /** Each connection is cut after this many bytes. The client reconnects immediately. */
     async behindCuts(cuts: readonly number[], use: (client: Client) => Promise<void>) {
       const proxy = await CuttingProxy.before(port);
       proxy.cutNext(...cuts);

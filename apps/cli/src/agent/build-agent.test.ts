@@ -277,7 +277,7 @@ describe('what may be done', () => {
 describe('a question of the model', () => {
   const ask = calls(['ask_user', { question: 'Red or blue?' }]);
 
-  test('is answered by whoever is there then, and dismissed where nobody is', async () => {
+  test('is answered by the user who is present, and dismissed if there is none', async () => {
     const built = await testAgent({ provider: scriptedProvider([ask, '.', ask, '.', ask, '.']) });
     expect((await run(built)).results[0]).toContain('gave no answer');
     built.setQuestionHandler(async ({ question }) => `${question} Blue.`);

@@ -17,7 +17,7 @@ test.each([
   ['sonnet', ['anthropic/claude-sonnet-5-5']],
   ['dmeo', ['demo']],
   ['something quite different', []],
-])('whoever writes %j is shown %j first', (name, nearest) => {
+])('for %j the first suggestion is %j', (name, nearest) => {
   expect(nearestNames(name, names).slice(0, 1)).toEqual(nearest);
 });
 

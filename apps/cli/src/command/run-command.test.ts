@@ -251,7 +251,7 @@ describe('at a terminal, before the chat', () => {
     expect(stderr).toContain('there is none');
   });
 
-  test("a project's file says what it wants, and whoever leaves has trusted nothing", async () => {
+  test("a project's file lists what it requests, and a user who leaves has trusted nothing", async () => {
     const mcpServers = { a: { command: 'anything' } };
     writeFileSync(join(cwd, 'millrace.json'), JSON.stringify({ mcpServers }));
     const { stdin, stdout } = atTerminal();

@@ -13,7 +13,7 @@ import type { Ports } from './local-servers.ts';
 const key = 'sk-very-secret-1234567890';
 const nowhere = () => Promise.reject(new TypeError('refused'));
 
-/** Nothing answers on this machine, unless told otherwise. */
+/** By default, no model server answers on this machine. */
 const choose = (model: string | undefined, options: Partial<ChooseOptions> = {}) =>
   chooseModel({ config: { model, models: {} }, env: {}, fetch: nowhere, ...options });
 

@@ -78,7 +78,7 @@ describe('a long context', () => {
   });
 });
 
-test('a context is also summarized by command, whoever drives the session', async () => {
+test('a command summarizes the context, in any process that drives the session', async () => {
   const provider = scriptedProvider([
     'One.',
     'Two.',

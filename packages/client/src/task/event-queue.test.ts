@@ -57,7 +57,7 @@ describe('events', () => {
 });
 
 describe('a queue of events', () => {
-  test('gives what was there before it ended, in order, whoever was first', async () => {
+  test('returns the events from before its end, in order, if readers or events come first', async () => {
     const queue = new EventQueue(() => {});
     const early = [queue.next(), queue.next()];
     queue.push([1, 2, 3].map(event));

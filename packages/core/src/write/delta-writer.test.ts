@@ -166,7 +166,7 @@ describe('a refusal leaves the writer usable, and nothing written:', () => {
   });
 });
 
-test('the open parts are there for whoever ends the response', () => {
+test('the open parts are listed, so that the code that ends the response can close them', () => {
   const writer = newWriter();
   writer.text().append('half');
   writer.toolCall(toolCallId('c1'), 'read').append('{"pa');

@@ -319,7 +319,7 @@ describe('a request', () => {
   const bytes = { type: 'bytes', bytes: Uint8Array.of(1, 2, 3) } as const;
   const blob = { type: 'blob', hash: 'sha256-1', length: 3 } as const;
 
-  test('names what the API does not take, whoever brought it', async () => {
+  test('names attachments that the API does not accept, from any role', async () => {
     const attachments = [media('audio/wav', bytes), media('video/mp4', bytes)];
     const { body } = await send({
       items: [
