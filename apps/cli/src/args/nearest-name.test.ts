@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { nearestNames } from './nearest-name.ts';
+import { nearestModels } from './nearest-name.ts';
 
 const names = [
   'anthropic/claude-sonnet-5-5',
@@ -18,14 +18,14 @@ test.each([
   ['dmeo', ['demo']],
   ['something quite different', []],
 ])('for %j the first suggestion is %j', (name, nearest) => {
-  expect(nearestNames(name, names).slice(0, 1)).toEqual(nearest);
+  expect(nearestModels(name, names).slice(0, 1)).toEqual(nearest);
 });
 
 test('a name is nearest to itself, each is told once, and never more than asked for', () => {
   fc.assert(
     fc.property(fc.array(fc.string({ minLength: 1, maxLength: 20 })), fc.nat(4), (all, most) => {
       const [first] = all;
-      const near = nearestNames(first ?? '', [...all, ...all], most);
+      const near = nearestModels(first ?? '', [...all, ...all], most);
       expect(near.length).toBeLessThanOrEqual(most);
       expect(new Set(near).size).toBe(near.length);
       if (most > 0) expect(near[0]?.toLowerCase()).toBe(first?.toLowerCase());

@@ -1,4 +1,4 @@
-import { nearestNames } from '../args/nearest-name.ts';
+import { nearestModels } from '../args/nearest-name.ts';
 import type { Config } from '../contract/config.ts';
 import { ModelError } from '../contract/errors.ts';
 import type { Env } from '../contract/host.ts';
@@ -55,7 +55,7 @@ export async function unknownModelError(
   const { env, config } = options;
   const known = await knownModels(env, config, options);
   const all = [...known.map((one) => one.name), ...vendors.flatMap(modelNames)];
-  const near = nearestNames(name, all);
+  const near = nearestModels(name, all);
   const routed = name.includes('/') ? [`openrouter/${name}`] : [];
   const hints = near.length > 0 || routed.length > 0 ? [...near, ...routed] : ['demo'];
   const message = `Unknown model ${name}. Did you mean ${hints.join(' or ')}? ${keyAdvice(hints, env)}`;
@@ -91,7 +91,7 @@ export function notOnServerError(
 ): ModelError {
   const name = model === undefined ? server.name : `${server.name}/${model}`;
   const ids = models.map(({ id }) => id);
-  const near = nearestNames(model ?? '', ids);
+  const near = nearestModels(model ?? '', ids);
   const some = near.length > 0 ? near : ids.slice(0, 5);
   const has = some.length > 0 ? `It has ${some.join(', ')}` : 'It has no models';
   const pull = server.name === 'ollama' ? `. Download it: ollama pull ${model ?? 'qwen3'}` : '';

@@ -1,4 +1,9 @@
-import type { JsonValue, RejectionCode, ToolCallPart } from '@millrace/core';
+import {
+  type JsonValue,
+  nearestNames,
+  type RejectionCode,
+  type ToolCallPart,
+} from '@millrace/core';
 import { textOfError } from '../contract/agent-error.ts';
 import type { PendingCall } from '../contract/settings.ts';
 import type { Tool } from '../contract/tool.ts';
@@ -65,30 +70,4 @@ function unknownToolMessage(name: string, tools: ReadonlyMap<string, Tool>): str
   const all =
     names.length > 0 ? ` There are: ${names.slice(0, 50).join(', ')}.` : ' There are none.';
   return `There is no tool ${JSON.stringify(name)}.${hint}${all}`;
-}
-
-/** The most similar names, best first, as hints for a misspelled name. */
-function nearestNames(name: string, names: readonly string[], most = 3): readonly string[] {
-  const wanted = name.toLowerCase();
-  const far = (other: string) => distance(wanted, other.toLowerCase());
-  return [...names]
-    .map((other) => ({ other, away: far(other) }))
-    .filter(({ other, away }) => away <= Math.max(2, other.length / 2))
-    .sort((a, b) => a.away - b.away)
-    .slice(0, most)
-    .map(({ other }) => other);
-}
-
-/** The edit distance between two names. */
-function distance(a: string, b: string): number {
-  let row = Array.from({ length: b.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= a.length; i++) {
-    const next = [i];
-    for (let j = 1; j <= b.length; j++) {
-      const change = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
-      next.push(Math.min(change, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
-    }
-    row = next;
-  }
-  return row[b.length] ?? 0;
 }
