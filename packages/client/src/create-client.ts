@@ -151,7 +151,7 @@ function asList<T>(value: unknown, what: string): readonly T[] {
  * Keeps one handle per task while the application uses it. Weak references let unused handles be
  * collected.
  */
-export class TaskHandles {
+class TaskHandles {
   readonly #make: (id: string, onClose: () => void) => TaskHandle;
   readonly #known = new Map<string, WeakRef<TaskHandle>>();
   readonly #lost = new FinalizationRegistry<string>((id) => {

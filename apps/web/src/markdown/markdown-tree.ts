@@ -17,7 +17,7 @@ export interface ParagraphNode {
   readonly text: string;
   /** True for the first text of a list item. It has no element of its own. */
   readonly isItemText: boolean;
-  /** True if it continues the paragraph before, which is too long to be read at once. */
+  /** True if this node continues the previous one. A very long paragraph is parsed in pieces. */
   readonly isRest: boolean;
 }
 

@@ -30,7 +30,7 @@ export function fold(state: FoldState, record: LogRecord): Folded {
   return foldBatch(state, batchOf(record));
 }
 
-export function batchOf(record: LogRecord): Batch {
+function batchOf(record: LogRecord): Batch {
   const { offset } = record;
   return { after: offset - 1, through: offset, records: [record] };
 }
@@ -50,7 +50,7 @@ export function foldBatch(state: FoldState, batch: Batch, onStep?: OnStep): Fold
  * Folds a batch and, if `steps` is given, adds each new record to it with the states before and
  * after.
  */
-export function foldSteps(
+function foldSteps(
   state: FoldState,
   { after, through, records }: Batch,
   steps: Step[] | undefined,
@@ -76,14 +76,14 @@ export function foldSteps(
   return { outcome: 'applied', state: { ...before, through } };
 }
 
-export interface Step {
+interface Step {
   readonly before: FoldState;
   readonly record: LogRecord;
   readonly after: FoldState;
 }
 
 /** Calls the listener for the steps of a batch that was applied. */
-export function notify(folded: Folded, steps: readonly Step[], onStep: OnStep | undefined): void {
+function notify(folded: Folded, steps: readonly Step[], onStep: OnStep | undefined): void {
   if (folded.outcome !== 'applied' || onStep === undefined) return;
   for (const { before, record, after } of steps) onStep(before, record, after);
 }

@@ -77,7 +77,7 @@ function messageOf(
 }
 
 /** Converts a delta to events. A delta that adds nothing has no events. */
-export function contentEvents(
+function contentEvents(
   head: EventHead,
   delta: Delta,
   before: FoldState,

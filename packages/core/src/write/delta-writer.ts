@@ -212,7 +212,7 @@ export class DeltaWriter {
 }
 
 /** Throws if no reader could decode the delta, even if a caller without types created it. */
-export function assertReadable(delta: Delta, limits: Limits, place: ErrorPlace): void {
+function assertReadable(delta: Delta, limits: Limits, place: ErrorPlace): void {
   try {
     rereadDelta(delta, limits);
   } catch (error) {

@@ -69,7 +69,8 @@ export class AiSdkToolCalls {
   }
 
   /**
-   * The provider runs this call itself. Removes it and returns the part that was already started.
+   * Called if the provider runs the call itself. Removes the call and returns its part, if one was
+   * started.
    */
   release(id: string): TextWriter | undefined {
     const entry = this.#open.get(id);
@@ -78,7 +79,7 @@ export class AiSdkToolCalls {
     return entry.call.handOver();
   }
 
-  /** The response is complete. Returns true if there is a call to run. */
+  /** Called at the end of the response. Returns true if there is a call to run. */
   end(): boolean {
     for (const call of this.#calls) call.end();
     return this.#calls.some(({ whole }) => whole !== undefined);
@@ -150,7 +151,7 @@ class AiSdkToolCall {
     if (this.#isContinued(whole)) this.append(whole.input.slice(this.#streamed.length));
   }
 
-  /** The response is complete. A call that was never completed is retracted. */
+  /** Called at the end of the response. Retracts a call that was never completed. */
   end(): void {
     if (this.#whole === undefined) return this.#part?.retract('cut');
     const { name, input, providerState } = this.#whole;
@@ -164,7 +165,7 @@ class AiSdkToolCall {
     });
   }
 
-  /** The provider runs this call itself. Returns the part, so that it can be replaced. */
+  /** Called if the provider runs the call itself. Returns the part, so that it can be replaced. */
   handOver(): TextWriter | undefined {
     const part = this.#part;
     this.#part = undefined;
@@ -230,7 +231,7 @@ export class HostedBlocks {
     if (!('preliminary' in rest && rest.preliminary)) this.#commit(toolCallId);
   }
 
-  /** The response is complete, so the remaining results are final. */
+  /** Called at the end of the response, which makes the remaining results final. */
   end(): void {
     for (const id of [...this.#results.keys()]) this.#commit(id);
   }

@@ -59,7 +59,8 @@ function rowEnd(atoms: readonly Atom[], from: number, room: number): number {
     if (atom === undefined) return index;
     used += atom.width;
     if (used > room && index > from) {
-      // The space between this row and the next one uses the free cell for the cursor.
+      // A space after a full row takes the cell that is reserved for the cursor. Otherwise the next
+      // row would start with it.
       if (atom.shown === ' ' && used === room + 1 && index + 1 < atoms.length) return index + 1;
       const canBreakHere = atom.shown.startsWith(' ') || isBreak(atoms[index - 1], atom);
       return canBreakHere || lastBreak === from ? index : lastBreak;

@@ -110,7 +110,7 @@ export function visibleRows(content: Content, width: number, maxRows: number): V
   };
 }
 
-/** Collects rows above or below, line by line, until there are enough. */
+/** Returns the rows of the cursor's line and of the lines above or below it, up to `enough` rows. */
 function rowsFrom(
   content: Content,
   direction: 'up' | 'down',

@@ -83,7 +83,8 @@ export class AsyncRunner {
     return journals.use(taskId, async (journal) => {
       if ((await journal.commands()).length === 0 || !(await this.#findRunning(taskId)))
         return false;
-      // Taking the lease may have waited for another process, which may have handled some commands.
+      // An empty append takes the lease. It may wait for another process that handles commands
+      // meanwhile, so the commands are read again.
       await journal.append([]);
       const [next] = await journal.commands();
       const running = await this.#findRunning(taskId);

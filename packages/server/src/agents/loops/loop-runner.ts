@@ -138,8 +138,9 @@ export class LoopRunner {
     const isSilent = silentCommandTypes.has(command.type);
     const json = { ...toLoopCommand(command, ids.item()), ...more };
     const { offset, isRepeat } = await log.submit(sessionId(task.id), json, key);
-    // The status changes after the submit. A run that ends in another process first sets its status
-    // and then reads the log, so one of the two sees the command.
+    // The order matters: submit first, then set the status. A run that ends in another process does
+    // the opposite: it sets its status, then reads the log. So either that run finds the command, or
+    // this code sees that the run has ended.
     const { status } = await tasks.setStatus(
       task.id,
       (now) => statusAfterCommand(task.id, now, isSilent),
