@@ -9,7 +9,7 @@ export interface DroppedEvents {
   readonly facts: number;
 }
 
-/** Events with a lower rank are dropped first: 0 appends, 1 starts and ends of parts, 2 facts. */
+/** Events with a lower rank are dropped first: 0: appends; 1: starts and ends of parts; 2: facts. */
 type DropRank = 0 | 1 | 2;
 const factRank = 2;
 

@@ -38,7 +38,7 @@ export interface StreamResult {
   readonly response?: { readonly headers?: Readonly<Record<string, string>> } | undefined;
 }
 
-/** Calls a model of any version. */
+/** Calls a model that implements any supported version of the AI SDK's interface (2, 3 or 4). */
 export async function callModel(
   model: AiSdkModel,
   options: LanguageModelV4CallOptions,

@@ -29,7 +29,7 @@ type CardOutcome = 'done' | 'failed' | 'stopped' | 'unstarted' | 'rejected' | 'l
 /** The part of a result that is shown. */
 export interface CardResult {
   readonly text: string;
-  /** Length of the complete result. */
+  /** Number of characters of the complete result, before it was clipped. */
   readonly length: number;
   readonly value: JsonValue | undefined;
 }

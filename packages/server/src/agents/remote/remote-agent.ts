@@ -137,7 +137,10 @@ async function* remoteUpdates(
   }
 }
 
-/** An agent that does not stream returns whole messages, or only their contents. */
+/**
+ * Converts a message of an agent that does not stream (a whole message, or only its content) to one
+ * full update.
+ */
 function toFullUpdates(message: unknown, index: number): readonly unknown[] {
   const fields = (message ?? {}) as JsonObject;
   const content = 'task_id' in fields ? fields['content'] : fields;
