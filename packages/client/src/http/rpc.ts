@@ -17,8 +17,8 @@ export async function rpc(http: Http, call: RpcCall): Promise<JsonValue> {
 }
 
 /**
- * Sends a JSON-RPC request whose response is a stream. Resolves when the stream starts, and closes
- * it.
+ * Sends a JSON-RPC request whose response is a stream. Closes that stream as soon as it starts, because
+ * the records also arrive in the stream of the task.
  */
 export async function startRpcStream(http: Http, call: RpcCall): Promise<void> {
   const value = await http.retried({ ...asCall(call), isPatient: true }, async (one) => {
