@@ -34,7 +34,7 @@ test('works without other packages, including the search worker', () => {
   writeFileSync(join(work, 'src/report.ts'), '// TODO: handle a missing forecast\n');
   const { status, stdout } = run([millrace()], work);
   expect(status).toBe(0);
-  expect(stdout).toContain('I found 1 note of things to do.');
+  expect(stdout).toContain('I found 1 TODO note.');
 });
 
 test('contains the licences of its dependencies', () => {

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { runs } from '../../core/src/testing/runs.ts';
 import { type Block, taskOf } from './block.ts';
 import { MarkdownStream } from './markdown-stream.ts';
 import { randomMarkdown, splitAt, wordsOf } from './testing/random-markdown.ts';
@@ -42,7 +43,7 @@ describe('a stream of Markdown', () => {
         expect(readInSteps(splitAt(text, at))).toEqual(whole);
         expect(readInSteps(text.split(''))).toEqual(whole);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 
@@ -61,7 +62,7 @@ describe('a stream of Markdown', () => {
           expect([...blocks, ...stream.tail]).toEqual(whole.end());
         }
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

@@ -1,5 +1,5 @@
 import { basename, dirname, isAbsolute, relative, resolve, sep } from 'node:path';
-import { type ToolExecution, readOutputTool, type Tool, type ToolContext } from '@millrace/agent';
+import { readOutputTool, type Tool, type ToolContext, type ToolExecution } from '@millrace/agent';
 import {
   type AskUserOptions,
   askUserTool,

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { runs } from '../../../../packages/core/src/testing/runs.ts';
 import type { Args } from '../contract/args.ts';
 import { UsageError } from '../contract/errors.ts';
 import { flagNames, getFlag } from './flags.ts';
@@ -226,7 +227,7 @@ test('any words at all are either understood or a usage error', () => {
         expect(error).toBeInstanceOf(UsageError);
       }
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   );
 });
 

@@ -148,7 +148,10 @@ describe('a driver process that was killed', () => {
     const path = join(folder(), `${session}.db`);
     const recorded = Promise.withResolvers<unknown>();
     const program = new URL('../testing/stalled-driver-process.ts', import.meta.url);
-    const driver = startProcess(program, { args: [path, session, text], onMessage: recorded.resolve });
+    const driver = startProcess(program, {
+      args: [path, session, text],
+      onMessage: recorded.resolve,
+    });
     onTestFinished(() => driver.kill('SIGKILL'));
     await recorded.promise;
     const log = sqliteLog({ path });

@@ -1,6 +1,7 @@
 import type { PermissionRule } from '@millrace/tools';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { runs } from '../../../../packages/core/src/testing/runs.ts';
 import { ruleFromText, ruleToText } from './rule-text.ts';
 
 const cases: readonly (readonly [string, Omit<PermissionRule, 'decision'>])[] = [
@@ -46,6 +47,6 @@ test('any rule that a policy can make for a call is the same after it was writte
       const whole: PermissionRule = { ...given, decision: 'allow' };
       expect(ruleFromText(ruleToText(whole), 'allow')).toEqual(whole);
     }),
-    { numRuns: 1000 },
+    { numRuns: runs(1000) },
   );
 });

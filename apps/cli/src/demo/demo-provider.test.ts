@@ -2,7 +2,11 @@ import { countingIds, itemId, type Part, toolCallId } from '@millrace/core';
 import type { StreamStep } from '@millrace/providers';
 import { type ConformanceSubject, conformanceCases } from '@millrace/providers/conformance';
 import { describe, expect, test, vi } from 'vitest';
-import { runToEnd, flushPendingWork, VirtualClock } from '../../../../packages/agent/src/testing/virtual-time.ts';
+import {
+  flushPendingWork,
+  runToEnd,
+  VirtualClock,
+} from '../../../../packages/agent/src/testing/virtual-time.ts';
 import { demoProvider, tokenStreamProvider } from './demo-provider.ts';
 
 const asked = {

@@ -6,7 +6,12 @@ import { memoryLog, snapshot } from '@millrace/log';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { runToEnd, flushPendingWork, VirtualClock } from '../../../../packages/agent/src/testing/virtual-time.ts';
+import {
+  flushPendingWork,
+  runToEnd,
+  VirtualClock,
+} from '../../../../packages/agent/src/testing/virtual-time.ts';
+import { runs } from '../../../../packages/core/src/testing/runs.ts';
 import { everythingIn } from '../../../../packages/tools/src/testing/temporary-folder.ts';
 import { folderWith, type TestAgent, testAgent } from '../testing/test-agent.ts';
 import { demoProvider } from './demo-provider.ts';
@@ -272,7 +277,7 @@ describe('the demo', () => {
           expect(callsOf(items).length).toBeLessThanOrEqual(6);
         }
       }),
-      { numRuns: 25 },
+      { numRuns: runs(25) },
     );
   });
 });

@@ -1,7 +1,12 @@
 import { type AgentEvent, Folder, type Item, sessionId, transcript } from '@millrace/core';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { LogBuilder, stop, type ObservedRecord } from '../../../../packages/agent/src/testing/log-builder.ts';
+import {
+  LogBuilder,
+  type ObservedRecord,
+  stop,
+} from '../../../../packages/agent/src/testing/log-builder.ts';
+import { runs } from '../../../../packages/core/src/testing/runs.ts';
 import { type AnswerOutput, AnswerStream } from './answer-stream.ts';
 
 const stepsOf = (told: readonly ObservedRecord[]): readonly AnswerOutput[] => {
@@ -43,7 +48,12 @@ function countedIn({ observed: told }: LogBuilder): readonly string[] {
 }
 
 /** One try at a turn's request; what is said comes in pieces. */
-function attempt(story: LogBuilder, turn: number, number: number, pieces: readonly string[]): LogBuilder {
+function attempt(
+  story: LogBuilder,
+  turn: number,
+  number: number,
+  pieces: readonly string[],
+): LogBuilder {
   const writer = story.at(turn, number).request();
   const text = writer.text();
   for (const piece of pieces) text.append(piece);
@@ -57,7 +67,8 @@ const noUsage = {
   ...{ input: 0, output: 0, cacheRead: 0, cacheWrite: 0, reasoning: 0 },
   ...{ estimated: false, costs: [] },
 };
-const supersede = (story: LogBuilder) => story.fact({ type: 'attempt_superseded', reason: 'server' });
+const supersede = (story: LogBuilder) =>
+  story.fact({ type: 'attempt_superseded', reason: 'server' });
 
 describe('the answer', () => {
   test('is written piece by piece, and its line is ended', () => {
@@ -169,6 +180,6 @@ test('after the last mark of a turn, the output is what the transcript says', ()
       }
       expect(countedIn(story)).toEqual(answersIn(story));
     }),
-    { numRuns: 500 },
+    { numRuns: runs(500) },
   );
 });

@@ -182,7 +182,9 @@ const config: Config = {
 };
 
 /** A scripted response with one or more tool calls. */
-export function toolCalls(...wanted: readonly (readonly [string, string, JsonObject])[]): ScriptEntry {
+export function toolCalls(
+  ...wanted: readonly (readonly [string, string, JsonObject])[]
+): ScriptEntry {
   return {
     content: {
       parts: wanted.map(

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { runs } from '../../../../packages/core/src/testing/runs.ts';
 import { openDomPage } from '../testing/dom-page.ts';
 import { GrowingList, GrowingListView } from './growing-list.tsx';
 
@@ -29,7 +30,7 @@ test('a growing list is the same as an array', () => {
       expect(list.size).toBe(array.length);
       expect(list.last).toBe(array.at(-1));
     }),
-    { numRuns: 30 },
+    { numRuns: runs(30) },
   );
 });
 

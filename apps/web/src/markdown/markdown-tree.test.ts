@@ -1,6 +1,7 @@
 import { parseInline, tableHead, tableRow } from '@millrace/markdown';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { runs } from '../../../../packages/core/src/testing/runs.ts';
 import { hostileTexts } from '../../../../packages/markdown/src/testing/hostile-markdown.ts';
 import {
   randomMarkdown,
@@ -85,7 +86,7 @@ describe('text that grows', () => {
         const { tree } = grown(source, at);
         expect(tree.read(source, true)).toEqual(new MarkdownTree().read(source, true));
       }),
-      { numRuns: 1000 },
+      { numRuns: runs(1000) },
     );
   });
 
@@ -100,7 +101,7 @@ describe('text that grows', () => {
             expect(after[index]).toBe(node);
         }
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 
@@ -123,14 +124,14 @@ describe('text that grows', () => {
         for (const { end, nodes } of grown(source, at).steps)
           expect(lettersOf(textOf(nodes))).toBe(lettersOf(source.slice(0, end)));
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
     fc.assert(
       fc.property(randomMarkdown, cuts, (source, at) => {
         for (const { end, nodes } of grown(source, at).steps)
           expect(wordsOf(textOf(nodes))).toEqual(wordsOf(source.slice(0, end)));
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

@@ -9,6 +9,7 @@ import {
 } from '@openai/agents';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { runs } from '../../../core/src/testing/runs.ts';
 import { millraceModels } from '../model/millrace-model.ts';
 import { toOutputItems } from '../response/to-response.ts';
 import { call, miller, response, runnerOf, scriptedModel } from '../testing/mill.ts';
@@ -252,7 +253,7 @@ describe('the answer of a model', () => {
         const stored = JSON.parse(JSON.stringify(items)) as AgentInputItem[];
         expect(toItems(stored).items.flatMap((item) => item.parts)).toEqual(given);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 });

@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import type { JsonObject } from '@millrace/core';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { runs } from '../../../core/src/testing/runs.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { runTool } from '../testing/tool-context.ts';
 import { createWorkspace } from '../workspace/workspace.ts';
@@ -202,7 +203,7 @@ describe('the error for a text that is not found shows', () => {
         const [, from] = /most similar text is at lines? (\d+)/.exec(said) ?? [];
         if (from !== undefined) expect(said).toMatch(/ differs|ends before it/);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
     put(`${'x'.repeat(5000)}y\n`.repeat(500));
     expect((await miss(`${'x'.repeat(5000)}z`)).length).toBeLessThan(1500);
@@ -301,7 +302,7 @@ describe('line endings', () => {
             .join(''),
         );
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 });

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { runs } from '../../../core/src/testing/runs.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { unifiedDiff } from './unified-diff.ts';
 
@@ -67,7 +68,7 @@ test('it has no more changes than diff', () => {
       const theirs = stdout.replace(/^---.*\n\+\+\+.*\n/, '');
       expect(signs(unifiedDiff(before, after, 10_000).text)).toBe(signs(theirs));
     }),
-    { numRuns: 100 },
+    { numRuns: runs(100) },
   );
 });
 

@@ -1,6 +1,7 @@
 import { TestClock } from '@millrace/log/suite';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { runs } from '../../../core/src/testing/runs.ts';
 import { throttledUpdates } from './command-output.ts';
 
 const pace = { intervalMs: 100, maxLength: 1000, maxTotalLength: 10_000 };
@@ -66,6 +67,6 @@ test('no update has a broken character, and without long text the updates are th
       expect(sent.every(({ text }) => text.isWellFormed())).toBe(true);
       if (maxLength === 1000) expect(sent.map(({ text }) => text).join('')).toBe(pieces.join(''));
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });

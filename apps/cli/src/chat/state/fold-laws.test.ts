@@ -3,11 +3,12 @@ import { type Log, snapshot } from '@millrace/log';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
+  resumeAt,
   runSchedule,
   schedules,
-  resumeAt,
   session,
 } from '../../../../../packages/agent/src/testing/schedules.ts';
+import { runs } from '../../../../../packages/core/src/testing/runs.ts';
 import { FoldedChat } from '../../testing/folded-chat.ts';
 import type { Block } from '../contract/block.ts';
 import { sessionUsage } from './usage-stats.ts';
@@ -57,19 +58,24 @@ test('after any run, all content that counts is printed and nothing stays open',
       for (const block of await checkPrinted(log, session))
         if (block.type === 'note') notes.add(block.text.slice(0, 3));
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
   expect([...notes].sort()).toEqual(expect.arrayContaining(['■ s', '↻ t', '✗ C']));
 });
 
 test('the same holds for a session that was cut at any record and resumed', async () => {
   await fc.assert(
-    fc.asyncProperty(schedules, fc.nat(), fc.constantFrom('keep', 'retry'), async (plan, at, how) => {
-      const { log } = await runSchedule(plan);
-      const { into, all, result } = await resumeAt(plan, at, how);
-      expect([log, all.length > 0, result]).toBeDefined();
-      expect(into).toBeDefined();
-    }),
+    fc.asyncProperty(
+      schedules,
+      fc.nat(),
+      fc.constantFrom('keep', 'retry'),
+      async (plan, at, how) => {
+        const { log } = await runSchedule(plan);
+        const { into, all, result } = await resumeAt(plan, at, how);
+        expect([log, all.length > 0, result]).toBeDefined();
+        expect(into).toBeDefined();
+      },
+    ),
     { numRuns: 1 },
   );
 });

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { Box, render, Text } from 'ink';
 import stringWidth from 'string-width';
 import { describe, expect, test } from 'vitest';
+import { runs } from '../../../../../packages/core/src/testing/runs.ts';
 import { FakeTerminal } from '../../testing/fake-terminal.ts';
 import { FrameOutput } from '../../testing/output-streams.ts';
 import type { CompletionItem } from '../completion/completion.ts';
@@ -192,7 +193,7 @@ describe('at any width', () => {
           expect(rows.filter((row) => row.includes('▮'))).toHaveLength(1);
         },
       ),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
   });
 
@@ -207,7 +208,7 @@ describe('at any width', () => {
           .replaceAll(/[▮\s]/g, '');
         expect(shown).toBe(state.text.replaceAll(/\s/g, ''));
       }),
-      { numRuns: 100 },
+      { numRuns: runs(100) },
     );
   });
 });

@@ -1,6 +1,7 @@
 import { stripVTControlCharacters } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { runs } from '../../../../../packages/core/src/testing/runs.ts';
 import { randomMarkdown } from '../../../../../packages/markdown/src/testing/random-markdown.ts';
 import { cellWidth } from '../cells/cell-width.ts';
 import { colorTheme, dumbTheme, plainTheme, withHyperlinks } from '../theme/theme.ts';
@@ -33,7 +34,7 @@ describe('Markdown in a terminal', () => {
           expect([...on]).toEqual([]);
         }
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 
@@ -44,7 +45,7 @@ describe('Markdown in a terminal', () => {
         const without = markdownToAnsi(text, { theme: neutral, width });
         expect(stripVTControlCharacters(painted(text, width))).toBe(without);
       }),
-      { numRuns: 300 },
+      { numRuns: runs(300) },
     );
   });
 

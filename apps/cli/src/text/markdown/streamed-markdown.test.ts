@@ -2,6 +2,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { MarkdownStream } from '@millrace/markdown';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { runs } from '../../../../../packages/core/src/testing/runs.ts';
 import {
   randomMarkdown,
   splitAt,
@@ -33,7 +34,7 @@ describe('Markdown that streams', () => {
         expect(shownInSteps(splitAt(text, at), width)).toBe(whole);
         expect(shownInSteps(text.split(''), width)).toBe(whole);
       }),
-      { numRuns: 500 },
+      { numRuns: runs(500) },
     );
   });
 

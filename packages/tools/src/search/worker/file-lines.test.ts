@@ -2,6 +2,7 @@ import { closeSync, openSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { runs } from '../../../../core/src/testing/runs.ts';
 import { temporaryFolder } from '../../testing/temporary-folder.ts';
 import { fileLines } from './grep-file.ts';
 
@@ -32,6 +33,6 @@ test('the lines of a file equal those of its text, with whole characters across 
           : expected.map((line, at) => ({ number: at + 1, text: line.replace(/\r$/, '') })),
       );
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
 });

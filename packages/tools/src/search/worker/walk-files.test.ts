@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
+import { runs } from '../../../../core/src/testing/runs.ts';
 import { listFiles } from '../../testing/list-files.ts';
 import { temporaryFolder, writeTree } from '../../testing/temporary-folder.ts';
 
@@ -252,7 +253,7 @@ test.runIf(hasGit)('git lists the same files for any rules', async () => {
       rmSync(top, { recursive: true });
       expect(ours.toSorted()).toEqual(expected.toSorted());
     }),
-    { numRuns: 200 },
+    { numRuns: runs(200) },
   );
   expect(ignored).toBeGreaterThan(100);
 });
