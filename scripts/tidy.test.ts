@@ -177,6 +177,45 @@ describe('source files', () => {
   });
 });
 
+test('every public export has a doc comment', () => {
+  const missing = packages.flatMap(({ folder }) => publicNamesIn(folder)).filter(isUndocumented);
+  const mend = 'Write a JSDoc whose first sentence says what it is or does.';
+  expect(
+    missing.map(({ file, name }) => `${file}: ${name}`),
+    mend,
+  ).toEqual([]);
+});
+
+interface PublicName {
+  readonly file: string;
+  readonly name: string;
+}
+
+/** The names that the entry files of a package re-export from its own files. */
+function publicNamesIn(folder: string): readonly PublicName[] {
+  const manifest = readFileSync(`${folder}/package.json`, 'utf8');
+  const entries = [...manifest.matchAll(/"@millrace\/source": "\.\/([^"]+)"/g)];
+  return entries.flatMap(([, entry = '']) => {
+    const path = join(folder, entry);
+    const form = /export (?:type )?\{([^}]*)\} from '(\.[^']+)'/g;
+    return [...readFileSync(path, 'utf8').matchAll(form)].flatMap(([, names = '', target = '']) =>
+      names
+        .split(',')
+        .map((name) => name.replace(/\btype\b|\bas\b.*$/g, '').trim())
+        .filter((name) => name !== '')
+        .map((name) => ({ file: normalize(join(dirname(path), target)), name })),
+    );
+  });
+}
+
+/** A name that its file only passes on is documented where it is declared. */
+function isUndocumented({ file, name }: PublicName): boolean {
+  const text = readFileSync(file, 'utf8');
+  const declared = `export (?:declare )?(?:abstract )?(?:async )?(?:class|interface|type|const|function\\*?) ${name}\\b`;
+  const isDeclared = new RegExp(declared).test(text);
+  return isDeclared && !new RegExp(`\\*/\\s*(?://[^\\n]*\\n\\s*)*${declared}`).test(text);
+}
+
 test('comments and documents avoid the phrases that readers stumbled over', () => {
   const texts = globSync('{{packages,apps,scripts,examples,bench/src}/**/*.{ts,tsx},**/*.md}', {
     exclude: [...generated, 'scripts/tidy.test.ts'],

@@ -9,6 +9,7 @@ import { type BackOff, type Clock, defaultBackOff, systemClock } from './http/ti
 import { pageWakeUps, type WakeUps } from './stream/wake-ups.ts';
 import { LiveTask } from './task/live-task.ts';
 
+/** Options of `createClient`. */
 export interface ClientOptions {
   /** The address of the server. In a page it can be relative to the page. */
   readonly url: string | URL;
@@ -38,6 +39,7 @@ export interface ClientOptions {
   readonly wakeUps?: WakeUps | undefined;
 }
 
+/** Selects the tasks of a list. */
 export interface TaskFilter {
   /** The name of the agent. */
   readonly agent?: string | undefined;
@@ -49,12 +51,14 @@ export interface TaskFilter {
   readonly cursor?: string | undefined;
 }
 
+/** One page of a list. */
 export interface Page<T> {
   readonly data: readonly T[];
   /** The cursor of the next page; undefined at the end. */
   readonly next: string | undefined;
 }
 
+/** A task to create. */
 export interface NewTask {
   /** The name of the agent. */
   readonly agent: string;
@@ -63,6 +67,7 @@ export interface NewTask {
   readonly params?: JsonObject | undefined;
 }
 
+/** A client of one server. */
 export interface Client {
   agents(options?: Cancelable): Promise<readonly AgentInfo[]>;
   /** Lists tasks page by page, the last changed first. */

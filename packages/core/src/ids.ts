@@ -3,8 +3,11 @@ import { MillraceError } from './errors.ts';
 declare const brand: unique symbol;
 type Id<Name extends string> = string & { readonly [brand]: Name };
 
+/** The id of a session. */
 export type SessionId = Id<'session'>;
+/** The id of a run. */
 export type RunId = Id<'run'>;
+/** The id of an item. */
 export type ItemId = Id<'item'>;
 /**
  * Has the form `turn.attempt.name`, which names the attempt that it belongs to. It is never reused.
@@ -12,6 +15,7 @@ export type ItemId = Id<'item'>;
 export type PartId = Id<'part'>;
 /** Usually assigned by the provider. */
 export type ToolCallId = Id<'tool call'>;
+/** The id of one execution of a tool call. */
 export type ExecutionId = Id<'execution'>;
 
 const maxIdLength = 1024;
@@ -20,12 +24,14 @@ const maxIdLength = 1024;
 const unprintable = /[\u0000-\u001f\u007f]/;
 const partIdForm = /^(0|[1-9]\d*)\.(0|[1-9]\d*)\../s;
 
+/** Returns whether a text is an id: 1 to 1024 printable characters, well-formed. */
 export function isId(text: string): boolean {
   return (
     text.length > 0 && text.length <= maxIdLength && text.isWellFormed() && !unprintable.test(text)
   );
 }
 
+/** Returns whether a text is a part id of the form `turn.attempt.name`. */
 export function isPartId(text: string): boolean {
   if (!isId(text)) return false;
   const [, turn, attempt] = partIdForm.exec(text) ?? [];
@@ -41,12 +47,18 @@ function checked<T extends string>(what: string, text: string, fits: boolean): T
   );
 }
 
+/** Converts a text to a session id. Throws if it is not an id. */
 export const sessionId = (text: string): SessionId => checked('a session id', text, isId(text));
+/** Converts a text to a run id. Throws if it is not an id. */
 export const runId = (text: string): RunId => checked('a run id', text, isId(text));
+/** Converts a text to an item id. Throws if it is not an id. */
 export const itemId = (text: string): ItemId => checked('an item id', text, isId(text));
+/** Converts a text to a tool call id. Throws if it is not an id. */
 export const toolCallId = (text: string): ToolCallId => checked('a tool call id', text, isId(text));
+/** Converts a text to an execution id. Throws if it is not an id. */
 export const executionId = (text: string): ExecutionId =>
   checked('an execution id', text, isId(text));
+/** Creates the part id `turn.attempt.name`. Throws if the result is not an id. */
 export const partId = (turn: number, attempt: number, name: string): PartId => {
   const text = `${turn}.${attempt}.${name}`;
   // Without this check, 1.5 and 1 would be read as turn 1 and attempt 5.

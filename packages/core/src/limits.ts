@@ -23,6 +23,7 @@ export interface Limits {
   readonly maxDocumentLength: number;
 }
 
+/** The default limits. */
 export const defaultLimits: Limits = {
   maxChunkLength: 4 * 2 ** 20,
   maxTextLength: 8 * 2 ** 20,

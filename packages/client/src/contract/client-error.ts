@@ -24,6 +24,9 @@ type RefusalCode =
   | 'unavailable'
   | 'agent_timeout';
 
+/**
+ * Why an operation of the client failed: an error code of the server, or one of the client itself.
+ */
 export type ClientErrorCode =
   | RefusalCode
   /** The server did not answer, or the connection broke. */
@@ -36,6 +39,7 @@ export type ClientErrorCode =
   | 'lagging'
   | 'closed';
 
+/** Details of a client error. */
 export interface ClientErrorOptions extends ErrorOptions {
   /** The status of the HTTP response, if there was one. */
   readonly status?: number | undefined;

@@ -24,6 +24,7 @@ export function kindOf({ acp_type, registration_metadata }: AgentInfo): AgentKin
   return acp_type === 'sync' ? 'sync' : 'async';
 }
 
+/** The status of a task, as the server stores it. */
 export type TaskStatus =
   | 'RUNNING'
   | 'INTERRUPTED'
@@ -74,6 +75,7 @@ export interface TaskDigest {
   readonly usage: readonly ModelUsage[];
 }
 
+/** The usage of one model. */
 export interface ModelUsage {
   readonly provider: string | null;
   readonly model: string | null;

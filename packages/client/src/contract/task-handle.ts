@@ -13,10 +13,12 @@ import type {
 import type { ClientError } from './client-error.ts';
 import type { MessageContent, PastRequest, SpanInfo, Task, TaskDigest } from './server-types.ts';
 
+/** Options of every method: a signal that cancels the request. */
 export interface Cancelable {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** Options of every command. */
 export interface CommandOptions extends Cancelable {
   /**
    * The idempotency key. A command with the same key is executed once, even if it is sent again
@@ -25,6 +27,7 @@ export interface CommandOptions extends Cancelable {
   readonly key?: string | undefined;
 }
 
+/** Options of `send`. */
 export interface SendOptions extends CommandOptions {
   /**
    * `steer` joins the next request of the current run. `follow_up` waits for the end of the run.
@@ -33,6 +36,7 @@ export interface SendOptions extends CommandOptions {
   readonly when?: 'steer' | 'follow_up' | undefined;
 }
 
+/** Options of `approve`. */
 export interface ApproveOptions extends CommandOptions {
   readonly by?: string | undefined;
   /** Replaces the input of the call. */
@@ -44,6 +48,7 @@ export interface ApproveOptions extends CommandOptions {
   readonly until?: number | 'session' | undefined;
 }
 
+/** Options of `deny`. */
 export interface DenyOptions extends CommandOptions {
   readonly by?: string | undefined;
   readonly reason?: string | undefined;

@@ -34,6 +34,7 @@ export function wait(
   });
 }
 
+/** The delays between attempts to reconnect. */
 export interface BackOff {
   /** The maximum first delay. */
   readonly baseMs: number;

@@ -8,6 +8,7 @@ const invalid = 255;
 const values: Uint8Array = new Uint8Array(128).fill(invalid);
 for (const [value, code] of codes.entries()) values[code] = value;
 
+/** Encodes bytes as base64 with padding. */
 export function toBase64(bytes: Uint8Array): string {
   const text = new Uint8Array(Math.ceil(bytes.length / 3) * 4);
   let out = 0;

@@ -32,6 +32,9 @@ export function encodeRecord(record: LogRecord): string {
   return JSON.stringify(wireRecord(record));
 }
 
+/**
+ * Decodes a record from one line of JSON. Throws `DecodeError` with the path of the first wrong field.
+ */
 export function decodeRecord(text: string, limits: Partial<Limits> = {}): LogRecord {
   return decodeText('a record', text, record, limits);
 }
@@ -42,14 +45,17 @@ export function encodeDraft(draft: DraftRecord): string {
   return JSON.stringify({ turn, attempt, ...wireBody(draft) });
 }
 
+/** Decodes a draft. Throws `DecodeError` with the path of the first wrong field. */
 export function decodeDraft(text: string, limits: Partial<Limits> = {}): DraftRecord {
   return decodeText('a draft', text, draft, limits);
 }
 
+/** Encodes a batch as one line of JSON. */
 export function encodeBatch({ after, through, records }: Batch): string {
   return JSON.stringify({ after, through, records: records.map(wireRecord) });
 }
 
+/** Decodes a batch. Throws `DecodeError` with the path of the first wrong field. */
 export function decodeBatch(text: string, limits: Partial<Limits> = {}): Batch {
   return decodeText('a batch', text, batch, limits);
 }
@@ -59,6 +65,7 @@ export function encodeTranscript(items: readonly Item[]): string {
   return JSON.stringify({ v: transcriptVersion, items: items.map(wireItem) });
 }
 
+/** Decodes a transcript. Throws `DecodeError` with the path of the first wrong field. */
 export function decodeTranscript(text: string, limits: Partial<Limits> = {}): readonly Item[] {
   return decodeText('a transcript', text, transcript, limits).items;
 }

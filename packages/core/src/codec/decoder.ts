@@ -226,6 +226,7 @@ export function literal<T extends string>(text: T): Decoder<T> {
   return () => text;
 }
 
+/** Why a document could not be decoded. */
 export type DecodeErrorCode = 'not_json' | 'too_large' | 'unsupported_version' | 'bad_value';
 
 /**

@@ -44,6 +44,7 @@ export interface FoldState {
   readonly notUnderstood: readonly string[];
 }
 
+/** An item in a folded state. */
 export interface ItemState {
   readonly id: ItemId;
   readonly kind: ItemKind;
@@ -87,10 +88,12 @@ export interface Superseded extends Attempt {
   readonly itemIds: readonly ItemId[];
 }
 
+/** The usage of one attempt. */
 export interface AttemptUsage extends Attempt {
   readonly usage: Usage;
 }
 
+/** Returns the state of a session before its first record. */
 export function emptyState(session: SessionId): FoldState {
   return {
     session,
@@ -114,6 +117,7 @@ export function indexOfOpen(open: readonly OpenPart[], id: PartId): number {
   return -1;
 }
 
+/** Returns the open part with this id. */
 export function findOpen(state: FoldState, id: PartId): OpenPart | undefined {
   return state.open[indexOfOpen(state.open, id)];
 }

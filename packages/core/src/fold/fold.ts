@@ -13,6 +13,9 @@ export type Folded =
   | { readonly outcome: 'applied' | 'seen'; readonly state: FoldState }
   | { readonly outcome: 'gap'; readonly state: FoldState; readonly gap: Gap };
 
+/**
+ * A batch that does not connect to the state. The caller reads again from the state's `through`.
+ */
 export interface Gap {
   /**
    * The offset that does not connect: the `after` of the batch, or the offset of the record that

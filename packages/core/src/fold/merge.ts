@@ -43,6 +43,7 @@ export function merge(
   return merged;
 }
 
+/** Merges the appends of each part in a batch. */
 export function mergeBatch(batch: Batch, maxChunkLength?: number): Batch {
   return { ...batch, records: merge(batch.records, maxChunkLength) };
 }

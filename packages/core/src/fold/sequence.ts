@@ -20,6 +20,7 @@ export function push<T>(sequence: Sequence<T>, entry: T): Sequence<T> {
     : { before: sequence, chunk: [entry] };
 }
 
+/** Lists the entries in order. */
 export function toArray<T>(sequence: Sequence<T>): readonly T[] {
   return links(sequence)
     .reverse()

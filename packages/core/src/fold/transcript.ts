@@ -31,6 +31,7 @@ export function totalUsage(state: FoldState): Usage {
 // An unchanged item is always the same object, so a user interface can skip it.
 const items = new WeakMap<ItemState, Item>();
 
+/** Returns an item with its committed parts. An unchanged state returns the same object. */
 export function toItem(state: ItemState): Item {
   const known = items.get(state);
   if (known !== undefined) return known;

@@ -15,6 +15,7 @@ export function checkJson(value: unknown, limits: JsonLimits): JsonProblem | und
   return found && { code: found.code, path: `$${found.steps.reverse().join('')}`, why: found.why };
 }
 
+/** Where and why a value is not JSON. */
 export interface JsonProblem {
   /**
    * The value exceeds a limit (a cycle does too), or it contains something that JSON cannot

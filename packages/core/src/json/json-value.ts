@@ -1,10 +1,13 @@
 /** A JSON value. It is readonly: a value in a delta or a part is shared and never changes. */
 export type JsonValue = null | boolean | number | string | JsonArray | JsonObject;
+/** A JSON array. */
 export type JsonArray = readonly JsonValue[];
+/** A JSON object. */
 export interface JsonObject {
   readonly [key: string]: JsonValue;
 }
 
+/** Why a text is refused: it is not JSON, or it exceeds a limit. */
 export type JsonFailureCode =
   | 'syntax'
   | 'unexpected_end'
@@ -25,10 +28,12 @@ export interface JsonFailure {
   readonly message: string;
 }
 
+/** The result of a parse: a value, or the failure. */
 export type JsonResult =
   | { readonly ok: true; readonly value: JsonValue }
   | { readonly ok: false; readonly failure: JsonFailure };
 
+/** Limits on a JSON text. */
 export interface JsonLimits {
   /**
    * The maximum number of nested arrays and objects, and so the maximum length of the path of a

@@ -39,12 +39,14 @@ export interface PartEnd {
   readonly providerState?: ProviderState;
 }
 
+/** Begins a part. */
 export type BeginPart = {
   readonly type: 'begin_part';
   readonly partId: PartId;
   readonly itemId: ItemId;
 } & PartStart;
 
+/** Appends text to a part that grows by text. */
 export interface AppendText {
   readonly type: 'append_text';
   readonly partId: PartId;
@@ -53,6 +55,7 @@ export interface AppendText {
   readonly chunk: string;
 }
 
+/** Appends bytes to a media or file part. */
 export interface AppendBytes {
   readonly type: 'append_bytes';
   readonly partId: PartId;
@@ -92,6 +95,7 @@ export interface CommitWhole {
   readonly part: Part;
 }
 
+/** Why a part was retracted. */
 export type RetractReason = 'aborted' | 'cut' | 'withdrawn' | (string & {});
 
 /** Removes the part, whether it is open or committed. */

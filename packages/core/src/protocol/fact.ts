@@ -12,6 +12,7 @@ import type { Usage } from './usage.ts';
  */
 export type Fact = ItemFact | ResponseFact | RunFact | ToolFact | Snapshot | UnknownFact;
 
+/** Facts about items. */
 export type ItemFact =
   | {
       readonly type: 'item_started';
@@ -47,6 +48,7 @@ export type ResponseFact =
   | { readonly type: 'attempt_superseded'; readonly reason: string }
   | { readonly type: 'retry_scheduled'; readonly error: ErrorInfo; readonly delayMs: number };
 
+/** Facts about runs, turns and commands. */
 export type RunFact =
   | {
       readonly type: 'run_started';
@@ -72,8 +74,10 @@ export type RunFact =
     }
   | { readonly type: 'handed_off'; readonly to: string; readonly reason?: string };
 
+/** Why a tool call was rejected without running. */
 export type RejectionCode = 'invalid' | 'unknown' | 'denied' | 'aborted' | 'cut';
 
+/** Facts about tool calls, approvals and executions. */
 export type ToolFact =
   | {
       readonly type: 'tool_call_rejected';
@@ -137,11 +141,13 @@ export interface Snapshot {
   readonly items: readonly SettledItem[];
 }
 
+/** An item in a snapshot, with its parts. */
 export interface SettledItem {
   readonly itemId: ItemId;
   readonly parts: readonly SettledPart[];
 }
 
+/** A part in a snapshot, with its id. */
 export interface SettledPart {
   readonly partId: PartId;
   readonly part: Part;

@@ -2,6 +2,7 @@ import type { ItemId } from '../ids.ts';
 import type { Metadata, Part } from './part.ts';
 import type { Stop } from './stop.ts';
 
+/** The kinds of items. */
 export type ItemKind =
   | 'system'
   | 'developer'
@@ -11,6 +12,7 @@ export type ItemKind =
   | 'context'
   | 'notification';
 
+/** The author of an item. */
 export interface Author {
   readonly name: string;
   readonly id?: string;

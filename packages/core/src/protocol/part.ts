@@ -12,6 +12,7 @@ export type Part =
   | FilePart
   | CustomPart;
 
+/** The kinds of parts. */
 export type PartKind = Part['kind'];
 
 interface Common {
@@ -21,6 +22,7 @@ interface Common {
   readonly providerState?: ProviderState;
 }
 
+/** Text. */
 export interface TextPart extends Common {
   readonly kind: 'text';
   readonly text: string;
@@ -36,6 +38,7 @@ export interface TextPart extends Common {
  */
 export type ReasoningForm = 'full' | 'summary' | 'redacted';
 
+/** Reasoning of a model. */
 export interface ReasoningPart extends Common {
   readonly kind: 'reasoning';
   readonly text: string;
@@ -47,6 +50,7 @@ export interface ReasoningPart extends Common {
   readonly signature?: string;
 }
 
+/** A tool call of a model. */
 export interface ToolCallPart extends Common {
   readonly kind: 'tool_call';
   readonly toolCallId: ToolCallId;
@@ -57,6 +61,7 @@ export interface ToolCallPart extends Common {
   readonly input?: JsonValue;
 }
 
+/** The result of a tool call. */
 export interface ToolResultPart extends Common {
   readonly kind: 'tool_result';
   readonly toolCallId: ToolCallId;
@@ -77,12 +82,14 @@ export interface StructuredPart extends Common {
   readonly name?: string;
 }
 
+/** An image, audio or video. */
 export interface MediaPart extends Common {
   readonly kind: 'media';
   readonly mimeType: string;
   readonly source: Source;
 }
 
+/** A file with its name. */
 export interface FilePart extends Common {
   readonly kind: 'file';
   readonly name: string;
@@ -108,6 +115,7 @@ export type Source =
 /** How a part of each kind grows while it streams. */
 export type Medium = 'text' | 'bytes' | 'value';
 
+/** Returns how parts of a kind grow. */
 export const mediumOf: { readonly [Kind in PartKind]: Medium } = {
   text: 'text',
   reasoning: 'text',

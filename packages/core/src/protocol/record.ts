@@ -18,11 +18,13 @@ interface RecordHead {
   readonly producer: string;
 }
 
+/** A record with a delta. */
 export interface DeltaRecord extends RecordHead {
   readonly delta: Delta;
   readonly fact?: undefined;
 }
 
+/** A record with a fact. */
 export interface FactRecord extends RecordHead {
   readonly fact: Fact;
   readonly delta?: undefined;

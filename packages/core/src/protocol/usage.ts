@@ -16,6 +16,7 @@ export interface Usage {
   readonly costs: readonly Cost[];
 }
 
+/** An amount of money. */
 export interface Cost {
   /** An exact decimal such as `0.000125`. Money is never a floating-point number. */
   readonly amount: string;
@@ -23,6 +24,7 @@ export interface Cost {
   readonly currency: string;
 }
 
+/** A usage of zero. */
 export const noUsage: Usage = {
   input: 0,
   output: 0,
@@ -33,6 +35,7 @@ export const noUsage: Usage = {
   costs: [],
 };
 
+/** Adds two usages. Costs are added exactly, by currency. */
 export function addUsage(a: Usage, b: Usage): Usage {
   return {
     input: a.input + b.input,

@@ -31,6 +31,7 @@ interface AppendedRange extends OfPart {
   readonly at: number;
 }
 
+/** An event about the content of a part. */
 export type ContentEvent =
   | (AppendedRange & { readonly type: 'assistant_text_delta'; readonly text: string })
   /** Text that streams into an item that is not an assistant item, for example a notification. */
@@ -102,6 +103,7 @@ type AsEvent<F> = F extends { readonly toolCallId: ToolCallId }
 /** A fact that becomes an event without the state. */
 export type OrdinaryFact = Exclude<Fact, Snapshot | { readonly type: 'turn_finished' }>;
 
+/** A fact as an event. */
 export type FactEvent =
   | AsEvent<OrdinaryFact>
   | (Extract<Fact, { readonly type: 'turn_finished' }> & {

@@ -53,6 +53,9 @@ export function encodeEvent(event: AgentEvent): string {
   return JSON.stringify({ session, offset, time, turn, attempt, type, ...wireEvent(event) });
 }
 
+/**
+ * Decodes an event from one line of JSON. Throws `DecodeError` with the path of the first wrong field.
+ */
 export function decodeEvent(text: string, limits: Partial<Limits> = {}): AgentEvent {
   return decodeText('an event', text, event, limits);
 }

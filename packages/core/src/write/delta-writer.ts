@@ -29,6 +29,7 @@ import {
   wholePart,
 } from './part-writers.ts';
 
+/** Options of a `DeltaWriter`. */
 export interface DeltaWriterOptions {
   /** The item that receives the parts. The caller starts and finishes it. */
   readonly itemId: ItemId;

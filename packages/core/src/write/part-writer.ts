@@ -10,6 +10,7 @@ export interface EndOptions {
   readonly providerState?: ProviderState | undefined;
 }
 
+/** The fields of a reasoning part that are known only at its end. */
 export interface ReasoningEndOptions extends EndOptions {
   readonly signature?: string | undefined;
 }
@@ -29,6 +30,7 @@ export interface PartWriter {
   retract(reason: RetractReason): void;
 }
 
+/** Writes a part that grows by text. */
 export interface TextWriter extends PartWriter {
   readonly kind: 'text' | 'reasoning' | 'tool_call' | 'tool_result';
   /** The length of the written text, in UTF-16 units. */
@@ -36,11 +38,13 @@ export interface TextWriter extends PartWriter {
   append(chunk: string): void;
 }
 
+/** Writes a reasoning part. */
 export interface ReasoningWriter extends TextWriter {
   readonly kind: 'reasoning';
   commit(end?: ReasoningEndOptions): void;
 }
 
+/** Writes a media or file part. */
 export interface BytesWriter extends PartWriter {
   readonly kind: 'media' | 'file';
   readonly length: number;
@@ -48,6 +52,7 @@ export interface BytesWriter extends PartWriter {
   append(chunk: Uint8Array): void;
 }
 
+/** Writes a structured or custom part. */
 export interface ValueWriter extends PartWriter {
   readonly kind: 'structured' | 'custom';
   /** Sets the whole value. */
