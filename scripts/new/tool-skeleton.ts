@@ -13,8 +13,9 @@ export function toolSkeleton(names: Names): Skeleton {
     },
     steps: [
       `${names.kebab}-tool.ts: the description for the model, the input, and execute`,
-      `${names.kebab}-tool.ts: effects 'external' and replay 'never', unless the tool only reads`,
+      `${names.kebab}-tool.ts: this tool only reads; remove effects and replay if yours does more`,
       `packages/tools/src/index.ts: export ${names.camel}Tool`,
+      `packages/tools/src/permissions/tool-kinds.ts: how the policy treats it`,
       `apps/cli/src/agent/workspace-tools.ts: add it to the coding agent`,
     ],
   };
@@ -47,7 +48,7 @@ export function ${camel}Tool(workspace: Workspace): DefinedTool<'${kebab.replace
     input,
     effects: 'none',
     replay: 'safe',
-    summarize: ({ path }) => \`${pascal} \${path}\`,
+    summarize: ({ path }) => \`${kebab.charAt(0).toUpperCase() + kebab.slice(1).replaceAll('-', ' ')} \${path}\`,
     execute: async ({ path }) => {
       const { shown } = await workspace.resolve(path);
       throw new Error(\`Not written yet: the work on \${shown}\`);
@@ -73,10 +74,10 @@ const run = (path: string) => runTool(${camel}Tool(createWorkspace({ root })), {
 
 test('the tool returns a result for a file', async () => {
   writeFileSync(join(root, 'orders.txt'), 'three\\n');
-  expect(await run('orders.txt')).toMatchObject({ isError: false });
+  expect(await run('orders.txt')).toMatchObject({ isError: false, text: 'Not written yet' });
 });
 
 test('a file outside of the workspace is refused', async () => {
-  await expect(run('../elsewhere.txt')).rejects.toThrow(/workspace/);
+  expect(await run('../elsewhere.txt')).toMatchObject({ isError: true });
 });
 `;
