@@ -74,7 +74,7 @@ describe('a broken connection to Postgres', () => {
     proxy.cutAt('COMMIT', 'after');
     await expect(driver.append([marker('maybe')])).rejects.toMatchObject({
       code: 'storage',
-      message: expect.stringContaining('Look at what is there before you write it again'),
+      message: expect.stringContaining('Check the stored data before you write it again'),
     });
     expect(await driver.lost).toMatchObject({ code: 'storage' });
     await expect(driver.append([marker('later')])).rejects.toMatchObject({ code: 'storage' });

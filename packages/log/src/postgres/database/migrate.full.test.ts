@@ -64,7 +64,7 @@ describe('a schema', () => {
     const stranger = postgresLog({ url, schema: 'refused' });
     await expect(stranger.ready()).rejects.toMatchObject({
       code: 'storage',
-      message: expect.stringContaining('give it CREATE on the database'),
+      message: expect.stringContaining('grant it CREATE on the database'),
     });
     await stranger.close();
   });
