@@ -97,7 +97,7 @@ describe('an idle writer whose row was deleted', () => {
 
 describe('a process that slept for a day during its commit', () => {
   test.each([
-    ['before', 'Look at what is there before you write it again'],
+    ['before', 'Check the stored data before you write it again'],
     ['after', undefined],
   ] as const)('cut %s it, does not guess', async (when, refusal) => {
     const url = server().url.replace(`:${server().port}/`, `:${proxy.port}/`);
