@@ -54,7 +54,7 @@ describe('millrace serve names what is not there, without what nobody should see
     [['--store', `Mysql:me:${secret}@host/db`], {}, '--store takes a folder or postgres://'],
     [['--data', `postgres://me:${secret}@host/db`], {}, '--store takes a folder or postgres://'],
     [['--store', 'a', '--data', 'b'], {}, 'use --store or --data, not both'],
-    [['--bus', `http://me:${secret}@host`], {}, 'Give it as redis://host:6379/0'],
+    [['--bus', `http://me:${secret}@host`], {}, 'Write it as redis://host:6379/0'],
     [['--data', 'b'], { MILLRACE_SERVER_STORE: 'a' }, 'use --store or --data, not both'],
     [
       ['--store', 'postgres://host/db'],
