@@ -2,7 +2,7 @@ import { transcript } from '@millrace/core';
 import { snapshot } from '@millrace/log';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { runs } from '../../core/src/testing/runs.ts';
+import { isFull, runs } from '../../core/src/testing/runs.ts';
 import { findLogProblems } from './testing/check-log.ts';
 import { resumeAt, runSchedule, schedules, session } from './testing/schedules.ts';
 
@@ -23,7 +23,7 @@ test('laws 6, 7 and 10: for random schedules the log is valid, every call has on
       stops.add(result.stop.reason);
     }),
   );
-  expect([...stops]).toEqual(expect.arrayContaining(['stop', 'aborted', 'error']));
+  if (isFull) expect([...stops]).toEqual(expect.arrayContaining(['stop', 'aborted', 'error']));
 });
 
 test('law 12: the same seed gives the same bytes', async () => {

@@ -17,6 +17,7 @@ import { deepFreeze } from './testing/deep-freeze.ts';
 import { foldAll } from './testing/fold-all.ts';
 import { randomLog, testSession } from './testing/random-log.ts';
 import { referenceTranscript } from './testing/reference-fold.ts';
+import { isFull } from './testing/runs.ts';
 
 const numbers = fc.array(fc.nat(0xffff), { minLength: 1, maxLength: 400, size: 'max' });
 const logs = numbers.map(randomLog);
@@ -77,6 +78,7 @@ test('random logs have what the laws are about', () => {
       if (finishedTurns(records).length > 0) seen.add('settled');
     }),
   );
+  if (!isFull) return;
   expect([...seen]).toEqual(
     expect.arrayContaining([
       'begin_part',

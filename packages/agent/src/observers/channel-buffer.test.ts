@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { foldAll } from '../../../core/src/testing/fold-all.ts';
 import { randomLog } from '../../../core/src/testing/random-log.ts';
 import { rebuild } from '../../../core/src/testing/rebuild.ts';
-import { runs } from '../../../core/src/testing/runs.ts';
+import { isFull, runs } from '../../../core/src/testing/runs.ts';
 import { LogBuilder, type ObservedRecord, observedRecords } from '../testing/log-builder.ts';
 import {
   ChannelBuffer,
@@ -115,7 +115,7 @@ describe('buffered events', () => {
       }),
       { numRuns: runs(500) },
     );
-    expect(joined).toBeGreaterThan(0);
+    if (isFull) expect(joined).toBeGreaterThan(0);
   });
 });
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it, test } from 'vitest';
 import { parseReference } from '../testing/parse-reference.ts';
-import { runs } from '../testing/runs.ts';
+import { isFull, runs } from '../testing/runs.ts';
 import type { JsonValue } from './json-value.ts';
 import { type JsonChange, type JsonLimits, type JsonPath, PartialJson } from './partial-json.ts';
 
@@ -152,8 +152,8 @@ describe('the changes', () => {
       }),
       { numRuns: runs(40) },
     );
-    expect(seen.wholes).toBeGreaterThan(0);
-    expect(seen.appendsAfterWhole).toBeGreaterThan(0);
+    if (isFull) expect(seen.wholes).toBeGreaterThan(0);
+    if (isFull) expect(seen.appendsAfterWhole).toBeGreaterThan(0);
   });
 
   it('are told one by one up to 1,000, and as one beyond', () => {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { patientMs, runs } from '../../../core/src/testing/runs.ts';
+import { isFull, patientMs, runs } from '../../../core/src/testing/runs.ts';
 import type { ServedAgent } from '../contract/served-agent.ts';
 import { createServer } from '../create-server.ts';
 import { LearnedIds } from '../testing/learned-ids.ts';
@@ -92,7 +92,7 @@ test(
       expect((await fetch(new URL('/readyz', url))).status).toBe(200);
       // The requests were neither all rejected nor all the same.
       expect(seen.get(200)).toBeGreaterThan(runs(3000));
-      expect([...seen.keys()]).toEqual(expect.arrayContaining([200, 400, 404, 422]));
+      if (isFull) expect([...seen.keys()]).toEqual(expect.arrayContaining([200, 400, 404, 422]));
     } finally {
       await server.close();
     }

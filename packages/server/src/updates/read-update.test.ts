@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { isFull } from '../../../core/src/testing/runs.ts';
 import { readTextDelta, readUpdate } from './read-update.ts';
 
 const odd = fc.constantFrom(undefined, null, -1, 0.5, 2 ** 53, '', 'x', {}, [], Number.NaN);
@@ -39,5 +40,5 @@ test('the fast path reads a text delta exactly like the general path', () => {
       expect(outcomeOf(() => readUpdate(update))).toEqual(outcomeOf(() => readUpdate(general)));
     }),
   );
-  expect(glances).toBeGreaterThan(0);
+  if (isFull) expect(glances).toBeGreaterThan(0);
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { isFull } from '../../../core/src/testing/runs.ts';
 import { firstOccurrence, occurrencesOf } from './find-text.ts';
 
 /** Finds all occurrences by testing each position. */
@@ -27,7 +28,7 @@ test('all occurrences are found, for texts of any length and similarity', () => 
       if (wanted.length > 64 && places.length > 1) long++;
     }),
   );
-  expect(long).toBeGreaterThan(10);
+  if (isFull) expect(long).toBeGreaterThan(10);
 });
 
 test('a text of a million equal characters is searched quickly', () => {

