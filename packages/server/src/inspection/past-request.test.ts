@@ -41,7 +41,9 @@ test('rebuilds a model request of a loop from the log', async () => {
     ...{ task_id: id, turn: 1, attempt: 1, provider: 'scripted', model: 'script', url: null },
     body: { items: [{ kind: 'user', parts: [{ kind: 'text', text: 'Hi' }] }] },
   });
-  expect(body['notes']).toEqual([expect.stringContaining('current instructions, tools and settings')]);
+  expect(body['notes']).toEqual([
+    expect.stringContaining('current instructions, tools and settings'),
+  ]);
 });
 
 test('an unknown attempt is not found, and an invalid turn is refused', async () => {
