@@ -21,7 +21,7 @@ test.each([
   expect(nearestModels(name, names).slice(0, 1)).toEqual(nearest);
 });
 
-test('a name is nearest to itself, each is told once, and never more than asked for', () => {
+test('a name is nearest to itself, each is returned once, and never more than requested', () => {
   fc.assert(
     fc.property(fc.array(fc.string({ minLength: 1, maxLength: 20 })), fc.nat(4), (all, most) => {
       const [first] = all;

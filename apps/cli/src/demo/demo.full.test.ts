@@ -62,7 +62,7 @@ const callsOf = (items: readonly Item[]) =>
 const said = async ({ log }: Pick<TestAgent, 'log'>) =>
   liveTranscript(await snapshot(log, session));
 
-describe('the first thing that is said starts a tour, which', () => {
+describe('the first message starts a tour, which', () => {
   test('thinks, speaks, looks, reads several things at once, asks to write, and ends', async () => {
     const demo = await demoIn();
     const { items, asked, stop, text } = await say(demo, 'Good morning');
@@ -106,7 +106,7 @@ describe('the first thing that is said starts a tour, which', () => {
     expect([stop.reason, callsOf(items)]).toEqual(['stop', calls]);
   });
 
-  test('counts its visits by an edit the next time, and leaves a file of somebody else alone', async () => {
+  test('counts later visits with an edit, and does not change a file that it did not write', async () => {
     const demo = await demoIn();
     await say(demo, 'Good morning');
     const again = await say(demo, 'Take the tour again');
@@ -143,7 +143,7 @@ describe('the first thing that is said starts a tour, which', () => {
     expect(existsSync(join(demo.cwd, 'millrace-demo.md'))).toBe(true);
   });
 
-  test('hears what is said meanwhile, and goes on', async () => {
+  test('receives messages that arrive meanwhile, and continues', async () => {
     const demo = await demoIn();
     const { items, stop } = await say(demo, 'Good morning', async (run, id) => {
       await run.steer('and hurry');
@@ -156,7 +156,7 @@ describe('the first thing that is said starts a tour, which', () => {
 });
 
 describe('the long answer', () => {
-  test('comes after the tour, whatever is said, and has what long answers have', async () => {
+  test('follows the tour for any message, and has everything that long answers have', async () => {
     const demo = await demoIn();
     await say(demo, 'Good morning');
     const { text } = await say(demo, 'Hm.');
@@ -262,7 +262,7 @@ describe('the demo', () => {
   const words = fc.constantFrom('Hm.', 'tour', 'a story', 'what are you?', 'sub-agent', 'go on');
   const deeds = fc.constantFrom('allow', 'deny', 'abort', 'steer');
 
-  test('comes to an end in a few turns, whatever is said and decided', async () => {
+  test('ends within a few turns, for any messages and decisions', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(fc.tuple(words, deeds), { maxLength: 4 }), async (acts) => {
         // Nothing to read or search, so that many runs take little time.
