@@ -52,7 +52,7 @@ export default defineConfig(({ mode }) => {
       },
       isolate: false,
       // Many tests wait for servers and browsers, so two workers also help on two cores.
-      maxWorkers: Math.max(2, cores - 1),
+      maxWorkers: Number(process.env['W'] ?? Math.max(2, cores - 1)),
       testTimeout: 300_000 * patience,
       hookTimeout: 300_000 * patience,
     },

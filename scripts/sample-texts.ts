@@ -26,8 +26,10 @@ print('Sentences', sentences);
 
 function print(title: string, all: readonly string[]): void {
   console.log(`${title}: ${count} of ${all.length}, seed ${values.seed}\n`);
-  for (let drawn = 1; drawn <= count; drawn++) {
-    console.log(`${drawn}. ${all[Math.floor(random() * all.length)]}\n`);
+  const left = [...all];
+  for (let drawn = 1; drawn <= count && left.length > 0; drawn++) {
+    const [text] = left.splice(Math.floor(random() * left.length), 1);
+    console.log(`${drawn}. ${text}\n`);
   }
 }
 

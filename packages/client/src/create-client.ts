@@ -30,9 +30,9 @@ export interface ClientOptions {
   /** The timeout of requests that are safe to repeat. Default: 30 s. */
   readonly answerTimeoutMs?: number | undefined;
   /**
-   * Returns the trace context of outgoing work. It is called once for each message, command and new
-   * task, and sent as the W3C header `traceparent`. Their runs, requests and tools then belong to
-   * that trace.
+   * Called once for each message, command and new task, and not again if the request is repeated.
+   * The returned trace context is sent in the W3C headers `traceparent` and `tracestate`. The runs,
+   * model requests and tool calls that follow belong to that trace.
    */
   readonly trace?: (() => TraceContext | undefined) | undefined;
   /** Events that trigger an early reconnect. Default: the events of the page. */

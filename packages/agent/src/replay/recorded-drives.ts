@@ -10,7 +10,10 @@ import {
 } from '@millrace/core';
 import { loopMetadata } from '../run/output.ts';
 
-/** The records of one driver: a run, or the part of a run up to the death of its process. */
+/**
+ * The part of a recording that one driver wrote: one or more runs. If its process died, the last
+ * run is incomplete.
+ */
 export interface RecordedDrive {
   readonly producer: string;
   /**
@@ -101,7 +104,10 @@ function messageKeys(records: readonly LogRecord[]): ReadonlySet<string> {
   return new Set(keys);
 }
 
-/** The items before the first turn of a drive that did not come from a command. */
+/**
+ * Returns the ids of the run's input items: those that start before its first turn and were created
+ * neither by a `message` command nor by the loop.
+ */
 function inputIds(own: readonly LogRecord[], messages: ReadonlySet<string>): readonly string[] {
   const runStart = own.findIndex(({ fact }) => fact?.type === 'run_started');
   const ids: string[] = [];

@@ -5,8 +5,8 @@ import { livePart } from './open-part.ts';
 import { toArray } from './sequence.ts';
 
 /**
- * Returns the items in order with their committed parts. A store keeps this list, and a model
- * receives it.
+ * Returns the items in order with their committed parts. Requests to a model are built from this
+ * list.
  */
 export function transcript(state: FoldState): readonly Item[] {
   return toArray(state.items).map(toItem);

@@ -90,7 +90,7 @@ export class MemoryStore implements RecordStore, StoreTransaction {
     return records.slice(start, this.#pageEnd(session, Math.max(end, start + 1)));
   }
 
-  /** Moves the end of a page out of a settled range. A page must not end inside one. */
+  /** If a page would end inside a range that a snapshot replaces, returns the end of that range. */
   #pageEnd(session: SessionId, end: number): number {
     const { records = [], settled = [] } = this.#entries.get(session) ?? {};
     const last = records[end - 1]?.offset ?? 0;

@@ -8,7 +8,7 @@ const locked: Meaning = ['storage', 'another program has locked it; close that p
 
 /** Explanations for SQLite's primary result codes. */
 const meanings: ReadonlyMap<number, Meaning> = new Map([
-  // The SQL statements are correct, so an SQL error means that the tables were changed.
+  // Our SQL statements are correct, so this error means that something else changed the tables.
   [1, damaged],
   [3, ['storage', 'access is denied; give permission for the file and its folder']],
   [5, locked],
@@ -25,7 +25,7 @@ const meanings: ReadonlyMap<number, Meaning> = new Map([
   [14, ['storage', 'it cannot be opened; check the folder and its permissions']],
   [15, locked],
   [18, ['storage', 'the data is too large; store it in several pieces']],
-  // Writes never violate a constraint, unless the stored data was changed.
+  // Our own writes never violate a constraint, so something else changed the stored data.
   [19, damaged],
   [26, ['corrupt', 'it is not a database; check the path']],
 ]);

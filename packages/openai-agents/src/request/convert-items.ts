@@ -18,8 +18,8 @@ export interface ConvertedInput {
 }
 
 /**
- * Converts the SDK's input to items. Consecutive output of the model becomes one item, and so do
- * the tool results after it.
+ * Converts the SDK's input to items. Consecutive outputs of the model become one assistant item,
+ * and consecutive tool results become one tool item.
  */
 export function toItems(
   input: string | readonly AgentInputItem[],

@@ -228,10 +228,10 @@ function textField(value: JsonValue, key: string): string | undefined {
   return isObject(value) ? textIn(value, key) : undefined;
 }
 
-/** The API's limit for one request. */
+/** The API accepts at most this many cache points in one request. */
 const maxPoints = 4;
 
-/** The API accepts no cache point on thinking. */
+/** The API accepts no cache point on a thinking block. */
 const uncacheable: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking']);
 
 /** Collects cache points and writes them on some of the blocks. */

@@ -51,7 +51,10 @@ function instruction(part: ContentPart, role: string): string {
   throw fault('invalid_request', `a ${role} item has a ${part.kind} part; put it into a user item`);
 }
 
-/** The text, or the JSON of structured output. The API cannot express media of the assistant. */
+/**
+ * The text, or the JSON of structured output. Other parts become an empty text, because assistant
+ * messages of the API have no media.
+ */
 function textOf(part: AssistantPart): string {
   if (part.kind === 'text') return part.text;
   return part.kind === 'structured' ? JSON.stringify(part.value) : '';

@@ -165,7 +165,10 @@ export interface ReasoningOwner {
   readonly model: string;
 }
 
-/** One reasoning part. OpenRouter's details are merged and sent back as one list. */
+/**
+ * One reasoning part. Fragments of OpenRouter's `reasoning_details` are merged. The part stores the
+ * merged list, so that later requests can send it back.
+ */
 class ReasoningBlock {
   readonly #part: ReasoningWriter;
   readonly #owner: ReasoningOwner;

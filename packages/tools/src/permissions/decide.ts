@@ -270,8 +270,8 @@ export interface PolicyDecision {
   readonly decision: Decision;
   readonly reason: string;
   /**
-   * The read-only commands that were allowed for that reason. The policy does not check where their
-   * paths lead through links.
+   * The commands that were allowed because they only read. The policy does not follow symbolic
+   * links, so the caller must still check their paths.
    */
   readonly readOnlyCommands?: readonly ReadOnlyCommand[] | undefined;
 }

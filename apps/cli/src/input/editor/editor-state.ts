@@ -107,7 +107,10 @@ export type EditAction =
   | { readonly type: 'insert'; readonly text: string }
   /** Inserts a paste as one undo step. A long paste is folded. */
   | { readonly type: 'paste'; readonly text: string }
-  /** Inserts a completion. The cursor moves behind the text. */
+  /**
+   * Replaces the text from `start` to `end`, for example with a completion. The cursor moves to the
+   * end of the new text.
+   */
   | {
       readonly type: 'replace';
       readonly start: number;

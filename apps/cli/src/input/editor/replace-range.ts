@@ -9,7 +9,7 @@ import {
 } from './editor-state.ts';
 import { joinTexts, sliceText } from './folded-text.ts';
 
-/** Replaces a range with a text as one undo step. The cursor moves behind the text. */
+/** Replaces a range with a text as one undo step. The cursor moves to its end. */
 export function replaceRange(
   state: EditorState,
   [start, end]: readonly [number, number],

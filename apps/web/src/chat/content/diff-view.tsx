@@ -102,8 +102,8 @@ const folded: DiffLimits = {
 };
 
 /**
- * Limits by level. Too many lines would freeze the page, so each level shows ten times as much as
- * the one before.
+ * Level 0 is the folded diff. Level 1 shows up to 2,000 lines, and each further level ten times as
+ * many. A long diff opens in steps, because too many lines at once would freeze the page.
  */
 export function limitsAt(level: number): DiffLimits {
   if (level === 0) return folded;

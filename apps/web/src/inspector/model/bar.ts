@@ -25,7 +25,7 @@ export interface Bar {
   /** The offset of the first record; undefined for spans, which are not in the log. */
   readonly offset: number | undefined;
   readonly endOffset: number | undefined;
-  /** The session of the sub-agent, if the bar is one. */
+  /** The session of the sub-agent. Undefined if the bar is not a sub-agent. */
   readonly child: string | undefined;
   /** The span id that child spans name as their parent. Missing if the run belongs to no trace. */
   readonly spanId?: string | undefined;

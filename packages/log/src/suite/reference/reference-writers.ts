@@ -112,7 +112,7 @@ export class ReferenceDriver implements Driver {
       this.#renew(driven);
       return driven;
     } catch {
-      // The lease was lost, and `lost` has resolved.
+      // The driver has ended. If it lost its lease, `lost` has resolved.
       return undefined;
     }
   }

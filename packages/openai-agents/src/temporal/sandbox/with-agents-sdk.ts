@@ -11,8 +11,8 @@ const shims = fileURLToPath(new URL(`./sdk-shims${extname(import.meta.url)}`, im
 /**
  * Changes a webpack configuration so that a workflow bundle can load the SDK: only its core,
  * without OpenAI's client, and with replacements for the platform. The plugin does this
- * automatically. If you bundle yourself: `bundleWorkflowCode({ workflowsPath, webpackConfigHook:
- * withAgentsSdk })`.
+ * automatically. If you bundle the workflow code yourself, call `bundleWorkflowCode({
+ * workflowsPath, webpackConfigHook: withAgentsSdk })`.
  */
 export function withAgentsSdk(config: WebpackConfig): WebpackConfig {
   const { resolve = {}, output, module } = config;

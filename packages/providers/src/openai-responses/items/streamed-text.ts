@@ -5,7 +5,7 @@ export interface TextSink {
   append(chunk: string): void;
   /** Commits the streamed text. */
   commit(end: EndOptions): void;
-  /** Commits this text instead. */
+  /** Commits `text` instead of the streamed text. */
   replace(text: string, end: EndOptions): void;
   /** Retracts the text, committed or not. */
   retract(reason: RetractReason): void;

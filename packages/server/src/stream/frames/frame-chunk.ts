@@ -22,7 +22,10 @@ export interface Step {
 interface EncodeOptions {
   /** A chunk ends with the record that exceeds this size. */
   readonly pieceBytes: number;
-  /** In this record, frames up to this id were already sent. */
+  /**
+   * The client already has the frames of the record at `offset` up to the frame `id`. They are left
+   * out.
+   */
   readonly skip?: { readonly offset: number; readonly id: string } | undefined;
 }
 
