@@ -18,16 +18,23 @@ const patience = Number(
 const all = ['packages/*/src/**/*.test.ts', 'apps/*/src/**/*.test.{ts,tsx}', 'scripts/*.test.ts'];
 // Tests that need a service, a browser, a terminal or minutes.
 const slow = '**/*.full.test.{ts,tsx}';
+// Each test of these files is one attack, and passes if it is stopped.
+const attacks = [
+  'packages/*/src/**/*.attack*.test.ts',
+  'apps/*/src/**/*.attack*.test.ts',
+  'scripts/*.attack*.test.ts',
+];
 const outside = ['**/node_modules/**', '**/dist/**'];
 
 /**
  * The files of each mode. `npm test` runs the default mode, with a tenth of each property's runs.
  * `npm run test:full` runs everything. `npm run test:rest` runs what `npm test` leaves out: slow files, and
- * files with properties again, with all their runs.
+ * files with properties again, with all their runs. `npm run attack` runs the attacks.
  */
 const filesOf: Readonly<Record<string, () => { include: string[]; exclude: string[] }>> = {
   quick: () => ({ include: all, exclude: [...outside, slow] }),
   full: () => ({ include: all, exclude: outside }),
+  attack: () => ({ include: attacks, exclude: outside }),
   rest: () => ({ include: globSync(all, { exclude: outside }).filter(isRest), exclude: outside }),
 };
 
@@ -36,7 +43,7 @@ function isRest(path: string): boolean {
 }
 
 export default defineConfig(({ mode }) => {
-  const name = mode === 'full' || mode === 'rest' ? mode : 'quick';
+  const name = mode in filesOf ? mode : 'quick';
   const isFull = name !== 'quick';
   console.log(`${name} tests; random tests: SEED=${seed}`);
   return {
@@ -44,6 +51,7 @@ export default defineConfig(({ mode }) => {
     ssr: { resolve: { conditions } },
     test: {
       ...filesOf[name]?.(),
+      ...(name === 'attack' && { reporters: ['./scripts/attack-reporter.ts'] }),
       setupFiles: ['scripts/random-seed.ts'],
       env: {
         SEED: seed,
@@ -51,8 +59,8 @@ export default defineConfig(({ mode }) => {
         MILLRACE_TEST_PATIENCE: String(patience),
       },
       isolate: false,
-      // Many tests wait for servers and browsers, so two workers also help on two cores.
-      maxWorkers: Number(process.env['W'] ?? Math.max(2, cores - 1)),
+      // Many tests wait for servers, terminals and browsers, so more workers than cores help.
+      maxWorkers: isFull ? cores * 2 : Math.max(3, cores - 1),
       testTimeout: 300_000 * patience,
       hookTimeout: 300_000 * patience,
     },

@@ -8,7 +8,7 @@ import type { StreamStep } from '../contract/provider.ts';
  * hides, replaces or translates text while it streams.
  *
  * A function of chunks gets one chunk at a time, and chunks can end anywhere. To find text that spans
- * two chunks, pass a function that creates a `PartChange` with state for each part.
+ * two chunks, pass a function that creates a `PartTextChange` with state for each part.
  *
  * @example
  * mapText(steps, (chunk) => chunk.toUpperCase());
@@ -118,7 +118,7 @@ export interface PartTextChange {
 
 /**
  * How `mapText` changes text: a function that maps each chunk, or a function that creates a
- * `PartChange` for each part. A function of chunks cannot see a word that is split over two chunks.
+ * `PartTextChange` for each part. A function of chunks cannot see a word that is split over two chunks.
  */
 export type TextChange = ((chunk: string) => string) | ((firstChunk: string) => PartTextChange);
 

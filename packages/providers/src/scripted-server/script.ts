@@ -41,8 +41,8 @@ export interface HttpReply {
 }
 
 /**
- * Written to the socket unchanged: the script provides status line, headers and chunks. It ends
- * with FIN.
+ * Written to the socket unchanged: the script provides status line, headers and chunks. After the
+ * last step the connection is closed with FIN, unless a step stalls or resets it.
  */
 export interface RawReply {
   readonly raw: readonly Step[];

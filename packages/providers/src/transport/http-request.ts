@@ -25,7 +25,7 @@ export function requestInit(
   if (bad) throw fault('invalid_request', `the header ${bad[0]} has a value that cannot be sent`);
   const body = jsonOf(request.body);
   if (body === undefined) throw fault('invalid_request', 'the body cannot be written as JSON');
-  // Following a redirect would send the API key to another host.
+  // Following a redirect could send the API key to another host.
   return { method: 'POST', headers, body, redirect: 'manual', signal };
 }
 

@@ -29,8 +29,8 @@ interface DigestResult {
 }
 
 /**
- * Digests of sessions, folded from their logs and cached. They are never stored, so they cannot
- * disagree with the log.
+ * Digests of sessions, folded from their logs. They are kept only in memory; the log is the only
+ * stored source.
  */
 export class DigestCache {
   readonly #log: Log;

@@ -92,7 +92,7 @@ function toRow(
   return { id, task_id: state.session, content, streaming_status, created_at, updated_at };
 }
 
-/** An edit has the creation time of the original message. */
+/** A given creation time, or that of the message that an edit replaces, is in the metadata. */
 function createdAt(item: ItemState): string | null {
   const first = editedId(item) === undefined ? undefined : item.metadata?.['createdAt'];
   if (typeof first === 'string') return first;
