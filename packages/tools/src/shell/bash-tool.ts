@@ -35,8 +35,8 @@ export interface BashToolOptions {
    */
   readonly maxKeptBytes?: number | undefined;
   /**
-   * Environment of the commands. Default: all variables of this process except those that look like
-   * secrets.
+   * Environment of the commands. Default: a closed list of variables of this process, such as PATH,
+   * HOME and LANG, without those that look like secrets. The README lists them.
    */
   readonly env?: ShellEnv | undefined;
   /** The shell, which must support `-c`. Default: `bash`. */
