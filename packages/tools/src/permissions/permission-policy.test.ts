@@ -186,10 +186,14 @@ describe('a search', () => {
 describe('a command with the prefix of a rule', () => {
   const { run } = withRules(git, { tool: 'bash', command: 'npm test', decision: 'allow' });
 
-  test.each(['git status', 'git status -s', ` git  'status' "a b"`, 'git status *', 'git status;'])(
-    'is allowed: %j',
-    (command) => expect(run(command)).toBe('allow'),
-  );
+  test.each([
+    'git status',
+    'git status -s',
+    ` git  'status' "a b"`,
+    'git status *',
+    'git status;',
+    'git status 2>&1 >/dev/null',
+  ])('is allowed: %j', (command) => expect(run(command)).toBe('allow'));
 
   test.each(['git', 'git statusx', 'git stat?s', 'gi[t] status', 'GIT status', '/bin/git status'])(
     'does not match: %j',
@@ -216,7 +220,9 @@ describe('a command with the prefix of a rule', () => {
     'git status `x`',
     'git status > x',
     'git status < x',
-    'git status 2>&1',
+    'git status 2>&1x',
+    'git status &> /dev/null',
+    'git status >/dev/null2',
     'git status $HOME',
     'PATH=. git status',
     'time git status',
