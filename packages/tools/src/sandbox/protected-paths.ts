@@ -119,11 +119,11 @@ class Planner {
   /** Outside of the writable folders nothing can be created or replaced. */
   #hideElsewhere(path: string, links: number): void {
     const entry = entryOf(path);
+    if (entry === undefined) return;
     const real = realPathOf(path);
-    if (real !== path && links < maxLinks && entryOf(real) !== undefined)
-      return this.guard(real, 'hidden', false, links + 1);
-    if (entry !== undefined && !entry.isSymbolicLink())
-      this.#add(path, 'hidden', entry.isDirectory());
+    if (real === path) return this.#add(path, 'hidden', entry.isDirectory());
+    if (links < maxLinks && entryOf(real) !== undefined)
+      this.guard(real, 'hidden', false, links + 1);
   }
 
   #add(path: string, guard: GuardedPath['guard'], isFolder: boolean): void {
