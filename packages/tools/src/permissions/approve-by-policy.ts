@@ -1,4 +1,5 @@
 import type { ApprovalDecision, PendingCall } from '@millrace/agent';
+import { realPathOf } from '../workspace/resolve-path.ts';
 import type { Workspace } from '../workspace/workspace.ts';
 import { type PolicyCall, pathOf } from './decide.ts';
 import type { PermissionPolicy } from './permission-policy.ts';
@@ -29,7 +30,7 @@ export function approveByPolicy(
   { lasting = 'exact' }: ApproveByPolicyOptions = {},
 ): (call: PendingCall) => Promise<ApprovalDecision> {
   return async ({ call: { name: tool }, input }) => {
-    const leadsTo = await realPathOf({ tool, input }, workspace);
+    const leadsTo = await realPathOfCall({ tool, input }, workspace.root);
     const call = { tool, input, leadsTo };
     const { decision, reason, readOnlyCommands: readings = [] } = policy.decide(call);
     const risk = await firstRisk(readings, policy, workspace);
@@ -52,16 +53,11 @@ async function firstRisk(
   return undefined;
 }
 
-/**
- * Returns undefined if the path leads outside or is invalid. The tool then refuses the call itself.
- */
-async function realPathOf(
-  call: PolicyCall,
-  workspace: Pick<Workspace, 'resolve'>,
-): Promise<string | undefined> {
+/** Returns undefined if the path is invalid. The tool then refuses the call itself. */
+async function realPathOfCall(call: PolicyCall, root: string): Promise<string | undefined> {
   const path = pathOf(call);
   if (path === undefined) return undefined;
-  return workspace.resolve(path).then(
+  return realPathOf(root, path).then(
     ({ real }) => real,
     () => undefined,
   );

@@ -90,8 +90,8 @@ export function permissionPolicy(data: PolicyData): PermissionPolicy {
     ...remembered.map((rule) => compileRule(rule, true)),
   ];
   const rulesOf = (tool: string) => compiled.filter(({ matchesTool }) => matchesTool(tool));
-  const mayRead = ({ path, kind }: ReadPath) => {
-    const place = { kind, path: lexicalPath(root, path), skipsDenied: false };
+  const mayRead = ({ path, kind, isNamesOnly }: ReadPath) => {
+    const place = { kind, path: lexicalPath(root, path), skipsDenied: false, isNamesOnly };
     return decidePath(rulesOf(kind === 'read' ? 'read' : 'grep'), place).decision === 'allow';
   };
   const read = (words: readonly Word[]) => {
