@@ -6,6 +6,7 @@ import type { PermissionPolicy } from './permission-policy.ts';
 import type { ReadOnlyCommand } from './read-only/read-only-command.ts';
 import { findReadOnlyRisk } from './read-only/read-only-risk.ts';
 import { suggestRule } from './suggest-rule.ts';
+import { isRemoteTool } from './tool-kinds.ts';
 
 /** Options of `approveByPolicy`. */
 export interface ApproveByPolicyOptions {
@@ -29,9 +30,9 @@ export function approveByPolicy(
   workspace: Pick<Workspace, 'root' | 'resolve'>,
   { lasting = 'exact' }: ApproveByPolicyOptions = {},
 ): (call: PendingCall) => Promise<ApprovalDecision> {
-  return async ({ call: { name: tool }, input }) => {
+  return async ({ call: { name: tool }, tool: called, input }) => {
     const leadsTo = await realPathOfCall({ tool, input }, workspace.root);
-    const call = { tool, input, leadsTo };
+    const call = { tool, input, leadsTo, isRemote: isRemoteTool(called) };
     const { decision, reason, readOnlyCommands: readings = [] } = policy.decide(call);
     const risk = await firstRisk(readings, policy, workspace);
     if (risk !== undefined) return { decision: 'ask', reason: risk, rule: exactRule(policy, call) };

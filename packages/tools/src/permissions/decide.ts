@@ -26,6 +26,11 @@ export interface PolicyCall {
    * lead to a denied path.
    */
   readonly leadsTo?: string | undefined;
+  /**
+   * Whether another program implements the tool, such as an MCP server. Then the policy does not
+   * take it for a tool of this package, whatever its name is. Default: false.
+   */
+  readonly isRemote?: boolean | undefined;
 }
 
 export interface DecisionContext {

@@ -207,35 +207,6 @@ describe('a command with the prefix of a rule', () => {
   ])('is allowed together with other allowed commands: %j', (command) =>
     expect(run(command)).toBe('allow'),
   );
-
-  test.each([
-    'git status *',
-    'git status && rm -rf /',
-    'git status; x',
-    'git status\nx',
-    'git status & x',
-    'git status | x',
-    'git status || x',
-    'git status $(x)',
-    'git status "$(x)"',
-    'git status `x`',
-    'git status > x',
-    'git status < x',
-    'git status 2>&1x',
-    'git status &> /dev/null',
-    'git status >/dev/null2',
-    'git status $HOME',
-    'PATH=. git status',
-    'time git status',
-    '(git status)',
-    'git() { x; }; git status',
-    'git status # x',
-    "git status 'x",
-    'git \\\nstatus',
-    'git status \r\n x',
-    '',
-    '   ',
-  ])('is asked for with anything else: %j', (command) => expect(run(command)).toBe('ask'));
 });
 
 describe('commands that are denied', () => {
@@ -257,25 +228,6 @@ describe('commands that are denied', () => {
     // The same program on file systems that ignore letter case.
     'RM x',
   ])('are denied wherever they are recognized: %j', (command) => expect(run(command)).toBe('deny'));
-
-  test.each([
-    '$x',
-    'sudo rm x',
-    'sh -c "rm x"',
-    'eval rm',
-    'a "$(rm x)"',
-    '/usr/bin/env rm',
-    'r?m x',
-    'git push',
-    'ionice rm x',
-    'flock lock rm x',
-    'trap "rm x" EXIT',
-    'watch rm x',
-    'ssh localhost rm x',
-    'find . -exec rm {} +',
-  ])('may be hidden in an unclear line, which is asked for: %j', (command) =>
-    expect(run(command)).toBe('ask'),
-  );
 
   test.each(['ls -l', 'git pull && ls', 'echo rm', 'find . -name rm', 'git stash push'])(
     'do not affect other commands: %j',

@@ -105,12 +105,14 @@ export function permissionPolicy(data: PolicyData): PermissionPolicy {
     rules,
     remembered,
     decide(call) {
-      const at = { root, kind: toolKindOf(call.tool, kinds), skipsDenied: searchesSkipDenied };
+      const kind = toolKindOf(call.tool, kinds, call.isRemote);
+      const at = { root, kind, skipsDenied: searchesSkipDenied };
       return decide(call, rulesOf(call.tool), { ...at, read: freeReading ? read : undefined });
     },
     mayRead,
     remember: (rule) => permissionPolicy({ ...data, remembered: withRule(remembered, rule) }),
-    ruleFor: (call, decision) => narrowestRule(call, decision, toolKindOf(call.tool, kinds), root),
+    ruleFor: (call, decision) =>
+      narrowestRule(call, decision, toolKindOf(call.tool, kinds, call.isRemote), root),
     deniedPaths: (tool) =>
       rulesOf(tool).flatMap(({ rule: { decision, path } }) =>
         decision === 'deny' && path !== undefined ? [path] : [],

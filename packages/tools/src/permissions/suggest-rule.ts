@@ -20,8 +20,8 @@ export function suggestRule(
 }
 
 function widerRules(policy: PermissionPolicy, call: PolicyCall): readonly PermissionRule[] {
-  const { tool } = call;
-  switch (toolKindOf(tool, policy.kinds)) {
+  const { tool, isRemote } = call;
+  switch (toolKindOf(tool, policy.kinds, isRemote)) {
     case 'run':
       return commandPrefixes(commandOf(call) ?? '').map((command) => ({
         ...{ tool, command, decision: 'allow', yields: true },
