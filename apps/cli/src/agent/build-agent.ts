@@ -31,7 +31,8 @@ export async function buildAgent(options: BuildOptions): Promise<BuiltAgent> {
   const [project, branch] = await Promise.all([readProjectInstructions(cwd), readGitBranch(cwd)]);
   const { platform } = process;
   const { system } = config;
-  const commands = { sandbox, reading: policy.reading, env: { allow: config.commands?.env } };
+  const { env: allow, maskSecrets } = config.commands ?? {};
+  const commands = { sandbox, reading: policy.reading, env: { allow }, maskSecrets };
   return assemble({
     options,
     workspace,

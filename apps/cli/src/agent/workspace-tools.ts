@@ -34,7 +34,7 @@ export function readingTools(
 /** Returns the tools that change files and run programs. */
 export function changingTools(
   workspace: Workspace,
-  commands: Pick<BashToolOptions, 'sandbox' | 'reading' | 'env'> = {},
+  commands: Pick<BashToolOptions, 'sandbox' | 'reading' | 'env' | 'maskSecrets'> = {},
 ): readonly Tool[] {
   return [
     withOutsidePaths(workspace, editTool, 'file'),

@@ -66,11 +66,28 @@ function bindOf({ view }: BubblewrapView): string {
   return view === 'workspace' ? '--bind' : '--ro-bind';
 }
 
-const systemFolders = ['bin', 'etc', 'gnu', 'lib', 'lib32', 'lib64', 'libx32', 'nix', 'opt'];
+const systemFolders = [
+  'bin',
+  'gnu',
+  'lib',
+  'lib32',
+  'lib64',
+  'libx32',
+  'nix',
+  'opt',
+  'sbin',
+  'usr',
+];
+/** Settings that programs need to start, to show dates and to show the names of users. */
+const systemSettings = [
+  ...['alternatives', 'ld.so.cache', 'ld.so.conf', 'ld.so.conf.d', 'localtime', 'locale.alias'],
+  ...['passwd', 'group', 'nsswitch.conf', 'os-release', 'timezone', 'magic', 'java'],
+];
 
-/** Mounts only the programs and the settings of the system. */
+/** Mounts only the programs of the system and the settings that they need. */
 function systemOnly(): readonly string[] {
-  return [...systemFolders, 'sbin', 'usr'].flatMap((name) => {
+  const names = [...systemFolders, ...systemSettings.map((name) => `etc/${name}`)];
+  return names.flatMap((name) => {
     const path = `/${name}`;
     const entry = lstatSync(path, { throwIfNoEntry: false });
     if (entry === undefined) return [];
@@ -113,7 +130,7 @@ function guardArgs(
   view: BubblewrapView,
 ): readonly string[] {
   // In the closed view, only the workspace and the system are there.
-  const isThere = [view.root, ...systemFolders.map((name) => `/${name}`), '/usr'].some(
+  const isThere = [view.root, ...systemFolders.map((name) => `/${name}`)].some(
     (folder) => path === folder || isBelow(folder, path),
   );
   if (view.view === 'closed' && !isThere) return [];

@@ -1,4 +1,3 @@
-import { lstatSync } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { commandOf, type PolicyCall } from '../permissions/decide.ts';
@@ -13,7 +12,8 @@ import { splitCommand } from '../permissions/split-command.ts';
 export interface UnaskedReading {
   /**
    * Returns the paths to hide from the command, or undefined if the command must not run this way:
-   * it may do more than read, a rule decides on it, or it names a path that tools may not read.
+   * it may do more than read, it uses git, a rule decides on it, or it names a path that tools may
+   * not read.
    */
   hiddenPaths(call: PolicyCall): Promise<readonly string[] | undefined>;
 }
@@ -33,8 +33,9 @@ export function unaskedReading(current: () => PermissionPolicy): UnaskedReading 
       const policy = current();
       const line = commandOf(call);
       if (line === undefined || !isReadOnlyLine(line) || asksForMore(call)) return undefined;
+      // Git can print old versions of hidden files, so only the policy judges it.
+      if (usesGit(line)) return undefined;
       if (isDecidedByRule(policy, call) || !namesReadablePaths(policy, line)) return undefined;
-      if (/\bgit\b/.test(line) && !hasOwnRepository(policy.root)) return undefined;
       return findUnreadable(policy);
     },
   };
@@ -68,18 +69,16 @@ function namesReadablePaths(policy: PermissionPolicy, line: string): boolean {
     .every((path) => path === '' || policy.mayRead({ path, kind: 'read' }));
 }
 
-/**
- * In a subfolder of a repository, or in a worktree, git needs files outside of the workspace, which
- * the sandbox hides.
- */
-function hasOwnRepository(root: string): boolean {
-  return lstatSync(join(root, '.git'), { throwIfNoEntry: false })?.isDirectory() === true;
+function usesGit(line: string): boolean {
+  return splitCommand(line).parts.some(([program]) => program?.text === 'git');
 }
 
 const maxEntries = 20_000;
 const maxHidden = 500;
-/** Folders of packages and of git are not searched: they are large, and others wrote them. */
-const skipped: ReadonlySet<string> = new Set(['node_modules', '.git']);
+/** Folders of packages are not searched: they are large, and others wrote them. */
+const skipped = 'node_modules';
+/** Holds old versions of hidden files, and often a password in its settings. */
+const repository = '.git';
 
 /**
  * Finds the files below the root that tools may not read without asking. Returns undefined if there
@@ -99,8 +98,9 @@ async function findUnreadable({
     for (const entry of found) {
       const path = join(folder, entry.name);
       // A link is judged by what it leads to, which is either hidden itself or not there.
-      if (entry.isSymbolicLink() || (entry.isDirectory() && skipped.has(entry.name))) continue;
-      if (!mayRead({ path, kind: 'read' })) hidden.push(join(root, path));
+      if (entry.isSymbolicLink() || (entry.isDirectory() && entry.name === skipped)) continue;
+      if (entry.name === repository || !mayRead({ path, kind: 'read' }))
+        hidden.push(join(root, path));
       else if (entry.isDirectory()) pending.push(path);
     }
   }

@@ -11,6 +11,7 @@ import type { PreparedCommand, Sandbox, SandboxRequest } from '../contract/sandb
 import { describeSandbox, explainFailure } from '../sandbox/explain-failure.ts';
 import { asksForMore, type UnaskedReading } from '../sandbox/unasked-reading.ts';
 import { type CollectedOutput, commandOutput } from './command-output.ts';
+import { secretMask } from './mask-secrets.ts';
 import { type CommandOutcome, runCommand, shellCommand } from './run-command.ts';
 import { type ShellEnv, safeEnv, traceEnv } from './safe-env.ts';
 
@@ -41,6 +42,12 @@ export interface BashToolOptions {
    * HOME and LANG, without those that look like secrets. The README lists them.
    */
   readonly env?: ShellEnv | undefined;
+  /**
+   * Whether to mask keys in the output before it is shown, stored and sent to the model: known forms
+   * of keys, private keys, passwords in URLs, and values of variables of this process that look like
+   * secrets. Default: true.
+   */
+  readonly maskSecrets?: boolean | undefined;
   /**
    * Confines the commands; see `findSandbox`. Combine it with `approveInSandbox`, because the model
    * can then ask to run a command outside of it. Default: commands are not confined.
@@ -117,7 +124,8 @@ async function executeCommand(
   const env = traceEnv(safeEnv(process.env, settings.env), trace);
   const confinement = await confine(input, env, settings);
   const confined = confinement?.prepared;
-  const output = commandOutput({ update, clock, maxLength, maxKeptBytes });
+  const mask = settings.maskSecrets ? secretMask(process.env) : undefined;
+  const output = commandOutput({ update, clock, maxLength, maxKeptBytes, mask });
   const run = { shell, cwd: workspace.root, signal, clock, timeoutMs, graceMs, confined };
   let removed: readonly string[] = [];
   try {
@@ -233,6 +241,7 @@ function settingsOf(options: BashToolOptions): Settings {
     graceMs: options.graceMs ?? 2000,
     maxOutputLength: options.maxOutputLength ?? 30_000,
     maxKeptBytes: options.maxKeptBytes ?? 16_777_216,
+    maskSecrets: options.maskSecrets ?? true,
     env: options.env,
     sandbox: options.sandbox,
     reading: options.reading,
