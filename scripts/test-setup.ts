@@ -29,6 +29,12 @@ const requirements: readonly Requirement[] = [
     debian: 'tmux',
   },
   {
+    name: 'bubblewrap',
+    for: 'tests of the sandbox for commands',
+    isInstalled: () => succeeds('bwrap', '--version'),
+    debian: 'bubblewrap',
+  },
+  {
     name: 'Chromium',
     for: 'tests of the web page in a browser',
     isInstalled: () => succeeds('chromium', '--version'),
