@@ -15,7 +15,7 @@ function decide(program: Uint8Array, { number, audit, args = [] }: Call): 'allow
   const data = Buffer.alloc(64);
   data.writeUInt32LE(number >>> 0, 0);
   data.writeUInt32LE(audit >>> 0, 4);
-  args.forEach((value, index) => data.writeUInt32LE(value >>> 0, 16 + 8 * index));
+  for (const [index, value] of args.entries()) data.writeUInt32LE(value >>> 0, 16 + 8 * index);
   let loaded = 0;
   for (let at = 0; at < bytes.length / 8; at++) {
     const constant = bytes.readUInt32LE(8 * at + 4);
