@@ -4,7 +4,7 @@ import { type JsonObject, toolCallId, toolCallPart } from '@millrace/core';
 import { scriptedProvider } from '@millrace/providers/scripted';
 import { findSandbox } from '@millrace/tools';
 import { expect, onTestFinished, type TestContext, test } from 'vitest';
-import { countConnections } from '../../../../packages/tools/src/testing/use-sandbox.ts';
+import { countConnections } from '../../../../packages/tools/src/testing/sandbox/use-sandbox.ts';
 import { loadConfig } from '../config/load-config.ts';
 import type { ConfigArgs } from '../contract/args.ts';
 import { folderWith, testAgent } from '../testing/test-agent.ts';

@@ -5,9 +5,9 @@ import { AgentError } from '@millrace/agent';
 import { describe, expect, type TestContext, test } from 'vitest';
 import type { SandboxOptions } from '../contract/sandbox.ts';
 import { bashTool } from '../shell/bash-tool.ts';
+import { countConnections } from '../testing/sandbox/use-sandbox.ts';
 import { temporaryFolder, writeTree } from '../testing/temporary-folder.ts';
 import { runTool } from '../testing/tool-context.ts';
-import { countConnections } from '../testing/use-sandbox.ts';
 import { findSandbox } from './find-sandbox.ts';
 
 /** A tool in a sandbox, or a skipped test. */

@@ -37,7 +37,6 @@ const programs = [
   '/usr/local/bin/bwrap',
   '/run/current-system/sw/bin/bwrap',
   '/nix/var/nix/profiles/default/bin/bwrap',
-  '/home/linuxbrew/.linuxbrew/bin/bwrap',
 ] as const;
 
 const install =

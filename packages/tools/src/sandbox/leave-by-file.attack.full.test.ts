@@ -11,14 +11,14 @@ import {
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, type TestContext, test } from 'vitest';
 import { bashTool } from '../shell/bash-tool.ts';
-import { runTool } from '../testing/tool-context.ts';
 import {
   type AttackedAgent,
   attackAgent,
   countConnections,
   endAgents,
   sandboxUsers,
-} from '../testing/use-sandbox.ts';
+} from '../testing/sandbox/use-sandbox.ts';
+import { runTool } from '../testing/tool-context.ts';
 import { findSandbox } from './find-sandbox.ts';
 
 // Commands that try to read and change files that the sandbox protects.

@@ -6,21 +6,22 @@ import { type SandboxExecView, sandboxExecProfile } from './sandbox-exec.ts';
 
 // The text of the profile is tested here. No test runs it, because that needs macOS.
 
+const home = join('/Users', 'me');
 const profile = (given: Partial<SandboxExecView> & Pick<SandboxExecView, 'root'>) =>
   sandboxExecProfile({
     ...{ view: 'workspace', network: false, unixSockets: false, temporary: '/private/tmp/own' },
-    ...{ writable: [], hidden: ['/Users/me/.ssh'], protected: [], ...given },
+    ...{ writable: [], hidden: [`${home}/.ssh`], protected: [], ...given },
   }).split('\n');
 
 test('commands write to the workspace and to a folder of their own, after all writing is refused', () => {
   const root = temporaryFolder();
-  const lines = profile({ root, writable: ['/Users/me/.cache'] });
+  const lines = profile({ root, writable: [`${home}/.cache`] });
   const refused = lines.indexOf('(deny file-write*)');
   const allowed = lines.findIndex((line) => line.startsWith('(allow file-write* (subpath'));
   expect(refused).toBeGreaterThan(0);
   expect(allowed).toBeGreaterThan(refused);
   expect(lines[allowed]).toBe(
-    `(allow file-write* (subpath "/private/tmp/own") (subpath "${root}") (subpath "/Users/me/.cache"))`,
+    `(allow file-write* (subpath "/private/tmp/own") (subpath "${root}") (subpath "${home}/.cache"))`,
   );
 });
 
@@ -52,7 +53,7 @@ test('keys are refused last', () => {
   const root = temporaryFolder();
   for (const view of ['workspace', 'read-only', 'closed'] as const)
     expect(profile({ root, view }).at(-1)).toBe(
-      '(deny file-read* file-write* (subpath "/Users/me/.ssh"))',
+      `(deny file-read* file-write* (subpath "${home}/.ssh"))`,
     );
 });
 
