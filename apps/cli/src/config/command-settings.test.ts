@@ -5,6 +5,7 @@ import { openSandbox } from '../agent/command-sandbox.ts';
 import { parseArgs } from '../args/parse-args.ts';
 import type { RunArgs } from '../contract/args.ts';
 import { ConfigError, UsageError } from '../contract/errors.ts';
+import { checkSandbox } from '../doctor/check-sandbox.ts';
 import { folderWith } from '../testing/test-agent.ts';
 import { loadConfig } from './load-config.ts';
 
@@ -117,5 +118,26 @@ describe('where there is no sandbox', () => {
     await expect(openSandbox(sandbox, missing)).rejects.toThrow(
       'Cannot confine commands: it is not installed. Install it. Or use --sandbox off',
     );
+  });
+});
+
+describe('doctor', () => {
+  const check = async (args: Partial<RunArgs>) => {
+    const config = await load(args);
+    return checkSandbox({ config } as Parameters<typeof checkSandbox>[0]);
+  };
+
+  test('warns if the sandbox is off', async () => {
+    expect(await check({ sandbox: 'off' })).toMatchObject([
+      { about: 'sandbox', state: 'warn', text: 'Commands are not confined: the sandbox is off.' },
+    ]);
+  });
+
+  test('tells what protects the user, or what is missing', async () => {
+    const [finding] = await check({});
+    expect(finding?.text).toMatch(
+      /^Commands run in a sandbox.*bubblewrap|^Commands are not confined/,
+    );
+    if (finding?.state !== 'ok') expect(finding?.advice).not.toBe('');
   });
 });
