@@ -111,22 +111,3 @@ function isBelow(path: string, root: string): boolean {
   const inside = relative(root, dirname(path));
   return inside !== '..' && !inside.startsWith(`..${sep}`);
 }
-
-/**
- * Returns the current git branch of a folder. Undefined without a repository or with a detached
- * HEAD.
- */
-export async function readGitBranch(cwd: string): Promise<string | undefined> {
-  const root = (await foldersUpToRoot(cwd)).at(-1) ?? cwd;
-  const folder = await gitFolder(root);
-  const head = await readFile(join(folder, 'HEAD'), 'utf8').catch(() => '');
-  return /^ref: refs\/heads\/(\S{1,200})\s*$/.exec(head)?.[1];
-}
-
-/** In a git worktree `.git` is a file that contains the path of the git folder. */
-async function gitFolder(root: string): Promise<string> {
-  const path = join(root, '.git');
-  const link = await readFile(path, 'utf8').catch(() => '');
-  const target = /^gitdir: (.+)$/m.exec(link)?.[1];
-  return target === undefined ? path : resolve(root, target.trim());
-}

@@ -7,6 +7,7 @@ import {
   type ToolOutput,
 } from '@millrace/agent';
 import { z } from 'zod';
+import { protectGitLine } from '../git/protect-git-line.ts';
 import { type CollectedOutput, commandOutput } from './command-output.ts';
 import { type CommandOutcome, runCommand } from './run-command.ts';
 import { type ShellEnv, safeEnv, traceEnv } from './safe-env.ts';
@@ -95,7 +96,8 @@ async function executeCommand(
   const output = commandOutput({ update, clock, maxLength, maxKeptBytes });
   try {
     const run = { shell, cwd: workspace.root, signal, clock, timeoutMs: limitMs, graceMs };
-    const env = traceEnv(safeEnv(process.env, settings.env), trace);
+    const own = traceEnv(safeEnv(process.env, settings.env), trace);
+    const env = await protectGitLine(command, own, workspace.root);
     const end = await runCommand(command, { ...run, env, onOutput: output.add });
     const printed = await output.end();
     const { whole } = printed;
